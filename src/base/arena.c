@@ -1,0 +1,113 @@
+// Bump allocation in a chain of blocks.
+//
+// A block is at least 64 KiB; a larger request gets a block of its own size. Reset frees all blocks
+// but the largest, so a model generation that is rebuilt at every key press settles on one block and
+// then never calls malloc again.
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/die.h"
+
+enum { BLOCK_BYTES = 64 * 1024, ALIGN = 16 };
+
+typedef struct Block {
+  struct Block *next;
+  size_t size, used;
+  _Alignas(ALIGN) unsigned char bytes[];
+} Block;
+
+struct Arena {
+  const char *name;
+  Block *first;
+  size_t used;
+};
+
+static Block *block_new(const char *name, size_t size) {
+  Block *block = malloc(sizeof(Block) + size);
+  if (!block) die("out of memory: arena %s asked for %zu bytes", name, size);
+  block->next = NULL;
+  block->size = size;
+  block->used = 0;
+  return block;
+}
+
+Arena *arena_new(const char *name) {
+  Arena *arena = calloc(1, sizeof(Arena));
+  if (!arena) die("out of memory: arena %s", name);
+  arena->name = name;
+  return arena;
+}
+
+static void blocks_free(Block *block) {
+  while (block) {
+    Block *next = block->next;
+    free(block);
+    block = next;
+  }
+}
+
+void arena_free(Arena *arena) {
+  if (!arena) return;
+  blocks_free(arena->first);
+  free(arena);
+}
+
+void arena_reset(Arena *arena) {
+  Block **largest = &arena->first;
+  for (Block **at = &arena->first; *at; at = &(*at)->next)
+    if ((*at)->size > (*largest)->size) largest = at;
+  Block *keep = *largest;
+  if (keep) {
+    *largest = keep->next;
+    blocks_free(arena->first);
+    keep->next = NULL;
+    keep->used = 0;
+  }
+  arena->first = keep;
+  arena->used = 0;
+}
+
+void *arena_alloc(Arena *arena, size_t bytes) {
+  size_t need = (bytes + (bytes == 0) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+  if (need < bytes) die("arena %s asked for %zu bytes", arena->name, bytes);
+  Block *block = arena->first;
+  if (!block || block->size - block->used < need) {
+    block = block_new(arena->name, need > BLOCK_BYTES ? need : BLOCK_BYTES);
+    block->next = arena->first;
+    arena->first = block;
+  }
+  void *at = block->bytes + block->used;
+  block->used += need;
+  arena->used += need;
+  return memset(at, 0, need);
+}
+
+char *arena_strndup(Arena *arena, const char *text, size_t bytes) {
+  char *copy = arena_alloc(arena, bytes + 1);
+  memcpy(copy, text, bytes);
+  return copy;
+}
+
+char *arena_strdup(Arena *arena, const char *text) {
+  return arena_strndup(arena, text, strlen(text));
+}
+
+char *arena_printf(Arena *arena, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  assert(length >= 0);
+  char *text = arena_alloc(arena, (size_t)length + 1);
+  vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  va_end(args);
+  return text;
+}
+
+size_t arena_used(const Arena *arena) { return arena->used; }

@@ -1,0 +1,35 @@
+// A linked list in an arena; the words are made when the finding is added.
+#include "base/diag.h"
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+Diags diags_new(Arena *arena) { return (Diags){.arena = arena}; }
+
+Diag *diag_add(Diags *diags, const char *rule, const char *format, ...) {
+  Str text = str_new(diags->arena);
+  va_list args;
+  va_start(args, format);
+  str_vprintf(&text, format, args);
+  va_end(args);
+  Diag *diag = ARENA_NEW(diags->arena, Diag);
+  *diag = (Diag){.rule = rule, .text = text.text};
+  if (diags->last)
+    diags->last->next = diag;
+  else
+    diags->first = diag;
+  diags->last = diag;
+  diags->count++;
+  return diag;
+}
+
+char *diags_text(Arena *arena, const Diags *diags) {
+  Str out = str_new(arena);
+  for (const Diag *d = diags->first; d; d = d->next) {
+    str_printf(&out, "%s: %s", d->rule, d->text);
+    if (d->nearest) str_printf(&out, "; nearest: %s", d->nearest);
+    str_add_char(&out, '\n');
+  }
+  return out.text;
+}

@@ -1,0 +1,95 @@
+// Grows by doubling inside the arena; the old copy is left behind for the arena's reset.
+#include "base/str.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+Str str_new(Arena *arena) {
+  Str str = {.arena = arena, .capacity = 64};
+  str.text = arena_alloc(arena, str.capacity);
+  return str;
+}
+
+static void str_reserve(Str *str, size_t more) {
+  size_t need = str->length + more + 1;
+  if (need <= str->capacity) return;
+  size_t capacity = str->capacity * 2;
+  while (capacity < need) capacity *= 2;
+  char *text = arena_alloc(str->arena, capacity);
+  memcpy(text, str->text, str->length);
+  str->text = text;
+  str->capacity = capacity;
+}
+
+void str_add_bytes(Str *str, const char *bytes, size_t n) {
+  str_reserve(str, n);
+  memcpy(str->text + str->length, bytes, n);
+  str->length += n;
+  str->text[str->length] = '\0';
+}
+
+void str_add(Str *str, const char *text) { str_add_bytes(str, text, strlen(text)); }
+
+void str_add_char(Str *str, char c) { str_add_bytes(str, &c, 1); }
+
+void str_add_repeat(Str *str, char c, int n) {
+  for (int i = 0; i < n; i++) str_add_char(str, c);
+}
+
+void str_vprintf(Str *str, const char *format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  assert(length >= 0);
+  str_reserve(str, (size_t)length);
+  vsnprintf(str->text + str->length, (size_t)length + 1, format, args);
+  str->length += (size_t)length;
+}
+
+void str_printf(Str *str, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  str_vprintf(str, format, args);
+  va_end(args);
+}
+
+bool str_equal(const char *a, const char *b) { return strcmp(a, b) == 0; }
+bool str_equal_fold(const char *a, const char *b) { return strcasecmp(a, b) == 0; }
+bool str_starts(const char *text, const char *prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+// Length of the well-formed UTF-8 sequence at `s`, 0 if it is not one (overlong and surrogate
+// forms included) or is a C1 control.
+static size_t utf8_length(const unsigned char *s) {
+  if (s[0] < 0x80) return 1;
+  size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
+  if (n == 0 || s[0] > 0xF4) return 0;
+  for (size_t i = 1; i < n; i++)
+    if ((s[i] & 0xC0) != 0x80) return 0;
+  if (s[0] == 0xC2 && s[1] < 0xA0) return 0;
+  if (s[0] == 0xE0 && s[1] < 0xA0) return 0;
+  if (s[0] == 0xED && s[1] > 0x9F) return 0;
+  if (s[0] == 0xF0 && s[1] < 0x90) return 0;
+  if (s[0] == 0xF4 && s[1] > 0x8F) return 0;
+  return n;
+}
+
+char *str_sanitise(Arena *arena, const char *text) {
+  Str out = str_new(arena);
+  for (const char *at = text; *at;) {
+    size_t n = utf8_length((const unsigned char *)at);
+    bool control = (unsigned char)*at < 0x20 && *at != '\n' && *at != '\t';
+    if (n == 0 || control || *at == 0x7F) {
+      str_add_char(&out, '?');
+      at++;
+    } else {
+      str_add_bytes(&out, at, n);
+      at += n;
+    }
+  }
+  return out.text;
+}

@@ -1,0 +1,33 @@
+// The GPU through the driver API, opened at run time. One Gpu is one primary context on one device
+// of this process.
+//
+// Every call is checked. Errors that outlive the call that met them (illegal address, launch
+// timeout, hardware faults: 700, 702, 714–719 …) set `poisoned`: nothing works in this process any
+// more and the worker must end.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "kernels/bench.h"
+#include "kernels/plan.h"
+
+typedef struct GpuInfo {
+  const char *name, *uuid;    // "NVIDIA H200", "GPU-1f…"
+  const char *driver, *cuda;  // "580.95.05", "13.0": the driver's own CUDA version
+  int capability_major, capability_minor;
+  int n_sms, l2_bytes, smem_per_block_bytes, smem_per_sm_bytes, registers_per_sm;
+  int64_t memory_bytes;
+} GpuInfo;
+
+// NULL with a sentence in `error` where there is no driver or no such device. The Gpu and its info
+// live in a memory of their own until gpu_close.
+Gpu *gpu_open(Arena *arena, int ordinal, const char **error);
+// Frees everything on the device; the context is given back so that others have the memory.
+void gpu_close(Gpu *gpu);
+const GpuInfo *gpu_info(const Gpu *gpu);
+bool gpu_poisoned(const Gpu *gpu);
+GpuState gpu_state(Arena *arena, Gpu *gpu);
+
+// How many devices the driver sees; −1 with a sentence where there is no driver.
+int gpu_count(Arena *arena, const char **error);

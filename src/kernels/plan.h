@@ -1,0 +1,75 @@
+// What to compile, launch, verify and time. A plan knows nothing of knobs or programs: it is a
+// CUDA text, the ordered launches in it, and the matrix product the launches together compute. It
+// crosses the worker's pipe as one JSON object and is everything the GPU side is ever told.
+//
+//   C[m × n] = A[m × k] · B[k × n]
+//
+// C is row-major; A and B are row-major unless the flag says column-major. All matrices are dense:
+// a row-major A has a leading dimension of k, a column-major A one of m.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+
+enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 8 };
+
+// Arguments are device pointers only; every size is a constant in the text.
+typedef enum PlanArg {
+  PLAN_ARG_A,
+  PLAN_ARG_B,
+  PLAN_ARG_C,
+  PLAN_ARG_WORKSPACE,
+  PLAN_N_ARGS
+} PlanArg;
+
+// PLAN_TF32 is stored as f32 and rounded to 10 bits by the multiplier; it names operands only.
+typedef enum PlanType { PLAN_F32, PLAN_F16, PLAN_BF16, PLAN_TF32, PLAN_F64, PLAN_N_TYPES } PlanType;
+
+const char *plan_type_name(PlanType type);  // "f32", "f16", …
+int plan_type_bytes(PlanType type);
+bool plan_type_parse(const char *name, PlanType *type);
+
+// One launch of an `extern "C" __global__` function.
+typedef struct PlanKernel {
+  const char *name;
+  int64_t grid[3];
+  int block[3];
+  int cluster[3];      // 0 or 1 = none in that direction
+  int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
+  int n_args;
+  PlanArg args[PLAN_MAX_ARGS];
+} PlanKernel;
+
+typedef struct Plan {
+  const char *cuda;   // the whole text, prelude included; it must not #include anything
+  const char *arch;   // "sm_90a"
+  const char *label;  // shown in results: "fp32 rung 7"; may be ""
+  PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
+  int64_t m, n, k;
+  bool a_col_major, b_col_major;
+  int64_t workspace_bytes;
+  int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
+  double tolerance;        // relative to (|A|·|B|)ij; 0 = verify.h's rule
+  int n_kernels;
+  PlanKernel kernels[PLAN_MAX_KERNELS];  // run in this order for one product
+} Plan;
+
+// Adds what is wrong with the plan (limits every GPU shares: names, sizes, grid, block); true when
+// nothing is.
+bool plan_check(const Plan *plan, Diags *diags);
+
+// Whether both compute the same product on the same data (types, sizes, layouts).
+bool plan_same_problem(const Plan *a, const Plan *b);
+
+double plan_flops(const Plan *plan);  // 2·m·n·k
+int64_t plan_a_bytes(const Plan *plan);
+int64_t plan_b_bytes(const Plan *plan);
+int64_t plan_c_bytes(const Plan *plan);
+
+// One JSON object, no newline in it. Reading is strict: an unknown key, a wrong type, a number that
+// is no integer or any finding of plan_check gives NULL and the findings.
+void plan_write_json(Str *out, const Plan *plan);
+Plan *plan_read_json(Arena *arena, const char *text, Diags *diags);

@@ -1,0 +1,35 @@
+// cubin → SASS, by the toolkit's nvdisasm where there is one.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+typedef struct SassLine {
+  const char *kernel;  // of which function
+  const char *text;    // "@!P0 BRA 0x150", sanitised, without the address comment
+  const char *opcode;  // "LDS.128", "FFMA": with its modifiers; NULL for a label
+  int address;         // bytes from the kernel's start; −1 for a label
+} SassLine;
+
+typedef struct SassCount {
+  const char *kernel, *opcode;
+  int count;
+} SassCount;
+
+typedef struct SassResult {
+  bool ok;
+  const char *error;  // a sentence: no nvdisasm, deadline, not a cubin
+  const char *tool;   // the path that was run
+  int n_lines;
+  const SassLine *lines;
+  int n_counts;  // by kernel, most frequent first
+  const SassCount *counts;
+} SassResult;
+
+// Searches $GEMMVIEW_NVDISASM, PATH and the toolkits dl.h knows; NULL when there is none.
+const char *sass_find_tool(Arena *arena);
+// Never NULL. Runs the tool as a child without a shell and ends it at the deadline.
+SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, double deadline_s);
+// The tool's text alone, for tests and for stored listings.
+SassResult *sass_parse(Arena *arena, const char *text);

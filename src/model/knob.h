@@ -1,0 +1,72 @@
+// Knobs and schedules: the few numbers from which everything else is derived.
+//
+// A schedule is a value for every knob, plus the order in which the user gave some of them, so that
+// the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
+// those of the articles; aliases are accepted and echo in the table's spelling.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+typedef enum KnobId {
+  KNOB_NONE = -1,
+#define KNOB(id, type, unit, lo, hi, value, tier, aliases, help) KNOB_##id,
+#include "model/knob.def"
+#undef KNOB
+  KNOB_COUNT
+} KnobId;
+
+typedef enum KnobType {
+  KNOB_TYPE_INT,     // a number in lo..hi
+  KNOB_TYPE_POWER,   // a power of two in lo..hi
+  KNOB_TYPE_FLAG,    // 0 or 1
+  KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
+  KNOB_TYPE_DTYPE,   // a name of the dtype list
+  KNOB_TYPE_ATOM,    // a name of the atom list
+  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch; the value is an index into `names`
+} KnobType;
+
+typedef struct Knob {
+  const char *name;
+  KnobType type;
+  const char *unit;     // "elem", "threads", …
+  int64_t lo, hi, value;  // range and default
+  const char *tier;     // heading it belongs under in the nest: "BLOCK", "THREAD", …
+  const char *aliases;  // space separated, or ""
+  const char *help;     // one line
+} Knob;
+
+extern const Knob knob_table[KNOB_COUNT];
+
+typedef struct Schedule {
+  int64_t value[KNOB_COUNT];
+  char target[24];            // TARGET as typed: a row of gpus.json or an arch
+  int n_given;
+  KnobId given[KNOB_COUNT];   // explicitly set, in the order they were typed
+} Schedule;
+
+Schedule schedule_default(void);
+
+// Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
+// Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any
+// finding `schedule` is left as it was and the answer is false.
+bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);
+
+// The state line: the given knobs in the order they were given.
+char *schedule_text(Arena *arena, const Schedule *schedule);
+
+// The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
+const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
+
+// Sets one knob (marks it as given). The value is not checked against rules, only stored.
+void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
+
+// The next (+1) or previous (-1) value worth visiting; false at the end of the range.
+bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
+
+// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest name.
+KnobId knob_find(const char *name, const char **nearest);
+
+bool schedule_equal(const Schedule *a, const Schedule *b);  // values only

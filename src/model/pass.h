@@ -1,0 +1,43 @@
+// The passes: each is one optimization, one file, one diff.
+//
+// pipeline.c lists them in order and is the table of contents of the program. A pass rewrites the
+// program it is given in place (the pipeline hands it a private copy) and is switched by knobs.
+#pragma once
+#include <stdbool.h>
+
+#include "model/knob.h"
+#include "model/program.h"
+
+typedef struct Pass {
+  const char *name;   // "register_tile": the name of the file pass_register_tile.c
+  const char *title;  // "register tile": for the screen
+  const char *knobs;  // the knobs that switch it, space separated, first the one that names it
+  const char *help;   // what it does for the kernel, one line
+  bool (*wanted)(const Schedule *schedule);
+  void (*run)(Program *program, const Schedule *schedule);
+} Pass;
+
+extern const Pass pass_table[];
+extern const int pass_count;
+
+// The naive nest of the problem: three loops, no hardware.
+Program *program_naive(Arena *arena, const Schedule *schedule);
+
+// One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
+// i-th pass that the schedule wants. Later stages never alter earlier ones.
+typedef struct Pipeline {
+  int n_stages;
+  struct {
+    const Pass *pass;  // NULL for stage 0
+    const Program *program;
+  } stage[32];
+} Pipeline;
+
+// The schedule must satisfy the rules of phase "knobs" (rule.h). Asserts `program_check` after
+// every pass: an illegal program is our bug, an illegal schedule the user's.
+Pipeline pipeline_run(Arena *arena, const Schedule *schedule);
+
+// Structural check; NULL when the program is sound, else a sentence. Shared and register accesses
+// stay inside their buffers, register indices are known at compile time, vector accesses are
+// aligned, barriers stand where all threads of the block reach them.
+const char *program_check(Arena *arena, const Program *program);

@@ -1,0 +1,296 @@
+// Reading and building programs.
+//
+// A pass works on a clone: statements and buffers are copied (buffers by identity map, so that every
+// access points at the copy), expressions and variables are shared because they never change.
+#include "model/program.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+  const char *name, *ptx, *help;
+} op_rows[OP_COUNT] = {
+#define OP(id, name, ptx, help) {name, ptx, help},
+#include "model/op.def"
+#undef OP
+};
+
+const char *op_name(OpKind kind) { return op_rows[kind].name; }
+const char *op_ptx(OpKind kind) { return op_rows[kind].ptx; }
+const char *op_help(OpKind kind) { return op_rows[kind].help; }
+
+static const struct {
+  const char *name;
+  int bytes;
+} dtype_rows[DTYPE_COUNT] = {[DTYPE_F32] = {"f32", 4}};
+
+int dtype_bytes(DType type) { return dtype_rows[type].bytes; }
+const char *dtype_name(DType type) { return dtype_rows[type].name; }
+
+// ---- reading ------------------------------------------------------------------------------------
+
+int64_t buffer_elements(const Buffer *buffer) { return buffer->stride[0] * buffer->dim[0]; }
+
+int64_t buffer_bytes(const Buffer *buffer) {
+  return buffer_elements(buffer) * dtype_bytes(buffer->type);
+}
+
+const Expr *access_offset(Arena *arena, const Access *access) {
+  const Expr *offset = ex_const(arena, 0);
+  for (int d = 0; d < access->buffer->rank; d++) {
+    const Expr *term = ex_mul_const(arena, access->idx[d], access->buffer->stride[d]);
+    offset = ex_add(arena, offset, term);
+  }
+  return offset;
+}
+
+const Expr *access_guard(Arena *arena, const Access *access) {
+  if (access->buffer->space != SPACE_GLOBAL) return NULL;
+  const Expr *guard = NULL;
+  for (int d = 0; d < access->buffer->rank; d++) {
+    const Expr *bound = ex_const(arena, access->buffer->dim[d]);
+    guard = ex_land(arena, guard, ex_lt(arena, access->idx[d], bound));
+  }
+  return guard && expr_is_const(guard, 1) ? NULL : guard;
+}
+
+static bool is_hardware_loop(const Stmt *stmt) {
+  return stmt && stmt->kind == STMT_LOOP && tier_is_hardware(stmt->var->tier);
+}
+
+// The strides of the digits, the last one being the least significant; their product is returned.
+static int64_t digits_stride(HardwareDigit *digit, int n) {
+  int64_t stride = 1;
+  for (int i = n - 1; i >= 0; i--) {
+    digit[i].stride = stride;
+    stride *= digit[i].var->extent;
+  }
+  return stride;
+}
+
+Launch kernel_launch(const Kernel *kernel) {
+  Launch launch = {0};
+  const Stmt *at = kernel->body;
+  for (;;) {
+    const Stmt *ahead = at;
+    while (ahead && ahead->kind == STMT_LET) ahead = ahead->next;
+    if (!is_hardware_loop(ahead)) break;
+    for (; at != ahead; at = at->next) launch.let[launch.n_lets++] = at;
+    bool block = at->var->tier == TIER_BLOCK || at->var->tier == TIER_CLUSTER;
+    if (block)
+      launch.block[launch.n_block_digits++].var = at->var;
+    else
+      launch.thread[launch.n_thread_digits++].var = at->var;
+    at = at->body;
+  }
+  launch.body = at;
+  launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
+  launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
+  return launch;
+}
+
+Buffer *program_buffer(const Program *program, BufferRole role) {
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->role == role) return program->buffer[i];
+  return NULL;
+}
+
+enum { SHARED_ALIGN = 128 };
+
+static int64_t align_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+int64_t program_smem_bytes(const Program *program) {
+  int64_t end = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space != SPACE_SHARED) continue;
+    int64_t its_end = buffer->offset_bytes + buffer_bytes(buffer);
+    if (its_end > end) end = its_end;
+  }
+  return end;
+}
+
+void program_place_shared(Program *program) {
+  int64_t at = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *buffer = program->buffer[i];
+    if (buffer->space != SPACE_SHARED) continue;
+    buffer->offset_bytes = at;
+    at = align_up(at + buffer_bytes(buffer), SHARED_ALIGN);
+  }
+}
+
+const Expr *axis_expr(Arena *arena, const Axis *axis) {
+  const Expr *sum = ex_const(arena, 0);
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    sum = ex_add(arena, sum, ex_mul_const(arena, ex_var(arena, digit->var), digit->weight));
+  }
+  return sum;
+}
+
+static void walk(Stmt *stmt, int depth, StmtVisit *visit, void *context) {
+  while (stmt) {
+    Stmt *next = stmt->next;  // the visitor may unlink the statement
+    visit(stmt, depth, context);
+    if (stmt->body) walk(stmt->body, depth + 1, visit, context);
+    stmt = next;
+  }
+}
+
+void stmt_walk(Stmt *body, StmtVisit *visit, void *context) { walk(body, 0, visit, context); }
+
+// ---- building -----------------------------------------------------------------------------------
+
+static Buffer *operand(Program *program, const char *name, BufferRole role, int64_t rows,
+                       int64_t columns) {
+  int64_t dim[2] = {rows, columns};
+  return program_new_buffer(program, name, SPACE_GLOBAL, role, 2, dim, KNOB_NONE);
+}
+
+Program *program_new(Arena *arena, Problem problem) {
+  Program *program = ARENA_NEW(arena, Program);
+  program->arena = arena;
+  program->problem = problem;
+  program->axis[AXIS_M] = (Axis){.name = "m", .extent = problem.m};
+  program->axis[AXIS_N] = (Axis){.name = "n", .extent = problem.n};
+  program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
+  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1024);
+  program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
+  operand(program, "A", ROLE_A, problem.m, problem.k);
+  operand(program, "B", ROLE_B, problem.k, problem.n);
+  operand(program, "C", ROLE_C, problem.m, problem.n);
+  return program;
+}
+
+typedef struct CloneMap {
+  Arena *arena;
+  const Program *from;
+  Program *to;
+} CloneMap;
+
+static void clone_access(const CloneMap *map, Access *access) {
+  if (access->buffer) access->buffer = map->to->buffer[access->buffer->id];
+}
+
+static Stmt *clone_list(const CloneMap *map, const Stmt *stmt) {
+  Stmt *first = NULL, **link = &first;
+  for (; stmt; stmt = stmt->next) {
+    Stmt *copy = ARENA_NEW(map->arena, Stmt);
+    *copy = *stmt;
+    clone_access(map, &copy->op.dst);
+    clone_access(map, &copy->op.src);
+    clone_access(map, &copy->op.src2);
+    copy->body = clone_list(map, stmt->body);
+    copy->next = NULL;
+    *link = copy;
+    link = &copy->next;
+  }
+  return first;
+}
+
+Program *program_clone(Arena *arena, const Program *program) {
+  Program *copy = ARENA_NEW(arena, Program);
+  *copy = *program;
+  copy->arena = arena;
+  for (int i = 0; i < program->n_buffers; i++) {
+    copy->buffer[i] = ARENA_NEW(arena, Buffer);
+    *copy->buffer[i] = *program->buffer[i];
+  }
+  CloneMap map = {arena, program, copy};
+  for (int i = 0; i < program->n_kernels; i++)
+    copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
+  return copy;
+}
+
+Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent) {
+  assert(extent >= 1);
+  Var *var = ARENA_NEW(program->arena, Var);
+  *var = (Var){program->n_vars++, name, kind, tier, extent};
+  return var;
+}
+
+Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role, int rank,
+                           const int64_t *dim, KnobId knob) {
+  assert(program->n_buffers < BUFFERS_MAX && rank <= RANK_MAX);
+  Buffer *buffer = ARENA_NEW(program->arena, Buffer);
+  *buffer = (Buffer){.id = program->n_buffers,
+                     .name = name,
+                     .space = space,
+                     .role = role,
+                     .type = program->problem.dtype,
+                     .rank = rank,
+                     .knob = knob};
+  int64_t stride = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    buffer->dim[d] = dim[d];
+    buffer->stride[d] = stride;
+    stride *= dim[d];
+  }
+  program->buffer[program->n_buffers++] = buffer;
+  return buffer;
+}
+
+Access access1(Buffer *buffer, const Expr *i) {
+  assert(buffer->rank == 1);
+  return (Access){buffer, {i}};
+}
+
+Access access2(Buffer *buffer, const Expr *i, const Expr *j) {
+  assert(buffer->rank == 2);
+  return (Access){buffer, {i, j}};
+}
+
+Access access3(Buffer *buffer, const Expr *i, const Expr *j, const Expr *k) {
+  assert(buffer->rank == 3);
+  return (Access){buffer, {i, j, k}};
+}
+
+static Stmt *stmt_new(Program *program, StmtKind kind, KnobId knob) {
+  Stmt *stmt = ARENA_NEW(program->arena, Stmt);
+  stmt->kind = kind;
+  stmt->knob = knob;
+  stmt->id = program->n_stmt_ids++;
+  return stmt;
+}
+
+Stmt *stmt_loop(Program *program, KnobId knob, Var *var, Stmt *body) {
+  Stmt *stmt = stmt_new(program, STMT_LOOP, knob);
+  stmt->var = var;
+  stmt->body = body;
+  return stmt;
+}
+
+Stmt *stmt_if(Program *program, KnobId knob, const Expr *cond, Stmt *body) {
+  Stmt *stmt = stmt_new(program, STMT_IF, knob);
+  stmt->expr = cond;
+  stmt->body = body;
+  return stmt;
+}
+
+Stmt *stmt_let(Program *program, KnobId knob, Var *var, const Expr *value) {
+  Stmt *stmt = stmt_new(program, STMT_LET, knob);
+  stmt->var = var;
+  stmt->expr = value;
+  return stmt;
+}
+
+Stmt *stmt_op(Program *program, KnobId knob, Op op) {
+  Stmt *stmt = stmt_new(program, STMT_OP, knob);
+  stmt->op = op;
+  if (stmt->op.width == 0) stmt->op.width = 1;
+  return stmt;
+}
+
+Stmt *stmt_last(Stmt *list) {
+  while (list->next) list = list->next;
+  return list;
+}
+
+Stmt *stmt_list(Stmt *first, ...) {
+  va_list rest;
+  va_start(rest, first);
+  for (Stmt *more; (more = va_arg(rest, Stmt *));) stmt_last(first)->next = more;
+  va_end(rest);
+  return first;
+}

@@ -83,8 +83,7 @@ bool json_optional_int(const JsonValue *object, const char *key, int lo, int hi,
 bool json_optional_int64(const JsonValue *object, const char *key, int64_t lo, int64_t hi,
                          int64_t *out, Diags *diags);
 bool json_optional_double(const JsonValue *object, const char *key, double *out, Diags *diags);
-bool json_optional_string(const JsonValue *object, const char *key, const char **out,
-                          Diags *diags);
+bool json_optional_string(const JsonValue *object, const char *key, const char **out, Diags *diags);
 
 // A diagnostic with the nearest known key for every member whose key is not one of the `n` in
 // `known`; true when there is none.

@@ -1,4 +1,5 @@
-// The nearest of a set of names: what "did you mean" says for knobs, keys, GPUs, views and commands.
+// The nearest of a set of names: what "did you mean" says for knobs, keys, GPUs, views and
+// commands.
 #pragma once
 
 // The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`;

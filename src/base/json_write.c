@@ -1,0 +1,188 @@
+// The writing half of json.h: text appended to a Str, commas kept by a small stack.
+//
+// What leaves here is always valid UTF-8 and safe to print on a terminal, whatever came in: strings
+// may hold a compiler's log or a file name. Every double is written so that it reads back equal,
+// with 15, 16 or 17 digits: 0.1 → 0.1, 1/3 → 0.3333333333333333, NaN → null.
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+JsonWriter json_writer(Str *str) { return (JsonWriter){.str = str}; }
+
+// The comma before a value or key, if one is due.
+static void separate(JsonWriter *w, bool is_key) {
+  if (w->depth == 0) return;
+  int level = w->depth - 1;
+  assert((w->kind[level] == JSON_OBJECT) == (is_key || w->after_key));
+  if (w->after_key)
+    w->after_key = false;
+  else if (w->filled[level])
+    str_add_char(w->str, ',');
+  w->filled[level] = true;
+}
+
+static void begin(JsonWriter *w, JsonKind kind, char bracket) {
+  assert(w->depth < JSON_DEPTH_MAX);
+  separate(w, false);
+  str_add_char(w->str, bracket);
+  w->kind[w->depth] = (unsigned char)kind;
+  w->filled[w->depth++] = false;
+}
+
+static void end(JsonWriter *w, JsonKind kind, char bracket) {
+  assert(w->depth > 0 && w->kind[w->depth - 1] == kind && !w->after_key);
+  (void)kind;
+  w->depth--;
+  str_add_char(w->str, bracket);
+}
+
+void json_begin_object(JsonWriter *w) { begin(w, JSON_OBJECT, '{'); }
+void json_end_object(JsonWriter *w) { end(w, JSON_OBJECT, '}'); }
+void json_begin_array(JsonWriter *w) { begin(w, JSON_ARRAY, '['); }
+void json_end_array(JsonWriter *w) { end(w, JSON_ARRAY, ']'); }
+
+// Decodes one character; *length is its bytes. Ill-formed bytes give U+FFFD, one byte at a time.
+static unsigned decode(const unsigned char *s, size_t *length) {
+  static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+  *length = 1;
+  if (s[0] < 0x80) return s[0];
+  size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
+  if (n == 0 || s[0] > 0xF4) return 0xFFFD;
+  unsigned code = s[0] & (0xFFu >> (n + 1));
+  for (size_t i = 1; i < n; i++) {
+    if ((s[i] & 0xC0) != 0x80) return 0xFFFD;
+    code = code << 6 | (s[i] & 0x3F);
+  }
+  if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return 0xFFFD;
+  *length = n;
+  return code;
+}
+
+static void add_character(Str *str, const char *at, unsigned code, size_t length) {
+  static const char short_form[0x20] = {
+      ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+  if (code == '"' || code == '\\')
+    str_printf(str, "\\%c", (char)code);
+  else if (code < 0x20 && short_form[code])
+    str_printf(str, "\\%c", short_form[code]);
+  else if (code < 0x20 || (code >= 0x7F && code < 0xA0))
+    str_printf(str, "\\u%04x", code);
+  else if (code == 0xFFFD)
+    str_add(str, "\xEF\xBF\xBD");
+  else
+    str_add_bytes(str, at, length);
+}
+
+static void add_quoted(Str *str, const char *text) {
+  str_add_char(str, '"');
+  while (*text) {
+    size_t plain = 0;
+    while ((signed char)text[plain] >= 0x20 && text[plain] != 0x7F && text[plain] != '"' &&
+           text[plain] != '\\')
+      plain++;
+    str_add_bytes(str, text, plain);
+    text += plain;
+    if (!*text) break;
+    size_t length;
+    unsigned code = decode((const unsigned char *)text, &length);
+    add_character(str, text, code, length);
+    text += length;
+  }
+  str_add_char(str, '"');
+}
+
+void json_key(JsonWriter *w, const char *key) {
+  assert(w->depth > 0 && !w->after_key);
+  separate(w, true);
+  add_quoted(w->str, key);
+  str_add_char(w->str, ':');
+  w->after_key = true;
+}
+
+void json_put_string(JsonWriter *w, const char *text) {
+  if (!text) {
+    json_put_null(w);
+    return;
+  }
+  separate(w, false);
+  add_quoted(w->str, text);
+}
+
+void json_put_int(JsonWriter *w, int64_t value) {
+  separate(w, false);
+  char digits[24];
+  int n = snprintf(digits, sizeof digits, "%lld", (long long)value);
+  str_add_bytes(w->str, digits, (size_t)n);
+}
+
+void json_put_double(JsonWriter *w, double value) {
+  if (!isfinite(value)) {
+    json_put_null(w);
+    return;
+  }
+  separate(w, false);
+  char digits[32];
+  for (int precision = 15; precision <= 17; precision++) {
+    snprintf(digits, sizeof digits, "%.*g", precision, value);
+    if (strtod(digits, NULL) == value) break;
+  }
+  str_add(w->str, digits);
+}
+
+void json_put_bool(JsonWriter *w, bool value) {
+  separate(w, false);
+  str_add(w->str, value ? "true" : "false");
+}
+
+void json_put_null(JsonWriter *w) {
+  separate(w, false);
+  str_add(w->str, "null");
+}
+
+void json_put_value(JsonWriter *w, const JsonValue *value) {
+  Diags none = diags_new(w->str->arena);
+  bool truth = false;
+  double number = 0;
+  const char *text = NULL;
+  JsonKind kind = json_kind(value);
+  if (kind == JSON_NULL) json_put_null(w);
+  if (kind == JSON_BOOL && json_read_bool(value, &truth, &none)) json_put_bool(w, truth);
+  if (kind == JSON_NUMBER && json_read_double(value, &number, &none)) json_put_double(w, number);
+  if (kind == JSON_STRING && json_read_string(value, &text, &none)) json_put_string(w, text);
+  if (kind < JSON_ARRAY) return;
+  begin(w, kind, kind == JSON_OBJECT ? '{' : '[');
+  for (int i = 0; i < json_count(value); i++) {
+    if (kind == JSON_OBJECT) json_key(w, json_key_at(value, i));
+    json_put_value(w, json_at(value, i));
+  }
+  end(w, kind, kind == JSON_OBJECT ? '}' : ']');
+}
+
+void json_member_string(JsonWriter *w, const char *key, const char *text) {
+  json_key(w, key);
+  json_put_string(w, text);
+}
+
+void json_member_int(JsonWriter *w, const char *key, int64_t value) {
+  json_key(w, key);
+  json_put_int(w, value);
+}
+
+void json_member_double(JsonWriter *w, const char *key, double value) {
+  json_key(w, key);
+  json_put_double(w, value);
+}
+
+void json_member_bool(JsonWriter *w, const char *key, bool value) {
+  json_key(w, key);
+  json_put_bool(w, value);
+}
+
+void json_member_null(JsonWriter *w, const char *key) {
+  json_key(w, key);
+  json_put_null(w);
+}

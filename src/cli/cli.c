@@ -1,0 +1,105 @@
+// Finds the subcommand and turns its answer into the exit status.
+//
+//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; nearest: banks     (2)
+//   gemmview banks --help         →  usage and help of that row of the table on stdout         (0)
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+
+const char cli_version[] = "0.1.0";
+
+#define COMMAND(name, usage, help) CommandRun cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+const Command cli_commands[] = {
+#define COMMAND(name, usage, help) {#name, cmd_##name, usage, help},
+#include "cli/commands.def"
+#undef COMMAND
+};
+const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
+
+int cli_fail(const Diags *diags) {
+  for (const Diag *d = diags->first; d; d = d->next)
+    fprintf(stderr, "gemmview: %s%s%s\n", d->text, d->nearest ? "; nearest: " : "",
+            d->nearest ? d->nearest : "");
+  return CLI_USAGE;
+}
+
+int cli_error(int status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("gemmview: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return status;
+}
+
+int cli_flush(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  int failed = cli_error(CLI_NO, "the output could not be written: %s", strerror(errno));
+  return status == CLI_OK ? failed : status;
+}
+
+static void print_overview(FILE *out) {
+  fputs(
+      "gemmview: GPU matrix multiplication, from knobs to a measured kernel\n\n"
+      "usage: gemmview COMMAND …\n\n",
+      out);
+  for (int i = 0; i < cli_command_count; i++)
+    fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);
+  fputs("\ngemmview COMMAND --help tells more; gemmview --version tells the version.\n", out);
+}
+
+static const Command *find_command(const char *name) {
+  for (int i = 0; i < cli_command_count; i++)
+    if (str_equal(cli_commands[i].name, name)) return &cli_commands[i];
+  return NULL;
+}
+
+static int fail_unknown(const char *name) {
+  Arena *arena = arena_new("cli");
+  Diags diags = diags_new(arena);
+  const char **names = ARENA_ARRAY(arena, const char *, cli_command_count);
+  for (int i = 0; i < cli_command_count; i++) names[i] = cli_commands[i].name;
+  Diag *diag = diag_add(&diags, "usage", "there is no %s \"%s\"; gemmview --help lists them all",
+                        *name == '-' ? "option" : "command", str_sanitise(arena, name));
+  diag->nearest = nearest_name(name, names, cli_command_count);
+  int status = cli_fail(&diags);
+  arena_free(arena);
+  return status;
+}
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc && !str_equal(argv[i], "--"); i++)
+    if (str_equal(argv[i], "--help") || str_equal(argv[i], "-h")) return true;
+  return false;
+}
+
+static int run_command(const Command *command, int argc, char **argv) {
+  if (!asks_for_help(argc, argv)) return command->run(argc, argv);
+  printf("usage: gemmview %s %s\n\n%s\n", command->name, command->usage, command->help);
+  return CLI_OK;
+}
+
+int cli_main(int argc, char **argv) {
+  const char *first = argc > 1 ? argv[1] : "--help";
+  if (str_equal(first, "--version")) {
+    printf("gemmview %s\n", cli_version);
+    return cli_flush(CLI_OK);
+  }
+  if (str_equal(first, "--help") || str_equal(first, "-h") || str_equal(first, "help")) {
+    print_overview(stdout);
+    return cli_flush(CLI_OK);
+  }
+  const Command *command = find_command(first);
+  if (!command) return fail_unknown(first);
+  return cli_flush(run_command(command, argc - 1, argv + 1));
+}

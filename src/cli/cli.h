@@ -1,0 +1,42 @@
+// The subcommands: one table, read by the dispatcher, the help, the completions and the man page.
+#pragma once
+#include "base/diag.h"
+
+// What a process that ended says about itself; every subcommand returns one of these.
+enum {
+  CLI_OK = 0,
+  CLI_NO = 1,       // ran, and the answer is no: a check failed, texts differ, it is slower
+  CLI_USAGE = 2,    // usage, or input that is not legal
+  CLI_MISSING = 3,  // no GPU, worker or tool
+  CLI_COMPILE = 4,  // NVRTC refused the kernel
+  CLI_BENCH = 5,    // a benchmark failed or cannot be trusted
+  CLI_TIMEOUT = 124,
+  CLI_INTERRUPTED = 130,
+};
+
+// argv[0] is the subcommand's name. --help never arrives here: the dispatcher answers it.
+typedef int CommandRun(int argc, char **argv);
+
+typedef struct Command {
+  const char *name;
+  CommandRun *run;
+  const char *usage;  // the arguments: "--op OP --addr LIST | --batch FILE [--json]"
+  const char *help;   // one sentence, the first line of the help
+} Command;
+
+extern const Command cli_commands[];
+extern const int cli_command_count;
+
+// The whole program but for main(): options before the subcommand, dispatch, exit status.
+int cli_main(int argc, char **argv);
+
+// Prints the findings on stderr, each after "gemmview: ", and returns CLI_USAGE.
+int cli_fail(const Diags *diags);
+
+// The same for one sentence; returns `status`.
+int cli_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Flushes stdout; a document that could not be written whole is an error of its own.
+int cli_flush(int status);
+
+extern const char cli_version[];

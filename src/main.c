@@ -1,0 +1,11 @@
+// gemmview: the program is its table of subcommands (cli/commands.def); without one of them it is
+// the explorer.
+#include <locale.h>
+
+#include "cli/cli.h"
+
+int main(int argc, char **argv) {
+  // Numbers keep their dot; only the width of characters follows the user's language.
+  setlocale(LC_CTYPE, "");
+  return cli_main(argc, argv);
+}

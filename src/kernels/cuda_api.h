@@ -102,7 +102,7 @@ enum {
   X(int, cuLaunchKernelEx,         \
     (const CuLaunchConfig *config, void *function, void **parameters, void **extra))
 
-enum { NVRTC_SUCCESS = 0, NVRTC_COMPILATION = 6 };
+enum { NVRTC_SUCCESS = 0, NVRTC_INVALID_OPTION = 5 };
 
 #define NVRTC_FUNCTIONS(X)                                                                \
   X(const char *, nvrtcGetErrorString, (int result))                                      \

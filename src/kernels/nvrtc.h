@@ -45,3 +45,13 @@ CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage)
 const char *nvrtc_describe(Arena *arena, bool *found);
 // Whether this NVRTC compiles for "sm_90a"; the list it knows goes to `supported` ("75 80 … 121").
 bool nvrtc_supports(Arena *arena, const char *arch, const char **supported);
+
+// The two readers that nvrtc_compile is made of, for tests.
+//
+// Whether the text could make the compiler read a file (#include in any spelling, #embed, …); the
+// conservative answer: a comment or a string that contains one counts too. The line goes to `line`.
+bool nvrtc_reads_files(const char *cuda, int *line);
+// ptxas's verbose report: fills the resources of the kernels it names, in the plan's order, and
+// returns how many it found. `ptxas_ms` gets the sum of its compile times, −1 if it tells none.
+int nvrtc_read_report(const char *log, const Plan *plan, KernelResources *resources,
+                      double *ptxas_ms);

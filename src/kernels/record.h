@@ -1,0 +1,61 @@
+// Structs as JSON objects, by one table of fields for both directions.
+//
+//   static const RecordField timing_fields[] = {
+//       {"median_ns", RECORD_POSITIVE, offsetof(Timing, median_ns)}, …};
+//   const Record timing_record = {timing_fields, n, sizeof(Timing)};
+//
+// Reading is strict: every key must be there, no other key may be, and a value of the wrong kind is
+// a finding of rule "json". What is not known is null in the text and the kind's own mark in
+// memory.
+#pragma once
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/json.h"
+
+typedef enum RecordKind {
+  RECORD_BOOL,
+  RECORD_INT,         // int
+  RECORD_COUNT,       // int; −1 is null
+  RECORD_INT64,       // int64_t, |value| <= 2^53
+  RECORD_DOUBLE,      // finite
+  RECORD_MEASURE,     // double; anything below 0 is null, null is −1
+  RECORD_POSITIVE,    // double; anything but > 0 is null, null is 0
+  RECORD_TEXT,        // const char *, never NULL
+  RECORD_MAYBE_TEXT,  // const char *, NULL is null
+  RECORD_CHOICE,      // an enum, by its name in names[max]
+  RECORD_OBJECT,      // a struct inside this one, by `record`
+  RECORD_INTS,        // int[max], all of them
+  RECORD_INT64S,      // int64_t[max], all of them
+  RECORD_CHOICES,     // an enum array inside, `max` long, the count (int) at count_offset
+  RECORD_ARRAY,       // a struct array inside, likewise
+  RECORD_LIST,        // const T *: structs in the arena, the count at count_offset, at most `max`
+  RECORD_UINT32S,     // const uint32_t *: likewise
+} RecordKind;
+
+typedef struct Record Record;
+
+typedef struct RecordField {
+  const char *key;
+  RecordKind kind;
+  size_t offset;
+  const Record *record;
+  size_t count_offset;
+  int max;
+  const char *const *names;
+  int n_names;
+} RecordField;
+
+struct Record {
+  const RecordField *fields;
+  int n;
+  size_t bytes;
+};
+
+void record_write(JsonWriter *writer, const Record *record, const void *from);
+// Fills `to` (zeroed before); false when there were findings.
+bool record_read(Arena *arena, const JsonValue *object, const Record *record, void *to,
+                 Diags *diags);
+// The same for a whole text; NULL when there were findings. `what` names the document.
+void *record_read_text(Arena *arena, const char *text, const char *what, const Record *record,
+                       Diags *diags);

@@ -1,0 +1,226 @@
+// NVRTC: what is refused before it runs, what it gives, and what is read from its report. The tests
+// that compile pass over a machine without NVRTC.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/dl.h"
+#include "kernels/nvrtc.h"
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test nvrtc"); }
+static void teardown(void) { arena_free(arena); }
+
+static const char scale_text[] =
+    "extern \"C\" __global__ void __launch_bounds__(256) scale(const float *__restrict__ A,\n"
+    "                                                          float *__restrict__ C) {\n"
+    "  __shared__ float s[256];\n"
+    "  s[threadIdx.x] = A[blockIdx.x * 256 + threadIdx.x];\n"
+    "  __syncthreads();\n"
+    "  C[blockIdx.x * 256 + threadIdx.x] = 2.0f * s[255 - threadIdx.x];\n"
+    "}\n"
+    "extern \"C\" __global__ void zero(float *C) { C[threadIdx.x] = 0; }\n";
+
+static Plan plan_of(const char *cuda) {
+  return (Plan){
+      .cuda = cuda,
+      .arch = "sm_90a",
+      .label = "test",
+      .m = 64,
+      .n = 64,
+      .k = 64,
+      .n_kernels = 2,
+      .kernels = {{.name = "zero",
+                   .grid = {1, 1, 1},
+                   .block = {64, 1, 1},
+                   .n_args = 1,
+                   .args = {PLAN_ARG_C}},
+                  {.name = "scale",
+                   .grid = {16, 1, 1},
+                   .block = {256, 1, 1},
+                   .n_args = 2,
+                   .args = {PLAN_ARG_A, PLAN_ARG_C}}},
+  };
+}
+
+static bool have_nvrtc(void) {
+  bool found = false;
+  nvrtc_describe(arena, &found);
+  return found;
+}
+
+static const char *const file_readers[] = {
+    "#include </etc/passwd>\n",
+    "  #  include \"/etc/passwd\"\n",
+    "#/* */include \"/etc/passwd\"\n",
+    "# \\\n include \"/etc/passwd\"\n",
+    "#inc\\\nlude \"/etc/passwd\"\n",
+    "#include_next <x>\n",
+    "#import \"x\"\n",
+    "%:include \"/etc/passwd\"\n",
+    "\?\?=include \"/etc/passwd\"\n",
+    "#embed \"/etc/passwd\"\n",
+    "#if __has_include(\"/etc/passwd\")\n#endif\n",
+    "const char *s = \"/*\";\n#include \"/etc/passwd\"\n// */\n",
+    "asm(\".incbin \\\"/etc/passwd\\\"\");\n",
+    "#\\\r\ninclude \"x\"\n",
+};
+
+START_TEST(test_refuses_files) {
+  int line = 0;
+  ck_assert_msg(nvrtc_reads_files(file_readers[_i], &line), "%s", file_readers[_i]);
+  Plan plan = plan_of(file_readers[_i]);
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_PTX);
+  ck_assert(!result->ok);
+  ck_assert_str_eq(result->failed, "input");
+  ck_assert_ptr_null(result->ptx);
+}
+END_TEST
+
+START_TEST(test_accepts_directives) {
+  int line = 0;
+  ck_assert(!nvrtc_reads_files("#define INCLUDE 1\n#pragma unroll\n#if INCLUDE\n#endif\n", &line));
+  ck_assert(!nvrtc_reads_files("int included = 5 % 3; // include\n", &line));
+  ck_assert(nvrtc_reads_files("\n\n#include <x>", &line));
+  ck_assert_int_eq(line, 3);
+}
+END_TEST
+
+START_TEST(test_report) {
+  static const char log[] =
+      "kernel.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'scale' for 'sm_90a'\n"
+      "ptxas info    : Function properties for scale\n"
+      "ptxas         .     24 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Used 154 registers, used 1 barriers, 33280 bytes smem, 400 bytes cmem[0]\n"
+      "ptxas info    : Compile time = 120.5 ms\n"
+      "ptxas info    : Compiling entry function 'scale_other' for 'sm_90a'\n"
+      "ptxas info    : Used 99 registers, 1 bytes smem\n"
+      "ptxas info    : Compile time = 1.5 ms\n";
+  Plan plan = plan_of(scale_text);
+  KernelResources kernels[PLAN_MAX_KERNELS];
+  double ms = 0;
+  ck_assert_int_eq(nvrtc_read_report(log, &plan, kernels, &ms), 1);
+  ck_assert_double_eq_tol(ms, 122, 1e-9);
+  ck_assert_int_eq(kernels[0].registers, -1);
+  ck_assert_str_eq(kernels[1].name, "scale");
+  ck_assert_int_eq(kernels[1].registers, 154);
+  ck_assert_int_eq(kernels[1].stack_bytes, 24);
+  ck_assert_int_eq(kernels[1].spill_store_bytes, 8);
+  ck_assert_int_eq(kernels[1].spill_load_bytes, 16);
+  ck_assert_int_eq(kernels[1].smem_bytes, 33280);
+  ck_assert_int_eq(kernels[1].constant_bytes, 400);
+  ck_assert_int_eq(kernels[1].n_barriers, 1);
+}
+END_TEST
+
+START_TEST(test_stages) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(scale_text);
+  CompileResult *ptx = nvrtc_compile(arena, &plan, COMPILE_PTX);
+  ck_assert_msg(ptx->ok, "%s\n%s", ptx->error, ptx->log);
+  ck_assert_ptr_nonnull(strstr(ptx->ptx, ".target sm_90a"));
+  ck_assert_ptr_nonnull(strstr(ptx->ptx, ".loc"));
+  ck_assert_ptr_null(ptx->cubin);
+  ck_assert(ptx->ptx_ms > 0 && ptx->cubin_ms == -1);
+  CompileResult *cubin = nvrtc_compile(arena, &plan, COMPILE_CUBIN);
+  ck_assert_msg(cubin->ok, "%s\n%s", cubin->error, cubin->log);
+  ck_assert_mem_eq(cubin->cubin, "\177ELF", 4);
+  ck_assert_int_eq(cubin->n_kernels, 2);
+  ck_assert_str_eq(cubin->kernels[1].name, "scale");
+  ck_assert_int_eq(cubin->kernels[1].smem_bytes, 1024);
+  ck_assert_int_eq(cubin->kernels[1].n_barriers, 1);
+  ck_assert_int_gt(cubin->kernels[0].registers, 3);
+  ck_assert_int_eq(cubin->kernels[0].spill_store_bytes, 0);
+  CompileResult *both = nvrtc_compile(arena, &plan, COMPILE_BOTH);
+  ck_assert(both->ok && both->ptx && both->cubin && both->ptx_ms > 0 && both->cubin_ms > 0);
+}
+END_TEST
+
+// A body that needs more registers than it is allowed must report its spills.
+START_TEST(test_spills) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(
+      "extern \"C\" __global__ void zero(float *C) { C[threadIdx.x] = 0; }\n"
+      "extern \"C\" __global__ void __launch_bounds__(1024) scale(const float *A, float *C) {\n"
+      "  float x[128];\n"
+      "#pragma unroll\n"
+      "  for (int i = 0; i < 128; i++) x[i] = A[i * 1024 + threadIdx.x];\n"
+      "  for (int j = 0; j < 100; j++) {\n"
+      "#pragma unroll\n"
+      "    for (int i = 0; i < 128; i++) x[i] = x[i] * x[(i + 1) % 128] + 1.0f;\n"
+      "  }\n"
+      "#pragma unroll\n"
+      "  for (int i = 0; i < 128; i++) C[i * 1024 + threadIdx.x] = x[i];\n"
+      "}\n");
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_CUBIN);
+  ck_assert_msg(result->ok, "%s\n%s", result->error, result->log);
+  ck_assert_int_le(result->kernels[1].registers, 64);
+  ck_assert_int_gt(result->kernels[1].spill_store_bytes, 0);
+  ck_assert_int_gt(result->kernels[1].spill_load_bytes, 0);
+  ck_assert_int_gt(result->kernels[1].stack_bytes, 0);
+}
+END_TEST
+
+START_TEST(test_compile_error) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(
+      "extern \"C\" __global__ void zero(float *C) { C[0] = no_such_name; }\n"
+      "#pragma message(\"\033]0;title\007\")\n");
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_BOTH);
+  ck_assert(!result->ok);
+  ck_assert_str_eq(result->failed, "cubin");
+  ck_assert_ptr_nonnull(strstr(result->log, "kernel.cu(1): error"));
+  ck_assert_ptr_null(strchr(result->log, '\033'));
+}
+END_TEST
+
+START_TEST(test_missing_kernel) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(
+      "extern \"C\" __global__ void zero(float *C) { C[threadIdx.x] = 0; }\n"
+      "extern \"C\" __global__ void scale2(float *C) { C[threadIdx.x] = 0; }\n");
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_PTX);
+  ck_assert(!result->ok);
+  ck_assert_str_eq(result->error, "the text defines no extern \"C\" __global__ scale");
+}
+END_TEST
+
+START_TEST(test_old_arch) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(scale_text);
+  plan.arch = "sm_30";
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_PTX);
+  ck_assert(!result->ok);
+  ck_assert_str_eq(result->failed, "library");
+  ck_assert_ptr_nonnull(strstr(result->error, "does not compile for sm_30; it knows sm_: "));
+}
+END_TEST
+
+START_TEST(test_missing_driver) {
+  DlStatus status = dl_status(DL_CUDA);
+  if (status.path) return;
+  ck_assert_str_eq(status.error,
+                   "CUDA driver (libcuda.so.1) was not found: is the NVIDIA driver installed?");
+}
+END_TEST
+
+Suite *suite_nvrtc(void);
+Suite *suite_nvrtc(void) {
+  Suite *suite = suite_create("nvrtc");
+  TCase *tests = tcase_create("nvrtc");
+  tcase_set_timeout(tests, 60);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_loop_test(tests, test_refuses_files, 0, sizeof file_readers / sizeof *file_readers);
+  tcase_add_test(tests, test_accepts_directives);
+  tcase_add_test(tests, test_report);
+  tcase_add_test(tests, test_stages);
+  tcase_add_test(tests, test_spills);
+  tcase_add_test(tests, test_compile_error);
+  tcase_add_test(tests, test_missing_kernel);
+  tcase_add_test(tests, test_old_arch);
+  tcase_add_test(tests, test_missing_driver);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

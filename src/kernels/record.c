@@ -84,6 +84,7 @@ static void write_field(JsonWriter *w, const RecordField *field, const char *bas
       json_put_int(w, *(const int64_t *)at);
       break;
     case RECORD_DOUBLE:
+    case RECORD_FINITE:
     case RECORD_MEASURE:
     case RECORD_POSITIVE:
       write_double(w, field->kind, *(const double *)at);
@@ -188,7 +189,7 @@ static void read_maybe(const Place *place, const JsonValue *value) {
   } else if (kind == RECORD_MAYBE_TEXT) {
     if (!unknown) json_read_string(value, at, place->diags);
   } else {
-    *(double *)at = kind == RECORD_MEASURE ? -1 : 0;
+    *(double *)at = kind == RECORD_MEASURE ? -1 : kind == RECORD_FINITE ? NAN : 0;
     if (!unknown) json_read_double(value, at, place->diags);
   }
 }
@@ -209,6 +210,7 @@ static void read_field(const Place *place, const JsonValue *value) {
       json_read_double(value, at, place->diags);
       break;
     case RECORD_COUNT:
+    case RECORD_FINITE:
     case RECORD_MEASURE:
     case RECORD_POSITIVE:
     case RECORD_MAYBE_TEXT:

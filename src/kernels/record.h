@@ -19,6 +19,7 @@ typedef enum RecordKind {
   RECORD_COUNT,       // int; −1 is null
   RECORD_INT64,       // int64_t, |value| <= 2^53
   RECORD_DOUBLE,      // finite
+  RECORD_FINITE,      // double; NaN and infinities are null, null is NaN
   RECORD_MEASURE,     // double; anything below 0 is null, null is −1
   RECORD_POSITIVE,    // double; anything but > 0 is null, null is 0
   RECORD_TEXT,        // const char *, never NULL

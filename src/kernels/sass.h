@@ -10,6 +10,7 @@ typedef struct SassLine {
   const char *text;    // "@!P0 BRA 0x150", sanitised, without the address comment
   const char *opcode;  // "LDS.128", "FFMA": with its modifiers; NULL for a label
   int address;         // bytes from the kernel's start; −1 for a label
+  int cuda_line;       // of the text it was made from; −1 = not known
 } SassLine;
 
 typedef struct SassCount {

@@ -31,7 +31,8 @@ typedef struct VerifyResult {
   // cells: the block's tile, or a multiple of it where more than 64 × 64 entries would be needed.
   int map_rows, map_cols;
   int64_t map_tile_m, map_tile_n;
-  const uint32_t *map;  // [map_rows · map_cols]; NULL when nothing is wrong
+  int n_map;            // map_rows · map_cols; 0 when nothing is wrong
+  const uint32_t *map;  // [n_map]
 } VerifyResult;
 
 double verify_tolerance(const Plan *plan);

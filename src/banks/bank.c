@@ -99,7 +99,7 @@ const BankOp *banks_op_find(const char *name) {
 
 const char *banks_phase_noun(const BankOp *op, int lanes) {
   if (op->kind == BANK_LDMATRIX || op->kind == BANK_STMATRIX) return "matrix";
-  return lanes == 32 ? "warp" : lanes == 16 ? "half-warp" : "quarter-warp";
+  return lanes == 32 ? "whole warp" : lanes == 16 ? "half-warp" : "quarter-warp";
 }
 
 static int unit_shift(const BankOp *op) { return op->bytes <= 4 ? 2 : op->bytes == 8 ? 3 : 4; }

@@ -77,7 +77,7 @@ static void add_heading(Str *out, const BankMap *map) {
              op->bytes, op->bytes == 1 ? "" : "s");
   const char *noun = banks_phase_noun(op, map->phases[0].n_lanes);
   if (map->count.phases == 1)
-    str_printf(out, "1 phase (%s)\n", noun);
+    str_printf(out, "1 phase, the %s\n", noun);
   else
     str_printf(out, "%d phases, one for each %s\n", map->count.phases, noun);
   if (map->merge_distance)

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/expr.h"
+#include "banks/formula.h"
 #include "base/nearest.h"
 #include "base/str.h"
 
-static const ExprName LANE_NAMES[] = {
+static const FormulaName LANE_NAMES[] = {
     {"lane", 0}, {"lane_id", 0}, {"laneid", 0}, {"tid", 0}, {"threadIdx.x", 0},
 };
 
@@ -133,12 +133,12 @@ static bool names_lane(const char *text) {
 
 static bool read_expression(const BankOp *op, const char *text, int64_t addr[BANK_LANES],
                             Diags *diags) {
-  const Expr *expr = expr_parse(diags->arena, text, LANE_NAMES, N_LANE_NAMES, diags);
-  if (!expr) return false;
+  const Formula *formula = formula_parse(diags->arena, text, LANE_NAMES, N_LANE_NAMES, diags);
+  if (!formula) return false;
   int64_t values[BANK_LANES];
   for (int64_t lane = 0; lane < op->n_addresses; lane++) {
     const char *why;
-    if (expr_eval(expr, &lane, &values[lane], &why)) continue;
+    if (formula_eval(formula, &lane, &values[lane], &why)) continue;
     diag_add(diags, "expression", "\"%s\" %s for lane %" PRId64, str_sanitise(diags->arena, text),
              why, lane);
     return false;

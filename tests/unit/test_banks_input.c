@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "banks/bank_input.h"
-#include "banks/expr.h"
+#include "banks/formula.h"
 #include "base/str.h"
 
 Suite *suite_banks_input(void);
@@ -152,7 +152,7 @@ START_TEST(unknown_operations_name_the_nearest) {
 }
 END_TEST
 
-static const ExprName NAMES[] = {{"row", 0}, {"col", 1}};
+static const FormulaName NAMES[] = {{"row", 0}, {"col", 1}};
 
 START_TEST(expressions_follow_c) {
   int64_t values[2] = {6, 5}, row = values[0], col = values[1];
@@ -182,11 +182,11 @@ START_TEST(expressions_follow_c) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     Diags diags = diags_new(arena);
-    const Expr *expr = expr_parse(arena, cases[i].text, NAMES, 2, &diags);
-    ck_assert_msg(expr != NULL, "%s: %s", cases[i].text, diags_text(arena, &diags));
+    const Formula *formula = formula_parse(arena, cases[i].text, NAMES, 2, &diags);
+    ck_assert_msg(formula != NULL, "%s: %s", cases[i].text, diags_text(arena, &diags));
     int64_t value = 0;
     const char *why;
-    ck_assert_msg(expr_eval(expr, values, &value, &why), "%s", cases[i].text);
+    ck_assert_msg(formula_eval(formula, values, &value, &why), "%s", cases[i].text);
     ck_assert_msg(value == cases[i].value, "%s is %ld", cases[i].text, (long)value);
   }
 }
@@ -201,7 +201,7 @@ START_TEST(deep_and_long_expressions_are_refused) {
       for (size_t at = 0; at < size; at++) text[at] = repeated[i][at % n];
       text[size] = '\0';
       Diags diags = diags_new(arena);
-      ck_assert_ptr_null(expr_parse(arena, text, NAMES, 2, &diags));
+      ck_assert_ptr_null(formula_parse(arena, text, NAMES, 2, &diags));
       ck_assert_int_eq(diags.count, 1);
     }
   }
@@ -209,11 +209,11 @@ START_TEST(deep_and_long_expressions_are_refused) {
   str_add(&sum, "1");
   for (int i = 0; i < 499; i++) str_add(&sum, "+1");
   Diags diags = diags_new(arena);
-  const Expr *expr = expr_parse(arena, sum.text, NAMES, 2, &diags);
-  ck_assert_ptr_nonnull(expr);
+  const Formula *formula = formula_parse(arena, sum.text, NAMES, 2, &diags);
+  ck_assert_ptr_nonnull(formula);
   int64_t value, none[2] = {0};
   const char *why;
-  ck_assert(expr_eval(expr, none, &value, &why));
+  ck_assert(formula_eval(formula, none, &value, &why));
   ck_assert_int_eq(value, 500);
 }
 END_TEST

@@ -13,21 +13,21 @@
 #include "base/arena.h"
 #include "base/diag.h"
 
-enum { EXPR_TEXT_MAX = 1000, EXPR_STACK_MAX = 64 };
+enum { FORMULA_TEXT_MAX = 1000, FORMULA_STACK_MAX = 64 };
 
-typedef struct Expr Expr;
+typedef struct Formula Formula;
 
 // Several names may mean one variable: "lane", "tid", "threadIdx.x".
-typedef struct ExprName {
+typedef struct FormulaName {
   const char *name;
-  int variable;  // index into the values given to expr_eval
-} ExprName;
+  int variable;  // index into the values given to formula_eval
+} FormulaName;
 
 // NULL after adding one diagnostic of rule "expression" that quotes the text and the column.
-const Expr *expr_parse(Arena *arena, const char *text, const ExprName *names, int n_names,
-                       Diags *diags);
+const Formula *formula_parse(Arena *arena, const char *text, const FormulaName *names, int n_names,
+                             Diags *diags);
 
 // False when the value is undefined for these variables; *why then says in a few words what
 // happened
 // ("divides by zero").
-bool expr_eval(const Expr *expr, const int64_t *values, int64_t *out, const char **why);
+bool formula_eval(const Formula *formula, const int64_t *values, int64_t *out, const char **why);

@@ -9,7 +9,7 @@
 // Worked example: "col ^ ((row >> 1) & 3) << 2" becomes
 //   col  row  1  >>  3  &  2  <<  ^      (depth 3)
 // since << binds tighter than ^; for row 6, col 5: 6 >> 1 = 3, & 3 = 3, << 2 = 12, 5 ^ 12 = 9.
-#include "banks/expr.h"
+#include "banks/formula.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -20,70 +20,70 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
-typedef enum ExprCode {
-  EXPR_CONSTANT,
-  EXPR_VARIABLE,
-  EXPR_NEGATE,
-  EXPR_INVERT,
-  EXPR_NOT,
-  EXPR_SELECT,
-  EXPR_OR_ELSE,
-  EXPR_AND_THEN,
-  EXPR_OR,
-  EXPR_XOR,
-  EXPR_AND,
-  EXPR_EQUAL,
-  EXPR_DIFFER,
-  EXPR_LESS_EQUAL,
-  EXPR_GREATER_EQUAL,
-  EXPR_LESS,
-  EXPR_GREATER,
-  EXPR_SHIFT_LEFT,
-  EXPR_SHIFT_RIGHT,
-  EXPR_ADD,
-  EXPR_SUBTRACT,
-  EXPR_MULTIPLY,
-  EXPR_DIVIDE,
-  EXPR_MODULO,
-} ExprCode;
+typedef enum FormulaCode {
+  FORMULA_CONSTANT,
+  FORMULA_VARIABLE,
+  FORMULA_NEGATE,
+  FORMULA_INVERT,
+  FORMULA_NOT,
+  FORMULA_SELECT,
+  FORMULA_OR_ELSE,
+  FORMULA_AND_THEN,
+  FORMULA_OR,
+  FORMULA_XOR,
+  FORMULA_AND,
+  FORMULA_EQUAL,
+  FORMULA_DIFFER,
+  FORMULA_LESS_EQUAL,
+  FORMULA_GREATER_EQUAL,
+  FORMULA_LESS,
+  FORMULA_GREATER,
+  FORMULA_SHIFT_LEFT,
+  FORMULA_SHIFT_RIGHT,
+  FORMULA_ADD,
+  FORMULA_SUBTRACT,
+  FORMULA_MULTIPLY,
+  FORMULA_DIVIDE,
+  FORMULA_MODULO,
+} FormulaCode;
 
-typedef struct ExprStep {
-  ExprCode code;
+typedef struct FormulaStep {
+  FormulaCode code;
   int64_t value;  // of a constant, or the index of a variable
-} ExprStep;
+} FormulaStep;
 
-struct Expr {
+struct Formula {
   int n_steps;
-  ExprStep *steps;
+  FormulaStep *steps;
 };
 
 typedef struct Operator {
   const char *spelling;
   int precedence;
-  ExprCode code;
+  FormulaCode code;
 } Operator;
 
 // Longer spellings first, so that "<<" is not read as "<".
 static const Operator BINARY[] = {
-    {"||", 1, EXPR_OR_ELSE},    {"&&", 2, EXPR_AND_THEN},
-    {"==", 6, EXPR_EQUAL},      {"!=", 6, EXPR_DIFFER},
-    {"<<", 8, EXPR_SHIFT_LEFT}, {">>", 8, EXPR_SHIFT_RIGHT},
-    {"<=", 7, EXPR_LESS_EQUAL}, {">=", 7, EXPR_GREATER_EQUAL},
-    {"<", 7, EXPR_LESS},        {">", 7, EXPR_GREATER},
-    {"|", 3, EXPR_OR},          {"^", 4, EXPR_XOR},
-    {"&", 5, EXPR_AND},         {"+", 9, EXPR_ADD},
-    {"-", 9, EXPR_SUBTRACT},    {"*", 10, EXPR_MULTIPLY},
-    {"/", 10, EXPR_DIVIDE},     {"%", 10, EXPR_MODULO},
+    {"||", 1, FORMULA_OR_ELSE},    {"&&", 2, FORMULA_AND_THEN},
+    {"==", 6, FORMULA_EQUAL},      {"!=", 6, FORMULA_DIFFER},
+    {"<<", 8, FORMULA_SHIFT_LEFT}, {">>", 8, FORMULA_SHIFT_RIGHT},
+    {"<=", 7, FORMULA_LESS_EQUAL}, {">=", 7, FORMULA_GREATER_EQUAL},
+    {"<", 7, FORMULA_LESS},        {">", 7, FORMULA_GREATER},
+    {"|", 3, FORMULA_OR},          {"^", 4, FORMULA_XOR},
+    {"&", 5, FORMULA_AND},         {"+", 9, FORMULA_ADD},
+    {"-", 9, FORMULA_SUBTRACT},    {"*", 10, FORMULA_MULTIPLY},
+    {"/", 10, FORMULA_DIVIDE},     {"%", 10, FORMULA_MODULO},
 };
 
 typedef struct Parser {
   Arena *arena;
   const char *text, *at;
-  const ExprName *names;
+  const FormulaName *names;
   int n_names;
   Diags *diags;
   bool failed;
-  Expr *expr;
+  Formula *formula;
   int depth;    // values on the stack after the steps so far
   int nesting;  // open parentheses, signs and arms: what the parser's own recursion costs
 } Parser;
@@ -97,11 +97,11 @@ static void fail(Parser *p, const char *nearest, const char *format, const char 
   diag->nearest = nearest;
 }
 
-static void emit(Parser *p, ExprCode code, int64_t value, int depth_change) {
+static void emit(Parser *p, FormulaCode code, int64_t value, int depth_change) {
   p->depth += depth_change;
-  if (p->depth > EXPR_STACK_MAX) fail(p, NULL, "%s", "more than 64 values wait for an operator");
+  if (p->depth > FORMULA_STACK_MAX) fail(p, NULL, "%s", "more than 64 values wait for an operator");
   if (p->failed) return;
-  p->expr->steps[p->expr->n_steps++] = (ExprStep){code, value};
+  p->formula->steps[p->formula->n_steps++] = (FormulaStep){code, value};
 }
 
 static void skip_blanks(Parser *p) {
@@ -128,7 +128,7 @@ static void parse_number(Parser *p) {
   if ((hex && digits_end < p->at + 3) || isalnum((unsigned char)*end) || *end == '.')
     fail(p, NULL, "%s", "not a whole number");
   p->at = end;
-  emit(p, EXPR_CONSTANT, value, 1);
+  emit(p, FORMULA_CONSTANT, value, 1);
 }
 
 static void parse_name(Parser *p) {
@@ -140,7 +140,7 @@ static void parse_name(Parser *p) {
     known[i] = p->names[i].name;
     if (!str_equal(known[i], name)) continue;
     p->at = end;
-    emit(p, EXPR_VARIABLE, p->names[i].variable, 1);
+    emit(p, FORMULA_VARIABLE, p->names[i].variable, 1);
     return;
   }
   const char *nearest = nearest_name(name, known, p->n_names);
@@ -166,19 +166,19 @@ static void parse_operand(Parser *p) {
 }
 
 static void parse_unary(Parser *p) {
-  if (++p->nesting > EXPR_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
+  if (++p->nesting > FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
   if (p->failed) return;
   if (take(p, '+')) {
     parse_unary(p);
   } else if (take(p, '-')) {
     parse_unary(p);
-    emit(p, EXPR_NEGATE, 0, 0);
+    emit(p, FORMULA_NEGATE, 0, 0);
   } else if (take(p, '~')) {
     parse_unary(p);
-    emit(p, EXPR_INVERT, 0, 0);
+    emit(p, FORMULA_INVERT, 0, 0);
   } else if (take(p, '!')) {
     parse_unary(p);
-    emit(p, EXPR_NOT, 0, 0);
+    emit(p, FORMULA_NOT, 0, 0);
   } else {
     parse_operand(p);
   }
@@ -204,35 +204,35 @@ static void parse_binary(Parser *p, int min_precedence) {
 }
 
 static void parse_ternary(Parser *p) {
-  if (++p->nesting > EXPR_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
+  if (++p->nesting > FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
   if (p->failed) return;
   parse_binary(p, 1);
   if (!p->failed && take(p, '?')) {
     parse_ternary(p);
     if (!take(p, ':')) fail(p, NULL, "%s", "a ':' is missing after '?'");
     if (!p->failed) parse_ternary(p);
-    emit(p, EXPR_SELECT, 0, -2);
+    emit(p, FORMULA_SELECT, 0, -2);
   }
   p->nesting--;
 }
 
-const Expr *expr_parse(Arena *arena, const char *text, const ExprName *names, int n_names,
-                       Diags *diags) {
+const Formula *formula_parse(Arena *arena, const char *text, const FormulaName *names, int n_names,
+                             Diags *diags) {
   size_t length = strlen(text);
-  if (length > EXPR_TEXT_MAX) {
+  if (length > FORMULA_TEXT_MAX) {
     diag_add(diags, "expression", "the expression has %zu characters, at most %d are read", length,
-             EXPR_TEXT_MAX);
+             FORMULA_TEXT_MAX);
     return NULL;
   }
   Parser p = {.arena = arena, .text = text, .at = text, .names = names, .n_names = n_names};
   p.diags = diags;
-  p.expr = ARENA_NEW(arena, Expr);
-  p.expr->steps = ARENA_ARRAY(arena, ExprStep, length + 1);
+  p.formula = ARENA_NEW(arena, Formula);
+  p.formula->steps = ARENA_ARRAY(arena, FormulaStep, length + 1);
   parse_ternary(&p);
   skip_blanks(&p);
   if (!p.failed && *p.at) fail(&p, NULL, "%s", "an operator or the end should be here");
   assert(p.failed || p.depth == 1);
-  return p.failed ? NULL : p.expr;
+  return p.failed ? NULL : p.formula;
 }
 
 // A value on the stack; `why` is set where it is undefined.
@@ -243,84 +243,85 @@ typedef struct Slot {
 
 static Slot undefined(const char *why) { return (Slot){.why = why}; }
 
-static Slot shift_slot(ExprCode code, int64_t value, int64_t by) {
+static Slot shift_slot(FormulaCode code, int64_t value, int64_t by) {
   if (by < 0 || by > 62) return undefined("shifts by less than 0 or more than 62 bits");
-  if (code == EXPR_SHIFT_RIGHT) return (Slot){.value = value >> by};
+  if (code == FORMULA_SHIFT_RIGHT) return (Slot){.value = value >> by};
   int64_t out;
   if (__builtin_mul_overflow(value, (int64_t)1 << by, &out)) return undefined("overflows 64 bits");
   return (Slot){.value = out};
 }
 
-static Slot divide_slot(ExprCode code, int64_t a, int64_t b) {
+static Slot divide_slot(FormulaCode code, int64_t a, int64_t b) {
   if (b == 0) return undefined("divides by zero");
   if (a == INT64_MIN && b == -1) return undefined("overflows 64 bits");
-  return (Slot){.value = code == EXPR_DIVIDE ? a / b : a % b};
+  return (Slot){.value = code == FORMULA_DIVIDE ? a / b : a % b};
 }
 
-static Slot add_slot(ExprCode code, int64_t a, int64_t b) {
+static Slot add_slot(FormulaCode code, int64_t a, int64_t b) {
   int64_t out = 0;
-  bool over = code == EXPR_ADD        ? __builtin_add_overflow(a, b, &out)
-              : code == EXPR_SUBTRACT ? __builtin_sub_overflow(a, b, &out)
-                                      : __builtin_mul_overflow(a, b, &out);
+  bool over = code == FORMULA_ADD        ? __builtin_add_overflow(a, b, &out)
+              : code == FORMULA_SUBTRACT ? __builtin_sub_overflow(a, b, &out)
+                                         : __builtin_mul_overflow(a, b, &out);
   return over ? undefined("overflows 64 bits") : (Slot){.value = out};
 }
 
-static Slot binary_slot(ExprCode code, Slot left, Slot right) {
+static Slot binary_slot(FormulaCode code, Slot left, Slot right) {
   if (left.why) return left;
-  if (code == EXPR_OR_ELSE && left.value) return (Slot){.value = 1};
-  if (code == EXPR_AND_THEN && !left.value) return (Slot){.value = 0};
+  if (code == FORMULA_OR_ELSE && left.value) return (Slot){.value = 1};
+  if (code == FORMULA_AND_THEN && !left.value) return (Slot){.value = 0};
   if (right.why) return right;
   int64_t a = left.value, b = right.value;
   switch (code) {
-    case EXPR_OR_ELSE:
-    case EXPR_AND_THEN:
+    case FORMULA_OR_ELSE:
+    case FORMULA_AND_THEN:
       return (Slot){.value = b != 0};
-    case EXPR_OR:
+    case FORMULA_OR:
       return (Slot){.value = a | b};
-    case EXPR_XOR:
+    case FORMULA_XOR:
       return (Slot){.value = a ^ b};
-    case EXPR_AND:
+    case FORMULA_AND:
       return (Slot){.value = a & b};
-    case EXPR_EQUAL:
+    case FORMULA_EQUAL:
       return (Slot){.value = a == b};
-    case EXPR_DIFFER:
+    case FORMULA_DIFFER:
       return (Slot){.value = a != b};
-    case EXPR_LESS_EQUAL:
+    case FORMULA_LESS_EQUAL:
       return (Slot){.value = a <= b};
-    case EXPR_GREATER_EQUAL:
+    case FORMULA_GREATER_EQUAL:
       return (Slot){.value = a >= b};
-    case EXPR_LESS:
+    case FORMULA_LESS:
       return (Slot){.value = a < b};
-    case EXPR_GREATER:
+    case FORMULA_GREATER:
       return (Slot){.value = a > b};
-    case EXPR_SHIFT_LEFT:
-    case EXPR_SHIFT_RIGHT:
+    case FORMULA_SHIFT_LEFT:
+    case FORMULA_SHIFT_RIGHT:
       return shift_slot(code, a, b);
-    case EXPR_DIVIDE:
-    case EXPR_MODULO:
+    case FORMULA_DIVIDE:
+    case FORMULA_MODULO:
       return divide_slot(code, a, b);
     default:
       return add_slot(code, a, b);
   }
 }
 
-static Slot unary_slot(ExprCode code, Slot slot) {
+static Slot unary_slot(FormulaCode code, Slot slot) {
   if (slot.why) return slot;
-  if (code == EXPR_NOT) return (Slot){.value = !slot.value};
-  if (code == EXPR_INVERT) return (Slot){.value = ~slot.value};
-  return add_slot(EXPR_SUBTRACT, 0, slot.value);
+  if (code == FORMULA_NOT) return (Slot){.value = !slot.value};
+  if (code == FORMULA_INVERT) return (Slot){.value = ~slot.value};
+  return add_slot(FORMULA_SUBTRACT, 0, slot.value);
 }
 
-bool expr_eval(const Expr *expr, const int64_t *values, int64_t *out, const char **why) {
-  Slot stack[EXPR_STACK_MAX];
+bool formula_eval(const Formula *formula, const int64_t *values, int64_t *out, const char **why) {
+  Slot stack[FORMULA_STACK_MAX];
   int n = 0;
-  for (int i = 0; i < expr->n_steps; i++) {
-    const ExprStep *step = &expr->steps[i];
-    if (step->code == EXPR_CONSTANT || step->code == EXPR_VARIABLE) {
-      stack[n++] = (Slot){.value = step->code == EXPR_CONSTANT ? step->value : values[step->value]};
-    } else if (step->code <= EXPR_NOT) {
+  for (int i = 0; i < formula->n_steps; i++) {
+    const FormulaStep *step = &formula->steps[i];
+    if (step->code == FORMULA_CONSTANT || step->code == FORMULA_VARIABLE) {
+      stack[n++] =
+          (Slot){.value = step->code == FORMULA_CONSTANT ? step->value : values[step->value]};
+    } else if (step->code <= FORMULA_NOT) {
       stack[n - 1] = unary_slot(step->code, stack[n - 1]);
-    } else if (step->code == EXPR_SELECT) {
+    } else if (step->code == FORMULA_SELECT) {
       Slot chosen = stack[n - 3].value ? stack[n - 2] : stack[n - 1];
       n -= 2;
       if (!stack[n - 1].why) stack[n - 1] = chosen;

@@ -29,13 +29,16 @@ pkg = $(shell pkg-config $(1) $(2) 2>/dev/null || echo '$(3)')
 
 WARNINGS = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes $(WERROR)
 COMMON   = -std=c17 -D_GNU_SOURCE -Isrc $(WARNINGS) -MMD -MP
-INCLUDES = $(call pkg,--cflags,ncursesw libcjson sqlite3,)
+INCLUDES := $(call pkg,--cflags,ncursesw libcjson sqlite3,)
 LIBS     = $(call pkg,--libs,ncursesw,-lncursesw -ltinfo) $(call pkg,--libs,libcjson,-lcjson) \
            $(call pkg,--libs,sqlite3,-lsqlite3) -lpthread -ldl -lm
-TEST_INCLUDES = -Itests/unit -Ibuild/gen $(call pkg,--cflags,check vterm,)
+TEST_INCLUDES := -Itests/unit -Ibuild/gen $(call pkg,--cflags,check vterm,)
 TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--libs,vterm,-lvterm)
 
-SANITIZE  = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# The null checks that UBSan adds make gcc believe that formats may be NULL.
+SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-format-overflow
+SANITIZE  = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+            $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 SOURCES      := $(sort $(shell find src -name '*.c'))

@@ -14,10 +14,6 @@
 
 const char cli_version[] = "0.1.0";
 
-#define COMMAND(name, usage, help) CommandRun cmd_##name;
-#include "cli/commands.def"
-#undef COMMAND
-
 const Command cli_commands[] = {
 #define COMMAND(name, usage, help) {#name, cmd_##name, usage, help},
 #include "cli/commands.def"

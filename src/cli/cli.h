@@ -24,6 +24,11 @@ typedef struct Command {
   const char *help;   // one sentence, the first line of the help
 } Command;
 
+// cmd_NAME of every row of the table.
+#define COMMAND(name, usage, help) CommandRun cmd_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
 extern const Command cli_commands[];
 extern const int cli_command_count;
 

@@ -138,7 +138,7 @@ static int parse_arch(const char *arch, size_t *length) {
   size_t at = 3;
   for (; arch[at] >= '0' && arch[at] <= '9' && at < 7; at++) cc = cc * 10 + (arch[at] - '0');
   *length = at;
-  bool suffix = arch[at] == 'a' || arch[at] == 'f' || arch[at] == 'A' || arch[at] == 'F';
+  bool suffix = arch[at] == 'a' || arch[at] == 'A';
   return at >= 5 && arch[at + suffix] == '\0' ? cc : -1;
 }
 
@@ -211,13 +211,19 @@ static void add_unknown(const TargetTable *table, const char *name, Diags *diags
   diag->nearest = nearest_name(name, names, n);
 }
 
+// "sm_90" and "sm_90a" name a row of sm_90a, but "sm_80a" does not name one of sm_80.
+static bool has_suffix_of(const char *name, const char *arch) {
+  return strlen(name) <= strlen(arch);
+}
+
 const Target *target_find(const TargetTable *table, const char *name, Diags *diags) {
   for (int i = 0; i < table->count; i++)
     if (str_equal_fold(table->targets[i].id, name)) return &table->targets[i];
   size_t length;
   int cc = parse_arch(name, &length);
   for (int i = 0; cc > 0 && i < table->count; i++)
-    if (table->targets[i].cc == cc) return &table->targets[i];
+    if (table->targets[i].cc == cc && has_suffix_of(name, table->targets[i].arch))
+      return &table->targets[i];
   if (diags) add_unknown(table, name, diags);
   return NULL;
 }

@@ -1,13 +1,13 @@
 // fork, pipes, exec, SIGKILL: and nothing that waits.
 //
 // The child leads a process group (or a session) of its own so that one kill(-pid) reaches what it
-// started, and asks for SIGKILL when its parent thread dies, so that no worker survives a screen that
-// was killed with -9. Between fork and exec only async-signal-safe calls are made, because the caller
-// may be one thread of many: the error text of a failed exec is put together without stdio.
+// started, and asks for SIGKILL when its parent thread dies, so that no worker survives a screen
+// that was killed with -9. Between fork and exec only async-signal-safe calls are made, because the
+// caller may be one thread of many: the error text of a failed exec is put together without stdio.
 //
 // Worked example: the command {"nosuch"} forks, fails in execvp with ENOENT, writes
-// "gemmview: cannot execute nosuch: error 2\n" to its stderr and exits with 127; the owner sees the end of
-// stdout, reads the words and shows them.
+// "gemmview: cannot execute nosuch: error 2\n" to its stderr and exits with 127; the owner sees the
+// end of stdout, reads the words and shows them.
 #include "kernels/process.h"
 
 #include <errno.h>

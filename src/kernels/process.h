@@ -13,17 +13,17 @@
 enum { PROCESS_REAP_MAX = 256, PROCESS_WORDS_BYTES = 2048 };
 
 typedef struct ProcessOptions {
-  bool new_session;      // a session of its own: no terminal, no Ctrl-C or Ctrl-Z from the screen
-  int cpu_seconds;       // RLIMIT_CPU; 0 = none
-  size_t memory_bytes;   // RLIMIT_AS; 0 = none (CUDA reserves address space by the terabyte)
-  size_t line_limit;     // longest line accepted on its stdout
+  bool new_session;     // a session of its own: no terminal, no Ctrl-C or Ctrl-Z from the screen
+  int cpu_seconds;      // RLIMIT_CPU; 0 = none
+  size_t memory_bytes;  // RLIMIT_AS; 0 = none (CUDA reserves address space by the terabyte)
+  size_t line_limit;    // longest line accepted on its stdout
 } ProcessOptions;
 
 typedef struct Process {
-  pid_t pid;         // 0 when there is no child
-  int in, out, err;  // our ends, non-blocking and close-on-exec; -1 when closed
-  LineReader lines;  // its stdout
-  OutQueue queue;    // what its stdin has not taken yet
+  pid_t pid;                        // 0 when there is no child
+  int in, out, err;                 // our ends, non-blocking and close-on-exec; -1 when closed
+  LineReader lines;                 // its stdout
+  OutQueue queue;                   // what its stdin has not taken yet
   char words[PROCESS_WORDS_BYTES];  // the end of its stderr, terminated
   size_t n_words;
 } Process;

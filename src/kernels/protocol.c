@@ -102,16 +102,24 @@ static void write_json_text(JsonWriter *writer, const char *key, const char *tex
 
 static void write_field(JsonWriter *writer, const FieldRow *row, const void *at) {
   switch (row->type) {
-    case FIELD_INT: json_member_int(writer, row->name, *(const int64_t *)at); return;
-    case FIELD_NUMBER: json_member_double(writer, row->name, *(const double *)at); return;
-    case FIELD_BOOL: json_member_bool(writer, row->name, *(const bool *)at); return;
-    case FIELD_JSON: write_json_text(writer, row->name, *(const char *const *)at); return;
+    case FIELD_INT:
+      json_member_int(writer, row->name, *(const int64_t *)at);
+      return;
+    case FIELD_NUMBER:
+      json_member_double(writer, row->name, *(const double *)at);
+      return;
+    case FIELD_BOOL:
+      json_member_bool(writer, row->name, *(const bool *)at);
+      return;
+    case FIELD_JSON:
+      write_json_text(writer, row->name, *(const char *const *)at);
+      return;
     case FIELD_ERROR:
       json_member_string(writer, row->name, error_rows[*(const ErrorKind *)at].name);
       return;
     case FIELD_STRING:
-      json_member_string(writer, row->name, text_cut(writer->str->arena, *(const char *const *)at,
-                                                     (size_t)row->hi));
+      json_member_string(writer, row->name,
+                         text_cut(writer->str->arena, *(const char *const *)at, (size_t)row->hi));
       return;
   }
 }
@@ -187,11 +195,16 @@ static bool read_field(const Reading *reading, const FieldRow *row, const JsonVa
   switch (row->type) {
     case FIELD_INT:
       return json_read_int64(value, (int64_t)row->lo, (int64_t)row->hi, at, reading->diags);
-    case FIELD_NUMBER: return read_number(reading, row, value, at);
-    case FIELD_BOOL: return json_read_bool(value, at, reading->diags);
-    case FIELD_STRING: return read_string(reading, row, value, at);
-    case FIELD_JSON: return read_json(reading, value, at);
-    case FIELD_ERROR: return read_error(reading, value, at);
+    case FIELD_NUMBER:
+      return read_number(reading, row, value, at);
+    case FIELD_BOOL:
+      return json_read_bool(value, at, reading->diags);
+    case FIELD_STRING:
+      return read_string(reading, row, value, at);
+    case FIELD_JSON:
+      return read_json(reading, value, at);
+    case FIELD_ERROR:
+      return read_error(reading, value, at);
   }
   return false;
 }

@@ -1,0 +1,15 @@
+// The disposable processes of a worker: `gemmview worker --job compile|bench|machine`.
+//
+// Each reads request lines of the protocol on stdin and answers on stdout exactly as the worker
+// passes it on. What NVRTC, ptxas or a driver print by themselves goes to stderr.
+//
+//   compile  one request, then it ends: a compile is answered by its results; a bench is only made
+//            ready (its cubins are in the cache afterwards)
+//   bench    one request after the other with one GPU context, until stdin ends or the context is
+//   lost machine  no request: says what this machine has, then ends
+#pragma once
+#include <stdbool.h>
+
+// The exit status; 2 when there is no such job.
+int job_child_run(const char *job);
+bool job_child_exists(const char *job);

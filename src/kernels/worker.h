@@ -1,0 +1,13 @@
+// `gemmview worker`: the process beside the GPU. It reads requests on stdin and answers on stdout
+// (protocol.h), compiles and runs in children of its own (job_child.h), and ends within a second of
+// the end of its stdin, whatever its children are doing.
+#pragma once
+
+typedef struct WorkerOptions {
+  const char *version;  // of the program, for the hello
+  const char *const
+      *job_argv;  // command of the children; "--job NAME" is appended. NULL: this program
+} WorkerOptions;
+
+// Serves until stdin ends; the exit status.
+int worker_run(const WorkerOptions *options);

@@ -1,0 +1,288 @@
+// Program → rows. One walk per kernel: the launch gives the hardware rows, then every statement
+// becomes a row, a folded row, or nothing.
+//
+// What folds: a loop or a condition around a single operation is said by the operation's size, so
+//   for i in 0..2 REGISTER                     a[8] <- A_s
+//     a[i*4 .. 4] = load A_s[k_i, i*64 + …]
+// and a subtree whose only operations are one load from global memory and the store of what it
+// loaded to shared memory is the copy it makes: "A_s <- A". Loops over k always stand for
+// themselves. LETs are left to the full listing.
+#include "tui/nest.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+enum { NEST_ROWS_MAX = 256 };
+
+static const struct {
+  const char *name, *knobs;  // knobs: the headings of knob.def that stand here
+} group_table[NEST_GROUP_COUNT] = {
+    [NEST_KERNEL] = {"KERNEL", ""},
+    [NEST_BLOCK] = {"BLOCK", "BLOCK CLUSTER"},
+    [NEST_WARP] = {"WARP", "WARP"},
+    [NEST_THREAD] = {"THREAD", "THREAD"},
+    [NEST_REGISTER] = {"REG", "REGISTER ATOM"},
+    [NEST_SERIAL] = {"SERIAL", "SERIAL"},
+    [NEST_STAGE] = {"STAGE", "STAGE"},
+};
+
+const char *nest_group_name(NestGroup group) { return group_table[group].name; }
+
+NestGroup nest_group_of_knobs(const char *tier) {
+  for (int i = 0; i < NEST_GROUP_COUNT; i++) {
+    const char *at = strstr(group_table[i].knobs, tier);
+    if (at && (at[strlen(tier)] == ' ' || at[strlen(tier)] == '\0')) return (NestGroup)i;
+  }
+  return NEST_GROUP_COUNT;
+}
+
+typedef struct Walk {
+  Arena *arena;
+  const Model *model;
+  Nest *nest;
+  int kernel;
+} Walk;
+
+static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
+  Nest *nest = walk->nest;
+  if (nest->n_rows == NEST_ROWS_MAX) return &nest->row[NEST_ROWS_MAX - 1];
+  NestRow *row = &nest->row[nest->n_rows++];
+  *row = (NestRow){
+      .group = group, .depth = depth, .text = text, .kernel = walk->kernel, .knob = KNOB_NONE};
+  return row;
+}
+
+// ---- hardware tiers -----------------------------------------------------------------------------
+
+// "128x128": what one block covers of C.
+static const char *tile_text(Walk *walk) {
+  int64_t tile[2];
+  const Program *program = walk->model->program;
+  for (int i = AXIS_M; i <= AXIS_N; i++) {
+    const Axis *axis = &program->axis[i];
+    tile[i] = axis->extent;
+    for (int d = 0; d < axis->n_digits; d++)
+      if (axis->digit[d].var->tier == TIER_BLOCK && axis->digit[d].weight < tile[i])
+        tile[i] = axis->digit[d].weight;
+  }
+  return arena_printf(walk->arena, "%lldx%lld", (long long)tile[0], (long long)tile[1]);
+}
+
+static const char *extents_text(Walk *walk, const HardwareDigit *digit, int n, Tier tier) {
+  Str text = str_new(walk->arena);
+  for (int i = 0; i < n; i++)
+    if (digit[i].var->tier == tier)
+      str_printf(&text, "%s%lld", text.length ? "x" : "", (long long)digit[i].var->extent);
+  return text.length ? text.text : NULL;
+}
+
+static void add_launch(Walk *walk, const Launch *launch) {
+  const Program *program = walk->model->program;
+  const char *blocks = arena_printf(walk->arena, "%lld block%s", (long long)launch->n_blocks,
+                                    launch->n_blocks == 1 ? "" : "s");
+  if (walk->kernel == program->main_kernel && launch->n_block_digits)
+    blocks = arena_printf(walk->arena, "%s of %s", blocks, tile_text(walk));
+  if (launch->n_block_digits) add_row(walk, NEST_BLOCK, 0, blocks);
+  const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
+  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
+  const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
+  if (threads) {
+    const char *what = warps ? "lanes" : "threads";
+    add_row(walk, NEST_THREAD, 0, arena_printf(walk->arena, "%s %s", threads, what));
+  }
+}
+
+// ---- folding ------------------------------------------------------------------------------------
+
+static bool walks_k(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP &&
+         (stmt->var->tier == TIER_SERIAL_OUTER || stmt->var->tier == TIER_STAGE_INNER);
+}
+
+// What a subtree does, as far as folding needs to know.
+typedef struct Fold {
+  const Stmt *op[2];  // the first operations
+  int64_t count[2];   // how often the loops around them repeat them
+  int n;              // operations in all
+  bool over_k;        // a loop over k is inside
+} Fold;
+
+static void fold_add(Fold *fold, const Stmt *list, int64_t count) {
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (walks_k(stmt)) fold->over_k = true;
+    if (stmt->kind == STMT_LOOP) fold_add(fold, stmt->body, count * stmt->var->extent);
+    if (stmt->kind == STMT_IF) fold_add(fold, stmt->body, count);
+    if (stmt->kind != STMT_OP) continue;
+    if (fold->n < 2) {
+      fold->op[fold->n] = stmt;
+      fold->count[fold->n] = count;
+    }
+    fold->n++;
+  }
+}
+
+static Fold fold_of(const Stmt *stmt) {
+  Fold fold = {0};
+  Stmt alone = *stmt;
+  alone.next = NULL;
+  fold_add(&fold, &alone, 1);
+  return fold;
+}
+
+static bool in_space(const Access *access, Space space) {
+  return access->buffer && access->buffer->space == space;
+}
+
+static bool is_copy(const Fold *fold) {
+  if (fold->n != 2 || fold->over_k) return false;
+  const Op *load = &fold->op[0]->op, *store = &fold->op[1]->op;
+  return load->kind == OP_LOAD && store->kind == OP_STORE && in_space(&load->src, SPACE_GLOBAL) &&
+         in_space(&store->dst, SPACE_SHARED) && store->src.buffer == load->dst.buffer;
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+// "acc[8x8]": the part of a register buffer that `count` executions of width `width` reach.
+static const char *register_text(Walk *walk, const Access *access, int64_t count, int width) {
+  const Buffer *buffer = access->buffer;
+  if (buffer->space != SPACE_REGISTER) return buffer->name;
+  int64_t n = count * width;
+  if (n == buffer_elements(buffer) && buffer->rank == 2)
+    return arena_printf(walk->arena, "%s[%lldx%lld]", buffer->name, (long long)buffer->dim[0],
+                        (long long)buffer->dim[1]);
+  return n > 1 ? arena_printf(walk->arena, "%s[%lld]", buffer->name, (long long)n) : buffer->name;
+}
+
+typedef struct OpTexts {
+  const char *dst, *src, *src2;
+} OpTexts;
+
+static const char *op_text(Walk *walk, const Op *op, int64_t count) {
+  int width = op->width > 0 ? op->width : 1;
+  OpTexts t = {0};
+  if (op->dst.buffer) t.dst = register_text(walk, &op->dst, count, width);
+  if (op->src.buffer) t.src = register_text(walk, &op->src, count, width);
+  if (op->src2.buffer) t.src2 = op->src2.buffer->name;
+  switch (op->kind) {
+    case OP_INIT:
+      return arena_printf(walk->arena, "%s = %g", t.dst, op->value);
+    case OP_FMA:
+      return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
+    case OP_ADD:
+      return arena_printf(walk->arena, "%s += %s", t.dst, t.src);
+    case OP_ATOMIC_ADD:
+      return arena_printf(walk->arena, "%s +← %s  atomic", t.dst, t.src);
+    case OP_CP_ASYNC:
+      return arena_printf(walk->arena, "%s ← %s  async", t.dst, t.src);
+    case OP_CP_WAIT:
+      return arena_printf(walk->arena, "wait ≤ %lld in flight", (long long)op->count);
+    default:
+      break;
+  }
+  if (t.dst && t.src) return arena_printf(walk->arena, "%s ← %s", t.dst, t.src);
+  return op_name(op->kind);
+}
+
+static int site_of(const Model *model, const Stmt *stmt) {
+  for (int i = 0; i < model->n_sites; i++)
+    if (model->site[i].stmt == stmt) return model->site[i].number;
+  return 0;
+}
+
+// ---- statements ---------------------------------------------------------------------------------
+
+static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
+
+// Equal neighbours (an unrolled or interleaved loop) are one row with a count.
+static bool joins_previous(Walk *walk, const NestRow *row) {
+  if (walk->nest->n_rows < 2 || row->site[0]) return false;
+  const NestRow *last = row - 1;
+  return last->kernel == row->kernel && last->depth == row->depth && !last->site[0] &&
+         str_equal(last->text, row->text);
+}
+
+static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
+  NestRow *row = add_row(walk, group, depth, op_text(walk, &stmt->op, count));
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  row->site[0] = site_of(walk->model, stmt);
+  if (joins_previous(walk, row)) walk->nest->n_rows--;
+}
+
+static void add_copy(Walk *walk, const Fold *fold, NestGroup group, int depth) {
+  const char *to = fold->op[1]->op.dst.buffer->name, *from = fold->op[0]->op.src.buffer->name;
+  NestRow *row = add_row(walk, group, depth, arena_printf(walk->arena, "%s ← %s", to, from));
+  row->stmt = fold->op[1];
+  row->knob = fold->op[1]->knob;
+  row->site[0] = site_of(walk->model, fold->op[1]);
+}
+
+static void add_loop(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  if (stmt->var->tier == TIER_SERIAL_OUTER) group = NEST_SERIAL;
+  if (stmt->var->tier == TIER_STAGE_INNER) group = NEST_STAGE;
+  const char *text =
+      arena_printf(walk->arena, "%s in 0..%lld", stmt->var->name, (long long)stmt->var->extent);
+  NestRow *row = add_row(walk, group, depth, text);
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  add_list(walk, stmt->body, group, depth + 1);
+}
+
+static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  Str text = str_new(walk->arena);
+  str_add(&text, "if ");
+  expr_print(&text, stmt->expr);
+  NestRow *row = add_row(walk, group, depth, text.text);
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  add_list(walk, stmt->body, group, depth + 1);
+}
+
+static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  Fold fold = fold_of(stmt);
+  if (stmt->kind == STMT_LET || fold.n == 0) return;
+  if (is_copy(&fold))
+    add_copy(walk, &fold, group, depth);
+  else if (fold.n == 1 && !fold.over_k)
+    add_operation(walk, fold.op[0], fold.count[0], group, depth);
+  else if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER)
+    add_list(walk, stmt->body, group, depth);
+  else if (stmt->kind == STMT_LOOP)
+    add_loop(walk, stmt, group, depth);
+  else
+    add_condition(walk, stmt, group, depth);
+}
+
+static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) add_statement(walk, stmt, group, depth);
+}
+
+static void add_kernel(Walk *walk, const Kernel *kernel) {
+  Launch launch = kernel_launch(kernel);
+  if (walk->model->program->n_kernels > 1)
+    add_row(walk, NEST_KERNEL, 0, arena_printf(walk->arena, "kernel %s", kernel->name));
+  add_launch(walk, &launch);
+  bool on_gpu = launch.n_block_digits || launch.n_thread_digits;
+  add_list(walk, on_gpu ? launch.body : kernel->body, NEST_REGISTER, 0);
+}
+
+Nest nest_build(Arena *arena, const Model *model) {
+  Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
+  Walk walk = {.arena = arena, .model = model, .nest = &nest};
+  for (int i = 0; i < model->program->n_kernels; i++) {
+    walk.kernel = i;
+    add_kernel(&walk, &model->program->kernel[i]);
+  }
+  return nest;
+}
+
+void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before) {
+  const char **old = ARENA_ARRAY(arena, const char *, before->n_rows);
+  const char **now = ARENA_ARRAY(arena, const char *, nest->n_rows);
+  for (int i = 0; i < before->n_rows; i++) old[i] = before->row[i].text;
+  for (int i = 0; i < nest->n_rows; i++) now[i] = nest->row[i].text;
+  TextDiff diff = text_diff(arena, old, before->n_rows, now, nest->n_rows);
+  for (int i = 0; i < diff.n_lines; i++)
+    if (diff.line[i].kind == DIFF_ADDED) nest->row[diff.line[i].to].changed = true;
+}

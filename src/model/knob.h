@@ -25,7 +25,7 @@ typedef enum KnobType {
   KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
   KNOB_TYPE_DTYPE,   // a name of the dtype list
   KNOB_TYPE_ATOM,    // a name of the atom list
-  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch; the value is an index into `names`
+  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
 } KnobType;
 
 typedef struct Knob {
@@ -63,7 +63,8 @@ const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob)
 // Sets one knob (marks it as given). The value is not checked against rules, only stored.
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 
-// The next (+1) or previous (-1) value worth visiting; false at the end of the range.
+// The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no
+// steps here: whoever holds the table of targets steps through it.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
 // By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest name.

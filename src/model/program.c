@@ -155,7 +155,7 @@ Program *program_new(Arena *arena, Problem problem) {
   program->axis[AXIS_M] = (Axis){.name = "m", .extent = problem.m};
   program->axis[AXIS_N] = (Axis){.name = "n", .extent = problem.n};
   program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
-  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1024);
+  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
   operand(program, "A", ROLE_A, problem.m, problem.k);
   operand(program, "B", ROLE_B, problem.k, problem.n);

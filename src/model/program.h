@@ -58,6 +58,7 @@ typedef struct Buffer {
   int rank;
   int64_t dim[RANK_MAX], stride[RANK_MAX];
   KnobId knob;             // the knob that made it
+  bool transposed;         // a slab whose rows and columns are stored the other way round
   int64_t offset_bytes;    // SHARED: where it starts in the block's shared memory
 } Buffer;
 
@@ -140,7 +141,8 @@ typedef struct Program {
   Kernel kernel[KERNELS_MAX];
   int main_kernel;     // index of the one that multiplies
   Axis axis[AXIS_COUNT];  // of the main kernel
-  Var *thread, *block;    // VAR_THREAD and VAR_BLOCK, shared by all kernels
+  Var *thread;            // VAR_THREAD of the main kernel: tid in 0..threads of a block
+  Var *block;             // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------

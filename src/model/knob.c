@@ -1,0 +1,306 @@
+// The state line: reading, writing and stepping through values.
+//
+// Worked example: "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,TMA=1,STAGE=11" sets eight knobs in that
+// order and echoes exactly so, although SPLITK=1 is the default: what was given stays given.
+//
+// Parsing works on a copy of the schedule and hands it over only when nothing was found wrong.
+#include "model/knob.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+
+const Knob knob_table[KNOB_COUNT] = {
+#define KNOB(id, type, unit, lo, hi, value, tier, aliases, help) \
+  [KNOB_##id] = {#id, KNOB_TYPE_##type, unit, lo, hi, value, tier, aliases, help},
+#include "model/knob.def"
+#undef KNOB
+};
+
+// Names of the values that are not numbers. The index is the value.
+static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32", "f64", "s8", "e4m3", "e5m2"};
+static const char *const stage_names[] = {"00", "01", "10", "11"};
+static const char *const atom_names[] = {
+    "fma",
+    "mma_m16n8k16_f16",
+    "mma_m16n8k16_bf16",
+    "mma_m16n8k8_f16",
+    "mma_m16n8k8_bf16",
+    "mma_m16n8k8_tf32",
+    "mma_m16n8k4_tf32",
+    "mma_m16n8k32_s8",
+    "mma_m16n8k16_s8",
+    "mma_m16n8k32_e4m3",
+    "mma_m16n8k32_e5m2",
+    "mma_m8n8k4_f64",
+    "wgmma_m64n256k16_f16",
+    "wgmma_m64n256k16_bf16",
+    "wgmma_m64n256k8_tf32",
+    "tcgen05_bf16",
+};
+
+typedef struct Names {
+  const char *const *name;
+  int n;
+} Names;
+
+#define NAMES(list) {list, (int)(sizeof list / sizeof *list)}
+
+static const Names value_names[] = {
+    [KNOB_TYPE_STAGE] = NAMES(stage_names),
+    [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
+    [KNOB_TYPE_ATOM] = NAMES(atom_names),
+    [KNOB_TYPE_TARGET] = {NULL, 0},
+};
+
+static const Names *names_of(KnobType type) {
+  bool named = type == KNOB_TYPE_STAGE || type == KNOB_TYPE_DTYPE || type == KNOB_TYPE_ATOM;
+  return named ? &value_names[type] : NULL;
+}
+
+Schedule schedule_default(void) {
+  Schedule schedule = {.target = "h200"};
+  for (int i = 0; i < KNOB_COUNT; i++) schedule.value[i] = knob_table[i].value;
+  return schedule;
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+static bool has_alias(const Knob *knob, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = knob->aliases; *at;) {
+    size_t n = strcspn(at, " ");
+    if (n == length && strncasecmp(at, name, n) == 0) return true;
+    at += n + (at[n] == ' ');
+  }
+  return false;
+}
+
+KnobId knob_find(const char *name, const char **nearest) {
+  const char *names[KNOB_COUNT];
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    names[i] = knob_table[i].name;
+    if (str_equal_fold(name, names[i]) || has_alias(&knob_table[i], name)) return (KnobId)i;
+  }
+  if (nearest) *nearest = nearest_name(name, names, KNOB_COUNT);
+  return KNOB_NONE;
+}
+
+// "m16n8k16.f16" and "mma_m16n8k16_f16" are the same atom.
+static void atom_spelling(const char *text, char *out, size_t size) {
+  bool plain = strchr(text, '.') && !strchr(text, '_');
+  size_t n = 0;
+  for (const char *p = plain ? "mma_" : ""; *p && n + 1 < size; p++) out[n++] = *p;
+  for (const char *p = text; *p && n + 1 < size; p++) out[n++] = *p == '.' ? '_' : *p;
+  out[n] = '\0';
+}
+
+static int atom_dtype(int64_t atom);
+
+static int name_index(const Names *names, const char *text) {
+  for (int i = 0; i < names->n; i++)
+    if (str_equal_fold(names->name[i], text)) return i;
+  return -1;
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+static bool value_allowed(const Knob *knob, int64_t value) {
+  if (value < knob->lo || value > knob->hi) return false;
+  return knob->type != KNOB_TYPE_POWER || value == 0 || is_power_of_two(value);
+}
+
+// The allowed value closest to `value`.
+static int64_t value_nearest(const Knob *knob, int64_t value) {
+  if (value < knob->lo) value = knob->lo;
+  if (value > knob->hi) value = knob->hi;
+  while (!value_allowed(knob, value)) value--;
+  return value;
+}
+
+static bool set_number(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
+  const Knob *knob = &knob_table[id];
+  char *end;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  if (end == text || *end || isspace((unsigned char)*text)) {
+    Diag *diag = diag_add(diags, "value", "%s=%s: not a whole number", knob->name, text);
+    diag->nearest = arena_printf(diags->arena, "%s=%lld", knob->name, (long long)knob->value);
+    return false;
+  }
+  if (errno == ERANGE || !value_allowed(knob, value)) {
+    const char *kind = knob->type == KNOB_TYPE_POWER ? "a power of two in " : "";
+    Diag *diag = diag_add(diags, "range", "%s=%s: %s is %s%lld..%lld%s%s", knob->name, text,
+                          knob->name, kind, (long long)knob->lo, (long long)knob->hi,
+                          *knob->unit ? " " : "", knob->unit);
+    long long nearest = value_nearest(knob, value);
+    diag->nearest = arena_printf(diags->arena, "%s=%lld", knob->name, nearest);
+    return false;
+  }
+  schedule->value[id] = value;
+  return true;
+}
+
+static bool set_name(Schedule *schedule, KnobId id, const Names *names, const char *text,
+                     Diags *diags) {
+  const Knob *knob = &knob_table[id];
+  char spelled[64];
+  atom_spelling(text, spelled, sizeof spelled);
+  int index = name_index(names, knob->type == KNOB_TYPE_ATOM ? spelled : text);
+  if (index < 0) {
+    Diag *diag = diag_add(diags, "value", "%s=%s: no such value", knob->name, text);
+    const char *near = nearest_name(spelled, names->name, names->n);
+    diag->nearest = arena_printf(diags->arena, "%s=%s", knob->name, near ? near : names->name[0]);
+    return false;
+  }
+  schedule->value[id] = index;
+  return true;
+}
+
+static bool set_target(Schedule *schedule, const char *text, Diags *diags) {
+  if (!*text || strlen(text) >= sizeof schedule->target) {
+    diag_add(diags, "value", "TARGET=%.40s: not the name of a GPU or an arch", text)->nearest =
+        "TARGET=h200";
+    return false;
+  }
+  strcpy(schedule->target, text);
+  return true;
+}
+
+static bool set_text(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
+  const Names *names = names_of(knob_table[id].type);
+  if (id == KNOB_TARGET) return set_target(schedule, text, diags);
+  if (names) return set_name(schedule, id, names, text, diags);
+  return set_number(schedule, id, text, diags);
+}
+
+static bool is_given(const Schedule *schedule, KnobId id) {
+  for (int i = 0; i < schedule->n_given; i++)
+    if (schedule->given[i] == id) return true;
+  return false;
+}
+
+static void mark_given(Schedule *schedule, KnobId id) {
+  if (!is_given(schedule, id)) schedule->given[schedule->n_given++] = id;
+}
+
+void schedule_set(Schedule *schedule, KnobId knob, int64_t value) {
+  schedule->value[knob] = value;
+  mark_given(schedule, knob);
+}
+
+// ---- the line -----------------------------------------------------------------------------------
+
+// One "NAME=value" of the line; `seen` catches a knob given twice in the same line.
+static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags) {
+  char *equals = strchr(item, '=');
+  if (!equals) {
+    diag_add(diags, "syntax", "\"%.60s\" is not NAME=value", item);
+    return;
+  }
+  *equals = '\0';
+  const char *nearest = NULL;
+  KnobId id = knob_find(item, &nearest);
+  if (id == KNOB_NONE) {
+    Diag *diag = diag_add(diags, "unknown_knob", "%.60s is not a knob", item);
+    diag->nearest = nearest;
+    return;
+  }
+  if (seen[id]) {
+    diag_add(diags, "duplicate_knob", "%s is given twice", knob_table[id].name);
+    return;
+  }
+  seen[id] = true;
+  if (set_text(schedule, id, equals + 1, diags)) mark_given(schedule, id);
+}
+
+static char *trim(char *text) {
+  while (isspace((unsigned char)*text)) text++;
+  size_t n = strlen(text);
+  while (n && isspace((unsigned char)text[n - 1])) text[--n] = '\0';
+  return text;
+}
+
+bool schedule_parse(Schedule *schedule, const char *text, Diags *diags) {
+  Schedule work = *schedule;
+  bool seen[KNOB_COUNT] = {false};
+  int found = diags->count;
+  char *clean = str_sanitise(diags->arena, text);
+  for (char *item = clean; item;) {
+    char *comma = strchr(item, ',');
+    if (comma) *comma = '\0';
+    char *trimmed = trim(item);
+    if (*trimmed) parse_item(&work, trimmed, seen, diags);
+    item = comma ? comma + 1 : NULL;
+    if (diags->count - found > 20) break;  // a pasted file would give thousands
+  }
+  if (diags->count > found) return false;
+  if (seen[KNOB_ATOM_KIND] && !is_given(&work, KNOB_DTYPE))
+    work.value[KNOB_DTYPE] = atom_dtype(work.value[KNOB_ATOM_KIND]);
+  *schedule = work;
+  return true;
+}
+
+// The element type is the last part of the atom's name: mma_m16n8k16_f16 multiplies f16.
+static int atom_dtype(int64_t atom) {
+  const char *last = strrchr(atom_names[atom], '_');
+  int index = last ? name_index(&value_names[KNOB_TYPE_DTYPE], last + 1) : 0;
+  return index < 0 ? 0 : index;
+}
+
+const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob) {
+  const Names *names = names_of(knob_table[knob].type);
+  if (knob == KNOB_TARGET) return arena_strdup(arena, schedule->target);
+  if (names) return arena_strdup(arena, names->name[schedule->value[knob]]);
+  return arena_printf(arena, "%lld", (long long)schedule->value[knob]);
+}
+
+char *schedule_text(Arena *arena, const Schedule *schedule) {
+  Str out = str_new(arena);
+  for (int i = 0; i < schedule->n_given; i++) {
+    KnobId id = schedule->given[i];
+    str_printf(&out, "%s%s=%s", i ? "," : "", knob_table[id].name,
+               knob_value_text(arena, schedule, id));
+  }
+  return out.text;
+}
+
+// ---- stepping -----------------------------------------------------------------------------------
+
+// Numbers with a wide range step to the next power of two, others by one.
+static int64_t step_number(const Knob *knob, int64_t value, int direction) {
+  bool powers = knob->type == KNOB_TYPE_POWER || knob->hi > 64;
+  if (!powers) return value + direction;
+  if (direction > 0) {
+    int64_t next = 1;
+    while (next <= value) next *= 2;
+    return next;
+  }
+  int64_t next = 1;
+  if (value <= 1) return value - 1;
+  while (next * 2 < value) next *= 2;
+  return next;
+}
+
+bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *value) {
+  const Knob *knob = &knob_table[id];
+  const Names *names = names_of(knob->type);
+  if (id == KNOB_TARGET) return false;
+  int64_t now = schedule->value[id];
+  int64_t next = names ? now + direction : step_number(knob, now, direction);
+  int64_t hi = names ? names->n - 1 : knob->hi;
+  if (next < knob->lo || next > hi) return false;
+  *value = next;
+  return true;
+}
+
+bool schedule_equal(const Schedule *a, const Schedule *b) {
+  return memcmp(a->value, b->value, sizeof a->value) == 0 && str_equal(a->target, b->target);
+}

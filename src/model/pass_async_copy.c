@@ -1,0 +1,47 @@
+// load to registers, store to shared → cp.async.
+//
+// Requires: stage, an arch with cp.async. Ensures: the copies of a slab are CP_ASYNC operations, closed
+// by a commit and a wait in front of the barrier; the staging registers are gone.
+//
+// Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
+// pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
+// groups; the barrier that follows makes everybody's copies visible to everybody.
+#include "model/passes.h"
+
+bool pass_async_copy_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_ASYNC_COPY] && schedule->value[KNOB_STAGE] != 0;
+}
+
+static void replace_copy(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers,
+                         bool wide) {
+  if (!program_buffer(program, slab)) return;
+  int width = wide ? copy_width(program, slab) : 1;
+  cut(find_link(&k_o->body, OP_LOAD, registers));
+  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
+  cut(store);
+  insert(store, build_copy(program, slab, width, true, KNOB_ASYNC_COPY).load);
+}
+
+// The staging registers are no longer used; the last buffers in the list, they are taken off it.
+static void drop_staging(Program *program) {
+  int n = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    BufferRole role = program->buffer[i]->role;
+    if (role == ROLE_STAGE_A || role == ROLE_STAGE_B) continue;
+    program->buffer[n] = program->buffer[i];
+    program->buffer[n]->id = n;
+    n++;
+  }
+  program->n_buffers = n;
+}
+
+void pass_async_copy(Program *program, const Schedule *schedule) {
+  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  bool wide = schedule->value[KNOB_VECTORIZE] != 0;
+  replace_copy(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide);
+  replace_copy(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide);
+  drop_staging(program);
+  Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
+  Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
+  insert(find_link(&k_o->body, OP_BARRIER, ROLE_COUNT), stmt_list(commit, wait, NULL));
+}

@@ -1,0 +1,121 @@
+// fill, barrier, multiply → the next slab is on its way while this one is multiplied.
+//
+// Requires: stage (and double_buffer when copies are asynchronous). Ensures: a prologue in front of
+// the k_o loop, and a body that starts the fetch of a later slab before it multiplies.
+//
+// Through registers: the loads of slab k_o + 1 are issued before the k_i loop and stored after it, so
+// their latency hides behind the multiplies. With one slab a barrier stands on either side of the
+// store, with a ring only after it.
+//
+// By cp.async with a ring of S slabs: S - 1 slabs are in flight. Worked example, S = 3: the prologue
+// commits slabs 0 and 1; iteration k_o waits until at most one group is in flight (slab k_o has
+// landed), passes the barrier (everybody has finished slab k_o - 1), starts slab k_o + 2 into the slot
+// that k_o - 1 left, and multiplies. A commit is made even where no slab is left to fetch, so that the
+// count of groups stays right to the end.
+#include "model/passes.h"
+
+bool pass_pipeline_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_PIPELINE_STAGES] && schedule->value[KNOB_STAGE] != 0;
+}
+
+static const KnobId knob = KNOB_PIPELINE_STAGES;
+
+// The statements of k_o's body by their part.
+typedef struct Parts {
+  Stmt *load, *store, *multiply;  // with cp.async: load = the copies, store = NULL
+  bool async;
+} Parts;
+
+static void append(Stmt **list, Stmt *more) { insert(*list ? &stmt_last(*list)->next : list, more); }
+
+static Parts take_apart(Stmt *k_o) {
+  Parts parts = {0};
+  parts.async = find_op(k_o->body, OP_CP_COMMIT, ROLE_COUNT) != NULL;
+  static const struct {
+    OpKind kind;
+    BufferRole role;
+    bool store;
+  } copies[] = {{OP_CP_ASYNC, ROLE_SLAB_A, false}, {OP_CP_ASYNC, ROLE_SLAB_B, false},
+                {OP_LOAD, ROLE_STAGE_A, false},    {OP_LOAD, ROLE_STAGE_B, false},
+                {OP_STORE, ROLE_SLAB_A, true},     {OP_STORE, ROLE_SLAB_B, true}};
+  for (int i = 0; i < 6; i++) {
+    Stmt **link = find_link(&k_o->body, copies[i].kind, copies[i].role);
+    if (link) append(copies[i].store ? &parts.store : &parts.load, cut(link));
+  }
+  parts.multiply = cut(find_link(&k_o->body, OP_FMA, ROLE_COUNT));
+  return parts;
+}
+
+// `list` for slab `slab` instead of slab k_o.
+static Stmt *at_slab(Program *program, const Stmt *list, const Stmt *k_o, const Expr *slab) {
+  Stmt *copy = copy_list(program, list);
+  substitute(program, copy, k_o->var, slab);
+  return copy;
+}
+
+// `list` for slab k_o + ahead, where there is one; NULL when there never is.
+static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64_t ahead) {
+  Arena *arena = program->arena;
+  const Expr *next = ex_add_const(arena, ex_var(arena, k_o->var), ahead);
+  const Expr *some = ex_lt(arena, next, ex_const(arena, k_o->var->extent));
+  if (expr_is_const(some, 0)) return NULL;
+  Var *var = program_var(program, "k_n", VAR_LET, TIER_SERIAL, k_o->var->extent);
+  Stmt *body = stmt_let(program, knob, var, next);
+  body->next = at_slab(program, list, k_o, ex_var(arena, var));
+  return stmt_if(program, knob, some, body);
+}
+
+static Stmt *barrier(Program *program, const char *why) {
+  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
+  stmt->note = why;
+  return stmt;
+}
+
+static Stmt *group_op(Program *program, OpKind kind, int64_t count) {
+  return stmt_op(program, knob, (Op){.kind = kind, .count = count});
+}
+
+static void through_registers(Program *program, Stmt *k_o, Parts parts, int64_t slots,
+                              Stmt **prologue) {
+  const Expr *first = ex_const(program->arena, 0);
+  append(prologue, at_slab(program, parts.load, k_o, first));
+  append(prologue, at_slab(program, parts.store, k_o, first));
+  append(prologue, barrier(program, "slab 0 is filled"));
+  Stmt *body = NULL;
+  append(&body, if_ahead(program, parts.load, k_o, 1));
+  append(&body, parts.multiply);
+  if (slots == 1) append(&body, barrier(program, "the slab is read to the end"));
+  append(&body, if_ahead(program, parts.store, k_o, 1));
+  append(&body, barrier(program, "the next slab is filled"));
+  k_o->body = body;
+}
+
+static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+  for (int64_t slab = 0; slab < slots - 1; slab++) {
+    if (slab < k_o->var->extent)
+      append(prologue, at_slab(program, parts.load, k_o, ex_const(program->arena, slab)));
+    append(prologue, group_op(program, OP_CP_COMMIT, 0));
+  }
+  Stmt *body = group_op(program, OP_CP_WAIT, slots - 2);
+  append(&body, barrier(program, "slab k_o is filled, slab k_o - 1 read to the end"));
+  append(&body, if_ahead(program, parts.load, k_o, slots - 1));
+  append(&body, group_op(program, OP_CP_COMMIT, 0));
+  append(&body, parts.multiply);
+  k_o->body = body;
+}
+
+void pass_pipeline(Program *program, const Schedule *schedule) {
+  int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
+  Kernel *kernel = main_kernel(program);
+  Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  Parts parts = take_apart(k_o);
+  Stmt *prologue = NULL;
+  if (parts.async)
+    by_cp_async(program, k_o, parts, slots, &prologue);
+  else
+    through_registers(program, k_o, parts, slots, &prologue);
+  // In front of the k_o loop, after the initialisation of acc.
+  Stmt **link = &kernel_inner(kernel)->body;
+  while (*link != k_o) link = &(*link)->next;
+  insert(link, prologue);
+}

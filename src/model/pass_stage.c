@@ -1,0 +1,78 @@
+// Operands from global memory → slabs in shared memory, fetched once per block.
+//
+// Requires: tile; k is one SERIAL loop. Ensures: k = … k_o·BK + k_i with k_o SERIAL_OUTER around
+// k_i STAGE_INNER; in k_o's body: copies, barrier, k_i loop, barrier; reads of a staged operand come
+// from its slab. Preserves: the FMA and the epilogue.
+//
+// Worked example, a 128 × 128 tile and BK = 16: A_s is [128][16], B_s is [16][128]; 256 threads fetch
+// 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there so that
+// nobody reads a slab that is still being filled, the second so that nobody fills one that is still
+// being read.
+#include "model/passes.h"
+
+enum { STAGE_A = 2, STAGE_B = 1 };
+
+bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
+
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The k loop becomes k_o around k_i; returns k_o, whose body is the k_i loop alone.
+static Stmt *split_k_loop(Program *program, int64_t bk) {
+  Axis *k = &program->axis[AXIS_K];
+  Digit *last = &k->digit[k->n_digits - 1];
+  Stmt *loop = find_loop(main_kernel(program)->body, last->var);
+  Var *outer = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER,
+                           ceil_div(last->var->extent, bk));
+  Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
+  *last = (Digit){outer, bk};
+  k->digit[k->n_digits++] = (Digit){inner, 1};
+  Stmt *body = stmt_loop(program, KNOB_BK, inner, loop->body);
+  loop->var = outer;
+  loop->knob = KNOB_BK;
+  loop->body = body;
+  apply_axes(program);
+  return loop;
+}
+
+static Buffer *new_slab(Program *program, BufferRole role) {
+  const Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N], *k = &program->axis[AXIS_K];
+  bool a = role == ROLE_SLAB_A;
+  int64_t dim[2] = {axis_tile(a ? m : k), axis_tile(a ? k : n)};
+  return program_new_buffer(program, a ? "A_s" : "B_s", SPACE_SHARED, role, 2, dim, KNOB_STAGE);
+}
+
+// The fragment's load reads the slab instead of the operand.
+static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
+  bool a = role == ROLE_SLAB_A;
+  Stmt *load = find_op(k_o->body, OP_LOAD, a ? ROLE_FRAG_A : ROLE_FRAG_B);
+  const Expr *row = axis_inside(program, &program->axis[a ? AXIS_M : AXIS_K]);
+  const Expr *column = axis_inside(program, &program->axis[a ? AXIS_K : AXIS_N]);
+  load->op.src = slab_access(program, slab, row, column);
+  load->knob = KNOB_STAGE;
+}
+
+static Stmt *barrier(Program *program, const char *why) {
+  Stmt *stmt = stmt_op(program, KNOB_STAGE, (Op){.kind = OP_BARRIER});
+  stmt->note = why;
+  return stmt;
+}
+
+void pass_stage(Program *program, const Schedule *schedule) {
+  Stmt *k_o = split_k_loop(program, schedule->value[KNOB_BK]);
+  Stmt *loads = NULL, *stores = NULL;
+  static const struct {
+    int bit;
+    BufferRole role;
+  } operands[] = {{STAGE_A, ROLE_SLAB_A}, {STAGE_B, ROLE_SLAB_B}};
+  for (int i = 0; i < 2; i++) {
+    if (!(schedule->value[KNOB_STAGE] & operands[i].bit)) continue;
+    Buffer *slab = new_slab(program, operands[i].role);
+    read_from_slab(program, k_o, operands[i].role, slab);
+    Copy copy = build_copy(program, operands[i].role, 1, false, KNOB_STAGE);
+    insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
+    insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
+  }
+  stmt_list(loads, stores, barrier(program, "the slab is filled"), k_o->body,
+            barrier(program, "the slab is read to the end"), NULL);
+  k_o->body = loads;
+}

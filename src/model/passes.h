@@ -1,0 +1,25 @@
+// What every pass file defines: whether the schedule wants it, and the rewrite itself.
+#pragma once
+#include "model/knob.h"
+#include "model/program.h"
+#include "model/rewrite.h"
+
+#define PASS(id, title, knobs, help)               \
+  bool pass_##id##_wanted(const Schedule *schedule); \
+  void pass_##id(Program *program, const Schedule *schedule);
+#include "model/pass.def"
+#undef PASS
+
+// Builds the cooperative copy of one slab: the threads of the block fetch it `width` elements at a
+// time, tid after tid along the rows of global memory. `load` goes to staging registers, `store` from
+// there to the slab; with `async` there is one list of CP_ASYNC in `load` and no `store`.
+typedef struct Copy {
+  Stmt *load, *store;
+} Copy;
+Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId knob);
+
+// The widest access (4, 2 or 1 elements) that every copy of this slab can make from global memory.
+int copy_width(Program *program, BufferRole slab);
+
+// The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.
+Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column);

@@ -1,0 +1,56 @@
+// The few moves all passes are made of: finding, substituting, copying and wrapping statements.
+#pragma once
+#include "model/program.h"
+
+// The kernel that multiplies.
+Kernel *main_kernel(Program *program);
+
+// The first loop of a tier in a list, outermost first; NULL when there is none.
+Stmt *find_tier(Stmt *list, Tier tier);
+// The first loop over the variable; NULL when there is none.
+Stmt *find_loop(Stmt *list, const Var *var);
+// The first operation of a kind whose destination has the role; ROLE_COUNT means any.
+Stmt *find_op(Stmt *list, OpKind kind, BufferRole dst_role);
+// The link (the `next`, `body` or list head that points at it) of the first statement of `list` that
+// is, or contains, such an operation: cut or replace there.
+Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
+
+// Cuts the statement at *link out of its list and returns it alone.
+Stmt *cut(Stmt **link);
+// Puts `list` where link points, in front of what stands there.
+void insert(Stmt **link, Stmt *list);
+
+// Calls visit for every operand of every operation in the list.
+typedef void AccessVisit(Access *access, Stmt *stmt, void *context);
+void each_access(Stmt *list, AccessVisit *visit, void *context);
+
+// Replaces a variable by an expression in every index, guard and LET of the list, and in the axes
+// when `in_axes` (loops over the variable are left to the caller).
+void substitute(Program *program, Stmt *list, const Var *var, const Expr *by);
+
+// A copy of the list with statement ids of its own.
+Stmt *copy_list(Program *program, const Stmt *list);
+
+// A REGISTER loop around the list; the list itself when the extent is 1.
+Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
+
+// Splits the REGISTER variable into outer·width + inner everywhere in the main kernel: each loop over
+// it becomes two. The axes are left to the caller. `width` divides the extent.
+typedef struct Split {
+  Var *outer, *inner;
+} Split;
+Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
+                     const char *inner_name, KnobId knob);
+
+// Sets the indices of every access to A, B, C and the partial sums from the axes.
+void apply_axes(Program *program);
+
+// The digits of an axis on one side of the block boundary, as an expression:
+// inside = what varies within one block's tile, outside = where the tile starts.
+const Expr *axis_inside(Program *program, const Axis *axis);
+const Expr *axis_outside(Program *program, const Axis *axis);
+// How many elements of the axis one block's tile covers.
+int64_t axis_tile(const Axis *axis);
+
+// The innermost hardware loop: its body is what each thread runs.
+Stmt *kernel_inner(Kernel *kernel);

@@ -1,0 +1,497 @@
+// The text as a whole: heading, constants, prelude, and for each kernel its signature, shared pool,
+// hardware digits and register arrays; emit_stmt.c prints the statements below them.
+//
+// Lines are gathered as rows and joined at the end, because the prelude stands first but only the
+// statements tell which helpers it needs. The shared pool is one array whose pointers stand at
+// buffer->offset_bytes, so an address in the text is the address the bank engine looked at:
+//   __shared__ __align__(128) float smem[4160];
+//   float *const A_s = smem;         // [16][128 + 4]: STAGE=11, the slab of A
+//   float *const B_s = smem + 2112;  // [16][128]: STAGE=11, the slab of B
+// A hardware loop becomes a digit, (index / stride) % extent; the most significant one needs no %:
+//   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
+//   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
+#include "kernels/emit.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "kernels/emitter.h"
+
+enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
+
+static const char *const type_names[DTYPE_COUNT] = {[DTYPE_F32] = "float"};
+
+static const char *const role_words[ROLE_COUNT] = {
+    [ROLE_SLAB_A] = "the slab of A",
+    [ROLE_SLAB_B] = "the slab of B",
+    [ROLE_ACC] = "this thread's cells of C",
+    [ROLE_FRAG_A] = "its values of A for one k",
+    [ROLE_FRAG_B] = "its values of B for one k",
+    [ROLE_STAGE_A] = "on their way from A to shared memory",
+    [ROLE_STAGE_B] = "on their way from B to shared memory",
+};
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static void add_row(Emitter *emitter, const char *text) {
+  EmitRows *rows = &emitter->rows;
+  if (rows->n == rows->capacity) {
+    rows->capacity = rows->capacity ? rows->capacity * 2 : 128;
+    EmitRow *larger = ARENA_ARRAY(emitter->arena, EmitRow, rows->capacity);
+    if (rows->n) memcpy(larger, rows->row, sizeof *larger * (size_t)rows->n);
+    rows->row = larger;
+  }
+  rows->row[rows->n++] = (EmitRow){text, emitter->stmt, emitter->knob, emitter->kernel};
+}
+
+// How good a place is for a line break after text[at]: depth of the parentheses around it, with
+// breaks inside brackets worse than any other; -1 where there may be none.
+static int break_cost(const char *text, size_t at, int parens, int brackets) {
+  bool comma = text[at] == ',' && text[at + 1] == ' ';
+  bool question = text[at] == ' ' && (text[at + 1] == '?' || text[at + 1] == ':');
+  bool conjunction = text[at] == '&' && at > 0 && text[at - 1] == '&' && text[at + 1] == ' ';
+  bool sum = text[at] == '+' && text[at + 1] == ' ' && at > 0 && text[at - 1] == ' ';
+  if (comma || question) return parens + 4 * brackets;
+  if (conjunction) return 1 + parens + 4 * brackets;
+  return sum ? 2 + parens + 4 * brackets : -1;
+}
+
+// The number of characters of `text` that stay on a line of `columns`; the rest goes on below.
+static size_t break_point(const char *text, size_t columns) {
+  size_t best = 0;
+  int best_cost = INT32_MAX, parens = 0, brackets = 0;
+  for (size_t i = 0; text[i] && i + 1 < columns; i++) {
+    parens += (text[i] == '(') - (text[i] == ')');
+    brackets += (text[i] == '[') - (text[i] == ']');
+    int cost = break_cost(text, i, parens, brackets);
+    if (cost < 0 || cost > best_cost) continue;
+    best = i + 1;
+    best_cost = cost;
+  }
+  return best;
+}
+
+static void add_wrapped(Emitter *emitter, int indent, const char *text) {
+  bool continued = false;
+  for (;;) {
+    while (continued && *text == ' ') text++;
+    int own = indent + (continued ? WRAP_INDENT : 0);
+    size_t room = LINE_COLUMNS > own ? (size_t)(LINE_COLUMNS - own) : 1, n = strlen(text);
+    bool is_comment = strncmp(text, "//", 2) == 0;
+    size_t keep = n > room && !is_comment ? break_point(text, room) : n;
+    if (keep == 0) keep = n;
+    size_t end = keep;
+    while (end > 0 && text[end - 1] == ' ') end--;
+    add_row(emitter, arena_printf(emitter->arena, "%*s%.*s", own, "", (int)end, text));
+    if (keep == n) return;
+    text += keep;
+    continued = true;
+  }
+}
+
+void emitter_line(Emitter *emitter, const char *format, ...) {
+  Str text = str_new(emitter->arena);
+  va_list args;
+  va_start(args, format);
+  str_vprintf(&text, format, args);
+  va_end(args);
+  add_wrapped(emitter, emitter->depth * 2, text.text);
+}
+
+void emitter_blank(Emitter *emitter) { add_row(emitter, ""); }
+
+const char *emitter_knob(const Emitter *emitter, KnobId knob) {
+  const char *name = knob_table[knob].name;
+  const Schedule *schedule = emitter->options->schedule;
+  if (!schedule) return name;
+  return arena_printf(emitter->arena, "%s=%s", name,
+                      knob_value_text(emitter->arena, schedule, knob));
+}
+
+// Puts the remarks behind the rows from `first` on below each other.
+static void align_remarks(Emitter *emitter, int first) {
+  size_t column = 0;
+  for (int i = first; i < emitter->rows.n; i++) {
+    const char *remark = strstr(emitter->rows.row[i].text, "  // ");
+    size_t at = remark ? (size_t)(remark - emitter->rows.row[i].text) : 0;
+    if (at > column) column = at;
+  }
+  for (int i = first; i < emitter->rows.n; i++) {
+    EmitRow *row = &emitter->rows.row[i];
+    const char *remark = strstr(row->text, "  // ");
+    if (!remark || column > LINE_COLUMNS / 2) continue;
+    row->text = arena_printf(emitter->arena, "%-*.*s%s", (int)column, (int)(remark - row->text),
+                             row->text, remark);
+  }
+}
+
+// Lines that belong to no statement.
+static void belongs_to_knob(Emitter *emitter, KnobId knob) {
+  emitter->stmt = NULL;
+  emitter->knob = knob;
+}
+
+// ---- what a kernel uses -------------------------------------------------------------------------
+
+typedef struct Uses {
+  const Program *program;
+  Arena *arena;
+  bool *var;  // by id
+  bool read[BUFFERS_MAX], written[BUFFERS_MAX];
+} Uses;
+
+static void use_expr(Uses *uses, const Expr *expr) {
+  if (!expr) return;
+  if (expr->op == EXPR_VAR) uses->var[expr->var->id] = true;
+  use_expr(uses, expr->a);
+  use_expr(uses, expr->b);
+  use_expr(uses, expr->c);
+}
+
+static void use_access(Uses *uses, const Access *access, bool *how) {
+  if (!access->buffer) return;
+  how[access->buffer->id] = true;
+  for (int d = 0; d < access->buffer->rank; d++) use_expr(uses, access->idx[d]);
+}
+
+static void use_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Uses *uses = context;
+  use_expr(uses, stmt->expr);
+  if (stmt->kind != STMT_OP) return;
+  use_access(uses, &stmt->op.dst, uses->written);
+  use_access(uses, &stmt->op.src, uses->read);
+  use_access(uses, &stmt->op.src2, uses->read);
+}
+
+static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
+  Uses uses = {.program = emitter->program, .arena = emitter->arena};
+  uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
+  stmt_walk(kernel->body, use_stmt, &uses);
+  return uses;
+}
+
+static bool is_used(const Uses *uses, const Buffer *buffer) {
+  return uses->read[buffer->id] || uses->written[buffer->id];
+}
+
+static int count_used(const Uses *uses, Space space) {
+  int n = 0;
+  for (int i = 0; i < uses->program->n_buffers; i++) {
+    const Buffer *buffer = uses->program->buffer[i];
+    n += buffer->space == space && is_used(uses, buffer);
+  }
+  return n;
+}
+
+// ---- declarations -------------------------------------------------------------------------------
+
+// "[2][16][128 + 4]": the lengths, and what pads a row.
+static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
+  Str out = str_new(emitter->arena);
+  for (int d = 0; d < buffer->rank; d++) {
+    if (buffer->dim[d] == 1) continue;
+    int64_t pitch = d == 0 ? buffer->dim[0] : buffer->stride[d - 1] / buffer->stride[d];
+    str_printf(&out, "[%lld", (long long)buffer->dim[d]);
+    if (pitch > buffer->dim[d]) str_printf(&out, " + %lld", (long long)(pitch - buffer->dim[d]));
+    str_add_char(&out, ']');
+  }
+  return out.text;
+}
+
+// "FM=8: this thread's cells of C", as far as knob and role are known.
+static const char *print_purpose(Emitter *emitter, const Buffer *buffer) {
+  const char *words = role_words[buffer->role];
+  if (buffer->knob == KNOB_NONE) return words ? words : "";
+  const char *knob = emitter_knob(emitter, buffer->knob);
+  return words ? arena_printf(emitter->arena, "%s: %s", knob, words) : knob;
+}
+
+static void declare_with_remark(Emitter *emitter, const char *declaration, const char *remark) {
+  if (*remark)
+    emitter_line(emitter, "%s  // %s", declaration, remark);
+  else
+    emitter_line(emitter, "%s", declaration);
+}
+
+static void declare_register(Emitter *emitter, const Buffer *buffer) {
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "%s %s", type_names[buffer->type], buffer->name);
+  for (int d = 0; d < buffer->rank; d++)
+    if (buffer->dim[d] > 1) str_printf(&text, "[%lld]", (long long)buffer->dim[d]);
+  str_add_char(&text, ';');
+  belongs_to_knob(emitter, buffer->knob);
+  declare_with_remark(emitter, text.text, print_purpose(emitter, buffer));
+}
+
+static void declare_registers(Emitter *emitter, const Uses *uses) {
+  if (count_used(uses, SPACE_REGISTER) == 0) return;
+  emitter_blank(emitter);
+  int first = emitter->rows.n;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_REGISTER && is_used(uses, buffer)) declare_register(emitter, buffer);
+  }
+  align_remarks(emitter, first);
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+static void declare_slab(Emitter *emitter, const Buffer *buffer) {
+  const char *type = type_names[buffer->type];
+  long long at = (long long)(buffer->offset_bytes / dtype_bytes(buffer->type));
+  const char *where = at ? arena_printf(emitter->arena, "smem + %lld", at) : "smem";
+  const char *purpose = print_purpose(emitter, buffer);
+  belongs_to_knob(emitter, buffer->knob);
+  declare_with_remark(emitter,
+                      arena_printf(emitter->arena, "%s *const %s = %s;", type, buffer->name, where),
+                      arena_printf(emitter->arena, "%s%s%s", print_dims(emitter, buffer),
+                                   *purpose ? " " : "", purpose));
+}
+
+static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts) {
+  if (count_used(uses, SPACE_SHARED) == 0) return;
+  int64_t bytes = program_smem_bytes(emitter->program);
+  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
+  facts->smem_bytes = bytes;
+  facts->dynamic_smem_bytes = is_static ? 0 : bytes;
+  long long n = (long long)(bytes / dtype_bytes(DTYPE_F32));
+  if (is_static)
+    emitter_line(emitter, "__shared__ __align__(128) float smem[%lld];", n);
+  else
+    emitter_line(emitter, "extern __shared__ __align__(128) float smem[];  // %lld: %lld bytes", n,
+                 (long long)bytes);
+  int first = emitter->rows.n;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_SHARED && is_used(uses, buffer)) declare_slab(emitter, buffer);
+  }
+  align_remarks(emitter, first);
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+// ---- the hardware's digits ----------------------------------------------------------------------
+
+static const Stmt *hardware_loop(const Kernel *kernel, const Var *var) {
+  const Stmt *at = kernel->body;
+  while (at && at->var != var) at = at->kind == STMT_LOOP ? at->body : at->next;
+  return at;
+}
+
+static const char *print_digit(Emitter *emitter, const char *index, const HardwareDigit *digit,
+                               int64_t limit) {
+  Str out = str_new(emitter->arena);
+  str_add(&out, index);
+  if (digit->stride > 1) str_printf(&out, " / %lld", (long long)digit->stride);
+  if (digit->stride * digit->var->extent < limit)
+    str_printf(&out, " %% %lld", (long long)digit->var->extent);
+  return out.text;
+}
+
+static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                           const char *index, const HardwareDigit *digits, int n, int64_t limit) {
+  for (int i = 0; i < n; i++) {
+    const Var *var = digits[i].var;
+    if (!uses->var[var->id]) continue;
+    emitter->stmt = hardware_loop(kernel, var);
+    emitter->knob = emitter->stmt->knob;
+    bool has_knob = emitter->knob != KNOB_NONE;
+    emitter_line(emitter, "const int %s = %s;  // %s 0..%lld%s%s", var->name,
+                 print_digit(emitter, index, &digits[i], limit), tier_name(var->tier),
+                 (long long)var->extent, has_knob ? ", " : "",
+                 has_knob ? emitter_knob(emitter, emitter->knob) : "");
+  }
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+static void declare_index(Emitter *emitter, const Uses *uses, const Var *var, const char *index) {
+  if (uses->var[var->id]) emitter_line(emitter, "const int %s = %s;", var->name, index);
+}
+
+static void declare_lets(Emitter *emitter, const Launch *launch) {
+  for (int i = 0; i < launch->n_lets; i++) {
+    Stmt alone = *launch->let[i];
+    alone.next = NULL;
+    const char *before = i > 0 ? launch->let[i - 1]->note : NULL;
+    emit_stmts(emitter, &alone, before);
+    // The copy is gone when the map is read.
+    for (int r = emitter->rows.n - 1; r >= 0 && emitter->rows.row[r].stmt == &alone; r--)
+      emitter->rows.row[r].stmt = launch->let[i];
+  }
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+
+static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                            EmitKernel *facts) {
+  if (kernel->knob != KNOB_NONE)
+    emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
+  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld)",
+               (long long)facts->n_threads);
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "%s(", kernel->name);
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
+    assert(facts->n_args < EMIT_ARGS_MAX);
+    str_printf(&text, "%s%s%s *__restrict__ %s", facts->n_args ? ", " : "",
+               uses->written[i] ? "" : "const ", type_names[buffer->type], buffer->name);
+    facts->arg[facts->n_args++] = buffer;
+  }
+  str_add(&text, ") {");
+  emitter_line(emitter, "%s", text.text);
+}
+
+static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                          const Launch *launch) {
+  const Program *program = emitter->program;
+  if (emitter->rows.row[emitter->rows.n - 1].text[0] == ' ') emitter_blank(emitter);
+  int first = emitter->rows.n;
+  declare_index(emitter, uses, program->thread, "threadIdx.x");
+  declare_digits(emitter, kernel, uses, "blockIdx.x", launch->block, launch->n_block_digits,
+                 launch->n_blocks);
+  declare_digits(emitter, kernel, uses, "threadIdx.x", launch->thread, launch->n_thread_digits,
+                 launch->n_threads);
+  align_remarks(emitter, first);
+  declare_lets(emitter, launch);
+}
+
+static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
+  const Kernel *kernel = &emitter->program->kernel[index];
+  Launch launch = kernel_launch(kernel);
+  Uses uses = kernel_uses(emitter, kernel);
+  *facts = (EmitKernel){.name = kernel->name,
+                        .n_blocks = launch.n_blocks,
+                        .n_threads = launch.n_threads,
+                        .first_line = emitter->rows.n};
+  emitter->kernel = index;
+  emitter->n_threads = launch.n_threads;
+  belongs_to_knob(emitter, kernel->knob);
+  print_signature(emitter, kernel, &uses, facts);
+  belongs_to_knob(emitter, KNOB_NONE);
+  emitter->depth = 1;
+  declare_shared(emitter, &uses, facts);
+  print_indices(emitter, kernel, &uses, &launch);
+  declare_registers(emitter, &uses);
+  emitter_blank(emitter);
+  emit_stmts(emitter, launch.body, NULL);
+  emitter->depth = 0;
+  belongs_to_knob(emitter, KNOB_NONE);
+  emitter_line(emitter, "}");
+  facts->n_lines = emitter->rows.n - facts->first_line;
+  emitter->kernel = -1;
+}
+
+// ---- heading ------------------------------------------------------------------------------------
+
+static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "//   %s<<<%lld, %lld", kernel->name, (long long)kernel->n_blocks,
+             (long long)kernel->n_threads);
+  if (kernel->dynamic_smem_bytes)
+    str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
+  str_add(&text, ">>>(");
+  for (int i = 0; i < kernel->n_args; i++)
+    str_printf(&text, "%s%s", i ? ", " : "", kernel->arg[i]->name);
+  str_add(&text, ")");
+  if (kernel->smem_bytes)
+    str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
+  emitter_line(emitter, "%s", text.text);
+}
+
+static void print_heading(Emitter *emitter, const Emission *emission) {
+  const Problem *problem = &emitter->program->problem;
+  long long m = (long long)problem->m, n = (long long)problem->n, k = (long long)problem->k;
+  emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, row-major", m, n, m,
+               k, k, n, dtype_name(problem->dtype));
+  const EmitOptions *options = emitter->options;
+  if (options->schedule && options->schedule->n_given > 0)
+    emitter_line(emitter, "// %s", schedule_text(emitter->arena, options->schedule));
+  if (options->target) emitter_line(emitter, "// for %s", options->target);
+  emitter_line(emitter, "//");
+  for (int i = 0; i < emission->n_kernels; i++) print_launch(emitter, &emission->kernel[i]);
+  if (emission->workspace_bytes)
+    emitter_line(emitter, "//   workspace: %lld bytes", (long long)emission->workspace_bytes);
+}
+
+// Only those the text uses: a constant that nobody reads is a warning.
+static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
+  Str text = str_new(emitter->arena);
+  for (int a = 0; a < AXIS_COUNT; a++) {
+    if (!symbols->extent[a]) continue;
+    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ", emit_extent_names[a],
+               (long long)emitter->program->axis[a].extent);
+  }
+  if (text.length == 0) return;
+  emitter_blank(emitter);
+  emitter_line(emitter, "%s;", text.text);
+}
+
+static void print_tables(Emitter *emitter, const EmitSymbols *symbols) {
+  for (int t = 0; t < symbols->n_tables; t++) {
+    const Expr *expr = symbols->table[t];
+    Str text = str_new(emitter->arena);
+    str_printf(&text, "__constant__ const %s table_%d[] = {",
+               expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int", t);
+    for (int i = 0; i < expr->table_length; i++)
+      str_printf(&text, i ? ", %lld" : "%lld", (long long)expr->table[i]);
+    str_add(&text, "};");
+    emitter_line(emitter, "%s", text.text);
+  }
+}
+
+static void print_prelude(Emitter *emitter, const bool *used) {
+  for (int h = 0; h < PRELUDE_COUNT; h++) {
+    if (!used[h]) continue;
+    emitter_blank(emitter);
+    const char *line = prelude_text((PreludeHelper)h);
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+      add_row(emitter, arena_strndup(emitter->arena, line, (size_t)(end - line)));
+  }
+}
+
+// ---- joining ------------------------------------------------------------------------------------
+
+static void join(Arena *arena, Emission *emission, const EmitRows *heading, const EmitRows *body) {
+  Str text = str_new(arena);
+  emission->n_lines = heading->n + body->n;
+  EmitLine *lines = ARENA_ARRAY(arena, EmitLine, emission->n_lines);
+  for (int i = 0; i < emission->n_lines; i++) {
+    const EmitRow *row = i < heading->n ? &heading->row[i] : &body->row[i - heading->n];
+    lines[i] = (EmitLine){text.length, strlen(row->text), row->stmt, row->knob, row->kernel};
+    str_add(&text, row->text);
+    str_add_char(&text, '\n');
+  }
+  for (int i = 0; i < emission->n_kernels; i++) emission->kernel[i].first_line += heading->n;
+  emission->lines = lines;
+  emission->text = text.text;
+  emission->length = text.length;
+}
+
+static int64_t workspace_bytes(const Program *program) {
+  int64_t bytes = 0;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->role == ROLE_PARTIAL) bytes += buffer_bytes(program->buffer[i]);
+  return bytes;
+}
+
+const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOptions *options) {
+  Emission *emission = ARENA_NEW(arena, Emission);
+  Emitter emitter = {.arena = arena, .program = program, .options = options, .kernel = -1};
+  belongs_to_knob(&emitter, KNOB_NONE);
+  emission->n_kernels = program->n_kernels;
+  emission->workspace_bytes = workspace_bytes(program);
+  for (int i = 0; i < program->n_kernels; i++) {
+    emitter_blank(&emitter);
+    print_kernel(&emitter, i, &emission->kernel[i]);
+  }
+  Emitter heading = {.arena = arena, .program = program, .options = options, .kernel = -1};
+  belongs_to_knob(&heading, KNOB_NONE);
+  print_heading(&heading, emission);
+  print_extents(&heading, &emitter.symbols);
+  print_tables(&heading, &emitter.symbols);
+  if (!options->no_prelude) print_prelude(&heading, emitter.helper_used);
+  join(arena, emission, &heading.rows, &emitter.rows);
+  return emission;
+}

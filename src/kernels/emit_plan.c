@@ -1,0 +1,64 @@
+// A plan says with which numbers the text is launched; all of them come with the emission.
+//
+// Worked example, 128 × 128 × 16384 with SPLITK=8 and atomic adds:
+//   zero<<<64, 256>>>(C), then matmul<<<8, 256, dynamic bytes>>>(A, B, C)
+// and the block's tile, 128 × 128, by which wrong cells are counted.
+#include "kernels/emit_plan.h"
+
+#include <assert.h>
+
+#include "model/rewrite.h"
+
+static PlanArg plan_arg(BufferRole role) {
+  switch (role) {
+    case ROLE_A:
+      return PLAN_ARG_A;
+    case ROLE_B:
+      return PLAN_ARG_B;
+    case ROLE_C:
+      return PLAN_ARG_C;
+    default:
+      assert(role == ROLE_PARTIAL);
+      return PLAN_ARG_WORKSPACE;
+  }
+}
+
+static PlanKernel plan_kernel(const EmitKernel *from) {
+  PlanKernel kernel = {.name = from->name,
+                       .grid = {from->n_blocks, 1, 1},
+                       .block = {(int)from->n_threads, 1, 1},
+                       .smem_bytes = from->dynamic_smem_bytes,
+                       .n_args = from->n_args};
+  for (int i = 0; i < from->n_args; i++) kernel.args[i] = plan_arg(from->arg[i]->role);
+  return kernel;
+}
+
+Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
+                         const Target *target, const char *label) {
+  Plan *plan = ARENA_NEW(arena, Plan);
+  *plan = (Plan){.cuda = emission->text,
+                 .arch = target->arch,
+                 .label = label ? label : "",
+                 .m = program->problem.m,
+                 .n = program->problem.n,
+                 .k = program->problem.k,
+                 .workspace_bytes = emission->workspace_bytes,
+                 .tile_m = axis_tile(&program->axis[AXIS_M]),
+                 .tile_n = axis_tile(&program->axis[AXIS_N]),
+                 .n_kernels = emission->n_kernels};
+  for (int i = 0; i < emission->n_kernels; i++)
+    plan->kernels[i] = plan_kernel(&emission->kernel[i]);
+  return plan;
+}
+
+const char *plan_target_text(Arena *arena, const Target *target) {
+  return arena_printf(arena, "%s (%s)", target->arch, target->name);
+}
+
+Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
+  assert(model->ok);
+  EmitOptions options = {.schedule = &model->schedule,
+                         .target = plan_target_text(arena, model->target)};
+  const Emission *emission = emit_cuda(arena, model->program, &options);
+  return plan_from_emission(arena, emission, model->program, model->target, label);
+}

@@ -1,0 +1,15 @@
+// From a program to the plan that crosses the worker's pipe.
+#pragma once
+#include "kernels/emit.h"
+#include "kernels/plan.h"
+#include "model/model.h"
+
+// `label` may be NULL. The plan shares the emission's text.
+Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
+                         const Target *target, const char *label);
+
+// The same for a model that is ok: emits its program for its target.
+Plan *plan_from_model(Arena *arena, const Model *model, const char *label);
+
+// "sm_90a (H200 SXM)": what the heading of a text says it is for.
+const char *plan_target_text(Arena *arena, const Target *target);

@@ -1,0 +1,44 @@
+// The state of one emission; shared by emit.c (text, headings, declarations) and emit_stmt.c
+// (statements). Others use emit.h.
+#pragma once
+#include "kernels/emit.h"
+#include "kernels/emit_expr.h"
+#include "kernels/prelude.h"
+
+typedef struct EmitRow {
+  const char *text;  // one line, indented, without newline
+  const Stmt *stmt;
+  KnobId knob;
+  int kernel;
+} EmitRow;
+
+typedef struct EmitRows {
+  int n, capacity;
+  EmitRow *row;
+} EmitRows;
+
+typedef struct Emitter {
+  Arena *arena;
+  const Program *program;
+  const EmitOptions *options;
+  EmitRows rows;
+  int kernel;         // being printed; -1 outside
+  int64_t n_threads;  // of its block
+  int depth;          // of indentation
+  const Stmt *stmt;   // the lines to come belong to it
+  KnobId knob;
+  EmitSymbols symbols;
+  bool helper_used[PRELUDE_COUNT];
+} Emitter;
+
+// One line at the present depth. Texts of more than 100 columns go on in a second line, broken at
+// an argument or an operator.
+void emitter_line(Emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void emitter_blank(Emitter *emitter);
+
+// "BK=16", or "BK" when no schedule is known.
+const char *emitter_knob(const Emitter *emitter, KnobId knob);
+
+// A list of statements and everything below. `group` is the remark that stands above the list
+// already (NULL: none).
+void emit_stmts(Emitter *emitter, const Stmt *first, const char *group);

@@ -1,0 +1,222 @@
+// Arenas, strings, diagnostics, nearest names and embedded files.
+#include <check.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/embed.h"
+#include "base/nearest.h"
+#include "base/str.h"
+
+static Arena *arena;
+
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+// One assertion per byte would take half a minute: Check notes each of them in a file.
+static bool is_zero(const unsigned char *bytes, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (bytes[i]) return false;
+  return true;
+}
+
+START_TEST(arena_gives_zeroed_aligned_disjoint_memory) {
+  unsigned char *before = NULL;
+  for (size_t bytes = 0; bytes < 3000; bytes++) {
+    unsigned char *at = arena_alloc(arena, bytes);
+    ck_assert_uint_eq((uintptr_t)at % 16, 0);
+    ck_assert_ptr_ne(at, before);
+    ck_assert(is_zero(at, bytes));
+    memset(at, 0xAA, bytes);
+    before = at;
+  }
+}
+END_TEST
+
+START_TEST(arena_reset_keeps_the_largest_block_and_zeroes_again) {
+  memset(arena_alloc(arena, 1 << 20), 0xFF, 1 << 20);
+  memset(arena_alloc(arena, 1000), 0xFF, 1000);
+  ck_assert_uint_ge(arena_used(arena), (1 << 20) + 1000);
+  arena_reset(arena);
+  ck_assert_uint_eq(arena_used(arena), 0);
+  const unsigned char *again = arena_alloc(arena, 1 << 20);
+  ck_assert(is_zero(again, 1 << 20));
+  arena_reset(arena);
+  arena_reset(arena);
+  Arena *empty = arena_new("empty");
+  arena_reset(empty);
+  arena_free(empty);
+  arena_free(NULL);
+}
+END_TEST
+
+START_TEST(str_grows_over_every_boundary) {
+  Str str = str_new(arena);
+  for (int i = 0; i < 10000; i++) str_printf(&str, "%d,", i % 10);
+  ck_assert_uint_eq(str.length, 20000);
+  ck_assert_uint_eq(strlen(str.text), 20000);
+  for (size_t i = 0; i < 10000; i++) ck_assert_int_eq(str.text[2 * i], '0' + (int)(i % 10));
+  str_add_repeat(&str, 'x', -3);
+  ck_assert_uint_eq(str.length, 20000);
+  str_add_repeat(&str, 'x', 3);
+  ck_assert_str_eq(str.text + 20000, "xxx");
+}
+END_TEST
+
+START_TEST(sanitise_lets_nothing_through_that_a_terminal_acts_on) {
+  static const struct {
+    const char *in, *out;
+  } cases[] = {
+      {"plain ünïcode 漢字 🚀\n\t", "plain ünïcode 漢字 🚀\n\t"},
+      {"\x1b[2J\x1b]52;c;AAAA\a", "?[2J?]52;c;AAAA?"},
+      {"\xc2\x9b"
+       "31m",
+       "??31m"},  // C1 CSI in UTF-8
+      {"\x9b"
+       "31m",
+       "?31m"},                      // C1 CSI as a bare byte
+      {"a\x7f\r\b", "a???"},         // DEL, CR, BS
+      {"\xc0\xaf", "??"},            // overlong slash
+      {"\xe0\x80\xaf", "???"},       // overlong slash, three bytes
+      {"\xed\xa0\x80", "???"},       // surrogate
+      {"\xf5\x80\x80\x80", "????"},  // beyond U+10FFFF
+      {"\xf4\x90\x80\x80", "????"},  // beyond U+10FFFF
+      {"\xe2\x82", "??"},            // cut off
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+    ck_assert_str_eq(str_sanitise(arena, cases[i].in), cases[i].out);
+}
+END_TEST
+
+START_TEST(diags_keep_their_order_and_their_nearest) {
+  Diags diags = diags_new(arena);
+  ck_assert_str_eq(diags_text(arena, &diags), "");
+  diag_add(&diags, "range", "BM=%d", 0)->nearest = "BM=1";
+  diag_add(&diags, "syntax", "no value");
+  ck_assert_int_eq(diags.count, 2);
+  ck_assert_str_eq(diags_text(arena, &diags), "range: BM=0; nearest: BM=1\nsyntax: no value\n");
+}
+END_TEST
+
+START_TEST(nearest_counts_edits) {
+  ck_assert_int_eq(nearest_distance("", ""), 0);
+  ck_assert_int_eq(nearest_distance("", "abc"), 3);
+  ck_assert_int_eq(nearest_distance("kitten", "sitting"), 3);
+  ck_assert_int_eq(nearest_distance("stagte", "STAGE"), 1);
+  ck_assert_int_eq(nearest_distance("ab", "ba"), 1);
+  ck_assert_int_eq(nearest_distance("bnaks", "banks"), 1);
+  char wide[1000];
+  memset(wide, 'a', sizeof wide - 1);
+  wide[sizeof wide - 1] = '\0';
+  ck_assert_int_eq(nearest_distance(wide, "a"), INT_MAX);
+  wide[64] = '\0';
+  ck_assert_int_eq(nearest_distance(wide, wide), 0);
+}
+END_TEST
+
+START_TEST(nearest_distance_is_symmetric) {
+  static const char *const words[] = {"", "BM", "BN", "BUFFER_COUNT", "h200", "b200", "sm_90a"};
+  enum { N = sizeof words / sizeof words[0] };
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++)
+      ck_assert_int_eq(nearest_distance(words[i], words[j]), nearest_distance(words[j], words[i]));
+}
+END_TEST
+
+START_TEST(nearest_name_guesses_only_near_ones) {
+  static const char *const names[] = {"h200", "h100", "a100", "rtx5090"};
+  ck_assert_str_eq(nearest_name("h20", names, 4), "h200");
+  ck_assert_str_eq(nearest_name("rtx509", names, 4), "rtx5090");
+  ck_assert_str_eq(nearest_name("H100", names, 4), "h100");
+  ck_assert_ptr_null(nearest_name("zzzzzzzz", names, 4));
+  ck_assert_ptr_null(nearest_name("h200", names, 0));
+  ck_assert_ptr_null(nearest_name("", names, 4));
+}
+END_TEST
+
+START_TEST(embedded_files_are_those_of_the_tree) {
+  unsetenv("GEMMVIEW_DATA");
+  const EmbeddedFile *file = embed_find(arena, "gpus.json");
+  ck_assert_ptr_nonnull(file);
+  FILE *in = fopen("data/gpus.json", "rb");
+  ck_assert_ptr_nonnull(in);
+  char *text = arena_alloc(arena, file->size + 2);
+  ck_assert_uint_eq(fread(text, 1, file->size + 1, in), file->size);
+  fclose(in);
+  ck_assert_int_eq(memcmp(text, file->text, file->size), 0);
+  ck_assert_int_eq(file->text[file->size], '\0');
+  ck_assert_ptr_null(embed_find(arena, "gpus"));
+  ck_assert_ptr_null(embed_find(arena, ""));
+}
+END_TEST
+
+START_TEST(embed_list_is_sorted_and_filtered) {
+  unsetenv("GEMMVIEW_DATA");
+  EmbeddedList all = embed_list(arena, "");
+  ck_assert_int_ge(all.count, 1);
+  for (int i = 1; i < all.count; i++) ck_assert_int_lt(strcmp(all.paths[i - 1], all.paths[i]), 0);
+  ck_assert_int_eq(embed_list(arena, "gpus.j").count, 1);
+  ck_assert_int_eq(embed_list(arena, "no such folder/").count, 0);
+}
+END_TEST
+
+static void write_file(const char *path, const char *text) {
+  FILE *out = fopen(path, "w");
+  ck_assert_ptr_nonnull(out);
+  fputs(text, out);
+  fclose(out);
+}
+
+START_TEST(a_folder_stands_in_for_the_embedded_files) {
+  char folder[] = "/tmp/gemmview-test-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  const char *inside = arena_printf(arena, "%s/gpus.json", folder);
+  const char *below = arena_printf(arena, "%s/ladders", folder);
+  const char *ladder = arena_printf(arena, "%s/mine.json", below);
+  const char *outside = arena_printf(arena, "%s.secret", folder);
+  mkdir(below, 0700);
+  write_file(inside, "{}");
+  write_file(ladder, "[]");
+  write_file(outside, "secret");
+  setenv("GEMMVIEW_DATA", folder, 1);
+  ck_assert_str_eq(embed_find(arena, "gpus.json")->text, "{}");
+  ck_assert_str_eq(embed_find(arena, "ladders/mine.json")->text, "[]");
+  ck_assert_int_eq(embed_list(arena, "ladders/mine").count, 1);
+  ck_assert_ptr_null(embed_find(arena, "ladders"));
+  ck_assert_ptr_null(
+      embed_find(arena, arena_printf(arena, "../%s.secret", strrchr(folder, '/') + 1)));
+  ck_assert_ptr_null(embed_find(arena, "ladders/../gpus.json"));
+  ck_assert_ptr_null(embed_find(arena, outside));
+  setenv("GEMMVIEW_DATA", "/nonexistent", 1);
+  ck_assert_uint_gt(embed_find(arena, "gpus.json")->size, 100);
+  unsetenv("GEMMVIEW_DATA");
+  unlink(inside), unlink(ladder), unlink(outside), rmdir(below), rmdir(folder);
+}
+END_TEST
+
+Suite *suite_base(void);
+Suite *suite_base(void) {
+  Suite *suite = suite_create("base");
+  TCase *tests = tcase_create("base");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, arena_gives_zeroed_aligned_disjoint_memory);
+  tcase_add_test(tests, arena_reset_keeps_the_largest_block_and_zeroes_again);
+  tcase_add_test(tests, str_grows_over_every_boundary);
+  tcase_add_test(tests, sanitise_lets_nothing_through_that_a_terminal_acts_on);
+  tcase_add_test(tests, diags_keep_their_order_and_their_nearest);
+  tcase_add_test(tests, nearest_counts_edits);
+  tcase_add_test(tests, nearest_distance_is_symmetric);
+  tcase_add_test(tests, nearest_name_guesses_only_near_ones);
+  tcase_add_test(tests, embedded_files_are_those_of_the_tree);
+  tcase_add_test(tests, embed_list_is_sorted_and_filtered);
+  tcase_add_test(tests, a_folder_stands_in_for_the_embedded_files);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -4,9 +4,9 @@
 // What folds: a loop or a condition around a single operation is said by the operation's size, so
 //   for i in 0..2 REGISTER                     a[8] <- A_s
 //     a[i*4 .. 4] = load A_s[k_i, i*64 + …]
-// and a subtree whose only operations are one load from global memory and the store of what it
-// loaded to shared memory is the copy it makes: "A_s <- A". Loops over k always stand for
-// themselves. LETs are left to the full listing.
+// and a load from global memory whose value a statement of the same body stores to shared memory is
+// one copy with that store: "A_s <- A". Where other work stands between (a pipelined kernel) both
+// are shown. Loops over k always stand for themselves. LETs are left to the full listing.
 #include "tui/nest.h"
 
 #include <string.h>
@@ -102,10 +102,10 @@ static bool walks_k(const Stmt *stmt) {
 
 // What a subtree does, as far as folding needs to know.
 typedef struct Fold {
-  const Stmt *op[2];  // the first operations
-  int64_t count[2];   // how often the loops around them repeat them
-  int n;              // operations in all
-  bool over_k;        // a loop over k is inside
+  const Stmt *op;  // the first operation
+  int64_t count;   // how often the loops around it repeat it
+  int n;           // operations in all
+  bool over_k;     // a loop over k is inside
 } Fold;
 
 static void fold_add(Fold *fold, const Stmt *list, int64_t count) {
@@ -114,11 +114,9 @@ static void fold_add(Fold *fold, const Stmt *list, int64_t count) {
     if (stmt->kind == STMT_LOOP) fold_add(fold, stmt->body, count * stmt->var->extent);
     if (stmt->kind == STMT_IF) fold_add(fold, stmt->body, count);
     if (stmt->kind != STMT_OP) continue;
-    if (fold->n < 2) {
-      fold->op[fold->n] = stmt;
-      fold->count[fold->n] = count;
-    }
-    fold->n++;
+    if (fold->n++) continue;
+    fold->op = stmt;
+    fold->count = count;
   }
 }
 
@@ -132,13 +130,6 @@ static Fold fold_of(const Stmt *stmt) {
 
 static bool in_space(const Access *access, Space space) {
   return access->buffer && access->buffer->space == space;
-}
-
-static bool is_copy(const Fold *fold) {
-  if (fold->n != 2 || fold->over_k) return false;
-  const Op *load = &fold->op[0]->op, *store = &fold->op[1]->op;
-  return load->kind == OP_LOAD && store->kind == OP_STORE && in_space(&load->src, SPACE_GLOBAL) &&
-         in_space(&store->dst, SPACE_SHARED) && store->src.buffer == load->dst.buffer;
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -210,14 +201,6 @@ static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup
   if (joins_previous(walk, row)) walk->nest->n_rows--;
 }
 
-static void add_copy(Walk *walk, const Fold *fold, NestGroup group, int depth) {
-  const char *to = fold->op[1]->op.dst.buffer->name, *from = fold->op[0]->op.src.buffer->name;
-  NestRow *row = add_row(walk, group, depth, arena_printf(walk->arena, "%s ← %s", to, from));
-  row->stmt = fold->op[1];
-  row->knob = fold->op[1]->knob;
-  row->site[0] = site_of(walk->model, fold->op[1]);
-}
-
 static void add_loop(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
   if (stmt->var->tier == TIER_SERIAL_OUTER) group = NEST_SERIAL;
   if (stmt->var->tier == TIER_STAGE_INNER) group = NEST_STAGE;
@@ -242,10 +225,8 @@ static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int dep
 static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
   Fold fold = fold_of(stmt);
   if (stmt->kind == STMT_LET || fold.n == 0) return;
-  if (is_copy(&fold))
-    add_copy(walk, &fold, group, depth);
-  else if (fold.n == 1 && !fold.over_k)
-    add_operation(walk, fold.op[0], fold.count[0], group, depth);
+  if (fold.n == 1 && !fold.over_k)
+    add_operation(walk, fold.op, fold.count, group, depth);
   else if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER)
     add_list(walk, stmt->body, group, depth);
   else if (stmt->kind == STMT_LOOP)
@@ -254,8 +235,52 @@ static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int dep
     add_condition(walk, stmt, group, depth);
 }
 
+// The only operation of a statement, NULL when there are more or a loop over k is in between.
+static const Op *only_op(const Stmt *stmt) {
+  Fold fold = fold_of(stmt);
+  return fold.n == 1 && !fold.over_k ? &fold.op->op : NULL;
+}
+
+static bool loads_global(const Op *op) {
+  return op && op->kind == OP_LOAD && in_space(&op->src, SPACE_GLOBAL);
+}
+
+static bool stores_shared(const Op *op) {
+  return op && op->kind == OP_STORE && in_space(&op->dst, SPACE_SHARED);
+}
+
+// Whether a later statement of the same list stores what `load` loaded to shared memory.
+static bool lands_later(const Stmt *stmt) {
+  const Op *load = only_op(stmt);
+  if (!loads_global(load)) return false;
+  for (const Stmt *later = stmt->next; later; later = later->next) {
+    const Op *store = only_op(later);
+    if (stores_shared(store) && store->src.buffer == load->dst.buffer) return true;
+  }
+  return false;
+}
+
+// The global buffer that an earlier statement of `list` loaded what `stmt` stores from.
+static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
+  const Op *store = only_op(stmt);
+  if (!stores_shared(store)) return NULL;
+  for (const Stmt *earlier = list; earlier != stmt; earlier = earlier->next) {
+    const Op *load = only_op(earlier);
+    if (loads_global(load) && load->dst.buffer == store->src.buffer) return load->src.buffer;
+  }
+  return NULL;
+}
+
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
-  for (const Stmt *stmt = list; stmt; stmt = stmt->next) add_statement(walk, stmt, group, depth);
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (lands_later(stmt)) continue;
+    int n_before = walk->nest->n_rows;
+    add_statement(walk, stmt, group, depth);
+    const Buffer *from = loaded_earlier(list, stmt);
+    if (!from || walk->nest->n_rows == n_before) continue;
+    const char *to = only_op(stmt)->dst.buffer->name;
+    walk->nest->row[n_before].text = arena_printf(walk->arena, "%s ← %s", to, from->name);
+  }
 }
 
 static void add_kernel(Walk *walk, const Kernel *kernel) {

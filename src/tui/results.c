@@ -1,0 +1,238 @@
+// A list of timings and a ring of compilations.
+//
+// Timings are few (a ladder has some twenty rungs), so they are scanned. Worked example: the
+// recorded file has rung 8 at BUFFER_COUNT=2 and the user sets PAD_SMEM to 8. results_find() gives
+// NULL, results_nearest() gives rung 8 at distance 1, and the screen says "no record; nearest:
+// … 1 knob away" without its number in the place of ours.
+//
+// Texts of a compilation live in the entry's own arena, which is emptied when the entry is taken
+// for another state.
+#include "tui/results.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "model/ladder.h"
+#include "tui/side.h"
+
+const char *origin_name(Origin origin) {
+  static const char *const names[] = {
+      [ORIGIN_NONE] = "no number",         [ORIGIN_CLAIM] = "claimed",
+      [ORIGIN_ESTIMATED] = "estimate",     [ORIGIN_RECORDED] = "recorded",
+      [ORIGIN_MEASURED] = "measured here",
+  };
+  return names[origin];
+}
+
+void results_init(Results *results, Arena *arena) {
+  *results = (Results){.arena = arena, .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX)};
+}
+
+void results_free(Results *results) {
+  for (int i = 0; i < results->n_compiled; i++) arena_free(results->compiled[i].arena);
+  results->n_compiled = 0;
+}
+
+// ---- recorded -----------------------------------------------------------------------------------
+
+// The figures of one entry: key, where it goes, what stands for unknown.
+static const struct {
+  const char *key;
+  size_t offset;
+} figures[] = {
+    {"time_ns", offsetof(Timed, time_ns)}, {"p10_ns", offsetof(Timed, p10_ns)},
+    {"p90_ns", offsetof(Timed, p90_ns)},   {"tflops", offsetof(Timed, tflops)},
+    {"ratio", offsetof(Timed, ratio)},     {"reference_tflops", offsetof(Timed, reference_tflops)},
+};
+
+static bool read_entry(Results *results, const JsonValue *entry, const Timed *common,
+                       Diags *diags) {
+  int before = diags->count;
+  const char *state = NULL;
+  Timed timed = *common;
+  timed.schedule = schedule_default();
+  json_require_string(entry, "state", &state, diags);
+  if (state) schedule_parse(&timed.schedule, state, diags);
+  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+    json_optional_double(entry, figures[i].key,
+                         (double *)(void *)((char *)&timed + figures[i].offset), diags);
+  json_optional_int(entry, "registers", 0, 1024, &timed.registers, diags);
+  json_optional_int(entry, "local_bytes", 0, 1 << 30, &timed.local_bytes, diags);
+  json_optional_string(entry, "reference", &timed.reference, diags);
+  json_optional_string(entry, "error", &timed.error, diags);
+  timed.ok = !timed.error && timed.time_ns > 0;
+  if (diags->count == before && results->n_timed < RESULTS_TIMED_MAX)
+    results->timed[results->n_timed++] = timed;
+  return diags->count == before;
+}
+
+bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags) {
+  int before = diags->count;
+  const JsonValue *root = json_parse(results->arena, text, n, diags, what);
+  if (!root) return false;
+  Timed common = {.origin = ORIGIN_RECORDED, .registers = -1, .local_bytes = -1};
+  json_require_string(root, "gpu", &common.gpu, diags);
+  json_optional_string(root, "driver", &common.driver, diags);
+  json_optional_string(root, "cuda", &common.cuda, diags);
+  json_optional_string(root, "date", &common.date, diags);
+  json_optional_string(root, "method", &common.method, diags);
+  json_optional_string(root, "reference", &common.reference, diags);
+  const JsonValue *list = json_require_array(root, "results", diags);
+  for (int i = 0; i < json_count(list); i++) read_entry(results, json_at(list, i), &common, diags);
+  return diags->count == before;
+}
+
+// ---- measured here ------------------------------------------------------------------------------
+
+static const char *keep(Arena *arena, const char *text) {
+  return text ? str_sanitise(arena, text) : NULL;
+}
+
+static Timed *place_for(Results *results, const Schedule *schedule) {
+  for (int i = 0; i < results->n_timed; i++) {
+    Timed *timed = &results->timed[i];
+    if (timed->origin == ORIGIN_MEASURED && schedule_same(&timed->schedule, schedule)) return timed;
+  }
+  if (results->n_timed < RESULTS_TIMED_MAX) return &results->timed[results->n_timed++];
+  return &results->timed[RESULTS_TIMED_MAX - 1];
+}
+
+void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
+                       const BenchResult *bench) {
+  Arena *arena = results->arena;
+  Timed *timed = place_for(results, schedule);
+  *timed = (Timed){
+      .schedule = *schedule,
+      .origin = ORIGIN_MEASURED,
+      .ok = entry->ok && entry->time.median_ns > 0,
+      .error = keep(arena, entry->error ? entry->error : bench->error),
+      .time_ns = entry->time.median_ns,
+      .p10_ns = entry->time.p10_ns,
+      .p90_ns = entry->time.p90_ns,
+      .tflops = entry->tflops,
+      .ratio = entry->ratio,
+      .reference_tflops = bench->reference.tflops,
+      .registers = entry->registers,
+      .local_bytes = entry->local_bytes,
+      .gpu = keep(arena, bench->gpu),
+      .driver = keep(arena, bench->driver),
+      .cuda = keep(arena, bench->cuda),
+      .date = keep(arena, bench->date),
+      .method = keep(arena, bench->method),
+      .reference = keep(arena, bench->reference.name),
+  };
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+const Timed *results_find(const Results *results, const Schedule *schedule) {
+  const Timed *found = NULL;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    if ((!found || timed->origin > found->origin) && schedule_same(&timed->schedule, schedule))
+      found = timed;
+  }
+  return found;
+}
+
+static bool same_problem(const Schedule *a, const Schedule *b) {
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (str_equal(knob_table[i].tier, "PROBLEM") && a->value[i] != b->value[i]) return false;
+  return str_equal_fold(a->target, b->target);
+}
+
+const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance) {
+  const Timed *nearest = NULL;
+  *distance = KNOB_COUNT + 1;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    int d = schedule_distance(&timed->schedule, schedule);
+    if (!timed->ok || d >= *distance || !same_problem(&timed->schedule, schedule)) continue;
+    nearest = timed;
+    *distance = d;
+  }
+  return nearest;
+}
+
+// ---- compilations -------------------------------------------------------------------------------
+
+const Compiled *results_compiled(const Results *results, uint64_t key) {
+  for (int i = 0; i < results->n_compiled; i++)
+    if (results->compiled[i].key == key) return &results->compiled[i];
+  return NULL;
+}
+
+Compiled *results_begin_compile(Results *results, uint64_t key) {
+  for (int i = 0; i < results->n_compiled; i++)
+    if (results->compiled[i].key == key) return &results->compiled[i];
+  int at = results->next_compiled;
+  results->next_compiled = (at + 1) % RESULTS_COMPILED_MAX;
+  Arena *arena = results->compiled[at].arena;
+  if (at < results->n_compiled)
+    arena_reset(arena);
+  else
+    arena = arena_new("compiled"), results->n_compiled++;
+  results->compiled[at] = (Compiled){.key = key,
+                                     .arena = arena,
+                                     .ptx_ms = -1,
+                                     .cubin_ms = -1,
+                                     .registers = -1,
+                                     .spill_bytes = -1,
+                                     .smem_bytes = -1};
+  return &results->compiled[at];
+}
+
+static void split_lines(Compiled *compiled) {
+  int n = 0;
+  for (const char *c = compiled->ptx; *c; c++) n += *c == '\n';
+  compiled->ptx_line = ARENA_ARRAY(compiled->arena, const char *, n + 1);
+  for (const char *at = compiled->ptx; *at;) {
+    size_t length = strcspn(at, "\n");
+    compiled->ptx_line[compiled->n_ptx_lines++] = arena_strndup(compiled->arena, at, length);
+    at += length + (at[length] == '\n');
+  }
+}
+
+void results_add_compile(Compiled *compiled, const CompileResult *result) {
+  if (result->error) compiled->error = keep(compiled->arena, result->error);
+  if (result->compiler) compiled->compiler = keep(compiled->arena, result->compiler);
+  if (result->ptx_ms >= 0) compiled->ptx_ms = result->ptx_ms;
+  if (result->cubin_ms >= 0) compiled->cubin_ms = result->cubin_ms;
+  if (result->ptx && !compiled->ptx) {
+    compiled->ptx = keep(compiled->arena, result->ptx);
+    split_lines(compiled);
+  }
+  for (int i = 0; i < result->n_kernels; i++) {
+    const KernelResources *kernel = &result->kernels[i];
+    if (kernel->registers <= compiled->registers) continue;
+    compiled->registers = kernel->registers;
+    compiled->spill_bytes = kernel->spill_store_bytes;
+    compiled->smem_bytes = kernel->smem_bytes;
+  }
+}
+
+void results_add_sass(Compiled *compiled, const SassResult *sass) {
+  Arena *arena = compiled->arena;
+  SassResult *copy = ARENA_NEW(arena, SassResult);
+  *copy = *sass;
+  copy->error = keep(arena, sass->error);
+  copy->tool = keep(arena, sass->tool);
+  SassLine *line = ARENA_ARRAY(arena, SassLine, sass->n_lines);
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *from = &sass->lines[i];
+    line[i] = *from;
+    line[i].kernel = keep(arena, from->kernel);
+    line[i].text = keep(arena, from->text);
+    line[i].opcode = keep(arena, from->opcode);
+  }
+  SassCount *count = ARENA_ARRAY(arena, SassCount, sass->n_counts);
+  for (int i = 0; i < sass->n_counts; i++) {
+    count[i] = sass->counts[i];
+    count[i].kernel = keep(arena, count[i].kernel);
+    count[i].opcode = keep(arena, count[i].opcode);
+  }
+  copy->lines = line;
+  copy->counts = count;
+  compiled->sass = copy;
+}

@@ -1,0 +1,84 @@
+// What compilers and GPUs said about schedules, each answer filed under the one state it is for.
+//
+// A result is found again only by the schedule it belongs to: after an edit there is none, and the
+// screen says which recorded one is nearest instead of showing somebody else's number.
+//
+//   results_load(&results, text, n, "results/h200_fp32.json", &diags);
+//   const Timed *timed = results_find(&results, &schedule);   measured here before recorded
+//   const Compiled *compiled = results_compiled(&results, key);
+#pragma once
+#include "base/arena.h"
+#include "base/diag.h"
+#include "kernels/bench.h"
+#include "kernels/nvrtc.h"
+#include "kernels/sass.h"
+#include "model/knob.h"
+
+// Where a number comes from; the screen tells them apart by word and style.
+typedef enum Origin {
+  ORIGIN_NONE,
+  ORIGIN_CLAIM,      // what an article says
+  ORIGIN_ESTIMATED,  // from the model
+  ORIGIN_RECORDED,   // timed elsewhere, kept in data/results
+  ORIGIN_MEASURED,   // timed here
+} Origin;
+
+const char *origin_name(Origin origin);
+
+typedef struct Timed {
+  Schedule schedule;
+  Origin origin;
+  bool ok;
+  const char *error;  // NULL when ok
+  double time_ns, p10_ns, p90_ns;
+  double tflops, ratio;  // ratio: of cuBLAS in the same run, 0 = not known
+  double reference_tflops;
+  int registers, local_bytes;                                   // -1 = not known
+  const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+} Timed;
+
+enum { RESULTS_TIMED_MAX = 512, RESULTS_COMPILED_MAX = 12 };
+
+// One compilation as it comes in: PTX first, ptxas numbers and SASS after.
+typedef struct Compiled {
+  uint64_t key;
+  Arena *arena;
+  bool running;
+  const char *stage;  // of a running one: "ptx", "cubin"
+  const char *error;  // a sentence; NULL while all is well
+  double ptx_ms, cubin_ms;
+  const char *compiler, *ptx;
+  int n_ptx_lines;
+  const char **ptx_line;
+  int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
+  const SassResult *sass;
+} Compiled;
+
+typedef struct Results {
+  Arena *arena;
+  int n_timed;
+  Timed *timed;
+  int n_compiled, next_compiled;
+  Compiled compiled[RESULTS_COMPILED_MAX];
+} Results;
+
+void results_init(Results *results, Arena *arena);
+void results_free(Results *results);
+
+// Adds the recorded results of a file of data/results: an object with gpu, driver, cuda, date,
+// method and a list "results" whose entries have a state and numbers. False after findings.
+bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags);
+// Files a benchmark of `schedule`; strings are copied. A newer one replaces the older.
+void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
+                       const BenchResult *bench);
+
+// The best result for exactly this schedule, NULL when there is none.
+const Timed *results_find(const Results *results, const Schedule *schedule);
+// The result whose schedule differs least (same problem only); `distance` gets the knobs between.
+const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance);
+
+const Compiled *results_compiled(const Results *results, uint64_t key);
+// The place for a compilation of `key`, made when there is none: the oldest makes room.
+Compiled *results_begin_compile(Results *results, uint64_t key);
+void results_add_compile(Compiled *compiled, const CompileResult *result);
+void results_add_sass(Compiled *compiled, const SassResult *sass);

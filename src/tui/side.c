@@ -1,0 +1,124 @@
+// schedule → model → nest, bank maps, totals; twice, so that one of them can always be drawn.
+//
+// The generation before is still alive while the next one is built, in the other arena: that is
+// when the difference of the two listings is taken. A build that fails uses up the arena that is
+// not the picture's, so the difference is copied into the generation that owns it.
+#include "tui/side.h"
+
+#include <ctype.h>
+#include <string.h>
+
+uint64_t schedule_key(const Schedule *schedule) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    uint64_t value = knob_table[i].type == KNOB_TYPE_TARGET ? 0 : (uint64_t)schedule->value[i];
+    for (int byte = 0; byte < 8; byte++, value >>= 8)
+      hash = (hash ^ (value & 255)) * UINT64_C(0x100000001b3);
+  }
+  for (const char *c = schedule->target; *c; c++)
+    hash = (hash ^ (uint64_t)tolower((unsigned char)*c)) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+void side_init(Side *side, const char *name) {
+  *side = (Side){.arena = {arena_new(name), arena_new(name)}, .schedule = schedule_default()};
+}
+
+void side_free(Side *side) {
+  arena_free(side->arena[0]);
+  arena_free(side->arena[1]);
+  *side = (Side){0};
+}
+
+// ---- building -----------------------------------------------------------------------------------
+
+// What one block asks of shared memory for one slab: every warp runs every site.
+static SiteTotals total_sites(const Model *model) {
+  SiteTotals totals = {0};
+  double warps = (double)((model->resources.n_threads + 31) / 32);
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    if (!site->count.known) continue;
+    totals.wavefronts += site->executions * warps * site->count.wavefronts;
+    totals.ideal += site->executions * warps * site->count.ideal;
+    totals.n_conflicting += site->count.conflicts > 0;
+  }
+  return totals;
+}
+
+static int find_worst(const Model *model) {
+  int worst = -1;
+  double most = 0;
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    double paid = site->count.known ? site->count.conflicts * site->executions : 0;
+    if (!(paid > most)) continue;
+    most = paid;
+    worst = i;
+  }
+  return worst;
+}
+
+static const BankMap *map_sites(Arena *arena, const Model *model) {
+  BankMap *map = ARENA_ARRAY(arena, BankMap, model->n_sites);
+  for (int i = 0; i < model->n_sites; i++)
+    banks_map(&map[i], model->site[i].op, model->site[i].addr);
+  return map;
+}
+
+static const TextDiff *diff_listings(Arena *arena, const Model *before, const Model *after) {
+  TextDiff *diff = ARENA_NEW(arena, TextDiff);
+  *diff = program_diff(arena, before->program, after->program);
+  DiffLine *line = ARENA_ARRAY(arena, DiffLine, diff->n_lines);
+  for (int i = 0; i < diff->n_lines; i++) {
+    line[i] = diff->line[i];
+    line[i].text = arena_strdup(arena, line[i].text);
+  }
+  diff->line = line;
+  return diff;
+}
+
+static void compare_with_before(Arena *arena, Picture *picture, const Picture *before) {
+  picture->has_before = true;
+  picture->before = before->model->resources;
+  picture->before_traffic = before->model->traffic;
+  picture->before_totals = before->totals;
+  picture->diff = diff_listings(arena, before->model, picture->model);
+  nest_mark_changes(arena, &picture->nest, &before->nest);
+}
+
+static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before) {
+  Picture *picture = ARENA_NEW(arena, Picture);
+  picture->key = schedule_key(&model->schedule);
+  picture->model = model;
+  picture->nest = nest_build(arena, model);
+  picture->map = map_sites(arena, model);
+  picture->worst_site = find_worst(model);
+  picture->totals = total_sites(model);
+  if (before) compare_with_before(arena, picture, before);
+  return picture;
+}
+
+bool side_build(Side *side, const TargetTable *targets) {
+  int next = side->picture ? 1 - side->at : side->at;
+  arena_reset(side->arena[next]);
+  const Model *model = model_build(side->arena[next], targets, &side->schedule);
+  if (!model->ok) {
+    side->reasons = &model->diags;
+    return false;
+  }
+  side->picture = draw_picture(side->arena[next], model, side->picture);
+  side->pictured = side->schedule;
+  side->at = next;
+  side->reasons = NULL;
+  return true;
+}
+
+const Emission *side_emission(Side *side) {
+  Picture *picture = side->picture;
+  if (!picture->emission) {
+    EmitOptions options = {.schedule = &picture->model->schedule};
+    picture->emission = emit_cuda(side->arena[side->at], picture->model->program, &options);
+  }
+  return picture->emission;
+}

@@ -1,0 +1,58 @@
+// One schedule and the pictures of it: what A, or B, of the screen is.
+//
+// Two model generations live in two arenas. side_build() makes the new one where the picture is
+// not; only when it is legal does it become the picture. So a knob that breaks a rule leaves the
+// last good picture standing, and the reasons beside it:
+//
+//   side_edit(side, KNOB_FM, 64);      side->schedule has FM=64
+//   side_build(side, targets);         side->reasons: "registers: 4400 needed, …; nearest: FM=16"
+//   side->picture                      still the one of FM=8
+#pragma once
+#include "base/arena.h"
+#include "kernels/emit.h"
+#include "model/model.h"
+#include "tui/nest.h"
+
+// Sums over the sites of what one block does for one slab.
+typedef struct SiteTotals {
+  double wavefronts, ideal;
+  int n_conflicting;  // sites with more wavefronts than ideal
+} SiteTotals;
+
+// Everything drawn of one legal schedule. Const once built, but for `emission`, which is made the
+// first time somebody wants to read it.
+typedef struct Picture {
+  uint64_t key;  // schedule_key()
+  const Model *model;
+  Nest nest;
+  const BankMap *map;  // [model->n_sites]
+  int worst_site;      // index of the site with the most conflicts; -1: none conflicts
+  SiteTotals totals;
+  const Emission *emission;  // NULL until asked for
+  bool has_before;           // the numbers of the picture before the last change
+  Resources before;
+  Traffic before_traffic;
+  SiteTotals before_totals;
+  const TextDiff *diff;  // of the full listing, from the picture before; NULL: none
+} Picture;
+
+typedef struct Side {
+  Arena *arena[2];
+  int at;  // arena of `picture`
+  Schedule schedule;
+  Picture *picture;      // NULL only until the first legal schedule
+  const Diags *reasons;  // why `schedule` has no picture; NULL when the picture is its own
+  Schedule pictured;     // the schedule of the picture
+} Side;
+
+// Identifies what a result belongs to: all knob values and the target.
+uint64_t schedule_key(const Schedule *schedule);
+
+void side_init(Side *side, const char *name);
+void side_free(Side *side);
+
+// Derives everything from side->schedule. True when it is legal.
+bool side_build(Side *side, const TargetTable *targets);
+
+// The CUDA text of the picture.
+const Emission *side_emission(Side *side);

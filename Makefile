@@ -71,6 +71,13 @@ help:
 	@echo 'make fuzz         every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make clean        remove build/'
 
+# make V=1 shows the commands themselves.
+ifeq ($(V),1)
+run_quietly = $(2)
+else
+run_quietly = @echo '  $(1)'; $(2)
+endif
+
 # --- objects ------------------------------------------------------------------------------------
 
 # A file that changes only when its text does: what depends on it is rebuilt only then.
@@ -88,22 +95,22 @@ build/fuzz/flags: FORCE
 
 build/release/%.o: %.c build/release/flags
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@
+	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
 build/release/gen/%.o: build/gen/%.c build/release/flags
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@
+	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
 build/asan/%.o: %.c build/asan/flags
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) -c $< -o $@
+	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) -c $< -o $@)
 build/asan/gen/%.o: build/gen/%.c build/asan/flags
 	@mkdir -p $(@D)
-	$(CC) $(COMMON) $(INCLUDES) $(SANITIZE) -c $< -o $@
+	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(SANITIZE) -c $< -o $@)
 build/fuzz/%.o: %.c build/fuzz/flags
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@
+	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
 build/fuzz/gen/%.o: build/gen/%.c build/fuzz/flags
 	@mkdir -p $(@D)
-	$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@
+	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
 
 build/gen/data_files: FORCE
 	$(call write_if_changed,$(DATA_FILES))
@@ -116,7 +123,7 @@ build/asan/tests/unit/main.o: build/gen/suites.def
 # --- the program --------------------------------------------------------------------------------
 
 build/gemmview: $(RELEASE_OBJECTS)
-	$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(call run_quietly,LD $@,$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@)
 
 run:
 	@tools/install_deps.sh run
@@ -126,10 +133,10 @@ run:
 # --- tests --------------------------------------------------------------------------------------
 
 build/asan/unit: $(ASAN_OBJECTS)
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) $(TEST_LIBS) -o $@
+	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) $(TEST_LIBS) -o $@)
 # The tests of the command line and of the worker run the program itself, under the sanitizers too.
 build/asan/gemmview: $(call objects,asan,src/main.c $(LIB_SOURCES))
-	$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@)
 
 test-build: build/asan/unit build/asan/gemmview
 
@@ -153,7 +160,7 @@ check-deps: $(filter build/release/src/banks/% build/release/src/model/%,$(RELEA
 # --- fuzzing ------------------------------------------------------------------------------------
 
 build/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o $(FUZZ_OBJECTS)
-	$(FUZZ_CC) $(FUZZFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@
+	$(call run_quietly,LD $@,$(FUZZ_CC) $(FUZZFLAGS) -fsanitize=fuzzer $^ $(LIBS) -o $@)
 
 .PHONY: $(FUZZ_NAMES:%=fuzz-run-%)
 $(FUZZ_NAMES:%=fuzz-run-%): fuzz-run-%: build/fuzz/fuzz_%

@@ -1,0 +1,137 @@
+// The table of subcommands, the dispatcher and the options.
+#include <check.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+Suite *suite_cli(void);
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+
+static void teardown(void) { arena_free(arena); }
+
+typedef struct Given {
+  bool json;
+  const char *state;
+  int lane;
+  OptionSize size;
+  OptionList worker;
+} Given;
+
+static const Option options[] = {
+    OPTION_JSON(Given),
+    OPTION_STATE(Given),
+    OPTION_SIZE(Given),
+    {.name = "lane", .kind = OPTION_KIND_INT, .offset = offsetof(Given, lane), .lo = 0, .hi = 31},
+    {.name = "worker", .kind = OPTION_KIND_LIST, .offset = offsetof(Given, worker)},
+};
+
+static Given given;
+static int n_args;
+static char *args[16];
+
+// Splits at blanks; the command's name is put in front.
+static bool parse(const char *line) {
+  char *copy = arena_strdup(arena, line);
+  n_args = 0;
+  args[n_args++] = arena_strdup(arena, "show");
+  for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) args[n_args++] = word;
+  given = (Given){.size = {80, 24}};
+  diags = diags_new(arena);
+  return options_parse(options, sizeof options / sizeof options[0], &given, &n_args, args, &diags);
+}
+
+START_TEST(options_are_read_in_every_spelling) {
+  ck_assert(parse("explore --json -k BM=8 --size 120x40 --lane=31"));
+  ck_assert(given.json && given.lane == 31 && given.size.width == 120 && given.size.height == 40);
+  ck_assert_str_eq(given.state, "BM=8");
+  ck_assert_int_eq(n_args, 2);
+  ck_assert_str_eq(args[1], "explore");
+  ck_assert(parse("-kBM=8,BN=4 a b"));
+  ck_assert_str_eq(given.state, "BM=8,BN=4");
+  ck_assert_int_eq(n_args, 3);
+  ck_assert(parse("--state=x --state=y"));
+  ck_assert_str_eq(given.state, "y");
+  ck_assert(parse("--worker a --worker=b"));
+  ck_assert_int_eq(given.worker.count, 2);
+  ck_assert_str_eq(given.worker.items[1], "b");
+  ck_assert(parse("-- --json -k"));
+  ck_assert(!given.json);
+  ck_assert_int_eq(n_args, 3);
+  ck_assert(parse("-"));
+  ck_assert_int_eq(n_args, 2);
+  ck_assert(parse("-k -1"));
+  ck_assert_str_eq(given.state, "-1");
+}
+END_TEST
+
+static const struct {
+  const char *line, *told, *nearest;
+} bad[] = {
+    {"--jsno", "there is no option \"--jsno\"", "--json"},
+    {"-q", "there is no option \"-q\"", NULL},
+    {"--json=1", "--json takes no value", NULL},
+    {"-k", "--state needs a value", NULL},
+    {"--size", "--size needs a value", NULL},
+    {"--size 80", "\"80\" is not WIDTHxHEIGHT", "80x24"},
+    {"--size 80x", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 0x24", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 80x-1", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 80x1001", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 99999999999999999999x1", "is not WIDTHxHEIGHT", "80x24"},
+    {"--lane 32", "\"32\" is not a whole number from 0 to 31", "31"},
+    {"--lane -1", "\"-1\" is not a whole number", "0"},
+    {"--lane 3x", "\"3x\" is not a whole number", NULL},
+    {"--lane=", "\"\" is not a whole number", NULL},
+    {"--lane 99999999999999999999", "is not a whole number", "31"},
+    {"--\x1b[2J", "there is no option", NULL},
+};
+
+START_TEST(bad_options_are_told) {
+  ck_assert(!parse(bad[_i].line));
+  ck_assert_int_eq(diags.count, 1);
+  ck_assert_msg(strstr(diags.first->text, bad[_i].told) != NULL, "%s", diags.first->text);
+  ck_assert_ptr_null(strchr(diags.first->text, '\x1b'));
+  ck_assert_pstr_eq(diags.first->nearest, bad[_i].nearest);
+}
+END_TEST
+
+START_TEST(all_mistakes_are_told_at_once) {
+  ck_assert(!parse("--nope --lane x --size 1 --json"));
+  ck_assert_int_eq(diags.count, 3);
+  ck_assert(given.json);
+}
+END_TEST
+
+START_TEST(every_command_has_a_usage_and_one_sentence) {
+  ck_assert_int_ge(cli_command_count, 1);
+  for (int i = 0; i < cli_command_count; i++) {
+    const Command *c = &cli_commands[i];
+    ck_assert_ptr_nonnull(c->run);
+    ck_assert_msg(strlen(c->help) > 10 && !strchr(c->help, '\n'), "%s", c->name);
+    ck_assert_msg(c->help[strlen(c->help) - 1] != '.', "%s", c->name);
+    ck_assert_ptr_null(strchr(c->usage, '\n'));
+    for (int j = 0; j < i; j++) ck_assert_str_ne(cli_commands[j].name, c->name);
+  }
+}
+END_TEST
+
+Suite *suite_cli(void) {
+  Suite *suite = suite_create("cli");
+  TCase *tests = tcase_create("cli");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, options_are_read_in_every_spelling);
+  tcase_add_loop_test(tests, bad_options_are_told, 0, (int)(sizeof bad / sizeof bad[0]));
+  tcase_add_test(tests, all_mistakes_are_told_at_once);
+  tcase_add_test(tests, every_command_has_a_usage_and_one_sentence);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -1,0 +1,61 @@
+#!/bin/sh
+# Proves the order of the folders: a file includes only headers of its own folder and of those above
+# it, banks and model are pure, and one file knows the terminal library.
+#
+#   tools/check_deps.sh [OBJECT…]     objects of src/banks and src/model, looked into with nm
+#
+# What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
+# function and owns no byte that can be written.
+set -eu
+order='base banks model kernels tui cli'
+failed=0
+say() {
+  echo "check-deps: $*" >&2
+  failed=1
+}
+
+allowed=''
+for folder in $order; do
+  allowed="$allowed $folder"
+  [ -d "src/$folder" ] || continue
+  for line in $(grep -rhoE --include='*.[ch]' --include='*.def' '^ *# *include "[^"]+"' "src/$folder" |
+    sed 's/.*"\(.*\)"/\1/' | sort -u); do
+    case " $allowed " in
+      *" ${line%%/*} "*) ;;
+      *) say "src/$folder includes \"$line\": only$allowed may be included there," \
+        "in: $(grep -rl "\"$line\"" "src/$folder" | tr '\n' ' ')" ;;
+    esac
+    [ -f "src/$line" ] || say "src/$folder includes \"$line\", which does not exist"
+  done
+done
+
+impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
+hits=$(grep -nE "# *include <($impure)\.h>" src/banks/*.[ch] src/model/*.[ch] || true)
+[ -z "$hits" ] || say "a pure folder includes a system header it may not:
+$hits"
+calls='printf|fprintf|puts|fputs|putchar|fopen|fread|fwrite|fclose|fgets|scanf|fscanf|getenv|malloc|calloc|realloc|free|rand|srand|exit|system|time|clock'
+hits=$(grep -nE "(^|[^A-Za-z0-9_>.\"])($calls)\(" src/banks/*.[ch] src/model/*.[ch] |
+  grep -vE '^[^:]*:[0-9]+: *//' || true)
+[ -z "$hits" ] || say "a pure folder calls what it may not:
+$hits"
+
+screens=$(grep -rlE '# *include <(n?curses(w/curses)?|term)\.h>' src || true)
+[ "$(printf '%s' "$screens" | grep -c . || true)" -le 1 ] || say "more than one file includes ncurses: $screens"
+case $screens in '' | src/tui/*) ;; *) say "only src/tui may include ncurses: $screens" ;; esac
+cuda=$(grep -rnE '# *include <(cuda|nvrtc|cublas|cublasLt|nvml)[A-Za-z_]*\.h>' src || true)
+[ -z "$cuda" ] || say "CUDA is opened at run time, no header of it is included: $cuda"
+
+twice=$(find src -name '*.[ch]' -exec basename {} \; | sort | uniq -d)
+[ -z "$twice" ] || say "file names must be unique: $twice"
+
+unwanted="^($calls|__printf_chk|__fprintf_chk|open|read|write|close|stdout|stderr|stdin|qsort_r)$"
+for object in "$@"; do
+  calls_made=$(nm -u "$object" | awk '{print $2}' | sed 's/@.*//' | grep -E "$unwanted" || true)
+  [ -z "$calls_made" ] || say "$object is pure but uses: $calls_made"
+  state=$(objdump -t "$object" |
+    awk '$3 == "O" && $4 ~ /^\.(data|bss|tdata|tbss)/ && $4 !~ /rel\.ro/ {print $NF}')
+  [ -z "$state" ] || say "$object is pure but owns state: $state"
+done
+
+[ $failed = 0 ] && echo "check-deps: folder order holds, banks and model are pure ($# objects)"
+exit $failed

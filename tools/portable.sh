@@ -1,0 +1,70 @@
+#!/bin/sh
+# Makes a folder that runs on any x86-64 Linux with glibc 2.34 or newer, nothing installed.
+#
+#   tools/portable.sh build/portable OBJECT…
+#
+# Libraries other than glibc's are linked in where a .a of them exists; otherwise their .so goes to
+# lib/, which the program finds through its rpath $ORIGIN/lib. A few terminal descriptions go to
+# terminfo/, which the program adds to its search path. The folder fails to be made when anything in
+# it asks for a glibc that is too new.
+set -eu
+folder=$1
+shift
+oldest_glibc=2.34
+cc=${CC:-gcc}
+
+rm -rf "$folder"
+mkdir -p "$folder/lib" "$folder/terminfo"
+
+libs=''
+static=''
+for lib in ncursesw tinfo cjson sqlite3; do
+  archive=$($cc -print-file-name=lib$lib.a)
+  if [ -f "$archive" ]; then
+    libs="$libs -Wl,-Bstatic -l$lib -Wl,-Bdynamic"
+    static="$static $lib"
+  else
+    libs="$libs -l$lib"
+  fi
+done
+
+# shellcheck disable=SC2086  # flags and libraries are meant to be split
+$cc ${CFLAGS:-} -static-libgcc -Wl,-rpath,'$ORIGIN/lib' -Wl,--as-needed "$@" $libs \
+  -lpthread -ldl -lm -o "$folder/gemmview"
+strip --strip-debug "$folder/gemmview"
+
+# What is still shared and not part of glibc travels along.
+ldd "$folder/gemmview" | awk '$2 == "=>" && $3 ~ /^\// {print $1, $3}' | while read -r name path; do
+  case $name in
+    libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so* | ld-linux*) ;;
+    *) cp -L "$path" "$folder/lib/$name" && strip --strip-debug "$folder/lib/$name" ;;
+  esac
+done
+
+for term in xterm-256color xterm screen-256color screen tmux-256color linux vt100 dumb; do
+  for place in /etc/terminfo /lib/terminfo /usr/share/terminfo; do
+    entry=$place/$(printf %.1s $term)/$term
+    [ -f "$entry" ] || continue
+    mkdir -p "$folder/terminfo/$(printf %.1s $term)"
+    cp -L "$entry" "$folder/terminfo/$(printf %.1s $term)/"
+    break
+  done
+done
+
+cp LICENSE README.md "$folder/"
+mkdir -p "$folder/tests"
+[ -d tests/gpu ] && cp -r tests/gpu "$folder/tests/"
+
+for file in "$folder/gemmview" "$folder"/lib/*; do
+  [ -f "$file" ] || continue
+  newest=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+  if [ "$(printf '%s\n%s\n' "$newest" "$oldest_glibc" | sort -V | tail -n 1)" != "$oldest_glibc" ]; then
+    echo "portable: $file needs glibc $newest; at most $oldest_glibc is allowed:" >&2
+    objdump -T "$file" | grep "GLIBC_$newest" | awk '{print "  " $NF}' >&2
+    exit 1
+  fi
+  echo "$file: glibc $newest or newer"
+done
+rmdir "$folder/lib" 2>/dev/null || true
+"$folder/gemmview" --version >/dev/null
+echo "portable: $folder, linked in:$static, $(du -sh "$folder" | cut -f1)"

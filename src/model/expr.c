@@ -109,6 +109,15 @@ const Expr *ex_mul_const(Arena *arena, const Expr *a, int64_t b) {
   return ex_mul(arena, a, ex_const(arena, b));
 }
 
+static int64_t gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
 // Splits a sum into the terms that are multiples of `by` and the others.
 static void split_multiples(Arena *arena, const Expr *expr, int64_t by, const Expr **multiples,
                             const Expr **rest) {
@@ -136,7 +145,10 @@ const Expr *ex_div(Arena *arena, const Expr *a, int64_t b) {
   if (b == 1) return a;
   const Expr *multiples = ex_const(arena, 0), *rest = multiples;
   split_multiples(arena, a, b, &multiples, &rest);
-  if (rest->lo >= 0 && rest->hi < b) return divide_exactly(arena, multiples, b);
+  if (rest->lo >= 0 && !expr_is_const(multiples, 0))
+    return ex_add(arena, divide_exactly(arena, multiples, b), ex_div(arena, rest, b));
+  int64_t common = gcd(expr_divisor(a), b);
+  if (common > 1 && a->hi >= b) return ex_div(arena, divide_exactly(arena, a, common), b / common);
   if (a->op == EXPR_DIV && is_const(a->b)) return ex_div(arena, a->a, a->b->value * b);
   return binary(arena, EXPR_DIV, a, ex_const(arena, b), a->lo / b, a->hi / b);
 }
@@ -148,6 +160,9 @@ const Expr *ex_mod(Arena *arena, const Expr *a, int64_t b) {
   split_multiples(arena, a, b, &multiples, &rest);
   if (rest->lo >= 0 && rest->hi < b) return rest;
   if (rest->lo >= 0 && !expr_is_const(multiples, 0)) return ex_mod(arena, rest, b);
+  int64_t common = gcd(expr_divisor(a), b);
+  if (common > 1)
+    return ex_mul_const(arena, ex_mod(arena, divide_exactly(arena, a, common), b / common), common);
   return binary(arena, EXPR_MOD, a, ex_const(arena, b), 0, min64(b - 1, a->hi));
 }
 
@@ -361,15 +376,6 @@ bool expr_uses(const Expr *expr, const Var *var) {
   return expr_uses(expr->a, var) || expr_uses(expr->b, var) || expr_uses(expr->c, var);
 }
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
 int64_t expr_divisor(const Expr *expr) {
   switch (expr->op) {
     case EXPR_CONST: return expr->value < 0 ? -expr->value : expr->value;
@@ -413,7 +419,7 @@ static void print_operand(Str *out, const Expr *expr, bool parentheses) {
 static void print_infix(Str *out, const Expr *expr) {
   int own = op_rows[expr->op].precedence;
   // Mixed bit operators get parentheses although C needs none: nobody remembers their order.
-  bool bits = own <= 5 && expr->op != EXPR_LAND;
+  bool bits = own <= 5 && own != 4 && expr->op != EXPR_LAND;
   int left = op_rows[expr->a->op].precedence, right = op_rows[expr->b->op].precedence;
   print_operand(out, expr->a, left < own || (bits && left < 9));
   str_printf(out, " %s ", op_rows[expr->op].text);

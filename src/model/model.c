@@ -1,0 +1,28 @@
+// Knobs in, everything else out: one generation of the model.
+//
+// Order matters for the user: an unknown GPU is told first, then every rule about knobs, and only when
+// all of those hold is there a program whose resources the remaining rules look at.
+#include "model/model.h"
+
+#include "model/derive.h"
+#include "model/rule.h"
+
+const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule) {
+  Model *model = ARENA_NEW(arena, Model);
+  model->schedule = *schedule;
+  model->diags = diags_new(arena);
+  model->target = target_find(targets, schedule->target, &model->diags);
+  if (!model->target) return model;
+  rules_check_knobs(schedule, model->target, &model->diags);
+  if (model->diags.count) return model;
+  model->pipeline = pipeline_run(arena, schedule);
+  model->program = model->pipeline.stage[model->pipeline.n_stages - 1].program;
+  model->resources = derive_resources(model->program, schedule, model->target);
+  rules_check_program(model, &model->diags);
+  if (model->diags.count) return model;
+  derive_sites(arena, model->program, &model->n_sites, &model->site);
+  model->text = program_print(arena, model->program);
+  model->traffic = derive_traffic(model);
+  model->ok = true;
+  return model;
+}

@@ -1,0 +1,75 @@
+// What one block needs, and how many blocks an SM holds.
+//
+// The register count is an estimate until the compiler has spoken: accumulators, both fragments,
+// staging registers that live through the multiplies, and a fixed allowance for addresses and
+// counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
+//
+// Limits follow the CUDA occupancy calculation: registers are given out per warp in units, shared
+// memory per block in units with the system's share added.
+#include "model/derive.h"
+#include "model/rewrite.h"
+
+enum { LANES = 32, REGISTERS_FOR_ADDRESSES = 28 };
+
+static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int elements(const Program *program, BufferRole role) {
+  const Buffer *buffer = program_buffer(program, role);
+  return buffer ? (int)buffer_elements(buffer) : 0;
+}
+
+static int estimate_registers(const Resources *r, bool prefetch) {
+  int busy = prefetch ? r->n_fragments + r->n_staging
+             : r->n_fragments > r->n_staging ? r->n_fragments
+                                             : r->n_staging;
+  return r->n_accumulators + busy + REGISTERS_FOR_ADDRESSES;
+}
+
+typedef struct Limit {
+  const char *name;
+  int64_t blocks;
+} Limit;
+
+static Limit smallest(const Limit *limit, int n) {
+  Limit best = limit[0];
+  for (int i = 1; i < n; i++)
+    if (limit[i].blocks < best.blocks) best = limit[i];
+  return best;
+}
+
+static Limit blocks_per_sm(const Resources *r, const Target *t) {
+  int64_t warps = round_up(ceil_div(r->n_threads, LANES), t->warp_alloc_unit);
+  int registers = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
+  // __launch_bounds__ makes the compiler fit one block, by spilling if it must.
+  int64_t fit = t->regs_per_sm / (warps * LANES);
+  if (registers > fit) registers = (int)fit;
+  int64_t warp_registers = round_up((int64_t)registers * LANES, t->reg_alloc_unit);
+  if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
+  int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
+  Limit limit[] = {{"registers", warp_registers ? t->regs_per_sm / (warp_registers * warps) : 0},
+                   {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
+                   {"threads", t->max_warps_per_sm / warps},
+                   {"blocks", t->max_blocks_per_sm},
+                   {"grid", ceil_div(r->n_blocks, t->sm_count)}};
+  return smallest(limit, sizeof limit / sizeof *limit);
+}
+
+Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
+  Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
+  Resources r = {.smem_bytes = program_smem_bytes(program),
+                 .n_accumulators = elements(program, ROLE_ACC),
+                 .n_fragments = elements(program, ROLE_FRAG_A) + elements(program, ROLE_FRAG_B),
+                 .n_staging = elements(program, ROLE_STAGE_A) + elements(program, ROLE_STAGE_B),
+                 .n_blocks = launch.n_blocks,
+                 .n_threads = launch.n_threads};
+  r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
+  Limit limit = blocks_per_sm(&r, target);
+  r.blocks_per_sm = (int)limit.blocks;
+  r.limiter = limit.name;
+  int64_t warps = ceil_div(r.n_threads, LANES) * limit.blocks;
+  r.occupancy = (double)warps / target->max_warps_per_sm;
+  if (limit.blocks > 0)
+    r.waves = (double)r.n_blocks / ((double)limit.blocks * target->sm_count);
+  return r;
+}

@@ -1,0 +1,185 @@
+// Sites: which shared-memory words a warp asks for, statement by statement.
+//
+// The main kernel is walked once per warp with an environment for its 32 lanes: hardware digits from
+// the thread index, LETs evaluated, every serial loop at its first iteration, IFs switching lanes off.
+// The address is the access's own offset expression, so what is counted here is what the emitter
+// prints. Of all warps the one with the most wavefronts is kept.
+//
+// Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of eight
+// lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts, ideal 4.
+#include <string.h>
+
+#include "model/derive.h"
+#include "model/rewrite.h"
+
+enum { LANES = 32, SITES_MAX = 32 };
+
+typedef struct Walk {
+  Arena *arena;
+  const Program *program;
+  Launch launch;
+  int warp;
+  int64_t *env;  // [n_vars][32]
+  const Stmt *k_o;
+  bool in_loop;      // inside k_o
+  double executions; // of the statement at hand by one warp, per slab
+  Site *site;
+  int n_sites;
+  bool *prologue;  // per site
+} Walk;
+
+static const BankOp *bank_op(const Op *op, bool store) {
+  static const char *const names[3][5] = {{"", "lds32", "lds64", "", "lds128"},
+                                          {"", "sts32", "sts64", "", "sts128"},
+                                          {"", "cpasync4", "cpasync8", "", "cpasync16"}};
+  int kind = op->kind == OP_CP_ASYNC ? 2 : store;
+  return banks_op_find(names[kind][op->width]);
+}
+
+static void site_addresses(Walk *walk, const Site *site, const bool *active, int64_t *addr) {
+  expr_eval_warp(site->address, walk->env, addr);
+  for (int lane = 0; lane < LANES; lane++)
+    if (!active[lane]) addr[lane] = BANK_INACTIVE;
+}
+
+static Site new_site(Walk *walk, const Stmt *stmt, const Access *shared, bool store) {
+  const Op *op = &stmt->op;
+  const Expr *offset = access_offset(walk->arena, shared);
+  const Expr *address = ex_add_const(walk->arena, ex_mul_const(walk->arena, offset, dtype_bytes(shared->buffer->type)),
+                                     shared->buffer->offset_bytes);
+  const BankOp *bank = bank_op(op, store);
+  return (Site){.stmt = stmt,
+                .op = bank,
+                .is_store = store,
+                .slab = shared->buffer,
+                .address = address,
+                .executions = walk->in_loop ? walk->executions : 0,
+                .text = arena_printf(walk->arena, "%s <- %s  %s", op->dst.buffer->name,
+                                     op->src.buffer->name, bank->sass)};
+}
+
+// The first warp adds the site; the others look whether they fare worse.
+static void visit_site(Walk *walk, const Stmt *stmt, const Access *shared, bool store, int index,
+                       const bool *active) {
+  if (index >= SITES_MAX) return;
+  Site *site = &walk->site[index];
+  if (walk->warp == 0) {
+    *site = new_site(walk, stmt, shared, store);
+    walk->prologue[index] = !walk->in_loop;
+  }
+  int64_t addr[LANES];
+  site_addresses(walk, site, active, addr);
+  BankCount count = banks_count(site->op, addr);
+  if (walk->warp > 0 && count.wavefronts <= site->count.wavefronts) return;
+  site->count = count;
+  site->warp = walk->warp;
+  memcpy(site->addr, addr, sizeof addr);
+}
+
+static void set_warp_value(Walk *walk, const Var *var, const int64_t *value) {
+  memcpy(walk->env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active);
+
+static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  int64_t zero[LANES] = {0};
+  set_warp_value(walk, stmt->var, zero);
+  double before = walk->executions;
+  if (stmt == walk->k_o) {
+    walk->in_loop = true;
+    walk->executions = 1;
+  } else {
+    walk->executions *= (double)stmt->var->extent;
+  }
+  walk_list(walk, stmt->body, active);
+  walk->executions = before;
+  if (stmt == walk->k_o) walk->in_loop = false;
+}
+
+static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
+  int64_t cond[LANES];
+  bool inner[LANES];
+  expr_eval_warp(stmt->expr, walk->env, cond);
+  for (int i = 0; i < LANES; i++) inner[i] = active[i] && cond[i];
+  walk_list(walk, stmt->body, inner);
+}
+
+static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
+  const Access *side[] = {&stmt->op.dst, &stmt->op.src};
+  for (int i = 0; i < 2; i++)
+    if (side[i]->buffer && side[i]->buffer->space == SPACE_SHARED)
+      visit_site(walk, stmt, side[i], i == 0, walk->n_sites++, active);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
+  for (; list; list = list->next) {
+    int64_t value[LANES];
+    switch (list->kind) {
+      case STMT_LET:
+        expr_eval_warp(list->expr, walk->env, value);
+        set_warp_value(walk, list->var, value);
+        break;
+      case STMT_LOOP: walk_loop(walk, list, active); break;
+      case STMT_IF: walk_if(walk, list, active); break;
+      case STMT_OP: walk_op(walk, list, active); break;
+    }
+  }
+}
+
+// Hardware digits, the thread index and the LETs between the hardware loops, for one warp.
+static void enter_warp(Walk *walk, int warp, bool *active) {
+  const Launch *launch = &walk->launch;
+  int64_t value[LANES];
+  walk->warp = warp;
+  walk->n_sites = 0;
+  for (int i = 0; i < LANES; i++) value[i] = (int64_t)warp * LANES + i;
+  set_warp_value(walk, walk->program->thread, value);
+  for (int i = 0; i < LANES; i++) active[i] = value[i] < launch->n_threads;
+  for (int d = 0; d < launch->n_thread_digits; d++) {
+    const HardwareDigit *digit = &launch->thread[d];
+    int64_t part[LANES];
+    for (int i = 0; i < LANES; i++) part[i] = value[i] / digit->stride % digit->var->extent;
+    set_warp_value(walk, digit->var, part);
+  }
+  for (int l = 0; l < launch->n_lets; l++) {
+    expr_eval_warp(launch->let[l]->expr, walk->env, value);
+    set_warp_value(walk, launch->let[l]->var, value);
+  }
+}
+
+// Is there a site inside the loop that does what this prologue site does?
+static bool repeated(const Walk *walk, int index) {
+  for (int i = 0; i < walk->n_sites; i++)
+    if (!walk->prologue[i] && walk->site[i].slab == walk->site[index].slab &&
+        walk->site[i].is_store == walk->site[index].is_store)
+      return true;
+  return false;
+}
+
+void derive_sites(Arena *arena, const Program *program, int *n_sites, const Site **sites) {
+  const Kernel *kernel = &program->kernel[program->main_kernel];
+  Walk walk = {.arena = arena, .program = program, .launch = kernel_launch(kernel)};
+  walk.k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
+  walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
+  walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
+  walk.executions = 1;
+  int n_warps = (int)((walk.launch.n_threads + LANES - 1) / LANES);
+  for (int warp = 0; warp < n_warps; warp++) {
+    bool active[LANES];
+    enter_warp(&walk, warp, active);
+    walk_list(&walk, walk.launch.body, active);
+  }
+  if (walk.n_sites > SITES_MAX) walk.n_sites = SITES_MAX;
+  Site *kept = ARENA_ARRAY(arena, Site, SITES_MAX);
+  int n = 0;
+  for (int i = 0; i < walk.n_sites; i++) {
+    if (walk.prologue[i] && repeated(&walk, i)) continue;
+    kept[n] = walk.site[i];
+    kept[n].number = n + 1;
+    n++;
+  }
+  *n_sites = n;
+  *sites = kept;
+}

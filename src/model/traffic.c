@@ -1,0 +1,131 @@
+// Where the time of one slab goes: clocks of the FMA pipe, shared memory, L2 and DRAM.
+//
+// First-order reckoning for one resident block on one SM, per k_o iteration. Worked example, a
+// 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves one
+// wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
+//
+// L2: every block fetches its two panels once. DRAM: the blocks of one wave share panels in L2; the
+// distinct panels of a wave are fetched once per wave, and nothing survives from wave to wave unless
+// A and B fit in L2 together.
+#include <math.h>
+
+#include "model/derive.h"
+#include "model/rewrite.h"
+
+enum { LANES = 32 };
+
+typedef struct Tile {
+  double m, n, k, slabs, blocks, bytes;  // elements; slabs per block; bytes per element
+} Tile;
+
+static Tile tile_of(const Model *model) {
+  const Program *p = model->program;
+  const Stmt *k_o = find_tier(p->kernel[p->main_kernel].body, TIER_SERIAL_OUTER);
+  const Axis *k = &p->axis[AXIS_K];
+  const Digit *last = &k->digit[k->n_digits - 1];
+  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]), (double)axis_tile(&p->axis[AXIS_N]), 1,
+               (double)last->var->extent, (double)model->resources.n_blocks,
+               dtype_bytes(p->problem.dtype)};
+  if (k_o) {
+    tile.k = (double)last->var->extent;
+    tile.slabs = (double)k_o->var->extent;
+  }
+  return tile;
+}
+
+// Wavefronts of all warps per slab. A 16-byte cp.async has no counted wavefronts: it writes 512 bytes
+// per warp through a pipe of 128 bytes per clock.
+static double shared_clocks(const Model *model) {
+  double warps = ceil((double)model->resources.n_threads / LANES), clocks = 0;
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;
+    clocks += each * site->executions * warps;
+  }
+  return clocks;
+}
+
+// Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
+static double per_clock(const Target *t, double gbps) {
+  return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
+}
+
+// Rows and columns of tiles that one wave of `wave` blocks touches.
+static void wave_panels(const Model *model, double wave, double *rows, double *columns) {
+  const Program *p = model->program;
+  double m = (double)p->axis[AXIS_M].digit[0].var->extent;
+  double n = (double)p->axis[AXIS_N].digit[0].var->extent;
+  double group = fmin((double)model->schedule.value[KNOB_GROUP_M], m);
+  wave = fmin(wave, m * n);
+  double groups = ceil(wave / (group * n));
+  *rows = fmin(m, groups * group);
+  *columns = groups > 1 ? n : ceil(wave / group);
+}
+
+static double dram_bytes(const Model *model, const Tile *tile) {
+  const Problem *p = &model->program->problem;
+  double m = (double)p->m, n = (double)p->n, k = (double)p->k;
+  double once = (m * k + k * n) * tile->bytes, store = m * n * tile->bytes;
+  if (once <= model->target->l2_bytes) return once + store;
+  double wave = (double)model->resources.blocks_per_sm * model->target->sm_count, rows, columns;
+  wave_panels(model, wave, &rows, &columns);
+  double waves = ceil(tile->blocks / wave);
+  double panels = (rows * tile->m + columns * tile->n) * k * tile->bytes;
+  return fmax(once, waves * panels) + store;
+}
+
+static double loads_per_fma(const Model *model) {
+  const int64_t *v = model->schedule.value;
+  double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
+  double loads = (double)(v[KNOB_FM] + v[KNOB_FN]);
+  return loads / cells;
+}
+
+static void find_limit(Traffic *t) {
+  struct {
+    const char *name;
+    double clocks;
+  } rows[] = {{"fma", t->fma_clocks},
+              {"shared", t->shared_clocks},
+              {"l2", t->l2_clocks},
+              {"dram", t->dram_clocks}};
+  double worst = -1;
+  for (int i = 0; i < 4; i++) {
+    if (!(rows[i].clocks > worst)) continue;
+    worst = rows[i].clocks;
+    t->limit = rows[i].name;
+  }
+}
+
+static double known(double value) { return isnan(value) ? -1 : value; }
+
+// All blocks at the pace of the slowest unit, the last wave counted whole.
+static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
+  double clocks = fmax(fmax(t->fma_clocks, t->shared_clocks), fmax(t->l2_clocks, t->dram_clocks));
+  double rounds = ceil(tile->blocks / model->target->sm_count);
+  double seconds = clocks * tile->slabs * rounds / (model->target->boost_mhz * 1e6);
+  return t->flop / seconds / 1e12;
+}
+
+Traffic derive_traffic(const Model *model) {
+  const Target *gpu = model->target;
+  const Problem *p = &model->program->problem;
+  Tile tile = tile_of(model);
+  double slabs = tile.blocks * tile.slabs;
+  Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
+  t.fma_clocks = tile.m * tile.n * tile.k / gpu->fp32_lanes_per_sm;
+  t.shared_clocks = shared_clocks(model);
+  double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
+  t.l2_bytes = panel_bytes * slabs;
+  t.dram_bytes = dram_bytes(model, &tile);
+  t.l2_clocks = known(panel_bytes / per_clock(gpu, gpu->l2_gbps));
+  t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
+  t.flop_per_l2_byte = t.flop / t.l2_bytes;
+  t.flop_per_dram_byte = t.flop / t.dram_bytes;
+  double smem_clock_bytes = gpu->smem_bytes_per_clk;
+  t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / (tile.m * tile.n * tile.k);
+  t.loads_per_fma = loads_per_fma(model);
+  find_limit(&t);
+  t.roofline_tflops = known(roofline(model, &t, &tile));
+  return t;
+}

@@ -1,0 +1,512 @@
+// Running a program: kernels in order, blocks one at a time, warps from barrier to barrier.
+//
+// Requires nothing of the program: what is wrong with it becomes a finding, never a crash. The
+// machine is built once and may run many times; epochs only grow, so nothing is cleared between
+// runs. Worked example, 3 warps and two barriers, a seed that draws 2 0 1 and then 1 2 0:
+//
+//   warp 2 ──► barrier   warp 0 ──► barrier   warp 1 ──► barrier      epoch 5 → 6
+//   warp 1 ──► barrier   warp 2 ──► barrier   warp 0 ──► end          deadlock: 1 and 2 wait for 0
+//
+// A warp runs as far as it can before the next one starts, which is the most unfair legal schedule;
+// what goes wrong under any other is found by happens-before (interp_shadow.c).
+#include "model/interp.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/interp_machine.h"
+
+enum {
+  DEFAULT_FINDINGS = 16,
+  DEFAULT_RUNS = 2,
+  BLOCKS_LIMIT = 1 << 24,
+  SHADOWED_LIMIT = 1 << 25,  // elements that are watched: 64 bytes each
+  ELEMENTS_LIMIT = 1 << 29,
+  REGISTERS_LIMIT = 1 << 16,
+};
+
+// splitmix64: every seed gives a good sequence.
+uint64_t interp_random(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+float interp_poison(void) { return NAN; }
+
+// ---- building -----------------------------------------------------------------------------------
+
+static bool is_input(const Buffer *buffer) {
+  return buffer->space == SPACE_GLOBAL && (buffer->role == ROLE_A || buffer->role == ROLE_B);
+}
+
+// NULL, or why the program is too large to be run here.
+static const char *machine_size(Machine *m) {
+  int64_t watched = 0, all = 0, rows = 0;
+  for (int i = 0; i < m->program->n_buffers; i++) {
+    const Buffer *buffer = m->program->buffer[i];
+    int64_t n = buffer_elements(buffer);
+    bool is_register = buffer->space == SPACE_REGISTER;
+    *(is_register ? &rows : is_input(buffer) ? &all : &watched) += n;
+  }
+  if (watched > SHADOWED_LIMIT)
+    return arena_printf(m->arena, "%lld elements are written, at most %d can be watched",
+                        (long long)watched, SHADOWED_LIMIT);
+  if (all > ELEMENTS_LIMIT)
+    return arena_printf(m->arena, "A and B have %lld elements, at most %d can be held",
+                        (long long)all, ELEMENTS_LIMIT);
+  if (rows > REGISTERS_LIMIT)
+    return arena_printf(m->arena, "a thread has %lld registers, at most %d can be held",
+                        (long long)rows, REGISTERS_LIMIT);
+  return NULL;
+}
+
+static const float *input_data(const Machine *m, const Buffer *buffer) {
+  int which = buffer->role == ROLE_B;
+  const float *given = which ? m->options->b : m->options->a;
+  return given ? given
+               : interpret_inputs(m->arena, buffer_elements(buffer), m->options->seed, which);
+}
+
+// Shared buffers are windows of one memory, so that two that overlap are seen to.
+static void build_memory(Machine *m) {
+  int64_t smem = (program_smem_bytes(m->program) + 3) / 4;
+  float *shared = ARENA_ARRAY(m->arena, float, smem);
+  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, smem);
+  for (int i = 0; i < m->program->n_buffers; i++) {
+    const Buffer *buffer = m->program->buffer[i];
+    Memory *memory = &m->memory[i];
+    *memory = (Memory){.buffer = buffer, .elements = buffer_elements(buffer)};
+    if (buffer->space == SPACE_REGISTER) {
+      memory->first_row = m->n_rows;
+      m->n_rows += (int)memory->elements;
+    } else if (buffer->space == SPACE_SHARED) {
+      memory->data = shared + buffer->offset_bytes / 4;
+      memory->shadow = shadow + buffer->offset_bytes / 4;
+    } else if (is_input(buffer)) {
+      memory->data = (float *)(uintptr_t)input_data(m, buffer);  // never written: op_fault()
+    } else {
+      memory->data = ARENA_ARRAY(m->arena, float, memory->elements);
+      memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
+    }
+  }
+}
+
+static int max_int(int a, int b) { return a > b ? a : b; }
+
+static void build_warps(Machine *m) {
+  int n_slots = 1, n_early = 1;
+  for (int i = 0; i < m->program->n_kernels; i++) {
+    n_slots = max_int(n_slots, m->kernel_code[i]->n_slots);
+    n_early = max_int(n_early, m->kernel_code[i]->n_early);
+  }
+  m->warp = ARENA_ARRAY(m->arena, Warp, m->max_warps);
+  for (int i = 0; i < m->max_warps; i++) {
+    Warp *w = &m->warp[i];
+    w->index = i;
+    w->scalar = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars);
+    w->lanes = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars * WARP_LANES);
+    w->slot = ARENA_ARRAY(m->arena, Lanes, n_slots);
+    w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
+    w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
+    w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
+  }
+}
+
+static const char *build_code(Machine *m) {
+  int64_t max_blocks = 1;
+  for (int i = 0; i < m->program->n_kernels; i++) {
+    const KernelCode *code = m->kernel_code[i] = interp_compile(m->arena, m->program, i);
+    const char *name = m->program->kernel[i].name;
+    if (!code) return arena_printf(m->arena, "kernel %s is too large to be run here", name);
+    const Launch *launch = &code->launch;
+    if (launch->n_threads > INTERP_THREADS_MAX || launch->n_blocks > BLOCKS_LIMIT)
+      return arena_printf(m->arena,
+                          "kernel %s has %lld blocks of %lld threads, at most %d of %d run", name,
+                          (long long)launch->n_blocks, (long long)launch->n_threads, BLOCKS_LIMIT,
+                          INTERP_THREADS_MAX);
+    m->max_warps = max_int(m->max_warps, (int)(launch->n_threads + WARP_LANES - 1) / WARP_LANES);
+    if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
+  }
+  m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
+  return NULL;
+}
+
+static Machine *machine_new(Arena *arena, const Program *program, const InterpOptions *options) {
+  Machine *m = ARENA_NEW(arena, Machine);
+  m->arena = arena;
+  m->program = program;
+  m->options = options;
+  m->max_findings = options->max_findings > 0 ? options->max_findings : DEFAULT_FINDINGS;
+  m->finding = ARENA_ARRAY(arena, Finding, m->max_findings);
+  m->kernel = -1;
+  const char *too_large = machine_size(m);
+  if (!too_large) too_large = build_code(m);
+  if (too_large) {
+    report(m, FINDING_TOO_LARGE, NULL, -1, NULL, NULL, 0, "%s", too_large);
+    m->stopped = true;
+    return m;
+  }
+  build_memory(m);
+  build_warps(m);
+  return m;
+}
+
+// ---- variables ----------------------------------------------------------------------------------
+
+static void set_scalar(const Machine *m, Warp *w, const Var *var, int64_t value) {
+  w->scalar[var->id] = value;
+  if (!m->code->broadcast[var->id]) return;
+  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
+  for (int l = 0; l < WARP_LANES; l++) lanes[l] = value;
+}
+
+// Lanes beyond the block repeat its last thread, so that their numbers stay in range.
+static void set_digit(const Machine *m, Warp *w, const HardwareDigit *digit, bool of_thread) {
+  int64_t last = m->code->launch.n_threads - 1;
+  int64_t *lanes = &w->lanes[digit->var->id * WARP_LANES];
+  for (int l = 0; l < WARP_LANES; l++) {
+    int64_t thread = w->index * WARP_LANES + l;
+    int64_t index = !of_thread ? m->block : thread < last ? thread : last;
+    lanes[l] = index / digit->stride % digit->var->extent;
+  }
+  w->scalar[digit->var->id] = lanes[0];
+}
+
+// Puts every lane's value into the variable's range; says which lanes were not in it.
+static uint32_t clamp_lanes(const Var *var, int64_t *lanes) {
+  uint32_t bad = 0;
+  for (int l = 0; l < WARP_LANES; l++) {
+    if (lanes[l] >= 0 && lanes[l] < var->extent) continue;
+    bad |= 1u << l;
+    lanes[l] = lanes[l] < 0 ? 0 : var->extent - 1;
+  }
+  return bad;
+}
+
+static void report_range(Machine *m, const Warp *w, const Stmt *stmt, uint32_t bad) {
+  if (!bad) return;
+  report(m, FINDING_VARIABLE_RANGE, w, lowest_lane(bad), stmt, NULL, 0,
+         "gives %s a value outside 0 to %lld", stmt->var->name, (long long)(stmt->var->extent - 1));
+}
+
+static void run_early_let(Machine *m, Warp *w, int index) {
+  const EarlyLet *early = &m->code->early[index];
+  const Var *var = early->stmt->var;
+  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
+  expr_eval_warp(early->stmt->expr, w->lanes, lanes);
+  w->early_bad[index] = clamp_lanes(var, lanes);
+  w->scalar[var->id] = lanes[0];
+  if (early->checked_at_start) report_range(m, w, early->stmt, w->early_bad[index] & w->alive);
+}
+
+static void fill_slot(const Machine *m, Warp *w, int index) {
+  const Slot *slot = &m->code->slot[index];
+  int64_t term[WARP_LANES];
+  Lanes *out = &w->slot[index];
+  out->all = (LaneInts){0};
+  for (int i = 0; i < slot->n; i++) {
+    expr_eval_warp(slot->term[i].expr, w->lanes, term);
+    for (int l = 0; l < WARP_LANES; l++)
+      out->lane[l] = (int32_t)(out->lane[l] + slot->term[i].coef * term[l]);
+  }
+}
+
+static void start_warp(Machine *m, Warp *w, bool first_block) {
+  const Launch *launch = &m->code->launch;
+  int64_t left = launch->n_threads - (int64_t)w->index * WARP_LANES;
+  w->alive = w->active = left >= WARP_LANES ? UINT32_MAX : (1u << left) - 1;
+  w->state = WARP_RUNNABLE;
+  w->pc = w->depth = w->n_copies = 0;
+  memset(w->committed, 0, sizeof w->committed);
+  memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
+  HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
+  HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
+  set_digit(m, w, &thread, true);
+  set_digit(m, w, &block, false);
+  for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
+  for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
+  for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
+  for (int i = 0; i < m->code->n_slots; i++)
+    if (first_block || m->code->slot[i].per_block) fill_slot(m, w, i);
+}
+
+// ---- one warp -----------------------------------------------------------------------------------
+
+static void run_let(Machine *m, Warp *w, const Code *code) {
+  const Var *var = code->stmt->var;
+  if (code->early >= 0) {
+    report_range(m, w, code->stmt, w->early_bad[code->early] & w->active);
+    return;
+  }
+  if (value_is_uniform(&code->value)) {
+    int64_t value = value_scalar(w, &code->value), last = var->extent - 1;
+    if (value < 0 || value > last) report_range(m, w, code->stmt, w->active);
+    set_scalar(m, w, var, value < 0 ? 0 : value > last ? last : value);
+    return;
+  }
+  Lanes value;
+  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
+  value_lanes(w, &code->value, &value);
+  for (int l = 0; l < WARP_LANES; l++) lanes[l] = value.lane[l];
+  report_range(m, w, code->stmt, clamp_lanes(var, lanes) & w->active);
+}
+
+static void run_op(Machine *m, Warp *w, const Code *code) {
+  if (code->fault) {
+    report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0, "%s", code->fault);
+    return;
+  }
+  OpKind kind = code->stmt->op.kind;
+  m->lanes[kind] += __builtin_popcount(w->active);
+  interp_op_table[kind].run(m, w, code);
+}
+
+static void run_loop(Machine *m, Warp *w, const Code *code) {
+  if (code->stmt->var->extent <= 0)
+    w->pc = code->jump;
+  else
+    set_scalar(m, w, code->stmt->var, 0);
+}
+
+static void run_next(Machine *m, Warp *w, const Code *code) {
+  const Var *var = code->stmt->var;
+  int64_t next = w->scalar[var->id] + 1;
+  if (next >= var->extent) return;
+  set_scalar(m, w, var, next);
+  w->pc = code->jump;
+}
+
+static void run_if(Warp *w, const Code *code) {
+  w->saved[w->depth++] = w->active;
+  w->active = conditions_hold(w, code->condition, code->n_conditions, w->active);
+  if (!w->active) w->pc = code->jump;
+}
+
+// Until the next barrier, the end, or the end of everything.
+static void run_warp(Machine *m, Warp *w) {
+  int64_t limit = m->options->step_limit > 0 ? m->options->step_limit : (int64_t)1 << 31;
+  while (w->state == WARP_RUNNABLE && !m->stopped) {
+    const Code *code = &m->code->code[w->pc++];
+    if (++m->steps > limit) {
+      report(m, FINDING_TOO_LONG, w, -1, code->stmt, NULL, 0, "%lld steps are over at",
+             (long long)limit);
+      m->stopped = true;
+      return;
+    }
+    switch (code->kind) {
+      case CODE_OP:
+        run_op(m, w, code);
+        break;
+      case CODE_LET:
+        run_let(m, w, code);
+        break;
+      case CODE_LOOP:
+        run_loop(m, w, code);
+        break;
+      case CODE_NEXT:
+        run_next(m, w, code);
+        break;
+      case CODE_IF:
+        run_if(w, code);
+        break;
+      case CODE_FI:
+        w->active = w->saved[--w->depth];
+        break;
+      case CODE_EXIT:
+        w->state = WARP_DONE;
+        break;
+    }
+  }
+}
+
+// ---- one block ----------------------------------------------------------------------------------
+
+static const Stmt *waits_at(const Machine *m, const Warp *w) {
+  return m->code->code[w->pc - 1].stmt;
+}
+
+static int count_state(const Machine *m, WarpState state, int *first) {
+  int n = 0;
+  for (int i = 0; i < m->n_warps; i++) {
+    if (m->warp[i].state != state) continue;
+    if (n++ == 0) *first = i;
+  }
+  return n;
+}
+
+// "1, 2 and 5" of the warps in a state.
+static char *warp_list(const Machine *m, WarpState state) {
+  int first = 0, n = count_state(m, state, &first), seen = 0;
+  Str out = str_new(m->arena);
+  str_add(&out, n > 1 ? "warps " : "warp ");
+  for (int i = 0; i < m->n_warps; i++) {
+    if (m->warp[i].state != state) continue;
+    const char *separator = seen == 0 ? "" : seen == n - 1 ? " and " : ", ";
+    str_printf(&out, "%s%d", separator, i);
+    seen++;
+  }
+  return out.text;
+}
+
+static void report_deadlock(Machine *m, int waiting) {
+  int first_done = 0, done = count_state(m, WARP_DONE, &first_done);
+  const Warp *w = &m->warp[waiting];
+  report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0,
+         "%s wait%s for %s, which ha%s ended without reaching a barrier",
+         warp_list(m, WARP_AT_BARRIER), count_state(m, WARP_AT_BARRIER, &waiting) > 1 ? "" : "s",
+         warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
+  m->stopped = true;
+}
+
+// All warps have stopped. Those at a barrier go on when all of them are there.
+static void pass_barrier(Machine *m) {
+  int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
+  if (waiting == 0) return;
+  if (waiting < m->n_warps) {
+    report_deadlock(m, first);
+    return;
+  }
+  const Stmt *at = waits_at(m, &m->warp[0]);
+  for (int i = 0; i < m->n_warps; i++) {
+    const Stmt *other = waits_at(m, &m->warp[i]);
+    m->warp[i].state = WARP_RUNNABLE;
+    if (other == at) continue;
+    report(m, FINDING_DIVERGENCE, &m->warp[i], -1, at, NULL, 0,
+           "warp %d is at the barrier of stmt %d while warp 0 is at that of", i, other->id);
+  }
+  m->epoch++;
+}
+
+static void shuffle(uint64_t *random, int32_t *list, int n) {
+  for (int i = 0; i < n; i++) list[i] = i;
+  for (int i = n - 1; i > 0; i--) {
+    int j = (int)(interp_random(random) % (uint64_t)(i + 1));
+    int32_t swap = list[i];
+    list[i] = list[j];
+    list[j] = swap;
+  }
+}
+
+static void run_block(Machine *m, int block, bool first_block) {
+  int32_t order[INTERP_THREADS_MAX / WARP_LANES];
+  m->block = block;
+  m->block_first = ++m->epoch;
+  for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_block);
+  int first = 0;
+  while (!m->stopped && count_state(m, WARP_RUNNABLE, &first) > 0) {
+    shuffle(&m->random, order, m->n_warps);
+    for (int i = 0; i < m->n_warps; i++) run_warp(m, &m->warp[order[i]]);
+    if (!m->stopped) pass_barrier(m);
+  }
+}
+
+// ---- one run ------------------------------------------------------------------------------------
+
+static void run_kernel(Machine *m, int kernel) {
+  m->kernel = kernel;
+  m->code = m->kernel_code[kernel];
+  m->n_warps = (int)(m->code->launch.n_threads + WARP_LANES - 1) / WARP_LANES;
+  m->kernel_first = m->epoch + 1;
+  int n_blocks = (int)m->code->launch.n_blocks;
+  shuffle(&m->random, m->order, n_blocks);
+  for (int i = 0; i < n_blocks && !m->stopped; i++) run_block(m, m->order[i], i == 0);
+}
+
+static Memory *result_memory(Machine *m) {
+  return &m->memory[program_buffer(m->program, ROLE_C)->id];
+}
+
+static void report_holes(Machine *m) {
+  const Memory *c = result_memory(m);
+  int64_t holes = 0, first = -1;
+  for (int64_t i = 0; i < c->elements; i++) {
+    if (shadow_is_written(m, c, i)) continue;
+    if (holes++ == 0) first = i;
+    c->data[i] = interp_poison();
+  }
+  if (!holes) return;
+  m->code = NULL;
+  m->kernel = -1;
+  report(m, FINDING_UNWRITTEN_RESULT, NULL, -1, NULL, c->buffer, first,
+         "nothing stores this cell; %lld of %lld are never stored", (long long)holes,
+         (long long)c->elements);
+}
+
+static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {
+  m->random = seed;
+  m->async = async;
+  m->stopped = false;
+  m->steps = 0;
+  memset(m->lanes, 0, sizeof m->lanes);
+  m->run_first = m->epoch + 1;
+  for (int i = 0; i < m->program->n_kernels && !m->stopped; i++) run_kernel(m, i);
+  if (!m->stopped) report_holes(m);
+}
+
+static InterpResult *machine_result(Machine *m, bool finished) {
+  InterpResult *result = ARENA_NEW(m->arena, InterpResult);
+  const Buffer *buffer = program_buffer(m->program, ROLE_C);
+  int64_t n = m->warp ? buffer_elements(buffer) : 0;
+  float *c = ARENA_ARRAY(m->arena, float, n);
+  uint8_t *written = ARENA_ARRAY(m->arena, uint8_t, n);
+  for (int64_t i = 0; i < n; i++) {
+    written[i] = shadow_is_written(m, result_memory(m), i);
+    c[i] = written[i] ? result_memory(m)->data[i] : interp_poison();
+  }
+  *result = (InterpResult){.finished = finished, .c = c, .c_written = written, .steps = m->steps};
+  memcpy(result->lanes, m->lanes, sizeof m->lanes);
+  return result;
+}
+
+static void result_findings(const Machine *m, InterpResult *result) {
+  result->n_findings = m->n_findings;
+  result->n_found = m->n_found;
+  result->finding = m->finding;
+}
+
+static bool has_async(const Machine *m) {
+  for (int k = 0; k < m->program->n_kernels; k++)
+    for (int i = 0; i < m->kernel_code[k]->n_codes; i++) {
+      const Code *code = &m->kernel_code[k]->code[i];
+      if (code->kind == CODE_OP && !code->fault && code->stmt->op.kind == OP_CP_ASYNC) return true;
+    }
+  return false;
+}
+
+const InterpResult *interp_run_all(Arena *arena, const Program *program,
+                                   const InterpOptions *options, InterpVisit *visit,
+                                   void *context) {
+  Machine *m = machine_new(arena, program, options);
+  if (m->stopped) {
+    InterpResult *result = machine_result(m, false);
+    result_findings(m, result);
+    return result;
+  }
+  InterpResult *result = NULL;
+  int runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
+  int extremes = has_async(m) ? 2 : 1;
+  for (int i = 0; i < runs * extremes; i++) {
+    machine_run(m, options->seed + (uint64_t)(i / extremes), (InterpAsync)(i % extremes));
+    if (!result) result = machine_result(m, true);
+    result->finished = result->finished && !m->stopped;
+    if (visit && !m->stopped) visit(result_memory(m)->data, context);
+  }
+  result_findings(m, result);
+  return result;
+}
+
+const InterpResult *interpret_adversarial(Arena *arena, const Program *program,
+                                          const InterpOptions *options) {
+  return interp_run_all(arena, program, options, NULL, NULL);
+}
+
+const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options) {
+  Machine *m = machine_new(arena, program, options);
+  if (!m->stopped) machine_run(m, options->seed, options->async);
+  InterpResult *result = machine_result(m, !m->stopped);
+  result_findings(m, result);
+  return result;
+}

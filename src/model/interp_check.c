@@ -1,0 +1,124 @@
+// Whether a program computes what its naive nest computes.
+//
+// Inputs are small whole numbers, so every sum is exact in f32 whatever its order, and "equal"
+// means equal: the first term that is missing, doubled or taken from a neighbour shows. Worked
+// example, 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was
+// left out:
+//
+//   wrong_in_tile = { 0, 64,      n_wrong = 128, first at (0, 8)
+//                     0, 64 }     the picture says "a column of tiles", before any line is read
+#include <math.h>
+#include <string.h>
+
+#include "model/interp.h"
+#include "model/interp_machine.h"
+
+const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which) {
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    int value = (int)(interp_random(&state) >> 60);  // 0 … 15
+    data[i] = (float)(value < 8 ? value - 8 : value - 7);
+  }
+  return data;
+}
+
+const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
+                                  const float *b) {
+  double *c = ARENA_ARRAY(arena, double, problem->m * problem->n);
+  for (int64_t i = 0; i < problem->m; i++)
+    for (int64_t k = 0; k < problem->k; k++) {
+      double x = (double)a[i * problem->k + k];
+      for (int64_t j = 0; j < problem->n; j++)
+        c[i * problem->n + j] += x * (double)b[k * problem->n + j];
+    }
+  return c;
+}
+
+typedef struct Comparison {
+  InterpCheck *check;
+  const Problem *problem;
+  const double *expected;
+  uint8_t *wrong;  // M×N: already counted
+  int *in_tile;
+} Comparison;
+
+static void count_wrong(Comparison *to, int64_t at, double got) {
+  InterpCheck *check = to->check;
+  int64_t row = at / to->problem->n, column = at % to->problem->n;
+  bool first = check->n_wrong == 0 || at < check->wrong_row * to->problem->n + check->wrong_column;
+  check->n_wrong++;
+  to->wrong[at] = 1;
+  to->in_tile[row / check->tile_m * check->tiles_n + column / check->tile_n]++;
+  if (!first) return;
+  check->wrong_row = row;
+  check->wrong_column = column;
+  check->wrong_got = got;
+  check->wrong_expected = to->expected[at];
+}
+
+static void compare(const float *c, void *context) {
+  Comparison *to = context;
+  int64_t n = to->problem->m * to->problem->n;
+  for (int64_t i = 0; i < n; i++) {
+    bool equal = fabs((double)c[i] - to->expected[i]) <= 0.0;  // false for a NaN
+    if (!equal && !to->wrong[i]) count_wrong(to, i, (double)c[i]);
+  }
+}
+
+// How many rows or columns of C a block of the main kernel makes: the weight of its block digit.
+// With a reordered grid that digit is a LET, which has the largest weight just the same.
+static int64_t block_tile(const Axis *axis) {
+  int64_t tile = 0;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    bool block = digit->var->tier == TIER_BLOCK || digit->var->kind == VAR_LET;
+    if (block && digit->weight > tile) tile = digit->weight;
+  }
+  if (tile == 0) tile = 32;
+  return tile < axis->extent ? tile : axis->extent;
+}
+
+static Comparison start_check(Arena *arena, const Program *program, InterpCheck *check,
+                              InterpOptions *options) {
+  const Problem *problem = &program->problem;
+  if (!options->a) options->a = interpret_inputs(arena, problem->m * problem->k, options->seed, 0);
+  if (!options->b) options->b = interpret_inputs(arena, problem->k * problem->n, options->seed, 1);
+  *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
+  check->tile_m = block_tile(&program->axis[AXIS_M]);
+  check->tile_n = block_tile(&program->axis[AXIS_N]);
+  check->tiles_m = (problem->m + check->tile_m - 1) / check->tile_m;
+  check->tiles_n = (problem->n + check->tile_n - 1) / check->tile_n;
+  int *in_tile = ARENA_ARRAY(arena, int, check->tiles_m * check->tiles_n);
+  check->wrong_in_tile = in_tile;
+  return (Comparison){.check = check,
+                      .problem = problem,
+                      .expected = interpret_reference(arena, problem, options->a, options->b),
+                      .wrong = ARENA_ARRAY(arena, uint8_t, problem->m * problem->n),
+                      .in_tile = in_tile};
+}
+
+static void finish_check(InterpCheck *check, const InterpResult *result) {
+  check->result = result;
+  check->n_findings = result->n_findings;
+  check->n_found = result->n_found;
+  check->finding = result->finding;
+  check->ok = result->finished && result->n_found == 0 && check->n_wrong == 0;
+}
+
+InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options) {
+  return interpret_check_naive(arena, NULL, program, options);
+}
+
+InterpCheck interpret_check_naive(Arena *arena, const Program *naive, const Program *program,
+                                  const InterpOptions *options) {
+  InterpCheck check;
+  InterpOptions own = *options;
+  Comparison comparison = start_check(arena, program, &check, &own);
+  if (naive) {
+    const InterpResult *result = interpret(arena, naive, &own);
+    if (result->finished) compare(result->c, &comparison);
+  }
+  finish_check(&check, interp_run_all(arena, program, &own, compare, &comparison));
+  return check;
+}

@@ -1,0 +1,235 @@
+// Inside the interpreter: how a kernel looks once it is compiled, and what a run keeps.
+//
+// Included by interp*.c only. A kernel becomes a flat list of Code rows (loops and ifs are jumps),
+// so a warp can stop at a barrier and go on later with nothing but its program counter. Everything
+// that depends on the lane but not on a serial loop is computed once per block.
+#pragma once
+#include "model/interp.h"
+
+enum { WARP_LANES = 32, INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
+
+// 32 lanes side by side: as one vector for the arithmetic, as an array for the rest.
+typedef float LaneFloats __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
+typedef int32_t LaneInts __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
+typedef union Row {
+  LaneFloats all;
+  float lane[WARP_LANES];
+} Row;
+typedef union Lanes {
+  LaneInts all;
+  int32_t lane[WARP_LANES];
+} Lanes;
+
+// ---- compiled expressions -----------------------------------------------------------------------
+
+// What an expression depends on.
+enum { DEP_LANE = 1, DEP_LOOP = 2, DEP_BLOCK = 4 };
+
+// coef · variable, or coef · expr where var < 0.
+typedef struct Term {
+  int64_t coef;
+  const Expr *expr;
+  int var;
+} Term;
+
+// constant + Σ uniform + slot + Σ mixed: the uniform terms are equal in all lanes of a warp, the
+// slot holds what differs by lane but not by serial loop (computed at the start of a block), the
+// mixed terms are evaluated for 32 lanes each time.
+//   (k_i·132 + m_t·8) with k_i a serial loop and m_t a digit of the thread:
+//   uniform {132 · k_i}, slot {8 · m_t}, no mixed term
+typedef struct Value {
+  int64_t constant;
+  int n_uniform, n_mixed;
+  const Term *uniform, *mixed;
+  int slot;  // -1: none, so that the value is uniform when n_mixed is 0 too
+} Value;
+
+typedef struct Slot {
+  int n;
+  const Term *term;
+  bool per_block;  // else once per kernel
+} Slot;
+
+// Holds where the value is negative (a < b becomes a - b), or where it is not zero.
+typedef struct Condition {
+  Value value;
+  bool negative;
+} Condition;
+
+typedef struct DimCheck {
+  int64_t limit;  // holds where 0 <= value < limit
+  Value value;
+} DimCheck;
+
+typedef struct Operand {
+  const Buffer *buffer;  // NULL: the operation has no such operand
+  Value offset;          // in elements
+  int n_guards, n_checks;
+  const Condition *guard;  // all must hold
+  const DimCheck *check;   // dimensions that the ranges leave open
+  bool offset_proven;      // the ranges prove the whole access inside the buffer
+} Operand;
+
+typedef enum CodeKind {
+  CODE_OP,
+  CODE_LET,
+  CODE_LOOP,
+  CODE_NEXT,
+  CODE_IF,
+  CODE_FI,
+  CODE_EXIT
+} CodeKind;
+
+typedef struct Code {
+  CodeKind kind;
+  const Stmt *stmt;
+  int jump;           // LOOP: after its NEXT; NEXT: first of the body; IF: its FI
+  const char *fault;  // OP: why it cannot run at all; NULL when it can
+  int n_conditions;   // IF
+  const Condition *condition;
+  Value value;  // LET
+  int early;    // LET: index of the early let; -1: evaluated when reached
+  Operand dst, src, src2;
+} Code;
+
+// A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
+typedef struct EarlyLet {
+  const Stmt *stmt;
+  bool checked_at_start;  // it stands between hardware loops, nothing "reaches" it later
+} EarlyLet;
+
+typedef struct KernelCode {
+  Launch launch;
+  const char *name;
+  int n_codes, n_slots, n_early;
+  Code *code;
+  Slot *slot;
+  EarlyLet *early;
+  uint8_t *dep;        // by variable
+  uint8_t *broadcast;  // by variable: its value is needed lane by lane too
+} KernelCode;
+
+// NULL when the kernel is larger than a run can name (FINDING_TOO_LARGE).
+const KernelCode *interp_compile(Arena *arena, const Program *program, int kernel);
+
+// ---- happens-before -----------------------------------------------------------------------------
+
+// One access. Epochs count barriers: they grow through the whole life of a machine, over blocks,
+// kernels and runs, so nothing is ever cleared.
+typedef struct Touch {
+  uint32_t epoch, block;
+  uint16_t thread, code;
+} Touch;
+
+// What is remembered of one 4-byte element. Of reads and atomic adds the latest and one more that
+// is unordered with it are enough: whatever conflicts with any of them conflicts with one of these.
+typedef struct Shadow {
+  Touch write, read, other_read, atomic, other_atomic;
+  uint32_t in_flight;  // `write` is a copy that its thread has not waited for
+} Shadow;
+
+typedef struct Memory {
+  const Buffer *buffer;
+  float *data;     // NULL: registers
+  Shadow *shadow;  // NULL: read-only, or registers
+  int64_t elements;
+  int first_row;  // registers: where the buffer starts in the warp's rows
+} Memory;
+
+// ---- a run --------------------------------------------------------------------------------------
+
+// A cp.async that 32 lanes issued together; lanes drop out as their groups complete.
+typedef struct Copy {
+  int code;
+  uint32_t lanes, zeros;
+  int32_t src[WARP_LANES], dst[WARP_LANES];
+  int32_t group[WARP_LANES];
+} Copy;
+
+typedef enum WarpState { WARP_RUNNABLE, WARP_AT_BARRIER, WARP_DONE } WarpState;
+
+typedef struct Warp {
+  int index;
+  WarpState state;
+  int pc;
+  uint32_t alive, active;
+  int depth;
+  uint32_t saved[IF_DEPTH_MAX];
+  int64_t *scalar;  // variable values that are equal in all lanes
+  int64_t *lanes;   // [variable][32], as expr_eval_warp takes it
+  Lanes *slot;
+  uint32_t *early_bad;  // lanes in which an early let is out of range
+  Row *row;             // the register file
+  uint32_t *written;    // by row: the lanes that hold a value
+  int n_copies, copy_capacity;
+  Copy *copy;
+  int32_t committed[WARP_LANES];  // groups closed so far
+} Warp;
+
+typedef struct Machine {
+  Arena *arena;
+  const Program *program;
+  const InterpOptions *options;
+  const KernelCode *kernel_code[KERNELS_MAX];
+  Memory memory[BUFFERS_MAX];
+  int n_rows;
+  int max_warps;
+  Warp *warp;
+  int32_t *order;  // of blocks
+  // The run:
+  uint64_t random;
+  InterpAsync async;
+  bool stopped;
+  int kernel, block, n_warps;
+  const KernelCode *code;
+  uint32_t epoch, block_first, kernel_first, run_first;
+  int64_t steps, lanes[OP_COUNT];
+  // Over all runs:
+  int max_findings, n_findings;
+  int64_t n_found;
+  Finding *finding;
+} Machine;
+
+// All runs of interpret_adversarial(); `visit` gets C after each one that finished.
+typedef void InterpVisit(const float *c, void *context);
+const InterpResult *interp_run_all(Arena *arena, const Program *program,
+                                   const InterpOptions *options, InterpVisit *visit, void *context);
+
+uint64_t interp_random(uint64_t *state);
+float interp_poison(void);
+
+// One operation of a warp, for its active lanes. One row of the table per row of op.def.
+typedef void OpRun(Machine *machine, Warp *warp, const Code *code);
+enum { SPACES_NONE = 0 };
+typedef struct OpRow {
+  OpRun *run;
+  unsigned dst, src, src2;  // spaces it takes: bits 1 << SPACE_…; SPACES_NONE: no such operand
+} OpRow;
+extern const OpRow interp_op_table[OP_COUNT];
+
+// Values of a warp as it stands.
+int64_t value_scalar(const Warp *warp, const Value *value);
+void value_lanes(const Warp *warp, const Value *value, Lanes *out);
+uint32_t conditions_hold(const Warp *warp, const Condition *condition, int n, uint32_t active);
+static inline bool value_is_uniform(const Value *value) {
+  return value->slot < 0 && value->n_mixed == 0;
+}
+
+// The shadow of memory->shadow[at]; `now` is the access that happens. A read says whether there is
+// anything to read.
+bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// The copy that `now` issued is in flight from here on; it has arrived for the thread that waited.
+void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// Whether anything was written there in this run (global) or block (shared).
+bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
+
+// Findings. `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
+void report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+            const Buffer *buffer, int64_t offset, const char *format, ...)
+    __attribute__((format(printf, 8, 9)));
+void report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
+                     const Touch *then, const Touch *now);
+static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }

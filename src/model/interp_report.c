@@ -1,0 +1,151 @@
+// Findings in words: who did what to which element, at which statements, where.
+//
+// The same fault usually happens at thousands of elements. A finding is therefore kept once for
+// each kind, kernel and pair of statements (in either order) and buffer; the first occurrence is
+// told, the others are counted. Example:
+//
+//   race on A_s[0, 3, 5]: warp 2 lane 5 reads (load, stmt 41 of FM) what warp 0 lane 1 writes
+//   (store, stmt 37 of STAGE) with no barrier between; kernel matmul, block 3
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/interp_machine.h"
+
+static const struct {
+  const char *name, *help;
+} finding_rows[FINDING_COUNT] = {
+#define X(id, name, help) {name, help},
+    INTERP_FINDING_TABLE(X)
+#undef X
+};
+
+const char *finding_name(FindingKind kind) { return finding_rows[kind].name; }
+const char *finding_help(FindingKind kind) { return finding_rows[kind].help; }
+
+// What each operation does to memory, in the words of a race report.
+static const struct {
+  const char *now, *then;
+} verb_rows[OP_COUNT] = {
+    [OP_LOAD] = {"reads", "reads"},
+    [OP_STORE] = {"writes", "writes"},
+    [OP_ATOMIC_ADD] = {"adds atomically to", "adds to atomically"},
+    [OP_CP_ASYNC] = {"copies into", "copies into"},
+};
+
+static bool same_pair(const Finding *f, const Stmt *a, const Stmt *b) {
+  return (f->who.stmt == a && f->other.stmt == b) || (f->who.stmt == b && f->other.stmt == a);
+}
+
+// Counts the occurrence; gives a place for a finding that is new and still kept, else NULL.
+static Finding *place(Machine *machine, FindingKind kind, const Stmt *a, const Stmt *b,
+                      const Buffer *buffer) {
+  machine->n_found++;
+  for (int i = 0; i < machine->n_findings; i++) {
+    Finding *f = &machine->finding[i];
+    if (f->kind != kind || f->kernel != machine->kernel || f->buffer != buffer) continue;
+    if (!same_pair(f, a, b)) continue;
+    f->times++;
+    return NULL;
+  }
+  if (machine->n_findings == machine->max_findings) return NULL;
+  Finding *f = &machine->finding[machine->n_findings++];
+  *f = (Finding){.kind = kind, .kernel = machine->kernel, .buffer = buffer, .times = 1};
+  f->who = (FindingParty){a, machine->block, -1};
+  f->other = (FindingParty){b, -1, -1};
+  return f;
+}
+
+static void set_index(Finding *finding, const Buffer *buffer, int64_t offset) {
+  for (int d = 0; d < buffer->rank; d++) {
+    int64_t stride = buffer->stride[d] ? buffer->stride[d] : 1;
+    finding->index[d] = offset / stride;
+    offset %= stride;
+  }
+}
+
+static void add_element(Str *out, const Finding *finding) {
+  str_add(out, finding->buffer->name);
+  for (int d = 0; d < finding->buffer->rank; d++)
+    str_printf(out, "%s%lld", d ? ", " : "[", (long long)finding->index[d]);
+  str_add_char(out, ']');
+}
+
+// "(load, stmt 41 of STAGE)"
+static void add_stmt(Str *out, const Stmt *stmt) {
+  static const char *const words[] = {
+      [STMT_LOOP] = "loop", [STMT_IF] = "if", [STMT_LET] = "let", [STMT_OP] = "op"};
+  const char *word = stmt->kind == STMT_OP ? op_name(stmt->op.kind) : words[stmt->kind];
+  str_printf(out, "(%s, stmt %d", word, stmt->id);
+  if (stmt->knob != KNOB_NONE) str_printf(out, " of %s", knob_table[stmt->knob].name);
+  str_add_char(out, ')');
+}
+
+static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
+  if (with_block) str_printf(out, "block %u ", block);
+  str_printf(out, "warp %d lane %d", thread / WARP_LANES, thread % WARP_LANES);
+}
+
+void report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+            const Buffer *buffer, int64_t offset, const char *format, ...) {
+  Finding *f = place(machine, kind, stmt, NULL, buffer);
+  if (!f) return;
+  Str text = str_new(machine->arena);
+  str_add(&text, finding_name(kind));
+  if (buffer) {
+    set_index(f, buffer, offset);
+    str_add(&text, " on ");
+    add_element(&text, f);
+  }
+  str_add(&text, ": ");
+  if (warp && lane >= 0) {
+    f->who.thread = warp->index * WARP_LANES + lane;
+    add_thread(&text, false, 0, f->who.thread);
+    str_add_char(&text, ' ');
+  }
+  va_list args;
+  va_start(args, format);
+  str_vprintf(&text, format, args);
+  va_end(args);
+  if (stmt) {
+    str_add_char(&text, ' ');
+    add_stmt(&text, stmt);
+  }
+  if (machine->code) str_printf(&text, "; kernel %s", machine->code->name);
+  if (warp) str_printf(&text, ", block %d", machine->block);
+  f->text = text.text;
+}
+
+static const char *conflict_end(FindingKind kind, bool blocks, bool copy_waited) {
+  if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
+  if (blocks) return ": blocks of one kernel have no order";
+  return copy_waited ? " with no barrier between" : " while that copy is in flight";
+}
+
+// "reads … what … writes", and for two writes "writes … what … writes".
+void report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
+                     const Touch *then, const Touch *now) {
+  const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;
+  Finding *f = place(machine, kind, a, b, memory->buffer);
+  if (!f) return;
+  f->who = (FindingParty){a, (int)now->block, now->thread};
+  f->other = (FindingParty){b, (int)then->block, then->thread};
+  set_index(f, memory->buffer, at);
+  bool blocks = then->block != now->block;
+  bool flying = memory->shadow[at].in_flight && then == &memory->shadow[at].write;
+  Str text = str_new(machine->arena);
+  str_printf(&text, "%s on ", finding_name(kind));
+  add_element(&text, f);
+  str_add(&text, ": ");
+  add_thread(&text, blocks, now->block, now->thread);
+  str_printf(&text, " %s ", verb_rows[a->op.kind].now);
+  add_stmt(&text, a);
+  str_add(&text, " what ");
+  add_thread(&text, blocks, then->block, then->thread);
+  str_printf(&text, " %s ", verb_rows[b->op.kind].then);
+  add_stmt(&text, b);
+  str_add(&text, conflict_end(kind, blocks, !flying));
+  str_printf(&text, "; kernel %s", machine->code->name);
+  if (!blocks) str_printf(&text, ", block %d", machine->block);
+  f->text = text.text;
+}

@@ -1,0 +1,110 @@
+// Races by happens-before: what is remembered of every element, and what conflicts with what.
+//
+// A block's barriers cut its time into epochs. Two accesses of different threads are ordered when a
+// barrier lies between them, that is when their epochs differ; threads of different blocks are not
+// ordered within a kernel; kernels are. So each access is compared with what the element remembers,
+// and a race is found whichever of the two the schedule happened to run first. Worked example, the
+// barrier after the stores left out:
+//
+//   epoch 7   warp 0 lane 1 stores A_s[0, 3, 5]        write = {7, thread 1}
+//   epoch 7   warp 2 lane 5 loads it                   7 == 7 and 69 != 1: race
+//   or the load comes first: read = {7, thread 69}, and the store finds 7 == 7 and 1 != 69.
+//
+// A copy in flight is a write that its own thread is not ordered with either, until it waits; then
+// it counts as a write of that thread in the epoch of the wait, so others still need a barrier.
+//
+// unordered() is the only place that knows what an order is. Barriers that fewer than all threads
+// meet (mbarriers, clusters) replace the epoch by a vector clock there and nowhere else.
+#include "model/interp_machine.h"
+
+static bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
+
+// Accesses older than this are ordered with everything: another block had this shared memory, or
+// another kernel this global memory.
+static uint32_t first_epoch(const Machine *machine, const Memory *memory) {
+  return is_shared(memory) ? machine->block_first : machine->kernel_first;
+}
+
+static bool unordered(const Touch *then, const Touch *now, uint32_t first) {
+  if (then->epoch < first) return false;
+  if (then->block != now->block) return true;
+  return then->epoch == now->epoch && then->thread != now->thread;
+}
+
+bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at) {
+  if (!memory->shadow) return true;
+  uint32_t since = is_shared(memory) ? machine->block_first : machine->run_first;
+  return memory->shadow[at].write.epoch >= since;
+}
+
+// Keeps the latest access and one that is unordered with it.
+static void remember(Touch *latest, Touch *other, const Touch *now, uint32_t first) {
+  if (unordered(latest, now, first)) *other = *latest;
+  *latest = *now;
+}
+
+static bool in_flight(const Shadow *shadow, uint32_t first) {
+  return shadow->in_flight && shadow->write.epoch >= first;
+}
+
+static bool against(Machine *machine, const Memory *memory, int64_t at, const Touch *then,
+                    const Touch *now, uint32_t first) {
+  if (!unordered(then, now, first)) return false;
+  report_conflict(machine, FINDING_RACE, memory, at, then, now);
+  return true;
+}
+
+bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  Shadow *shadow = &memory->shadow[at];
+  uint32_t first = first_epoch(machine, memory);
+  if (in_flight(shadow, first))
+    report_conflict(machine, FINDING_MISSING_WAIT, memory, at, &shadow->write, now);
+  else if (!against(machine, memory, at, &shadow->write, now, first) &&
+           !against(machine, memory, at, &shadow->atomic, now, first))
+    against(machine, memory, at, &shadow->other_atomic, now, first);
+  remember(&shadow->read, &shadow->other_read, now, first);
+  return shadow_is_written(machine, memory, at);
+}
+
+static void write_against_all(Machine *machine, const Memory *memory, int64_t at,
+                              const Touch *now) {
+  Shadow *shadow = &memory->shadow[at];
+  uint32_t first = first_epoch(machine, memory);
+  if (in_flight(shadow, first)) {
+    report_conflict(machine, FINDING_RACE, memory, at, &shadow->write, now);
+    return;
+  }
+  const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read, &shadow->atomic,
+                            &shadow->other_atomic};
+  for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
+    if (against(machine, memory, at, earlier[i], now, first)) return;
+}
+
+void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  write_against_all(machine, memory, at, now);
+  memory->shadow[at].write = *now;
+  memory->shadow[at].in_flight = 0;
+}
+
+bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  Shadow *shadow = &memory->shadow[at];
+  uint32_t first = first_epoch(machine, memory);
+  if (!against(machine, memory, at, &shadow->write, now, first) &&
+      !against(machine, memory, at, &shadow->read, now, first))
+    against(machine, memory, at, &shadow->other_read, now, first);
+  remember(&shadow->atomic, &shadow->other_atomic, now, first);
+  return shadow_is_written(machine, memory, at);
+}
+
+void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  shadow_write(machine, memory, at, now);
+  memory->shadow[at].in_flight = 1;
+}
+
+void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  Shadow *shadow = &memory->shadow[at];
+  bool same = shadow->write.thread == now->thread && shadow->write.block == now->block;
+  if (!in_flight(shadow, first_epoch(machine, memory)) || !same) return;
+  shadow->write.epoch = now->epoch;
+  shadow->in_flight = 0;
+}

@@ -1,0 +1,70 @@
+// Cutting rectangles.
+//
+// A strip is cut from what is there, never more: taking 3 rows off the 2-row rectangle {5,0,2,80}
+// returns {5,0,2,80} and leaves {7,0,0,80}, which is empty and stays where the strip ended.
+#include "tui/rect.h"
+
+static int at_least_zero(int n) { return n > 0 ? n : 0; }
+static int smaller(int a, int b) { return a < b ? a : b; }
+static int larger(int a, int b) { return a > b ? a : b; }
+
+Rect rect_make(int row, int col, int rows, int cols) {
+  return (Rect){row, col, at_least_zero(rows), at_least_zero(cols)};
+}
+
+bool rect_empty(Rect rect) { return rect.rows <= 0 || rect.cols <= 0; }
+
+bool rect_contains(Rect rect, int row, int col) {
+  return row >= rect.row && row - rect.row < rect.rows && col >= rect.col &&
+         col - rect.col < rect.cols;
+}
+
+bool rect_equal(Rect a, Rect b) {
+  return a.row == b.row && a.col == b.col && a.rows == b.rows && a.cols == b.cols;
+}
+
+Rect rect_intersect(Rect a, Rect b) {
+  int row = larger(a.row, b.row), col = larger(a.col, b.col);
+  int row_end = smaller(a.row + a.rows, b.row + b.rows);
+  int col_end = smaller(a.col + a.cols, b.col + b.cols);
+  return rect_make(row, col, row_end - row, col_end - col);
+}
+
+Rect rect_inset(Rect rect, int rows, int cols) {
+  return rect_make(rect.row + rows, rect.col + cols, rect.rows - 2 * rows, rect.cols - 2 * cols);
+}
+
+Rect rect_centre(Rect rect, int rows, int cols) {
+  rows = smaller(at_least_zero(rows), rect.rows);
+  cols = smaller(at_least_zero(cols), rect.cols);
+  return rect_make(rect.row + (rect.rows - rows) / 2, rect.col + (rect.cols - cols) / 2, rows,
+                   cols);
+}
+
+Rect rect_take_top(Rect *rest, int rows) {
+  rows = smaller(at_least_zero(rows), rest->rows);
+  Rect strip = {rest->row, rest->col, rows, rest->cols};
+  rest->row += rows;
+  rest->rows -= rows;
+  return strip;
+}
+
+Rect rect_take_bottom(Rect *rest, int rows) {
+  rows = smaller(at_least_zero(rows), rest->rows);
+  rest->rows -= rows;
+  return (Rect){rest->row + rest->rows, rest->col, rows, rest->cols};
+}
+
+Rect rect_take_left(Rect *rest, int cols) {
+  cols = smaller(at_least_zero(cols), rest->cols);
+  Rect strip = {rest->row, rest->col, rest->rows, cols};
+  rest->col += cols;
+  rest->cols -= cols;
+  return strip;
+}
+
+Rect rect_take_right(Rect *rest, int cols) {
+  cols = smaller(at_least_zero(cols), rest->cols);
+  rest->cols -= cols;
+  return (Rect){rest->row, rest->col + rest->cols, rest->rows, cols};
+}

@@ -51,8 +51,10 @@ static int break_cost(const char *text, size_t at, int parens, int brackets) {
   bool comma = text[at] == ',' && text[at + 1] == ' ';
   bool question = text[at] == ' ' && (text[at + 1] == '?' || text[at + 1] == ':');
   bool conjunction = text[at] == '&' && at > 0 && text[at - 1] == '&' && text[at + 1] == ' ';
+  bool assignment = text[at] == '=' && text[at + 1] == ' ' && at > 0 &&
+                    (text[at - 1] == ' ' || text[at - 1] == '+');
   bool sum = text[at] == '+' && text[at + 1] == ' ' && at > 0 && text[at - 1] == ' ';
-  if (comma || question) return parens + 4 * brackets;
+  if (comma || question || assignment) return parens + 4 * brackets;
   if (conjunction) return 1 + parens + 4 * brackets;
   return sum ? 2 + parens + 4 * brackets : -1;
 }

@@ -199,6 +199,7 @@ static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
                   [ROLE_SLAB_B] = "put the slab of B into shared memory",
                   [ROLE_C] = "write the cells of C",
                   [ROLE_PARTIAL] = "write this split's partial sums"},
+    [OP_FMA] = {[ROLE_ACC] = "add the outer product of a and b"},
     [OP_CP_ASYNC] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
                      [ROLE_SLAB_B] = "start the copy of the slab of B"},
     [OP_ATOMIC_ADD] = {[ROLE_C] = "add this split's part of the cells"},
@@ -233,13 +234,14 @@ static bool is_flattened(const Stmt *stmt) {
   return stmt->kind == STMT_LOOP && stmt->var->extent == 1;
 }
 
-// Whether the list comes out as exactly one operation under no new remark.
-static bool is_one_op(const Stmt *list, const char *group) {
+// Whether the list comes out as one statement under no new remark, so that it needs no braces: an
+// operation, perhaps in unrolled loops of its own.
+static bool is_bare(const Stmt *list, const char *group) {
   if (!list || list->next) return false;
   const char *remark = remark_of(list);
   if (remark && !same_text(remark, group)) return false;
   if (list->kind == STMT_OP) return true;
-  return is_flattened(list) && is_one_op(list->body, remark);
+  return is_unrolled(list) && is_bare(list->body, remark);
 }
 
 static bool has_let(const Stmt *list) {
@@ -299,7 +301,7 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
     return;
   }
   const char *name = loop->var->name;
-  bool braces = !is_one_op(loop->body, group);
+  bool braces = !is_bare(loop->body, group);
   emit_unroll(emitter, loop);
   emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
                print_extent(emitter, loop->var), name, braces ? " {" : "",
@@ -308,7 +310,7 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
 }
 
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
-  bool braces = !is_one_op(stmt->body, group);
+  bool braces = !is_bare(stmt->body, group);
   emitter_line(emitter, "if (%s)%s", print_expr(emitter, stmt->expr), braces ? " {" : "");
   emit_block(emitter, stmt, group, braces);
 }
@@ -336,19 +338,31 @@ static void emit_one(Emitter *emitter, const Stmt *stmt, const char *group) {
   }
 }
 
-// A group ends where the remark changes, and where a loop that stays a loop begins.
-static bool starts_group(const Stmt *stmt, const char *remark, const char *group) {
-  bool is_serial_loop = stmt->kind == STMT_LOOP && !is_unrolled(stmt) && stmt->knob != KNOB_NONE;
-  bool same = remark == group || same_text(remark, group);
-  return !same || is_serial_loop;
+// Comes out as several lines of its own: an IF, or a loop that some knob made and that stays a
+// loop.
+static bool is_block(const Stmt *stmt) {
+  bool is_loop = stmt->kind == STMT_LOOP && !is_unrolled(stmt) && stmt->knob != KNOB_NONE;
+  return is_loop || stmt->kind == STMT_IF;
+}
+
+// Waits and commits belong to what stands above them.
+static bool is_tail(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && !stmt->op.dst.buffer && !stmt->note;
+}
+
+static bool starts_group(const Stmt *before, const Stmt *stmt) {
+  const char *own = remark_of(stmt), *above = remark_of(before);
+  if (is_block(before) || is_block(stmt)) return true;
+  return !is_tail(stmt) && own != above && !same_text(own, above);
 }
 
 void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
-  for (const Stmt *stmt = first; stmt; stmt = stmt->next) {
+  const Stmt *before = NULL;
+  for (const Stmt *stmt = first; stmt; before = stmt, stmt = stmt->next) {
     const char *remark = remark_of(stmt);
     emitter->stmt = stmt;
     emitter->knob = stmt->knob;
-    if (stmt != first && starts_group(stmt, remark, group)) emitter_blank(emitter);
+    if (before && starts_group(before, stmt)) emitter_blank(emitter);
     if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
     group = remark;
     emit_one(emitter, stmt, group);

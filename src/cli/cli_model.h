@@ -1,0 +1,17 @@
+// From `-k STATE` to a model: what every subcommand that reads a schedule begins with.
+#pragma once
+#include "model/model.h"
+
+// The schedule of a state line (NULL or "": the defaults); false after adding findings.
+bool cli_schedule(const char *state, Schedule *schedule, Diags *diags);
+
+// The table of GPUs that the program brings along; false after adding findings.
+bool cli_targets(Arena *arena, TargetTable *targets, Diags *diags);
+
+// NULL after adding a finding for everything that is wrong with the state, illegal schedules
+// included; otherwise a model that is ok.
+const Model *cli_model(Arena *arena, const char *state, Diags *diags);
+
+// The stage of the pipeline whose pass has this name; -1 after adding a finding of rule "pass" with
+// the nearest one of those that run for this schedule.
+int cli_find_stage(const Model *model, const char *pass, Diags *diags);

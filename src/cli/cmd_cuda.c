@@ -1,0 +1,188 @@
+// gemmview cuda: the CUDA C++ of a schedule, its line map, and what one pass changes in it.
+//
+//   gemmview cuda -k BM=16,BN=16,FM=8,FN=8            the text, ready for a file
+//   gemmview cuda -k … --lines                        with line number, statement and knob in front
+//   gemmview cuda -k … --pass vectorize               the lines this pass takes away and adds
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "cli/options.h"
+#include "kernels/emit_plan.h"
+
+typedef struct CudaOptions {
+  bool json, lines;
+  const char *state, *pass;
+} CudaOptions;
+
+static const Option options[] = {
+    OPTION_JSON(CudaOptions),
+    OPTION_STATE(CudaOptions),
+    {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CudaOptions, lines)},
+    {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(CudaOptions, pass)},
+};
+
+static const Emission *emit_stage(Arena *arena, const Model *model, int stage) {
+  EmitOptions emit = {.schedule = &model->schedule,
+                      .target = plan_target_text(arena, model->target)};
+  return emit_cuda(arena, model->pipeline.stage[stage].program, &emit);
+}
+
+static const char *line_text(Arena *arena, const Emission *emission, int line) {
+  const EmitLine *at = &emission->lines[line];
+  return arena_strndup(arena, emission->text + at->begin, at->length);
+}
+
+static const char *const *all_lines(Arena *arena, const Emission *emission) {
+  const char **lines = ARENA_ARRAY(arena, const char *, emission->n_lines);
+  for (int i = 0; i < emission->n_lines; i++) lines[i] = line_text(arena, emission, i);
+  return lines;
+}
+
+static const char *knob_name(KnobId knob) {
+  return knob == KNOB_NONE ? NULL : knob_table[knob].name;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_lines(Arena *arena, const Emission *emission) {
+  for (int i = 0; i < emission->n_lines; i++) {
+    const EmitLine *line = &emission->lines[i];
+    const char *knob = knob_name(line->knob);
+    const char *stmt = line->stmt ? arena_printf(arena, "%d", line->stmt->id) : "";
+    printf("%4d %4s %-16s|%s%s\n", i + 1, stmt, knob ? knob : "", line->length ? " " : "",
+           line_text(arena, emission, i));
+  }
+}
+
+static TextDiff stage_diff(Arena *arena, const Model *model, int stage) {
+  const Emission *before = emit_stage(arena, model, stage - 1);
+  const Emission *after = emit_stage(arena, model, stage);
+  return text_diff(arena, all_lines(arena, before), before->n_lines, all_lines(arena, after),
+                   after->n_lines);
+}
+
+static void print_diff(const TextDiff *diff) {
+  static const char marks[] = {[DIFF_SAME] = ' ', [DIFF_REMOVED] = '-', [DIFF_ADDED] = '+'};
+  for (int i = 0; i < diff->n_lines; i++) {
+    const DiffLine *line = &diff->line[i];
+    printf("%c%s%s\n", marks[line->kind], *line->text ? " " : "", line->text);
+  }
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void write_kernel(JsonWriter *w, const EmitKernel *kernel) {
+  json_begin_object(w);
+  json_member_string(w, "name", kernel->name);
+  json_member_int(w, "blocks", kernel->n_blocks);
+  json_member_int(w, "threads", kernel->n_threads);
+  json_member_int(w, "smem_bytes", kernel->smem_bytes);
+  json_member_int(w, "dynamic_smem_bytes", kernel->dynamic_smem_bytes);
+  json_key(w, "args");
+  json_begin_array(w);
+  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i]->name);
+  json_end_array(w);
+  json_member_int(w, "first_line", kernel->first_line + 1);
+  json_member_int(w, "lines", kernel->n_lines);
+  json_end_object(w);
+}
+
+// Kernels are emitted in the program's order, so a line's kernel is an index of both.
+static void write_line(JsonWriter *w, const Emission *emission, int index, const char *text) {
+  const EmitLine *line = &emission->lines[index];
+  json_begin_object(w);
+  json_member_int(w, "line", index + 1);
+  json_member_string(w, "text", text);
+  if (line->stmt)
+    json_member_int(w, "statement", line->stmt->id);
+  else
+    json_member_null(w, "statement");
+  json_member_string(w, "knob", knob_name(line->knob));
+  json_member_string(w, "kernel", line->kernel < 0 ? NULL : emission->kernel[line->kernel].name);
+  json_end_object(w);
+}
+
+static void write_emission(JsonWriter *w, Arena *arena, const Emission *emission) {
+  json_member_string(w, "cuda", emission->text);
+  json_member_int(w, "workspace_bytes", emission->workspace_bytes);
+  json_key(w, "kernels");
+  json_begin_array(w);
+  for (int i = 0; i < emission->n_kernels; i++) write_kernel(w, &emission->kernel[i]);
+  json_end_array(w);
+  json_key(w, "lines");
+  json_begin_array(w);
+  for (int i = 0; i < emission->n_lines; i++)
+    write_line(w, emission, i, line_text(arena, emission, i));
+  json_end_array(w);
+}
+
+static void write_diff(JsonWriter *w, const TextDiff *diff) {
+  static const char *const kinds[] = {
+      [DIFF_SAME] = "same", [DIFF_REMOVED] = "removed", [DIFF_ADDED] = "added"};
+  json_member_int(w, "added", diff->n_added);
+  json_member_int(w, "removed", diff->n_removed);
+  json_key(w, "diff");
+  json_begin_array(w);
+  for (int i = 0; i < diff->n_lines; i++) {
+    json_begin_object(w);
+    json_member_string(w, "kind", kinds[diff->line[i].kind]);
+    json_member_string(w, "text", diff->line[i].text);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void print_json(Arena *arena, const Model *model, int stage, const TextDiff *diff) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
+  json_member_string(&w, "target", model->target->id);
+  json_member_string(&w, "pass", diff ? model->pipeline.stage[stage].pass->name : NULL);
+  if (diff)
+    write_diff(&w, diff);
+  else
+    write_emission(&w, arena, emit_stage(arena, model, stage));
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static void show_stage(Arena *arena, const Model *model, int stage, const CudaOptions *given) {
+  const TextDiff diff = given->pass ? stage_diff(arena, model, stage) : (TextDiff){0};
+  if (given->json) {
+    print_json(arena, model, stage, given->pass ? &diff : NULL);
+  } else if (given->pass) {
+    print_diff(&diff);
+  } else if (given->lines) {
+    print_lines(arena, emit_stage(arena, model, stage));
+  } else {
+    fputs(emit_stage(arena, model, stage)->text, stdout);
+  }
+}
+
+static int show_cuda(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CudaOptions given = {0};
+  int n_options = sizeof options / sizeof options[0];
+  if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of cuda", argv[1]);
+  const Model *model = cli_model(arena, given.state, &diags);
+  if (!model) return cli_fail(&diags);
+  int last = model->pipeline.n_stages - 1;
+  int stage = given.pass ? cli_find_stage(model, given.pass, &diags) : last;
+  if (stage < 0) return cli_fail(&diags);
+  show_stage(arena, model, stage, &given);
+  return CLI_OK;
+}
+
+int cmd_cuda(int argc, char **argv) {
+  Arena *arena = arena_new("cuda");
+  int status = show_cuda(arena, argc, argv);
+  arena_free(arena);
+  return status;
+}

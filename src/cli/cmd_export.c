@@ -1,0 +1,60 @@
+// gemmview export: a standalone .cu with a main() that checks itself and times itself.
+//
+//   gemmview export -k BM=16,BN=16,FM=8,FN=8 -o matmul.cu
+//   nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "cli/options.h"
+#include "kernels/emit_plan.h"
+#include "kernels/export_cu.h"
+
+typedef struct ExportOptions {
+  const char *state, *output;
+} ExportOptions;
+
+static const Option options[] = {
+    OPTION_STATE(ExportOptions),
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPTION_KIND_TEXT,
+     .offset = offsetof(ExportOptions, output)},
+};
+
+static int write_file(Arena *arena, const char *path, const char *text) {
+  const char *shown = str_sanitise(arena, path);
+  FILE *file = fopen(path, "w");
+  if (!file) return cli_error(CLI_USAGE, "%s cannot be written: %s", shown, strerror(errno));
+  bool written = fputs(text, file) >= 0;
+  bool closed = fclose(file) == 0;
+  if (written && closed) return CLI_OK;
+  return cli_error(CLI_NO, "%s could not be written whole: %s", shown, strerror(errno));
+}
+
+static int run_export(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  ExportOptions given = {0};
+  int n_options = sizeof options / sizeof options[0];
+  if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of export", argv[1]);
+  const Model *model = cli_model(arena, given.state, &diags);
+  if (!model) return cli_fail(&diags);
+  EmitOptions emit = {.schedule = &model->schedule,
+                      .target = plan_target_text(arena, model->target)};
+  const Emission *emission = emit_cuda(arena, model->program, &emit);
+  const char *text = export_cu(arena, emission, model->program, model->target);
+  if (given.output && !str_equal(given.output, "-")) return write_file(arena, given.output, text);
+  fputs(text, stdout);
+  return CLI_OK;
+}
+
+int cmd_export(int argc, char **argv) {
+  Arena *arena = arena_new("export");
+  int status = run_export(arena, argc, argv);
+  arena_free(arena);
+  return status;
+}

@@ -47,7 +47,8 @@ typedef struct Job {
   int in, out;
   LineReader lines;
   const char *cache;     // folder or NULL
-  const char *compiler;  // the cache's word for the compiler
+  const char *compiler;  // as NVRTC describes itself, or why there is none
+  const char *identity;  // the cache's word for it
   bool has_compiler;
   Gpu *gpu;  // NULL until a bench needs it
 } Job;
@@ -117,7 +118,7 @@ static CacheKey plan_key(Job *job, const Plan *plan, const char *what) {
   Str flags = str_new(job->arena);
   str_printf(&flags, "%s %s %s", FLAGS_VERSION, what, plan->arch);
   for (int i = 0; i < plan->n_kernels; i++) str_printf(&flags, " %s", plan->kernels[i].name);
-  return (CacheKey){.compiler = job->compiler, .flags = flags.text, .text = plan->cuda};
+  return (CacheKey){.compiler = job->identity, .flags = flags.text, .text = plan->cuda};
 }
 
 static CompileResult *compile_from_cache(Job *job, const CacheKey *key) {
@@ -353,8 +354,8 @@ static int take_stdout(void) {
 }
 
 static void use_compiler(Job *job) {
-  const char *described = nvrtc_describe(job->app, &job->has_compiler);
-  job->compiler = job->has_compiler ? compiler_identity(job->app, described) : described;
+  job->compiler = nvrtc_describe(job->app, &job->has_compiler);
+  job->identity = compiler_identity(job->app, job->compiler);
   job->cache = job->has_compiler ? cache_folder(job->app) : NULL;
 }
 

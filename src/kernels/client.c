@@ -1,0 +1,354 @@
+// The half of the client that the user's thread calls: every function takes the mutex for a few
+// list operations, never for work.
+//
+// An event is built completely (its strings copied into an arena of its own, its result read into
+// structures) before it is handed over, and belongs to the receiver from then on: the two threads
+// never look at the same event. Two eventfds wake the sleepers: control_fd the thread, wake_fd the
+// user. Worked example: submit → inbox, control_fd; the thread sends the line; a result comes in;
+// event → list, wake_fd; the user's poll() returns, client_poll takes the event off the list.
+#include "kernels/client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/die.h"
+#include "kernels/client_thread.h"
+#include "kernels/result_json.h"
+
+enum { SILENCE_MS = 15000, HELLO_MS = 20000, GRACE_MS = 5000 };
+enum { COMPILE_MS = 30000, BENCH_MS = 60000 };
+
+static void *or_die(void *memory) {
+  if (!memory) die("out of memory: a request to the worker");
+  return memory;
+}
+
+static void fd_signal(int fd) {
+  const uint64_t one = 1;
+  ssize_t ignored = write(fd, &one, sizeof one);
+  (void)ignored;  // full means signalled already
+}
+
+static void fd_clear(int fd) {
+  uint64_t count = 0;
+  ssize_t ignored = read(fd, &count, sizeof count);
+  (void)ignored;
+}
+
+void client_copy_text(char *to, size_t size, const char *from) {
+  size_t n = strlen(from);
+  if (n >= size) {
+    n = size - 1;
+    while (n > 0 && ((unsigned char)from[n] & 0xC0) == 0x80) n--;
+  }
+  memcpy(to, from, n);
+  to[n] = '\0';
+}
+
+// --- lists --------------------------------------------------------------------------------------
+
+void flight_list_add(FlightList *list, Flight *flight) {
+  flight->next = NULL;
+  if (list->last)
+    list->last->next = flight;
+  else
+    list->first = flight;
+  list->last = flight;
+  list->n++;
+}
+
+void flight_list_remove(FlightList *list, Flight *flight) {
+  Flight **at = &list->first, *before = NULL;
+  while (*at != flight) {
+    before = *at;
+    at = &(*at)->next;
+  }
+  *at = flight->next;
+  if (list->last == flight) list->last = before;
+  list->n--;
+}
+
+void flight_free(Flight *flight) {
+  if (!flight) return;
+  free(flight->line);
+  free(flight);
+}
+
+static void list_free(FlightList *list) {
+  while (list->first) {
+    Flight *flight = list->first;
+    flight_list_remove(list, flight);
+    flight_free(flight);
+  }
+}
+
+// --- events -------------------------------------------------------------------------------------
+
+void client_event_free(ClientEvent *event) {
+  if (event) arena_free(event->arena);
+}
+
+// The message's strings may be in a line buffer; writing and reading it again is the one deep copy
+// that knows every field.
+static void copy_message(ClientEvent *event, const Message *message) {
+  Str line = str_new(event->arena);
+  Diags diags = diags_new(event->arena);
+  message_write(&line, message);
+  if (!message_read(event->arena, line.text, line.length - 1, FROM_WORKER, &event->message, &diags))
+    die("a message of the worker could not be copied: %s", diags_text(event->arena, &diags));
+}
+
+// What the result holds is checked here, off the user's thread; what is not as it should be leaves
+// the pointer NULL and becomes an error event.
+static bool read_result(ClientEvent *event) {
+  const char *what = event->message.what, *data = event->message.data;
+  Diags diags = diags_new(event->arena);
+  if (str_equal(what, "ptx") || str_equal(what, "cubin"))
+    event->compile = compile_result_read_json(event->arena, data, &diags);
+  else if (str_equal(what, "sass"))
+    event->sass = sass_result_read_json(event->arena, data, &diags);
+  else if (str_equal(what, "bench"))
+    event->bench = bench_result_read_json(event->arena, data, &diags);
+  if (event->compile || event->sass || event->bench) return true;
+  const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
+                                  what, diags_text(event->arena, &diags));
+  event->message = message_new(MESSAGE_ERROR);
+  MESSAGE_SET(event->message, id, event->id);
+  MESSAGE_SET(event->message, error, ERROR_PROTOCOL);
+  MESSAGE_SET(event->message, text, text);
+  return false;
+}
+
+void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message) {
+  Arena *arena = arena_new("event");
+  ClientEvent *event = ARENA_NEW(arena, ClientEvent);
+  event->arena = arena;
+  event->id = id;
+  event->key = key;
+  event->worker = worker;
+  copy_message(event, message);
+  if (event->message.kind == MESSAGE_RESULT) read_result(event);
+  pthread_mutex_lock(&client->mutex);
+  if (client->last)
+    client->last->next = event;
+  else
+    client->first = event;
+  client->last = event;
+  if (message->kind == MESSAGE_DONE) client->n_open--;
+  pthread_mutex_unlock(&client->mutex);
+  fd_signal(client->wake_fd);
+}
+
+ClientEvent *client_poll(Client *client) {
+  pthread_mutex_lock(&client->mutex);
+  ClientEvent *event = client->first;
+  if (event) {
+    client->first = event->next;
+    if (!client->first) client->last = NULL;
+    event->next = NULL;
+  }
+  if (!client->first) fd_clear(client->wake_fd);
+  pthread_mutex_unlock(&client->mutex);
+  return event;
+}
+
+ClientEvent *client_next(Client *client, int timeout_ms) {
+  const int64_t until = lines_now_ms() + timeout_ms;
+  for (;;) {
+    ClientEvent *event = client_poll(client);
+    const int64_t left = until - lines_now_ms();
+    if (event || left <= 0) return event;
+    struct pollfd wake = {.fd = client->wake_fd, .events = POLLIN};
+    if (poll(&wake, 1, (int)left) < 0 && errno == EINTR) return NULL;
+  }
+}
+
+int client_wake_fd(const Client *client) { return client->wake_fd; }
+int client_worker_count(const Client *client) { return client->n_workers; }
+
+void client_status(Client *client, int worker, ClientStatus *out) {
+  pthread_mutex_lock(&client->mutex);
+  *out = client->status[worker];
+  if (!client->first) fd_clear(client->wake_fd);
+  pthread_mutex_unlock(&client->mutex);
+}
+
+const char *client_state_name(ClientState state) {
+  static const char *const names[] = {"starting", "ready", "busy", "restarting", "failed"};
+  return names[state];
+}
+
+// --- requests -----------------------------------------------------------------------------------
+
+static const char *plan_text(Arena *arena, const Plan *plan) {
+  Str text = str_new(arena);
+  plan_write_json(&text, plan);
+  return text.text;
+}
+
+static void set_bench_fields(Message *ask, const ClientRequest *request) {
+  if (request->budget_ms > 0) MESSAGE_SET(*ask, budget_ms, request->budget_ms);
+  if (request->flush_l2) MESSAGE_SET(*ask, flush_l2, true);
+  if (request->no_reference) MESSAGE_SET(*ask, reference, false);
+  if (request->verify_only) MESSAGE_SET(*ask, verify_only, true);
+  if (request->seed > 0)
+    MESSAGE_SET(*ask, seed, (int64_t)(request->seed & ((UINT64_C(1) << 53) - 1)));
+}
+
+static void make_line(Flight *flight, const ClientRequest *request) {
+  Arena *arena = arena_new("job");
+  Str line = str_new(arena);
+  Message ask = message_new(request->kind);
+  MESSAGE_SET(ask, id, flight->id);
+  MESSAGE_SET(ask, plan, plan_text(arena, request->plan));
+  MESSAGE_SET(ask, deadline_ms, flight->deadline_ms);
+  if (request->kind == MESSAGE_BENCH) {
+    if (request->plan_b) MESSAGE_SET(ask, plan_b, plan_text(arena, request->plan_b));
+    set_bench_fields(&ask, request);
+  } else {
+    MESSAGE_SET(ask, want, request->want ? request->want : "ptx,cubin");
+    if (request->keep) MESSAGE_SET(ask, keep, true);
+  }
+  message_write(&line, &ask);
+  flight->n_line = line.length;
+  flight->line = or_die(malloc(line.length));
+  memcpy(flight->line, line.text, line.length);
+  arena_free(arena);
+}
+
+static void post(Client *client, Flight *flight) {
+  pthread_mutex_lock(&client->mutex);
+  flight_list_add(&client->inbox, flight);
+  pthread_mutex_unlock(&client->mutex);
+  fd_signal(client->control_fd);
+}
+
+static int64_t next_id(Client *client, bool *full) {
+  pthread_mutex_lock(&client->mutex);
+  int64_t id = ++client->last_id;
+  *full = ++client->n_open > CLIENT_REQUESTS_MAX;
+  pthread_mutex_unlock(&client->mutex);
+  return id;
+}
+
+static void refuse(Client *client, int64_t id, uint64_t key) {
+  Message error = message_new(MESSAGE_ERROR), done = message_new(MESSAGE_DONE);
+  MESSAGE_SET(error, id, id);
+  MESSAGE_SET(error, error, ERROR_FULL);
+  MESSAGE_SET(error, text, "too many requests are waiting: 4096 at most");
+  MESSAGE_SET(done, id, id);
+  client_publish(client, id, key, -1, &error);
+  client_publish(client, id, key, -1, &done);
+}
+
+int64_t client_submit(Client *client, const ClientRequest *request) {
+  bool full = false;
+  const int64_t id = next_id(client, &full);
+  if (full) {
+    refuse(client, id, request->key);
+    return id;
+  }
+  Flight *flight = or_die(calloc(1, sizeof *flight));
+  flight->id = id;
+  flight->key = request->key;
+  flight->kind = request->kind;
+  flight->keep = request->keep || request->kind == MESSAGE_BENCH;
+  flight->deadline_ms = request->kind == MESSAGE_BENCH ? BENCH_MS : COMPILE_MS;
+  if (request->deadline_ms > 0) flight->deadline_ms = request->deadline_ms;
+  make_line(flight, request);
+  post(client, flight);
+  return id;
+}
+
+void client_cancel(Client *client, int64_t id) {
+  Flight *flight = or_die(calloc(1, sizeof *flight));
+  flight->id = id;
+  flight->kind = MESSAGE_CANCEL;
+  post(client, flight);
+}
+
+// --- beginning and end --------------------------------------------------------------------------
+
+static void name_worker(Client *client, Worker *worker) {
+  Str name = str_new(client->app);
+  for (int i = 0; worker->argv[i]; i++)
+    str_printf(&name, "%s%s", i ? " " : "", str_sanitise(client->app, worker->argv[i]));
+  client_copy_text(worker->status.name, sizeof worker->status.name, name.text);
+}
+
+static void set_workers(Client *client, const ClientOptions *options) {
+  static const char *const self[] = {"/proc/self/exe", "worker", NULL};
+  client->n_workers = options->n_workers > 0 ? options->n_workers : 1;
+  if (client->n_workers > CLIENT_WORKERS_MAX) client->n_workers = CLIENT_WORKERS_MAX;
+  for (int i = 0; i < client->n_workers; i++) {
+    Worker *worker = &client->workers[i];
+    worker->argv = options->n_workers > 0 ? options->workers[i] : self;
+    worker->process = process_none();
+    name_worker(client, worker);
+    client->status[i] = worker->status;
+  }
+}
+
+static void set_hello(Client *client, const ClientOptions *options) {
+  Message hello = message_new(MESSAGE_HELLO);
+  MESSAGE_SET(hello, protocol, PROTOCOL_VERSION);
+  MESSAGE_SET(hello, version, options->version);
+  if (options->user) MESSAGE_SET(hello, user, options->user);
+  client->hello = str_new(client->app);
+  message_write(&client->hello, &hello);
+}
+
+// The thread inherits a mask that blocks everything: signals are for the thread with the screen.
+static bool start_thread(Client *client) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failed = pthread_create(&client->thread, NULL, client_thread_main, client);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return failed == 0;
+}
+
+static void client_release(Client *client) {
+  if (client->wake_fd >= 0) close(client->wake_fd);
+  if (client->control_fd >= 0) close(client->control_fd);
+  pthread_mutex_destroy(&client->mutex);
+  arena_free(client->arena);
+  arena_free(client->app);
+  free(client);
+}
+
+Client *client_start(const ClientOptions *options) {
+  Client *client = or_die(calloc(1, sizeof *client));
+  pthread_mutex_init(&client->mutex, NULL);
+  client->app = arena_new("client");
+  client->arena = arena_new("job");
+  client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  client->control_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  client->silence_ms = options->silence_ms > 0 ? options->silence_ms : SILENCE_MS;
+  client->hello_ms = options->hello_ms > 0 ? options->hello_ms : HELLO_MS;
+  client->grace_ms = options->grace_ms > 0 ? options->grace_ms : GRACE_MS;
+  set_workers(client, options);
+  set_hello(client, options);
+  if (client->wake_fd >= 0 && client->control_fd >= 0 && start_thread(client)) return client;
+  client_release(client);
+  return NULL;
+}
+
+void client_stop(Client *client) {
+  if (!client) return;
+  pthread_mutex_lock(&client->mutex);
+  client->stopping = true;
+  pthread_mutex_unlock(&client->mutex);
+  fd_signal(client->control_fd);
+  pthread_join(client->thread, NULL);
+  for (ClientEvent *event; (event = client_poll(client));) client_event_free(event);
+  list_free(&client->inbox);
+  list_free(&client->pending);
+  for (int i = 0; i < client->n_workers; i++) list_free(&client->workers[i].flights);
+  client_release(client);
+}

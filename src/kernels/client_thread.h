@@ -1,0 +1,70 @@
+// Inside of the client: what its two halves share. client.c is called by the user's thread and
+// touches only what `mutex` guards; client_thread.c is the other thread and owns the rest.
+#pragma once
+#include <pthread.h>
+
+#include "kernels/client.h"
+#include "kernels/process.h"
+
+// A request from submit to done. A cancel travels the same way, so that order is kept.
+typedef struct Flight {
+  struct Flight *next;
+  int64_t id;
+  uint64_t key;
+  MessageKind kind;  // MESSAGE_COMPILE, MESSAGE_BENCH or MESSAGE_CANCEL
+  bool keep;
+  int64_t deadline_ms;  // a duration
+  int64_t heard_at;     // when it was sent or last spoken of
+  char *line;           // NULL for a cancel
+  size_t n_line;
+} Flight;
+
+typedef struct FlightList {
+  Flight *first, *last;
+  int n;
+} FlightList;
+
+typedef struct Worker {
+  const char *const *argv;
+  Process process;
+  FlightList flights;  // sent and not done
+  ClientStatus status;
+  int64_t heard_at;  // anything at all
+  int64_t start_at;  // when to start it again
+  int n_failures;    // starts in a row without a hello
+  bool said_hello;
+  int n_banner_lines;
+} Worker;
+
+struct Client {
+  pthread_mutex_t mutex;
+  // Guarded by `mutex`:
+  FlightList inbox;
+  ClientEvent *first, *last;
+  ClientStatus status[CLIENT_WORKERS_MAX];
+  int64_t last_id;
+  int n_open;  // submitted and not done
+  bool stopping;
+  // Constant after client_start:
+  pthread_t thread;
+  int wake_fd, control_fd;
+  int silence_ms, hello_ms, grace_ms;
+  int n_workers;
+  Str hello;
+  // The thread's own:
+  Arena *app, *arena;
+  int64_t now_ms;
+  Worker workers[CLIENT_WORKERS_MAX];
+  FlightList pending;  // for no worker yet
+  Reaper reaper;
+};
+
+void *client_thread_main(void *client);
+
+void flight_list_add(FlightList *list, Flight *flight);
+void flight_list_remove(FlightList *list, Flight *flight);
+void flight_free(Flight *flight);
+// Copies at most `size` − 1 bytes, cut between characters.
+void client_copy_text(char *to, size_t size, const char *from);
+// Takes the message (whose strings may live anywhere) into an event of its own and hands it over.
+void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message);

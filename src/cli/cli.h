@@ -2,16 +2,22 @@
 #pragma once
 #include "base/diag.h"
 
-// What a process that ended says about itself; every subcommand returns one of these.
+// What a process that ended says about itself; every subcommand returns one of these. The man page
+// reads the sentences.
+#define CLI_STATUSES(X)                                                                         \
+  X(OK, 0, "it did what was asked")                                                             \
+  X(NO, 1, "it ran, and the answer is no: a check failed, texts differ, it is slower")          \
+  X(USAGE, 2, "the command line, a state or a file is not legal")                               \
+  X(MISSING, 3, "there is no GPU, no worker or no tool for this")                               \
+  X(COMPILE, 4, "the kernel did not compile")                                                   \
+  X(BENCH, 5, "the kernel failed its check or could not be timed in a way that can be trusted") \
+  X(TIMEOUT, 124, "it took longer than it may")                                                 \
+  X(INTERRUPTED, 130, "it was interrupted")
+
 enum {
-  CLI_OK = 0,
-  CLI_NO = 1,       // ran, and the answer is no: a check failed, texts differ, it is slower
-  CLI_USAGE = 2,    // usage, or input that is not legal
-  CLI_MISSING = 3,  // no GPU, worker or tool
-  CLI_COMPILE = 4,  // NVRTC refused the kernel
-  CLI_BENCH = 5,    // a benchmark failed or cannot be trusted
-  CLI_TIMEOUT = 124,
-  CLI_INTERRUPTED = 130,
+#define CLI_STATUS(name, value, help) CLI_##name = value,
+  CLI_STATUSES(CLI_STATUS)
+#undef CLI_STATUS
 };
 
 // argv[0] is the subcommand's name. --help never arrives here: the dispatcher answers it.

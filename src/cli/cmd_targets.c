@@ -4,9 +4,9 @@
 // unknown number is a dash in text, an empty cell in CSV and null in JSON.
 #include <stdio.h>
 
-#include "base/embed.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/load.h"
 #include "cli/options.h"
 #include "model/target.h"
 
@@ -125,9 +125,8 @@ static int show_targets(Arena *arena, int argc, char **argv) {
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 2) return cli_error(CLI_USAGE, "one name at most, not %d", argc - 1);
   if (given.json && given.csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
-  const EmbeddedFile *file = embed_find(arena, "gpus.json");
   TargetTable table;
-  if (!targets_parse(arena, file->text, file->size, &diags, &table)) return cli_fail(&diags);
+  if (!cli_load_targets(arena, &diags, &table)) return cli_fail(&diags);
   const Target *only = argc == 2 ? target_find(&table, argv[1], &diags) : NULL;
   if (diags.count) return cli_fail(&diags);
   if (given.json)

@@ -1,0 +1,224 @@
+// gemmview completion: the shells' completions and the man page, made from the tables.
+//
+// Nothing is listed here that a table lists: the commands and their options come from commands.def
+// (an option is a word of the usage that starts with a dash), the knobs from knob.def, the statuses
+// from cli.h, the variables from environment.def. So what is completed is what exists.
+//
+//   usage "[NAME] [--json | --csv]"   →   options --json --csv
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "model/knob.h"
+
+// The option words of a usage, each followed by `separator`.
+static const char *options_of(Arena *arena, const char *usage, const char *separator) {
+  Str out = str_new(arena);
+  for (const char *at = usage; *at;) {
+    bool starts = *at == '-' && (at == usage || strchr(" [|(", at[-1])) && at[1] != ' ';
+    size_t n = 1;
+    while (starts && (isalnum((unsigned char)at[n]) || at[n] == '-')) n++;
+    if (starts && n > 1) str_printf(&out, "%.*s%s", (int)n, at, separator);
+    at += n;
+  }
+  str_printf(&out, "--help");
+  return out.text;
+}
+
+static const char *knob_words(Arena *arena) {
+  Str out = str_new(arena);
+  for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s%s=", i ? " " : "", knob_table[i].name);
+  return out.text;
+}
+
+static const char *command_words(Arena *arena) {
+  Str out = str_new(arena);
+  for (int i = 0; i < cli_command_count; i++)
+    str_printf(&out, "%s%s", i ? " " : "", cli_commands[i].name);
+  return out.text;
+}
+
+// A state is one word of NAME=value parts; the part after the last comma is what is completed.
+static void print_bash(Arena *arena) {
+  printf(
+      "# Completion of gemmview for bash, made by: gemmview completion bash\n"
+      "_gemmview() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words\n"
+      "  local line=${COMP_LINE:0:COMP_POINT}\n"
+      "  local last=${line##* }\n"
+      "  if [[ $line =~ (-k|--state)[[:space:]=]*[^[:space:]]*$ && $COMP_CWORD -gt 1 ]]; then\n"
+      "    local part=${last##*,}\n"
+      "    [[ $part == *=* ]] && return\n"
+      "    compopt -o nospace\n"
+      "    local head=${word%%\"${word##*,}\"}\n"
+      "    mapfile -t COMPREPLY < <(compgen -P \"$head\" -W '%s' -- \"$part\")\n"
+      "    return\n"
+      "  fi\n"
+      "  if ((COMP_CWORD == 1)); then\n"
+      "    words='%s --help --version'\n"
+      "  else\n"
+      "    case $command in\n",
+      knob_words(arena), command_words(arena));
+  for (int i = 0; i < cli_command_count; i++)
+    printf("      %s) words='%s' ;;\n", cli_commands[i].name,
+           options_of(arena, cli_commands[i].usage, " "));
+  printf(
+      "      *) words='' ;;\n"
+      "    esac\n"
+      "  fi\n"
+      "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+      "  ((${#COMPREPLY[@]})) || compopt -o default\n"
+      "}\n"
+      "complete -F _gemmview gemmview\n");
+}
+
+// Text for inside a zsh 'name:description' in single quotes: colons and quotes end it.
+static const char *zsh_text(Arena *arena, const char *text) {
+  Str out = str_new(arena);
+  for (; *text; text++)
+    if (*text == ':')
+      str_add(&out, "\\:");
+    else if (*text == '\'')
+      str_add(&out, "'\\''");
+    else
+      str_add_char(&out, *text);
+  return out.text;
+}
+
+static void print_zsh(Arena *arena) {
+  printf(
+      "#compdef gemmview\n"
+      "# Completion of gemmview for zsh, made by: gemmview completion zsh\n"
+      "local -a commands words\n"
+      "commands=(\n");
+  for (int i = 0; i < cli_command_count; i++)
+    printf("  '%s:%s'\n", cli_commands[i].name, zsh_text(arena, cli_commands[i].help));
+  printf(
+      ")\n"
+      "if ((CURRENT == 2)); then\n"
+      "  _describe command commands\n"
+      "  return\n"
+      "fi\n"
+      "if [[ ${words[CURRENT-1]} == (-k|--state) ]]; then\n"
+      "  compset -P '*,'\n"
+      "  compadd -S '' -- %s\n"
+      "  return\n"
+      "fi\n"
+      "case ${words[2]} in\n",
+      knob_words(arena));
+  for (int i = 0; i < cli_command_count; i++)
+    printf("  %s) compadd -- %s ;;\n", cli_commands[i].name,
+           options_of(arena, cli_commands[i].usage, " "));
+  printf("esac\n_files\n");
+}
+
+// Text for inside double quotes of fish.
+static const char *fish_text(Arena *arena, const char *text) {
+  Str out = str_new(arena);
+  for (; *text; text++) {
+    if (strchr("\"\\$", *text)) str_add_char(&out, '\\');
+    str_add_char(&out, *text);
+  }
+  return out.text;
+}
+
+static void print_fish(Arena *arena) {
+  printf(
+      "# Completion of gemmview for fish, made by: gemmview completion fish\n"
+      "complete -c gemmview -n __fish_use_subcommand -l version\n"
+      "complete -c gemmview -l help -s h -d \"usage and one sentence\"\n");
+  for (int i = 0; i < cli_command_count; i++) {
+    const Command *c = &cli_commands[i];
+    printf("complete -c gemmview -n __fish_use_subcommand -a %s -d \"%s\"\n", c->name,
+           fish_text(arena, c->help));
+    char *list = arena_strdup(arena, options_of(arena, c->usage, " ")), *rest = NULL;
+    for (char *o = strtok_r(list, " ", &rest); o; o = strtok_r(NULL, " ", &rest))
+      if (!str_equal(o, "--help"))
+        printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s\n", c->name,
+               o[1] == '-' ? 'l' : 's', o + 1 + (o[1] == '-'));
+  }
+}
+
+// Text for troff: backslashes and dashes are escaped, and no line starts with a control character.
+static const char *man_text(Arena *arena, const char *text) {
+  Str out = str_new(arena);
+  if (*text == '.' || *text == '\'') str_add(&out, "\\&");
+  for (; *text; text++)
+    if (*text == '-')
+      str_add(&out, "\\-");
+    else if (*text == '\\')
+      str_add(&out, "\\e");
+    else
+      str_add_char(&out, *text);
+  return out.text;
+}
+
+static void print_man_entry(Arena *arena, const char *head, const char *text) {
+  printf(".TP\n.B %s\n", man_text(arena, head));
+  printf("%s\n", man_text(arena, text));
+}
+
+static void print_man_tables(Arena *arena) {
+  Schedule defaults = schedule_default();
+  printf(
+      ".SH KNOBS\nA state is a list of NAME=value, separated by commas; what is left out takes "
+      "its default.\n");
+  for (int i = 0; i < KNOB_COUNT; i++)
+    print_man_entry(arena, knob_table[i].name,
+                    arena_printf(arena, "%s; default %s", knob_table[i].help,
+                                 knob_value_text(arena, &defaults, (KnobId)i)));
+  printf(".SH EXIT STATUS\n");
+#define CLI_STATUS(name, value, help) print_man_entry(arena, #value, help);
+  CLI_STATUSES(CLI_STATUS)
+#undef CLI_STATUS
+  printf(".SH ENVIRONMENT\n");
+#define ENVIRONMENT(name, help) print_man_entry(arena, name, help);
+#include "cli/environment.def"
+#undef ENVIRONMENT
+}
+
+static void print_man(Arena *arena) {
+  printf(
+      ".TH GEMMVIEW 1 \"\" \"gemmview %s\" \"User Commands\"\n"
+      ".SH NAME\ngemmview \\- GPU matrix multiplication, from knobs to a measured kernel\n"
+      ".SH SYNOPSIS\n.B gemmview\n[\\fICOMMAND\\fR [\\fIARGUMENTS\\fR]]\n"
+      ".SH DESCRIPTION\nWithout a command it is the explorer: a terminal program in which the "
+      "knobs of a schedule, the loop nest they make, the shared\\-memory accesses, the CUDA "
+      "text and the measured time are shown together.\n"
+      ".SH COMMANDS\n",
+      cli_version);
+  for (int i = 0; i < cli_command_count; i++) {
+    const Command *c = &cli_commands[i];
+    print_man_entry(arena, arena_printf(arena, "%s %s", c->name, c->usage), c->help);
+  }
+  print_man_tables(arena);
+}
+
+static const struct {
+  const char *name;
+  void (*print)(Arena *arena);
+} forms[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}, {"man", print_man}};
+enum { N_FORMS = sizeof forms / sizeof forms[0] };
+
+int cmd_completion(int argc, char **argv) {
+  if (argc != 2) return cli_error(CLI_USAGE, "one of bash, zsh, fish and man is due");
+  Arena *arena = arena_new("completion");
+  const char *names[N_FORMS];
+  for (int i = 0; i < N_FORMS; i++) names[i] = forms[i].name;
+  for (int i = 0; i < N_FORMS; i++) {
+    if (!str_equal(argv[1], names[i])) continue;
+    forms[i].print(arena);
+    arena_free(arena);
+    return CLI_OK;
+  }
+  Diags diags = diags_new(arena);
+  diag_add(&diags, "usage", "\"%s\" is none of bash, zsh, fish and man",
+           str_sanitise(arena, argv[1]))
+      ->nearest = nearest_name(argv[1], names, N_FORMS);
+  int status = cli_fail(&diags);
+  arena_free(arena);
+  return status;
+}

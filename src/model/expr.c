@@ -156,6 +156,7 @@ const Expr *ex_div(Arena *arena, const Expr *a, int64_t b) {
 const Expr *ex_mod(Arena *arena, const Expr *a, int64_t b) {
   assert(b >= 1 && a->lo >= 0);
   if (a->hi < b) return a;
+  if (is_const(a)) return ex_const(arena, a->value % b);
   const Expr *multiples = ex_const(arena, 0), *rest = multiples;
   split_multiples(arena, a, b, &multiples, &rest);
   if (rest->lo >= 0 && rest->hi < b) return rest;

@@ -3,15 +3,19 @@
 // Requires: stage (and double_buffer when copies are asynchronous). Ensures: a prologue in front of
 // the k_o loop, and a body that starts the fetch of a later slab before it multiplies.
 //
-// Through registers: the loads of slab k_o + 1 are issued before the k_i loop and stored after it, so
-// their latency hides behind the multiplies. With one slab a barrier stands on either side of the
-// store, with a ring only after it.
+// Through registers, one slab ahead (PIPELINE_STAGES = 1): the loads of slab k_o + 1 are issued before
+// the k_i loop and stored after it, so their latency hides behind the multiplies. With one slab a
+// barrier stands on either side of the store, with a ring only after it.
+//
+// Through registers, two slabs ahead (PIPELINE_STAGES = 2, a ring of two or more): iteration k_o first
+// stores slab k_o + 1, whose loads had all of iteration k_o - 1 to arrive, then issues the loads of
+// slab k_o + 2, then multiplies. Nothing is pending when the barrier comes.
 //
 // By cp.async with a ring of S slabs: S - 1 slabs are in flight. Worked example, S = 3: the prologue
-// commits slabs 0 and 1; iteration k_o waits until at most one group is in flight (slab k_o has
-// landed), passes the barrier (everybody has finished slab k_o - 1), starts slab k_o + 2 into the slot
-// that k_o - 1 left, and multiplies. A commit is made even where no slab is left to fetch, so that the
-// count of groups stays right to the end.
+// commits slabs 0 and 1 and waits for slab 0; iteration k_o starts slab k_o + 2 into the slot that
+// k_o - 1 left, multiplies, waits until at most one group is in flight (slab k_o + 1 has landed), and
+// passes the barrier. A commit is made even where no slab is left to fetch, so that the count of
+// groups stays right to the end.
 #include "model/passes.h"
 
 bool pass_pipeline_wanted(const Schedule *schedule) {
@@ -75,11 +79,14 @@ static Stmt *group_op(Program *program, OpKind kind, int64_t count) {
   return stmt_op(program, knob, (Op){.kind = kind, .count = count});
 }
 
-static void through_registers(Program *program, Stmt *k_o, Parts parts, int64_t slots,
-                              Stmt **prologue) {
-  const Expr *first = ex_const(program->arena, 0);
-  append(prologue, at_slab(program, parts.load, k_o, first));
-  append(prologue, at_slab(program, parts.store, k_o, first));
+// Slab `slab` from global memory into its slot, in front of the loop.
+static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stmt **prologue) {
+  append(prologue, at_slab(program, parts.load, k_o, slab));
+  append(prologue, at_slab(program, parts.store, k_o, slab));
+}
+
+static void one_ahead(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+  fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
   append(prologue, barrier(program, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, 1));
@@ -90,17 +97,34 @@ static void through_registers(Program *program, Stmt *k_o, Parts parts, int64_t 
   k_o->body = body;
 }
 
+static void two_ahead(Program *program, Stmt *k_o, Parts parts, Stmt **prologue) {
+  Arena *arena = program->arena;
+  fill(program, k_o, parts, ex_const(arena, 0), prologue);
+  if (k_o->var->extent > 1)
+    append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
+  append(prologue, barrier(program, "slab 0 is filled"));
+  Stmt *body = NULL;
+  append(&body, if_ahead(program, parts.store, k_o, 1));
+  append(&body, if_ahead(program, parts.load, k_o, 2));
+  append(&body, parts.multiply);
+  append(&body, barrier(program, "the next slab is filled, this one read to the end"));
+  k_o->body = body;
+}
+
 static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
   for (int64_t slab = 0; slab < slots - 1; slab++) {
     if (slab < k_o->var->extent)
       append(prologue, at_slab(program, parts.load, k_o, ex_const(program->arena, slab)));
     append(prologue, group_op(program, OP_CP_COMMIT, 0));
   }
-  Stmt *body = group_op(program, OP_CP_WAIT, slots - 2);
-  append(&body, barrier(program, "slab k_o is filled, slab k_o - 1 read to the end"));
+  append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
+  append(prologue, barrier(program, "slab 0 is filled"));
+  Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
   append(&body, parts.multiply);
+  append(&body, group_op(program, OP_CP_WAIT, slots - 2));
+  append(&body, barrier(program, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 
@@ -112,8 +136,10 @@ void pass_pipeline(Program *program, const Schedule *schedule) {
   Stmt *prologue = NULL;
   if (parts.async)
     by_cp_async(program, k_o, parts, slots, &prologue);
+  else if (schedule->value[KNOB_PIPELINE_STAGES] == 2 && slots > 1)
+    two_ahead(program, k_o, parts, &prologue);
   else
-    through_registers(program, k_o, parts, slots, &prologue);
+    one_ahead(program, k_o, parts, slots, &prologue);
   // In front of the k_o loop, after the initialisation of acc.
   Stmt **link = &kernel_inner(kernel)->body;
   while (*link != k_o) link = &(*link)->next;

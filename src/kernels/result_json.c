@@ -62,6 +62,7 @@ static const RecordField verify_fields[] = {
     FIELD(VerifyResult, n_cells, RECORD_INT64),
     FIELD(VerifyResult, n_wrong, RECORD_INT64),
     FIELD(VerifyResult, n_unwritten, RECORD_INT64),
+    FIELD(VerifyResult, n_outside, RECORD_INT64),
     FIELD(VerifyResult, first_row, RECORD_INT64),
     FIELD(VerifyResult, first_col, RECORD_INT64),
     FIELD(VerifyResult, first_got, RECORD_FINITE),

@@ -25,6 +25,7 @@ typedef struct VerifyResult {
   double worst;              // largest |c − ref| / bound; −1 when a NaN makes it meaningless
   int64_t n_cells, n_wrong;  // of C
   int64_t n_unwritten;       // of the wrong ones: still hold the poison C was filled with
+  int64_t n_outside;         // words next to C in memory that were stored to: never right
   int64_t first_row, first_col;  // the first wrong cell, row by row; −1 when none
   double first_got, first_expected, first_bound;
   // The error map: n_wrong by rectangles of C, row by row. One entry covers map_tile_m × map_tile_n
@@ -36,6 +37,11 @@ typedef struct VerifyResult {
 } VerifyResult;
 
 double verify_tolerance(const Plan *plan);
+// u_out: what rounding the sum to the output type costs, relative to |ref|; 0 where nothing is
+// rounded.
+double verify_output_rounding(const Plan *plan);
+// The map's rows, columns and cells per entry for this plan.
+void verify_size_map(const Plan *plan, VerifyResult *result);
 
 // "1536 of 16777216 cells wrong (384 never written), first C[128, 0] = 3.5, expected 1.25 ± 2e-4"
 const char *verify_sentence(Arena *arena, const VerifyResult *result);

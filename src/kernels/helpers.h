@@ -1,0 +1,13 @@
+// Our own kernels: the data, the float64 product, the comparison, the pause.
+#pragma once
+
+// CUDA text, no prelude needed; the functions are listed in GpuHelper's order in `helper_names`.
+extern const char helper_cuda[];
+extern const char *const helper_names[];
+
+// What the comparison leaves behind, as the text declares it too.
+typedef struct HelperCounters {
+  unsigned long long n_wrong, n_unwritten, first_wrong, n_outside;
+  unsigned worst_bits;  // of a float; unsigned order is the order of floats that are not negative
+  unsigned n_nan;
+} HelperCounters;

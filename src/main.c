@@ -3,9 +3,11 @@
 #include <locale.h>
 
 #include "cli/cli.h"
+#include "cli/portable.h"
 
 int main(int argc, char **argv) {
   // Numbers keep their dot; only the width of characters follows the user's language.
   setlocale(LC_CTYPE, "");
+  portable_find_terminfo();
   return cli_main(argc, argv);
 }

@@ -47,7 +47,7 @@ int cli_flush(int status) {
 static void print_overview(FILE *out) {
   fputs(
       "gemmview: GPU matrix multiplication, from knobs to a measured kernel\n\n"
-      "usage: gemmview COMMAND …\n\n",
+      "usage: gemmview COMMAND ...\n\n",
       out);
   for (int i = 0; i < cli_command_count; i++)
     fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);

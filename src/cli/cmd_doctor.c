@@ -5,7 +5,7 @@
 // libraries are opened but no GPU is touched, so this neither hangs nor disturbs anyone's timing.
 //
 //   NVRTC      ok       /usr/local/cuda/lib64/libnvrtc.so.13
-//   nvdisasm   missing  not on PATH …: no SASS; PTX and register counts are there
+//   nvdisasm   missing  not on PATH: no SASS; PTX and register counts are there
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void print_text(const Report *r) {
   for (int i = 0; i < r->count; i++) {
     const Finding *f = &r->findings[i];
     printf("%-14s %-8s %s\n", f->what, f->found ? "ok" : "missing", f->detail);
-    if (!f->found) printf("%-14s %-8s → %s\n", "", "", f->consequence);
+    if (!f->found) printf("%-14s %-8s so: %s\n", "", "", f->consequence);
   }
 }
 

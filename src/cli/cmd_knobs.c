@@ -17,7 +17,7 @@ static const char *range_text(Arena *arena, const Knob *knob) {
   if (knob->type == KNOB_TYPE_FLAG) return "0 or 1";
   if (knob->type == KNOB_TYPE_STAGE) return "00 10 01 11";
   if (knob->type == KNOB_TYPE_INT || knob->type == KNOB_TYPE_POWER)
-    return arena_printf(arena, "%lld…%lld%s", (long long)knob->lo, (long long)knob->hi,
+    return arena_printf(arena, "%lld to %lld%s", (long long)knob->lo, (long long)knob->hi,
                         knob->type == KNOB_TYPE_POWER ? ", powers of 2" : "");
   return "a name";
 }

@@ -1,0 +1,27 @@
+// `make portable` puts terminfo/ beside the program. A machine without terminal descriptions, such
+// as a bare container, then still has the common ones; those of the machine come first.
+//
+//   /opt/gemmview/gemmview  →  TERMINFO_DIRS=/etc/terminfo:…:/opt/gemmview/terminfo
+#include "cli/portable.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYSTEM_FOLDERS "/etc/terminfo:/lib/terminfo:/usr/lib/terminfo:/usr/share/terminfo"
+
+void portable_find_terminfo(void) {
+  char program[PATH_MAX], folder[PATH_MAX + 16], folders[PATH_MAX + 128];
+  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (n <= 0 || getenv("TERMINFO_DIRS")) return;
+  program[n] = '\0';
+  char *slash = strrchr(program, '/');
+  if (!slash) return;
+  *slash = '\0';
+  snprintf(folder, sizeof folder, "%s/terminfo", program);
+  if (access(folder, R_OK | X_OK) != 0) return;
+  snprintf(folders, sizeof folders, "%s:%s", SYSTEM_FOLDERS, folder);
+  setenv("TERMINFO_DIRS", folders, 1);
+}

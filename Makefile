@@ -149,7 +149,7 @@ test:
 
 accept: test-build
 	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
-	git --no-pager diff --stat -- tests/golden tests/screens
+	git status --short -- tests
 
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh

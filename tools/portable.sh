@@ -28,8 +28,11 @@ for lib in ncursesw tinfo cjson sqlite3; do
   fi
 done
 
-# shellcheck disable=SC2086  # flags and libraries are meant to be split
-$cc ${CFLAGS:-} -static-libgcc -Wl,-rpath,'$ORIGIN/lib' -Wl,--as-needed "$@" $libs \
+# Functions that newer glibc versions have twice: the calls go to the old one.
+wraps=$(grep -o 'WRAP [a-z_][a-z0-9_]*' tools/glibc_compat.c | sed 's/WRAP /-Wl,--wrap=/' | sort -u)
+
+# shellcheck disable=SC2086,SC2016  # flags and libraries are meant to be split, $ORIGIN is ld.so's
+$cc ${CFLAGS:-} -static-libgcc -Wl,-rpath,'$ORIGIN/lib' -Wl,--as-needed "$@" tools/glibc_compat.c $wraps $libs \
   -lpthread -ldl -lm -o "$folder/gemmview"
 strip --strip-debug "$folder/gemmview"
 

@@ -4,14 +4,15 @@
 //   const Rung *rung = &ladder->rung[ladder_find_rung(ladder, "double_buffer")];
 //
 // The file is one object:
-//   {"name": "fp32", "title": "…", "source": "…", "rungs": [
+//   {"name": "fp32", "title": "…", "source": "…", "opens": "padded", "rungs": [
 //     {"name": "register_tile", "title": "register tile", "knobs": "BM=16,BN=16,FM=8,FN=8",
 //      "line": "what it does, in our own words", "aside": false,
 //      "claim": {"text": "5.2 times faster", "value": 275, "unit": "us", "gpu": "RTX 5090",
 //                "source": "000"},
 //      "not_built": "why it cannot run yet"}, …]}
-// of which name, title, knobs and line must be there. An aside is a side branch: it shows one thing
-// on a problem of its own and the next rung does not build on it.
+// of which name, title, knobs and line must be there; "opens" names the rung to begin with. An
+// aside is a side branch: it shows one thing on a problem of its own and the next rung does not
+// build on it.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,7 @@ typedef struct Rung {
 
 typedef struct Ladder {
   const char *name, *title, *source;
+  int opens;  // the rung the explorer begins with
   int n_rungs;
   const Rung *rung;
 } Ladder;

@@ -66,23 +66,23 @@ static const char *tile_text(Walk *walk) {
       if (axis->digit[d].var->tier == TIER_BLOCK && axis->digit[d].weight < tile[i])
         tile[i] = axis->digit[d].weight;
   }
-  return arena_printf(walk->arena, "%lldx%lld", (long long)tile[0], (long long)tile[1]);
+  return arena_printf(walk->arena, "%lld×%lld", (long long)tile[0], (long long)tile[1]);
 }
 
 static const char *extents_text(Walk *walk, const HardwareDigit *digit, int n, Tier tier) {
   Str text = str_new(walk->arena);
   for (int i = 0; i < n; i++)
     if (digit[i].var->tier == tier)
-      str_printf(&text, "%s%lld", text.length ? "x" : "", (long long)digit[i].var->extent);
+      str_printf(&text, "%s%lld", text.length ? "×" : "", (long long)digit[i].var->extent);
   return text.length ? text.text : NULL;
 }
 
 static void add_launch(Walk *walk, const Launch *launch) {
   const Program *program = walk->model->program;
-  const char *blocks = arena_printf(walk->arena, "%lld block%s", (long long)launch->n_blocks,
-                                    launch->n_blocks == 1 ? "" : "s");
+  const char *blocks = arena_printf(walk->arena, "%lld blocks", (long long)launch->n_blocks);
   if (walk->kernel == program->main_kernel && launch->n_block_digits)
-    blocks = arena_printf(walk->arena, "%s of %s", blocks, tile_text(walk));
+    blocks =
+        arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
   if (launch->n_block_digits) add_row(walk, NEST_BLOCK, 0, blocks);
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
   if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
@@ -121,10 +121,9 @@ static void fold_add(Fold *fold, const Stmt *list, int64_t count) {
 }
 
 static Fold fold_of(const Stmt *stmt) {
-  Fold fold = {0};
-  Stmt alone = *stmt;
-  alone.next = NULL;
-  fold_add(&fold, &alone, 1);
+  Fold fold = {.over_k = walks_k(stmt)};
+  if (stmt->kind == STMT_OP) return (Fold){.op = stmt, .count = 1, .n = 1};
+  fold_add(&fold, stmt->body, stmt->kind == STMT_LOOP ? stmt->var->extent : 1);
   return fold;
 }
 
@@ -140,7 +139,7 @@ static const char *register_text(Walk *walk, const Access *access, int64_t count
   if (buffer->space != SPACE_REGISTER) return buffer->name;
   int64_t n = count * width;
   if (n == buffer_elements(buffer) && buffer->rank == 2)
-    return arena_printf(walk->arena, "%s[%lldx%lld]", buffer->name, (long long)buffer->dim[0],
+    return arena_printf(walk->arena, "%s[%lld×%lld]", buffer->name, (long long)buffer->dim[0],
                         (long long)buffer->dim[1]);
   return n > 1 ? arena_printf(walk->arena, "%s[%lld]", buffer->name, (long long)n) : buffer->name;
 }
@@ -187,9 +186,9 @@ static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
 
 // Equal neighbours (an unrolled or interleaved loop) are one row with a count.
 static bool joins_previous(Walk *walk, const NestRow *row) {
-  if (walk->nest->n_rows < 2 || row->site[0]) return false;
+  if (walk->nest->n_rows < 2 || row->site) return false;
   const NestRow *last = row - 1;
-  return last->kernel == row->kernel && last->depth == row->depth && !last->site[0] &&
+  return last->kernel == row->kernel && last->depth == row->depth && !last->site &&
          str_equal(last->text, row->text);
 }
 
@@ -197,7 +196,7 @@ static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup
   NestRow *row = add_row(walk, group, depth, op_text(walk, &stmt->op, count));
   row->stmt = stmt;
   row->knob = stmt->knob;
-  row->site[0] = site_of(walk->model, stmt);
+  row->site = site_of(walk->model, stmt);
   if (joins_previous(walk, row)) walk->nest->n_rows--;
 }
 
@@ -271,8 +270,30 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
   return NULL;
 }
 
+// A pipelined kernel does the first slab's copies before the loop over k: the same statements
+// again, so they are one row. Registers set to a constant are not part of it.
+static bool in_prologue(const Stmt *stmt) {
+  const Op *op = only_op(stmt);
+  if (walks_k(stmt) || (op && op->kind == OP_INIT)) return false;
+  for (const Stmt *later = stmt->next; later; later = later->next)
+    if (walks_k(later) && later->var->tier == TIER_SERIAL_OUTER) return true;
+  return false;
+}
+
+static void add_prologue(Walk *walk, const Stmt *stmt) {
+  NestRow *last = walk->nest->n_rows ? &walk->nest->row[walk->nest->n_rows - 1] : NULL;
+  if (last && last->group == NEST_SERIAL) return;
+  NestRow *row = add_row(walk, NEST_SERIAL, 0, "first slab fetched");
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+}
+
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
   for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (depth == 0 && in_prologue(stmt)) {
+      add_prologue(walk, stmt);
+      continue;
+    }
     if (lands_later(stmt)) continue;
     int n_before = walk->nest->n_rows;
     add_statement(walk, stmt, group, depth);

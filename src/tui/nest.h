@@ -39,7 +39,7 @@ typedef struct NestRow {
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
-  int site[2];   // numbers of the shared-memory accesses it makes, 0 = none
+  int site;      // number of the shared-memory access it makes, 0 = none
   bool changed;  // it was not there, or read otherwise, before the last change
 } NestRow;
 

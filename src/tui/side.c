@@ -33,7 +33,7 @@ void side_free(Side *side) {
 // ---- building -----------------------------------------------------------------------------------
 
 // What one block asks of shared memory for one slab: every warp runs every site.
-static SiteTotals total_sites(const Model *model) {
+SiteTotals side_total_sites(const Model *model) {
   SiteTotals totals = {0};
   double warps = (double)((model->resources.n_threads + 31) / 32);
   for (int i = 0; i < model->n_sites; i++) {
@@ -94,7 +94,7 @@ static Picture *draw_picture(Arena *arena, const Model *model, const Picture *be
   picture->nest = nest_build(arena, model);
   picture->map = map_sites(arena, model);
   picture->worst_site = find_worst(model);
-  picture->totals = total_sites(model);
+  picture->totals = side_total_sites(model);
   if (before) compare_with_before(arena, picture, before);
   return picture;
 }

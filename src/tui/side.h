@@ -48,6 +48,9 @@ typedef struct Side {
 // Identifies what a result belongs to: all knob values and the target.
 uint64_t schedule_key(const Schedule *schedule);
 
+// Sums over the sites of a legal model.
+SiteTotals side_total_sites(const Model *model);
+
 void side_init(Side *side, const char *name);
 void side_free(Side *side);
 

@@ -1,0 +1,48 @@
+// What one knob up or down would change: a list of trials of the present schedule's neighbours.
+//
+// Each trial builds a whole model and keeps its numbers only. They are made one at a time while
+// nobody types, the knob under the cursor first, so that no key ever waits for them.
+//
+//   advice_start(&advice, &schedule, knob);
+//   while (advice_step(&advice, targets)) {}
+//   const Trial *up = advice_find(&advice, KNOB_FN, +1);
+//   const Trial *best = advice_best(&advice, &model->traffic);
+#pragma once
+#include "model/model.h"
+#include "tui/side.h"
+
+typedef struct Trial {
+  KnobId knob;
+  int direction;
+  int64_t value;
+  bool exists;  // the knob has a value in that direction
+  bool legal;
+  const char *rule;  // the first rule it breaks; NULL when legal
+  Resources resources;
+  Traffic traffic;
+  SiteTotals totals;
+} Trial;
+
+enum { ADVICE_TRIALS = 2 * KNOB_COUNT };
+
+typedef struct Advice {
+  Arena *arena;  // of the trial under way
+  Schedule schedule;
+  uint64_t key;
+  KnobId first;
+  int n_done;
+  bool done[ADVICE_TRIALS];
+  Trial trial[ADVICE_TRIALS];  // knob k down: 2k, up: 2k + 1
+} Advice;
+
+void advice_init(Advice *advice);
+void advice_free(Advice *advice);
+// Forgets everything when the schedule is another one; otherwise only the order changes.
+void advice_start(Advice *advice, const Schedule *schedule, KnobId first);
+// Makes one trial; false when all are made.
+bool advice_step(Advice *advice, const TargetTable *targets);
+// NULL while it has not been made.
+const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
+// The legal trial with the highest estimate, if it is more than 1 % above `now`; NULL otherwise,
+// and until all trials are made.
+const Trial *advice_best(const Advice *advice, const Traffic *now);

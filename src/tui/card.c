@@ -1,0 +1,214 @@
+// BankMap → cells. The map has done all the counting; here is only where things go.
+//
+// Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
+// for the ruler, eight for the wavefronts, everything fits. With 6 rows the first phase (2 rows)
+// stays whole and q2, q3, q4 become one line each of digits, 2 under every bank that is needed
+// twice.
+#include "tui/card.h"
+
+#include <stdio.h>
+
+#include "banks/bank_text.h"
+
+// ---- what colour
+// ----------------------------------------------------------------------------------
+
+// The rank of the lane's address among the different ones: lanes of one address share a colour.
+static int address_rank(const BankMap *map, int lane) {
+  int rank = 0;
+  const int64_t *mine = map->word_of[lane];
+  for (int l = 0; l < lane; l++) {
+    bool same = true;
+    for (int bank = 0; bank < BANK_COUNT && same; bank++)
+      same = map->word_of[l][bank] == mine[bank];
+    if (same) return address_rank(map, l);
+    rank++;
+  }
+  return rank;
+}
+
+static bool row_shares(const BankRow *row) {
+  for (int bank = 0; bank < BANK_COUNT; bank++)
+    if (row->cells[bank].lane >= 0 && bank_text_sharers(row->cells[bank].lanes) != ' ') return true;
+  return false;
+}
+
+// ---- the card
+// -------------------------------------------------------------------------------------
+
+static int phase_rows(const BankMap *map, int phase) {
+  const BankPhase *p = &map->phases[phase];
+  int rows = 0;
+  for (int i = 0; i < p->wavefronts; i++) rows += 1 + row_shares(&map->rows[p->first_row + i]);
+  return rows;
+}
+
+int card_rows(const BankMap *map, int phase) {
+  int rows = 1;
+  for (int i = 0; i < map->count.phases; i++)
+    if (phase < 0 || phase == i) rows += phase_rows(map, i);
+  return rows;
+}
+
+static void draw_ruler(Canvas *canvas, Rect in) {
+  for (int bank = 0; bank < BANK_COUNT; bank += 8)
+    canvas_printf(canvas, in, 0, CARD_PREFIX + bank, STYLE_HEADER, "%-8d", bank);
+  canvas_text(canvas, in, 0, CARD_PREFIX + 28, STYLE_HEADER, "bank");
+}
+
+static void draw_prefix(Canvas *canvas, Rect in, int row, const BankMap *map, int phase) {
+  canvas_printf(canvas, in, row, 0, STYLE_TITLE, "%c%d", bank_text_phase(map, phase), phase + 1);
+}
+
+static int draw_wavefront(Canvas *canvas, Rect in, int at, const BankMap *map, const BankRow *row) {
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    const BankCell *cell = &row->cells[bank];
+    int col = CARD_PREFIX + bank;
+    if (cell->lane < 0) {
+      canvas_glyph(canvas, in, at, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
+      continue;
+    }
+    char text[2] = {bank_text_lane(cell->lane), 0};
+    canvas_text(canvas, in, at, col, style_address(address_rank(map, cell->lane)), text);
+  }
+  if (!row_shares(row)) return at + 1;
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    const BankCell *cell = &row->cells[bank];
+    char text[2] = {cell->lane >= 0 ? bank_text_sharers(cell->lanes) : ' ', 0};
+    canvas_text(canvas, in, at + 1, CARD_PREFIX + bank, STYLE_DIM, text);
+  }
+  return at + 2;
+}
+
+// As many wavefronts of the phase as fit into `room` rows, and how many more there are.
+static int draw_phase(Canvas *canvas, Rect in, int at, int room, const BankMap *map, int phase) {
+  const BankPhase *p = &map->phases[phase];
+  bool all = phase_rows(map, phase) <= room;
+  int end = at + room - !all, done = 0;
+  if (room > 0) draw_prefix(canvas, in, at, map, phase);
+  for (; done < p->wavefronts; done++) {
+    const BankRow *row = &map->rows[p->first_row + done];
+    if (at + 1 + row_shares(row) > end) break;
+    at = draw_wavefront(canvas, in, at, map, row);
+  }
+  if (done == p->wavefronts || room <= 0) return at;
+  canvas_printf(canvas, in, at, CARD_PREFIX, STYLE_WARN, "… %d more wavefronts",
+                p->wavefronts - done);
+  return at + 1;
+}
+
+// One line for a phase: how many wavefronts each bank needs.
+static int draw_folded(Canvas *canvas, Rect in, int at, const BankMap *map, int phase) {
+  draw_prefix(canvas, in, at, map, phase);
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    int n = map->phases[phase].words[bank];
+    char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};
+    if (n == 0)
+      canvas_glyph(canvas, in, at, CARD_PREFIX + bank, STYLE_DIM, GLYPH_MIDDLE_DOT);
+    else
+      canvas_text(canvas, in, at, CARD_PREFIX + bank, n > 1 ? STYLE_WARN : STYLE_OK, text);
+  }
+  return at + 1;
+}
+
+static int worst_phase(const BankMap *map) {
+  int worst = 0;
+  for (int i = 1; i < map->count.phases; i++)
+    if (map->phases[i].wavefronts > map->phases[worst].wavefronts) worst = i;
+  return worst;
+}
+
+int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
+  if (in.rows < 2) return 0;
+  draw_ruler(canvas, in);
+  int at = 1;
+  if (!map->count.known) {
+    canvas_wrap(canvas, (Rect){in.row + 1, in.col, in.rows - 1, in.cols}, STYLE_DIM,
+                "The hardware counters know no wavefronts for this access: it bypasses the pipe "
+                "that makes them. Nothing is not zero.");
+    return in.rows;
+  }
+  bool fits = card_rows(map, phase) <= in.rows;
+  int whole = phase >= 0 ? phase : worst_phase(map);
+  int others = phase >= 0 ? 0 : map->count.phases - 1;
+  for (int i = 0; i < map->count.phases && at < in.rows; i++) {
+    if (phase >= 0 && phase != i) continue;
+    if (fits || i == whole)
+      at = draw_phase(canvas, in, at, fits ? in.rows - at : in.rows - 1 - others, map, i);
+    else
+      at = draw_folded(canvas, in, at, map, i);
+  }
+  return at;
+}
+
+// ---- lanes
+// ----------------------------------------------------------------------------------------
+
+static bool in_phase(const BankMap *map, int phase, int lane) {
+  return phase < 0 || phase >= map->count.phases || (map->phases[phase].active >> lane & 1) != 0;
+}
+
+void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
+                     int phase) {
+  draw_ruler(canvas, in);
+  for (int lane = 0; lane < BANK_LANES && lane + 1 < in.rows; lane++) {
+    bool shown = in_phase(map, phase, lane) && addr[lane] >= 0;
+    canvas_printf(canvas, in, lane + 1, 0, shown ? STYLE_TEXT : STYLE_DIM, "%2d", lane);
+    int rank = address_rank(map, lane);
+    char text[2] = {bank_text_lane(rank % 32), 0};
+    for (int bank = 0; bank < BANK_COUNT; bank++) {
+      int col = CARD_PREFIX + bank;
+      if (map->word_of[lane][bank] < 0)
+        canvas_glyph(canvas, in, lane + 1, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
+      else
+        canvas_text(canvas, in, lane + 1, col, shown ? style_address(rank) : STYLE_DIM, text);
+    }
+  }
+}
+
+void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]) {
+  enum { ENTRY_COLS = 14 };
+  int columns = in.cols / ENTRY_COLS;
+  if (columns < 1 || in.rows < 2) return;
+  int rows = in.rows - 1 < 32 ? in.rows - 1 : 32;
+  while (rows > 1 && columns * (rows - 1) >= BANK_LANES) rows--;
+  for (int c = 0; c < columns && c * rows < BANK_LANES; c++)
+    canvas_text(canvas, in, 0, c * ENTRY_COLS, STYLE_HEADER, "ln  byte bank");
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    int row = 1 + lane % rows, col = lane / rows * ENTRY_COLS;
+    if (col + ENTRY_COLS > in.cols) return;
+    canvas_printf(canvas, in, row, col, STYLE_DIM, "%2d", lane);
+    if (addr[lane] < 0)
+      canvas_text(canvas, in, row, col + 3, STYLE_DIM, "    - off");
+    else
+      canvas_printf(canvas, in, row, col + 3, style_address(address_rank(map, lane)), "%5lld %3lld",
+                    (long long)addr[lane], (long long)(addr[lane] / 4 % BANK_COUNT));
+  }
+}
+
+// ---- words
+// ----------------------------------------------------------------------------------------
+
+const char *card_verdict(const BankCount *count, char out[32], Style *style) {
+  *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;
+  if (!count->known)
+    snprintf(out, 32, "no count");
+  else if (count->conflicts)
+    snprintf(out, 32, "%d-WAY", count->ways);
+  else
+    snprintf(out, 32, "free");
+  return out;
+}
+
+const char *card_badge(const BankCount *count, char out[16], Style *style) {
+  *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;
+  if (!count->known)
+    snprintf(out, 16, "–");
+  else if (count->conflicts && count->ideal && count->wavefronts % count->ideal == 0)
+    snprintf(out, 16, "×%d", count->wavefronts / count->ideal);
+  else if (count->conflicts)
+    snprintf(out, 16, "+%d", count->conflicts);
+  else
+    snprintf(out, 16, "ok");
+  return out;
+}

@@ -1,0 +1,31 @@
+// The punch card of one access: a row is one wavefront, a column a bank, a cell the lane served.
+//
+//        0       8       16      24        bank
+//   q1   0000····1111····2222····3333····
+//        4444····5555····6666····7777····
+//
+// Cells wear the colour of the address they belong to: one colour in a column is a broadcast and
+// free, several colours in a column are a conflict and its price in rows. A word that several lanes
+// share shows the lowest, with their number below. What does not fit folds: the worst phase stays
+// whole, each other phase becomes one line that says how often every bank is needed.
+#pragma once
+#include "banks/bank.h"
+#include "tui/canvas.h"
+
+enum { CARD_COLS = 35, CARD_PREFIX = 3 };
+
+// `phase` -1: all of them, else only that one. Returns the rows that were used.
+int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);
+// The rows it would use if there were room for all of it, the ruler included.
+int card_rows(const BankMap *map, int phase);
+
+// Lanes × banks: which lane asks which bank, a letter for each different address.
+void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
+                     int phase);
+// "lane  address  bank" in as many columns as fit.
+void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]);
+
+// "2-WAY", "free", "no count": what the access pays, and the style that says so.
+const char *card_verdict(const BankCount *count, char out[32], Style *style);
+// "x2", "ok", "-": the same in a nest.
+const char *card_badge(const BankCount *count, char out[16], Style *style);

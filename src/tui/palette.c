@@ -1,0 +1,279 @@
+// One line of text → a command, and the completion of its words.
+//
+// The first word is looked up in the commands, then among actions, then among views; what has a '='
+// in it is knobs. Worked example: ":compare 5" finds the command compare with the argument "5";
+// ":CELL_GROUP=4" is an edit; ":bnaks" finds nothing and names the nearest, banks.
+#include "tui/palette.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { CANDIDATES_MAX = 128 };
+
+// ---- commands
+// -------------------------------------------------------------------------------------
+
+static bool run_set(Session *session, const char *argument, Diags *diags) {
+  return session_set_text(session, argument, diags);
+}
+
+static bool run_rung(Session *session, const char *argument, Diags *diags) {
+  int rung = ladder_find_rung(session->ladder, argument, diags);
+  return rung >= 0 && session_go_rung(session, rung);
+}
+
+static bool run_ladder(Session *session, const char *argument, Diags *diags) {
+  return session_go_ladder(session, argument, diags);
+}
+
+static bool run_state(Session *session, const char *argument, Diags *diags) {
+  Schedule schedule = schedule_default();
+  if (!schedule_parse(&schedule, argument, diags)) return false;
+  session_set_schedule(session, &schedule);
+  return true;
+}
+
+static bool run_compare(Session *session, const char *argument, Diags *diags) {
+  if (!*argument) {
+    session_compare(session, NULL, NULL);
+    return true;
+  }
+  if (strchr(argument, '=')) {
+    Schedule schedule = session->now.schedule;
+    if (!schedule_parse(&schedule, argument, diags)) return false;
+    return session_compare(session, &schedule, argument);
+  }
+  int rung = ladder_find_rung(session->ladder, argument, diags);
+  if (rung < 0) return false;
+  const Rung *with = &session->ladder->rung[rung];
+  const char *name = arena_printf(session->frame, "rung %d %s", rung, with->title);
+  return session_compare(session, &with->schedule, name);
+}
+
+static bool run_view(Session *session, const char *argument, Diags *diags) {
+  int view = view_find(argument);
+  if (view < 0) diag_add(diags, "view", "there is no view \"%s\"", argument);
+  view_show(session, view);
+  return view >= 0;
+}
+
+static bool run_save_display(Session *session, const char *argument, Diags *diags) {
+  if (!*argument) {
+    diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
+    return false;
+  }
+  session->wishes.save_path = arena_strdup(session->app, argument);
+  return true;
+}
+
+const PaletteCommand palette_commands[] = {
+    {"set", "KNOB=value,…", "change knobs; \":FM=4\" alone does the same", run_set},
+    {"state", "STATE", "replace the whole state by this one", run_state},
+    {"rung", "NAME | NUMBER", "go to a rung of the ladder", run_rung},
+    {"ladder", "NAME", "another ladder", run_ladder},
+    {"compare", "[RUNG | KNOB=value,…]", "show another schedule as A beside this one", run_compare},
+    {"view", "NAME", "another view", run_view},
+    {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
+};
+const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;
+
+// ---- candidates
+// -----------------------------------------------------------------------------------
+
+typedef struct Candidates {
+  const char *name[CANDIDATES_MAX];
+  int n;
+} Candidates;
+
+static void offer(Candidates *all, const char *name, const char *prefix) {
+  if (all->n == CANDIDATES_MAX || strncasecmp(name, prefix, strlen(prefix)) != 0) return;
+  for (int i = 0; i < all->n; i++)
+    if (str_equal(all->name[i], name)) return;
+  all->name[all->n++] = name;
+}
+
+static void offer_actions(Candidates *all, const Action *action, int n, const char *prefix) {
+  for (int i = 0; i < n; i++) offer(all, action[i].name, prefix);
+}
+
+static Candidates first_words(const Session *session, const char *prefix) {
+  Candidates all = {.n = 0};
+  const ViewBody *body = view_table[session->view].body;
+  for (int i = 0; i < palette_command_count; i++) offer(&all, palette_commands[i].name, prefix);
+  for (int i = 0; i < view_count; i++) offer(&all, view_table[i].name, prefix);
+  offer_actions(&all, body->actions, body->n_actions, prefix);
+  offer_actions(&all, global_actions, global_action_count, prefix);
+  for (int i = 0; i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
+  return all;
+}
+
+static Candidates second_words(const Session *session, const char *command, const char *prefix) {
+  Candidates all = {.n = 0};
+  bool rungs = str_starts(command, "rung") || str_starts(command, "compare");
+  for (int i = 0; rungs && i < session->ladder->n_rungs; i++)
+    offer(&all, session->ladder->rung[i].name, prefix);
+  for (int i = 0; str_starts(command, "view") && i < view_count; i++)
+    offer(&all, view_table[i].name, prefix);
+  for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
+    offer(&all, session->ladders[i]->name, prefix);
+  bool knobs = str_starts(command, "set") || str_starts(command, "compare");
+  for (int i = 0; knobs && i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
+  return all;
+}
+
+// Where the word under completion begins: after the last blank or comma.
+static const char *last_word(const char *text) {
+  const char *word = text;
+  for (const char *c = text; *c; c++)
+    if (*c == ' ' || *c == ',') word = c + 1;
+  return word;
+}
+
+static Candidates candidates(const Session *session) {
+  const char *text = session->field.text, *word = last_word(text);
+  return word == text || word[-1] == ',' ? first_words(session, word)
+                                         : second_words(session, text, word);
+}
+
+static size_t common_length(const Candidates *all) {
+  size_t n = strlen(all->name[0]);
+  for (int i = 1; i < all->n; i++) {
+    size_t same = 0;
+    while (same < n &&
+           tolower((unsigned char)all->name[i][same]) == tolower((unsigned char)all->name[0][same]))
+      same++;
+    n = same;
+  }
+  return n;
+}
+
+static void complete(Session *session) {
+  Candidates all = candidates(session);
+  if (all.n == 0) return;
+  char text[TEXTFIELD_BYTES];
+  const char *word = last_word(session->field.text);
+  int kept = (int)(word - session->field.text);
+  bool knob = all.n == 1 && knob_find(all.name[0], NULL) != KNOB_NONE;
+  snprintf(text, sizeof text, "%.*s%.*s%s", kept, session->field.text, (int)common_length(&all),
+           all.name[0],
+           all.n > 1 ? ""
+           : knob    ? "="
+                     : " ");
+  textfield_set(&session->field, text);
+}
+
+// ---- running
+// --------------------------------------------------------------------------------------
+
+static const PaletteCommand *find_command(const char *name) {
+  for (int i = 0; i < palette_command_count; i++)
+    if (str_equal_fold(palette_commands[i].name, name)) return &palette_commands[i];
+  return NULL;
+}
+
+static bool fail_unknown(const Session *session, const char *name, Diags *diags) {
+  Candidates all = first_words(session, "");
+  Diag *diag = diag_add(diags, "command", "there is no command \"%s\"; ? lists them",
+                        str_sanitise(diags->arena, name));
+  diag->nearest = nearest_name(name, all.name, all.n);
+  return false;
+}
+
+bool palette_run(Session *session, const char *line, Diags *diags) {
+  while (*line == ' ' || *line == ':') line++;
+  size_t n = strcspn(line, " ");
+  const char *name = arena_strndup(session->frame, line, n);
+  const char *argument = line + n + strspn(line + n, " ");
+  if (!*name) return true;
+  if (strchr(name, '=')) return session_set_text(session, line, diags);
+  const PaletteCommand *command = find_command(name);
+  if (command) return command->run(session, argument, diags);
+  if (view_find(name) >= 0) {
+    view_show(session, view_find(name));
+    return true;
+  }
+  return view_run(session, name, argument) || fail_unknown(session, name, diags);
+}
+
+static void run_line(Session *session) {
+  Diags diags = diags_new(session->frame);
+  session->message[0] = '\0';
+  if (palette_run(session, session->field.text, &diags) || !diags.first) return;
+  session_say(session, SAID_ERROR, "%s%s%s", diags.first->text,
+              diags.first->nearest ? "; nearest: " : "",
+              diags.first->nearest ? diags.first->nearest : "");
+}
+
+// ---- searching
+// ------------------------------------------------------------------------------------
+
+bool palette_search(Session *session, int direction) {
+  const ViewBody *body = view_table[session->view].body;
+  int n = body->line && body->count ? body->count(session) : 0;
+  ViewState *state = session_view_state(session);
+  for (int i = 1; i <= n && *session->search; i++) {
+    int at = ((state->cursor + direction * i) % n + n) % n;
+    const char *line = body->line(session, at);
+    if (!line || !strcasestr(line, session->search)) continue;
+    view_move(session, at - state->cursor);
+    return true;
+  }
+  if (*session->search)
+    session_say(session, SAID_NOTE, "\"%s\" is not here", session->search);
+  else
+    session_say(session, SAID_NOTE, "nothing searched for yet: / begins a search");
+  return false;
+}
+
+// ---- typing
+// ---------------------------------------------------------------------------------------
+
+void palette_open(Session *session, Prompt prompt) {
+  session->prompt = prompt;
+  session->field.history = prompt == PROMPT_SEARCH ? &session->searches : &session->history;
+  textfield_set(&session->field, "");
+}
+
+void palette_key(Session *session, Key key) {
+  Prompt prompt = session->prompt;
+  switch (textfield_key(&session->field, key)) {
+    case TEXTFIELD_CANCELLED:
+      session->prompt = PROMPT_NONE;
+      break;
+    case TEXTFIELD_COMPLETE:
+      if (prompt == PROMPT_COMMAND) complete(session);
+      break;
+    case TEXTFIELD_ACCEPTED:
+      session->prompt = PROMPT_NONE;
+      if (prompt == PROMPT_COMMAND) {
+        run_line(session);
+        break;
+      }
+      snprintf(session->search, sizeof session->search, "%.*s", (int)sizeof session->search - 1,
+               session->field.text);
+      palette_search(session, 1);
+      break;
+    default:
+      break;
+  }
+}
+
+void palette_draw(Canvas *canvas, Rect screen, const Session *session) {
+  Rect line = rect_take_bottom(&screen, 1), above = rect_take_bottom(&screen, 1);
+  canvas_fill(canvas, line, STYLE_TEXT);
+  textfield_draw(&session->field, canvas, line, STYLE_FIELD,
+                 session->prompt == PROMPT_SEARCH ? "/" : ":");
+  if (session->prompt == PROMPT_SEARCH) return;
+  Candidates all = candidates(session);
+  canvas_fill(canvas, above, STYLE_TEXT);
+  int col = 1;
+  for (int i = 0; i < all.n && col < above.cols; i++)
+    col = canvas_text(canvas, above, 0, col, i ? STYLE_DIM : STYLE_NOTE, all.name[i]) + 2;
+}

@@ -1,0 +1,432 @@
+// Edits, undo, rungs and comparison over two sides.
+//
+// Every edit goes through session_set_schedule(): undo entry, build, message. Worked example: at
+// rung 6 with FM=8 the user presses Right twice on FM and meets the register limit at 64. The
+// schedule holds FM=64, the picture is still that of FM=32, the reasons are shown, and `f` applies
+// the "FM=16" that the rule offers. `]` then files FM=16 under rung 6 and shows rung 7; `[` comes
+// back to FM=16.
+//
+// Knobs of the problem (M, N, K, TARGET …) that were changed go along to the next rung, so that a
+// whole ladder can be walked at 2048³; side branches keep the problem they were made for.
+#include "tui/session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "tui/view.h"
+
+// ---- opening
+// --------------------------------------------------------------------------------------
+
+static bool load_targets(Session *session, Diags *diags) {
+  const EmbeddedFile *file = embed_find(session->app, "gpus.json");
+  if (!file) {
+    diag_add(diags, "data", "data/gpus.json is missing");
+    return false;
+  }
+  return targets_parse(session->app, file->text, file->size, diags, &session->targets);
+}
+
+static bool load_ladders(Session *session, Diags *diags) {
+  EmbeddedList list = embed_list(session->app, "ladders/");
+  session->ladders = ARENA_ARRAY(session->app, const Ladder *, list.count);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
+    const Ladder *ladder = ladder_read(session->app, file->text, file->size, file->path, diags);
+    if (ladder) session->ladders[session->n_ladders++] = ladder;
+  }
+  if (list.count == 0) diag_add(diags, "data", "data/ladders has no ladder");
+  return diags->count == 0;
+}
+
+static bool load_results(Session *session, Diags *diags) {
+  EmbeddedList list = embed_list(session->app, "results/");
+  results_init(&session->results, session->app);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
+    results_load(&session->results, file->text, file->size, file->path, diags);
+  }
+  return diags->count == 0;
+}
+
+static const Ladder *find_ladder(const Session *session, const char *name, Diags *diags) {
+  if (!name) return session->ladders[0];
+  const char **names = ARENA_ARRAY(diags->arena, const char *, session->n_ladders);
+  for (int i = 0; i < session->n_ladders; i++) {
+    names[i] = session->ladders[i]->name;
+    if (str_equal_fold(names[i], name)) return session->ladders[i];
+  }
+  Diag *diag =
+      diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(diags->arena, name));
+  diag->nearest = nearest_name(name, names, session->n_ladders);
+  return NULL;
+}
+
+static void take_ladder(Session *session, const Ladder *ladder) {
+  session->ladder = ladder;
+  session->work = ARENA_ARRAY(session->app, Schedule, ladder->n_rungs);
+  for (int i = 0; i < ladder->n_rungs; i++) session->work[i] = ladder->rung[i].schedule;
+}
+
+static int nearest_rung(const Ladder *ladder, const Schedule *schedule) {
+  int nearest = 0;
+  for (int i = 1; i < ladder->n_rungs; i++)
+    if (schedule_distance(&ladder->rung[i].schedule, schedule) <
+        schedule_distance(&ladder->rung[nearest].schedule, schedule))
+      nearest = i;
+  return nearest;
+}
+
+static bool choose_rung(Session *session, const SessionOptions *options, Diags *diags) {
+  const Ladder *ladder = session->ladder;
+  session->rung = ladder->opens;
+  if (options->rung) {
+    session->rung = ladder_find_rung(ladder, options->rung, diags);
+    if (session->rung < 0) return false;
+  }
+  Schedule *schedule = &session->now.schedule;
+  *schedule = options->rung ? ladder->rung[session->rung].schedule : schedule_default();
+  if (!options->state && !options->rung) *schedule = ladder->rung[session->rung].schedule;
+  if (options->state && !schedule_parse(schedule, options->state, diags)) return false;
+  if (options->state && !options->rung) session->rung = nearest_rung(ladder, schedule);
+  return true;
+}
+
+static void copy_diags(Diags *diags, const Diags *from) {
+  for (const Diag *d = from->first; d; d = d->next) {
+    Diag *copy = diag_add(diags, arena_strdup(diags->arena, d->rule), "%s", d->text);
+    copy->nearest = d->nearest ? arena_strdup(diags->arena, d->nearest) : NULL;
+  }
+}
+
+static void show_worst_site(Session *session) {
+  const Picture *picture = session->now.picture;
+  int site = picture->worst_site;
+  double most = 0;
+  for (int i = 0; site < 0 && i < picture->model->n_sites; i++) {
+    const Site *at = &picture->model->site[i];
+    if (!(at->executions * at->count.wavefronts > most)) continue;
+    most = at->executions * at->count.wavefronts;
+    session->site = i;
+  }
+  if (site >= 0) session->site = site;
+}
+
+static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
+  session->ladder = NULL;
+  const Ladder *ladder = find_ladder(session, options->ladder, diags);
+  if (!ladder) return false;
+  take_ladder(session, ladder);
+  if (!choose_rung(session, options, diags)) return false;
+  if (!side_build(&session->now, &session->targets)) {
+    copy_diags(diags, session->now.reasons);
+    return false;
+  }
+  session->undo[0] = (UndoEntry){session->now.schedule, session->rung};
+  show_worst_site(session);
+  return true;
+}
+
+Session *session_open(const SessionOptions *options, Diags *diags) {
+  Arena *app = arena_new("session");
+  Session *session = ARENA_NEW(app, Session);
+  session->app = app;
+  session->frame = arena_new("frame");
+  session->ascii = options->ascii;
+  session->knob = KNOB_BM;
+  session->field.history = &session->history;
+  side_init(&session->now, "now");
+  side_init(&session->then, "then");
+  advice_init(&session->advice);
+  session->keymap = keymap_new(app);
+  view_bind_keys(session->keymap);
+  bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
+            load_results(session, diags) && open_side(session, options, diags);
+  if (ok) return session;
+  session_close(session);
+  return NULL;
+}
+
+void session_close(Session *session) {
+  results_free(&session->results);
+  advice_free(&session->advice);
+  side_free(&session->now);
+  side_free(&session->then);
+  arena_free(session->frame);
+  arena_free(session->app);
+}
+
+// ---- saying
+// ---------------------------------------------------------------------------------------
+
+void session_say(Session *session, Said said, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(session->message, sizeof session->message, format, args);
+  va_end(args);
+  session->said = said;
+}
+
+// ---- editing
+// --------------------------------------------------------------------------------------
+
+// The site of the new picture that is what the selected one was: the same statement of the nest, by
+// its text; the worst one when the user never chose.
+static void keep_site(Session *session, const char *text) {
+  const Model *model = session->now.picture->model;
+  if (session->site >= model->n_sites) session->site = model->n_sites ? model->n_sites - 1 : 0;
+  if (!session->site_chosen || !text) {
+    show_worst_site(session);
+    return;
+  }
+  size_t length = strcspn(text, " ");
+  for (int i = 0; i < model->n_sites; i++)
+    if (strncmp(model->site[i].text, text, length + 1) == 0) session->site = i;
+}
+
+static void rebuild(Session *session) {
+  const Site *site = session_site(session);
+  char text[64] = "";
+  if (site) snprintf(text, sizeof text, "%s", site->text);
+  session->message[0] = '\0';
+  if (side_build(&session->now, &session->targets)) keep_site(session, site ? text : NULL);
+  session->work[session->rung] = session->now.schedule;
+  session->phase = 0;
+}
+
+static void push_undo(Session *session) {
+  if (session->undo_at == SESSION_UNDO - 1) {
+    memmove(session->undo, session->undo + 1, sizeof *session->undo * (SESSION_UNDO - 1));
+    session->undo_at--;
+  }
+  session->undo[++session->undo_at] = (UndoEntry){session->now.schedule, session->rung};
+  session->undo_top = session->undo_at;
+}
+
+void session_set_schedule(Session *session, const Schedule *schedule) {
+  if (schedule_same(&session->now.schedule, schedule)) return;
+  session->now.schedule = *schedule;
+  rebuild(session);
+  push_undo(session);
+}
+
+void session_set_knob(Session *session, KnobId knob, int64_t value) {
+  Schedule schedule = session->now.schedule;
+  schedule_set(&schedule, knob, value);
+  session_set_schedule(session, &schedule);
+}
+
+// TARGET has no values of its own: they are the rows of gpus.json.
+static void step_target(Session *session, int direction) {
+  const TargetTable *table = &session->targets;
+  const Target *now = target_find(table, session->now.schedule.target, NULL);
+  int at = now ? (int)(now - table->targets) : 0;
+  at = (at + direction + table->count) % table->count;
+  Diags ignored = diags_new(session->frame);
+  session_set_text(session, arena_printf(session->frame, "TARGET=%s", table->targets[at].id),
+                   &ignored);
+}
+
+void session_step_knob(Session *session, KnobId knob, int direction) {
+  int64_t value;
+  if (knob < 0) return;
+  if (knob_table[knob].type == KNOB_TYPE_TARGET)
+    step_target(session, direction);
+  else if (knob_step(&session->now.schedule, knob, direction, &value))
+    session_set_knob(session, knob, value);
+  else
+    session_say(session, SAID_NOTE, "%s ends here: %lld to %lld", knob_table[knob].name,
+                (long long)knob_table[knob].lo, (long long)knob_table[knob].hi);
+}
+
+bool session_set_text(Session *session, const char *text, Diags *diags) {
+  Schedule schedule = session->now.schedule;
+  if (!schedule_parse(&schedule, text, diags)) return false;
+  session_set_schedule(session, &schedule);
+  return true;
+}
+
+bool session_fix(Session *session) {
+  if (!session->now.reasons) return false;
+  for (const Diag *d = session->now.reasons->first; d; d = d->next) {
+    Diags ignored = diags_new(session->frame);
+    if (d->nearest && session_set_text(session, d->nearest, &ignored)) return true;
+  }
+  return false;
+}
+
+// ---- rungs
+// ----------------------------------------------------------------------------------------
+
+// Changes of the problem go along, unless the rung was given one of its own.
+static void carry_problem(const Session *session, int from, int to, Schedule *schedule) {
+  const Schedule *own = &session->ladder->rung[from].schedule;
+  const Schedule *next = &session->ladder->rung[to].schedule;
+  const Schedule *now = &session->now.schedule;
+  if (!str_equal_fold(now->target, own->target) && str_equal_fold(schedule->target, next->target))
+    snprintf(schedule->target, sizeof schedule->target, "%s", now->target);
+  bool aside = session->ladder->rung[from].aside || session->ladder->rung[to].aside;
+  for (int i = 0; i < KNOB_COUNT && !aside; i++)
+    if (str_equal(knob_table[i].tier, "PROBLEM") && now->value[i] != own->value[i] &&
+        schedule->value[i] == next->value[i])
+      schedule_set(schedule, (KnobId)i, now->value[i]);
+}
+
+bool session_go_rung(Session *session, int rung) {
+  if (rung < 0 || rung >= session->ladder->n_rungs) {
+    session_say(session, SAID_NOTE, "the ladder %s ends here", session->ladder->name);
+    return false;
+  }
+  if (rung == session->rung) return true;
+  int from = session->rung, edits = session_edits(session);
+  session->work[from] = session->now.schedule;
+  Schedule schedule = session->work[rung];
+  carry_problem(session, from, rung, &schedule);
+  session->rung = rung;
+  session->site_chosen = false;
+  session->now.schedule = schedule;
+  rebuild(session);
+  push_undo(session);
+  if (edits)
+    session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, edits == 1 ? "" : "s",
+                edits == 1 ? "s" : "", from);
+  return true;
+}
+
+bool session_go_ladder(Session *session, const char *name, Diags *diags) {
+  const Ladder *ladder = find_ladder(session, name, diags);
+  if (!ladder) return false;
+  if (ladder == session->ladder) return true;
+  take_ladder(session, ladder);
+  session->rung = ladder->opens;
+  session->now.schedule = session->work[session->rung];
+  rebuild(session);
+  session->undo[0] = (UndoEntry){session->now.schedule, session->rung};
+  session->undo_at = session->undo_top = 0;
+  return true;
+}
+
+void session_reset_rung(Session *session) {
+  session_set_schedule(session, &session_rung(session)->schedule);
+}
+
+// ---- undo
+// -----------------------------------------------------------------------------------------
+
+static void restore(Session *session, int at) {
+  session->undo_at = at;
+  session->work[session->rung] = session->now.schedule;
+  session->now.schedule = session->undo[at].schedule;
+  session->rung = session->undo[at].rung;
+  rebuild(session);
+}
+
+bool session_undo(Session *session) {
+  if (session->undo_at == 0) {
+    session_say(session, SAID_NOTE, "nothing to undo");
+    return false;
+  }
+  restore(session, session->undo_at - 1);
+  return true;
+}
+
+bool session_redo(Session *session) {
+  if (session->undo_at == session->undo_top) {
+    session_say(session, SAID_NOTE, "nothing to redo");
+    return false;
+  }
+  restore(session, session->undo_at + 1);
+  return true;
+}
+
+// ---- comparing
+// ------------------------------------------------------------------------------------
+
+static void name_rung(const Session *session, int rung, char *out, size_t size) {
+  snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].title);
+}
+
+static const Schedule *default_comparison(Session *session) {
+  int rung = session->rung;
+  if (session_edits(session) == 0 && rung > 0) rung--;
+  name_rung(session, rung, session->then_name, sizeof session->then_name);
+  return &session->ladder->rung[rung].schedule;
+}
+
+bool session_compare(Session *session, const Schedule *with, const char *name) {
+  if (with && name) snprintf(session->then_name, sizeof session->then_name, "%s", name);
+  session->then.schedule = with ? *with : *default_comparison(session);
+  session->comparing = side_build(&session->then, &session->targets);
+  if (!session->comparing)
+    session_say(session, SAID_ERROR, "cannot compare: %s", session->then.reasons->first->text);
+  return session->comparing;
+}
+
+void session_compare_off(Session *session) { session->comparing = false; }
+
+void session_swap(Session *session) {
+  if (!session->comparing) return;
+  Schedule schedule = session->then.pictured;
+  Schedule old = session->now.schedule;
+  session_compare(session, &old, "what was B");
+  session_set_schedule(session, &schedule);
+}
+
+// ---- reading
+// --------------------------------------------------------------------------------------
+
+char *session_state_text(Arena *arena, const Session *session) {
+  return schedule_text(arena, &session->now.schedule);
+}
+
+const Rung *session_rung(const Session *session) { return &session->ladder->rung[session->rung]; }
+
+int session_edits(const Session *session) {
+  return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
+}
+
+const Site *session_site(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return session->site < model->n_sites ? &model->site[session->site] : NULL;
+}
+
+int session_matching_site(const Session *session, const Picture *other) {
+  const Site *site = session_site(session);
+  if (!site) return other->model->n_sites ? 0 : -1;
+  int fallback = -1;
+  for (int i = 0; i < other->model->n_sites; i++) {
+    const Site *at = &other->model->site[i];
+    if (str_equal(at->slab->name, site->slab->name) && at->is_store == site->is_store) return i;
+    if (at->is_store == site->is_store) fallback = i;
+  }
+  return fallback;
+}
+
+ViewState *session_view_state(Session *session) { return &session->state[session->view]; }
+const ViewState *session_view_state_const(const Session *session) {
+  return &session->state[session->view];
+}
+
+// ---- frames
+// ---------------------------------------------------------------------------------------
+
+void session_prepare(Session *session, int rows, int cols) {
+  arena_reset(session->frame);
+  session->rows = rows;
+  session->cols = cols;
+  session->prepared = NULL;
+  if (session->now.reasons == NULL)
+    advice_start(&session->advice, &session->now.schedule, session->knob);
+  const View *view = &view_table[session->view];
+  if (view->body->prepare) view->body->prepare(session);
+}
+
+bool session_idle(Session *session) {
+  if (session->now.reasons) return false;
+  advice_start(&session->advice, &session->now.schedule, session->knob);
+  return advice_step(&session->advice, &session->targets);
+}

@@ -1,0 +1,148 @@
+// The session: all that the explorer knows, with or without a terminal. Views draw it; keys, the
+// mouse, scripts, the command line and the worker change it, through the functions below.
+//
+//   Session *session = session_open(&(SessionOptions){.state = "BM=16,BN=16,FM=8,FN=8"}, &diags);
+//   session_step_knob(session, KNOB_FM, +1);
+//   session_prepare(session, 40, 120);     everything the frame needs; drawing allocates nothing
+//   view_draw(canvas, session);
+//   session_close(session);
+//
+// What is being edited is side `now`; side `then` is what it is compared with, when there is such a
+// thing. Every edit can be undone; a rung that is left keeps what was made of it.
+#pragma once
+#include "base/arena.h"
+#include "model/ladder.h"
+#include "model/model.h"
+#include "tui/advice.h"
+#include "tui/key.h"
+#include "tui/keymap.h"
+#include "tui/results.h"
+#include "tui/side.h"
+#include "tui/textfield.h"
+
+enum { SESSION_VIEWS_MAX = 16, SESSION_UNDO = 256, SESSION_MESSAGE_BYTES = 512 };
+
+// Where a view's cursor is, and which of its panes and modes it shows.
+typedef struct ViewState {
+  int cursor, pane, mode;
+} ViewState;
+
+typedef struct UndoEntry {
+  Schedule schedule;
+  int rung;
+} UndoEntry;
+
+typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH } Prompt;
+typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
+
+// What the session would like its surroundings to do; app.c and the scripts take note and reset it.
+typedef struct Wishes {
+  bool quit, suspend, redraw, toggle_mouse, bench;
+  const char *copy;       // text for the clipboard; NULL: none
+  const char *save_path;  // a file for the picture of the screen; NULL: none
+} Wishes;
+
+// What is known of the worker, for the screen.
+typedef struct WorkerState {
+  bool present;    // there is one
+  char line[160];  // "compiling", "timing, 2nd in the queue", "no GPU: …"
+  char gpu[96];    // "" = none known
+  bool can_compile, busy;
+} WorkerState;
+
+typedef struct Session {
+  Arena *app;    // as long as the session
+  Arena *frame;  // until the next session_prepare
+  TargetTable targets;
+  int n_ladders;
+  const Ladder **ladders;
+  const Ladder *ladder;
+  int rung;
+  Schedule *work;  // [ladder->n_rungs] what has been made of each rung
+
+  Side now, then;
+  bool comparing;
+  char then_name[64];  // "rung 6 padding"
+  UndoEntry undo[SESSION_UNDO];
+  int undo_at, undo_top;
+
+  int view, view_before;  // view_before: where Esc and q go back to from help
+  ViewState state[SESSION_VIEWS_MAX];
+  KnobId knob;       // the one under the cursor of the knob panel
+  int site;          // index into now.picture->model->site
+  bool site_chosen;  // by the user; otherwise the worst one is shown
+  int phase;         // of the selected site, in the banks view
+
+  Results results;
+  Advice advice;
+  WorkerState worker;
+  Keymap *keymap;
+
+  Prompt prompt;
+  TextField field;
+  TextHistory history, searches;
+  char search[128];
+  char message[SESSION_MESSAGE_BYTES];
+  Said said;
+  Wishes wishes;
+
+  int rows, cols;  // of the frame being prepared
+  bool ascii;
+  const void *prepared;  // what the view made for this frame
+} Session;
+
+typedef struct SessionOptions {
+  const char *state;   // one-line state; NULL: the ladder's rung
+  const char *ladder;  // NULL: the first one
+  const char *rung;    // name or number; NULL: the rung nearest to `state`, or the opening one
+  bool ascii;
+} SessionOptions;
+
+// Reads data/, builds the first picture. NULL after findings: an unknown ladder, a state that
+// cannot be read or breaks a rule.
+Session *session_open(const SessionOptions *options, Diags *diags);
+void session_close(Session *session);
+
+// ---- editing; each is one step of undo
+// -------------------------------------------------------------
+
+void session_set_schedule(Session *session, const Schedule *schedule);
+void session_set_knob(Session *session, KnobId knob, int64_t value);
+void session_step_knob(Session *session, KnobId knob, int direction);
+// Knobs given as text, over the present schedule. False after findings, nothing changed then.
+bool session_set_text(Session *session, const char *text, Diags *diags);
+bool session_go_rung(Session *session, int rung);
+bool session_go_ladder(Session *session, const char *name, Diags *diags);
+void session_reset_rung(Session *session);
+bool session_undo(Session *session);
+bool session_redo(Session *session);
+// Applies the nearest legal value that the reasons name; false when there is none.
+bool session_fix(Session *session);
+
+// ---- comparing
+// ------------------------------------------------------------------------------------
+
+// With NULL: the rung as it is in the ladder when it was edited, the rung before otherwise.
+bool session_compare(Session *session, const Schedule *with, const char *name);
+void session_compare_off(Session *session);
+void session_swap(Session *session);
+
+// ---- reading
+// --------------------------------------------------------------------------------------
+
+char *session_state_text(Arena *arena, const Session *session);
+int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
+const Rung *session_rung(const Session *session);
+const Site *session_site(const Session *session);  // NULL when the kernel has none
+// The site of the other side that corresponds to the selected one; NULL when there is none.
+int session_matching_site(const Session *session, const Picture *other);
+ViewState *session_view_state(Session *session);
+const ViewState *session_view_state_const(const Session *session);
+
+void session_say(Session *session, Said said, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Everything the next frame of this size needs. Cheap when nothing changed.
+void session_prepare(Session *session, int rows, int cols);
+// A little work that can wait until nobody types; true while there is more.
+bool session_idle(Session *session);

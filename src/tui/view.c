@@ -1,0 +1,284 @@
+// The frame around every view: tabs, the state in a line, the message, the footer; and the way from
+// a key to an action.
+//
+//   row 0     gemmview  1 explore  2 loops …                                     ? help
+//   row 1     fp32 rung 7 double buffer +2 edits                 4096³ f32  H200
+//   …         the view
+//   row n-2   a message, or why the schedule is not legal (only when there is one)
+//   row n-1   footer: the keys that matter here, or the prompt
+//
+// A key goes to the prompt when one is open, else through the keymap (view first, then global) to
+// the name of an action, which is looked up in the same two tables.
+#include "tui/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/palette.h"
+#include "tui/utf8.h"
+
+#define VIEW(id, key, title, help) extern const ViewBody id##_view;
+#include "tui/views.def"
+#undef VIEW
+
+const View view_table[] = {
+#define VIEW(id, key, title, help) {#id, key, title, help, &id##_view},
+#include "tui/views.def"
+#undef VIEW
+};
+const int view_count = sizeof view_table / sizeof *view_table;
+
+int view_find(const char *name) {
+  for (int i = 0; i < view_count; i++)
+    if (str_equal_fold(view_table[i].name, name)) return i;
+  return -1;
+}
+
+// ---- keys
+// -----------------------------------------------------------------------------------------
+
+// The last key that is bound is the one that is shown, so they are bound from the last to the
+// first.
+static void bind_all(Keymap *keymap, const char *context, const char *keys, const char *action,
+                     Diags *diags) {
+  size_t n = strcspn(keys, " ");
+  if (keys[n]) bind_all(keymap, context, keys + n + 1, action, diags);
+  char name[KEY_PRINT_MAX];
+  snprintf(name, sizeof name, "%.*s", (int)n, keys);
+  if (n) keymap_bind(keymap, context, name, action, NULL, diags);
+}
+
+static void bind_actions(Keymap *keymap, const char *context, const Action *action, int n,
+                         Diags *diags) {
+  for (int i = 0; i < n; i++) bind_all(keymap, context, action[i].keys, action[i].name, diags);
+}
+
+void view_bind_keys(Keymap *keymap) {
+  Arena *arena = arena_new("keys");
+  Diags diags = diags_new(arena);
+  bind_actions(keymap, KEYMAP_GLOBAL, global_actions, global_action_count, &diags);
+  for (int i = 0; i < view_count; i++) {
+    const View *view = &view_table[i];
+    char action[40];
+    snprintf(action, sizeof action, "view %s", view->name);
+    bind_all(keymap, KEYMAP_GLOBAL, view->key, action, &diags);
+    bind_actions(keymap, view->name, view->body->actions, view->body->n_actions, &diags);
+  }
+  arena_free(arena);
+}
+
+static const Action *find_in(const Action *action, int n, const char *name) {
+  for (int i = 0; i < n; i++)
+    if (str_equal(action[i].name, name)) return &action[i];
+  return NULL;
+}
+
+const Action *view_find_action(const Session *session, const char *name) {
+  const ViewBody *body = view_table[session->view].body;
+  const Action *action = find_in(body->actions, body->n_actions, name);
+  return action ? action : find_in(global_actions, global_action_count, name);
+}
+
+void view_show(Session *session, int view) {
+  if (view < 0 || view >= view_count || view == session->view) return;
+  session->view_before = session->view;
+  session->view = view;
+}
+
+bool view_run(Session *session, const char *name, const char *argument) {
+  if (str_starts(name, "view ")) {
+    int view = view_find(name + 5);
+    view_show(session, view);
+    return view >= 0;
+  }
+  const Action *action = view_find_action(session, name);
+  if (!action) return false;
+  action->run(session, argument);
+  return true;
+}
+
+void view_key(Session *session, Key key) {
+  if (session->prompt != PROMPT_NONE) {
+    palette_key(session, key);
+    return;
+  }
+  const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
+  session->message[0] = '\0';
+  if (action) view_run(session, action, NULL);
+}
+
+void view_paste(Session *session, const char *text) {
+  if (session->prompt == PROMPT_NONE) {
+    session->prompt = PROMPT_COMMAND;
+    textfield_set(&session->field, "");
+  }
+  textfield_insert(&session->field, text);
+}
+
+// ---- moving
+// ---------------------------------------------------------------------------------------
+
+int view_scroll(int cursor, int n, int rows) {
+  int first = cursor - rows / 2;
+  if (first > n - rows) first = n - rows;
+  return first < 0 ? 0 : first;
+}
+
+void view_move(Session *session, int delta) {
+  const ViewBody *body = view_table[session->view].body;
+  if (body->move) {
+    body->move(session, delta);
+    return;
+  }
+  int n = body->count ? body->count(session) : 0;
+  ViewState *state = session_view_state(session);
+  int64_t to = (int64_t)state->cursor + delta;
+  if (to > n - 1) to = n - 1;
+  state->cursor = to < 0 ? 0 : (int)to;
+}
+
+void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
+  if (event->mouse == MOUSE_WHEEL_UP) view_move(session, -3);
+  if (event->mouse == MOUSE_WHEEL_DOWN) view_move(session, 3);
+  if (event->mouse != MOUSE_PRESS) return;
+  const Spot *spot = canvas_spot_at(canvas, event->row, event->col);
+  if (!spot) return;
+  const ViewBody *body = view_table[session->view].body;
+  session->message[0] = '\0';
+  if (spot->what == SPOT_TAB)
+    view_show(session, spot->value);
+  else if (spot->what == SPOT_ACTION && spot->value < body->n_actions)
+    body->actions[spot->value].run(session, NULL);
+  else if (spot->what == SPOT_ACTION)
+    global_actions[spot->value - body->n_actions].run(session, NULL);
+  else if (body->click)
+    body->click(session, spot->what, spot->value);
+}
+
+// ---- the frame
+// ------------------------------------------------------------------------------------
+
+static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i) {
+  const View *view = &view_table[i];
+  bool here = i == session->view;
+  int begin = col;
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, view->key);
+  col = canvas_text(canvas, row, 0, col + 1, here ? STYLE_TITLE : STYLE_TEXT, view->title);
+  Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
+  if (here) canvas_over(canvas, area, STYLE_SELECTED);
+  canvas_spot(canvas, area, SPOT_TAB, i);
+  return col;
+}
+
+static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
+  int col = 1;
+  if (row.cols >= 72) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
+  int gap = row.cols >= 64 ? 2 : 1;
+  for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i) + gap;
+  if (col + 7 <= row.cols) draw_tab(canvas, row, row.cols - 7, session, view_count - 1);
+}
+
+static const char *problem_text(const Session *session, char *out, size_t size) {
+  const Schedule *s = &session->now.schedule;
+  long long m = s->value[KNOB_M], n = s->value[KNOB_N], k = s->value[KNOB_K];
+  const char *type = dtype_name(DTYPE_F32);
+  if (m == n && n == k)
+    snprintf(out, size, "%lld³ %s", m, type);
+  else
+    snprintf(out, size, "%lld×%lld×%lld %s", m, n, k, type);
+  return out;
+}
+
+static void draw_state(Canvas *canvas, Rect row, const Session *session) {
+  const Rung *rung = session_rung(session);
+  int edits = session_edits(session);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name);
+  col = canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "rung %d ", session->rung);
+  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, rung->title);
+  if (edits)
+    col = canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
+                        edits == 1 ? "" : "s");
+  if (session->comparing)
+    canvas_printf(canvas, row, 0, col + 1, STYLE_SIDE_A, "A|B with %s", session->then_name);
+  char problem[64], right[112];
+  const Target *target = session->now.picture->model->target;
+  snprintf(right, sizeof right, "  %s  %s ", problem_text(session, problem, sizeof problem),
+           session->now.reasons ? session->now.schedule.target : target->name);
+  int width = utf8_columns(right);
+  if (col + 2 < row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
+}
+
+static void draw_reasons(Canvas *canvas, Rect row, const Session *session) {
+  const Diag *diag = session->now.reasons->first;
+  char text[600], name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
+  int n = snprintf(text, sizeof text, "%s", diag->text);
+  if (diag->nearest && n < (int)sizeof text)
+    snprintf(text + n, sizeof text - (size_t)n, "; %s: %s", key_print(key, name), diag->nearest);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_BAD, "not legal") + 1;
+  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_TEXT, text);
+}
+
+static void draw_message(Canvas *canvas, Rect row, const Session *session) {
+  static const Style styles[] = {
+      [SAID_NOTE] = STYLE_NOTE, [SAID_WARNING] = STYLE_WARN, [SAID_ERROR] = STYLE_BAD};
+  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->said], session->message);
+}
+
+// "[ ] rung": the keys of an action and of its pair, and what they do.
+static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
+                     const Action *action, int spot) {
+  const char *context = view_table[session->view].name;
+  char keys[2 * KEY_PRINT_MAX + 2], name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, context, action->name);
+  Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
+  if (key == KEY_NONE) return col;
+  int n = snprintf(keys, sizeof keys, "%s", key_print(key, name));
+  if (other != KEY_NONE) snprintf(keys + n, sizeof keys - (size_t)n, " %s", key_print(other, name));
+  int width = utf8_columns(keys) + 1 + utf8_columns(action->label);
+  if (col + width > row.cols) return row.cols;
+  canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, spot);
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys);
+  return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, action->label) + 2;
+}
+
+static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
+  const ViewBody *body = view_table[session->view].body;
+  int col = 1;
+  for (int i = 0; i < body->n_actions && col < row.cols; i++)
+    if (body->actions[i].label) col = draw_hint(canvas, row, col, session, &body->actions[i], i);
+  for (int i = 0; i < global_action_count && col < row.cols; i++)
+    if (global_actions[i].label)
+      col = draw_hint(canvas, row, col, session, &global_actions[i], body->n_actions + i);
+}
+
+static void draw_too_small(Canvas *canvas, Rect all) {
+  char text[96];
+  snprintf(text, sizeof text, "gemmview needs %d x %d, this is %d x %d; q quits", VIEW_COLS_MIN,
+           VIEW_ROWS_MIN, all.cols, all.rows);
+  canvas_wrap(canvas, all, STYLE_WARN, text);
+}
+
+void view_draw(Canvas *canvas, const Session *session) {
+  canvas_clear(canvas);
+  Rect rest = canvas_rect(canvas);
+  if (rest.rows < VIEW_ROWS_MIN || rest.cols < VIEW_COLS_MIN) {
+    draw_too_small(canvas, rest);
+    return;
+  }
+  draw_tabs(canvas, rect_take_top(&rest, 1), session);
+  draw_state(canvas, rect_take_top(&rest, 1), session);
+  Rect footer = rect_take_bottom(&rest, 1);
+  bool says = session->message[0] != '\0' || session->now.reasons;
+  Rect message = rect_take_bottom(&rest, says ? 1 : 0);
+  view_table[session->view].body->draw(canvas, rest, session);
+  if (session->message[0])
+    draw_message(canvas, message, session);
+  else if (session->now.reasons)
+    draw_reasons(canvas, message, session);
+  if (session->prompt != PROMPT_NONE)
+    palette_draw(canvas, canvas_rect(canvas), session);
+  else
+    draw_footer(canvas, footer, session);
+}

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/str.h"
 #include "model/interp_machine.h"
 
@@ -25,14 +26,6 @@ enum {
   ELEMENTS_LIMIT = 1 << 29,
   REGISTERS_LIMIT = 1 << 16,
 };
-
-// splitmix64: every seed gives a good sequence.
-uint64_t interp_random(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 float interp_poison(void) { return NAN; }
 
@@ -383,7 +376,7 @@ static void pass_barrier(Machine *m) {
 static void shuffle(uint64_t *random, int32_t *list, int n) {
   for (int i = 0; i < n; i++) list[i] = i;
   for (int i = n - 1; i > 0; i--) {
-    int j = (int)(interp_random(random) % (uint64_t)(i + 1));
+    int j = (int)random_between(random, 0, i);
     int32_t swap = list[i];
     list[i] = list[j];
     list[j] = swap;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "model/interp.h"
 #include "model/interp_machine.h"
 
@@ -17,7 +18,7 @@ const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which)
   uint64_t state = seed * 2 + (uint64_t)which;
   float *data = ARENA_ARRAY(arena, float, n);
   for (int64_t i = 0; i < n; i++) {
-    int value = (int)(interp_random(&state) >> 60);  // 0 … 15
+    int value = (int)(random_next(&state) >> 60);  // 0 … 15
     data[i] = (float)(value < 8 ? value - 8 : value - 7);
   }
   return data;

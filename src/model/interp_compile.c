@@ -203,10 +203,18 @@ static const Condition *compile_condition(Compiler *c, const Expr *expr, int *n)
 
 // ---- operands -----------------------------------------------------------------------------------
 
+// The dimension along which a wide access runs: the last one whose elements are neighbours. In a
+// slab of [256][1] without a pad that is the first.
+static int run_dimension(const Buffer *buffer) {
+  for (int d = buffer->rank - 1; d >= 0; d--)
+    if (buffer->dim[d] > 1 && buffer->stride[d] == 1) return d;
+  return buffer->rank - 1;
+}
+
 // The first index that would leave dimension `d`. A wide access to memory must stay inside its row;
 // registers have no rows that a later access could mistake, only a size.
 static int64_t index_limit(const Buffer *buffer, int d, int width) {
-  bool is_row = d == buffer->rank - 1 && buffer->space != SPACE_REGISTER;
+  bool is_row = d == run_dimension(buffer) && buffer->space != SPACE_REGISTER;
   return buffer->dim[d] - (is_row ? width - 1 : 0);
 }
 

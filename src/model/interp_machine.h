@@ -195,7 +195,6 @@ typedef void InterpVisit(const float *c, void *context);
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);
 
-uint64_t interp_random(uint64_t *state);
 float interp_poison(void);
 
 // One operation of a warp, for its active lanes. One row of the table per row of op.def.

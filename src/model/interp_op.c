@@ -73,17 +73,19 @@ typedef struct Reach {
   for (uint32_t left_ = (mask), lane = 0; left_ && (lane = (uint32_t)lowest_lane(left_), 1); \
        left_ &= left_ - 1)
 
-static void report_outside(Machine *m, const Warp *w, const Code *code, int lane,
-                           const Operand *operand, int64_t offset, int64_t index, int64_t limit) {
-  int width = code->stmt->op.width;
-  if (limit < 0)
-    report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
-           "touches offsets %lld to %lld of %lld elements", (long long)offset,
-           (long long)(offset + width - 1), (long long)buffer_elements(operand->buffer));
-  else
-    report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
-           "has index %lld, %d wide, where 0 to %lld is inside", (long long)index, width,
-           (long long)(limit - 1));
+static void report_index(Machine *m, const Warp *w, const Code *code, int lane,
+                         const Operand *operand, int64_t offset, int64_t index, int64_t limit) {
+  report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
+         "has index %lld, %d wide, where 0 to %lld is inside", (long long)index,
+         code->stmt->op.width, (long long)(limit - 1));
+}
+
+static void report_offset(Machine *m, const Warp *w, const Code *code, int lane,
+                          const Operand *operand, int64_t offset) {
+  report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
+         "touches offsets %lld to %lld of %lld elements", (long long)offset,
+         (long long)(offset + code->stmt->op.width - 1),
+         (long long)buffer_elements(operand->buffer));
 }
 
 static void check_dims(Machine *m, const Warp *w, const Code *code, const Operand *operand,
@@ -94,8 +96,8 @@ static void check_dims(Machine *m, const Warp *w, const Code *code, const Operan
     value_lanes(w, &check->value, &index);
     EACH_LANE(lane, reach->inside) {
       if (index.lane[lane] >= 0 && index.lane[lane] < check->limit) continue;
-      report_outside(m, w, code, (int)lane, operand, reach->at.lane[lane], index.lane[lane],
-                     check->limit);
+      report_index(m, w, code, (int)lane, operand, reach->at.lane[lane], index.lane[lane],
+                   check->limit);
       reach->inside &= ~(1u << lane);
     }
   }
@@ -107,7 +109,7 @@ static void check_offsets(Machine *m, const Warp *w, const Code *code, const Ope
   EACH_LANE(lane, reach->inside) {
     int64_t at = reach->at.lane[lane];
     if (at >= 0 && at <= last) continue;
-    report_outside(m, w, code, (int)lane, operand, at, 0, -1);
+    report_offset(m, w, code, (int)lane, operand, at);
     reach->inside &= ~(1u << lane);
   }
 }
@@ -148,11 +150,11 @@ static Row *reach_register(Machine *m, const Warp *w, const Code *code, const Op
     const DimCheck *check = &operand->check[i];
     int64_t index = value_scalar(w, &check->value);
     if (index >= 0 && index < check->limit) continue;
-    report_outside(m, w, code, lane, operand, at, index, check->limit);
+    report_index(m, w, code, lane, operand, at, index, check->limit);
     return NULL;
   }
   if (at < 0 || at + width > memory->elements) {
-    report_outside(m, w, code, lane, operand, at, 0, -1);
+    report_offset(m, w, code, lane, operand, at);
     return NULL;
   }
   *row = memory->first_row + (int)at;

@@ -1,0 +1,17 @@
+// Random legal schedules: what the property test and `gemmview selftest` run.
+#pragma once
+#include "model/knob.h"
+#include "model/target.h"
+
+typedef struct RandomLimits {
+  int64_t extent_max;  // of M, N and K
+  int64_t fma_max;     // multiply-adds of the whole grid, those of cells outside C included
+} RandomLimits;
+
+// Draws schedules from *state (see base/random.h) until one breaks no rule, and returns it; every
+// knob that differs from its default counts as given, so schedule_text() names them all. `draws`
+// (may be NULL) gets the number of tries. The same state gives the same schedule.
+//
+// `target` must be known to `targets`. Asserts that a legal one is found within 100,000 draws.
+Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *target,
+                         const RandomLimits *limits, uint64_t *state, int *draws);

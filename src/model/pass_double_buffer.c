@@ -12,13 +12,20 @@ bool pass_double_buffer_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_BUFFER_COUNT] > 1 && schedule->value[KNOB_STAGE] != 0;
 }
 
+// Each slot starts at a multiple of 16 bytes, whatever the pad: a slab of one row may have been read
+// 16 bytes at a time because its only row starts at 0.
+static int64_t slot_elements(const Buffer *slab) {
+  return (slab->dim[0] * slab->stride[0] + 3) / 4 * 4;
+}
+
 static void add_ring(Buffer *slab, int64_t slots) {
+  int64_t elements = slot_elements(slab);
   for (int d = slab->rank; d > 0; d--) {
     slab->dim[d] = slab->dim[d - 1];
     slab->stride[d] = slab->stride[d - 1];
   }
   slab->dim[0] = slots;
-  slab->stride[0] = slab->dim[1] * slab->stride[1];
+  slab->stride[0] = elements;
   slab->rank++;
   slab->knob = KNOB_BUFFER_COUNT;
 }

@@ -11,7 +11,9 @@ void pass_unroll(Program *program, const Schedule *schedule) {
   const Axis *k = &program->axis[AXIS_K];
   Stmt *loop = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
   int64_t by = schedule->value[KNOB_UNROLL_K];
-  if (loop->unroll == UNROLL_FULL) return;  // register halves are named by the k-step
+  // With a register buffer the loop is unrolled whole already (halves are named by the k-step), and
+  // may have lost its last step, and with it the axis' variable.
+  if (!loop || loop->unroll == UNROLL_FULL) return;
   loop->unroll = by >= loop->var->extent ? UNROLL_FULL : (int)by;
   loop->knob = KNOB_UNROLL_K;
 }

@@ -1,53 +1,189 @@
-// Runs every suite, or those named on the command line, in one process and prints Check's summary.
+// Runs every suite, or those named on the command line, and ends with Check's summary.
 //
-// The list of suites is generated from the file names. Nothing is forked, so that the sanitizers
-// stop at the first fault with the stack of the test that caused it; CK_FORK=yes overrides.
+// The list of suites is generated from the file names. Each suite runs in a process of its own, as
+// many at a time as there are processors: a crash or a leak found by a sanitizer ends one suite and
+// not the others, and its words are printed under its name. Within a suite nothing is forked.
+//
+//   banks            31 checks   0.42 s
+//   100%: Checks: 31, Failures: 0, Errors: 0
+//
+// TEST_JOBS=3 runs three at a time; TEST_JOBS=0 runs all in this process, for a debugger.
 #include <check.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SUITE(name) Suite *suite_##name(void);
 #include "suites.def"
 #undef SUITE
 
-static const struct {
+enum { SUITE_SECONDS_MAX = 400, JOBS_MAX = 16 };
+
+typedef struct Counts {
+  int checks, failures, errors;
+} Counts;
+
+typedef struct Job {
   const char *name;
   Suite *(*make)(void);
-} suites[] = {
-#define SUITE(name) {#name, suite_##name},
+  bool wanted;
+  pid_t pid;
+  FILE *words;  // what it prints
+  int counts;   // read end of a pipe with its Counts
+  double started;
+} Job;
+
+static Job jobs[] = {
+#define SUITE(suite) {.name = #suite, .make = suite_##suite},
 #include "suites.def"
 #undef SUITE
 };
-enum { N_SUITES = sizeof suites / sizeof suites[0] };
+enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
-static bool is_wanted(const char *name, int argc, char **argv) {
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], name) == 0) return true;
-  return argc <= 1;
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool names_exist(int argc, char **argv) {
+static bool choose(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     bool known = false;
-    for (int s = 0; s < N_SUITES; s++) known |= strcmp(suites[s].name, argv[i]) == 0;
+    for (int j = 0; j < N_JOBS; j++)
+      if (strcmp(jobs[j].name, argv[i]) == 0) known = jobs[j].wanted = true;
     if (known) continue;
     fprintf(stderr, "there is no suite \"%s\": tests/unit/test_%s.c would define it\n", argv[i],
             argv[i]);
     return false;
   }
+  for (int j = 0; j < N_JOBS && argc <= 1; j++) jobs[j].wanted = true;
   return true;
 }
 
-int main(int argc, char **argv) {
-  if (!names_exist(argc, argv)) return 2;
-  SRunner *runner = srunner_create(NULL);
-  for (int s = 0; s < N_SUITES; s++)
-    if (is_wanted(suites[s].name, argc, argv)) srunner_add_suite(runner, suites[s].make());
-  if (!getenv("CK_FORK")) srunner_set_fork_status(runner, CK_NOFORK);
+static Counts run_suite(const Job *job) {
+  SRunner *runner = srunner_create(job->make());
+  srunner_set_fork_status(runner, getenv("CK_FORK") ? CK_FORK_GETENV : CK_NOFORK);
   srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
+  Counts counts = {.checks = srunner_ntests_run(runner)};
+  TestResult **results = srunner_failures(runner);
+  for (int i = 0; i < srunner_ntests_failed(runner); i++)
+    *(tr_rtype(results[i]) == CK_ERROR ? &counts.errors : &counts.failures) += 1;
+  free(results);
   srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return counts;
+}
+
+static void start(Job *job) {
+  int ends[2];
+  job->words = tmpfile();
+  if (!job->words || pipe(ends) != 0) {
+    perror("a test process could not be started");
+    exit(2);
+  }
+  fflush(NULL);
+  job->started = now();
+  job->pid = fork();
+  if (job->pid == 0) {
+    dup2(fileno(job->words), STDOUT_FILENO);
+    dup2(fileno(job->words), STDERR_FILENO);
+    close(ends[0]);
+    Counts counts = run_suite(job);
+    bool told = write(ends[1], &counts, sizeof counts) == sizeof counts;
+    exit(told && counts.failures + counts.errors == 0 ? 0 : 1);
+  }
+  close(ends[1]);
+  job->counts = ends[0];
+}
+
+static void print_words(Job *job) {
+  char bytes[4096];
+  rewind(job->words);
+  for (size_t n; (n = fread(bytes, 1, sizeof bytes, job->words)) > 0;) fwrite(bytes, 1, n, stdout);
+}
+
+// Adds what the ended process counted; a process that ended otherwise than by its counts is an
+// error of its own.
+static void finish(Job *job, int status, Counts *total) {
+  Counts counts = {0};
+  bool told = read(job->counts, &counts, sizeof counts) == sizeof counts;
+  bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  bool broke = !told || (!clean && counts.failures + counts.errors == 0);
+  if (broke) {
+    counts.checks++;
+    counts.errors++;
+  }
+  printf("%-24s %5d checks %7.2f s%s\n", job->name, counts.checks, now() - job->started,
+         broke   ? "  ended by a signal or a sanitizer"
+         : clean ? ""
+                 : "  FAILED");
+  if (!clean || broke) print_words(job);
+  fflush(stdout);
+  fclose(job->words);
+  close(job->counts);
+  job->pid = 0;
+  total->checks += counts.checks;
+  total->failures += counts.failures;
+  total->errors += counts.errors;
+}
+
+static int reap(Counts *total) {
+  int n = 0;
+  for (Job *job = jobs; job < jobs + N_JOBS; job++) {
+    int status;
+    if (job->pid <= 0) continue;
+    if (now() - job->started > SUITE_SECONDS_MAX) {
+      printf("%s took longer than %d s and is ended\n", job->name, SUITE_SECONDS_MAX);
+      kill(job->pid, SIGKILL);
+    }
+    if (waitpid(job->pid, &status, WNOHANG) != job->pid) continue;
+    finish(job, status, total);
+    n++;
+  }
+  return n;
+}
+
+static Counts run_apart(int at_once) {
+  Counts total = {0};
+  int running = 0;
+  for (Job *next = jobs; next < jobs + N_JOBS || running > 0;) {
+    while (next < jobs + N_JOBS && !next->wanted) next++;
+    if (next < jobs + N_JOBS && running < at_once) {
+      start(next++);
+      running++;
+      continue;
+    }
+    running -= reap(&total);
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+  }
+  return total;
+}
+
+static Counts run_here(void) {
+  Counts total = {0};
+  for (Job *job = jobs; job < jobs + N_JOBS; job++) {
+    if (!job->wanted) continue;
+    Counts counts = run_suite(job);
+    total.checks += counts.checks;
+    total.failures += counts.failures;
+    total.errors += counts.errors;
+  }
+  return total;
+}
+
+int main(int argc, char **argv) {
+  if (!choose(argc, argv)) return 2;
+  const char *given = getenv("TEST_JOBS");
+  long at_once = given ? strtol(given, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
+  if (at_once > JOBS_MAX) at_once = JOBS_MAX;
+  Counts total = at_once < 1 ? run_here() : run_apart((int)at_once);
+  int bad = total.failures + total.errors;
+  int percent = total.checks == 0 ? 100 : 100 * (total.checks - bad) / total.checks;
+  printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", percent, total.checks, total.failures,
+         total.errors);
+  return bad == 0 ? 0 : 1;
 }

@@ -219,11 +219,21 @@ static int run(Job *job, bool cubin) {
   return status;
 }
 
+// NVRTC puts its working folder before the name: `.file 1 "/home/ana/kernel.cu"`. Cut, so that the
+// same text gives the same PTX wherever it is compiled.
+static void cut_folder(char *ptx) {
+  char *name = strstr(ptx, "/kernel.cu\"");
+  char *quote = name;
+  while (quote && quote > ptx && *quote != '"' && *quote != '\n') quote--;
+  if (quote && *quote == '"') memmove(quote + 1, name + 1, strlen(name + 1) + 1);
+}
+
 static bool take_ptx(Job *job) {
   CompileResult *result = job->result;
   if (job->api->nvrtcGetPTXSize(job->program, &result->ptx_bytes) != NVRTC_SUCCESS) return false;
   char *ptx = arena_alloc(job->arena, result->ptx_bytes + 1);
   if (job->api->nvrtcGetPTX(job->program, ptx) != NVRTC_SUCCESS) return false;
+  cut_folder(ptx);
   result->ptx = str_sanitise(job->arena, ptx);
   result->ptx_bytes = strlen(result->ptx);
   return true;

@@ -141,7 +141,7 @@ static const Record bench_record = RECORD_OF(BenchResult, bench_fields);
 static const RecordField sass_line_fields[] = {
     FIELD(SassLine, kernel, RECORD_TEXT),       FIELD(SassLine, text, RECORD_TEXT),
     FIELD(SassLine, opcode, RECORD_MAYBE_TEXT), FIELD(SassLine, address, RECORD_COUNT),
-    FIELD(SassLine, cuda_line, RECORD_COUNT),
+    FIELD(SassLine, cuda_line, RECORD_COUNT),   FIELD(SassLine, live_registers, RECORD_COUNT),
 };
 static const Record sass_line_record = RECORD_OF(SassLine, sass_line_fields);
 

@@ -1,4 +1,5 @@
-// cubin → SASS, by the toolkit's nvdisasm where there is one.
+// cubin → SASS, by the toolkit's nvdisasm where there is one. The padding behind a kernel's last
+// instruction is left out.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@ typedef struct SassLine {
   const char *text;    // "@!P0 BRA 0x150", sanitised, without the address comment
   const char *opcode;  // "LDS.128", "FFMA": with its modifiers; NULL for a label
   int address;         // bytes from the kernel's start; −1 for a label
-  int cuda_line;       // of the text it was made from; −1 = not known
+  int cuda_line;       // of the text; inlined code counts for its call; −1 = not known
+  int live_registers;  // that hold a value here; −1 = not known
 } SassLine;
 
 typedef struct SassCount {

@@ -122,6 +122,7 @@ START_TEST(test_stages) {
   ck_assert_msg(ptx->ok, "%s\n%s", ptx->error, ptx->log);
   ck_assert_ptr_nonnull(strstr(ptx->ptx, ".target sm_90a"));
   ck_assert_ptr_nonnull(strstr(ptx->ptx, ".loc"));
+  ck_assert_ptr_nonnull(strstr(ptx->ptx, "\"kernel.cu\""));
   ck_assert_ptr_null(ptx->cubin);
   ck_assert(ptx->ptx_ms > 0 && ptx->cubin_ms == -1);
   CompileResult *cubin = nvrtc_compile(arena, &plan, COMPILE_CUBIN);

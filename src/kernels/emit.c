@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "kernels/emit_names.h"
 #include "kernels/emitter.h"
 
 enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
@@ -298,7 +299,7 @@ static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *u
     emitter->stmt = hardware_loop(kernel, var);
     emitter->knob = emitter->stmt->knob;
     bool has_knob = emitter->knob != KNOB_NONE;
-    emitter_line(emitter, "const int %s = %s;  // %s 0..%lld%s%s", var->name,
+    emitter_line(emitter, "const int %s = %s;  // %s 0..%lld%s%s", emitter->names[var->id],
                  print_digit(emitter, index, &digits[i], limit), tier_name(var->tier),
                  (long long)var->extent, has_knob ? ", " : "",
                  has_knob ? emitter_knob(emitter, emitter->knob) : "");
@@ -307,7 +308,8 @@ static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *u
 }
 
 static void declare_index(Emitter *emitter, const Uses *uses, const Var *var, const char *index) {
-  if (uses->var[var->id]) emitter_line(emitter, "const int %s = %s;", var->name, index);
+  if (uses->var[var->id])
+    emitter_line(emitter, "const int %s = %s;", emitter->names[var->id], index);
 }
 
 static void declare_lets(Emitter *emitter, const Launch *launch) {
@@ -369,6 +371,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
                         .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;
+  emitter->names = emit_names(emitter->arena, emitter->program, kernel);
   belongs_to_knob(emitter, kernel->knob);
   print_signature(emitter, kernel, &uses, facts);
   belongs_to_knob(emitter, KNOB_NONE);

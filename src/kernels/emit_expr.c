@@ -99,7 +99,7 @@ void emit_expr(ExprText *text, const Expr *expr) {
       str_printf(text->out, is_wide(expr) ? "%lldLL" : "%lld", (long long)expr->value);
       return;
     case EXPR_VAR:
-      str_add(text->out, expr->var->name);
+      str_add(text->out, text->names[expr->var->id]);
       return;
     case EXPR_TABLE:
       print_table(text, expr);

@@ -21,7 +21,8 @@ typedef struct ExprText {
   Arena *arena;
   Str *out;
   EmitSymbols *symbols;
-  int64_t n_threads;  // of the kernel's block: what bounds threadIdx.x
+  const char **names;  // of variables, by id: emit_names()
+  int64_t n_threads;   // of the kernel's block: what bounds threadIdx.x
 } ExprText;
 
 extern const char *const emit_extent_names[AXIS_COUNT];  // "M", "N", "K"

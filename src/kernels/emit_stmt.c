@@ -19,7 +19,7 @@ enum { LINE_COLUMNS = 100 };
 // ---- operands -----------------------------------------------------------------------------------
 
 static ExprText expr_text(Emitter *emitter, Str *out) {
-  return (ExprText){emitter->arena, out, &emitter->symbols, emitter->n_threads};
+  return (ExprText){emitter->arena, out, &emitter->symbols, emitter->names, emitter->n_threads};
 }
 
 static const char *print_expr(Emitter *emitter, const Expr *expr) {
@@ -300,7 +300,7 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
     emit_flattened(emitter, loop, group);
     return;
   }
-  const char *name = loop->var->name;
+  const char *name = emitter->names[loop->var->id];
   bool braces = !is_bare(loop->body, group);
   emit_unroll(emitter, loop);
   emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
@@ -317,7 +317,7 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
 
 static void emit_let(Emitter *emitter, const Stmt *stmt) {
   const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";
-  emitter_line(emitter, "const %s %s = %s;", type, stmt->var->name,
+  emitter_line(emitter, "const %s %s = %s;", type, emitter->names[stmt->var->id],
                print_expr(emitter, stmt->expr));
 }
 

@@ -22,10 +22,11 @@ typedef struct Emitter {
   const Program *program;
   const EmitOptions *options;
   EmitRows rows;
-  int kernel;         // being printed; -1 outside
-  int64_t n_threads;  // of its block
-  int depth;          // of indentation
-  const Stmt *stmt;   // the lines to come belong to it
+  int kernel;          // being printed; -1 outside
+  const char **names;  // of its variables, by id
+  int64_t n_threads;   // of its block
+  int depth;           // of indentation
+  const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;
   EmitSymbols symbols;
   bool helper_used[PRELUDE_COUNT];

@@ -1,0 +1,167 @@
+// C[1000, 600] = A[1000, 203] * B[203, 600], f32, row-major
+// BM=16,BN=16,FM=8,FN=8,CELL_GROUP=4,LANES_M=4,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,M=1000,N=600,K=203
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<40, 256>>>(A, B, C)   49152 bytes of shared memory
+
+constexpr int M = 1000, N = 600, K = 203;
+
+__device__ __forceinline__ void load4(float *to, const float *from) {
+  const float4 v = *reinterpret_cast<const float4 *>(from);
+  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+__device__ __forceinline__ void store4(float *to, const float *from) {
+  *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
+}
+
+__device__ __forceinline__ void cp_async1_or_zero(float *to_shared, const float *from_global,
+                                                  bool inside) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const int n_bytes = inside ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+               :: "r"(to), "l"(from_global), "r"(n_bytes) : "memory");
+}
+
+__device__ __forceinline__ void cp_async4_or_zero(float *to_shared, const float *from_global,
+                                                  bool inside) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+  const int n_bytes = inside ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :: "r"(to), "l"(from_global), "r"(n_bytes) : "memory");
+}
+
+// The copies this thread has issued since the last commit become one group.
+__device__ __forceinline__ void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
+  __shared__ __align__(128) float smem[12288];
+  float *const A_s = smem;         // [3][128][16] BUFFER_COUNT=3: the slab of A
+  float *const B_s = smem + 6144;  // [3][16][128] BUFFER_COUNT=3: the slab of B
+
+  const int tid = threadIdx.x;
+  const int m_b = blockIdx.x / 5;        // BLOCK 0..8, BM=16
+  const int n_b = blockIdx.x % 5;        // BLOCK 0..5, BN=16
+  const int m_w = threadIdx.x / 64;      // WARP 0..4, LANES_M=4
+  const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, LANES_M=4
+  const int m_l = threadIdx.x / 8 % 4;   // THREAD 0..4, LANE_ORDER=0
+  const int n_l = threadIdx.x % 8;       // THREAD 0..8, LANES_M=4
+
+  float acc[8][8];  // FM=8: this thread's cells of C
+  float a[8];       // FM=8: its values of A for one k
+  float b[8];       // FN=8: its values of B for one k
+
+  #pragma unroll
+  for (int m_g = 0; m_g < 2; ++m_g)
+    #pragma unroll
+    for (int m_v = 0; m_v < 4; ++m_v)
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        #pragma unroll
+        for (int n_v = 0; n_v < 4; ++n_v)
+          acc[m_g * 4 + m_v][n_g * 4 + n_v] = 0.0f;
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 8; ++c_a)
+    cp_async1_or_zero(&A_s[(c_a * 16 + tid / 16) * 16 + tid % 16],
+        &A[(m_b * 128 + c_a * 16 + tid / 16) * K + tid % 16], m_b * 128 + c_a * 16 + tid / 16 < M);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    cp_async4_or_zero(&B_s[(c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
+        &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4], n_b * 128 + tid % 32 * 4 < N);
+  cp_async_commit();
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 8; ++c_a)
+    cp_async1_or_zero(&A_s[2048 + (c_a * 16 + tid / 16) * 16 + tid % 16],
+        &A[(m_b * 128 + c_a * 16 + tid / 16) * K + tid % 16 + 16],
+        m_b * 128 + c_a * 16 + tid / 16 < M);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    cp_async4_or_zero(&B_s[2048 + (c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
+        &B[(c_b * 8 + tid / 32 + 16) * N + n_b * 128 + tid % 32 * 4], n_b * 128 + tid % 32 * 4 < N);
+  cp_async_commit();
+  cp_async_wait<1>();
+
+  // PIPELINE_STAGES=1: slab 0 is filled
+  __syncthreads();
+
+  for (int k_o = 0; k_o < 13; ++k_o) {  // BK=16
+    if (k_o + 2 < 13) {
+      const int k_n = k_o + 2;
+
+      // ASYNC_COPY=1: start the copy of the slab of A
+      #pragma unroll
+      for (int c_a = 0; c_a < 8; ++c_a)
+        cp_async1_or_zero(&A_s[k_n % 3 * 2048 + (c_a * 16 + tid / 16) * 16 + tid % 16],
+            &A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_n * 16 + tid % 16],
+            m_b * 128 + c_a * 16 + tid / 16 < M && k_n * 16 + tid % 16 < K);
+
+      // ASYNC_COPY=1: start the copy of the slab of B
+      #pragma unroll
+      for (int c_b = 0; c_b < 2; ++c_b)
+        cp_async4_or_zero(&B_s[k_n % 3 * 2048 + (c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
+            &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4],
+            k_n * 16 + c_b * 8 + tid / 32 < K && n_b * 128 + tid % 32 * 4 < N);
+    }
+
+    cp_async_commit();
+
+    for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
+      // CELL_GROUP=4: this thread's values of A
+      #pragma unroll
+      for (int m_g = 0; m_g < 2; ++m_g)
+        #pragma unroll
+        for (int m_v = 0; m_v < 4; ++m_v)
+          a[m_g * 4 + m_v] = A_s[k_o % 3 * 2048 + (m_g * 64 + m_w * 16 + m_l * 4 + m_v) * 16 + k_i];
+
+      // CELL_GROUP=4: this thread's values of B
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        load4(&b[n_g * 4], &B_s[k_o % 3 * 2048 + k_i * 128 + n_g * 64 + n_w * 32 + n_l * 4]);
+
+      // CELL_GROUP=4: add the outer product of a and b
+      #pragma unroll
+      for (int m_g = 0; m_g < 2; ++m_g)
+        #pragma unroll
+        for (int m_v = 0; m_v < 4; ++m_v)
+          #pragma unroll
+          for (int n_g = 0; n_g < 2; ++n_g)
+            #pragma unroll
+            for (int n_v = 0; n_v < 4; ++n_v)
+              acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[m_g * 4 + m_v] * b[n_g * 4 + n_v];
+    }
+
+    cp_async_wait<1>();
+
+    // PIPELINE_STAGES=1: the next slab is filled, this one read to the end
+    __syncthreads();
+  }
+
+  // CELL_GROUP=4: write the cells of C
+  #pragma unroll
+  for (int m_g = 0; m_g < 2; ++m_g)
+    #pragma unroll
+    for (int m_v = 0; m_v < 4; ++m_v)
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        if (m_b * 128 + m_g * 64 + m_w * 16 + m_l * 4 + m_v < M &&
+            n_b * 128 + n_g * 64 + n_w * 32 + n_l * 4 < N)
+          store4(&C[(m_b * 128 + m_g * 64 + m_w * 16 + m_l * 4 + m_v) * N + n_b * 128 + n_g * 64 +
+              n_w * 32 + n_l * 4], &acc[m_g * 4 + m_v][n_g * 4]);
+}

@@ -1,0 +1,19 @@
+// Emitted texts, compiled for the CPU and run (tests/data/cuda_on_cpu.h says how).
+#pragma once
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "kernels/emit.h"
+
+typedef struct CpuProgram {
+  Str text;
+  int n_cases;
+} CpuProgram;
+
+CpuProgram cpu_program_new(Arena *arena);
+void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
+                     const Program *program);
+
+// Compiles and runs all cases; true when each computes its product. `said` gets what the compiler
+// or the program printed. `skipped`: there is no C compiler.
+bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, bool *skipped);

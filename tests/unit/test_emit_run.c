@@ -1,0 +1,118 @@
+// What the emitted text computes: each is compiled for the CPU and run, threads as fibers, copies
+// landing as late as they may, and must give exactly A · B.
+#include <check.h>
+
+#include "base/random.h"
+#include "cuda_on_cpu.h"
+#include "emit_cases.h"
+#include "model/random_schedule.h"
+
+static Arena *arena;
+static EmitCases cases;
+
+static void setup(void) {
+  arena = arena_new("test emit run");
+  cases = emit_cases(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static void add(CpuProgram *cpu, const char *name, const Program *program,
+                const Schedule *schedule) {
+  EmitOptions options = {.schedule = schedule, .no_prelude = true};
+  cpu_program_add(cpu, name, emit_cuda(arena, program, &options), program);
+}
+
+static void run(const CpuProgram *cpu) {
+  const char *said = "";
+  bool skipped = false;
+  bool right = cpu_program_run(arena, cpu, &said, &skipped);
+  ck_assert_msg(right, "%s", said);
+}
+
+START_TEST(every_rung_computes_the_product) {
+  static const struct { int m, n, k; } shapes[] = {{128, 128, 64}, {150, 132, 52}, {97, 45, 33}};
+  CpuProgram cpu = cpu_program_new(arena);
+  for (int i = 0; i < cases.ladder->n_rungs; i++)
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+      const Model *model = emit_case_on(&cases, i, shapes[s].m, shapes[s].n, shapes[s].k, "h200");
+      const char *name = cases.ladder->rung[i].name;
+      if (model) add(&cpu, name, model->program, &model->schedule);
+    }
+  ck_assert_int_gt(cpu.n_cases, 30);
+  run(&cpu);
+}
+END_TEST
+
+START_TEST(every_stage_of_every_pipeline_computes_the_product) {
+  CpuProgram cpu = cpu_program_new(arena);
+  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+    const Model *model = emit_case_on(&cases, i, 70, 68, 44, "h200");
+    for (int s = 0; model && s < model->pipeline.n_stages - 1; s++) {
+      const Pass *pass = model->pipeline.stage[s].pass;
+      const char *name = arena_printf(arena, "%s after %s", cases.ladder->rung[i].name,
+                                      pass ? pass->name : "the naive nest");
+      add(&cpu, name, model->pipeline.stage[s].program, &model->schedule);
+    }
+  }
+  run(&cpu);
+}
+END_TEST
+
+START_TEST(random_schedules_compute_the_product) {
+  CpuProgram cpu = cpu_program_new(arena);
+  uint64_t state = 20250117;
+  const RandomLimits limits = {.extent_max = 90, .fma_max = 4000000};
+  for (int i = 0; i < 60; i++) {
+    Schedule schedule = schedule_random(arena, &cases.targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(arena, &cases.targets, &schedule);
+    ck_assert(model->ok);
+    add(&cpu, schedule_text(arena, &schedule), model->program, &schedule);
+  }
+  run(&cpu);
+}
+END_TEST
+
+static Stmt **find_last(Stmt **list, OpKind kind) {
+  Stmt **found = NULL;
+  for (Stmt **link = list; *link; link = &(*link)->next) {
+    if ((*link)->kind == STMT_OP && (*link)->op.kind == kind) found = link;
+    Stmt **deeper = (*link)->body ? find_last(&(*link)->body, kind) : NULL;
+    if (deeper) found = deeper;
+  }
+  return found;
+}
+
+// The checker must be able to fail: without the last barrier or wait the product is wrong.
+static void run_without(const char *state, OpKind kind) {
+  const Model *model = emit_state(&cases, state);
+  Program *program = program_clone(arena, model->program);
+  Stmt **link = find_last(&program->kernel[program->main_kernel].body, kind);
+  ck_assert(link != NULL);
+  *link = (*link)->next;
+  CpuProgram cpu = cpu_program_new(arena);
+  add(&cpu, "broken", program, &model->schedule);
+  const char *said = "";
+  bool skipped = false;
+  bool right = cpu_program_run(arena, &cpu, &said, &skipped);
+  ck_assert_msg(skipped || !right, "%s without its last %s passes", state, op_name(kind));
+}
+
+START_TEST(a_missing_barrier_or_wait_is_seen) {
+  run_without("M=64,N=64,K=64,STAGE=11", OP_BARRIER);
+  run_without("M=64,N=64,K=64,STAGE=11,VECTORIZE=1,ASYNC_COPY=1", OP_CP_WAIT);
+}
+END_TEST
+
+Suite *suite_emit_run(void);
+Suite *suite_emit_run(void) {
+  Suite *suite = suite_create("emit_run");
+  TCase *tc = tcase_create("on the CPU");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 300);
+  tcase_add_test(tc, every_rung_computes_the_product);
+  tcase_add_test(tc, every_stage_of_every_pipeline_computes_the_product);
+  tcase_add_test(tc, random_schedules_compute_the_product);
+  tcase_add_test(tc, a_missing_barrier_or_wait_is_seen);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

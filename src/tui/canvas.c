@@ -205,6 +205,7 @@ int canvas_glyph(Canvas *canvas, Rect in, int row, int col, Style style, Glyph g
 
 int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph glyph, int n) {
   n = limit(n, 0, CANVAS_COLS_MAX);
+  col = sane(col);
   for (int i = 0; i < n; i++) canvas_glyph(canvas, in, row, col + i, style, glyph);
   return col + n;
 }
@@ -213,6 +214,7 @@ int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align,
                const char *text) {
   if (cols <= 0) return col;
   cols = limit(cols, 0, CANVAS_COLS_MAX);
+  col = sane(col);
   int need = utf8_columns(text);
   size_t bytes = strlen(text);
   bool cut = need > cols;
@@ -315,10 +317,11 @@ void canvas_vline(Canvas *canvas, Rect in, int row, int col, int n, Style style)
 
 void canvas_frame(Canvas *canvas, Rect in, Style style, Style title_style, const char *title) {
   if (rect_empty(in)) return;
-  canvas_hline(canvas, in, 0, 0, in.cols, style);
-  if (in.rows > 1) canvas_hline(canvas, in, in.rows - 1, 0, in.cols, style);
-  if (in.rows > 1) canvas_vline(canvas, in, 0, 0, in.rows, style);
-  if (in.rows > 1 && in.cols > 1) canvas_vline(canvas, in, 0, in.cols - 1, in.rows, style);
+  bool wide = in.cols > 1, high = in.rows > 1;
+  if (wide || !high) canvas_hline(canvas, in, 0, 0, in.cols, style);
+  if (wide && high) canvas_hline(canvas, in, in.rows - 1, 0, in.cols, style);
+  if (high) canvas_vline(canvas, in, 0, 0, in.rows, style);
+  if (high && wide) canvas_vline(canvas, in, 0, in.cols - 1, in.rows, style);
   int room = in.cols - 6, need = title ? utf8_columns(title) : 0;
   if (need == 0 || room < 3) return;
   canvas_text(canvas, in, 0, 2, style, " ");
@@ -337,6 +340,7 @@ static int eighths_of(double share, int most) {
 
 void canvas_bar(Canvas *canvas, Rect in, int row, int col, int cols, double fraction, Style style) {
   cols = limit(cols, 0, CANVAS_COLS_MAX);
+  col = sane(col);
   int eighths = eighths_of(fraction, 8 * cols);
   for (int i = 0; i < cols && 8 * i < eighths; i++)
     canvas_text(canvas, in, row, col + i, style, glyph_gauge(eighths - 8 * i, canvas->ascii));
@@ -344,6 +348,7 @@ void canvas_bar(Canvas *canvas, Rect in, int row, int col, int cols, double frac
 
 void canvas_spark(Canvas *canvas, Rect in, int row, int col, const double *values, int n,
                   double top, Style style) {
+  col = sane(col);
   for (int i = 0; i < n && i < CANVAS_COLS_MAX; i++)
     canvas_text(canvas, in, row, col + i, style,
                 glyph_bar(eighths_of(values[i] / top, 8), canvas->ascii));

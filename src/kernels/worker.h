@@ -5,8 +5,9 @@
 
 typedef struct WorkerOptions {
   const char *version;  // of the program, for the hello
-  const char *const
-      *job_argv;  // command of the children; "--job NAME" is appended. NULL: this program
+  // Command of the children, to which "--job NAME" is appended. NULL: this program.
+  const char *const *job_argv;
+  int idle_ms;  // after which a child without work gives its GPU context back; 0 = 20 s
 } WorkerOptions;
 
 // Serves until stdin ends; the exit status.

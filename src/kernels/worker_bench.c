@@ -71,9 +71,17 @@ void bench_read(Server *server) {
 static void check_deadline(Server *server) {
   Request *request = server->bench.request;
   if (!request || server->now_ms < request->ends_at) return;
+  if (request->cancelled) {
+    end_badly(server, ERROR_CANCELLED, "cancelled");
+    return;
+  }
   end_badly(server, ERROR_TIMEOUT,
             arena_printf(server->arena, "the run on the GPU was ended at its deadline of %.1f s",
                          (double)request->deadline_ms / 1000));
+}
+
+static int idle_limit_ms(const Server *server) {
+  return server->options->idle_ms > 0 ? server->options->idle_ms : WORKER_IDLE_MS;
 }
 
 // Gives the context back in good order; a child that does not end is killed a second later.
@@ -81,11 +89,12 @@ static void end_when_idle(Server *server) {
   Process *process = &server->bench.process;
   if (server->bench.request || !process_is_running(process)) return;
   const int64_t idle_ms = server->now_ms - server->bench_idle_since;
-  if (idle_ms >= WORKER_IDLE_MS && process->in >= 0) {
+  const int limit_ms = idle_limit_ms(server);
+  if (idle_ms >= limit_ms && process->in >= 0) {
     close(process->in);
     process->in = -1;
   }
-  if (idle_ms >= WORKER_IDLE_MS + 1000) process_kill(process, &server->reaper);
+  if (idle_ms >= limit_ms + 1000) process_kill(process, &server->reaper);
 }
 
 static bool open_lock(Server *server, Request *request) {
@@ -159,6 +168,7 @@ void bench_cancel(Server *server, Request *request) {
   MESSAGE_SET(cancel, id, request->id);
   message_write(&line, &cancel);
   out_queue_add(&server->bench.process.queue, line.text, line.length);
+  request->cancelled = true;
   if (request->ends_at > server->now_ms + WORKER_CANCEL_MS)
     request->ends_at = server->now_ms + WORKER_CANCEL_MS;
 }
@@ -167,6 +177,9 @@ int64_t bench_next_ms(const Server *server) {
   int64_t next = server->now_ms + 1000;
   const bool waits_for_lock = next_waiting(server) && !server->bench.request;
   if (waits_for_lock && server->machine_known) next = server->now_ms + LOCK_RETRY_MS;
+  const int64_t idle_at = server->bench_idle_since + idle_limit_ms(server);
+  const bool idles = process_is_running(&server->bench.process) && !server->bench.request;
+  if (idles && idle_at > server->now_ms && idle_at < next) next = idle_at;
   if (server->bench.request && server->bench.request->ends_at < next)
     next = server->bench.request->ends_at;
   return next;

@@ -36,8 +36,9 @@ typedef struct Request {
   MessageKind kind;
   Phase phase;
   bool keep;
-  bool failed;   // an error was said: nothing more but done
-  bool heard;    // its child has said something in this phase
+  bool failed;  // an error was said: nothing more but done
+  bool heard;   // its child has said something in this phase
+  bool cancelled;
   bool retried;  // its child ended unheard once before
   int64_t deadline_ms;
   int64_t ends_at;  // of the phase that runs

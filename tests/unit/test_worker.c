@@ -1,0 +1,547 @@
+// The worker itself: the real program with the real compiler (where there is one), and the server
+// with children played by a shell, which can crash, hang, babble and hold a GPU that is not there.
+#include <check.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/plan.h"
+#include "kernels/process.h"
+#include "kernels/protocol.h"
+#include "kernels/result_json.h"
+#include "kernels/worker.h"
+
+enum { SOON_MS = 20000 };
+
+static Arena *arena;
+static char folder[64];
+static Process worker;
+static Reaper reaper;
+static Message machine;
+
+static const char *program(void) {
+  const char *path = getenv("GEMMVIEW");
+  return path ? path : "build/asan/gemmview";
+}
+
+static void setup(void) {
+  arena = arena_new("test worker");
+  worker = process_none();
+  strcpy(folder, "/tmp/gemmview-worker-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  setenv("XDG_CACHE_HOME", folder, 1);
+  setenv("GEMMVIEW_CLASSROOM", folder, 1);
+}
+
+static void teardown(void) {
+  process_kill(&worker, &reaper);
+  for (int i = 0; i < 500 && reaper_collect(&reaper) > 0; i++) poll(NULL, 0, 2);
+  unsetenv("XDG_CACHE_HOME");
+  unsetenv("GEMMVIEW_CLASSROOM");
+  char *command = arena_printf(arena, "rm -rf '%s'", folder);
+  ck_assert_int_eq(system(command), 0);
+  arena_free(arena);
+}
+
+// --- talking ------------------------------------------------------------------------------------
+
+static void send_text(const char *text) {
+  out_queue_add(&worker.queue, text, strlen(text));
+  while (!out_queue_is_empty(&worker.queue)) {
+    struct pollfd out = {.fd = worker.in, .events = POLLOUT};
+    ck_assert_int_eq(poll(&out, 1, SOON_MS), 1);
+    ck_assert(out_queue_flush(&worker.queue, worker.in, true));
+  }
+}
+
+static void send_message(const Message *message) {
+  Str line = str_new(arena);
+  message_write(&line, message);
+  send_text(line.text);
+}
+
+// The next message that is no heartbeat; kind MESSAGE_N_KINDS at the end of the stream or time.
+static Message next_message(int timeout_ms) {
+  const int64_t until = lines_now_ms() + timeout_ms;
+  Message said = {.kind = MESSAGE_N_KINDS};
+  char *line = NULL;
+  size_t n = 0;
+  while (lines_now_ms() < until) {
+    while (line_reader_next(&worker.lines, &line, &n) == LINE_READY) {
+      Diags diags = diags_new(arena);
+      ck_assert_msg(message_read(arena, line, n, FROM_WORKER, &said, &diags), "%s: %s", line,
+                    diags_text(arena, &diags));
+      if (said.kind == MESSAGE_MACHINE) machine = said;
+      if (said.kind != MESSAGE_HEARTBEAT && said.kind != MESSAGE_MACHINE) return said;
+    }
+    struct pollfd in = {.fd = worker.out, .events = POLLIN};
+    if (poll(&in, 1, 50) > 0 && line_reader_fill(&worker.lines, worker.out) == 0) break;
+  }
+  return (Message){.kind = MESSAGE_N_KINDS};
+}
+
+static void start_program(void) {
+  const char *argv[] = {program(), "worker", NULL};
+  const ProcessOptions options = {.new_session = true, .line_limit = PROTOCOL_LINE_MAX};
+  machine = message_new(MESSAGE_MACHINE);
+  ck_assert(process_start(&worker, argv, &options));
+  Message hello = next_message(SOON_MS);
+  ck_assert_int_eq(hello.kind, MESSAGE_HELLO);
+  ck_assert_int_eq(hello.protocol, PROTOCOL_VERSION);
+}
+
+static void wait_for_machine(void) {
+  const int64_t until = lines_now_ms() + SOON_MS;
+  while (machine.has == 0 && lines_now_ms() < until) next_message(50);
+  ck_assert(machine.has != 0);
+}
+
+typedef struct Outcome {
+  Message result[4];
+  int n_results, n_errors, n_queued, n_progress;
+  Message error;
+} Outcome;
+
+static Outcome outcome_of(int64_t id) {
+  Outcome outcome = {0};
+  for (;;) {
+    Message said = next_message(SOON_MS);
+    ck_assert_msg(said.kind != MESSAGE_N_KINDS, "request %lld never ended: %s", (long long)id,
+                  worker.words);
+    if (said.id != id) continue;
+    if (said.kind == MESSAGE_DONE) return outcome;
+    outcome.n_queued += said.kind == MESSAGE_QUEUED;
+    outcome.n_progress += said.kind == MESSAGE_PROGRESS;
+    if (said.kind == MESSAGE_ERROR) {
+      outcome.error = said;
+      outcome.n_errors++;
+    }
+    if (said.kind == MESSAGE_RESULT && outcome.n_results < 4)
+      outcome.result[outcome.n_results++] = said;
+  }
+}
+
+static const char *plan_json(const char *cuda) {
+  const Plan plan = {.cuda = cuda,
+                     .arch = "sm_90a",
+                     .label = "test",
+                     .m = 64,
+                     .n = 64,
+                     .k = 64,
+                     .n_kernels = 1,
+                     .kernels = {{.name = "gemm",
+                                  .grid = {1, 1, 1},
+                                  .block = {32, 1, 1},
+                                  .n_args = 1,
+                                  .args = {PLAN_ARG_C}}}};
+  Str text = str_new(arena);
+  plan_write_json(&text, &plan);
+  return text.text;
+}
+
+static const char good_cuda[] =
+    "extern \"C\" __global__ void gemm(float *C) { C[threadIdx.x] = 1.0f; }\n";
+
+static Message compile_message(int64_t id, const char *cuda, const char *want) {
+  Message ask = message_new(MESSAGE_COMPILE);
+  MESSAGE_SET(ask, id, id);
+  MESSAGE_SET(ask, plan, plan_json(cuda));
+  MESSAGE_SET(ask, want, want);
+  MESSAGE_SET(ask, keep, true);
+  return ask;
+}
+
+static Message bench_message(int64_t id) {
+  Message ask = message_new(MESSAGE_BENCH);
+  MESSAGE_SET(ask, id, id);
+  MESSAGE_SET(ask, plan, plan_json(good_cuda));
+  return ask;
+}
+
+static void send_compile(int64_t id, const char *cuda, const char *want) {
+  Message ask = compile_message(id, cuda, want);
+  send_message(&ask);
+}
+
+// --- the real program ---------------------------------------------------------------------------
+
+START_TEST(test_compile_and_cache) {
+  start_program();
+  wait_for_machine();
+  for (int round = 0; round < 2; round++) {
+    send_compile(1 + round, good_cuda, "ptx,cubin");
+    Outcome outcome = outcome_of(1 + round);
+    if (!machine.can_compile) return;
+    ck_assert_int_eq(outcome.n_errors, 0);
+    ck_assert_int_eq(outcome.n_results, 2);
+    ck_assert_str_eq(outcome.result[0].what, "ptx");
+    ck_assert_str_eq(outcome.result[1].what, "cubin");
+    ck_assert(outcome.result[0].cached == (round == 1));
+    ck_assert(outcome.result[1].cached == (round == 1));
+    Diags diags = diags_new(arena);
+    CompileResult *ptx = compile_result_read_json(arena, outcome.result[0].data, &diags);
+    CompileResult *cubin = compile_result_read_json(arena, outcome.result[1].data, &diags);
+    ck_assert(ptx && ptx->ok && strstr(ptx->ptx, ".entry gemm"));
+    ck_assert(cubin && cubin->ok && cubin->n_kernels == 1 && cubin->kernels[0].registers > 0);
+  }
+}
+END_TEST
+
+// A damaged cache entry is a miss, not a wrong answer.
+START_TEST(test_damaged_cache) {
+  start_program();
+  wait_for_machine();
+  if (!machine.can_compile) return;
+  send_compile(1, good_cuda, "ptx");
+  ck_assert_int_eq(outcome_of(1).n_results, 1);
+  ck_assert_int_eq(system(arena_printf(arena,
+                                       "cd '%s/gemmview/compile' && for f in *; do "
+                                       "truncate -s -5 $f; done",
+                                       folder)),
+                   0);
+  send_compile(2, good_cuda, "ptx");
+  Outcome outcome = outcome_of(2);
+  ck_assert_int_eq(outcome.n_results, 1);
+  ck_assert(!outcome.result[0].cached);
+}
+END_TEST
+
+START_TEST(test_wrong_text_is_a_result) {
+  start_program();
+  wait_for_machine();
+  if (!machine.can_compile) return;
+  send_compile(1, "extern \"C\" __global__ void gemm(float *C) { C = nonsense; }\n", "ptx,cubin");
+  Outcome outcome = outcome_of(1);
+  ck_assert_int_eq(outcome.n_errors, 0);
+  ck_assert_int_eq(outcome.n_results, 1);
+  Diags diags = diags_new(arena);
+  CompileResult *result = compile_result_read_json(arena, outcome.result[0].data, &diags);
+  ck_assert(result && !result->ok && strstr(result->log, "nonsense"));
+}
+END_TEST
+
+static const struct {
+  const char *line, *says;
+} bad_lines[] = {
+    {"garbage", "value"},
+    {"{\"type\":\"done\",\"id\":1}", "never sends"},
+    {"{\"type\":\"compile\",\"id\":5,\"plan\":{},\"want\":\"ptx\"}", "cuda"},
+    {"{\"type\":\"hello\",\"protocol\":2,\"version\":\"x\"}", "protocol 1"},
+};
+
+START_TEST(test_bad_lines_are_answered) {
+  start_program();
+  for (size_t i = 0; i < sizeof bad_lines / sizeof *bad_lines; i++) {
+    send_text(arena_printf(arena, "%s\n", bad_lines[i].line));
+    Message said = next_message(SOON_MS);
+    if (said.kind == MESSAGE_DONE) said = next_message(SOON_MS);
+    ck_assert_int_eq(said.kind, MESSAGE_ERROR);
+    ck_assert_msg(strstr(said.text, bad_lines[i].says) != NULL, "%s", said.text);
+  }
+  send_compile(9, good_cuda, "ptx,odd");
+  Outcome outcome = outcome_of(9);
+  ck_assert_str_eq(error_kind_name(outcome.error.error), "protocol");
+  ck_assert_ptr_nonnull(strstr(outcome.error.text, "odd"));
+}
+END_TEST
+
+// A text that keeps the compiler busy for minutes is ended at its deadline, and the next one works.
+START_TEST(test_hostile_text_meets_its_deadline) {
+  static const char slow[] =
+      "template <int n, long m> struct F {\n"
+      "  static constexpr long v = F<n - 1, 2 * m>::v + F<n - 1, 2 * m + 1>::v;\n"
+      "};\n"
+      "template <long m> struct F<0, m> { static constexpr long v = m; };\n"
+      "extern \"C\" __global__ void gemm(float *C) { C[0] = (float)F<24, 1>::v; }\n";
+  start_program();
+  wait_for_machine();
+  if (!machine.can_compile) return;
+  Message ask = compile_message(1, slow, "ptx");
+  MESSAGE_SET(ask, deadline_ms, 400);
+  const int64_t since = lines_now_ms();
+  send_message(&ask);
+  Outcome outcome = outcome_of(1);
+  ck_assert_msg(lines_now_ms() - since < 2000, "ended after %lld ms",
+                (long long)(lines_now_ms() - since));
+  ck_assert_int_eq(outcome.n_errors, 1);
+  ck_assert_str_eq(error_kind_name(outcome.error.error), "timeout");
+  send_compile(2, good_cuda, "ptx");
+  ck_assert_int_eq(outcome_of(2).n_results, 1);
+}
+END_TEST
+
+// Processes whose parent or group is `pid`.
+static int count_family(pid_t pid) {
+  DIR *proc = opendir("/proc");
+  int n = 0;
+  for (struct dirent *at = readdir(proc); at; at = readdir(proc)) {
+    char name[300], line[512] = "";
+    int parent = 0, group = 0, session = 0;
+    snprintf(name, sizeof name, "/proc/%s/stat", at->d_name);
+    FILE *file = at->d_name[0] >= '0' && at->d_name[0] <= '9' ? fopen(name, "re") : NULL;
+    if (!file) continue;
+    const char *after = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    char state = 0;
+    if (!after || sscanf(after + 1, " %c %d %d %d", &state, &parent, &group, &session) != 4)
+      continue;
+    n += session == pid && state != 'Z';
+  }
+  closedir(proc);
+  return n;
+}
+
+static void check_family_ends(pid_t pid, int within_ms) {
+  const int64_t until = lines_now_ms() + within_ms;
+  while (count_family(pid) > 0 && lines_now_ms() < until) poll(NULL, 0, 5);
+  ck_assert_msg(count_family(pid) == 0, "%d processes live on", count_family(pid));
+}
+
+// stdin ends, or the worker is killed, while children work and stand by: nothing is left of it.
+START_TEST(test_whole_worker_ends) {
+  start_program();
+  wait_for_machine();
+  for (int64_t id = 1; id < 9; id++)
+    send_compile(id, arena_printf(arena, "%s// %d\n", good_cuda, (int)id), "ptx,cubin,sass");
+  poll(NULL, 0, 100);
+  const pid_t pid = worker.pid;
+  ck_assert_int_gt(count_family(pid), 1);
+  if (_i == 0) {
+    close(worker.in);
+    worker.in = -1;
+  } else {
+    kill(pid, SIGKILL);
+  }
+  check_family_ends(pid, 1000);
+}
+END_TEST
+
+// --- the server with children of the test's making ----------------------------------------------
+
+// The fake children: a machine with a GPU, a compiler that is always content, and $bench.
+static const char children[] =
+    "case $1 in\n"
+    "machine) echo '{\"type\":\"machine\",\"can_compile\":true,\"nvrtc\":\"fake\",\"gpu\":\"FAKE\","
+    "\"gpu_uuid\":\"GPU-fake\"}';;\n"
+    "compile) read line; id=${line#*\\\"id\\\":}; id=${id%%,*}; eval \"$COMPILE\"\n"
+    "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\";;\n"
+    "bench) while read line; do id=${line#*\\\"id\\\":}; id=${id%%[,\\}]*}; eval \"$BENCH\"\n"
+    "  echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; done;;\n"
+    "esac\n";
+
+static _Noreturn void child_serve(const int to[2], const int from[2]) {
+  static const char *const argv[] = {"/bin/sh", "-c", children, NULL};
+  const WorkerOptions options = {.version = "test", .job_argv = argv, .idle_ms = 300};
+  setsid();
+  dup2(to[0], 0);
+  dup2(from[1], 1);
+  close(to[1]);
+  close(from[0]);
+  _exit(worker_run(&options));
+}
+
+static void start_server(const char *compile, const char *bench) {
+  int to[2], from[2];
+  setenv("COMPILE", compile, 1);
+  setenv("BENCH", bench, 1);
+  ck_assert_int_eq(pipe2(to, O_CLOEXEC), 0);
+  ck_assert_int_eq(pipe2(from, O_CLOEXEC), 0);
+  worker.pid = fork();
+  ck_assert_int_ge(worker.pid, 0);
+  if (worker.pid == 0) child_serve(to, from);
+  close(to[0]);
+  close(from[1]);
+  worker.in = to[1];
+  worker.out = from[0];
+  worker.lines = line_reader_new(PROTOCOL_LINE_MAX);
+  ck_assert_int_eq(next_message(SOON_MS).kind, MESSAGE_HELLO);
+}
+
+static void send_bench(int64_t id) {
+  Message ask = bench_message(id);
+  send_message(&ask);
+}
+
+START_TEST(test_bench_goes_through_both_children) {
+  start_server(
+      "", "echo \"{\\\"type\\\":\\\"progress\\\",\\\"id\\\":$id,\\\"stage\\\":\\\"time\\\"}\"");
+  for (int64_t id = 1; id <= 3; id++) {
+    send_bench(id);
+    Outcome outcome = outcome_of(id);
+    ck_assert_int_eq(outcome.n_errors, 0);
+    ck_assert_int_eq(outcome.n_progress, 1);
+  }
+}
+END_TEST
+
+static const struct {
+  const char *compile, *bench, *says, *error;
+} bad_children[] = {
+    {"kill -9 $$", "", "the compiler ended by signal 9", "compiler"},
+    {"echo last words >&2; exit 7", "", "ended with status 7: last words", "compiler"},
+    {"echo no message", "", "broke the protocol", "compiler"},
+    {"echo '{\"type\":\"done\",\"id\":4711}'", "", "broke the protocol", "compiler"},
+    {"", "kill -11 $$", "the process on the GPU ended by signal 11", "bench"},
+    {"", "printf half; exit 0", "ended with status 0", "bench"},
+    {"", "echo '[]'", "broke the protocol", "bench"},
+    {"", "sleep 100", "deadline of 0.3 s", "timeout"},
+};
+
+START_TEST(test_bad_child) {
+  start_server(bad_children[_i].compile, bad_children[_i].bench);
+  Message ask = bench_message(1);
+  MESSAGE_SET(ask, deadline_ms, 300);
+  send_message(&ask);
+  Outcome outcome = outcome_of(1);
+  ck_assert_int_eq(outcome.n_errors, 1);
+  ck_assert_msg(strstr(outcome.error.text, bad_children[_i].says) != NULL, "%s",
+                outcome.error.text);
+  ck_assert_str_eq(error_kind_name(outcome.error.error), bad_children[_i].error);
+  // The server is alive and serves on, with a new child.
+  ask.id = 2;
+  send_message(&ask);
+  outcome_of(2);
+}
+END_TEST
+
+// A child that ends right after its done (its context is lost) does not take the next request
+// along.
+START_TEST(test_lost_context) {
+  start_server("", "echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; exit 1");
+  for (int64_t id = 1; id <= 6; id++) send_bench(id);
+  for (int64_t id = 1; id <= 6; id++) ck_assert_int_eq(outcome_of(id).n_errors, 0);
+}
+END_TEST
+
+START_TEST(test_queue_places) {
+  start_server("", "sleep 0.15");
+  for (int64_t id = 1; id <= 4; id++) send_bench(id);
+  Outcome outcome = outcome_of(4);
+  ck_assert_int_eq(outcome.n_errors, 0);
+  ck_assert_int_ge(outcome.n_queued, 2);
+}
+END_TEST
+
+static void send_cancel(int64_t id) {
+  Message cancel = message_new(MESSAGE_CANCEL);
+  MESSAGE_SET(cancel, id, id);
+  send_message(&cancel);
+}
+
+START_TEST(test_cancel) {
+  start_server("sleep 100", "");
+  send_bench(1);
+  poll(NULL, 0, 300);
+  send_cancel(1);
+  ck_assert_str_eq(error_kind_name(outcome_of(1).error.error), "cancelled");
+  send_cancel(1);  // nobody's id any more
+}
+END_TEST
+
+// One that does not listen is ended a second later.
+START_TEST(test_cancel_of_a_deaf_run) {
+  start_server(
+      "",
+      "echo \"{\\\"type\\\":\\\"progress\\\",\\\"id\\\":$id,\\\"stage\\\":\\\"time\\\"}\"; sleep "
+      "100");
+  send_bench(1);
+  Message said = next_message(SOON_MS);
+  ck_assert_int_eq(said.kind, MESSAGE_PROGRESS);
+  const int64_t since = lines_now_ms();
+  send_cancel(1);
+  ck_assert_str_eq(error_kind_name(outcome_of(1).error.error), "cancelled");
+  ck_assert_int_lt(lines_now_ms() - since, 2500);
+}
+END_TEST
+
+START_TEST(test_supersede) {
+  start_server("sleep 100", "");
+  Message ask = compile_message(1, good_cuda, "ptx");
+  ask.has &= ~(UINT64_C(1) << FIELD_keep);
+  send_message(&ask);
+  send_compile(2, good_cuda, "ptx");
+  ask.id = 3;
+  send_message(&ask);
+  ck_assert_str_eq(error_kind_name(outcome_of(1).error.error), "superseded");
+  send_cancel(3);
+  ck_assert_str_eq(error_kind_name(outcome_of(3).error.error), "cancelled");
+  send_cancel(2);
+  ck_assert_str_eq(error_kind_name(outcome_of(2).error.error), "cancelled");
+}
+END_TEST
+
+// Without work the child on the GPU goes, and comes again with work.
+START_TEST(test_idle_child_goes) {
+  start_server("", "");
+  send_bench(1);
+  outcome_of(1);
+  poll(NULL, 0, 200);
+  const int before = count_family(worker.pid);
+  poll(NULL, 0, 600);
+  ck_assert_int_eq(count_family(worker.pid), before - 1);
+  send_bench(2);
+  ck_assert_int_eq(outcome_of(2).n_errors, 0);
+}
+END_TEST
+
+START_TEST(test_same_id_twice) {
+  start_server("sleep 100", "");
+  send_bench(1);
+  send_bench(1);
+  Message said = next_message(SOON_MS);
+  ck_assert_int_eq(said.kind, MESSAGE_ERROR);
+  ck_assert_ptr_nonnull(strstr(said.text, "in use"));
+}
+END_TEST
+
+START_TEST(test_too_many) {
+  start_server("sleep 100", "");
+  for (int64_t id = 1; id <= 257; id++) send_compile(id, good_cuda, "ptx");
+  ck_assert_str_eq(error_kind_name(outcome_of(257).error.error), "full");
+}
+END_TEST
+
+// A hundred lines that are no messages are no client; fewer are answered one by one.
+START_TEST(test_babbling_client) {
+  start_server("", "");
+  for (int i = 0; i < 100; i++) send_text("\x1b[2J{\n");
+  int n = 0;
+  while (next_message(2000).kind == MESSAGE_ERROR) n++;
+  ck_assert_int_le(n, 100);
+  check_family_ends(worker.pid, 1000);
+}
+END_TEST
+
+Suite *suite_worker(void);
+Suite *suite_worker(void) {
+  Suite *suite = suite_create("worker");
+  TCase *tests = tcase_create("worker");
+  tcase_set_timeout(tests, 600);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, test_compile_and_cache);
+  tcase_add_test(tests, test_damaged_cache);
+  tcase_add_test(tests, test_wrong_text_is_a_result);
+  tcase_add_test(tests, test_bad_lines_are_answered);
+  tcase_add_test(tests, test_hostile_text_meets_its_deadline);
+  tcase_add_loop_test(tests, test_whole_worker_ends, 0, 2);
+  tcase_add_test(tests, test_bench_goes_through_both_children);
+  tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));
+  tcase_add_test(tests, test_lost_context);
+  tcase_add_test(tests, test_queue_places);
+  tcase_add_test(tests, test_cancel);
+  tcase_add_test(tests, test_cancel_of_a_deaf_run);
+  tcase_add_test(tests, test_supersede);
+  tcase_add_test(tests, test_idle_child_goes);
+  tcase_add_test(tests, test_same_id_twice);
+  tcase_add_test(tests, test_too_many);
+  tcase_add_test(tests, test_babbling_client);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/die.h"
 #include "base/random.h"
 #include "model/derive.h"
 #include "model/rule.h"
@@ -105,6 +106,8 @@ static bool is_legal(Arena *scratch, const TargetTable *targets, const Schedule 
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {
+  if (strcmp(schedule->target, schedule_default().target) != 0)
+    schedule_set(schedule, KNOB_TARGET, schedule->value[KNOB_TARGET]);
   for (int id = 0; id < KNOB_COUNT; id++)
     if (schedule->value[id] != defaults->value[id] || id <= KNOB_K)
       schedule_set(schedule, (KnobId)id, schedule->value[id]);
@@ -123,6 +126,5 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     if (draws) *draws = tries;
     return schedule;
   }
-  assert(!"no legal schedule within 100,000 draws");
-  return defaults;
+  die("no legal schedule within %d draws for target %s", DRAWS_MAX, target);
 }

@@ -12,6 +12,6 @@ typedef struct RandomLimits {
 // knob that differs from its default counts as given, so schedule_text() names them all. `draws`
 // (may be NULL) gets the number of tries. The same state gives the same schedule.
 //
-// `target` must be known to `targets`. Asserts that a legal one is found within 100,000 draws.
+// `target` must be known to `targets`. Dies when there is no legal one within 100,000 draws.
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *target,
                          const RandomLimits *limits, uint64_t *state, int *draws);

@@ -1,0 +1,68 @@
+// Cutting a problem down without changing the program's shape.
+//
+// Every extent is tiles·n + remainder; n shrinks, the remainder stays. Worked example, the default
+// 4096³ with BM=BN=16, FM=FN=8, BK=16, BUFFER_COUNT=2:
+//   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48
+// and M = 4100 (32 tiles and 4 rows) → 260, whose last tile is as cut as the original's.
+// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
+#include "model/reduce.h"
+
+#include "model/model.h"
+
+enum { MIN_EXTENT = 64 };
+
+static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+
+static int64_t tile_m(const Schedule *s) { return s->value[KNOB_BM] * s->value[KNOB_FM]; }
+static int64_t tile_n(const Schedule *s) { return s->value[KNOB_BN] * s->value[KNOB_FN]; }
+static int64_t tile_k(const Schedule *s) { return s->value[KNOB_BK] * s->value[KNOB_SPLITK]; }
+
+int64_t schedule_fma(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  return round_up(v[KNOB_M], tile_m(schedule)) * round_up(v[KNOB_N], tile_n(schedule)) *
+         round_up(v[KNOB_K], tile_k(schedule));
+}
+
+static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {
+  int64_t small = tile * tiles + extent % tile;
+  return small < extent ? small : extent;
+}
+
+// Tiles of a few cells give no picture: at least 64 rows and columns.
+static int64_t at_least(int64_t tiles, int64_t tile) {
+  int64_t enough = (MIN_EXTENT + tile - 1) / tile;
+  return tiles > enough ? tiles : enough;
+}
+
+static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k) {
+  Schedule to = *from;
+  m = at_least(m, tile_m(from));
+  n = at_least(n, tile_n(from));
+  int64_t extent[] = {cut(from->value[KNOB_M], tile_m(from), m),
+                      cut(from->value[KNOB_N], tile_n(from), n),
+                      cut(from->value[KNOB_K], tile_k(from), k)};
+  static const KnobId knob[] = {KNOB_M, KNOB_N, KNOB_K};
+  for (int i = 0; i < 3; i++)
+    if (extent[i] != from->value[knob[i]]) schedule_set(&to, knob[i], extent[i]);
+  return to;
+}
+
+Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                         int64_t fma_max) {
+  if (schedule_fma(schedule) <= fma_max) return *schedule;
+  int64_t groups = schedule->value[KNOB_GROUP_M], ring = schedule->value[KNOB_BUFFER_COUNT];
+  const int64_t tiles[][3] = {{groups > 1 ? groups + 1 : 2, 2, ring + 1},
+                              {groups > 1 ? 3 : 2, 2, ring + 1},
+                              {2, 2, ring + 1},
+                              {2, 1, 2},
+                              {1, 1, 2},
+                              {1, 1, 1}};
+  Schedule small = *schedule;
+  for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+    Schedule next = with_tiles(schedule, tiles[i][0], tiles[i][1], tiles[i][2]);
+    if (!model_build(scratch, targets, &next)->ok) continue;
+    small = next;
+    if (schedule_fma(&small) <= fma_max) break;
+  }
+  return small;
+}

@@ -1,0 +1,19 @@
+// A smaller problem that exercises the same program: for the interpreter.
+#pragma once
+#include "model/knob.h"
+#include "model/target.h"
+
+// Multiply-adds that the interpreter does in about a second.
+enum { REDUCE_FMA_MAX = 1 << 24 };
+
+// The multiply-adds of a schedule's grid, those of cells outside C included.
+int64_t schedule_fma(const Schedule *schedule);
+
+// `schedule` with M, N and K cut down until the grid does at most `fma_max` multiply-adds, keeping
+// what makes the program what it is: the remainder of each extent by its tile (so that every edge
+// and every wide access stays), two tiles each way, more of them down M where blocks walk in
+// groups, and enough slabs to go round the ring in every split. Extents that are small already
+// stay. A tile that is larger than the limit by itself is kept. The result is legal when `schedule`
+// is.
+Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                         int64_t fma_max);

@@ -18,6 +18,7 @@
 
 #include "kernels/emit_names.h"
 #include "kernels/emitter.h"
+#include "model/rewrite.h"
 
 enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
 
@@ -343,6 +344,8 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
                uses->written[i] ? "" : "const ", type_names[buffer->type], buffer->name);
     facts->arg[facts->n_args++] = buffer;
   }
+  facts->takes_alpha = find_op(kernel->body, OP_SCALE, ROLE_COUNT) != NULL;
+  if (facts->takes_alpha) str_add(&text, ", float alpha");
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -399,7 +402,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   str_add(&text, ">>>(");
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(&text, "%s%s", i ? ", " : "", kernel->arg[i]->name);
-  str_add(&text, ")");
+  str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);

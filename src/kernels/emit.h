@@ -9,6 +9,7 @@
 //   puts(text->text);
 //   for (int i = 0; i < text->n_lines; i++) … text->lines[i].stmt …
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/arena.h"
@@ -37,6 +38,7 @@ typedef struct EmitKernel {
   int64_t dynamic_smem_bytes;   // what the launch must ask for: 0 when the pool is static
   int n_args;
   const Buffer *arg[EMIT_ARGS_MAX];  // in the order of the parameters
+  bool takes_alpha;                  // a last parameter, float alpha (1 for a plain product)
   int first_line, n_lines;           // of its text
 } EmitKernel;
 

@@ -30,6 +30,7 @@ static PlanKernel plan_kernel(const EmitKernel *from) {
                        .smem_bytes = from->dynamic_smem_bytes,
                        .n_args = from->n_args};
   for (int i = 0; i < from->n_args; i++) kernel.args[i] = plan_arg(from->arg[i]->role);
+  if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
   return kernel;
 }
 

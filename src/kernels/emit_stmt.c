@@ -147,6 +147,10 @@ static void emit_add(Emitter *emitter, const Op *op) {
                print_element(emitter, &op->src));
 }
 
+static void emit_scale(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s *= alpha;", print_element(emitter, &op->dst));
+}
+
 static void emit_atomic_add(Emitter *emitter, const Op *op) {
   const char *statement =
       arena_printf(emitter->arena, "atomicAdd(&%s, %s);", print_element(emitter, &op->dst),
@@ -184,7 +188,7 @@ static void (*const op_writers[OP_COUNT])(Emitter *emitter, const Op *op) = {
     [OP_INIT] = emit_init,       [OP_LOAD] = emit_load,         [OP_STORE] = emit_store,
     [OP_FMA] = emit_fma,         [OP_ADD] = emit_add,           [OP_ATOMIC_ADD] = emit_atomic_add,
     [OP_BARRIER] = emit_barrier, [OP_CP_ASYNC] = emit_cp_async, [OP_CP_COMMIT] = emit_cp_commit,
-    [OP_CP_WAIT] = emit_cp_wait,
+    [OP_CP_WAIT] = emit_cp_wait, [OP_SCALE] = emit_scale,
 };
 
 // ---- remarks ------------------------------------------------------------------------------------
@@ -200,6 +204,7 @@ static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
                   [ROLE_C] = "write the cells of C",
                   [ROLE_PARTIAL] = "write this split's partial sums"},
     [OP_FMA] = {[ROLE_ACC] = "add the outer product of a and b"},
+    [OP_SCALE] = {[ROLE_ACC] = "the BLAS factor; stores no longer say where the sums live"},
     [OP_CP_ASYNC] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
                      [ROLE_SLAB_B] = "start the copy of the slab of B"},
     [OP_ATOMIC_ADD] = {[ROLE_C] = "add this split's part of the cells"},

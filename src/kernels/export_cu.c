@@ -160,6 +160,7 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
              (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", kernel->arg[i]->name);
+  if (kernel->takes_alpha) str_add(out, ", 1.0f");
   str_add(out, ");\n");
 }
 

@@ -111,10 +111,13 @@ bool gpu_launch(Gpu *gpu, const GpuProgram *program) {
                                        [PLAN_ARG_B] = problem->b.data,
                                        [PLAN_ARG_C] = problem->c.data,
                                        [PLAN_ARG_WORKSPACE] = problem->workspace.data};
+  float alpha = 1;
   for (int i = 0; i < program->n_functions; i++) {
     const PlanKernel *kernel = &program->plan->kernels[i];
     void *parameters[PLAN_MAX_ARGS];
-    for (int a = 0; a < kernel->n_args; a++) parameters[a] = &pointers[kernel->args[a]];
+    for (int a = 0; a < kernel->n_args; a++)
+      parameters[a] = kernel->args[a] == PLAN_ARG_ALPHA ? (void *)&alpha
+                                                        : (void *)&pointers[kernel->args[a]];
     void *function = program->functions[i];
     bool ok = cluster_blocks(kernel) > 1
                   ? launch_cluster(gpu, kernel, function, parameters)

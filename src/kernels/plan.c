@@ -27,7 +27,7 @@ static const int64_t bytes_max = INT64_C(1) << 42;
 
 static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16", "bf16", "tf32", "f64"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8};
-static const char *const arg_names[PLAN_N_ARGS] = {"A", "B", "C", "workspace"};
+static const char *const arg_names[PLAN_N_ARGS] = {"A", "B", "C", "workspace", "alpha"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }

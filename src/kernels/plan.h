@@ -16,12 +16,14 @@
 
 enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 8 };
 
-// Arguments are device pointers only; every size is a constant in the text.
+// Arguments are device pointers, and the scalar that C is multiplied by (1.0f in a plain product);
+// every size is a constant in the text.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
   PLAN_ARG_C,
   PLAN_ARG_WORKSPACE,
+  PLAN_ARG_ALPHA,
   PLAN_N_ARGS
 } PlanArg;
 

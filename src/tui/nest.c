@@ -157,6 +157,8 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
   switch (op->kind) {
     case OP_INIT:
       return arena_printf(walk->arena, "%s = %g", t.dst, op->value);
+    case OP_SCALE:
+      return arena_printf(walk->arena, "%s *= alpha", t.dst);
     case OP_FMA:
       return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_ADD:

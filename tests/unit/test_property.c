@@ -149,6 +149,235 @@ START_TEST(random_legal_schedules_compute_the_nest) {
 }
 END_TEST
 
+// ---- mutants ------------------------------------------------------------------------------------
+
+// A mutation changes one place of a program; `n` counts places, so n = 0, 1, 2, … visits them all
+// and false says that there are no more. The text is what is printed when nothing was noticed.
+typedef struct Mutant {
+  Program *program;
+  int n;  // places still to pass by
+  const Stmt *at;
+  char what[80];
+} Mutant;
+
+typedef void MutateStmt(Mutant *mutant, Stmt *stmt, Stmt **link);
+
+static bool here(Mutant *mutant, const Stmt *stmt) {
+  if (mutant->at || mutant->n-- > 0) return false;
+  mutant->at = stmt;
+  return true;
+}
+
+static void each_stmt(Mutant *mutant, Stmt **link, MutateStmt *mutate) {
+  while (*link && !mutant->at) {
+    Stmt *stmt = *link;
+    mutate(mutant, stmt, link);
+    if (stmt->body && !mutant->at) each_stmt(mutant, &stmt->body, mutate);
+    link = &stmt->next;
+  }
+}
+
+static void drop_op(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  if (stmt->kind != STMT_OP || !here(mutant, stmt)) return;
+  snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d left out", op_name(stmt->op.kind),
+           stmt->id);
+  *link = stmt->next;
+}
+
+static void shift_index(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3 && stmt->kind == STMT_OP; i++)
+    for (int d = 0; access[i]->buffer && d < access[i]->buffer->rank; d++) {
+      if (access[i]->buffer->dim[d] == 1 || !here(mutant, stmt)) continue;
+      access[i]->idx[d] = ex_add_const(arena, access[i]->idx[d], stmt->op.width);
+      snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d: index %d of %s is off by %d",
+               op_name(stmt->op.kind), stmt->id, d, access[i]->buffer->name, stmt->op.width);
+    }
+}
+
+// An index that changes becomes its first value.
+static void freeze_index(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3 && stmt->kind == STMT_OP; i++)
+    for (int d = 0; access[i]->buffer && d < access[i]->buffer->rank; d++) {
+      if (access[i]->idx[d]->op == EXPR_CONST || !here(mutant, stmt)) continue;
+      access[i]->idx[d] = ex_const(arena, 0);
+      snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d: index %d of %s is always 0",
+               op_name(stmt->op.kind), stmt->id, d, access[i]->buffer->name);
+    }
+}
+
+static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_CP_WAIT || !here(mutant, stmt)) return;
+  stmt->op.count++;
+  snprintf(mutant->what, sizeof mutant->what, "wait of stmt %d leaves one more group", stmt->id);
+}
+
+static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  if (stmt->kind != STMT_IF || !here(mutant, stmt)) return;
+  stmt_last(stmt->body)->next = stmt->next;
+  *link = stmt->body;
+  snprintf(mutant->what, sizeof mutant->what, "the condition of stmt %d always holds", stmt->id);
+}
+
+static void atomic_to_store(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_ATOMIC_ADD || !here(mutant, stmt)) return;
+  stmt->op.kind = OP_STORE;
+  snprintf(mutant->what, sizeof mutant->what, "atomic_add of stmt %d is a store", stmt->id);
+}
+
+static void shorten_loop(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  bool counts = stmt->kind == STMT_LOOP && stmt->var->extent > 1;
+  if (!counts || !here(mutant, stmt)) return;
+  Var *shorter = ARENA_NEW(arena, Var);
+  *shorter = *stmt->var;
+  shorter->extent--;
+  stmt->var = shorter;  // the same id: expressions read it as before
+  snprintf(mutant->what, sizeof mutant->what, "the loop over %s stops one early", shorter->name);
+}
+
+static bool mutate(Mutant *mutant, MutateStmt *how, int n) {
+  *mutant = (Mutant){.program = program_clone(arena, mutant->program), .n = n};
+  for (int k = 0; k < mutant->program->n_kernels && !mutant->at; k++)
+    each_stmt(mutant, &mutant->program->kernel[k].body, how);
+  return mutant->at != NULL;
+}
+
+// The rows of a slab one element closer together than they are long, the slab as short as that
+// makes it: what a pad that is off by one does.
+static bool shrink_rows(Mutant *mutant, int n) {
+  Program *program = mutant->program = program_clone(arena, mutant->program);
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *slab = program->buffer[i];
+    if (slab->space != SPACE_SHARED || n-- > 0) continue;
+    int row = slab->rank - 2;
+    if (slab->dim[row] == 1) return false;
+    slab->stride[row] = slab->dim[row + 1] - 1;
+    if (slab->rank == 3) slab->stride[0] = slab->dim[1] * slab->stride[1];
+    program_place_shared(program);
+    snprintf(mutant->what, sizeof mutant->what, "the rows of %s overlap", slab->name);
+    return true;
+  }
+  return false;
+}
+
+// First split stores, the rest add, and nothing clears C: the article's guarded split-K.
+static bool guard_split(Program *program) {
+  Kernel *kernel = &program->kernel[program->main_kernel];
+  Var *split = NULL;
+  for (Stmt *s = kernel->body; s && !split; s = s->body)
+    if (s->kind == STMT_LOOP && strcmp(s->var->name, "k_s") == 0) split = s->var;
+  Mutant find = {.program = program};
+  each_stmt(&find, &kernel->body, atomic_to_store);
+  if (!split || !find.at || program->n_kernels != 2 || program->main_kernel != 1) return false;
+  Stmt *store = (Stmt *)(uintptr_t)find.at, *add = ARENA_NEW(arena, Stmt);
+  *add = *store;
+  add->op.kind = OP_ATOMIC_ADD;
+  add->next = NULL;
+  Stmt *rest =
+      stmt_if(program, KNOB_SPLITK, ex_lt(arena, ex_const(arena, 0), ex_var(arena, split)), add);
+  Stmt *first = ARENA_NEW(arena, Stmt);
+  *first = *store;
+  first->next = NULL;
+  rest->next = store->next;
+  *store =
+      *stmt_if(program, KNOB_SPLITK, ex_lt(arena, ex_var(arena, split), ex_const(arena, 1)), first);
+  store->next = rest;
+  program->kernel[0] = program->kernel[1];
+  program->n_kernels = 1;
+  program->main_kernel = 0;
+  return true;
+}
+
+typedef struct Tally {
+  int made, noticed;
+} Tally;
+
+static bool is_noticed(const Program *program) {
+  InterpOptions options = {.seed = 3, .runs = 1, .max_findings = 1, .step_limit = 20000000};
+  return !interpret_check(arena, program, &options).ok;
+}
+
+static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *tally) {
+  tally->made++;
+  if (is_noticed(mutant->program))
+    tally->noticed++;
+  else
+    printf("not noticed: %s in %s\n", mutant->what, schedule_text(data, schedule));
+}
+
+static void try_all(const Schedule *schedule, const Program *program, Tally *tally) {
+  static MutateStmt *const ways[] = {drop_op, shift_index,     freeze_index, wait_less,
+                                     drop_if, atomic_to_store, shorten_loop};
+  Mutant mutant;
+  for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
+    for (int n = 0; mutant.program = (Program *)(uintptr_t)program, mutate(&mutant, ways[w], n);
+         n++)
+      try_mutant(schedule, &mutant, tally);
+  for (int n = 0; mutant.program = (Program *)(uintptr_t)program, shrink_rows(&mutant, n); n++)
+    try_mutant(schedule, &mutant, tally);
+}
+
+// A rung's knobs on 64 threads and slabs of 8: its program, small enough to be run a hundred times.
+static Schedule scaled_down(const Schedule *rung) {
+  Schedule schedule = *rung;
+  int64_t *v = schedule.value;
+  const struct {
+    KnobId knob;
+    int64_t most;
+  } caps[] = {{KNOB_BM, 8}, {KNOB_BN, 8},     {KNOB_FM, 8},     {KNOB_FN, 8},
+              {KNOB_BK, 8}, {KNOB_SPLITK, 2}, {KNOB_GROUP_M, 2}};
+  for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++)
+    if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
+  schedule_set(&schedule, KNOB_M, v[KNOB_BM] * v[KNOB_FM] + 4);
+  schedule_set(&schedule, KNOB_N, v[KNOB_BN] * v[KNOB_FN]);
+  schedule_set(&schedule, KNOB_K, v[KNOB_BK] * v[KNOB_SPLITK] * (v[KNOB_BUFFER_COUNT] + 1) - 4);
+  return schedule;
+}
+
+START_TEST(every_mutant_is_noticed) {
+  const EmbeddedFile *file = embed_find(data, "ladders/fp32.json");
+  Diags diags = diags_new(data);
+  const Ladder *ladder = ladder_read(data, file->text, file->size, "ladders/fp32.json", &diags);
+  ck_assert_ptr_nonnull(ladder);
+  Tally tally = {0, 0};
+  for (int r = 0; r < ladder->n_rungs; r++) {
+    if (ladder->rung[r].not_built) continue;
+    arena_reset(arena);
+    Schedule schedule = scaled_down(&ladder->rung[r].schedule);
+    const Model *model = model_build(arena, &targets, &schedule);
+    ck_assert_msg(model->ok, "%s", diags_text(arena, &model->diags));
+    ck_assert_msg(!is_noticed(model->program), "%s is wrong already", ladder->rung[r].name);
+    try_all(&schedule, model->program, &tally);
+  }
+  printf("%d of %d mutants noticed\n", tally.noticed, tally.made);
+  ck_assert_int_eq(tally.noticed, tally.made);
+}
+END_TEST
+
+START_TEST(guarded_split_k_is_a_race) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(arena);
+  const char *state = "M=64,N=64,K=64,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11,SPLITK=4";
+  ck_assert(schedule_parse(&schedule, state, &diags));
+  const Model *model = model_build(arena, &targets, &schedule);
+  ck_assert(model->ok);
+  Program *program = program_clone(arena, model->program);
+  ck_assert(guard_split(program));
+  InterpCheck check = interpret_check(arena, program, &(InterpOptions){.seed = 1});
+  bool told = false;
+  for (int i = 0; i < check.n_findings; i++)
+    told |= check.finding[i].kind == FINDING_RACE && strstr(check.finding[i].text, "race on C[") &&
+            strstr(check.finding[i].text, "blocks of one kernel have no order");
+  ck_assert(told);
+}
+END_TEST
+
 Suite *suite_property(void) {
   Suite *suite = suite_create("property");
   TCase *tc = tcase_create("property");
@@ -156,6 +385,8 @@ Suite *suite_property(void) {
   tcase_set_timeout(tc, 300);
   tcase_add_test(tc, every_pass_of_every_rung_computes_the_nest);
   tcase_add_test(tc, random_legal_schedules_compute_the_nest);
+  tcase_add_test(tc, every_mutant_is_noticed);
+  tcase_add_test(tc, guarded_split_k_is_a_race);
   suite_add_tcase(suite, tc);
   return suite;
 }

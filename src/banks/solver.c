@@ -1,0 +1,286 @@
+// Try whole families, keep the best of each, and say how low anything could be.
+//
+// Pads and swizzles are few: each is written as a layout text, parsed and costed like anybody's.
+// XOR maps are searched by parity masks (xor_search.c); the winner is completed to a bijection of
+// the whole slab, written as a text too, and costed again by the bank engine, so what is reported
+// is what the text does. A map of the low index bits is completed so: column bit k becomes output
+// bit k, and every index bit that is no mask's leading bit keeps a place among the outputs.
+//
+// Written as text, a linear map is "off" XOR a few shifted and masked copies of itself: all pairs
+// (output bit o, input bit i) with i - o = s share the term (off >> s) & mask.
+//
+// Worked example: transposed B of 128 x 16 floats, stores of column i by 32 lanes of every fourth
+// row and ldmatrix reads of eight rows. The floor is 4 wavefronts for a store (32 chunks, 8
+// columns) and 1 for a matrix; "xor" reaches 8 and 1, "xoroff" 4 and 1, which is the floor:
+// optimal.
+#include "banks/solver.h"
+
+#include <inttypes.h>
+
+#include "banks/slab_pattern.h"
+#include "banks/xor_search.h"
+
+// Looks at a pattern before a search gives up: some 15 ms for maps within rows or lines, 30 for
+// all.
+static const int64_t SEARCH_BUDGET = 500000, SEARCH_BUDGET_ANY = 1000000;
+
+static const char *const FAMILY_NAMES[SOLVER_FAMILIES] = {
+    [SOLVER_NONE] = "none",     [SOLVER_SWIZZLE] = "swizzle", [SOLVER_XOR] = "xor",
+    [SOLVER_XOROFF] = "xoroff", [SOLVER_PAD] = "pad",
+};
+
+const char *solver_family_name(SolverFamily family) { return FAMILY_NAMES[family]; }
+
+typedef struct Solver {
+  Arena *arena, *scratch;
+  const SolverProblem *problem;
+  SlabPatterns patterns;
+  SolverResult *out;
+} Solver;
+
+static int log2_of(int n) { return 31 - __builtin_clz((unsigned)n); }
+static bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
+static int slab_bytes(const LayoutSlab *slab) { return slab->rows * slab->row_bytes; }
+
+// Weighted wavefronts of all sites, or `ceiling` where a site finds the layout illegal or the sum
+// gets that high.
+static int64_t total_of(const Solver *s, const Layout *layout, int64_t ceiling) {
+  int64_t total = 0;
+  for (int i = 0; i < s->problem->n_sites && total < ceiling; i++) {
+    const SlabSite *site = &s->problem->sites[i];
+    SlabCost cost = slab_site_cost(site, layout);
+    if (!cost.legal) return ceiling;
+    if (cost.known) total += (int64_t)cost.wavefronts * site->weight;
+  }
+  return total < ceiling ? total : ceiling;
+}
+
+static void try_layout(Solver *s, SolverFamily family, const char *text) {
+  SolverCandidate *best = &s->out->families[family];
+  arena_reset(s->scratch);
+  Diags diags = diags_new(s->scratch);
+  const Layout *layout = layout_parse(s->scratch, &s->problem->slab, text, &diags);
+  if (!layout) return;
+  int64_t ceiling = best->layout ? best->total : INT64_MAX;
+  int64_t total = total_of(s, layout, ceiling);
+  if (total >= ceiling) return;
+  best->layout = arena_strdup(s->arena, text);
+  best->total = total;
+  best->storage_bytes = layout->storage_bytes;
+}
+
+static bool at_floor(const Solver *s, SolverFamily family) {
+  const SolverCandidate *best = &s->out->families[family];
+  return best->layout && best->total <= s->patterns.floor;
+}
+
+static void try_pads(Solver *s) {
+  const LayoutSlab *slab = &s->problem->slab;
+  for (int bytes = slab->elem_bytes; bytes <= BANK_LINE_BYTES; bytes += slab->elem_bytes) {
+    if (at_floor(s, SOLVER_PAD)) break;
+    if ((slab->row_bytes + bytes) % s->patterns.whole_bytes != 0) continue;
+    try_layout(s, SOLVER_PAD, arena_printf(s->arena, "pad:%d", bytes / slab->elem_bytes));
+  }
+  s->out->families[SOLVER_PAD].exact = true;
+}
+
+// B bits from bit M of the offset; bits from 7 up are flipped to no effect on the banks.
+static void try_swizzles(Solver *s) {
+  int lowest = log2_of(s->patterns.whole_bytes), end = 0;
+  while (1 << end < slab_bytes(&s->problem->slab)) end++;
+  for (int bits = 1; bits <= 7 - lowest; bits++)
+    for (int base = lowest; base + bits <= 7; base++)
+      for (int shift = bits; base + shift + bits <= end; shift++) {
+        if (at_floor(s, SOLVER_SWIZZLE)) return;
+        try_layout(s, SOLVER_SWIZZLE,
+                   arena_printf(s->arena, "swizzle:%d,%d,%d", bits, base, shift));
+      }
+}
+
+// --- from parity masks to text
+// ---------------------------------------------------------------------
+
+// output bit o of a chunk's new number = parity of (old number & row[o]).
+typedef struct BitMap {
+  int n;
+  uint32_t row[32];
+} BitMap;
+
+// Completes masks for the low bits to an invertible map. Each mask's leading bit is the one that it
+// replaces; all other index bits stay, at their own place where it is free.
+static BitMap complete_map(const XorResult *found, int column_bits, int n, bool echelon) {
+  BitMap map = {.n = n};
+  uint32_t replaced = 0;
+  for (int k = 0; k < column_bits; k++) {
+    map.row[k] = found->parity[k];
+    replaced |= echelon ? 1u << log2_of((int)found->parity[k]) : 1u << k;
+  }
+  for (int bit = column_bits; bit < n; bit++)
+    if (!(replaced >> bit & 1)) map.row[bit] = 1u << bit;
+  int free_place = column_bits;
+  for (int bit = 0; bit < column_bits; bit++) {
+    if (replaced >> bit & 1) continue;
+    while (map.row[free_place]) free_place++;
+    map.row[free_place] = 1u << bit;
+  }
+  return map;
+}
+
+static void add_term(Str *out, const char *variable, int shift, uint32_t mask) {
+  if (mask == 0) return;
+  if (shift == 0)
+    str_printf(out, " ^ (%s & %u)", variable, mask);
+  else
+    str_printf(out, " ^ ((%s %s %d) & %u)", variable, shift > 0 ? ">>" : "<<",
+               shift > 0 ? shift : -shift, mask);
+}
+
+// Terms of chunk bits first … end - 1 as bits of `variable`, whose own bit 0 is bit `origin` of the
+// element index; chunk bit i is bit i + scale of it.
+static void add_terms(Str *out, const BitMap *map, const char *variable, int first, int end,
+                      int scale, int origin) {
+  for (int shift = -31; shift <= 31; shift++) {
+    uint32_t mask = 0;
+    for (int o = 0; o < map->n; o++) {
+      int i = o + shift + origin;
+      bool inside = i >= first && i < end;
+      if (inside && ((map->row[o] ^ 1u << o) >> i & 1)) mask |= 1u << (o + scale);
+    }
+    add_term(out, variable, shift, mask);
+  }
+}
+
+static char *text_of_map(Solver *s, const BitMap *map, bool in_row) {
+  const LayoutSlab *slab = &s->problem->slab;
+  int scale = log2_of(s->patterns.whole_bytes / slab->elem_bytes);
+  Str out = str_new(s->arena);
+  if (!in_row) {
+    str_add(&out, "xoroff:off");
+    add_terms(&out, map, "off", 0, map->n, scale, 0);
+    return out.text;
+  }
+  int row_bits = log2_of(slab->row_bytes / s->patterns.whole_bytes);
+  str_add(&out, "xor:col");
+  add_terms(&out, map, "col", 0, row_bits, scale, 0);
+  add_terms(&out, map, "row", row_bits, map->n, scale, row_bits + scale);
+  return out.text;
+}
+
+static void try_map(Solver *s, SolverFamily family, const XorResult *found, bool echelon) {
+  if (!found->found) return;
+  int n = s->patterns.chunk_bits;
+  BitMap map = complete_map(found, s->patterns.column_bits, n, echelon);
+  try_layout(s, family, text_of_map(s, &map, family == SOLVER_XOR));
+}
+
+static void try_xor_rows(Solver *s) {
+  const LayoutSlab *slab = &s->problem->slab;
+  if (!is_power_of_two(slab->row_bytes) || slab->row_bytes < s->patterns.whole_bytes) return;
+  int row_bits = log2_of(slab->row_bytes / s->patterns.whole_bytes);
+  arena_reset(s->scratch);
+  XorResult found =
+      xor_search(s->scratch, &s->patterns, XOR_ROWS, row_bits, INT64_MAX, SEARCH_BUDGET);
+  try_map(s, SOLVER_XOR, &found, false);
+  s->out->families[SOLVER_XOR].exact = found.exact;
+}
+
+// First maps within a line, which read best, then all the others if they can be better.
+static void try_xor_any(Solver *s) {
+  SolverCandidate *best = &s->out->families[SOLVER_XOROFF];
+  const LayoutSlab *slab = &s->problem->slab;
+  if (slab_bytes(slab) % BANK_LINE_BYTES != 0) return;
+  arena_reset(s->scratch);
+  XorResult line = xor_search(s->scratch, &s->patterns, XOR_LINE, 0, INT64_MAX, SEARCH_BUDGET);
+  try_map(s, SOLVER_XOROFF, &line, false);
+  best->exact = at_floor(s, SOLVER_XOROFF);
+  if (best->exact || !is_power_of_two(slab_bytes(slab))) return;
+  arena_reset(s->scratch);
+  XorResult any = xor_search(s->scratch, &s->patterns, XOR_ANY, 0,
+                             line.found ? line.total : INT64_MAX, SEARCH_BUDGET_ANY);
+  try_map(s, SOLVER_XOROFF, &any, true);
+  best->exact = any.exact;
+}
+
+// --- the answer
+// ------------------------------------------------------------------------------------
+
+static void choose_best(SolverResult *out) {
+  for (int f = 0; f < SOLVER_FAMILIES; f++) {
+    const SolverCandidate *candidate = &out->families[f];
+    if (!candidate->layout || (out->found && candidate->total >= out->best.total)) continue;
+    out->found = true;
+    out->best = *candidate;
+    out->family = (SolverFamily)f;
+  }
+}
+
+static void cost_best(Solver *s) {
+  SolverResult *out = s->out;
+  SlabCost *costs = ARENA_ARRAY(s->arena, SlabCost, s->problem->n_sites);
+  out->costs = costs;
+  if (!out->found) return;
+  arena_reset(s->scratch);
+  Diags diags = diags_new(s->scratch);
+  const Layout *layout = layout_parse(s->scratch, &s->problem->slab, out->best.layout, &diags);
+  for (int i = 0; i < s->problem->n_sites; i++)
+    costs[i] = slab_site_cost(&s->problem->sites[i], layout);
+}
+
+static void add_floor_sentence(const Solver *s, Str *out) {
+  int columns = 1 << s->patterns.column_bits;
+  for (int i = 0; i < s->problem->n_sites; i++) {
+    int chunks = s->patterns.site_chunks[i];
+    if (chunks <= columns) continue;
+    str_printf(
+        out,
+        "%s: one phase asks for %d different %d-byte chunks at one position, and whole chunks "
+        "have %d places in a line of banks: at least %d wavefronts. ",
+        s->problem->sites[i].name, chunks, s->patterns.whole_bytes, columns,
+        (chunks + columns - 1) / columns);
+  }
+}
+
+static void conclude(Solver *s) {
+  SolverResult *out = s->out;
+  bool all_exact = true;
+  for (int f = 0; f < SOLVER_FAMILIES; f++) all_exact &= out->families[f].exact;
+  out->bound = s->patterns.floor;
+  if (out->found && all_exact) out->bound = out->best.total;
+  out->optimal = out->found && out->best.total == out->bound;
+  Str proof = str_new(s->arena);
+  add_floor_sentence(s, &proof);
+  if (!out->found)
+    str_add(&proof, "No layout of these families is legal for all sites.");
+  else if (out->best.total == s->patterns.floor)
+    str_printf(&proof, "The total of %" PRId64 " is the least that the phases allow one by one.",
+               out->best.total);
+  else if (all_exact)
+    str_printf(
+        &proof,
+        "Every pad, every swizzle and every XOR map that keeps %d-byte chunks whole was tried "
+        "or excluded: none is below %" PRId64 " (phases one by one allow %" PRId64 ").",
+        s->patterns.whole_bytes, out->best.total, s->patterns.floor);
+  else
+    str_printf(&proof, "Not all XOR maps were tried; phases one by one allow %" PRId64 ".",
+               s->patterns.floor);
+  out->proof = proof.text;
+}
+
+SolverResult solver_solve(Arena *arena, Arena *scratch, const SolverProblem *problem) {
+  SolverResult out = {.found = false};
+  Solver s = {.arena = arena, .scratch = scratch, .problem = problem, .out = &out};
+  s.patterns = slab_patterns_build(arena, &problem->slab, problem->sites, problem->n_sites);
+  out.whole_bytes = s.patterns.whole_bytes;
+  out.site_floor = s.patterns.site_floor;
+  try_layout(&s, SOLVER_NONE, "none");
+  out.families[SOLVER_NONE].exact = true;
+  try_swizzles(&s);
+  out.families[SOLVER_SWIZZLE].exact = true;
+  try_xor_rows(&s);
+  try_xor_any(&s);
+  try_pads(&s);
+  choose_best(&out);
+  cost_best(&s);
+  conclude(&s);
+  return out;
+}

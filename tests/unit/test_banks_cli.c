@@ -1,4 +1,4 @@
-// gemmview banks as a user calls it: arguments in, text and exit status out.
+// gemmview banks, swizzle and solve as a user calls them: arguments in, text and exit status out.
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 
 Suite *suite_banks_cli(void);
-CommandRun cmd_banks;
+CommandRun cmd_banks, cmd_swizzle, cmd_solve;
 
 static char out[1 << 20], err[1 << 16];
 
@@ -32,9 +32,9 @@ static void restore(FILE *stream, int kept, FILE *from, char *text, size_t size)
   fclose(from);
 }
 
-// Runs the command with up to 11 arguments; its output is left in `out` and `err`.
-static int run(const char *const *given) {
-  char *argv[13] = {"banks"};
+// Runs a command with up to 11 arguments; its output is left in `out` and `err`.
+static int run(CommandRun *command, const char *const *given) {
+  char *argv[13] = {"command"};
   int argc = 1;
   while (argc < 12 && given[argc - 1]) {
     argv[argc] = (char *)(uintptr_t)given[argc - 1];
@@ -43,12 +43,14 @@ static int run(const char *const *given) {
   FILE *to_out = tmpfile(), *to_err = tmpfile();
   ck_assert(to_out && to_err);
   int kept_out = divert(stdout, to_out), kept_err = divert(stderr, to_err);
-  int status = cmd_banks(argc, argv);
+  int status = command(argc, argv);
   restore(stdout, kept_out, to_out, out, sizeof out);
   restore(stderr, kept_err, to_err, err, sizeof err);
   return status;
 }
-#define RUN(...) run((const char *const[]){__VA_ARGS__, NULL})
+#define SWIZZLE(...) run(cmd_swizzle, (const char *const[]){__VA_ARGS__, NULL})
+#define SOLVE(...) run(cmd_solve, (const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) run(cmd_banks, (const char *const[]){__VA_ARGS__, NULL})
 
 static void write_batch(char *path, const char *text) {
   strcpy(path, "/tmp/gemmview_test_XXXXXX");
@@ -88,7 +90,7 @@ START_TEST(bad_calls_are_usage) {
       {"--wavefronts", NULL},
   };
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-    ck_assert_int_eq(run(calls[i]), CLI_USAGE);
+    ck_assert_int_eq(run(cmd_banks, calls[i]), CLI_USAGE);
     ck_assert_str_eq(out, "");
     ck_assert_msg(strncmp(err, "gemmview: ", 10) == 0, "%zu: %s", i, err);
   }
@@ -140,6 +142,77 @@ START_TEST(the_operations_are_listed) {
 }
 END_TEST
 
+START_TEST(a_swizzle_is_shown) {
+  ck_assert_int_eq(SWIZZLE("swizzle:2,4,3", "--rows", "128", "--row-bytes", "64", "--elem", "4"),
+                   0);
+  ck_assert_ptr_nonnull(strstr(out, "bijection           yes\n"));
+  ck_assert_ptr_nonnull(strstr(out, "  row   2  1 0 3 2\n"));
+  ck_assert_int_eq(SWIZZLE("xor:'col ^ (((row >> 1) & 3) << 2)'", "--example", "tf32-b", "--json"),
+                   0);
+  ck_assert_ptr_nonnull(
+      strstr(out,
+             "{\"name\":\"store B\",\"op\":\"sts32\",\"plain\":{\"wavefronts\":2048,\"ideal\":64,"
+             "\"conflicts\":1984,\"ways\":32,\"aligned\":true},\"layout\":{\"wavefronts\":1024,"));
+  ck_assert_int_eq(
+      SWIZZLE("pad:1", "--rows", "2", "--row-bytes", "16", "--elem", "4", "--json", "--map"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "\"map\":[[0,4,8,12],[20,24,28,32]]"));
+}
+END_TEST
+
+START_TEST(bad_swizzles_are_told) {
+  static const struct {
+    const char *layout, *says;
+  } cases[] = {
+      {"xor:col & 3", "not a bijection: row 0, col 0 and row 0, col 4 both lie at byte 0"},
+      {"xor:col + row", "row 1, col 15 goes to column 16, outside 0 to 15"},
+      {"xor:col / row", "divides by zero for row 0, col 0"},
+      {"xor:", "ends where"},
+      {"swizzle:3,4", "is not three numbers"},
+      {"swizzle:3,4,2", "nearest: swizzle:3,4,3"},
+      {"swizzel:3,4,3", "nearest: swizzle"},
+      {"pad:-1", "pad:0"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    ck_assert_int_eq(SWIZZLE(cases[i].layout, "--rows", "128", "--row-bytes", "64", "--elem", "4"),
+                     CLI_USAGE);
+    ck_assert_msg(strstr(err, cases[i].says), "%s: %s", cases[i].layout, err);
+  }
+  ck_assert_int_eq(SWIZZLE("none"), CLI_USAGE);
+  ck_assert_int_eq(SWIZZLE("none", "--rows", "128"), CLI_USAGE);
+  ck_assert_int_eq(SWIZZLE("none", "--rows", "128", "--row-bytes", "66", "--elem", "4"), CLI_USAGE);
+  ck_assert_int_eq(SWIZZLE("none", "--problem", "/nonexistent"), CLI_USAGE);
+}
+END_TEST
+
+START_TEST(solve_answers_article_002) {
+  ck_assert_int_eq(SOLVE("--example", "tf32-b", "--json"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "\"total\":320,\"bound\":320,\"optimal\":true"));
+  ck_assert_ptr_nonnull(strstr(out, "\"ways\":4,\"bound\":256"));
+  ck_assert_int_eq(SOLVE("--example", "tf32-b"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "bound 320: optimal"));
+  ck_assert_int_eq(SOLVE("--list"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "tf32-b "));
+}
+END_TEST
+
+START_TEST(a_printed_example_can_be_solved_from_a_file) {
+  ck_assert_int_eq(SOLVE("--example", "hgemm-a", "--print"), 0);
+  char path[64];
+  write_batch(path, out);
+  ck_assert_int_eq(SOLVE(path), 0);
+  ck_assert_ptr_nonnull(strstr(out, "layout  swizzle:3,4,3\n"));
+  ck_assert_int_eq(SWIZZLE("128B", "--problem", path), 0);
+  unlink(path);
+  ck_assert_int_eq(SOLVE("--example", "tf32b"), CLI_USAGE);
+  ck_assert_ptr_nonnull(strstr(err, "nearest: tf32-b"));
+  ck_assert_int_eq(SOLVE("/nonexistent"), CLI_USAGE);
+  ck_assert_int_eq(SOLVE("--json"), CLI_USAGE);
+  write_batch(path, "{\"slab\":{\"rows\":4}}");
+  ck_assert_int_eq(SOLVE(path), CLI_USAGE);
+  unlink(path);
+}
+END_TEST
+
 Suite *suite_banks_cli(void) {
   Suite *suite = suite_create("banks_cli");
   TCase *cli = tcase_create("cli");
@@ -149,6 +222,10 @@ Suite *suite_banks_cli(void) {
   tcase_add_test(cli, the_measured_file_is_answered_and_agrees);
   tcase_add_test(cli, a_measurement_that_differs_answers_no);
   tcase_add_test(cli, the_operations_are_listed);
+  tcase_add_test(cli, a_swizzle_is_shown);
+  tcase_add_test(cli, bad_swizzles_are_told);
+  tcase_add_test(cli, solve_answers_article_002);
+  tcase_add_test(cli, a_printed_example_can_be_solved_from_a_file);
   suite_add_tcase(suite, cli);
   return suite;
 }

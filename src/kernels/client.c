@@ -76,6 +76,7 @@ void flight_list_remove(FlightList *list, Flight *flight) {
 void flight_free(Flight *flight) {
   if (!flight) return;
   free(flight->line);
+  arena_free(flight->arena);
   free(flight);
 }
 
@@ -105,7 +106,7 @@ static void copy_message(ClientEvent *event, const Message *message) {
 
 // What the result holds is checked here, off the user's thread; what is not as it should be leaves
 // the pointer NULL and becomes an error event.
-static bool read_result(ClientEvent *event) {
+static void read_result(ClientEvent *event) {
   const char *what = event->message.what, *data = event->message.data;
   Diags diags = diags_new(event->arena);
   if (str_equal(what, "ptx") || str_equal(what, "cubin"))
@@ -114,17 +115,16 @@ static bool read_result(ClientEvent *event) {
     event->sass = sass_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "bench"))
     event->bench = bench_result_read_json(event->arena, data, &diags);
-  if (event->compile || event->sass || event->bench) return true;
+  if (event->compile || event->sass || event->bench) return;
   const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
                                   what, diags_text(event->arena, &diags));
   event->message = message_new(MESSAGE_ERROR);
   MESSAGE_SET(event->message, id, event->id);
   MESSAGE_SET(event->message, error, ERROR_PROTOCOL);
   MESSAGE_SET(event->message, text, text);
-  return false;
 }
 
-void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message) {
+ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message) {
   Arena *arena = arena_new("event");
   ClientEvent *event = ARENA_NEW(arena, ClientEvent);
   event->arena = arena;
@@ -133,15 +133,23 @@ void client_publish(Client *client, int64_t id, uint64_t key, int worker, const 
   event->worker = worker;
   copy_message(event, message);
   if (event->message.kind == MESSAGE_RESULT) read_result(event);
+  return event;
+}
+
+void client_hand_over(Client *client, ClientEvent *event) {
   pthread_mutex_lock(&client->mutex);
   if (client->last)
     client->last->next = event;
   else
     client->first = event;
   client->last = event;
-  if (message->kind == MESSAGE_DONE) client->n_open--;
+  if (event->message.kind == MESSAGE_DONE) client->n_open--;
   pthread_mutex_unlock(&client->mutex);
   fd_signal(client->wake_fd);
+}
+
+void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message) {
+  client_hand_over(client, client_event_new(id, key, worker, message));
 }
 
 ClientEvent *client_poll(Client *client) {
@@ -175,6 +183,12 @@ void client_status(Client *client, int worker, ClientStatus *out) {
   pthread_mutex_lock(&client->mutex);
   *out = client->status[worker];
   if (!client->first) fd_clear(client->wake_fd);
+  pthread_mutex_unlock(&client->mutex);
+}
+
+void client_history_error(Client *client, char *text, size_t size) {
+  pthread_mutex_lock(&client->mutex);
+  client_copy_text(text, size, client->history_error);
   pthread_mutex_unlock(&client->mutex);
 }
 
@@ -221,6 +235,19 @@ static void make_line(Flight *flight, const ClientRequest *request) {
   arena_free(arena);
 }
 
+static FlightSide make_side(Arena *arena, const Plan *side, const char *state) {
+  return (FlightSide){.state = arena_strdup(arena, state ? state : ""),
+                      .text_hash = history_hash(arena, side->cuda),
+                      .problem = history_problem(arena, side)};
+}
+
+static void make_sides(Flight *flight, const ClientRequest *request) {
+  flight->arena = arena_new("flight");
+  flight->sides[0] = make_side(flight->arena, request->plan, request->state);
+  if (request->plan_b)
+    flight->sides[1] = make_side(flight->arena, request->plan_b, request->state_b);
+}
+
 static void post(Client *client, Flight *flight) {
   pthread_mutex_lock(&client->mutex);
   flight_list_add(&client->inbox, flight);
@@ -261,6 +288,7 @@ int64_t client_submit(Client *client, const ClientRequest *request) {
   flight->deadline_ms = request->kind == MESSAGE_BENCH ? BENCH_MS : COMPILE_MS;
   if (request->deadline_ms > 0) flight->deadline_ms = request->deadline_ms;
   make_line(flight, request);
+  if (client->records && request->kind == MESSAGE_BENCH) make_sides(flight, request);
   post(client, flight);
   return id;
 }
@@ -270,6 +298,47 @@ void client_cancel(Client *client, int64_t id) {
   flight->id = id;
   flight->kind = MESSAGE_CANCEL;
   post(client, flight);
+}
+
+// --- commands -----------------------------------------------------------------------------------
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
+// Reads one word at *at, without its quotes. False when a quote is not closed.
+static bool read_word(Str *word, const char **at) {
+  char quote = '\0';
+  for (; **at && (quote || !is_blank(**at)); (*at)++) {
+    if (**at == quote) {
+      quote = '\0';
+    } else if (!quote && (**at == '\'' || **at == '"')) {
+      quote = **at;
+    } else if (**at == '\\' && quote != '\'' && (*at)[1]) {
+      str_add_char(word, *++*at);
+    } else {
+      str_add_char(word, **at);
+    }
+  }
+  return quote == '\0';
+}
+
+const char *const *client_split_command(Arena *arena, const char *text, Diags *diags) {
+  const char **words = ARENA_ARRAY(arena, const char *, strlen(text) / 2 + 2);
+  int n = 0;
+  for (const char *at = text; *at;) {
+    if (is_blank(*at)) {
+      at++;
+      continue;
+    }
+    Str word = str_new(arena);
+    if (!read_word(&word, &at)) {
+      diag_add(diags, "usage", "--worker %s: a quote is not closed", str_sanitise(arena, text));
+      return NULL;
+    }
+    words[n++] = word.text;
+  }
+  if (n > 0) return words;
+  diag_add(diags, "usage", "--worker \"\": a command is due, such as ssh box gemmview worker");
+  return NULL;
 }
 
 // --- beginning and end --------------------------------------------------------------------------
@@ -332,6 +401,9 @@ Client *client_start(const ClientOptions *options) {
   client->silence_ms = options->silence_ms > 0 ? options->silence_ms : SILENCE_MS;
   client->hello_ms = options->hello_ms > 0 ? options->hello_ms : HELLO_MS;
   client->grace_ms = options->grace_ms > 0 ? options->grace_ms : GRACE_MS;
+  client->records = options->history || options->history_path;
+  if (options->history_path)
+    client->history_path = arena_strdup(client->app, options->history_path);
   set_workers(client, options);
   set_hello(client, options);
   if (client->wake_fd >= 0 && client->control_fd >= 0 && start_thread(client)) return client;

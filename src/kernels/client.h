@@ -32,6 +32,10 @@ typedef struct ClientOptions {
   // this program.
   const char *const *const *workers;
   int n_workers;
+  // Where every timing is recorded (by the thread, before its event is handed over): history.h's
+  // default place when `history` is set and the path NULL.
+  bool history;
+  const char *history_path;
   // Milliseconds, 0 = the default: a worker that is silent longer than silence_ms (15 s) or has not
   // said hello after hello_ms (20 s) is ended; a request may take grace_ms (5 s) more than its
   // deadline.
@@ -39,13 +43,14 @@ typedef struct ClientOptions {
 } ClientOptions;
 
 typedef struct ClientRequest {
-  MessageKind kind;           // MESSAGE_COMPILE or MESSAGE_BENCH
-  const Plan *plan, *plan_b;  // copied; B may be NULL
-  const char *want;           // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
-  uint64_t key;               // the caller's own, returned with every event
-  bool keep;                  // compile: newer compiles do not make it stale
-  int deadline_ms;            // 0 = the worker's default (30 s to compile, 60 s to time)
-  int budget_ms;              // bench: of the timing; 0 = bench.h's default
+  MessageKind kind;             // MESSAGE_COMPILE or MESSAGE_BENCH
+  const Plan *plan, *plan_b;    // copied; B may be NULL
+  const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
+  const char *want;             // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
+  uint64_t key;                 // the caller's own, returned with every event
+  bool keep;                    // compile: newer compiles do not make it stale
+  int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s to time)
+  int budget_ms;                // bench: of the timing; 0 = bench.h's default
   bool flush_l2, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
 } ClientRequest;
@@ -104,6 +109,14 @@ ClientEvent *client_poll(Client *client);
 // The same, waiting up to `timeout_ms` for one (for commands, not for the screen).
 ClientEvent *client_next(Client *client, int timeout_ms);
 void client_event_free(ClientEvent *event);
+
+// Why timings are not recorded; "" when they are. At most `size` bytes.
+void client_history_error(Client *client, char *text, size_t size);
+
+// "ssh box 'gemmview' worker" as an argument vector, in `arena`: words are parted by blanks, quotes
+// and backslashes keep them together; nothing else is special. NULL with a diagnostic of rule
+// "usage" when there is no word or a quote is not closed.
+const char *const *client_split_command(Arena *arena, const char *text, Diags *diags);
 
 int client_worker_count(const Client *client);
 void client_status(Client *client, int worker, ClientStatus *out);

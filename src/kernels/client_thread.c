@@ -200,6 +200,32 @@ static void note_progress(Client *client, Worker *worker, const Message *said) {
   publish_status(client, worker);
 }
 
+static void set_history_error(Client *client, const Diags *diags) {
+  pthread_mutex_lock(&client->mutex);
+  client_copy_text(client->history_error, sizeof client->history_error,
+                   diags->first ? diags->first->text : "");
+  pthread_mutex_unlock(&client->mutex);
+}
+
+// One row for each side. The file is opened at the first timing and, after a failure, tried again
+// at the next: a disk may have room by then.
+static void record(Client *client, const Worker *worker, const Flight *flight,
+                   const BenchResult *bench) {
+  if (!flight->arena) return;
+  Diags diags = diags_new(client->arena);
+  if (!client->history) client->history = history_open(client->app, client->history_path, &diags);
+  for (int i = 0; i < bench->n_entries && i < 2 && client->history; i++) {
+    HistoryRow row = history_row(client->arena, bench, i);
+    if (!flight->sides[i].state) break;
+    row.state = flight->sides[i].state;
+    row.text_hash = flight->sides[i].text_hash;
+    row.problem = flight->sides[i].problem;
+    if (worker->status.host[0]) row.host = worker->status.host;
+    if (!history_add(client->history, &row, &diags)) break;
+  }
+  set_history_error(client, &diags);
+}
+
 // What is said about a request that is over (cancelled, timed out) is not passed on.
 static void on_answer(Client *client, Worker *worker, const Message *said) {
   Flight *flight = find_flight(&worker->flights, said->id);
@@ -213,7 +239,9 @@ static void on_answer(Client *client, Worker *worker, const Message *said) {
   }
   if (said->kind == MESSAGE_QUEUED || said->kind == MESSAGE_PROGRESS)
     note_progress(client, worker, said);
-  client_publish(client, flight->id, flight->key, index_of(client, worker), said);
+  ClientEvent *event = client_event_new(flight->id, flight->key, index_of(client, worker), said);
+  if (event->bench) record(client, worker, flight, event->bench);
+  client_hand_over(client, event);
 }
 
 static bool on_hello(Client *client, Worker *worker, const Message *said) {
@@ -481,5 +509,6 @@ void *client_thread_main(void *context) {
   for (int i = 0; i < client->n_workers; i++)
     process_kill(&client->workers[i].process, &client->reaper);
   for (int i = 0; i < 50 && reaper_collect(&client->reaper) > 0; i++) poll(NULL, 0, 2);
+  history_close(client->history);
   return NULL;
 }

@@ -4,7 +4,13 @@
 #include <pthread.h>
 
 #include "kernels/client.h"
+#include "kernels/history.h"
 #include "kernels/process.h"
+
+// What the history says of one side beside its result.
+typedef struct FlightSide {
+  const char *state, *text_hash, *problem;
+} FlightSide;
 
 // A request from submit to done. A cancel travels the same way, so that order is kept.
 typedef struct Flight {
@@ -17,6 +23,8 @@ typedef struct Flight {
   int64_t heard_at;     // when it was sent or last spoken of
   char *line;           // NULL for a cancel
   size_t n_line;
+  Arena *arena;         // of `sides`; NULL when nothing is to be recorded
+  FlightSide sides[2];  // A and B
 } Flight;
 
 typedef struct FlightList {
@@ -45,18 +53,22 @@ struct Client {
   int64_t last_id;
   int n_open;  // submitted and not done
   bool stopping;
+  char history_error[256];
   // Constant after client_start:
   pthread_t thread;
   int wake_fd, control_fd;
   int silence_ms, hello_ms, grace_ms;
   int n_workers;
   Str hello;
+  bool records;
+  const char *history_path;
   // The thread's own:
   Arena *app, *arena;
   int64_t now_ms;
   Worker workers[CLIENT_WORKERS_MAX];
   FlightList pending;  // for no worker yet
   Reaper reaper;
+  History *history;
 };
 
 void *client_thread_main(void *client);
@@ -66,5 +78,7 @@ void flight_list_remove(FlightList *list, Flight *flight);
 void flight_free(Flight *flight);
 // Copies at most `size` − 1 bytes, cut between characters.
 void client_copy_text(char *to, size_t size, const char *from);
-// Takes the message (whose strings may live anywhere) into an event of its own and hands it over.
+// Takes the message (whose strings may live anywhere) into an event of its own.
+ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message);
+void client_hand_over(Client *client, ClientEvent *event);
 void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message);

@@ -365,7 +365,7 @@ static const char *entry_status(const BenchEntry *entry) {
   return entry->verify.ran && !entry->verify.ok ? "wrong" : "failed";
 }
 
-HistoryRow history_row(Arena *arena, const BenchResult *result, int index, const Plan *plan) {
+HistoryRow history_row(Arena *arena, const BenchResult *result, int index) {
   const BenchEntry *entry = &result->entries[index];
   const Timing *time = &entry->time;
   const double spread = time->median_ns > 0 ? (time->p75_ns - time->p25_ns) / time->median_ns : 0;
@@ -375,8 +375,6 @@ HistoryRow history_row(Arena *arena, const BenchResult *result, int index, const
       .gpu = result->gpu,
       .gpu_uuid = result->gpu_uuid,
       .driver = result->driver,
-      .text_hash = history_hash(arena, plan->cuda),
-      .problem = history_problem(arena, plan),
       .time_ns = entry->ok ? time->median_ns : 0,
       .cublas_time_ns = result->reference.ok ? result->reference.time.median_ns : 0,
       .tflops = entry->ok ? entry->tflops : 0,

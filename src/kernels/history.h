@@ -59,6 +59,6 @@ const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix);
 const char *history_hash(Arena *arena, const char *text);
 // "4096x4096x4096 f32*f32+f32->f32 NN": what two measurements must share to be comparable.
 const char *history_problem(Arena *arena, const Plan *plan);
-// A row of entry `index` of a result, for the caller to add the state to. user and host are this
-// process's.
-HistoryRow history_row(Arena *arena, const BenchResult *result, int index, const Plan *plan);
+// Entry `index` of a result as a row; user and host are this process's. The caller adds text_hash,
+// problem and state, which a result does not know.
+HistoryRow history_row(Arena *arena, const BenchResult *result, int index);

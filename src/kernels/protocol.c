@@ -9,10 +9,12 @@
 //   {"type":"done"}         →  worker: a "done" message has no member "id"
 //
 // JSON members (plans, results) are not looked into here: they are rewritten on one line and left
-// to their own strict readers.
+// to their own strict readers. What a worker sent loses its control characters on the way; a plan
+// keeps them, because a compiler is to see the text as it is.
 #include "kernels/protocol.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -141,6 +143,7 @@ void message_write(Str *out, const Message *message) {
 
 typedef struct Reading {
   Arena *arena;
+  MessageSide from;
   Diags *diags;
 } Reading;
 
@@ -178,6 +181,39 @@ static bool read_error(const Reading *reading, const JsonValue *value, ErrorKind
   return false;
 }
 
+// Whether the escape that stands at `at` (behind its backslash) is a control that a terminal could
+// act on: \\b \\f \\r, \\u0000 … \\u001f but for tab and newline, \\u007f … \\u009f.
+static bool is_control_escape(const char *at) {
+  if (*at == 'b' || *at == 'f' || *at == 'r') return true;
+  if (*at != 'u' || at[1] != '0' || at[2] != '0') return false;
+  const char hex[3] = {at[3], at[4], '\0'};
+  const long code = strtol(hex, NULL, 16);
+  return (code < 0x20 && code != '\t' && code != '\n') || (code >= 0x7F && code < 0xA0);
+}
+
+// The writer has escaped every control in the text it made, so cleaning its strings means to
+// replace those escapes: "a\\u001b[2J" becomes "a?[2J".
+//
+// Two keys of an object may have become one by that; such a text is refused.
+static bool clean_json_text(const Reading *reading, Str *text) {
+  char *to = text->text;
+  bool changed = false;
+  for (const char *at = text->text; *at;) {
+    const bool control = *at == '\\' && is_control_escape(at + 1);
+    const int n = *at != '\\' ? 1 : at[1] == 'u' ? 6 : 2;
+    changed |= control;
+    if (control)
+      *to++ = '?';
+    else
+      for (int i = 0; i < n; i++) *to++ = at[i];
+    at += n;
+  }
+  *to = '\0';
+  text->length = (size_t)(to - text->text);
+  return !changed ||
+         json_parse(reading->arena, text->text, text->length, reading->diags, "worker") != NULL;
+}
+
 static bool read_json(const Reading *reading, const JsonValue *value, const char **out) {
   if (json_kind(value) != JSON_OBJECT) {
     json_diag(reading->diags, value, "is not an object");
@@ -186,8 +222,8 @@ static bool read_json(const Reading *reading, const JsonValue *value, const char
   Str text = str_new(reading->arena);
   JsonWriter writer = json_writer(&text);
   json_put_value(&writer, value);
-  *out = text.text;
-  return true;
+  *out = text.text;  // which is cleaned in its place
+  return reading->from == FROM_CLIENT || clean_json_text(reading, &text);
 }
 
 static bool read_field(const Reading *reading, const FieldRow *row, const JsonValue *value,
@@ -263,7 +299,7 @@ static const MessageRow *read_type(const Reading *reading, const JsonValue *root
 
 bool message_read(Arena *arena, const char *line, size_t n, MessageSide from, Message *out,
                   Diags *diags) {
-  const Reading reading = {.arena = arena, .diags = diags};
+  const Reading reading = {.arena = arena, .from = from, .diags = diags};
   const char *what = from == FROM_WORKER ? "worker" : "client";
   const JsonValue *root = json_parse(arena, line, n, diags, what);
   const MessageRow *row = root ? read_type(&reading, root, from) : NULL;

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "kernels/client.h"
+#include "kernels/history.h"
 #include "kernels/lines.h"
+#include "kernels/result_json.h"
 
 enum { SOON_MS = 5000 };
 
@@ -443,6 +445,195 @@ START_TEST(test_wake_fd) {
 }
 END_TEST
 
+// --- what outside text can do -------------------------------------------------------------------
+
+// Every control character, raw and as UTF-8, in every text a worker can send: none arrives.
+static const char *const channels[] = {
+    "{\"type\":\"progress\",\"id\":0,\"stage\":\"%s\",\"text\":\"%s\"}",
+    "{\"type\":\"error\",\"id\":0,\"error\":\"bench\",\"text\":\"%s\"}",
+    "{\"type\":\"machine\",\"can_compile\":true,\"nvrtc\":\"%s\",\"gpu\":\"%s\",\"gpu_uuid\":\"%"
+    "s\","
+    "\"gpu_error\":\"%s\",\"driver\":\"%s\",\"cuda\":\"%s\",\"arch\":\"%s\",\"nvdisasm\":\"%s\","
+    "\"host\":\"%s\"}",
+    "{\"type\":\"result\",\"id\":0,\"what\":\"bench\",\"data\":{\"%s\":\"%s\",\"x\":[\"%s\"]}}",
+};
+enum { N_CHANNELS = sizeof channels / sizeof *channels };
+
+static bool is_clean(const char *text) {
+  return text == NULL || strcmp(text, str_sanitise(arena, text)) == 0;
+}
+
+static int check_clean(const ClientEvent *event) {
+  const Message *message = &event->message;
+  int n = 0;
+  const char *const texts[] = {
+#define MESSAGE(kind, name, side, must, may)
+#define ERROR_KIND(kind, name, status)
+#define TEXT_INT(name) NULL
+#define TEXT_NUMBER(name) NULL
+#define TEXT_BOOL(name) NULL
+#define TEXT_ERROR(name) NULL
+#define TEXT_STRING(name) message->name
+#define TEXT_JSON(name) message->name
+#define FIELD(name, type, lo, hi, help) TEXT_##type(name),
+#include "kernels/protocol.def"
+#undef MESSAGE
+#undef FIELD
+#undef ERROR_KIND
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    ck_assert(is_clean(texts[i]));
+    n += texts[i] != NULL;
+  }
+  return n;
+}
+
+static char *put_in(const char *format, const char *payload) {
+  Str line = str_new(arena);
+  for (const char *at = format; *at; at++) {
+    const bool here = at[0] == '%' && at[1] == 's';
+    if (here) str_printf(&line, "a%s[31mz", payload);
+    if (here)
+      at++;
+    else
+      str_add_char(&line, *at);
+  }
+  return line.text;
+}
+
+START_TEST(test_escapes) {
+  Str script = str_new(arena);
+  int n_texts = 0, n_sent = 0;
+  for (int code = 1; code < 0xA0; code++) {
+    if (code >= 0x20 && code < 0x7F) continue;
+    const char *payload = arena_printf(arena, "\\u%04x", (unsigned)code);
+    for (int i = 0; i < N_CHANNELS; i++, n_sent++)
+      str_printf(&script, "{\"on\":\"compile\",\"do\":\"reply\",\"line\":%s}\n",
+                 put_in(channels[i], payload));
+  }
+  start(script.text);
+  int64_t id = submit_compile("x", true);
+  bool done = false;
+  for (const int64_t until = lines_now_ms() + SOON_MS; !done && lines_now_ms() < until;) {
+    ClientEvent *event = client_next(client, 100);
+    if (event) n_texts += check_clean(event);
+    done = event && event->id == id && event->message.kind == MESSAGE_DONE;
+    client_event_free(event);
+  }
+  ck_assert(done);
+  ck_assert_int_ge(n_sent, 256);
+  ck_assert_int_ge(n_texts, 64 * (2 + 1 + 9 + 1));
+  ClientStatus status = status_of(0);
+  ck_assert(is_clean(status.gpu) && is_clean(status.host) && is_clean(status.nvrtc));
+}
+END_TEST
+
+// --- the history --------------------------------------------------------------------------------
+
+static const char *bench_json(void) {
+  Str text = str_new(arena);
+  BenchResult result = {.ok = true,
+                        .n_entries = 2,
+                        .m = 64,
+                        .n = 64,
+                        .k = 64,
+                        .gpu = "FAKE GPU",
+                        .gpu_uuid = "GPU-fake",
+                        .driver = "1",
+                        .cuda = "13.0",
+                        .date = "2025-01-31T12:00:00Z",
+                        .method = "made up"};
+  result.before.throttle_text = result.after.throttle_text = "none";
+  for (int i = 0; i < 2; i++)
+    result.entries[i] = (BenchEntry){.label = i ? "B" : "A",
+                                     .ok = true,
+                                     .time = {.median_ns = 1000 * (i + 1),
+                                              .min_ns = 900,
+                                              .p10_ns = 950,
+                                              .p25_ns = 990,
+                                              .p75_ns = 1010,
+                                              .p90_ns = 1100,
+                                              .n_samples = 10,
+                                              .launches_per_sample = 1},
+                                     .tflops = 0.5};
+  result.reference.name = "cublasGemmEx";
+  result.reference.library = "cuBLAS";
+  bench_result_write_json(&text, &result);
+  return text.text;
+}
+
+START_TEST(test_timings_are_recorded) {
+  char *history_path = arena_printf(arena, "%s.db", script_path);
+  Plan other = plan;
+  other.cuda = "extern \"C\" __global__ void gemm(float *C) {}\n";
+  start_with(arena_printf(arena,
+                          "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":\"result\","
+                          "\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
+                          bench_json()),
+             (ClientOptions){.history_path = history_path});
+  int64_t id = client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH,
+                                                      .plan = &plan,
+                                                      .plan_b = &other,
+                                                      .state = "BM=1",
+                                                      .state_b = "BM=2"});
+  Outcome outcome = outcome_of(id);
+  char error[256];
+  client_history_error(client, error, sizeof error);
+  ck_assert_msg(outcome.n_errors == 0, "%s", outcome.text);
+  ck_assert_int_eq(outcome.n_results, 1);
+  ck_assert_str_eq(error, "");
+  Diags diags = diags_new(arena);
+  HistoryRow row;
+  History *history = history_open(arena, history_path, &diags);
+  ck_assert(history_shared(history, arena, history_hash(arena, other.cuda),
+                           history_problem(arena, &other), "GPU-fake", &row));
+  ck_assert_str_eq(row.state, "BM=2");
+  ck_assert(row.time_ns == 2000);
+  ck_assert(row.spread > 0.009 && row.spread < 0.011);
+  ck_assert(history_latest(history, arena, history_hash(arena, plan.cuda),
+                           history_problem(arena, &plan), "GPU-fake", &row));
+  ck_assert_str_eq(row.state, "BM=1");
+  history_close(history);
+  ck_assert_int_eq(system(arena_printf(arena, "rm -f '%s'*", history_path)), 0);
+}
+END_TEST
+
+START_TEST(test_no_history_is_no_trouble) {
+  start_with(arena_printf(arena,
+                          "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":\"result\","
+                          "\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
+                          bench_json()),
+             (ClientOptions){.history_path = "/nonexistent/history.db"});
+  int64_t id = client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan});
+  ck_assert_int_eq(outcome_of(id).n_results, 1);
+  char error[256];
+  client_history_error(client, error, sizeof error);
+  ck_assert_ptr_nonnull(strstr(error, "going on without"));
+}
+END_TEST
+
+static const struct {
+  const char *text, *words[5];
+} commands[] = {
+    {"ssh box gemmview worker", {"ssh", "box", "gemmview", "worker"}},
+    {"  a\t b ", {"a", "b"}},
+    {"'a b' \"c 'd\" e\\ f", {"a b", "c 'd", "e f"}},
+    {"x'' \"\" $HOME;ls", {"x", "", "$HOME;ls"}},
+};
+
+START_TEST(test_split_command) {
+  Diags diags = diags_new(arena);
+  const char *const *words = client_split_command(arena, commands[_i].text, &diags);
+  ck_assert_ptr_nonnull(words);
+  int n = 0;
+  for (; commands[_i].words[n]; n++) ck_assert_str_eq(words[n], commands[_i].words[n]);
+  ck_assert_ptr_null(words[n]);
+  ck_assert_ptr_null(client_split_command(arena, " ", &diags));
+  ck_assert_ptr_null(client_split_command(arena, "a 'b", &diags));
+  ck_assert_int_eq(diags.count, 2);
+}
+END_TEST
+
 Suite *suite_client(void);
 Suite *suite_client(void) {
   Suite *suite = suite_create("client");
@@ -464,6 +655,10 @@ Suite *suite_client(void) {
   tcase_add_test(tests, test_result_is_checked);
   tcase_add_test(tests, test_too_many);
   tcase_add_test(tests, test_wake_fd);
+  tcase_add_test(tests, test_escapes);
+  tcase_add_test(tests, test_timings_are_recorded);
+  tcase_add_test(tests, test_no_history_is_no_trouble);
+  tcase_add_loop_test(tests, test_split_command, 0, (int)(sizeof commands / sizeof *commands));
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -35,7 +35,7 @@ static Message full_message(int kind) {
 #define VALUE_NUMBER(lo, hi) ((hi)*0.25)
 #define VALUE_BOOL(lo, hi) true
 #define VALUE_STRING(lo, hi) "a \"q\" \\ \xc3\xa9"
-#define VALUE_JSON(lo, hi) "{\"x\":[1,2.5,null,\"\\u001b[2J\"]}"
+#define VALUE_JSON(lo, hi) "{\"x\":[1,2.5,null,\"\\\\u001b[2J\"]}"
 #define VALUE_ERROR(lo, hi) ERROR_TIMEOUT
 #define MESSAGE(kind, name, side, must, may)
 #define ERROR_KIND(kind, name, status)
@@ -127,6 +127,8 @@ static const struct {
     {"{\"type\":\"progress\",\"id\":1,\"stage\":\"x\",\"fraction\":1.5}", "1.5", FROM_WORKER},
     {"{\"type\":\"error\",\"error\":\"odd\",\"text\":\"\"}", "of that kind", FROM_WORKER},
     {"{\"type\":\"hello\",\"protocol\":1}", "version", FROM_WORKER},
+    {"{\"type\":\"result\",\"id\":1,\"what\":\"x\",\"data\":{\"\\u0001\":1,\"?\":2}}", "twice",
+     FROM_WORKER},
 };
 
 START_TEST(test_refused) {

@@ -81,7 +81,7 @@ static void help(Session *session, const char *argument) {
 // Out of whatever is open; out of the program last, and only by q.
 static bool step_back(Session *session) {
   if (session->view == view_find("help")) {
-    session->view = session->view_before;
+    view_show(session, session->view_before);
     return true;
   }
   if (!session->comparing) return false;

@@ -69,14 +69,23 @@ const Trial *advice_find(const Advice *advice, KnobId knob, int direction) {
   return advice->done[index] ? &advice->trial[index] : NULL;
 }
 
+// A switch is worth 5 % more than a size: turning FN to 7 may win a little by the model and loses
+// every wide access and every whole tile on the way. Taking an operand out of shared memory is
+// never advised: the model does not know what the L1 cache makes of it.
+static double worth(const Trial *trial) {
+  KnobType type = knob_table[trial->knob].type;
+  if (type == KNOB_TYPE_STAGE && trial->direction < 0) return 0;
+  return trial->traffic.roofline_tflops * (type == KNOB_TYPE_INT ? 0.95 : 1);
+}
+
 const Trial *advice_best(const Advice *advice, const Traffic *now) {
   if (advice->n_done < ADVICE_TRIALS) return NULL;
   const Trial *best = NULL;
   double most = now->roofline_tflops * 1.01;
   for (int i = 0; i < ADVICE_TRIALS; i++) {
     const Trial *trial = &advice->trial[i];
-    if (!trial->exists || !trial->legal || !(trial->traffic.roofline_tflops > most)) continue;
-    most = trial->traffic.roofline_tflops;
+    if (!trial->exists || !trial->legal || !(worth(trial) > most)) continue;
+    most = worth(trial);
     best = trial;
   }
   return best;

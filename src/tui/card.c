@@ -7,25 +7,33 @@
 #include "tui/card.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "banks/bank_text.h"
+#include "base/str.h"
 
 // ---- what colour
 // ----------------------------------------------------------------------------------
 
-// The rank of the lane's address among the different ones: lanes of one address share a colour.
-static int address_rank(const BankMap *map, int lane) {
-  int rank = 0;
-  const int64_t *mine = map->word_of[lane];
-  for (int l = 0; l < lane; l++) {
-    bool same = true;
-    for (int bank = 0; bank < BANK_COUNT && same; bank++)
-      same = map->word_of[l][bank] == mine[bank];
-    if (same) return address_rank(map, l);
-    rank++;
+// rank[lane]: which of the different addresses the lane's is; lanes of one address share a colour.
+static void rank_addresses(const BankMap *map, int rank[BANK_LANES]) {
+  int n = 0;
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    rank[lane] = -1;
+    for (int l = 0; l < lane && rank[lane] < 0; l++)
+      if (memcmp(map->word_of[l], map->word_of[lane], sizeof map->word_of[l]) == 0)
+        rank[lane] = rank[l];
+    if (rank[lane] < 0) rank[lane] = n++;
   }
-  return rank;
 }
+
+// One drawing: where, of what, and the colours.
+typedef struct Card {
+  Canvas *canvas;
+  Rect in;
+  const BankMap *map;
+  int rank[BANK_LANES];
+} Card;
 
 static bool row_shares(const BankRow *row) {
   for (int bank = 0; bank < BANK_COUNT; bank++)
@@ -56,57 +64,62 @@ static void draw_ruler(Canvas *canvas, Rect in) {
   canvas_text(canvas, in, 0, CARD_PREFIX + 28, STYLE_HEADER, "bank");
 }
 
-static void draw_prefix(Canvas *canvas, Rect in, int row, const BankMap *map, int phase) {
-  canvas_printf(canvas, in, row, 0, STYLE_TITLE, "%c%d", bank_text_phase(map, phase), phase + 1);
+static void draw_prefix(const Card *card, int row, int phase) {
+  canvas_printf(card->canvas, card->in, row, 0, STYLE_TITLE, "%c%d",
+                bank_text_phase(card->map, phase), phase + 1);
 }
 
-static int draw_wavefront(Canvas *canvas, Rect in, int at, const BankMap *map, const BankRow *row) {
+static void draw_sharers(const Card *card, int at, const BankRow *row) {
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    const BankCell *cell = &row->cells[bank];
+    char text[2] = {cell->lane >= 0 ? bank_text_sharers(cell->lanes) : ' ', 0};
+    canvas_text(card->canvas, card->in, at, CARD_PREFIX + bank, STYLE_DIM, text);
+  }
+}
+
+static int draw_wavefront(const Card *card, int at, const BankRow *row) {
   for (int bank = 0; bank < BANK_COUNT; bank++) {
     const BankCell *cell = &row->cells[bank];
     int col = CARD_PREFIX + bank;
     if (cell->lane < 0) {
-      canvas_glyph(canvas, in, at, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
+      canvas_glyph(card->canvas, card->in, at, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
       continue;
     }
     char text[2] = {bank_text_lane(cell->lane), 0};
-    canvas_text(canvas, in, at, col, style_address(address_rank(map, cell->lane)), text);
+    canvas_text(card->canvas, card->in, at, col, style_address(card->rank[cell->lane]), text);
   }
   if (!row_shares(row)) return at + 1;
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    const BankCell *cell = &row->cells[bank];
-    char text[2] = {cell->lane >= 0 ? bank_text_sharers(cell->lanes) : ' ', 0};
-    canvas_text(canvas, in, at + 1, CARD_PREFIX + bank, STYLE_DIM, text);
-  }
+  draw_sharers(card, at + 1, row);
   return at + 2;
 }
 
 // As many wavefronts of the phase as fit into `room` rows, and how many more there are.
-static int draw_phase(Canvas *canvas, Rect in, int at, int room, const BankMap *map, int phase) {
-  const BankPhase *p = &map->phases[phase];
-  bool all = phase_rows(map, phase) <= room;
+static int draw_phase(const Card *card, int at, int room, int phase) {
+  const BankPhase *p = &card->map->phases[phase];
+  bool all = phase_rows(card->map, phase) <= room;
   int end = at + room - !all, done = 0;
-  if (room > 0) draw_prefix(canvas, in, at, map, phase);
+  if (room > 0) draw_prefix(card, at, phase);
   for (; done < p->wavefronts; done++) {
-    const BankRow *row = &map->rows[p->first_row + done];
+    const BankRow *row = &card->map->rows[p->first_row + done];
     if (at + 1 + row_shares(row) > end) break;
-    at = draw_wavefront(canvas, in, at, map, row);
+    at = draw_wavefront(card, at, row);
   }
   if (done == p->wavefronts || room <= 0) return at;
-  canvas_printf(canvas, in, at, CARD_PREFIX, STYLE_WARN, "… %d more wavefronts",
+  canvas_printf(card->canvas, card->in, at, CARD_PREFIX, STYLE_WARN, "… %d more wavefronts",
                 p->wavefronts - done);
   return at + 1;
 }
 
 // One line for a phase: how many wavefronts each bank needs.
-static int draw_folded(Canvas *canvas, Rect in, int at, const BankMap *map, int phase) {
-  draw_prefix(canvas, in, at, map, phase);
+static int draw_folded(const Card *card, int at, int phase) {
+  draw_prefix(card, at, phase);
   for (int bank = 0; bank < BANK_COUNT; bank++) {
-    int n = map->phases[phase].words[bank];
+    int n = card->map->phases[phase].words[bank], col = CARD_PREFIX + bank;
     char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};
     if (n == 0)
-      canvas_glyph(canvas, in, at, CARD_PREFIX + bank, STYLE_DIM, GLYPH_MIDDLE_DOT);
+      canvas_glyph(card->canvas, card->in, at, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
     else
-      canvas_text(canvas, in, at, CARD_PREFIX + bank, n > 1 ? STYLE_WARN : STYLE_OK, text);
+      canvas_text(card->canvas, card->in, at, col, n > 1 ? STYLE_WARN : STYLE_OK, text);
   }
   return at + 1;
 }
@@ -128,15 +141,15 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
                 "that makes them. Nothing is not zero.");
     return in.rows;
   }
+  Card card = {.canvas = canvas, .in = in, .map = map};
+  rank_addresses(map, card.rank);
   bool fits = card_rows(map, phase) <= in.rows;
   int whole = phase >= 0 ? phase : worst_phase(map);
   int others = phase >= 0 ? 0 : map->count.phases - 1;
   for (int i = 0; i < map->count.phases && at < in.rows; i++) {
     if (phase >= 0 && phase != i) continue;
-    if (fits || i == whole)
-      at = draw_phase(canvas, in, at, fits ? in.rows - at : in.rows - 1 - others, map, i);
-    else
-      at = draw_folded(canvas, in, at, map, i);
+    int room = fits ? in.rows - at : in.rows - 1 - others;
+    at = fits || i == whole ? draw_phase(&card, at, room, i) : draw_folded(&card, at, i);
   }
   return at;
 }
@@ -150,25 +163,27 @@ static bool in_phase(const BankMap *map, int phase, int lane) {
 
 void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
                      int phase) {
+  int rank[BANK_LANES];
+  rank_addresses(map, rank);
   draw_ruler(canvas, in);
   for (int lane = 0; lane < BANK_LANES && lane + 1 < in.rows; lane++) {
     bool shown = in_phase(map, phase, lane) && addr[lane] >= 0;
     canvas_printf(canvas, in, lane + 1, 0, shown ? STYLE_TEXT : STYLE_DIM, "%2d", lane);
-    int rank = address_rank(map, lane);
-    char text[2] = {bank_text_lane(rank % 32), 0};
+    char text[2] = {bank_text_lane(rank[lane]), 0};
     for (int bank = 0; bank < BANK_COUNT; bank++) {
       int col = CARD_PREFIX + bank;
       if (map->word_of[lane][bank] < 0)
         canvas_glyph(canvas, in, lane + 1, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
       else
-        canvas_text(canvas, in, lane + 1, col, shown ? style_address(rank) : STYLE_DIM, text);
+        canvas_text(canvas, in, lane + 1, col, shown ? style_address(rank[lane]) : STYLE_DIM, text);
     }
   }
 }
 
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]) {
   enum { ENTRY_COLS = 14 };
-  int columns = in.cols / ENTRY_COLS;
+  int columns = in.cols / ENTRY_COLS, rank[BANK_LANES];
+  rank_addresses(map, rank);
   if (columns < 1 || in.rows < 2) return;
   int rows = in.rows - 1 < 32 ? in.rows - 1 : 32;
   while (rows > 1 && columns * (rows - 1) >= BANK_LANES) rows--;
@@ -181,7 +196,7 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
     if (addr[lane] < 0)
       canvas_text(canvas, in, row, col + 3, STYLE_DIM, "    - off");
     else
-      canvas_printf(canvas, in, row, col + 3, style_address(address_rank(map, lane)), "%5lld %3lld",
+      canvas_printf(canvas, in, row, col + 3, style_address(rank[lane]), "%5lld %3lld",
                     (long long)addr[lane], (long long)(addr[lane] / 4 % BANK_COUNT));
   }
 }
@@ -211,4 +226,16 @@ const char *card_badge(const BankCount *count, char out[16], Style *style) {
   else
     snprintf(out, 16, "ok");
   return out;
+}
+
+const char *card_collision(Arena *arena, const BankMap *map) {
+  int phase = worst_phase(map), n = 0;
+  const BankPhase *p = &map->phases[phase];
+  if (!map->count.known || p->wavefronts < 2) return NULL;
+  Str out = str_new(arena);
+  str_printf(&out, "%c%d: lanes", bank_text_phase(map, phase), phase + 1);
+  for (; n < p->wavefronts && n < 6; n++)
+    str_printf(&out, " %d", map->rows[p->first_row + n].cells[p->worst_bank].lane);
+  str_printf(&out, "%s meet in bank %d", n < p->wavefronts ? " …" : "", p->worst_bank);
+  return out.text;
 }

@@ -325,6 +325,53 @@ Nest nest_build(Arena *arena, const Model *model) {
   return nest;
 }
 
+// ---- the full listing
+// -----------------------------------------------------------------------------
+
+static NestGroup group_of_tier(Tier tier, NestGroup outside) {
+  static const NestGroup groups[TIER_COUNT] = {[TIER_BLOCK] = NEST_BLOCK,
+                                               [TIER_CLUSTER] = NEST_BLOCK,
+                                               [TIER_WARP] = NEST_WARP,
+                                               [TIER_THREAD] = NEST_THREAD,
+                                               [TIER_SERIAL_OUTER] = NEST_SERIAL,
+                                               [TIER_STAGE_INNER] = NEST_STAGE,
+                                               [TIER_REGISTER] = NEST_GROUP_COUNT,
+                                               [TIER_SERIAL] = NEST_GROUP_COUNT,
+                                               [TIER_ATOM] = NEST_GROUP_COUNT};
+  NestGroup group = groups[tier];
+  if (group != NEST_GROUP_COUNT) return group;
+  return outside == NEST_SERIAL || outside == NEST_STAGE ? outside : NEST_REGISTER;
+}
+
+static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
+  NestRow *row = add_row(walk, group, line->depth, line->text);
+  row->stmt = line->stmt;
+  row->kernel = line->kernel;
+  row->knob = line->knob;
+  row->site = line->stmt ? site_of(walk->model, line->stmt) : 0;
+}
+
+Nest nest_listing(Arena *arena, const Model *model) {
+  enum { DEPTH_MAX = 64 };
+  Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
+  Walk walk = {.arena = arena, .model = model, .nest = &nest};
+  NestGroup open[DEPTH_MAX + 1] = {NEST_REGISTER};
+  for (int i = 0; i < model->text.n_lines; i++) {
+    const ProgramLine *line = &model->text.line[i];
+    if (line->kernel < 0 || line->depth >= DEPTH_MAX) continue;
+    bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
+    NestGroup group = line->depth ? open[line->depth] : NEST_REGISTER;
+    if (loop) group = group_of_tier(line->tier, group);
+    if (!line->stmt) group = NEST_KERNEL;
+    bool inside_hardware = group <= NEST_THREAD;
+    open[line->depth + 1] = loop && !inside_hardware ? group
+                            : inside_hardware        ? NEST_REGISTER
+                                                     : group;
+    add_line(&walk, line, group);
+  }
+  return nest;
+}
+
 void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before) {
   const char **old = ARENA_ARRAY(arena, const char *, before->n_rows);
   const char **now = ARENA_ARRAY(arena, const char *, nest->n_rows);

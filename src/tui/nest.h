@@ -49,5 +49,7 @@ typedef struct Nest {
 } Nest;
 
 Nest nest_build(Arena *arena, const Model *model);
+// The same rows out of the full listing: every statement with its indices, declarations left out.
+Nest nest_listing(Arena *arena, const Model *model);
 // Marks the rows of `nest` that `before` does not have in this order.
 void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before);

@@ -218,11 +218,15 @@ bool palette_search(Session *session, int direction) {
   const ViewBody *body = view_table[session->view].body;
   int n = body->line && body->count ? body->count(session) : 0;
   ViewState *state = session_view_state(session);
+  int from = body->at ? body->at(session) : state->cursor;
   for (int i = 1; i <= n && *session->search; i++) {
-    int at = ((state->cursor + direction * i) % n + n) % n;
+    int at = ((from + direction * i) % n + n) % n;
     const char *line = body->line(session, at);
     if (!line || !strcasestr(line, session->search)) continue;
-    view_move(session, at - state->cursor);
+    if (body->go)
+      body->go(session, at);
+    else
+      state->cursor = at;
     return true;
   }
   if (*session->search)

@@ -85,6 +85,7 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
   picture->before_totals = before->totals;
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);
+  nest_mark_changes(arena, &picture->listing, &before->listing);
 }
 
 static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before) {
@@ -92,6 +93,7 @@ static Picture *draw_picture(Arena *arena, const Model *model, const Picture *be
   picture->key = schedule_key(&model->schedule);
   picture->model = model;
   picture->nest = nest_build(arena, model);
+  picture->listing = nest_listing(arena, model);
   picture->map = map_sites(arena, model);
   picture->worst_site = find_worst(model);
   picture->totals = side_total_sites(model);

@@ -24,7 +24,8 @@ typedef struct SiteTotals {
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   const Model *model;
-  Nest nest;
+  Nest nest;           // folded: a thought per row
+  Nest listing;        // every statement
   const BankMap *map;  // [model->n_sites]
   int worst_site;      // index of the site with the most conflicts; -1: none conflicts
   SiteTotals totals;

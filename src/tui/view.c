@@ -84,6 +84,7 @@ void view_show(Session *session, int view) {
   if (view < 0 || view >= view_count || view == session->view) return;
   session->view_before = session->view;
   session->view = view;
+  session->prepared = NULL;
 }
 
 bool view_run(Session *session, const char *name, const char *argument) {

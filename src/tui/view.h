@@ -30,6 +30,9 @@ typedef struct ViewBody {
   int (*count)(const Session *session);
   // The text of line i, for searching; NULL function: nothing to search.
   const char *(*line)(const Session *session, int i);
+  // Where searching begins and ends; NULL: the cursor of the view.
+  int (*at)(const Session *session);
+  void (*go)(Session *session, int i);
   void (*click)(Session *session, int what, int value);
   const Action *actions;
   int n_actions, n_panes;

@@ -1,0 +1,132 @@
+// gemmview show VIEW: any screen without a terminal, through the session and canvas of the
+// explorer.
+//
+//   gemmview show banks --ladder fp32 --rung padded --size 120x40 --format svg > banks.svg
+//   gemmview show -k BM=16,BN=16,FM=8,FN=8 --keys "Tab j j" --format json
+//
+// --keys and --script act on the screen first; what a person would see then is printed.
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/terminal.h"
+#include "tui/view.h"
+
+typedef struct ShowOptions {
+  const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
+  OptionSize size;
+  bool ascii, json;
+} ShowOptions;
+
+#define TEXT(key) \
+  { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(ShowOptions, key) }
+
+static const Option options[] = {
+    OPTION_STATE(ShowOptions),
+    OPTION_SIZE(ShowOptions),
+    OPTION_JSON(ShowOptions),
+    TEXT(ladder),
+    TEXT(rung),
+    TEXT(format),
+    TEXT(color),
+    TEXT(theme),
+    TEXT(keys),
+    TEXT(script),
+    {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
+};
+
+// What is drawn, and how it is written down.
+typedef struct Show {
+  Arena *arena;
+  ShowOptions given;
+  int view;
+  ExportFormat format;
+  const Theme *theme;
+  ColorDepth depth;
+  Session *session;
+  Canvas *canvas;
+} Show;
+
+static bool find_view(Show *show, const char *name, Diags *diags) {
+  show->view = name ? view_find(name) : 0;
+  if (show->view >= 0) return true;
+  const char **names = ARENA_ARRAY(show->arena, const char *, view_count);
+  for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
+  Diag *diag = diag_add(diags, "view", "there is no view \"%s\"", str_sanitise(show->arena, name));
+  diag->nearest = nearest_name(name, names, view_count);
+  return false;
+}
+
+static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
+  int n = sizeof options / sizeof *options;
+  show->given = (ShowOptions){.size = {80, 24}, .format = "text", .theme = "default"};
+  if (!options_parse(options, n, &show->given, &argc, argv, diags)) return false;
+  if (argc > 2) diag_add(diags, "usage", "one view at a time; \"%s\" is left over", argv[2]);
+  find_view(show, argc > 1 ? argv[1] : NULL, diags);
+  export_format(show->given.json ? "json" : show->given.format, &show->format, diags);
+  show->theme = theme_find(show->arena, show->given.theme, diags);
+  ColorSettings settings = {.option = show->given.color ? show->given.color : "truecolor"};
+  color_depth(&settings, &show->depth, diags);
+  return diags->count == 0;
+}
+
+static bool run_steps(Show *show, Diags *diags) {
+  const ShowOptions *given = &show->given;
+  if (given->keys && !drive_keys(show->session, show->canvas, given->keys, diags)) return false;
+  return !given->script || drive_script_file(show->session, show->canvas, given->script, diags);
+}
+
+static bool draw(Show *show, Diags *diags) {
+  const ShowOptions *given = &show->given;
+  bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
+  SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
+  show->session = session_open(&opening, diags);
+  if (!show->session) return false;
+  show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
+  view_show(show->session, show->view);
+  drive_frame(show->session, show->canvas);
+  if (!run_steps(show, diags)) return false;
+  while (session_idle(show->session)) {
+  }
+  drive_frame(show->session, show->canvas);
+  return true;
+}
+
+static void print_json(const Show *show) {
+  Str out = str_new(show->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "show");
+  json_member_string(&w, "view", view_table[show->session->view].name);
+  json_member_string(&w, "state", session_state_text(show->arena, show->session));
+  export_json(&w, show->canvas);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void print(const Show *show) {
+  if (show->format == EXPORT_JSON) print_json(show);
+  if (show->format == EXPORT_TEXT) fputs(export_text(show->arena, show->canvas), stdout);
+  if (show->format == EXPORT_ANSI)
+    fputs(export_ansi(show->arena, show->canvas, show->theme, show->depth), stdout);
+  if (show->format == EXPORT_SVG)
+    fputs(export_svg(show->arena, show->canvas, show->theme, "gemmview"), stdout);
+}
+
+CommandRun cmd_show;
+int cmd_show(int argc, char **argv) {
+  Show show = {.arena = arena_new("show")};
+  Diags diags = diags_new(show.arena);
+  bool ok = read_options(&show, argc, argv, &diags) && draw(&show, &diags);
+  if (ok) print(&show);
+  int status = ok ? CLI_OK : cli_fail(&diags);
+  if (show.session) session_close(show.session);
+  arena_free(show.arena);
+  return status;
+}

@@ -1,0 +1,52 @@
+// What the explore view works out before it draws: which row says what, where each knob sits, and
+// the sentences. Made by `prepare` in the frame arena.
+//
+//    TIER   LOOPS                KNOBS
+//    BLOCK  1024 tiles 128×128   GROUP_M 8        the knobs of a tier flow down beside its rows,
+//    THREAD 16×16 threads        BM 16  BN 16     two in a row where they are short
+//    …
+//    off    SPLITK 1  TMA 0  ASYNC_COPY 0         what does nothing here, at the end
+#pragma once
+#include "tui/canvas.h"
+#include "tui/session.h"
+
+typedef struct ExploreRow {
+  const char *label;  // "SERIAL"; NULL: as the row above
+  int nest;           // index of the nest's row; -1: only knobs
+} ExploreRow;
+
+typedef struct KnobCell {
+  KnobId knob;
+  int row, col;  // col counts from the start of the loops' column
+  bool off;
+  const char *text;  // "BM 16"
+} KnobCell;
+
+typedef struct Sentence {
+  Style style;
+  const char *text;
+} Sentence;
+
+enum { EXPLORE_SENTENCES = 6 };
+
+typedef struct Explore {
+  const Nest *nest;  // folded, or the full listing where there is room for it
+  int n_rows, n_cells;
+  ExploreRow *row;
+  KnobCell *cell;
+  int knob_col, knob_cols;  // the column of knobs
+  int n_sentences;
+  Sentence sentence[EXPLORE_SENTENCES];
+  const char *collision;  // which lanes collide where; NULL: nobody does
+} Explore;
+
+Explore *explore_layout(Arena *arena, const Session *session, int cols);
+// What the cursor is on, what its neighbours would do, and the best single change.
+void explore_explain(Arena *arena, const Session *session, Explore *explore);
+
+// "PIPELINE": the name, or the first alias when the name is longer than eleven characters.
+const char *explore_knob_name(Arena *arena, const Knob *knob);
+
+// The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
+void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_speed(Canvas *canvas, Rect in, const Session *session);

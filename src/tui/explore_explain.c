@@ -1,0 +1,107 @@
+// Sentences: what the cursor is on, what one step of it would do, and what would help most.
+//
+// Every figure comes from a trial of the model (advice.h) or from the site under the card; a figure
+// that has not been worked out yet is left out, never guessed. Worked example, the cursor on
+// CELL_GROUP at 0:
+//   CELL_GROUP  cut a thread's rows and columns into groups of this many, …
+//   ◀ 0 is the lowest   ▶ 4: shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s estimated
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/card.h"
+#include "tui/explore.h"
+#include "tui/fmt.h"
+#include "tui/view.h"
+
+static void say(Explore *explore, Style style, const char *text) {
+  if (explore->n_sentences < EXPLORE_SENTENCES && text && *text)
+    explore->sentence[explore->n_sentences++] = (Sentence){style, text};
+}
+
+static void add_change(Str *out, const char *what, double before, double after, const char *unit) {
+  char a[FMT_MAX], b[FMT_MAX];
+  if (fmt_figure(a, before) && fmt_figure(b, after) && str_equal(a, b)) return;
+  str_printf(out, "%s%s %s → %s%s", out->length && out->text[out->length - 1] != ' ' ? ", " : "",
+             what, a, b, unit);
+}
+
+// "shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s"
+static void add_effects(Str *out, const Model *model, const Trial *trial) {
+  size_t before = out->length;
+  add_change(out, "est.", model->traffic.roofline_tflops, trial->traffic.roofline_tflops,
+             " TFLOP/s");
+  add_change(out, "shared", model->traffic.shared_clocks, trial->traffic.shared_clocks, " clk");
+  add_change(out, "registers", model->resources.n_registers, trial->resources.n_registers, "");
+  add_change(out, "blocks/SM", model->resources.blocks_per_sm, trial->resources.blocks_per_sm, "");
+  if (out->length == before) str_add(out, "no change by the model");
+}
+
+static const char *trial_value(Arena *arena, const Session *session, const Trial *trial) {
+  Schedule schedule = session->now.schedule;
+  schedule.value[trial->knob] = trial->value;
+  return knob_value_text(arena, &schedule, trial->knob);
+}
+
+static void add_trial(Str *out, const Session *session, const Trial *trial, const char *arrow) {
+  if (!trial || !trial->exists) return;
+  str_printf(out, "%s%s %s: ", out->length ? "   " : "", arrow,
+             trial_value(out->arena, session, trial));
+  if (trial->legal)
+    add_effects(out, session->now.picture->model, trial);
+  else
+    str_printf(out, "breaks %s", trial->rule);
+}
+
+static void explain_knob(Arena *arena, const Session *session, Explore *explore) {
+  const Knob *knob = &knob_table[session->knob];
+  say(explore, STYLE_TEXT, arena_printf(arena, "%s: %s", knob->name, knob->help));
+  Str out = str_new(arena);
+  add_trial(&out, session, advice_find(&session->advice, session->knob, -1), "◀");
+  add_trial(&out, session, advice_find(&session->advice, session->knob, +1), "▶");
+  say(explore, STYLE_DIM, out.text);
+}
+
+static void explain_row(Arena *arena, const Session *session, Explore *explore) {
+  const Nest *nest = explore->nest;
+  int at = session_view_state_const(session)->cursor;
+  const NestRow *row = &nest->row[at < nest->n_rows ? at : nest->n_rows - 1];
+  const char *help = nest_group_name(row->group);
+  if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
+    help = tier_help(row->stmt->var->tier);
+  else if (row->stmt && row->stmt->kind == STMT_OP)
+    help = op_help(row->stmt->op.kind);
+  else if (!row->stmt)
+    help = tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
+                     : row->group == NEST_WARP ? TIER_WARP
+                                               : TIER_THREAD);
+  Str out = str_new(arena);
+  str_printf(&out, "%s: %s", row->text, help);
+  if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
+  say(explore, STYLE_TEXT, out.text);
+  if (row->stmt && row->stmt->note) say(explore, STYLE_DIM, row->stmt->note);
+}
+
+static void explain_best(Arena *arena, const Session *session, Explore *explore) {
+  const Model *model = session->now.picture->model;
+  const Trial *best = advice_best(&session->advice, &model->traffic);
+  if (!best) return;
+  Str out = str_new(arena);
+  str_printf(&out, "try %s %s: ", knob_table[best->knob].name, trial_value(arena, session, best));
+  add_effects(&out, model, best);
+  say(explore, STYLE_NOTE, out.text);
+}
+
+void explore_explain(Arena *arena, const Session *session, Explore *explore) {
+  if (session_view_state_const(session)->pane == 0)
+    explain_knob(arena, session, explore);
+  else
+    explain_row(arena, session, explore);
+  if (session->now.reasons)
+    say(explore, STYLE_WARN,
+        "What is drawn is the last legal schedule; f mends this one, u takes it back.");
+  else
+    explain_best(arena, session, explore);
+  say(explore, STYLE_DIM, session_rung(session)->line);
+  if (session->site >= session->now.picture->model->n_sites) return;
+  explore->collision = card_collision(arena, &session->now.picture->map[session->site]);
+}

@@ -1,0 +1,204 @@
+// LIMIT, FIT, SLABS; speed and where it comes from; the ladder as a strip of bars.
+//
+// After a change the figures show what they were: "shared 2752 → 1728". While A|B is on, "before"
+// is A. A number measured here, recorded elsewhere, estimated or claimed differs in word and in
+// style.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/explore.h"
+#include "tui/fmt.h"
+
+enum { LABEL_COLS = 8 };
+
+typedef struct Clocks {
+  const char *name;
+  double clocks, before;
+} Clocks;
+
+typedef struct Before {
+  bool known;
+  const Resources *resources;
+  const Traffic *traffic;
+} Before;
+
+static Before before_of(const Session *session) {
+  if (session->comparing) {
+    const Model *model = session->then.picture->model;
+    return (Before){true, &model->resources, &model->traffic};
+  }
+  const Picture *picture = session->now.picture;
+  return (Before){picture->has_before, &picture->before, &picture->before_traffic};
+}
+
+// Descending; unknown ones last.
+static void sort_clocks(Clocks *clocks, int n) {
+  for (int i = 1; i < n; i++)
+    for (int at = i; at > 0 && clocks[at].clocks > clocks[at - 1].clocks; at--) {
+      Clocks swap = clocks[at];
+      clocks[at] = clocks[at - 1];
+      clocks[at - 1] = swap;
+    }
+}
+
+static int draw_change(Canvas *canvas, Rect in, int row, int col, double before, double now,
+                       Style style) {
+  char a[FMT_MAX], b[FMT_MAX];
+  fmt_figure(a, before);
+  fmt_figure(b, now);
+  if (!str_equal(a, b)) col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%s→", a);
+  return canvas_text(canvas, in, row, col, str_equal(a, b) ? style : STYLE_CHANGED, b);
+}
+
+static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
+  const Traffic *now = &session->now.picture->model->traffic;
+  Before before = before_of(session);
+  const Traffic *old = before.known ? before.traffic : now;
+  Clocks clocks[] = {{"fma", now->fma_clocks, old->fma_clocks},
+                     {"shared", now->shared_clocks, old->shared_clocks},
+                     {"L2", now->l2_clocks, old->l2_clocks},
+                     {"DRAM", now->dram_clocks, old->dram_clocks}};
+  sort_clocks(clocks, 4);
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
+  for (int i = 0; i < 4 && col < in.cols - 10; i++) {
+    if (!(clocks[i].clocks > 0)) continue;
+    if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");
+    col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;
+    col = draw_change(canvas, in, 0, col, clocks[i].before, clocks[i].clocks,
+                      i ? STYLE_TEXT : STYLE_ACCENT);
+  }
+  canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
+              col + 20 < in.cols ? "clk of one SM per slab" : "clk");
+}
+
+static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
+  const Resources *now = &session->now.picture->model->resources;
+  Before before = before_of(session);
+  const Resources *old = before.known ? before.resources : now;
+  const Compiled *compiled = results_compiled(&session->results, session->now.picture->key);
+  int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
+  col = draw_change(canvas, in, 1, col, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
+  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
+                      " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
+                      100 * now->occupancy);
+  bool by_registers = str_equal(now->limiter, "registers");
+  if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
+  if (compiled && compiled->registers >= 0) {
+    col = canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "%d registers", compiled->registers);
+    if (compiled->spill_bytes > 0)
+      canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
+    return;
+  }
+  col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
+  col = draw_change(canvas, in, 1, col, old->n_registers, now->n_registers, STYLE_ESTIMATED);
+  canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");
+}
+
+static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  Before before = before_of(session);
+  int64_t old = before.known ? before.resources->smem_bytes : model->resources.smem_bytes;
+  char bytes[FMT_MAX], was[FMT_MAX], figure[FMT_MAX];
+  int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;
+  bool changed = old != model->resources.smem_bytes;
+  if (changed)
+    col = canvas_printf(canvas, in, 2, col, STYLE_DIM, "%s → ", fmt_bytes(was, (double)old));
+  col = canvas_text(canvas, in, 2, col, changed ? STYLE_CHANGED : STYLE_TEXT,
+                    fmt_bytes(bytes, (double)model->resources.smem_bytes));
+  col = canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s FLOP/L2 byte",
+                      fmt_figure(figure, model->traffic.flop_per_l2_byte));
+  if (in.cols - col > 12)
+    canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s waves",
+                  fmt_figure(figure, model->resources.waves));
+}
+
+void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
+  draw_limit(canvas, in, session);
+  draw_fit(canvas, in, session);
+  draw_slabs(canvas, in, session);
+}
+
+// ---- speed
+// ----------------------------------------------------------------------------------------
+
+static Style origin_style(Origin origin) {
+  static const Style styles[] = {[ORIGIN_NONE] = STYLE_UNKNOWN,
+                                 [ORIGIN_CLAIM] = STYLE_CLAIM,
+                                 [ORIGIN_ESTIMATED] = STYLE_ESTIMATED,
+                                 [ORIGIN_RECORDED] = STYLE_RECORDED,
+                                 [ORIGIN_MEASURED] = STYLE_MEASURED};
+  return styles[origin];
+}
+
+static void draw_timed(Canvas *canvas, Rect in, const Timed *timed) {
+  char a[FMT_MAX], b[FMT_MAX];
+  if (!timed->ok) {
+    canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
+    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT,
+               timed->error ? timed->error : "");
+    return;
+  }
+  int col = canvas_printf(canvas, in, 0, 1, origin_style(timed->origin), "%s TFLOP/s",
+                          fmt_figure(a, timed->tflops));
+  if (timed->ratio > 0)
+    canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
+  col = canvas_text(canvas, in, 1, 1, origin_style(timed->origin), origin_name(timed->origin));
+  if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
+  if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
+}
+
+static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
+  const Traffic *traffic = &session->now.picture->model->traffic;
+  char figure[FMT_MAX];
+  canvas_printf(canvas, in, 0, 1, STYLE_ESTIMATED, "%s TFLOP/s at most (estimate)",
+                fmt_figure(figure, traffic->roofline_tflops));
+  int distance;
+  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
+  if (session->worker.line[0])
+    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
+  else if (nearest)
+    canvas_printf(canvas, in, 1, 1, STYLE_DIM, "no record; nearest: %d knob%s away", distance,
+                  distance == 1 ? "" : "s");
+  else
+    canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed on this target");
+}
+
+// ---- the ladder
+// -----------------------------------------------------------------------------------
+
+static double rung_tflops(const Session *session, int rung, Origin *origin) {
+  const Timed *timed = results_find(&session->results, &session->ladder->rung[rung].schedule);
+  *origin = timed && timed->ok ? timed->origin : ORIGIN_NONE;
+  return *origin ? timed->tflops : NAN;
+}
+
+// One column of eighths for each rung, the present one in brackets; a dot where there is no number.
+static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
+  double top = 0;
+  Origin origin;
+  for (int i = 0; i < session->ladder->n_rungs; i++)
+    top = fmax(top, rung_tflops(session, i, &origin));
+  int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "ladder") + 1;
+  for (int i = 0; i < session->ladder->n_rungs && col + 2 < in.cols; i++) {
+    bool here = i == session->rung;
+    double tflops = rung_tflops(session, i, &origin);
+    int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;
+    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "[");
+    Style style = here ? STYLE_ACCENT : origin ? origin_style(origin) : STYLE_DIM;
+    const char *bar = session->ladder->rung[i].not_built ? "-" : "·";
+    if (eighths) bar = glyph_bar(eighths, false);
+    col = canvas_text(canvas, in, 2, col, style, bar);
+    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "]");
+  }
+}
+
+void explore_draw_speed(Canvas *canvas, Rect in, const Session *session) {
+  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  if (timed)
+    draw_timed(canvas, in, timed);
+  else
+    draw_estimate(canvas, in, session);
+  draw_strip(canvas, in, session);
+}

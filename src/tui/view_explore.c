@@ -1,0 +1,356 @@
+// explore: knobs on the loops they make, the worst access as a punch card, what limits the kernel.
+//
+//   ┌ nest and knobs ──────────────┬ card of the selected site ┐
+//   │ rows scroll with the cursor  │ (and lanes, when wide)    │
+//   ├ LIMIT FIT SLABS ─────────────┼ speed, origin, ladder ────┤
+//   └ what the cursor is on, what one step would do, what would help ┘
+//
+// Pane 0 moves among knobs, pane 1 among the rows of the nest; the row of an access selects its
+// site. Narrow screens (under 60 columns) leave out the card, short ones the sentences.
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/bank_text.h"
+#include "base/str.h"
+#include "tui/card.h"
+#include "tui/explore.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64 };
+enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
+
+// ---- layout
+// ---------------------------------------------------------------------------------------
+
+typedef struct Panes {
+  Rect nest, card, numbers, speed, text;
+  int split;  // column of the line between left and right; 0: there is no right
+} Panes;
+
+static int left_cols(int cols) {
+  if (cols < CARD_MIN_SCREEN) return cols;
+  int left = cols - CARD_COLS - 1;
+  if (cols >= 110) left = cols - 54;
+  if (cols >= 180) left = cols - 90;
+  return left;
+}
+
+static Panes split_panes(Rect in) {
+  Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
+  int text_rows = in.rows >= 36 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  panes.text = rect_take_bottom(&in, text_rows);
+  rect_take_bottom(&in, 1);
+  Rect low = rect_take_bottom(&in, 3);
+  rect_take_bottom(&in, 1);
+  panes.numbers = rect_take_left(&low, panes.split ? panes.split : low.cols);
+  panes.nest = rect_take_left(&in, panes.split ? panes.split : in.cols);
+  rect_take_left(&low, 1);
+  rect_take_left(&in, 1);
+  panes.speed = low;
+  panes.card = in;
+  return panes;
+}
+
+static void explore_prepare(Session *session) {
+  int cols = left_cols(session->cols) - TIER_COLS - 2;
+  Explore *explore = explore_layout(session->frame, session, cols);
+  explore_explain(session->frame, session, explore);
+  session->prepared = explore;
+}
+
+// ---- the nest
+// -------------------------------------------------------------------------------------
+
+static Style group_style(NestGroup group) {
+  static const Style styles[NEST_GROUP_COUNT] = {
+      [NEST_KERNEL] = STYLE_TITLE,           [NEST_BLOCK] = STYLE_TIER_BLOCK,
+      [NEST_WARP] = STYLE_TIER_WARP,         [NEST_THREAD] = STYLE_TIER_THREAD,
+      [NEST_REGISTER] = STYLE_TIER_REGISTER, [NEST_SERIAL] = STYLE_TIER_SERIAL,
+      [NEST_STAGE] = STYLE_TIER_STAGE};
+  return styles[group];
+}
+
+// The text, its guides, and the badge of its site: "│ a[8] ← A_s  3 ok".
+static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *session, int index) {
+  const Picture *picture = session->now.picture;
+  const Explore *explore = session->prepared;
+  const NestRow *row = &explore->nest->row[index];
+  int col = 0;
+  for (int i = 0; i < row->depth; i++, col += 2)
+    canvas_text(canvas, in, at, col, STYLE_BORDER, i % 2 ? "┊" : "│");
+  Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : group_style(row->group);
+  if (row->site) style = STYLE_SITE;
+  if (row->stmt && row->stmt->kind == STMT_OP && row->stmt->op.kind == OP_BARRIER)
+    style = STYLE_BARRIER;
+  if (row->changed) style = style_over(style, STYLE_CHANGED);
+  char badge[16] = "";
+  Style badge_style = STYLE_TEXT;
+  if (row->site) card_badge(&picture->model->site[row->site - 1].count, badge, &badge_style);
+  int badge_cols = row->site ? utf8_columns(badge) + 2 : 0;
+  int room = in.cols - col - badge_cols - (row->site > 0), width = utf8_columns(row->text);
+  canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, row->text);
+  if (!row->site) return;
+  col = in.cols - badge_cols;
+  bool selected = row->site - 1 == session->site;
+  canvas_printf(canvas, in, at, col, selected ? STYLE_ACCENT : STYLE_DIM, "%d", row->site);
+  canvas_text(canvas, in, at, col + 2, badge_style, badge);
+  if (selected) canvas_over(canvas, (Rect){in.row + at, in.col + col, 1, badge_cols}, STYLE_LINKED);
+}
+
+static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, int index) {
+  const Explore *explore = session->prepared;
+  const ExploreRow *row = &explore->row[index];
+  Rect line = {in.row + at, in.col, 1, in.cols};
+  NestGroup group = row->nest >= 0 ? explore->nest->row[row->nest].group : NEST_KERNEL;
+  if (row->label)
+    canvas_text(canvas, line, 0, 1, row->nest >= 0 ? group_style(group) : STYLE_DIM, row->label);
+  if (row->nest < 0) return;
+  Rect loops = {line.row, line.col + TIER_COLS + 1, 1, explore->knob_col - 1};
+  draw_nest_text(canvas, loops, 0, session, row->nest);
+  canvas_spot(canvas, loops, SPOT_ROW, row->nest);
+  const ViewState *state = session_view_state_const(session);
+  if (state->pane == 1 && state->cursor == row->nest) canvas_over(canvas, loops, STYLE_CURSOR);
+}
+
+static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
+                      const KnobCell *cell) {
+  int width = utf8_columns(cell->text);
+  Rect area = {in.row + at, in.col + TIER_COLS + 1 + cell->col, 1, width};
+  bool off = cell->off;
+  const char *value = cell->text + strcspn(cell->text, " ");
+  canvas_text(canvas, area, 0, 0, off ? STYLE_KNOB_OFF : STYLE_KNOB, cell->text);
+  canvas_text(canvas, area, 0, width - (int)utf8_columns(value),
+              off ? STYLE_KNOB_OFF : STYLE_NUMBER, value);
+  canvas_spot(canvas, area, SPOT_KNOB, cell->knob);
+  bool here = cell->knob == session->knob;
+  bool focus = session_view_state_const(session)->pane == 0;
+  if (here) canvas_over(canvas, area, focus ? STYLE_CURSOR : STYLE_SELECTED);
+  if (!here || !focus) return;
+  Rect around = {in.row + at, area.col - 1, 1, width + 2};
+  canvas_text(canvas, around, 0, 0, STYLE_ACCENT, "◀");
+  canvas_text(canvas, around, 0, width + 1, STYLE_ACCENT, "▶");
+}
+
+static int cursor_row(const Session *session) {
+  const Explore *explore = session->prepared;
+  const ViewState *state = session_view_state_const(session);
+  for (int i = 0; state->pane == 1 && i < explore->n_rows; i++)
+    if (explore->row[i].nest == state->cursor) return i;
+  for (int i = 0; i < explore->n_cells; i++)
+    if (explore->cell[i].knob == session->knob) return explore->cell[i].row;
+  return 0;
+}
+
+static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
+  const Explore *explore = session->prepared;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, "TIER");
+  canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
+  canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
+  int first = view_scroll(cursor_row(session), explore->n_rows, in.rows);
+  for (int i = 0; i < in.rows && first + i < explore->n_rows; i++)
+    draw_row(canvas, in, i, session, first + i);
+  for (int i = 0; i < explore->n_cells; i++) {
+    const KnobCell *cell = &explore->cell[i];
+    if (cell->row >= first && cell->row < first + in.rows)
+      draw_cell(canvas, in, cell->row - first, session, cell);
+  }
+  if (first + in.rows < explore->n_rows) canvas_text(canvas, in, in.rows - 1, 0, STYLE_DIM, "↓");
+  if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
+}
+
+// ---- the card
+// -------------------------------------------------------------------------------------
+
+static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision) {
+  if (in.rows > 0 && collision) {
+    int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
+    rect_take_top(&in, rows);
+  }
+  char phases[64];
+  int lanes = map->phases[0].n_lanes;
+  snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
+  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "row = one wavefront   · = idle bank");
+  if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, phases);
+}
+
+static void draw_card_head(Canvas *canvas, Rect in, const Session *session, const Site *site) {
+  char verdict[32];
+  Style style;
+  int n = session->now.picture->model->n_sites;
+  canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d of %d", site->number, n);
+  canvas_text(canvas, in, 0, 13, STYLE_SITE, site->text);
+  int col = canvas_text(canvas, in, 1, 0, STYLE_TEXT, "");
+  card_verdict(&site->count, verdict, &style);
+  col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
+  if (!site->count.known) return;
+  int other = session->comparing ? session_matching_site(session, session->then.picture) : -1;
+  if (other >= 0)
+    col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d → B ",
+                        session->then.picture->model->site[other].count.wavefronts);
+  canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d", site->count.wavefronts,
+                site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
+}
+
+static void draw_no_site(Canvas *canvas, Rect in) {
+  canvas_text(canvas, in, 0, 0, STYLE_HEADER, "NO SHARED MEMORY YET");
+  rect_take_top(&in, 2);
+  canvas_wrap(canvas, in, STYLE_DIM,
+              "Every thread reads A and B from global memory. Set STAGE to 11 and the block "
+              "shares slabs of both; each access to them is drawn here as a punch card: 32 "
+              "banks across, one row for every wavefront it costs.");
+}
+
+static void draw_card(Canvas *canvas, Rect in, const Session *session) {
+  const Explore *explore = session->prepared;
+  const Site *site = session_site(session);
+  if (!site) {
+    draw_no_site(canvas, in);
+    return;
+  }
+  const BankMap *map = &session->now.picture->map[session->site];
+  draw_card_head(canvas, in, session, site);
+  rect_take_top(&in, 2);
+  int spare = in.rows > 20 ? 14 : in.rows > 10 ? 2 : 0;
+  Rect card = {in.row, in.col, in.rows - spare, in.cols};
+  int rows = card_draw(canvas, card, map, -1);
+  rect_take_top(&in, rows + (spare > 2));
+  draw_legend(canvas, in, map, explore->collision);
+  if (spare <= 2) return;
+  rect_take_top(&in, explore->collision ? 2 + canvas_wrap_rows(explore->collision, in.cols) : 2);
+  rect_take_top(&in, 1);
+  card_draw_table(canvas, in, map, site->addr);
+}
+
+// ---- all of it
+// ------------------------------------------------------------------------------------
+
+static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
+  canvas_hline(canvas, in, panes->numbers.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
+  canvas_hline(canvas, in, panes->text.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
+  if (panes->split)
+    canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
+}
+
+static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
+  rect_take_left(&in, 1);
+  for (int i = 0; i < explore->n_sentences && in.rows > 0; i++) {
+    const Sentence *sentence = &explore->sentence[i];
+    bool wraps = in.rows > 3;
+    if (!wraps) canvas_fit(canvas, in, 0, 0, in.cols, ALIGN_LEFT, sentence->style, sentence->text);
+    rect_take_top(&in, wraps ? canvas_wrap(canvas, in, sentence->style, sentence->text) : 1);
+  }
+}
+
+static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
+  Panes panes = split_panes(in);
+  draw_lines(canvas, in, &panes);
+  draw_nest(canvas, panes.nest, session);
+  explore_draw_numbers(canvas, panes.numbers, session);
+  draw_sentences(canvas, panes.text, session->prepared);
+  if (!panes.split) return;
+  draw_card(canvas, panes.card, session);
+  explore_draw_speed(canvas, panes.speed, session);
+}
+
+// ---- keys
+// -----------------------------------------------------------------------------------------
+
+// The rows that are on the screen: which ones depends on its width.
+static const Nest *nest_of(const Session *session) {
+  const Explore *explore = session->prepared;
+  return explore ? explore->nest : &session->now.picture->nest;
+}
+
+static void move_knob(Session *session, int delta) {
+  Explore *explore =
+      explore_layout(session->frame, session, left_cols(session->cols) - TIER_COLS - 2);
+  int at = 0;
+  for (int i = 0; i < explore->n_cells; i++)
+    if (explore->cell[i].knob == session->knob) at = i;
+  at += delta;
+  if (at >= explore->n_cells) at = explore->n_cells - 1;
+  session->knob = explore->cell[at < 0 ? 0 : at].knob;
+}
+
+static void explore_move(Session *session, int delta) {
+  ViewState *state = session_view_state(session);
+  const Nest *nest = nest_of(session);
+  if (state->pane == 0) {
+    move_knob(session, delta);
+    return;
+  }
+  int to = state->cursor + delta;
+  if (to >= nest->n_rows) to = nest->n_rows - 1;
+  state->cursor = to < 0 ? 0 : to;
+  int site = nest->row[state->cursor].site;
+  if (!site) return;
+  session->site = site - 1;
+  session->site_chosen = true;
+}
+
+static int explore_count(const Session *session) {
+  return session_view_state_const(session)->pane ? nest_of(session)->n_rows : KNOB_COUNT;
+}
+
+static const char *explore_line(const Session *session, int i) {
+  if (session_view_state_const(session)->pane) return nest_of(session)->row[i].text;
+  return knob_table[i].name;
+}
+
+static int explore_at(const Session *session) {
+  const ViewState *state = session_view_state_const(session);
+  return state->pane ? state->cursor : (int)session->knob;
+}
+
+static void explore_go(Session *session, int i) {
+  ViewState *state = session_view_state(session);
+  if (state->pane == 0)
+    session->knob = (KnobId)i;
+  else
+    explore_move(session, i - state->cursor);
+}
+
+static void knob_down(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
+static void knob_up(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, +1); }
+
+static void zoom(Session *session, const char *argument) {
+  (void)argument;
+  view_show(session, view_find(session_site(session) ? "banks" : "loops"));
+}
+
+static void explore_click(Session *session, int what, int value) {
+  ViewState *state = session_view_state(session);
+  if (what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0)
+    session_step_knob(session, session->knob, +1);
+  if (what == SPOT_KNOB) session->knob = (KnobId)value;
+  state->pane = what == SPOT_ROW;
+  if (what != SPOT_ROW) return;
+  state->cursor = value;
+  explore_move(session, 0);
+}
+
+// Up and Down stand in the global table; they are named here for the footer.
+static void knob_before(Session *s, const char *a) { (void)a, view_move(s, -1); }
+
+static const Action actions[] = {
+    {"up", "Up k", "knob", "down", "the knob or row above", knob_before},
+    {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
+    {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
+    {"zoom", "Enter", NULL, NULL, "the selected access in the banks view", zoom},
+};
+
+const ViewBody explore_view = {
+    .prepare = explore_prepare,
+    .draw = explore_draw,
+    .move = explore_move,
+    .count = explore_count,
+    .line = explore_line,
+    .at = explore_at,
+    .go = explore_go,
+    .click = explore_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+    .n_panes = 2,
+};

@@ -1,0 +1,83 @@
+// help: every key and command, out of the tables that do the work.
+//
+// Lines are made in `prepare`: the view one came from first, then the keys that work everywhere,
+// then the commands of the palette.
+#include "base/str.h"
+#include "tui/palette.h"
+#include "tui/view.h"
+
+enum { LINES_MAX = 256, KEY_COLS = 16 };
+
+typedef struct HelpLine {
+  Style style;
+  const char *keys, *text;  // keys NULL: a heading
+} HelpLine;
+
+typedef struct Help {
+  int n_lines;
+  HelpLine line[LINES_MAX];
+} Help;
+
+static void add(Help *help, Style style, const char *keys, const char *text) {
+  if (help->n_lines < LINES_MAX) help->line[help->n_lines++] = (HelpLine){style, keys, text};
+}
+
+static void add_actions(Session *session, Help *help, const char *context, const Action *action,
+                        int n) {
+  for (int i = 0; i < n; i++) {
+    const char *keys = keymap_keys(session->frame, session->keymap, context, action[i].name);
+    if (!*keys) keys = arena_printf(session->frame, ":%s", action[i].name);
+    add(help, STYLE_TEXT, keys, action[i].help);
+  }
+}
+
+static void help_prepare(Session *session) {
+  Help *help = ARENA_NEW(session->frame, Help);
+  const View *view = &view_table[session->view_before];
+  add(help, STYLE_HEADER, NULL, arena_printf(session->frame, "%s: %s", view->title, view->help));
+  add_actions(session, help, view->name, view->body->actions, view->body->n_actions);
+  add(help, STYLE_TEXT, NULL, "");
+  add(help, STYLE_HEADER, NULL, "Everywhere");
+  for (int i = 0; i < view_count - 1; i++)
+    add(help, STYLE_TEXT, view_table[i].key,
+        arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
+  add_actions(session, help, KEYMAP_GLOBAL, global_actions, global_action_count);
+  add(help, STYLE_TEXT, NULL, "");
+  add(help, STYLE_HEADER, NULL, "Commands, after a colon; every name above is one too");
+  for (int i = 0; i < palette_command_count; i++) {
+    const PaletteCommand *command = &palette_commands[i];
+    add(help, STYLE_TEXT, arena_printf(session->frame, ":%s", command->name),
+        arena_printf(session->frame, "%s  %s", command->arguments, command->help));
+  }
+  session->prepared = help;
+}
+
+static void help_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Help *help = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  int first = view_scroll(cursor, help->n_lines, in.rows);
+  for (int i = 0; i < in.rows && first + i < help->n_lines; i++) {
+    const HelpLine *line = &help->line[first + i];
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    int col = 1;
+    if (line->keys) {
+      canvas_fit(canvas, row, 0, 1, KEY_COLS, ALIGN_LEFT, STYLE_KEY, line->keys);
+      col += KEY_COLS + 1;
+    }
+    canvas_fit(canvas, row, 0, col, in.cols - col, ALIGN_LEFT, line->style, line->text);
+    if (first + i == cursor) canvas_over(canvas, row, STYLE_SELECTED);
+  }
+}
+
+static int help_count(const Session *session) {
+  const Help *help = session->prepared;
+  return help ? help->n_lines : 0;
+}
+
+static const char *help_line(const Session *session, int i) {
+  const Help *help = session->prepared;
+  return help->line[i].text;
+}
+
+const ViewBody help_view = {
+    .prepare = help_prepare, .draw = help_draw, .count = help_count, .line = help_line};

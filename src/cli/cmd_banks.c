@@ -52,6 +52,14 @@ static bool draws_utf8(void) {
   return str_equal(nl_langinfo(CODESET), "UTF-8") && !(term && str_equal(term, "linux"));
 }
 
+static const char ADDRESS_HELP[] =
+    "\nLIST is one byte offset per lane, separated by commas or blanks (32; 8 or 16 will do where "
+    "only\n"
+    "so many carry an address):   0 16 0x20 ...   start:stop:step   -1 or _ for a lane that is "
+    "inactive\n"
+    "or one expression in `lane`:   (lane%8)*128 + (lane/8)*16   lane < 16 ? lane*8 : -1\n"
+    "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n";
+
 static int list_ops(void) {
   printf("%-10s %-22s %-38s %s\n", "OP", "SASS", "PTX", "BYTES  ADDRESSES  LANES/PHASE");
   for (int i = 0; i < banks_op_count(); i++) {
@@ -59,6 +67,7 @@ static int list_ops(void) {
     printf("%-10s %-22s %-38s %5d  %9d  %11d%s\n", op->name, op->sass, op->ptx, op->bytes,
            op->n_addresses, op->lanes_per_phase, op->counted ? "" : "  counts unknown");
   }
+  fputs(ADDRESS_HELP, stdout);
   return CLI_OK;
 }
 

@@ -310,7 +310,7 @@ static void slow_count(const BankOp *op, const int64_t addr[BANK_LANES], int *wa
 START_TEST(random_patterns_agree_with_the_slow_reckoning) {
   random_state = 20260101;
   int merged = 0, conflicting = 0;
-  for (int round = 0; round < 20000; round++) {
+  for (int round = 0; round < 8000; round++) {
     const BankOp *op = banks_op_at((int)random_below((uint32_t)banks_op_count()));
     if (!op->counted) continue;
     int64_t addr[BANK_LANES];
@@ -324,8 +324,8 @@ START_TEST(random_patterns_agree_with_the_slow_reckoning) {
     merged += banks_merge_distance(op, addr) > 0;
     conflicting += count.conflicts > 0;
   }
-  ck_assert_int_gt(merged, 300);
-  ck_assert_int_gt(conflicting, 2000);
+  ck_assert_int_gt(merged, 100);
+  ck_assert_int_gt(conflicting, 1000);
 }
 END_TEST
 
@@ -353,7 +353,7 @@ static void check_map(const BankMap *map) {
 START_TEST(every_word_is_served_once) {
   random_state = 7;
   static BankMap map;
-  for (int round = 0; round < 400; round++) {
+  for (int round = 0; round < 150; round++) {
     const BankOp *op = banks_op_at(round % banks_op_count());
     if (!op->counted) continue;
     int64_t addr[BANK_LANES];

@@ -4,8 +4,13 @@
 
 // The shared-memory access statements of the main kernel, in program order. The prologue's copies are
 // left out where the loop has the same ones.
-void derive_sites(Arena *arena, const Program *program, int *n_sites, const Site **sites);
+typedef struct Sites {
+  int n;
+  const Site *site;
+  double global_lines;  // 128-byte lines that a block's fragment loads ask of L1 per slab
+} Sites;
+Sites derive_sites(Arena *arena, const Program *program);
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
 
-Traffic derive_traffic(const Model *model);
+Traffic derive_traffic(const Model *model, double global_lines);

@@ -181,9 +181,13 @@ static Row *source_rows(Machine *m, const Warp *w, const Code *code, const Opera
   return rows;
 }
 
-static Touch touch_of(const Machine *m, const Warp *w, const Code *code, uint32_t lane) {
-  return (Touch){m->epoch, (uint32_t)m->block, (uint16_t)((uint32_t)w->index * WARP_LANES + lane),
-                 (uint16_t)(code - m->code->code)};
+static inline uint16_t thread_of(const Warp *w, uint32_t lane) {
+  return (uint16_t)((uint32_t)w->index * WARP_LANES + lane);
+}
+
+// The access of lane 0; the other lanes differ in `thread`.
+static Touch touch_of(const Machine *m, const Warp *w, const Code *code) {
+  return (Touch){m->epoch, (uint32_t)m->block, thread_of(w, 0), (uint16_t)(code - m->code->code)};
 }
 
 // ---- operations ---------------------------------------------------------------------------------
@@ -203,12 +207,11 @@ static void report_unwritten(Machine *m, const Warp *w, const Code *code, uint32
          "reads what nothing wrote");
 }
 
-static float read_element(Machine *m, const Warp *w, const Code *code, uint32_t lane,
-                          const Memory *memory, int64_t at) {
-  if (!memory->shadow) return memory->data[at];
-  Touch now = touch_of(m, w, code, lane);
-  if (shadow_read(m, memory, at, &now)) return memory->data[at];
-  report_unwritten(m, w, code, lane, memory, at);
+// What a lane finds there; `now` is its access.
+static inline float read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                                 const Memory *memory, int64_t at) {
+  if (!memory->shadow || shadow_read(m, memory, at, now)) return memory->data[at];
+  report_unwritten(m, w, code, now->thread % WARP_LANES, memory, at);
   return interp_poison();
 }
 
@@ -219,10 +222,13 @@ static void run_load(Machine *m, Warp *w, const Code *code) {
   Reach reach;
   reach_memory(m, w, code, &code->src, &reach);
   uint32_t outside = w->active & ~reach.inside;
+  Touch now = touch_of(m, w, code);
   for (int j = 0; j < width; j++) {
     Row *to = &rows[j];
-    EACH_LANE(lane, reach.inside)
-    to->lane[lane] = read_element(m, w, code, lane, reach.memory, reach.at.lane[lane] + j);
+    EACH_LANE(lane, reach.inside) {
+      now.thread = thread_of(w, lane);
+      to->lane[lane] = read_element(m, w, code, &now, reach.memory, reach.at.lane[lane] + j);
+    }
     EACH_LANE(lane, outside)
     to->lane[lane] = reach.guarded >> lane & 1 ? 0.0f : interp_poison();
     w->written[row + j] |= w->active;
@@ -234,8 +240,9 @@ static void run_store(Machine *m, Warp *w, const Code *code) {
   if (!rows) return;
   Reach reach;
   reach_memory(m, w, code, &code->dst, &reach);
+  Touch now = touch_of(m, w, code);
   EACH_LANE(lane, reach.inside) {
-    Touch now = touch_of(m, w, code, lane);
+    now.thread = thread_of(w, lane);
     for (int j = 0; j < code->stmt->op.width; j++) {
       int64_t at = reach.at.lane[lane] + j;
       shadow_write(m, reach.memory, at, &now);
@@ -276,8 +283,9 @@ static void run_atomic_add(Machine *m, Warp *w, const Code *code) {
   if (!row) return;
   Reach reach;
   reach_memory(m, w, code, &code->dst, &reach);
+  Touch now = touch_of(m, w, code);
   EACH_LANE(lane, reach.inside) {
-    Touch now = touch_of(m, w, code, lane);
+    now.thread = thread_of(w, lane);
     int64_t at = reach.at.lane[lane];
     float *cell = &reach.memory->data[at];
     if (!shadow_atomic(m, reach.memory, at, &now)) {
@@ -319,11 +327,12 @@ static void land(const Machine *m, const Copy *copy, uint32_t lane) {
 
 static void launch_lane(Machine *m, const Warp *w, const Code *code, uint32_t lane,
                         const Reach *from, const Reach *to) {
-  Touch now = touch_of(m, w, code, lane);
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, lane);
   for (int j = 0; j < code->stmt->op.width; j++) {
     shadow_launch(m, to->memory, to->at.lane[lane] + j, &now);
     if (from->inside >> lane & 1)
-      read_element(m, w, code, lane, from->memory, from->at.lane[lane] + j);
+      read_element(m, w, code, &now, from->memory, from->at.lane[lane] + j);
   }
 }
 
@@ -355,7 +364,8 @@ static void run_cp_commit(Machine *m, Warp *w, const Code *code) {
 static void arrive_lane(Machine *m, const Warp *w, Copy *copy, uint32_t lane) {
   const Code *code = &m->code->code[copy->code];
   const Memory *dst = &m->memory[code->dst.buffer->id];
-  Touch now = touch_of(m, w, code, lane);
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, lane);
   if (m->async == INTERP_LATE) land(m, copy, lane);
   for (int j = 0; j < code->stmt->op.width; j++) shadow_arrive(m, dst, copy->dst[lane] + j, &now);
   copy->lanes &= ~(1u << lane);

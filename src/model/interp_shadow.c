@@ -17,15 +17,15 @@
 // meet (mbarriers, clusters) replace the epoch by a vector clock there and nowhere else.
 #include "model/interp_machine.h"
 
-static bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
+static inline bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
 
 // Accesses older than this are ordered with everything: another block had this shared memory, or
 // another kernel this global memory.
-static uint32_t first_epoch(const Machine *machine, const Memory *memory) {
+static inline uint32_t first_epoch(const Machine *machine, const Memory *memory) {
   return is_shared(memory) ? machine->block_first : machine->kernel_first;
 }
 
-static bool unordered(const Touch *then, const Touch *now, uint32_t first) {
+static inline bool unordered(const Touch *then, const Touch *now, uint32_t first) {
   if (then->epoch < first) return false;
   if (then->block != now->block) return true;
   return then->epoch == now->epoch && then->thread != now->thread;
@@ -38,12 +38,12 @@ bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at)
 }
 
 // Keeps the latest access and one that is unordered with it.
-static void remember(Touch *latest, Touch *other, const Touch *now, uint32_t first) {
+static inline void remember(Touch *latest, Touch *other, const Touch *now, uint32_t first) {
   if (unordered(latest, now, first)) *other = *latest;
   *latest = *now;
 }
 
-static bool in_flight(const Shadow *shadow, uint32_t first) {
+static inline bool in_flight(const Shadow *shadow, uint32_t first) {
   return shadow->in_flight && shadow->write.epoch >= first;
 }
 
@@ -54,16 +54,25 @@ static bool against(Machine *machine, const Memory *memory, int64_t at, const To
   return true;
 }
 
-bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+static void read_against_all(Machine *machine, const Memory *memory, int64_t at, const Touch *now,
+                             uint32_t first) {
   Shadow *shadow = &memory->shadow[at];
-  uint32_t first = first_epoch(machine, memory);
   if (in_flight(shadow, first))
     report_conflict(machine, FINDING_MISSING_WAIT, memory, at, &shadow->write, now);
   else if (!against(machine, memory, at, &shadow->write, now, first) &&
            !against(machine, memory, at, &shadow->atomic, now, first))
     against(machine, memory, at, &shadow->other_atomic, now, first);
+}
+
+// Most of a run's time goes by here, so the usual case is decided first: the last write is ordered
+// and nobody adds atomically.
+bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  Shadow *shadow = &memory->shadow[at];
+  uint32_t first = first_epoch(machine, memory);
+  if (shadow->in_flight || unordered(&shadow->write, now, first) || shadow->atomic.epoch >= first)
+    read_against_all(machine, memory, at, now, first);
   remember(&shadow->read, &shadow->other_read, now, first);
-  return shadow_is_written(machine, memory, at);
+  return is_shared(memory) ? shadow->write.epoch >= first : shadow_is_written(machine, memory, at);
 }
 
 static void write_against_all(Machine *machine, const Memory *memory, int64_t at,

@@ -20,9 +20,11 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   model->resources = derive_resources(model->program, schedule, model->target);
   rules_check_program(model, &model->diags);
   if (model->diags.count) return model;
-  derive_sites(arena, model->program, &model->n_sites, &model->site);
+  Sites sites = derive_sites(arena, model->program);
+  model->n_sites = sites.n;
+  model->site = sites.site;
   model->text = program_print(arena, model->program);
-  model->traffic = derive_traffic(model);
+  model->traffic = derive_traffic(model, sites.global_lines);
   model->ok = true;
   return model;
 }

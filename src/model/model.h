@@ -42,7 +42,8 @@ typedef struct Resources {
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;                // of the whole problem: 2·M·N·K
-  double fma_clocks, shared_clocks, l2_clocks, dram_clocks;  // one resident block, one slab
+  // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it.
+  double fma_clocks, shared_clocks, l2_clocks, dram_clocks;
   const char *limit;          // which of the four is the largest: "fma", "shared", "l2", "dram"
   double l2_bytes, dram_bytes;            // whole problem, first-order estimates
   double flop_per_l2_byte, flop_per_dram_byte;

@@ -26,6 +26,7 @@ typedef struct Walk {
   Site *site;
   int n_sites;
   bool *prologue;  // per site
+  double global_lines;
 } Walk;
 
 static const BankOp *bank_op(const Op *op, bool store) {
@@ -105,8 +106,34 @@ static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   walk_list(walk, stmt->body, inner);
 }
 
+// Distinct 128-byte lines behind the active lanes' addresses.
+static int distinct_lines(const int64_t *offset, const bool *active, int bytes) {
+  int64_t seen[LANES];
+  int n = 0;
+  for (int lane = 0; lane < LANES; lane++) {
+    int64_t line = offset[lane] * bytes / BANK_LINE_BYTES;
+    int at = 0;
+    while (at < n && seen[at] != line) at++;
+    if (active[lane] && at == n) seen[n++] = line;
+  }
+  return n;
+}
+
+// A fragment read straight from global memory goes through L1, which shares its pipe with shared
+// memory and answers one line per clock.
+static void count_lines(Walk *walk, const Op *op, const bool *active) {
+  BufferRole role = op->dst.buffer->role;
+  if (op->src.buffer->space != SPACE_GLOBAL || !walk->in_loop) return;
+  if (role != ROLE_FRAG_A && role != ROLE_FRAG_B) return;
+  int64_t offset[LANES];
+  expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
+  int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));
+  walk->global_lines += lines * walk->executions;
+}
+
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Access *side[] = {&stmt->op.dst, &stmt->op.src};
+  if (stmt->op.kind == OP_LOAD) count_lines(walk, &stmt->op, active);
   for (int i = 0; i < 2; i++)
     if (side[i]->buffer && side[i]->buffer->space == SPACE_SHARED)
       visit_site(walk, stmt, side[i], i == 0, walk->n_sites++, active);
@@ -157,10 +184,18 @@ static bool repeated(const Walk *walk, int index) {
   return false;
 }
 
-void derive_sites(Arena *arena, const Program *program, int *n_sites, const Site **sites) {
+// The loop over slabs; without slabs the loop over k, one step being a slab of depth 1.
+static const Stmt *slab_loop(const Program *program) {
+  const Kernel *kernel = &program->kernel[program->main_kernel];
+  const Axis *k = &program->axis[AXIS_K];
+  const Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  return k_o ? k_o : find_loop(kernel->body, k->digit[k->n_digits - 1].var);
+}
+
+Sites derive_sites(Arena *arena, const Program *program) {
   const Kernel *kernel = &program->kernel[program->main_kernel];
   Walk walk = {.arena = arena, .program = program, .launch = kernel_launch(kernel)};
-  walk.k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  walk.k_o = slab_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
@@ -180,6 +215,5 @@ void derive_sites(Arena *arena, const Program *program, int *n_sites, const Site
     kept[n].number = n + 1;
     n++;
   }
-  *n_sites = n;
-  *sites = kept;
+  return (Sites){n, kept, walk.global_lines};
 }

@@ -33,10 +33,10 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// Wavefronts of all warps per slab. A 16-byte cp.async has no counted wavefronts: it writes 512 bytes
+// Wavefronts of all warps per slab, and the lines that loads past the slabs ask of L1. A 16-byte cp.async has no counted wavefronts: it writes 512 bytes
 // per warp through a pipe of 128 bytes per clock.
-static double shared_clocks(const Model *model) {
-  double warps = ceil((double)model->resources.n_threads / LANES), clocks = 0;
+static double shared_clocks(const Model *model, double global_lines) {
+  double warps = ceil((double)model->resources.n_threads / LANES), clocks = global_lines;
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
     double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;
@@ -107,14 +107,14 @@ static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   return t->flop / seconds / 1e12;
 }
 
-Traffic derive_traffic(const Model *model) {
+Traffic derive_traffic(const Model *model, double global_lines) {
   const Target *gpu = model->target;
   const Problem *p = &model->program->problem;
   Tile tile = tile_of(model);
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
   t.fma_clocks = tile.m * tile.n * tile.k / gpu->fp32_lanes_per_sm;
-  t.shared_clocks = shared_clocks(model);
+  t.shared_clocks = shared_clocks(model, global_lines);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;
   t.dram_bytes = dram_bytes(model, &tile);

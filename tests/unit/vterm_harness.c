@@ -35,7 +35,7 @@ static int on_unknown_csi(const char *leader, const long args[], int argcount,
                           const char *intermediate, char command, void *user) {
   VtScreen *vt = user;
   (void)leader, (void)args, (void)argcount, (void)intermediate;
-  vt->unknown += command != 't';  // xterm's title stack, which terminfo asks for
+  vt->unknown += command != 't' && command != 'c';  // xterm's title stack, linux's cursor shape
   return 1;
 }
 
@@ -74,10 +74,29 @@ void vt_free(VtScreen *vt) {
   free(vt);
 }
 
+// The bytes at the end that begin a character and do not finish it.
+static size_t unfinished(const char *bytes, size_t n) {
+  for (size_t back = 1; back <= 3 && back <= n; back++) {
+    unsigned char c = (unsigned char)bytes[n - back];
+    size_t whole = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+    if ((c & 0xC0) != 0x80) return whole > back ? back : 0;
+  }
+  return 0;
+}
+
+// libvterm 0.1 loses characters that are split between two writes, so they are held back.
 void vt_feed(VtScreen *vt, const char *bytes, size_t n) {
+  char *all = malloc(vt->n_held + n);
+  memcpy(all, vt->held, vt->n_held);
+  memcpy(all + vt->n_held, bytes, n);
   vt->bytes += n;
-  for (size_t i = 0; i < n; i++) vt->tail[vt->tail_length++ % sizeof vt->tail] = bytes[i];
-  vterm_input_write(vt->vterm, bytes, n);
+  n += vt->n_held;
+  vt->n_held = unfinished(all, n);
+  memcpy(vt->held, all + n - vt->n_held, vt->n_held);
+  n -= vt->n_held;
+  for (size_t i = 0; i < n; i++) vt->tail[vt->tail_length++ % sizeof vt->tail] = all[i];
+  vterm_input_write(vt->vterm, all, n);
+  free(all);
 }
 
 bool vt_saw(const VtScreen *vt, const char *bytes) {
@@ -157,11 +176,15 @@ static bool same_look(const VTermScreenCell *cell, Look look, bool blank, bool e
 const char *vt_differs(Arena *arena, VtScreen *vt, const Canvas *canvas, const Theme *theme,
                        ColorDepth depth, bool eight) {
   char text[32];
+  uint32_t code;
   for (int row = 0; row < canvas->rows && row < vt->rows; row++)
     for (int col = 0; col < canvas->cols && col < vt->cols; col++) {
       const Cell *wanted = canvas_cell(canvas, row, col);
       VTermScreenCell cell = cell_of(vt, row, col);
       const char *shown = cell_text(&cell, text);
+      // libvterm 0.1 puts a combining character behind the last column in the place of its base.
+      bool combined = wanted->text[0] && wanted->text[utf8_decode(wanted->text, &code)];
+      if (combined && col == vt->cols - 1) continue;
       if (!str_equal(shown, wanted->text))
         return arena_printf(arena, "row %d, column %d: \"%s\" instead of \"%s\"", row, col, shown,
                             wanted->text);

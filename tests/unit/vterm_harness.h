@@ -22,8 +22,10 @@ typedef struct VtScreen {
   VTermScreen *screen;
   int rows, cols;
   bool altscreen, cursor_visible;
-  int mouse;        // VTERM_PROP_MOUSE_*
-  size_t bytes;     // eaten so far
+  int mouse;     // VTERM_PROP_MOUSE_*
+  size_t bytes;  // eaten so far
+  char held[4];  // the beginning of a character whose rest has not come
+  size_t n_held;
   size_t sent;      // keys and answers, in bytes
   int unknown;      // escape sequences libvterm did not recognise
   int reply_to;     // where keys and answers go; -1: nowhere

@@ -254,11 +254,12 @@ static bool time_rounds(Bench *bench) {
 }
 
 static void destroy_events(Bench *bench) {
-  if (gpu_poisoned(bench->gpu)) return;
+  Gpu *gpu = bench->gpu;
   for (int i = 0; i < bench->n_participants; i++) {
-    Participant *participant = bench->participants[i];
-    if (participant->start) bench->gpu->cuda->cuEventDestroy_v2(participant->start);
-    if (participant->stop) bench->gpu->cuda->cuEventDestroy_v2(participant->stop);
+    void *const events[2] = {bench->participants[i]->start, bench->participants[i]->stop};
+    for (int e = 0; e < 2; e++)
+      if (events[e] && !gpu->poisoned)
+        gpu_check(gpu, gpu->cuda->cuEventDestroy_v2(events[e]), "cuEventDestroy");
   }
 }
 

@@ -31,5 +31,5 @@ const char *const *dl_folders(Arena *arena);
 // `name` ("nvdisasm") in the bin folders of the toolkits found; NULL when there is none.
 const char *dl_find_tool(Arena *arena, const char *name);
 
-// For tests: the next question searches again. Libraries already open stay open.
-void dl_forget(void);
+// For tests: answers with this table of functions instead of a library's; NULL searches again.
+void dl_replace(DlLibrary library, const void *api);

@@ -144,10 +144,10 @@ Gpu *gpu_open(Arena *arena, int ordinal, const char **error) {
 void gpu_close(Gpu *gpu) {
   if (!gpu) return;
   const CudaApi *cuda = gpu->cuda;
+  if (!gpu->poisoned && gpu->stream) gpu_wait(gpu);
+  reference_release(gpu);
   // A lost context refuses every call and may hang in one; its process ends next.
   if (!gpu->poisoned && gpu->retained) {
-    if (gpu->stream) cuda->cuStreamSynchronize(gpu->stream);
-    reference_release(gpu);
     problem_release(gpu);
     gpu_release(gpu, &gpu->flush);
     if (gpu->helper_module) cuda->cuModuleUnload(gpu->helper_module);

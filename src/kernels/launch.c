@@ -78,7 +78,8 @@ bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program) {
 }
 
 void gpu_unload(Gpu *gpu, GpuProgram *program) {
-  if (program->module && !gpu->poisoned) gpu->cuda->cuModuleUnload(program->module);
+  if (program->module && !gpu->poisoned)
+    gpu_check(gpu, gpu->cuda->cuModuleUnload(program->module), "cuModuleUnload");
   program->module = NULL;
 }
 
@@ -116,8 +117,8 @@ bool gpu_launch(Gpu *gpu, const GpuProgram *program) {
     const PlanKernel *kernel = &program->plan->kernels[i];
     void *parameters[PLAN_MAX_ARGS];
     for (int a = 0; a < kernel->n_args; a++)
-      parameters[a] = kernel->args[a] == PLAN_ARG_ALPHA ? (void *)&alpha
-                                                        : (void *)&pointers[kernel->args[a]];
+      parameters[a] =
+          kernel->args[a] == PLAN_ARG_ALPHA ? (void *)&alpha : (void *)&pointers[kernel->args[a]];
     void *function = program->functions[i];
     bool ok = cluster_blocks(kernel) > 1
                   ? launch_cluster(gpu, kernel, function, parameters)
@@ -184,7 +185,10 @@ static bool load_helpers(Gpu *gpu) {
   for (int i = 0; ok && i < GPU_N_HELPERS; i++)
     ok = gpu_check(gpu, gpu->cuda->cuModuleGetFunction(&gpu->helpers[i], module, helper_names[i]),
                    "cuModuleGetFunction");
-  if (ok) gpu->helper_module = module;
+  if (ok)
+    gpu->helper_module = module;
+  else if (module && !gpu->poisoned)
+    gpu->cuda->cuModuleUnload(module);
   arena_free(arena);
   return ok;
 }

@@ -1,0 +1,577 @@
+// Everything is synchronous. Errors of a kernel appear at the next wait, as on a GPU, and stay.
+#include "fake_cuda.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/dl.h"
+#include "kernels/helpers.h"
+
+typedef unsigned long long U64;
+
+static int live, calls, fail_at, fail_status, broken;
+static bool rounds_operands;
+static double clock_ms;
+static U64 last_m, last_n, last_k;
+static int last_a_col, last_b_col;
+
+typedef struct Kernel {
+  const char *name;
+  double us;
+  void (*run)(void **parameters);
+} Kernel;
+
+// What a lost context keeps is freed at the end of the test.
+static void *things[1 << 16];
+static int n_things;
+
+static void *keep(void *thing) {
+  things[n_things++ % (1 << 16)] = thing;
+  live++;
+  return thing;
+}
+
+static void give_back(void *thing) {
+  for (int i = n_things - 1; i >= 0; i--)
+    if (things[i] == thing) {
+      things[i] = things[--n_things];
+      break;
+    }
+  free(thing);
+  live--;
+}
+
+static int answer(void) {
+  calls++;
+  if (fail_at > 0 && --fail_at == 0) {
+    if (fail_status >= 700) broken = fail_status;
+    return fail_status;
+  }
+  return broken;
+}
+
+#define POINTER(T, I) ((T *)(uintptr_t) * (CuDevicePtr *)parameters[I])
+#define VALUE(T, I) (*(T *)parameters[I])
+
+static void run_fill(void **parameters) {
+  float *out = POINTER(float, 0);
+  U64 n = VALUE(U64, 2), state = VALUE(U64, 3) * 977 + 1;
+  for (U64 i = 0; i < n; i++) {
+    double sum = 0;
+    for (int j = 0; j < 6; j++) {
+      state = state * 6364136223846793005ull + 1442695040888963407ull;
+      sum += (double)(state >> 40) / (double)(1 << 24) - 0.5;
+    }
+    out[i] = (float)sum;
+  }
+}
+
+static double a_at(const float *a, U64 i, U64 p) {
+  return (double)(last_a_col ? a[p * last_m + i] : a[i * last_k + p]);
+}
+static double b_at(const float *b, U64 p, U64 j) {
+  return (double)(last_b_col ? b[j * last_k + p] : b[p * last_n + j]);
+}
+
+static void run_product(void **parameters) {
+  const float *a = POINTER(float, 0), *b = POINTER(float, 1);
+  double *expected = POINTER(double, 2);
+  float *magnitude = POINTER(float, 3);
+  last_m = VALUE(U64, 5), last_n = VALUE(U64, 6), last_k = VALUE(U64, 7);
+  last_a_col = VALUE(int, 8), last_b_col = VALUE(int, 9);
+  for (U64 i = 0; i < last_m; i++)
+    for (U64 j = 0; j < last_n; j++) {
+      double sum = 0, size = 0;
+      for (U64 p = 0; p < last_k; p++) {
+        sum += a_at(a, i, p) * b_at(b, p, j);
+        size += fabs(a_at(a, i, p) * b_at(b, p, j));
+      }
+      expected[i * last_n + j] = sum;
+      magnitude[i * last_n + j] = (float)size;
+    }
+}
+
+static void run_compare(void **parameters) {
+  const float *c = POINTER(float, 0), *magnitude = POINTER(float, 3);
+  const double *expected = POINTER(double, 2);
+  U64 m = VALUE(U64, 4), n = VALUE(U64, 5), map_m = VALUE(U64, 8), map_n = VALUE(U64, 9);
+  double tolerance = VALUE(double, 6), rounding = VALUE(double, 7);
+  unsigned *map = POINTER(unsigned, 10);
+  HelperCounters *counters = POINTER(HelperCounters, 11);
+  for (U64 i = 0; i < m * n; i++) {
+    double error = fabs((double)c[i] - expected[i]);
+    double bound = tolerance * (double)magnitude[i] + rounding * fabs(expected[i]);
+    float worst = (float)(error / bound), before;
+    memcpy(&before, &counters->worst_bits, 4);
+    if (worst > before) memcpy(&counters->worst_bits, &worst, 4);
+    if (error <= bound) continue;
+    uint32_t bits;
+    memcpy(&bits, &c[i], 4);
+    counters->n_nan += isnan(error) != 0;
+    counters->n_wrong++;
+    counters->n_unwritten += bits == UINT32_MAX;
+    if (i < counters->first_wrong) counters->first_wrong = i;
+    map[i / n / map_m * ((n + map_n - 1) / map_n) + i % n / map_n]++;
+  }
+}
+
+static void run_count(void **parameters) {
+  const uint32_t *words = POINTER(uint32_t, 0);
+  U64 n = VALUE(U64, 1);
+  HelperCounters *counters = POINTER(HelperCounters, 2);
+  for (U64 i = 0; i < n; i++) counters->n_outside += words[i] != UINT32_MAX;
+}
+
+static void run_spin(void **parameters) { clock_ms += (double)VALUE(long long, 0) / 1.5e6; }
+
+static void run_gemm(void **parameters) {
+  const float *a = POINTER(float, 0), *b = POINTER(float, 1);
+  float *c = POINTER(float, 2);
+  for (U64 i = 0; i < last_m; i++)
+    for (U64 j = 0; j < last_n; j++) {
+      float sum = 0;
+      for (U64 p = 0; p < last_k; p++) sum += (float)a_at(a, i, p) * (float)b_at(b, p, j);
+      c[i * last_n + j] = sum;
+    }
+}
+
+static void run_wrong(void **parameters) {
+  run_gemm(parameters);
+  POINTER(float, 2)[3 * last_n + 5] += 1;
+}
+static void run_short(void **parameters) {
+  run_gemm(parameters);
+  memset(POINTER(float, 2) + (last_m - 1) * last_n, 0xFF, last_n * 4);
+}
+static void run_outside(void **parameters) {
+  run_gemm(parameters);
+  POINTER(float, 2)[last_m * last_n + 7] = 1;
+}
+static void run_crash(void **parameters) {
+  (void)parameters;
+  broken = 700;
+}
+static void run_zero(void **parameters) { memset(POINTER(float, 0), 0, last_m * last_n * 4); }
+
+static Kernel kernels[] = {{"fill_normal", 1, run_fill},
+                           {"product_f64", 1, run_product},
+                           {"compare", 1, run_compare},
+                           {"count_changed", 1, run_count},
+                           {"spin", 0, run_spin},
+                           {"gemm", 100, run_gemm},
+                           {"gemm_wrong", 50, run_wrong},
+                           {"gemm_short", 50, run_short},
+                           {"gemm_outside", 50, run_outside},
+                           {"gemm_crash", 50, run_crash},
+                           {"zero", 10, run_zero}};
+enum { N_KERNELS = sizeof kernels / sizeof *kernels };
+
+void fake_cuda_set_us(const char *name, double us) {
+  for (int i = 0; i < N_KERNELS; i++)
+    if (strcmp(kernels[i].name, name) == 0) kernels[i].us = us;
+}
+
+static int fake_init(unsigned flags) { return flags ? 1 : answer(); }
+static int fake_version(int *version) { return *version = 13000, answer(); }
+static int fake_count(int *count) { return *count = 1, answer(); }
+static int fake_device(int *device, int ordinal) { return *device = ordinal, answer(); }
+static int fake_name(char *name, int bytes, int device) {
+  snprintf(name, (size_t)bytes, "Fake GPU %d", device);
+  return answer();
+}
+static int fake_uuid(CuUuid *uuid, int device) {
+  memset(uuid, device + 1, sizeof *uuid);
+  return answer();
+}
+static int fake_memory(size_t *bytes, int device) {
+  return *bytes = (size_t)1 << 30, device + answer();
+}
+static int fake_attribute(int *value, int attribute, int device) {
+  *value = attribute == CU_DEVICE_CAPABILITY_MAJOR       ? 9
+           : attribute == CU_DEVICE_CAPABILITY_MINOR     ? 0
+           : attribute == CU_DEVICE_SMEM_PER_BLOCK_OPTIN ? 232448
+           : attribute == CU_DEVICE_L2_CACHE_SIZE        ? 1 << 16
+                                                         : 100;
+  return device + answer();
+}
+
+// Things that must be given back are one byte of malloc each.
+static int create(void **thing) {
+  int status = answer();
+  if (status == 0) *thing = keep(malloc(1));
+  return status;
+}
+static int destroy(void *thing) {
+  int status = answer();
+  give_back(thing);
+  return status;
+}
+static int fake_retain(void **context, int device) { return device == 0 ? create(context) : 101; }
+static int fake_release(int device) { return device + answer(); }
+static int fake_set_current(void *context) {
+  static void *current;
+  if (!context) give_back(current);
+  current = context;
+  return answer();
+}
+static int fake_load(void **module, const void *image) { return image ? create(module) : 200; }
+static int fake_function(void **function, void *module, const char *name) {
+  for (int i = 0; i < N_KERNELS; i++)
+    if (strcmp(kernels[i].name, name) == 0) {
+      *function = &kernels[i];
+      return module ? answer() : 400;
+    }
+  return 500;
+}
+static int fake_function_attribute(int *value, int attribute, void *function) {
+  *value = attribute == CU_FUNC_REGISTERS ? 128 : 0;
+  return function ? answer() : 400;
+}
+static int fake_set_attribute(void *function, int attribute, int value) {
+  return function && attribute == CU_FUNC_MAX_DYNAMIC_SMEM && value > 0 ? answer() : 1;
+}
+static int fake_occupancy(int *blocks, void *function, int threads, size_t smem_bytes) {
+  *blocks = 2048 / threads;
+  return function && smem_bytes < 232448 ? answer() : 1;
+}
+static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                       unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem_bytes,
+                       void *stream, void **parameters, void **extra) {
+  Kernel *kernel = function;
+  if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z || smem_bytes > 232448 ||
+      !stream || extra)
+    return 1;
+  int status = answer();
+  if (status) return status;
+  clock_ms += kernel->us / 1000;
+  kernel->run(parameters);
+  return 0;
+}
+static int fake_memory_info(size_t *free_bytes, size_t *total) {
+  *free_bytes = *total = (size_t)1 << 30;
+  return answer();
+}
+static int fake_alloc(CuDevicePtr *pointer, size_t bytes) {
+  int status = answer();
+  if (status) return status;
+  // At least as aligned as the driver's.
+  *pointer = (CuDevicePtr)(uintptr_t)keep(aligned_alloc(256, (bytes + 255) / 256 * 256));
+  return 0;
+}
+static int fake_free(CuDevicePtr pointer) { return destroy((void *)(uintptr_t)pointer); }
+static int fake_upload(CuDevicePtr to, const void *from, size_t bytes, void *stream) {
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return stream ? answer() : 1;
+}
+static int fake_download(void *to, CuDevicePtr from, size_t bytes, void *stream) {
+  int status = answer();
+  if (status == 0) memcpy(to, (const void *)(uintptr_t)from, bytes);
+  return stream ? status : 1;
+}
+static int fake_set8(CuDevicePtr to, unsigned char value, size_t count, void *stream) {
+  memset((void *)(uintptr_t)to, value, count);
+  return stream ? answer() : 1;
+}
+static int fake_set32(CuDevicePtr to, unsigned value, size_t count, void *stream) {
+  for (size_t i = 0; i < count; i++) ((uint32_t *)(uintptr_t)to)[i] = value;
+  return stream ? answer() : 1;
+}
+static int fake_stream(void **stream, unsigned flags) {
+  return flags == CU_STREAM_NON_BLOCKING ? create(stream) : 1;
+}
+static int fake_wait(void *stream) { return stream ? answer() : 1; }
+static int fake_event(void **event, unsigned flags) {
+  int status = flags ? 1 : answer();
+  if (status == 0) *event = keep(calloc(1, sizeof(double)));
+  return status;
+}
+static int fake_record(void *event, void *stream) {
+  *(double *)event = clock_ms;
+  return stream ? answer() : 1;
+}
+static int fake_elapsed(float *ms, void *start, void *stop) {
+  *ms = (float)(*(double *)stop - *(double *)start);
+  return answer();
+}
+static int fake_error_name(int error, const char **name) {
+  *name = error == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_FAKE";
+  return 0;
+}
+static int fake_error_string(int error, const char **text) { return *text = "made up", error * 0; }
+
+static const CudaApi cuda = {
+    .cuInit = fake_init,
+    .cuDriverGetVersion = fake_version,
+    .cuDeviceGetCount = fake_count,
+    .cuDeviceGet = fake_device,
+    .cuDeviceGetName = fake_name,
+    .cuDeviceGetUuid_v2 = fake_uuid,
+    .cuDeviceTotalMem_v2 = fake_memory,
+    .cuDeviceGetAttribute = fake_attribute,
+    .cuDevicePrimaryCtxRetain = fake_retain,
+    .cuDevicePrimaryCtxRelease_v2 = fake_release,
+    .cuCtxSetCurrent = fake_set_current,
+    .cuModuleLoadData = fake_load,
+    .cuModuleUnload = destroy,
+    .cuModuleGetFunction = fake_function,
+    .cuFuncGetAttribute = fake_function_attribute,
+    .cuFuncSetAttribute = fake_set_attribute,
+    .cuOccupancyMaxActiveBlocksPerMultiprocessor = fake_occupancy,
+    .cuLaunchKernel = fake_launch,
+    .cuMemGetInfo_v2 = fake_memory_info,
+    .cuMemAlloc_v2 = fake_alloc,
+    .cuMemFree_v2 = fake_free,
+    .cuMemcpyHtoDAsync_v2 = fake_upload,
+    .cuMemcpyDtoHAsync_v2 = fake_download,
+    .cuMemsetD8Async = fake_set8,
+    .cuMemsetD32Async = fake_set32,
+    .cuStreamCreate = fake_stream,
+    .cuStreamDestroy_v2 = destroy,
+    .cuStreamSynchronize = fake_wait,
+    .cuEventCreate = fake_event,
+    .cuEventDestroy_v2 = destroy,
+    .cuEventRecord = fake_record,
+    .cuEventSynchronize = fake_wait,
+    .cuEventElapsedTime = fake_elapsed,
+    .cuGetErrorName = fake_error_name,
+    .cuGetErrorString = fake_error_string,
+};
+
+// NVRTC that finds every kernel in every text.
+static const char fake_ptx[] =
+    ".entry fill_normal(\n.entry gemm(\n.entry gemm_wrong(\n.entry gemm_short(\n"
+    ".entry gemm_outside(\n.entry gemm_crash(\n.entry zero(\n";
+static const char *fake_nvrtc_error(int status) { return status ? "error" : "success"; }
+static int fake_nvrtc_version(int *major, int *minor) { return *major = 13, *minor = 0; }
+static int fake_archs(int *count) { return *count = 1, 0; }
+static int fake_arch_list(int *archs) { return *archs = 90, 0; }
+static int fake_program(void **program, const char *text, const char *name, int n_headers,
+                        const char *const *headers, const char *const *include_names) {
+  *program = keep(malloc(1));
+  return text && name && n_headers == 0 && !headers && !include_names ? 0 : 3;
+}
+static int fake_program_end(void **program) {
+  give_back(*program);
+  *program = NULL;
+  return 0;
+}
+static int fake_compile(void *program, int n, const char *const *options) {
+  return program && n > 0 && options ? 0 : 5;
+}
+static int fake_ptx_size(void *program, size_t *bytes) {
+  return *bytes = sizeof fake_ptx, !program;
+}
+static int fake_ptx_get(void *program, char *ptx) {
+  memcpy(ptx, fake_ptx, sizeof fake_ptx);
+  return !program;
+}
+static int fake_cubin_size(void *program, size_t *bytes) { return *bytes = 4, !program; }
+static int fake_cubin_get(void *program, char *cubin) {
+  return memcpy(cubin, "\177ELF", 4), !program;
+}
+static int fake_log_size(void *program, size_t *bytes) { return *bytes = 1, !program; }
+static int fake_log_get(void *program, char *log) { return log[0] = '\0', !program; }
+
+static const NvrtcApi nvrtc = {
+    .nvrtcGetErrorString = fake_nvrtc_error,
+    .nvrtcVersion = fake_nvrtc_version,
+    .nvrtcGetNumSupportedArchs = fake_archs,
+    .nvrtcGetSupportedArchs = fake_arch_list,
+    .nvrtcCreateProgram = fake_program,
+    .nvrtcDestroyProgram = fake_program_end,
+    .nvrtcCompileProgram = fake_compile,
+    .nvrtcGetPTXSize = fake_ptx_size,
+    .nvrtcGetPTX = fake_ptx_get,
+    .nvrtcGetCUBINSize = fake_cubin_size,
+    .nvrtcGetCUBIN = fake_cubin_get,
+    .nvrtcGetProgramLogSize = fake_log_size,
+    .nvrtcGetProgramLog = fake_log_get,
+};
+
+// cuBLAS: the column-major definition, written down.
+typedef struct Operand {
+  const float *data;
+  int64_t leading;
+  bool transposed;
+} Operand;
+
+static float rounded(float x) {
+  uint32_t u;
+  memcpy(&u, &x, 4);
+  if (rounds_operands) u = (u + 0x1000) & 0xFFFFE000u;
+  memcpy(&x, &u, 4);
+  return x;
+}
+
+static float element(Operand o, int64_t row, int64_t col) {
+  return rounded(o.transposed ? o.data[row * o.leading + col] : o.data[col * o.leading + row]);
+}
+
+static int multiply(int64_t m, int64_t n, int64_t k, Operand a, Operand b, float *c, int64_t ldc) {
+  int status = answer();
+  if (status) return 13;
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = 0; i < m; i++) {
+      float sum = 0;
+      for (int64_t p = 0; p < k; p++) sum += element(a, i, p) * element(b, p, j);
+      c[j * ldc + i] = sum;
+    }
+  return 0;
+}
+
+static int fake_cublas_version(void *handle, int *version) { return *version = 130100, !handle; }
+static int fake_set_stream(void *handle, void *stream) { return !handle || !stream; }
+static int fake_set_workspace(void *handle, void *workspace, size_t bytes) {
+  return !handle || !workspace || bytes == 0;
+}
+static int fake_math_mode(void *handle, int mode) { return !handle || mode != 0; }
+static int fake_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, int n, int k,
+                        const void *alpha, const void *a, int a_type, int lda, const void *b,
+                        int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
+                        int compute_type, int algo) {
+  if (!handle || a_type || b_type || c_type || algo != -1 || *(const float *)alpha != 1.0f ||
+      *(const float *)beta != 0.0f)
+    return 7;
+  if (lda < (transpose_a ? k : m) || ldb < (transpose_b ? n : k) || ldc < m) return 7;
+  clock_ms += compute_type == CUBLAS_COMPUTE_32F ? 0.08 : 0.09;
+  return multiply(m, n, k, (Operand){a, lda, transpose_a != 0}, (Operand){b, ldb, transpose_b != 0},
+                  c, ldc);
+}
+
+static const CublasApi cublas = {
+    .cublasCreate_v2 = create,
+    .cublasDestroy_v2 = destroy,
+    .cublasGetVersion_v2 = fake_cublas_version,
+    .cublasSetStream_v2 = fake_set_stream,
+    .cublasSetWorkspace_v2 = fake_set_workspace,
+    .cublasSetMathMode = fake_math_mode,
+    .cublasGemmEx = fake_gemm_ex,
+};
+
+typedef struct Layout {
+  int64_t rows, columns, leading;
+  int32_t transpose[2];
+} Layout;
+
+static int new_layout(void **out, Layout layout) {
+  int status = answer();
+  if (status) return 3;
+  *out = keep(malloc(sizeof layout));
+  memcpy(*out, &layout, sizeof layout);
+  return 0;
+}
+static int fake_description(void **out, int compute, int scale) {
+  return compute == CUBLAS_COMPUTE_32F && scale == 0 ? new_layout(out, (Layout){0}) : 7;
+}
+static int fake_description_set(void *description, int attribute, const void *value, size_t bytes) {
+  if ((attribute != 3 && attribute != 4) || bytes != 4) return 7;
+  memcpy(&((Layout *)description)->transpose[attribute - 3], value, 4);
+  return 0;
+}
+static int fake_layout(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading) {
+  if (type != 0 || leading < (int64_t)rows) return 7;
+  return new_layout(out, (Layout){(int64_t)rows, (int64_t)columns, leading, {0, 0}});
+}
+static int fake_preference(void **out) { return new_layout(out, (Layout){0}); }
+static int fake_preference_set(void *preference, int attribute, const void *value, size_t bytes) {
+  return !preference || attribute != 1 || bytes != 8 || !value;
+}
+static int fake_heuristic(void *handle, void *description, void *a, void *b, void *c, void *d,
+                          void *preference, int n, CublasLtHeuristic *results, int *n_results) {
+  if (!handle || !description || !a || !b || !c || !d || !preference || n < 3) return 7;
+  for (int i = 0; i < 3; i++) results[i].algo.data[0] = (uint64_t)i;
+  results[1].state = 15;
+  *n_results = 3;
+  return answer() ? 14 : 0;
+}
+static int fake_matmul(void *handle, void *description, const void *alpha, const void *a,
+                       void *a_layout, const void *b, void *b_layout, const void *beta,
+                       const void *c, void *c_layout, void *d, void *d_layout,
+                       const CublasLtAlgo *algo, void *workspace, size_t workspace_bytes,
+                       void *stream) {
+  const Layout *operation = description, *la = a_layout, *lb = b_layout, *lc = c_layout;
+  if (!handle || !workspace || workspace_bytes == 0 || !stream || c != d || c_layout != d_layout ||
+      *(const float *)alpha != 1.0f || *(const float *)beta != 0.0f)
+    return 7;
+  bool ta = operation->transpose[0] != 0, tb = operation->transpose[1] != 0;
+  int64_t k = ta ? la->rows : la->columns;
+  if (lc->rows != (ta ? la->columns : la->rows) || lc->columns != (tb ? lb->rows : lb->columns) ||
+      k != (tb ? lb->columns : lb->rows))
+    return 7;
+  clock_ms += algo->data[0] == 2 ? 0.07 : 0.2;
+  return multiply(lc->rows, lc->columns, k, (Operand){a, la->leading, ta},
+                  (Operand){b, lb->leading, tb}, d, lc->leading);
+}
+
+static const CublasLtApi cublaslt = {
+    .cublasLtCreate = create,
+    .cublasLtDestroy = destroy,
+    .cublasLtMatmulDescCreate = fake_description,
+    .cublasLtMatmulDescDestroy = destroy,
+    .cublasLtMatmulDescSetAttribute = fake_description_set,
+    .cublasLtMatrixLayoutCreate = fake_layout,
+    .cublasLtMatrixLayoutDestroy = destroy,
+    .cublasLtMatmulPreferenceCreate = fake_preference,
+    .cublasLtMatmulPreferenceDestroy = destroy,
+    .cublasLtMatmulPreferenceSetAttribute = fake_preference_set,
+    .cublasLtMatmulAlgoGetHeuristic = fake_heuristic,
+    .cublasLtMatmul = fake_matmul,
+};
+
+static int nvml_init(void) { return live++, 0; }
+static int nvml_end(void) { return live--, 0; }
+static int nvml_driver(char *version, unsigned bytes) {
+  return snprintf(version, bytes, "580.00") < 0;
+}
+static int nvml_handle(const char *uuid, void **device) {
+  *device = &live;
+  return strncmp(uuid, "GPU-01010101-0101-", 18) != 0;
+}
+static int nvml_clock(void *device, int clock, unsigned *mhz) {
+  *mhz = clock == NVML_CLOCK_SM ? 1980 : 3201;
+  return !device;
+}
+static int nvml_power(void *device, unsigned *milliwatt) { return *milliwatt = 512345, !device; }
+static int nvml_temperature(void *device, int sensor, unsigned *celsius) {
+  return *celsius = 45, !device || sensor;
+}
+static int nvml_throttle(void *device, unsigned long long *reasons) {
+  return *reasons = 4, !device;
+}
+
+static const NvmlApi nvml = {
+    .nvmlInit_v2 = nvml_init,
+    .nvmlShutdown = nvml_end,
+    .nvmlSystemGetDriverVersion = nvml_driver,
+    .nvmlDeviceGetHandleByUUID = nvml_handle,
+    .nvmlDeviceGetClockInfo = nvml_clock,
+    .nvmlDeviceGetPowerUsage = nvml_power,
+    .nvmlDeviceGetTemperature = nvml_temperature,
+    .nvmlDeviceGetCurrentClocksThrottleReasons = nvml_throttle,
+};
+
+void fake_cuda_install(void) {
+  dl_replace(DL_CUDA, &cuda);
+  dl_replace(DL_NVRTC, &nvrtc);
+  dl_replace(DL_CUBLAS, &cublas);
+  dl_replace(DL_CUBLASLT, &cublaslt);
+  dl_replace(DL_NVML, &nvml);
+  live = calls = fail_at = broken = 0;
+  rounds_operands = false;
+}
+
+void fake_cuda_remove(void) {
+  for (int i = 0; i < DL_N; i++) dl_replace((DlLibrary)i, NULL);
+  while (n_things > 0) free(things[--n_things]);
+}
+
+void fake_cuda_fail(int n, int status) {
+  fail_at = n;
+  fail_status = status;
+}
+int fake_cuda_calls(void) { return calls; }
+int fake_cuda_live(void) { return live; }
+void fake_cublas_round(bool rounds) { rounds_operands = rounds; }

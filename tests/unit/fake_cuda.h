@@ -1,0 +1,23 @@
+// A CUDA driver, NVRTC and cuBLAS made of host memory: enough for a benchmark to run from end to
+// end without a GPU. Device pointers are pointers of malloc, so the address sanitizer sees every
+// byte that the caller gets wrong; kernels are C functions found by name; time is counted, not
+// measured.
+//
+// Kernels of a plan: "gemm" is right, "gemm_wrong" spoils cell (3, 5), "gemm_short" leaves the last
+// row unwritten, "gemm_outside" also stores behind C, "gemm_crash" breaks the context, "zero"
+// clears C.
+#pragma once
+#include <stdbool.h>
+
+void fake_cuda_install(void);
+void fake_cuda_remove(void);
+
+// The n-th call from now fails with this CUresult; n = 0 = none.
+void fake_cuda_fail(int n, int status);
+int fake_cuda_calls(void);
+// Buffers, modules, streams, events, handles and descriptions that were not given back.
+int fake_cuda_live(void);
+// cuBLAS computes like tf32 from now on.
+void fake_cublas_round(bool rounds);
+// Microseconds of fake time that a launch of `name` takes.
+void fake_cuda_set_us(const char *name, double us);

@@ -181,12 +181,12 @@ screenshots: build/gemmview
 	tools/screenshots.sh build/gemmview screenshots
 
 portable: $(RELEASE_OBJECTS)
-	CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
+	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
 
 install: build/gemmview
-	tools/install.sh '$(DESTDIR)$(PREFIX)' install
+	@tools/install.sh '$(DESTDIR)$(PREFIX)' install
 uninstall:
-	tools/install.sh '$(DESTDIR)$(PREFIX)' uninstall
+	@tools/install.sh '$(DESTDIR)$(PREFIX)' uninstall
 
 clean:
 	rm -rf build

@@ -30,7 +30,7 @@ for folder in $order; do
 done
 
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
-hits=$(grep -nE "# *include <($impure)\.h>" src/banks/*.[ch] src/model/*.[ch] || true)
+hits=$(grep -nE "^ *# *include <($impure)\.h>" src/banks/*.[ch] src/model/*.[ch] || true)
 [ -z "$hits" ] || say "a pure folder includes a system header it may not:
 $hits"
 calls='printf|fprintf|puts|fputs|putchar|fopen|fread|fwrite|fclose|fgets|scanf|fscanf|getenv|malloc|calloc|realloc|free|rand|srand|exit|system|time|clock'
@@ -39,10 +39,10 @@ hits=$(grep -nE "(^|[^A-Za-z0-9_>.\"])($calls)\(" src/banks/*.[ch] src/model/*.[
 [ -z "$hits" ] || say "a pure folder calls what it may not:
 $hits"
 
-screens=$(grep -rlE '# *include <(n?curses(w/curses)?|term)\.h>' src || true)
+screens=$(grep -rlE '^ *# *include <(n?curses(w/curses)?|term)\.h>' src || true)
 [ "$(printf '%s' "$screens" | grep -c . || true)" -le 1 ] || say "more than one file includes ncurses: $screens"
 case $screens in '' | src/tui/*) ;; *) say "only src/tui may include ncurses: $screens" ;; esac
-cuda=$(grep -rnE '# *include <(cuda|nvrtc|cublas|cublasLt|nvml)[A-Za-z_]*\.h>' src || true)
+cuda=$(grep -rnE '^ *# *include <(cuda|nvrtc|cublas|cublasLt|nvml)[A-Za-z_]*\.h>' src || true)
 [ -z "$cuda" ] || say "CUDA is opened at run time, no header of it is included: $cuda"
 
 twice=$(find src -name '*.[ch]' -exec basename {} \; | sort | uniq -d)

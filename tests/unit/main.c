@@ -45,6 +45,19 @@ static Job jobs[] = {
 };
 enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
+// The suites that take longest start first, so that no processor waits for the last one.
+static const char *const slow[] = {"property", "bench", "terminal", "worker", "emit_compile"};
+
+static int compare_jobs(const void *a, const void *b) {
+  const Job *left = a, *right = b;
+  int n_slow = sizeof slow / sizeof slow[0], at_left = n_slow, at_right = n_slow;
+  for (int i = 0; i < n_slow; i++) {
+    if (strcmp(slow[i], left->name) == 0) at_left = i;
+    if (strcmp(slow[i], right->name) == 0) at_right = i;
+  }
+  return at_left != at_right ? at_left - at_right : strcmp(left->name, right->name);
+}
+
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -177,6 +190,7 @@ static Counts run_here(void) {
 
 int main(int argc, char **argv) {
   if (!choose(argc, argv)) return 2;
+  qsort(jobs, N_JOBS, sizeof jobs[0], compare_jobs);
   const char *given = getenv("TEST_JOBS");
   long at_once = given ? strtol(given, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
   if (at_once > JOBS_MAX) at_once = JOBS_MAX;

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "tui/card.h"
 #include "tui/explore.h"
+#include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
@@ -32,7 +33,7 @@ static int left_cols(int cols) {
   if (cols < CARD_MIN_SCREEN) return cols;
   int left = cols - CARD_COLS - 1;
   if (cols >= 110) left = cols - 54;
-  if (cols >= 180) left = cols - 90;
+  if (cols >= 180) left = cols - 72;
   return left;
 }
 
@@ -62,15 +63,6 @@ static void explore_prepare(Session *session) {
 // ---- the nest
 // -------------------------------------------------------------------------------------
 
-static Style group_style(NestGroup group) {
-  static const Style styles[NEST_GROUP_COUNT] = {
-      [NEST_KERNEL] = STYLE_TITLE,           [NEST_BLOCK] = STYLE_TIER_BLOCK,
-      [NEST_WARP] = STYLE_TIER_WARP,         [NEST_THREAD] = STYLE_TIER_THREAD,
-      [NEST_REGISTER] = STYLE_TIER_REGISTER, [NEST_SERIAL] = STYLE_TIER_SERIAL,
-      [NEST_STAGE] = STYLE_TIER_STAGE};
-  return styles[group];
-}
-
 // The text, its guides, and the badge of its site: "│ a[8] ← A_s  3 ok".
 static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *session, int index) {
   const Picture *picture = session->now.picture;
@@ -79,7 +71,7 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   int col = 0;
   for (int i = 0; i < row->depth; i++, col += 2)
     canvas_text(canvas, in, at, col, STYLE_BORDER, i % 2 ? "┊" : "│");
-  Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : group_style(row->group);
+  Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
   if (row->site) style = STYLE_SITE;
   if (row->stmt && row->stmt->kind == STMT_OP && row->stmt->op.kind == OP_BARRIER)
     style = STYLE_BARRIER;
@@ -104,7 +96,7 @@ static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, in
   Rect line = {in.row + at, in.col, 1, in.cols};
   NestGroup group = row->nest >= 0 ? explore->nest->row[row->nest].group : NEST_KERNEL;
   if (row->label)
-    canvas_text(canvas, line, 0, 1, row->nest >= 0 ? group_style(group) : STYLE_DIM, row->label);
+    canvas_text(canvas, line, 0, 1, row->nest >= 0 ? nest_style(group) : STYLE_DIM, row->label);
   if (row->nest < 0) return;
   Rect loops = {line.row, line.col + TIER_COLS + 1, 1, explore->knob_col - 1};
   draw_nest_text(canvas, loops, 0, session, row->nest);

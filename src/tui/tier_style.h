@@ -1,0 +1,10 @@
+// The colour and the mark of each tier, the same in every view.
+#pragma once
+#include "model/expr.h"
+#include "tui/nest.h"
+#include "tui/theme.h"
+
+Style tier_style(Tier tier);
+char tier_mark(
+    Tier tier);  // 'B' block, 'W' warp, 'T' thread, 'R' register, 'K' k slab by slab, 'i'
+Style nest_style(NestGroup group);

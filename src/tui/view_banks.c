@@ -1,0 +1,205 @@
+// banks: what each shared-memory access of a warp costs, and why.
+//
+// The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads;
+// wide screens show two of them. While A|B is on, A stands on the left and B on the right, phase
+// beside phase. Below, every site with its numbers: wavefronts, ideal, conflicts and ways are four
+// different numbers and each is named.
+//
+// Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
+// picture, session->phase is 0 for all phases, else 1 + the phase.
+#include <stdio.h>
+
+#include "banks/bank_text.h"
+#include "base/str.h"
+#include "tui/card.h"
+#include "tui/fmt.h"
+#include "tui/slab.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT };
+enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
+
+// ---- one side
+// -------------------------------------------------------------------------------------
+
+static int phase_of(const Session *session, const BankMap *map) {
+  return session->phase <= map->count.phases ? session->phase - 1 : -1;
+}
+
+static void draw_title(Canvas *canvas, Rect in, const Site *site, const char *side,
+                       Style side_style) {
+  char verdict[32];
+  Style style;
+  int col = 0;
+  if (side) col = canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side);
+  col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
+  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  col = canvas_text(canvas, in, 1, 0, STYLE_TEXT, "");
+  card_verdict(&site->count, verdict, &style);
+  col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
+  if (site->count.known)
+    canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefronts, ideal %d", site->count.wavefronts,
+                  site->count.ideal);
+}
+
+static void draw_picture(Canvas *canvas, Rect in, const Site *site, const BankMap *map, int phase,
+                         int picture) {
+  if (picture == PICTURE_CARD) card_draw(canvas, in, map, phase);
+  if (picture == PICTURE_LANES) card_draw_lanes(canvas, in, map, site->addr, phase);
+  if (picture == PICTURE_SLAB) slab_draw(canvas, in, site);
+}
+
+static void draw_side(Canvas *canvas, Rect in, const Session *session, const Picture *picture,
+                      int index, const char *name, Style style) {
+  if (index < 0) {
+    canvas_text(canvas, in, 0, 0, style, name ? name : "");
+    canvas_wrap(canvas, (Rect){in.row + 1, in.col, in.rows - 1, in.cols}, STYLE_DIM,
+                "This kernel does not touch shared memory.");
+    return;
+  }
+  const Site *site = &picture->model->site[index];
+  const BankMap *map = &picture->map[index];
+  int phase = phase_of(session, map), mode = session_view_state_const(session)->mode;
+  draw_title(canvas, in, site, name, style);
+  rect_take_top(&in, 2);
+  Rect first = rect_take_left(&in, in.cols >= PAIR_COLS ? CARD_COLS + 3 : in.cols);
+  draw_picture(canvas, first, site, map, phase, mode);
+  if (in.cols > 0)
+    draw_picture(canvas, in, site, map, phase, mode == PICTURE_SLAB ? PICTURE_CARD : mode + 1);
+}
+
+// ---- all sites
+// ------------------------------------------------------------------------------------
+
+static double share_of(const Picture *picture, const Site *site) {
+  double warps = (double)((picture->model->resources.n_threads + 31) / 32);
+  if (!site->count.known || !(picture->totals.wavefronts > 0)) return 0;
+  return site->executions * warps * site->count.wavefronts / picture->totals.wavefronts;
+}
+
+static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index) {
+  const Picture *picture = session->now.picture;
+  const Site *site = &picture->model->site[index];
+  const BankCount *count = &site->count;
+  char badge[16];
+  Style style;
+  card_badge(count, badge, &style);
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", site->number);
+  canvas_fit(canvas, row, 0, 4, 23, ALIGN_LEFT, STYLE_SITE, site->text);
+  canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
+  if (count->known)
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%8d%6d", count->wavefronts, count->ideal,
+                  count->conflicts, count->ways);
+  else
+    canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –       –     –");
+  canvas_printf(canvas, row, 0, 58, STYLE_DIM, "%6.0f×", site->executions);
+  double share = share_of(picture, site);
+  canvas_printf(canvas, row, 0, 66, STYLE_TEXT, "%3.0f %%", 100 * share);
+  if (row.cols > 74) canvas_bar(canvas, row, 0, 72, row.cols - 73, share, STYLE_BAR);
+  canvas_spot(canvas, row, SPOT_SITE, index);
+  if (index == session->site) canvas_over(canvas, row, STYLE_CURSOR);
+}
+
+static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
+              " # access                         wavef. ideal conflicts ways  per slab  share");
+  int first = view_scroll(session->site, model->n_sites, in.rows);
+  for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
+    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i);
+}
+
+// ---- the view
+// -------------------------------------------------------------------------------------
+
+static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
+  static const char *const legends[] = {
+      "row = one wavefront, column = bank, cell = lane (0-9 a-v), below: how many share the word",
+      "row = lane, column = bank, letter = address: the same letter in a column is a broadcast",
+      "row of the slab by row, cell = bank; the elements of this access wear their lane"};
+  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM,
+             legends[session_view_state_const(session)->mode]);
+}
+
+static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  int n = model->n_sites < LIST_ROWS_MAX ? model->n_sites : LIST_ROWS_MAX;
+  int list_rows = in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
+  Rect all = in, list = rect_take_bottom(&in, list_rows), legend = rect_take_bottom(&in, 1);
+  canvas_hline(canvas, all, legend.row - all.row, 0, all.cols, STYLE_BORDER);
+  if (list_rows) draw_sites(canvas, list, session);
+  Rect text = rect_take_bottom(&in, 1);
+  draw_legend(canvas, text, session);
+  rect_take_left(&in, 1);
+  int site = session->site < model->n_sites ? session->site : -1;
+  if (!session->comparing) {
+    draw_side(canvas, in, session, session->now.picture, site, NULL, STYLE_TEXT);
+    return;
+  }
+  Rect left = rect_take_left(&in, in.cols / 2);
+  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
+  rect_take_left(&in, 2);
+  int other = session_matching_site(session, session->then.picture);
+  draw_side(canvas, left, session, session->then.picture, other, "A", STYLE_SIDE_A);
+  draw_side(canvas, in, session, session->now.picture, site, "B", STYLE_SIDE_B);
+}
+
+static void banks_move(Session *session, int delta) {
+  int n = session->now.picture->model->n_sites, to = session->site + delta;
+  if (n == 0) return;
+  session->site = to < 0 ? 0 : to >= n ? n - 1 : to;
+  session->site_chosen = true;
+  session->phase = 0;
+}
+
+static void step_phase(Session *session, int step) {
+  if (!session_site(session)) return;
+  int n = session_site(session)->count.phases + 1;
+  session->phase = (session->phase + step + n) % n;
+}
+
+static void phase_before(Session *s, const char *a) { (void)a, step_phase(s, -1); }
+static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); }
+
+static void change_picture(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode = (state->mode + 1) % PICTURE_COUNT;
+}
+
+static int sites_count(const Session *session) { return session->now.picture->model->n_sites; }
+static int banks_at(const Session *session) { return session->site; }
+static void banks_go(Session *session, int i) { banks_move(session, i - session->site); }
+
+static const char *sites_line(const Session *session, int i) {
+  return session->now.picture->model->site[i].text;
+}
+
+static void banks_click(Session *session, int what, int value) {
+  if (what == SPOT_SITE) banks_go(session, value);
+}
+
+static void site_before(Session *s, const char *a) { (void)a, banks_move(s, -1); }
+
+static const Action actions[] = {
+    {"up", "Up k", "site", "down", "the access above", site_before},
+    {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
+     phase_before},
+    {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
+    {"picture", "v", "card/lanes/slab", NULL, "punch card, lanes by banks, or the slab",
+     change_picture},
+};
+
+const ViewBody banks_view = {
+    .draw = banks_draw,
+    .move = banks_move,
+    .count = sites_count,
+    .line = sites_line,
+    .at = banks_at,
+    .go = banks_go,
+    .click = banks_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

@@ -1,0 +1,343 @@
+// loops: the program after any pass, what the pass changed, and what separates it from the rung
+// before; below, how m, n and k are rebuilt from their digits.
+//
+//   PASS 4 of 9  staging  STAGE BK   slabs of A and B go through shared memory, once per block
+//   - for k in 0..4096
+//   + for k_o in 0..256 SERIAL_OUTER
+//   …
+//   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
+//
+// Left and Right step through the passes, d changes what is shown. ViewState: mode is what is
+// shown, pane how many passes before the last one the view stands.
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/card.h"
+#include "tui/tier_style.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT };
+enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
+enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
+
+typedef struct LoopLine {
+  DiffKind kind;
+  const char *text;  // NULL: lines were left out here
+  int depth;
+  const Stmt *stmt;
+  Tier tier;
+  KnobId knob;
+  int site;
+} LoopLine;
+
+typedef struct Loops {
+  int n_lines, n_added, n_removed, stage;
+  LoopLine *line;
+  const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
+  const char *title;
+} Loops;
+
+static const Pipeline *pipeline_of(const Session *session) {
+  return &session->now.picture->model->pipeline;
+}
+
+static int stage_of(const Session *session) {
+  int n = pipeline_of(session)->n_stages, back = session_view_state_const(session)->pane;
+  if (session_view_state_const(session)->mode == SHOW_RUNG) back = 0;
+  return back < n ? n - 1 - back : 0;
+}
+
+// ---- lines
+// ----------------------------------------------------------------------------------------
+
+static int site_number(const Model *model, const Stmt *stmt) {
+  for (int i = 0; stmt && i < model->n_sites; i++)
+    if (model->site[i].stmt == stmt) return model->site[i].number;
+  return 0;
+}
+
+static void list_program(Session *session, Loops *loops, const Program *program) {
+  ProgramText text = program_print(session->frame, program);
+  loops->line = ARENA_ARRAY(session->frame, LoopLine, text.n_lines);
+  for (int i = 0; i < text.n_lines; i++) {
+    const ProgramLine *from = &text.line[i];
+    loops->line[loops->n_lines++] =
+        (LoopLine){DIFF_SAME,
+                   from->text,
+                   from->depth,
+                   from->stmt,
+                   from->tier,
+                   from->knob,
+                   site_number(session->now.picture->model, from->stmt)};
+  }
+}
+
+// Whether line i is a change or close to one.
+static bool near_change(const TextDiff *diff, int i) {
+  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
+  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
+    if (diff->line[at].kind != DIFF_SAME) return true;
+  return false;
+}
+
+static void list_diff(Session *session, Loops *loops, const Program *before, const Program *after) {
+  TextDiff diff = program_diff(session->frame, before, after);
+  loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
+  loops->n_added = diff.n_added;
+  loops->n_removed = diff.n_removed;
+  for (int i = 0; i < diff.n_lines; i++) {
+    const DiffLine *from = &diff.line[i];
+    LoopLine line = {.kind = from->kind, .text = from->text, .depth = from->depth};
+    line.knob = KNOB_NONE;
+    if (!near_change(&diff, i)) line.text = NULL;
+    if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
+    loops->line[loops->n_lines++] = line;
+  }
+}
+
+// The program to compare with: A, or the rung before, whose model is built into `then` on demand.
+static const Program *other_program(Session *session) {
+  if (session->comparing) return session->then.picture->model->program;
+  const Schedule *schedule = &session_rung(session)->schedule;
+  if (session_edits(session) == 0 && session->rung > 0)
+    schedule = &session->ladder->rung[session->rung - 1].schedule;
+  const Model *model = model_build(session->frame, &session->targets, schedule);
+  return model->ok ? model->program : NULL;
+}
+
+static const char *other_name(const Session *session) {
+  if (session->comparing) return session->then_name;
+  return session_edits(session) || session->rung == 0 ? "this rung without edits"
+                                                      : "the rung before";
+}
+
+// ---- the mixed radix
+// ------------------------------------------------------------------------------
+
+static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
+  const Axis *axis = &program->axis[i];
+  Str sum = str_new(session->frame), factors = str_new(session->frame);
+  str_printf(&sum, "%s = ", axis->name);
+  for (int d = 0; d < axis->n_digits; d++) {
+    const Digit *digit = &axis->digit[d];
+    str_printf(&sum, "%s%s", d ? " + " : "", digit->var->name);
+    if (digit->weight != 1) str_printf(&sum, "·%lld", (long long)digit->weight);
+    str_printf(&factors, "%s%lld", d ? " × " : "", (long long)digit->var->extent);
+  }
+  str_printf(&factors, " for %lld", (long long)axis->extent);
+  loops->axis[i] = sum.text;
+  loops->factors[i] = factors.text;
+}
+
+static void loops_prepare(Session *session) {
+  Loops *loops = ARENA_NEW(session->frame, Loops);
+  const Pipeline *pipeline = pipeline_of(session);
+  int mode = session_view_state(session)->mode;
+  loops->stage = stage_of(session);
+  const Program *program = pipeline->stage[loops->stage].program;
+  const Program *before = NULL;
+  if (mode == SHOW_PASS && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
+  if (mode == SHOW_RUNG) before = other_program(session);
+  if (before)
+    list_diff(session, loops, before, program);
+  else
+    list_program(session, loops, program);
+  for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
+  session->prepared = loops;
+}
+
+// ---- drawing
+// --------------------------------------------------------------------------------------
+
+static void draw_head(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  const Pass *pass = pipeline->stage[loops->stage].pass;
+  int mode = session_view_state_const(session)->mode;
+  if (mode == SHOW_RUNG) {
+    int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "against %s: ", other_name(session));
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
+    canvas_printf(canvas, in, 0, col, STYLE_DIFF_DELETE, "-%d", loops->n_removed);
+    return;
+  }
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "PASS %d of %d", loops->stage,
+                          pipeline->n_stages - 1);
+  col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, pass ? pass->title : "the naive nest");
+  if (pass) col = canvas_text(canvas, in, 0, col + 2, STYLE_KNOB, pass->knobs);
+  const char *help = pass ? pass->help : "three loops over C = A·B, before any pass";
+  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_TEXT, help);
+}
+
+static Style line_style(const LoopLine *line) {
+  if (line->kind == DIFF_ADDED) return STYLE_DIFF_ADD;
+  if (line->kind == DIFF_REMOVED) return STYLE_DIFF_DELETE;
+  if (line->site) return STYLE_SITE;
+  if (!line->stmt) return STYLE_DIM;
+  if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
+  bool barrier = line->stmt->kind == STMT_OP && line->stmt->op.kind == OP_BARRIER;
+  return barrier ? STYLE_BARRIER : STYLE_TEXT;
+}
+
+static void draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
+  char badge[16];
+  Style style;
+  card_badge(&session->now.picture->model->site[site - 1].count, badge, &style);
+  int cols = utf8_columns(badge) + 4;
+  canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
+  canvas_text(canvas, row, 0, row.cols - cols + 3, style, badge);
+}
+
+static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
+  static const char *const marks[] = {[DIFF_SAME] = " ", [DIFF_REMOVED] = "-", [DIFF_ADDED] = "+"};
+  if (!line->text) {
+    canvas_text(canvas, row, 0, 1, STYLE_DIM, "  …");
+    return;
+  }
+  Style style = line_style(line);
+  char mark[2] = " ";
+  bool loop = line->stmt && line->stmt->kind == STMT_LOOP && line->kind == DIFF_SAME;
+  if (loop) mark[0] = tier_mark(line->tier);
+  canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
+  int col = 3 + 2 * line->depth;
+  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, style, line->text);
+  if (line->site) draw_badge(canvas, row, session, line->site);
+}
+
+static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  if (cursor >= loops->n_lines) cursor = loops->n_lines - 1;
+  int first = view_scroll(cursor, loops->n_lines, in.rows);
+  for (int i = 0; i < in.rows && first + i < loops->n_lines; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_line(canvas, row, session, &loops->line[first + i]);
+    canvas_spot(canvas, row, SPOT_LINE, first + i);
+    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+}
+
+// Each digit in the colour of its tier.
+static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Program *program = pipeline_of(session)->stage[loops->stage].program;
+  for (int i = 0; i < AXIS_COUNT; i++) {
+    const Axis *axis = &program->axis[i];
+    int col = canvas_printf(canvas, in, i, 1, STYLE_TITLE, "%s = ", axis->name);
+    for (int d = 0; d < axis->n_digits; d++) {
+      const Digit *digit = &axis->digit[d];
+      if (d) col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
+      col = canvas_text(canvas, in, i, col, tier_style(digit->var->tier), digit->var->name);
+      if (digit->weight != 1)
+        col = canvas_printf(canvas, in, i, col, STYLE_TEXT, "·%lld", (long long)digit->weight);
+    }
+    canvas_text(canvas, in, i, col + 4, STYLE_DIM, loops->factors[i]);
+  }
+}
+
+static const char *line_why(const LoopLine *line) {
+  if (!line->stmt) return "";
+  if (line->stmt->note) return line->stmt->note;
+  if (line->stmt->kind == STMT_LOOP) return tier_help(line->tier);
+  return line->stmt->kind == STMT_OP ? op_help(line->stmt->op.kind) : "";
+}
+
+static void draw_why(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  if (loops->n_lines == 0) return;
+  const LoopLine *line = &loops->line[cursor < loops->n_lines ? cursor : loops->n_lines - 1];
+  int col = 1;
+  if (line->knob != KNOB_NONE)
+    col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob_table[line->knob].name) + 2;
+  canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_DIM, line_why(line));
+}
+
+static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PASSES");
+  for (int i = 0; i < pipeline->n_stages; i++) {
+    const Pass *pass = pipeline->stage[i].pass;
+    Rect row = {in.row + 1 + i, in.col, 1, in.cols};
+    canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i);
+    int col = canvas_text(canvas, row, 0, 4, STYLE_TEXT, pass ? pass->title : "naive nest");
+    if (pass)
+      canvas_fit(canvas, row, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_KNOB, pass->knobs);
+    canvas_spot(canvas, row, SPOT_PASS, i);
+    if (i == loops->stage) canvas_over(canvas, row, STYLE_SELECTED);
+  }
+}
+
+static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
+  Rect all = in;
+  draw_head(canvas, rect_take_top(&in, 1), session);
+  Rect why = rect_take_bottom(&in, 1);
+  Rect axes = rect_take_bottom(&in, AXIS_COUNT);
+  rect_take_bottom(&in, 1);
+  canvas_hline(canvas, all, axes.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
+  if (all.cols >= PASSES_MIN_SCREEN) {
+    Rect passes = rect_take_right(&in, PASSES_COLS);
+    canvas_vline(canvas, all, 1, passes.col, axes.row - 1 - all.row, STYLE_BORDER);
+    rect_take_left(&passes, 1);
+    draw_passes(canvas, passes, session);
+  }
+  draw_lines(canvas, in, session);
+  draw_axes(canvas, axes, session);
+  draw_why(canvas, why, session);
+}
+
+// ---- keys
+// -----------------------------------------------------------------------------------------
+
+static void step_pass(Session *session, int step) {
+  ViewState *state = session_view_state(session);
+  int n = pipeline_of(session)->n_stages, stage = stage_of(session) + step;
+  if (state->mode == SHOW_RUNG) state->mode = SHOW_PASS;
+  if (stage < 0 || stage >= n) return;
+  state->pane = n - 1 - stage;
+}
+
+static void pass_before(Session *s, const char *a) { (void)a, step_pass(s, -1); }
+static void pass_after(Session *s, const char *a) { (void)a, step_pass(s, 1); }
+
+static void change_mode(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode = (state->mode + 1) % SHOW_COUNT;
+  state->cursor = 0;
+}
+
+static int loops_count(const Session *session) {
+  const Loops *loops = session->prepared;
+  return loops ? loops->n_lines : 0;
+}
+
+static const char *loops_line(const Session *session, int i) {
+  const Loops *loops = session->prepared;
+  return loops->line[i].text;
+}
+
+static void loops_click(Session *session, int what, int value) {
+  ViewState *state = session_view_state(session);
+  if (what == SPOT_LINE) state->cursor = value;
+  if (what == SPOT_PASS) state->pane = pipeline_of(session)->n_stages - 1 - value;
+}
+
+static const Action actions[] = {
+    {"pass-before", "Left h", "pass", "pass-after", "the program before this pass", pass_before},
+    {"pass-after", "Right l", NULL, NULL, "the program after the next pass", pass_after},
+    {"diff", "d", "program/diff", NULL,
+     "the program, what the pass changed, what differs from the rung before or from A",
+     change_mode},
+};
+
+const ViewBody loops_view = {
+    .prepare = loops_prepare,
+    .draw = loops_draw,
+    .count = loops_count,
+    .line = loops_line,
+    .click = loops_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

@@ -13,7 +13,7 @@ static const char *const renamed[] = {"M", "N", "K", "matmul", "zero", "reduce"}
 enum { N_RENAMED = sizeof renamed / sizeof renamed[0] };
 
 CpuProgram cpu_program_new(Arena *arena) {
-  CpuProgram cpu = {str_new(arena), 0};
+  CpuProgram cpu = {.text = str_new(arena)};
   str_add(&cpu.text, "#include \"cuda_on_cpu.h\"\n\n");
   return cpu;
 }
@@ -39,7 +39,7 @@ static void add_call(Str *out, const EmitKernel *kernel, int number, int index) 
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son_%d[%d]", i ? ", " : "", number,
                kernel->arg[i]->role == ROLE_PARTIAL ? 3 : kernel->arg[i]->id);
-  str_add(out, "); }\n");
+  str_add(out, kernel->takes_alpha ? ", 1.0f); }\n" : "); }\n");
 }
 
 static void add_multiply(Str *out, const Emission *emission, int number) {
@@ -58,7 +58,11 @@ static void add_multiply(Str *out, const Emission *emission, int number) {
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program) {
   Str *out = &cpu->text;
+  for (int i = 0; i < cpu->n_cases; i++)
+    if (strcmp(cpu->seen[i], emission->text) == 0) return;
   int number = cpu->n_cases++;
+  ck_assert_int_lt(number, CPU_CASES_MAX);
+  cpu->seen[number] = emission->text;
   for (int i = 0; i < N_RENAMED; i++)
     str_printf(out, "#define %s %s_%d\n", renamed[i], renamed[i], number);
   for (int i = 0; i < emission->n_lines; i++)
@@ -109,7 +113,7 @@ bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, boo
   // Locals nobody initialised hold a pattern, so that a register read too early shows.
   const char *command = arena_printf(
       arena,
-      "cd %s && cc -std=gnu17 -O1 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.c -o "
+      "cd %s && cc -std=gnu17 -O0 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.c -o "
       "texts -lm 2>&1 && timeout 120 ./texts 2>&1",
       folder, getcwd(arena_alloc(arena, 4096), 4096));
   *said = run_command(arena, command, &status);

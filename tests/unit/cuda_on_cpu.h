@@ -5,12 +5,16 @@
 #include "base/str.h"
 #include "kernels/emit.h"
 
+enum { CPU_CASES_MAX = 1024 };
+
 typedef struct CpuProgram {
   Str text;
   int n_cases;
+  const char *seen[CPU_CASES_MAX];  // the texts, as emitted
 } CpuProgram;
 
 CpuProgram cpu_program_new(Arena *arena);
+// A text that is there already is not added again.
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program);
 

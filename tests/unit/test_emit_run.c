@@ -16,10 +16,10 @@ static void setup(void) {
 }
 static void teardown(void) { arena_free(arena); }
 
-static void add(CpuProgram *cpu, const char *name, const Program *program,
-                const Schedule *schedule) {
-  EmitOptions options = {.schedule = schedule, .no_prelude = true};
-  cpu_program_add(cpu, name, emit_cuda(arena, program, &options), program);
+// Texts that were added before are left out: rungs share the first stages of their pipelines.
+static void add(CpuProgram *cpu, const char *name, const Program *program) {
+  const Emission *emission = emit_cuda(arena, program, &(EmitOptions){.no_prelude = true});
+  cpu_program_add(cpu, name, emission, program);
 }
 
 static void run(const CpuProgram *cpu) {
@@ -36,7 +36,7 @@ START_TEST(every_rung_computes_the_product) {
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
       const Model *model = emit_case_on(&cases, i, shapes[s].m, shapes[s].n, shapes[s].k, "h200");
       const char *name = cases.ladder->rung[i].name;
-      if (model) add(&cpu, name, model->program, &model->schedule);
+      if (model) add(&cpu, name, model->program);
     }
   ck_assert_int_gt(cpu.n_cases, 30);
   run(&cpu);
@@ -51,7 +51,7 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
       const Pass *pass = model->pipeline.stage[s].pass;
       const char *name = arena_printf(arena, "%s after %s", cases.ladder->rung[i].name,
                                       pass ? pass->name : "the naive nest");
-      add(&cpu, name, model->pipeline.stage[s].program, &model->schedule);
+      add(&cpu, name, model->pipeline.stage[s].program);
     }
   }
   run(&cpu);
@@ -62,11 +62,11 @@ START_TEST(random_schedules_compute_the_product) {
   CpuProgram cpu = cpu_program_new(arena);
   uint64_t state = 20250117;
   const RandomLimits limits = {.extent_max = 90, .fma_max = 4000000};
-  for (int i = 0; i < 60; i++) {
+  for (int i = 0; i < 40; i++) {
     Schedule schedule = schedule_random(arena, &cases.targets, "h200", &limits, &state, NULL);
     const Model *model = model_build(arena, &cases.targets, &schedule);
     ck_assert(model->ok);
-    add(&cpu, schedule_text(arena, &schedule), model->program, &schedule);
+    add(&cpu, schedule_text(arena, &schedule), model->program);
   }
   run(&cpu);
 }
@@ -90,7 +90,7 @@ static void run_without(const char *state, OpKind kind) {
   ck_assert(link != NULL);
   *link = (*link)->next;
   CpuProgram cpu = cpu_program_new(arena);
-  add(&cpu, "broken", program, &model->schedule);
+  add(&cpu, "broken", program);
   const char *said = "";
   bool skipped = false;
   bool right = cpu_program_run(arena, &cpu, &said, &skipped);

@@ -1,5 +1,5 @@
 // C[1000, 600] = A[1000, 203] * B[203, 600], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,CELL_GROUP=4,LANES_M=4,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,M=1000,N=600,K=203
+// M=1000,N=600,K=203,FM=8,FN=8,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<40, 256>>>(A, B, C)   49152 bytes of shared memory
@@ -49,26 +49,22 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   float *const B_s = smem + 6144;  // [3][16][128] BUFFER_COUNT=3: the slab of B
 
   const int tid = threadIdx.x;
-  const int m_b = blockIdx.x / 5;        // BLOCK 0..8, BM=16
-  const int n_b = blockIdx.x % 5;        // BLOCK 0..5, BN=16
-  const int m_w = threadIdx.x / 64;      // WARP 0..4, LANES_M=4
-  const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, LANES_M=4
-  const int m_l = threadIdx.x / 8 % 4;   // THREAD 0..4, LANE_ORDER=0
-  const int n_l = threadIdx.x % 8;       // THREAD 0..8, LANES_M=4
+  const int m_b = blockIdx.x / 5;    // BLOCK 0..8, BM=16
+  const int n_b = blockIdx.x % 5;    // BLOCK 0..5, BN=16
+  const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
+  const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
   float b[8];       // FN=8: its values of B for one k
 
   #pragma unroll
-  for (int m_g = 0; m_g < 2; ++m_g)
+  for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
-    for (int m_v = 0; m_v < 4; ++m_v)
+    for (int n_q = 0; n_q < 2; ++n_q)
       #pragma unroll
-      for (int n_g = 0; n_g < 2; ++n_g)
-        #pragma unroll
-        for (int n_v = 0; n_v < 4; ++n_v)
-          acc[m_g * 4 + m_v][n_g * 4 + n_v] = 0.0f;
+      for (int n_v = 0; n_v < 4; ++n_v)
+        acc[m_r][n_q * 4 + n_v] = 0.0f;
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
@@ -123,28 +119,24 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     cp_async_commit();
 
     for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
-      // CELL_GROUP=4: this thread's values of A
+      // FM=8: this thread's values of A
       #pragma unroll
-      for (int m_g = 0; m_g < 2; ++m_g)
-        #pragma unroll
-        for (int m_v = 0; m_v < 4; ++m_v)
-          a[m_g * 4 + m_v] = A_s[k_o % 3 * 2048 + (m_g * 64 + m_w * 16 + m_l * 4 + m_v) * 16 + k_i];
+      for (int m_r = 0; m_r < 8; ++m_r)
+        a[m_r] = A_s[k_o % 3 * 2048 + (m_t * 8 + m_r) * 16 + k_i];
 
-      // CELL_GROUP=4: this thread's values of B
+      // VECTORIZE=1: this thread's values of B
       #pragma unroll
-      for (int n_g = 0; n_g < 2; ++n_g)
-        load4(&b[n_g * 4], &B_s[k_o % 3 * 2048 + k_i * 128 + n_g * 64 + n_w * 32 + n_l * 4]);
+      for (int n_q = 0; n_q < 2; ++n_q)
+        load4(&b[n_q * 4], &B_s[k_o % 3 * 2048 + k_i * 128 + n_t * 8 + n_q * 4]);
 
-      // CELL_GROUP=4: add the outer product of a and b
+      // FM=8: add the outer product of a and b
       #pragma unroll
-      for (int m_g = 0; m_g < 2; ++m_g)
+      for (int m_r = 0; m_r < 8; ++m_r)
         #pragma unroll
-        for (int m_v = 0; m_v < 4; ++m_v)
+        for (int n_q = 0; n_q < 2; ++n_q)
           #pragma unroll
-          for (int n_g = 0; n_g < 2; ++n_g)
-            #pragma unroll
-            for (int n_v = 0; n_v < 4; ++n_v)
-              acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[m_g * 4 + m_v] * b[n_g * 4 + n_v];
+          for (int n_v = 0; n_v < 4; ++n_v)
+            acc[m_r][n_q * 4 + n_v] += a[m_r] * b[n_q * 4 + n_v];
     }
 
     cp_async_wait<1>();
@@ -153,15 +145,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();
   }
 
-  // CELL_GROUP=4: write the cells of C
+  // FM=8: write the cells of C
   #pragma unroll
-  for (int m_g = 0; m_g < 2; ++m_g)
+  for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
-    for (int m_v = 0; m_v < 4; ++m_v)
-      #pragma unroll
-      for (int n_g = 0; n_g < 2; ++n_g)
-        if (m_b * 128 + m_g * 64 + m_w * 16 + m_l * 4 + m_v < M &&
-            n_b * 128 + n_g * 64 + n_w * 32 + n_l * 4 < N)
-          store4(&C[(m_b * 128 + m_g * 64 + m_w * 16 + m_l * 4 + m_v) * N + n_b * 128 + n_g * 64 +
-              n_w * 32 + n_l * 4], &acc[m_g * 4 + m_v][n_g * 4]);
+    for (int n_q = 0; n_q < 2; ++n_q)
+      if (m_b * 128 + m_t * 8 + m_r < M && n_b * 128 + n_t * 8 + n_q * 4 < N)
+        store4(&C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_q * 4],
+            &acc[m_r][n_q * 4]);
 }

@@ -1,34 +1,34 @@
 // C[1000, 600] = A[1000, 203] * B[203, 600], f32, row-major
-// M=1000,N=600,K=203,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=7
+// M=1000,N=600,K=203,FM=2,FN=2,STAGE=11,SPLITK=8
 // for sm_90a (H200 SXM)
 //
 //   zero<<<2344, 256>>>(C)
-//   matmul<<<4256, 256>>>(A, B, C)   8192 bytes of shared memory
+//   matmul<<<4864, 256>>>(A, B, C)   4096 bytes of shared memory
 
 constexpr int M = 1000, N = 600, K = 203;
 
-// SPLITK=7
+// SPLITK=8
 extern "C" __global__ void __launch_bounds__(256)
 zero(float *__restrict__ C) {
-  const int f_b = blockIdx.x;   // BLOCK 0..2344, SPLITK=7
-  const int f_t = threadIdx.x;  // THREAD 0..256, SPLITK=7
+  const int f_b = blockIdx.x;   // BLOCK 0..2344, SPLITK=8
+  const int f_t = threadIdx.x;  // THREAD 0..256, SPLITK=8
 
-  float none;  // SPLITK=7
+  float none;  // SPLITK=8
 
   none = 0.0f;
 
-  // SPLITK=7: write the cells of C
+  // SPLITK=8: write the cells of C
   if ((f_b * 256 + f_t) / 600 < M) C[(f_b * 256 + f_t) / 600 * N + (f_b * 256 + f_t) % 600] = none;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
-  __shared__ __align__(128) float smem[2048];
-  float *const A_s = smem;         // [32][32] STAGE=11: the slab of A
-  float *const B_s = smem + 1024;  // [32][32] STAGE=11: the slab of B
+  __shared__ __align__(128) float smem[1024];
+  float *const A_s = smem;        // [32][16] STAGE=11: the slab of A
+  float *const B_s = smem + 512;  // [16][32] STAGE=11: the slab of B
 
   const int tid = threadIdx.x;
-  const int k_s = blockIdx.x / 608;      // BLOCK 0..7, SPLITK=7
+  const int k_s = blockIdx.x / 608;      // BLOCK 0..8, SPLITK=8
   const int m_b = blockIdx.x / 19 % 32;  // BLOCK 0..32, BM=16
   const int n_b = blockIdx.x % 19;       // BLOCK 0..19, BN=16
   const int m_t = threadIdx.x / 16;      // THREAD 0..16, BM=16
@@ -37,8 +37,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   float acc[2][2];  // FM=2: this thread's cells of C
   float a[2];       // FM=2: its values of A for one k
   float b[2];       // FN=2: its values of B for one k
-  float r_a[4];     // STAGE=11: on their way from A to shared memory
-  float r_b[4];     // STAGE=11: on their way from B to shared memory
+  float r_a[2];     // STAGE=11: on their way from A to shared memory
+  float r_b[2];     // STAGE=11: on their way from B to shared memory
 
   #pragma unroll
   for (int m_r = 0; m_r < 2; ++m_r)
@@ -46,52 +46,54 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int n_r = 0; n_r < 2; ++n_r)
       acc[m_r][n_r] = 0.0f;
 
-  // BK=32: fetch the slab of A
-  #pragma unroll
-  for (int c_a = 0; c_a < 4; ++c_a)
-    r_a[c_a] = m_b * 32 + c_a * 8 + tid / 32 < M && k_s * 32 + tid % 32 < K
-        ? A[(m_b * 32 + c_a * 8 + tid / 32) * K + k_s * 32 + tid % 32] : 0.0f;
-
-  // STAGE=11: fetch the slab of B
-  #pragma unroll
-  for (int c_b = 0; c_b < 4; ++c_b)
-    r_b[c_b] = k_s * 32 + c_b * 8 + tid / 32 < K && n_b * 32 + tid % 32 < N
-        ? B[(k_s * 32 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32] : 0.0f;
-
-  // STAGE=11: put the slab of A into shared memory
-  #pragma unroll
-  for (int c_a = 0; c_a < 4; ++c_a)
-    A_s[(c_a * 8 + tid / 32) * 32 + tid % 32] = r_a[c_a];
-
-  // STAGE=11: put the slab of B into shared memory
-  #pragma unroll
-  for (int c_b = 0; c_b < 4; ++c_b)
-    B_s[(c_b * 8 + tid / 32) * 32 + tid % 32] = r_b[c_b];
-
-  // STAGE=11: the slab is filled
-  __syncthreads();
-
-  for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
-    // FM=2: this thread's values of A
+  for (int k_o = 0; k_o < 2; ++k_o) {  // BK=16
+    // STAGE=11: fetch the slab of A
     #pragma unroll
-    for (int m_r = 0; m_r < 2; ++m_r)
-      a[m_r] = A_s[(m_t * 2 + m_r) * 32 + k_i];
+    for (int c_a = 0; c_a < 2; ++c_a)
+      r_a[c_a] = m_b * 32 + c_a * 16 + tid / 16 < M && k_s * 32 + k_o * 16 + tid % 16 < K
+          ? A[(m_b * 32 + c_a * 16 + tid / 16) * K + k_s * 32 + k_o * 16 + tid % 16] : 0.0f;
 
-    // FN=2: this thread's values of B
+    // STAGE=11: fetch the slab of B
     #pragma unroll
-    for (int n_r = 0; n_r < 2; ++n_r)
-      b[n_r] = B_s[k_i * 32 + n_t * 2 + n_r];
+    for (int c_b = 0; c_b < 2; ++c_b)
+      r_b[c_b] = k_s * 32 + k_o * 16 + c_b * 8 + tid / 32 < K && n_b * 32 + tid % 32 < N
+          ? B[(k_s * 32 + k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32] : 0.0f;
 
-    // FM=2: add the outer product of a and b
+    // STAGE=11: put the slab of A into shared memory
     #pragma unroll
-    for (int m_r = 0; m_r < 2; ++m_r)
+    for (int c_a = 0; c_a < 2; ++c_a)
+      A_s[(c_a * 16 + tid / 16) * 16 + tid % 16] = r_a[c_a];
+
+    // STAGE=11: put the slab of B into shared memory
+    #pragma unroll
+    for (int c_b = 0; c_b < 2; ++c_b)
+      B_s[(c_b * 8 + tid / 32) * 32 + tid % 32] = r_b[c_b];
+
+    // STAGE=11: the slab is filled
+    __syncthreads();
+
+    for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
+      // FM=2: this thread's values of A
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r)
+        a[m_r] = A_s[(m_t * 2 + m_r) * 16 + k_i];
+
+      // FN=2: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 2; ++n_r)
-        acc[m_r][n_r] += a[m_r] * b[n_r];
-  }
+        b[n_r] = B_s[k_i * 32 + n_t * 2 + n_r];
 
-  // STAGE=11: the slab is read to the end
-  __syncthreads();
+      // FM=2: add the outer product of a and b
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r)
+        #pragma unroll
+        for (int n_r = 0; n_r < 2; ++n_r)
+          acc[m_r][n_r] += a[m_r] * b[n_r];
+    }
+
+    // STAGE=11: the slab is read to the end
+    __syncthreads();
+  }
 
   // FM=2: add this split's part of the cells
   #pragma unroll

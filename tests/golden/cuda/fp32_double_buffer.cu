@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
+// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=2
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<1024, 256>>>(A, B, C)   16896 bytes of shared memory
+//   matmul<<<1024, 256>>>(A, B, C)   32768 bytes of shared memory
 
 constexpr int N = 4096, K = 4096;
 
@@ -17,9 +17,9 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
-  __shared__ __align__(128) float smem[4224];
-  float *const A_s = smem;         // [16][128 + 4] PAD_SMEM=4: the slab of A
-  float *const B_s = smem + 2112;  // [16][128 + 4] PAD_SMEM=4: the slab of B
+  __shared__ __align__(128) float smem[8192];
+  float *const A_s = smem;         // [2][128][16] BUFFER_COUNT=2: the slab of A
+  float *const B_s = smem + 4096;  // [2][16][128] BUFFER_COUNT=2: the slab of B
 
   const int tid = threadIdx.x;
   const int m_b = blockIdx.x / 32;   // BLOCK 0..32, BM=16
@@ -34,14 +34,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   float r_b[8];     // STAGE=11: on their way from B to shared memory
 
   #pragma unroll
-  for (int m_q = 0; m_q < 2; ++m_q)
+  for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
-    for (int m_v = 0; m_v < 4; ++m_v)
+    for (int n_q = 0; n_q < 2; ++n_q)
       #pragma unroll
-      for (int n_q = 0; n_q < 2; ++n_q)
-        #pragma unroll
-        for (int n_v = 0; n_v < 4; ++n_v)
-          acc[m_q * 4 + m_v][n_q * 4 + n_v] = 0.0f;
+      for (int n_v = 0; n_v < 4; ++n_v)
+        acc[m_r][n_q * 4 + n_v] = 0.0f;
 
   for (int k_o = 0; k_o < 256; ++k_o) {  // BK=16
     // VECTORIZE=1: fetch the slab of A
@@ -57,52 +55,43 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // VECTORIZE=1: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
-      #pragma unroll
-      for (int v = 0; v < 4; ++v)
-        A_s[(tid % 4 * 4 + v) * 132 + c_a * 64 + tid / 4] = r_a[c_a * 4 + v];
+      store4(&A_s[k_o % 2 * 2048 + (c_a * 64 + tid / 4) * 16 + tid % 4 * 4], &r_a[c_a * 4]);
 
     // VECTORIZE=1: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      store4(&B_s[(c_b * 8 + tid / 32) * 132 + tid % 32 * 4], &r_b[c_b * 4]);
+      store4(&B_s[k_o % 2 * 2048 + (c_b * 8 + tid / 32) * 128 + tid % 32 * 4], &r_b[c_b * 4]);
 
     // STAGE=11: the slab is filled
     __syncthreads();
 
     for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
-      // VECTORIZE=1: this thread's values of A
+      // FM=8: this thread's values of A
       #pragma unroll
-      for (int m_q = 0; m_q < 2; ++m_q)
-        load4(&a[m_q * 4], &A_s[k_i * 132 + m_t * 8 + m_q * 4]);
+      for (int m_r = 0; m_r < 8; ++m_r)
+        a[m_r] = A_s[k_o % 2 * 2048 + (m_t * 8 + m_r) * 16 + k_i];
 
       // VECTORIZE=1: this thread's values of B
       #pragma unroll
       for (int n_q = 0; n_q < 2; ++n_q)
-        load4(&b[n_q * 4], &B_s[k_i * 132 + n_t * 8 + n_q * 4]);
+        load4(&b[n_q * 4], &B_s[k_o % 2 * 2048 + k_i * 128 + n_t * 8 + n_q * 4]);
 
-      // VECTORIZE=1: add the outer product of a and b
+      // FM=8: add the outer product of a and b
       #pragma unroll
-      for (int m_q = 0; m_q < 2; ++m_q)
+      for (int m_r = 0; m_r < 8; ++m_r)
         #pragma unroll
-        for (int m_v = 0; m_v < 4; ++m_v)
+        for (int n_q = 0; n_q < 2; ++n_q)
           #pragma unroll
-          for (int n_q = 0; n_q < 2; ++n_q)
-            #pragma unroll
-            for (int n_v = 0; n_v < 4; ++n_v)
-              acc[m_q * 4 + m_v][n_q * 4 + n_v] += a[m_q * 4 + m_v] * b[n_q * 4 + n_v];
+          for (int n_v = 0; n_v < 4; ++n_v)
+            acc[m_r][n_q * 4 + n_v] += a[m_r] * b[n_q * 4 + n_v];
     }
-
-    // STAGE=11: the slab is read to the end
-    __syncthreads();
   }
 
-  // VECTORIZE=1: write the cells of C
+  // FM=8: write the cells of C
   #pragma unroll
-  for (int m_q = 0; m_q < 2; ++m_q)
+  for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
-    for (int m_v = 0; m_v < 4; ++m_v)
-      #pragma unroll
-      for (int n_q = 0; n_q < 2; ++n_q)
-        store4(&C[(m_b * 128 + m_t * 8 + m_q * 4 + m_v) * N + n_b * 128 + n_t * 8 + n_q * 4],
-            &acc[m_q * 4 + m_v][n_q * 4]);
+    for (int n_q = 0; n_q < 2; ++n_q)
+      store4(&C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_q * 4],
+          &acc[m_r][n_q * 4]);
 }

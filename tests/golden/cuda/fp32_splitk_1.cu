@@ -1,25 +1,22 @@
 // C[128, 128] = A[128, 16384] * B[16384, 128], f32, row-major
-// M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=16,ATOMIC_FREE_SPLITK=1
+// M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<256, 256>>>(A, B, P)   8192 bytes of shared memory
-//   reduce<<<64, 256>>>(C, P)
-//   workspace: 1048576 bytes
+//   matmul<<<16, 256>>>(A, B, C)   8192 bytes of shared memory
 
 constexpr int N = 128, K = 16384;
 
 extern "C" __global__ void __launch_bounds__(256)
-matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ P) {
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(128) float smem[2048];
   float *const A_s = smem;         // [32][32] STAGE=11: the slab of A
   float *const B_s = smem + 1024;  // [32][32] STAGE=11: the slab of B
 
   const int tid = threadIdx.x;
-  const int k_s = blockIdx.x / 16;     // BLOCK 0..16, SPLITK=16
-  const int m_b = blockIdx.x / 4 % 4;  // BLOCK 0..4, BM=16
-  const int n_b = blockIdx.x % 4;      // BLOCK 0..4, BN=16
-  const int m_t = threadIdx.x / 16;    // THREAD 0..16, BM=16
-  const int n_t = threadIdx.x % 16;    // THREAD 0..16, BN=16
+  const int m_b = blockIdx.x / 4;    // BLOCK 0..4, BM=16
+  const int n_b = blockIdx.x % 4;    // BLOCK 0..4, BN=16
+  const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
+  const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
   float acc[2][2];  // FM=2: this thread's cells of C
   float a[2];       // FM=2: its values of A for one k
@@ -33,16 +30,16 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int n_r = 0; n_r < 2; ++n_r)
       acc[m_r][n_r] = 0.0f;
 
-  for (int k_o = 0; k_o < 32; ++k_o) {  // BK=32
+  for (int k_o = 0; k_o < 512; ++k_o) {  // BK=32
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 4; ++c_a)
-      r_a[c_a] = A[(m_b * 32 + c_a * 8 + tid / 32) * K + k_s * 1024 + k_o * 32 + tid % 32];
+      r_a[c_a] = A[(m_b * 32 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 4; ++c_b)
-      r_b[c_b] = B[(k_s * 1024 + k_o * 32 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32];
+      r_b[c_b] = B[(k_o * 32 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
@@ -80,30 +77,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     __syncthreads();
   }
 
-  // FM=2: write this split's partial sums
+  // FM=2: write the cells of C
   #pragma unroll
   for (int m_r = 0; m_r < 2; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 2; ++n_r)
-      P[k_s * 16384 + (m_b * 32 + m_t * 2 + m_r) * N + n_b * 32 + n_t * 2 + n_r] = acc[m_r][n_r];
-}
-
-// ATOMIC_FREE_SPLITK=1
-extern "C" __global__ void __launch_bounds__(256)
-reduce(float *__restrict__ C, const float *__restrict__ P) {
-  const int f_b = blockIdx.x;   // BLOCK 0..64, ATOMIC_FREE_SPLITK=1
-  const int f_t = threadIdx.x;  // THREAD 0..256, ATOMIC_FREE_SPLITK=1
-
-  float sum;   // ATOMIC_FREE_SPLITK=1
-  float part;  // ATOMIC_FREE_SPLITK=1
-
-  sum = 0.0f;
-
-  for (int s = 0; s < 16; ++s) {  // ATOMIC_FREE_SPLITK=1
-    part = P[s * 16384 + (f_b * 2 + f_t / 128) * N + f_t % 128];
-    sum += part;
-  }
-
-  // ATOMIC_FREE_SPLITK=1: write the cells of C
-  C[(f_b * 2 + f_t / 128) * N + f_t % 128] = sum;
+      C[(m_b * 32 + m_t * 2 + m_r) * N + n_b * 32 + n_t * 2 + n_r] = acc[m_r][n_r];
 }

@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,CELL_GROUP=4,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
+// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<1024, 256>>>(A, B, C)   16896 bytes of shared memory
+//   matmul<<<1024, 256>>>(A, B, C)   33792 bytes of shared memory
 
 constexpr int N = 4096, K = 4096;
 
@@ -17,9 +17,9 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
-  __shared__ __align__(128) float smem[4224];
-  float *const A_s = smem;         // [16][128 + 4] PAD_SMEM=4: the slab of A
-  float *const B_s = smem + 2112;  // [16][128 + 4] PAD_SMEM=4: the slab of B
+  __shared__ __align__(128) float smem[8448];
+  float *const A_s = smem;         // [2][16][128 + 4] BUFFER_COUNT=2: the slab of A
+  float *const B_s = smem + 4224;  // [2][16][128 + 4] BUFFER_COUNT=2: the slab of B
 
   const int tid = threadIdx.x;
   const int m_b = blockIdx.x / 32;   // BLOCK 0..32, BM=16
@@ -43,42 +43,56 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int n_v = 0; n_v < 4; ++n_v)
           acc[m_g * 4 + m_v][n_g * 4 + n_v] = 0.0f;
 
+  // VECTORIZE=1: fetch the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 2; ++c_a)
+    load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
+
+  // VECTORIZE=1: fetch the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    load4(&r_b[c_b * 4], &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+
+  // VECTORIZE=1: put the slab of A into shared memory
+  #pragma unroll
+  for (int c_a = 0; c_a < 2; ++c_a)
+    #pragma unroll
+    for (int v = 0; v < 4; ++v)
+      A_s[(tid % 4 * 4 + v) * 132 + c_a * 64 + tid / 4] = r_a[c_a * 4 + v];
+
+  // VECTORIZE=1: put the slab of B into shared memory
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    store4(&B_s[(c_b * 8 + tid / 32) * 132 + tid % 32 * 4], &r_b[c_b * 4]);
+
+  // PIPELINE_STAGES=1: slab 0 is filled
+  __syncthreads();
+
   for (int k_o = 0; k_o < 256; ++k_o) {  // BK=16
-    // VECTORIZE=1: fetch the slab of A
-    #pragma unroll
-    for (int c_a = 0; c_a < 2; ++c_a)
-      load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_o * 16 + tid % 4 * 4]);
+    if (k_o + 1 < 256) {
+      const int k_n = k_o + 1;
 
-    // VECTORIZE=1: fetch the slab of B
-    #pragma unroll
-    for (int c_b = 0; c_b < 2; ++c_b)
-      load4(&r_b[c_b * 4], &B[(k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
-
-    // VECTORIZE=1: put the slab of A into shared memory
-    #pragma unroll
-    for (int c_a = 0; c_a < 2; ++c_a)
+      // VECTORIZE=1: fetch the slab of A
       #pragma unroll
-      for (int v = 0; v < 4; ++v)
-        A_s[(tid % 4 * 4 + v) * 132 + c_a * 64 + tid / 4] = r_a[c_a * 4 + v];
+      for (int c_a = 0; c_a < 2; ++c_a)
+        load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
 
-    // VECTORIZE=1: put the slab of B into shared memory
-    #pragma unroll
-    for (int c_b = 0; c_b < 2; ++c_b)
-      store4(&B_s[(c_b * 8 + tid / 32) * 132 + tid % 32 * 4], &r_b[c_b * 4]);
-
-    // STAGE=11: the slab is filled
-    __syncthreads();
+      // VECTORIZE=1: fetch the slab of B
+      #pragma unroll
+      for (int c_b = 0; c_b < 2; ++c_b)
+        load4(&r_b[c_b * 4], &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+    }
 
     for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
       // CELL_GROUP=4: this thread's values of A
       #pragma unroll
       for (int m_g = 0; m_g < 2; ++m_g)
-        load4(&a[m_g * 4], &A_s[k_i * 132 + m_g * 64 + m_t * 4]);
+        load4(&a[m_g * 4], &A_s[k_o % 2 * 2112 + k_i * 132 + m_g * 64 + m_t * 4]);
 
       // CELL_GROUP=4: this thread's values of B
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        load4(&b[n_g * 4], &B_s[k_i * 132 + n_g * 64 + n_t * 4]);
+        load4(&b[n_g * 4], &B_s[k_o % 2 * 2112 + k_i * 132 + n_g * 64 + n_t * 4]);
 
       // CELL_GROUP=4: add the outer product of a and b
       #pragma unroll
@@ -92,7 +106,23 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
               acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[m_g * 4 + m_v] * b[n_g * 4 + n_v];
     }
 
-    // STAGE=11: the slab is read to the end
+    if (k_o + 1 < 256) {
+      const int k_n = k_o + 1;
+
+      // VECTORIZE=1: put the slab of A into shared memory
+      #pragma unroll
+      for (int c_a = 0; c_a < 2; ++c_a)
+        #pragma unroll
+        for (int v = 0; v < 4; ++v)
+          A_s[k_n % 2 * 2112 + (tid % 4 * 4 + v) * 132 + c_a * 64 + tid / 4] = r_a[c_a * 4 + v];
+
+      // VECTORIZE=1: put the slab of B into shared memory
+      #pragma unroll
+      for (int c_b = 0; c_b < 2; ++c_b)
+        store4(&B_s[k_n % 2 * 2112 + (c_b * 8 + tid / 32) * 132 + tid % 32 * 4], &r_b[c_b * 4]);
+    }
+
+    // PIPELINE_STAGES=1: the next slab is filled
     __syncthreads();
   }
 

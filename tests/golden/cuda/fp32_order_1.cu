@@ -1,0 +1,86 @@
+// C[8192, 8192] = A[8192, 8192] * B[8192, 8192], f32, row-major
+// M=8192,N=8192,K=8192,BM=16,BN=16,FM=4,FN=4,BK=32,STAGE=11,GROUP_M=1
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<16384, 256>>>(A, B, C)   16384 bytes of shared memory
+
+constexpr int N = 8192, K = 8192;
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
+  __shared__ __align__(128) float smem[4096];
+  float *const A_s = smem;         // [64][32] STAGE=11: the slab of A
+  float *const B_s = smem + 2048;  // [32][64] STAGE=11: the slab of B
+
+  const int tid = threadIdx.x;
+  const int m_b = blockIdx.x / 128;  // BLOCK 0..128, BM=16
+  const int n_b = blockIdx.x % 128;  // BLOCK 0..128, BN=16
+  const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
+  const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
+
+  float acc[4][4];  // FM=4: this thread's cells of C
+  float a[4];       // FM=4: its values of A for one k
+  float b[4];       // FN=4: its values of B for one k
+  float r_a[8];     // STAGE=11: on their way from A to shared memory
+  float r_b[8];     // STAGE=11: on their way from B to shared memory
+
+  #pragma unroll
+  for (int m_r = 0; m_r < 4; ++m_r)
+    #pragma unroll
+    for (int n_r = 0; n_r < 4; ++n_r)
+      acc[m_r][n_r] = 0.0f;
+
+  for (int k_o = 0; k_o < 256; ++k_o) {  // BK=32
+    // STAGE=11: fetch the slab of A
+    #pragma unroll
+    for (int c_a = 0; c_a < 8; ++c_a)
+      r_a[c_a] = A[(m_b * 64 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32];
+
+    // STAGE=11: fetch the slab of B
+    #pragma unroll
+    for (int c_b = 0; c_b < 8; ++c_b)
+      r_b[c_b] = B[(k_o * 32 + c_b * 4 + tid / 64) * N + n_b * 64 + tid % 64];
+
+    // STAGE=11: put the slab of A into shared memory
+    #pragma unroll
+    for (int c_a = 0; c_a < 8; ++c_a)
+      A_s[(c_a * 8 + tid / 32) * 32 + tid % 32] = r_a[c_a];
+
+    // STAGE=11: put the slab of B into shared memory
+    #pragma unroll
+    for (int c_b = 0; c_b < 8; ++c_b)
+      B_s[(c_b * 4 + tid / 64) * 64 + tid % 64] = r_b[c_b];
+
+    // STAGE=11: the slab is filled
+    __syncthreads();
+
+    for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
+      // FM=4: this thread's values of A
+      #pragma unroll
+      for (int m_r = 0; m_r < 4; ++m_r)
+        a[m_r] = A_s[(m_t * 4 + m_r) * 32 + k_i];
+
+      // FN=4: this thread's values of B
+      #pragma unroll
+      for (int n_r = 0; n_r < 4; ++n_r)
+        b[n_r] = B_s[k_i * 64 + n_t * 4 + n_r];
+
+      // FM=4: add the outer product of a and b
+      #pragma unroll
+      for (int m_r = 0; m_r < 4; ++m_r)
+        #pragma unroll
+        for (int n_r = 0; n_r < 4; ++n_r)
+          acc[m_r][n_r] += a[m_r] * b[n_r];
+    }
+
+    // STAGE=11: the slab is read to the end
+    __syncthreads();
+  }
+
+  // FM=4: write the cells of C
+  #pragma unroll
+  for (int m_r = 0; m_r < 4; ++m_r)
+    #pragma unroll
+    for (int n_r = 0; n_r < 4; ++n_r)
+      C[(m_b * 64 + m_t * 4 + m_r) * N + n_b * 64 + n_t * 4 + n_r] = acc[m_r][n_r];
+}

@@ -20,7 +20,12 @@
 #include "tui/side.h"
 #include "tui/textfield.h"
 
-enum { SESSION_VIEWS_MAX = 16, SESSION_UNDO = 256, SESSION_MESSAGE_BYTES = 512 };
+enum {
+  SESSION_RUNGS_MAX = 128,
+  SESSION_VIEWS_MAX = 16,
+  SESSION_UNDO = 256,
+  SESSION_MESSAGE_BYTES = 512
+};
 
 // Where a view's cursor is, and which of its panes and modes it shows.
 typedef struct ViewState {
@@ -74,6 +79,8 @@ typedef struct Session {
   int phase;         // of the selected site, in the banks view
 
   Results results;
+  const Ladder *estimated;  // the ladder whose rungs `estimates` are of
+  double estimates[SESSION_RUNGS_MAX];
   Advice advice;
   WorkerState worker;
   Keymap *keymap;

@@ -1,0 +1,245 @@
+// measure: the ladder, every rung with its number and where the number comes from; below, what
+// limits this kernel, and A beside B.
+//
+//   #  rung               TFLOP/s  of cuBLAS             estimate  origin
+//   6  padding               31.2    0.61    ██████▏         48.3  recorded, NVIDIA H200
+//
+// A claim of an article is quoted as a claim, on a line of its own for the rung under the cursor;
+// estimates never stand in the column of measurements.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "tui/fmt.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { SPOT_RUNG = SPOT_VIEW, LIMIT_ROWS = 5 };
+
+typedef struct RungLine {
+  const Timed *timed;  // NULL: never timed
+  double estimate;     // TFLOP/s; NaN: it breaks a rule here
+} RungLine;
+
+typedef struct Measure {
+  int n;
+  RungLine *line;
+  double top;
+} Measure;
+
+// Estimates need a model of every rung; they change with the ladder only.
+static double estimate_rung(Session *session, const Rung *rung) {
+  const Model *model = model_build(session->frame, &session->targets, &rung->schedule);
+  return model->ok ? model->traffic.roofline_tflops : NAN;
+}
+
+static const double *ladder_estimates(Session *session) {
+  if (session->estimated == session->ladder) return session->estimates;
+  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
+    session->estimates[i] = estimate_rung(session, &session->ladder->rung[i]);
+  session->estimated = session->ladder;
+  return session->estimates;
+}
+
+static void measure_prepare(Session *session) {
+  Measure *measure = ARENA_NEW(session->frame, Measure);
+  const double *estimates = ladder_estimates(session);
+  int n = session->ladder->n_rungs;
+  measure->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
+  measure->line = ARENA_ARRAY(session->frame, RungLine, measure->n);
+  for (int i = 0; i < measure->n; i++) {
+    RungLine *line = &measure->line[i];
+    line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
+    line->estimate = estimates[i];
+    if (line->timed && line->timed->ok) measure->top = fmax(measure->top, line->timed->tflops);
+    if (line->timed) measure->top = fmax(measure->top, line->timed->reference_tflops);
+    if (line->estimate > 0) measure->top = fmax(measure->top, line->estimate);
+  }
+  session->prepared = measure;
+}
+
+// ---- the ladder
+// -----------------------------------------------------------------------------------
+
+static Style timed_style(const Timed *timed) {
+  return timed->origin == ORIGIN_MEASURED ? STYLE_MEASURED : STYLE_RECORDED;
+}
+
+static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  const Timed *timed = line->timed;
+  if (timed && timed->ok) {
+    canvas_fit(canvas, row, 0, 29, 7, ALIGN_RIGHT, timed_style(timed),
+               fmt_figure(a, timed->tflops));
+    canvas_fit(canvas, row, 0, 37, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
+  } else {
+    const char *why = rung->not_built ? "not built" : timed ? "failed" : "–";
+    canvas_fit(canvas, row, 0, 26, 10, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
+  }
+  canvas_fit(canvas, row, 0, 44, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
+             line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
+}
+
+// The bar of the measurement, and a mark where the estimate stands.
+static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
+  int cols = row.cols - 53;
+  if (cols < 6 || !(top > 0)) return;
+  const Timed *timed = line->timed;
+  if (timed && timed->ok)
+    canvas_bar(canvas, row, 0, 52, cols, timed->tflops / top, here ? STYLE_BAR_BEST : STYLE_BAR);
+  if (line->estimate > 0) {
+    int at = (int)((cols - 1) * line->estimate / top);
+    canvas_text(canvas, row, 0, 52 + at, STYLE_ESTIMATED, "┊");
+  }
+}
+
+static void draw_rung(Canvas *canvas, Rect row, const Session *session, int index) {
+  const Measure *measure = session->prepared;
+  const Rung *rung = &session->ladder->rung[index];
+  const RungLine *line = &measure->line[index];
+  bool here = index == session->rung;
+  canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%2d%s", index,
+                here          ? "▸"
+                : rung->aside ? "·"
+                              : " ");
+  canvas_fit(canvas, row, 0, 5, 22, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT, rung->title);
+  draw_figures(canvas, row, rung, line);
+  draw_bar(canvas, row, line, measure->top, here);
+  canvas_spot(canvas, row, SPOT_RUNG, index);
+}
+
+static void draw_ladder(Canvas *canvas, Rect in, const Session *session) {
+  const Measure *measure = session->prepared;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
+              " #  rung                    TFLOP/s cuBLAS   model");
+  int cursor = session_view_state_const(session)->cursor;
+  int first = view_scroll(cursor, measure->n, in.rows);
+  for (int i = 0; i < in.rows && first + i < measure->n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_rung(canvas, row, session, first + i);
+    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+}
+
+// ---- the rung under the cursor
+// --------------------------------------------------------------------
+
+static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
+  if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
+  int col = canvas_text(canvas, in, 0, 1, timed_style(timed), origin_name(timed->origin));
+  if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
+  if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  if (timed->ok) {
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));
+    if (timed->p10_ns > 0 && timed->p90_ns > 0)
+      canvas_printf(canvas, in, 0, col, STYLE_DIM, " (%s to %s in 8 of 10)",
+                    fmt_time(b, timed->p10_ns), fmt_time(c, timed->p90_ns));
+  } else if (timed->error) {
+    canvas_printf(canvas, in, 0, col, STYLE_BAD, ": %s", timed->error);
+  }
+  return 1;
+}
+
+static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
+  if (!claim) return 0;
+  char text[400];
+  snprintf(text, sizeof text, "claim (%s%s%s): %s", claim->gpu ? claim->gpu : "?",
+           claim->source ? ", article " : "", claim->source ? claim->source : "", claim->text);
+  return canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_CLAIM, text);
+}
+
+static void draw_details(Canvas *canvas, Rect in, const Session *session) {
+  const Measure *measure = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  if (cursor >= measure->n) cursor = measure->n - 1;
+  const Rung *rung = &session->ladder->rung[cursor];
+  Rect line = rect_inset(in, 0, 1);
+  rect_take_top(&in, canvas_wrap(canvas, line, STYLE_TEXT, rung->line));
+  rect_take_top(&in, draw_origin(canvas, in, measure->line[cursor].timed));
+  draw_claim(canvas, in, rung->claim);
+}
+
+// ---- what limits this kernel
+// ----------------------------------------------------------------------
+
+static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
+                       double top, bool limits) {
+  char a[FMT_MAX], b[FMT_MAX];
+  canvas_text(canvas, row, 0, 1, limits ? STYLE_ACCENT : STYLE_TEXT, name);
+  canvas_fit(canvas, row, 0, 9, 7, ALIGN_RIGHT, limits ? STYLE_ACCENT : STYLE_TEXT,
+             fmt_figure(a, clocks));
+  if (other >= 0)
+    canvas_fit(canvas, row, 0, 17, 9, ALIGN_RIGHT, STYLE_SIDE_A, fmt_figure(b, other));
+  int cols = row.cols - 28;
+  if (cols > 4)
+    canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
+  const Traffic *now = &session->now.picture->model->traffic;
+  const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
+  const struct {
+    const char *name;
+    double now, a;
+  } rows[] = {{"fma", now->fma_clocks, a ? a->fma_clocks : -1},
+              {"shared", now->shared_clocks, a ? a->shared_clocks : -1},
+              {"L2", now->l2_clocks, a ? a->l2_clocks : -1},
+              {"DRAM", now->dram_clocks, a ? a->dram_clocks : -1}};
+  double top = 1;
+  for (int i = 0; i < 4; i++) top = fmax(top, rows[i].now);
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+              a ? "LIMIT    B clk        A   of one SM per slab (model)"
+                : "LIMIT      clk            of one SM per slab (model)");
+  for (int i = 0; i < 4; i++)
+    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, rows[i].name, rows[i].now,
+               rows[i].a, top, !(rows[i].now < top));
+}
+
+static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Measure *measure = session->prepared;
+  Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
+  Rect details = rect_take_bottom(&in, in.rows > 10 ? 4 : 0);
+  Rect table = rect_take_top(&in, measure->n + 1);
+  (void)table;
+  if (details.rows) {
+    canvas_hline(canvas, all, details.row - all.row, 0, all.cols, STYLE_BORDER);
+    rect_take_top(&details, 1);
+  }
+  draw_ladder(canvas, table, session);
+  draw_details(canvas, details, session);
+  if (limits.rows) draw_limits(canvas, limits, session);
+}
+
+// ---- keys
+// -----------------------------------------------------------------------------------------
+
+static void go(Session *session, const char *argument) {
+  (void)argument;
+  session_go_rung(session, session_view_state(session)->cursor);
+}
+
+static int measure_count(const Session *session) { return session->ladder->n_rungs; }
+static const char *measure_line(const Session *session, int i) {
+  return session->ladder->rung[i].title;
+}
+
+static void measure_click(Session *session, int what, int value) {
+  if (what == SPOT_RUNG) session_view_state(session)->cursor = value;
+}
+
+static const Action actions[] = {
+    {"go-rung", "Enter", "go to this rung", NULL, "make the rung under the cursor the present one",
+     go},
+};
+
+const ViewBody measure_view = {
+    .prepare = measure_prepare,
+    .draw = measure_draw,
+    .count = measure_count,
+    .line = measure_line,
+    .click = measure_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

@@ -1,0 +1,162 @@
+// The state line: what parses, what echoes, and what is said of everything else.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/knob.h"
+
+Suite *suite_knob(void);
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static Schedule parse(const char *text) {
+  Schedule schedule = schedule_default();
+  schedule_parse(&schedule, text, &diags);
+  return schedule;
+}
+
+static const char *const article_lines[] = {
+    "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,TMA=1,STAGE=11",
+    "TMA=1,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=4,FM=4,FN=2,BK=2,BUFFER_COUNT=2,WARP_SPECIALIZE=1,"
+    "SPLITK=1",
+    "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=0,ASYNC_COPY=0,PIPELINE_STAGES=0",
+    "FM=2,FN=2,STAGE=11,PAD_SMEM=1",
+    "BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,INTERLEAVE_LOADS=0",
+    "BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,TARGET=rtx5090",
+    "",
+};
+
+START_TEST(test_article_lines_echo) {
+  const char *line = article_lines[_i];
+  Schedule schedule = parse(line);
+  ck_assert_int_eq(diags.count, 0);
+  ck_assert_str_eq(schedule_text(arena, &schedule), line);
+}
+END_TEST
+
+START_TEST(test_aliases_echo_in_the_tables_spelling) {
+  Schedule schedule = parse(" block_m = 8 ");
+  ck_assert_int_eq(diags.count, 1);  // blanks inside an item are not part of a name
+  diags = diags_new(arena);
+  schedule = parse("block_m=8,\n stages=3 , atom=m16n8k16.f16,arch=sm_90a");
+  ck_assert_int_eq(diags.count, 0);
+  ck_assert_str_eq(schedule_text(arena, &schedule),
+                   "BM=8,BUFFER_COUNT=3,ATOM_KIND=mma_m16n8k16_f16,TARGET=sm_90a");
+}
+END_TEST
+
+START_TEST(test_atom_sets_dtype_unless_given) {
+  Schedule schedule = parse("ATOM_KIND=mma_m16n8k8_tf32");
+  ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_DTYPE), "tf32");
+  schedule = parse("DTYPE=f16,ATOM_KIND=mma_m16n8k8_tf32");
+  ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_DTYPE), "f16");
+}
+END_TEST
+
+static const struct {
+  const char *line, *rule, *nearest;
+} mistakes[] = {
+    {"BM", "syntax", NULL},
+    {"BN=", "value", "BN=16"},
+    {"BM=8x", "value", "BM=16"},
+    {"BM= 8", "value", "BM=16"},
+    {"BM=0x10", "value", "BM=16"},
+    {"BM=0", "range", "BM=1"},
+    {"BM=-3", "range", "BM=1"},
+    {"M=0", "range", "M=1"},
+    {"M=2147483648", "range", "M=2147483647"},
+    {"K=99999999999999999999999999", "range", "K=2147483647"},
+    {"CELL_GROUP=3", "range", "CELL_GROUP=2"},
+    {"CELL_GROUP=17", "range", "CELL_GROUP=16"},
+    {"STAGE=12", "value", NULL},
+    {"STAGE=1", "value", NULL},
+    {"BUFFR_COUNT=2", "unknown_knob", "BUFFER_COUNT"},
+    {"BM=8,BM=8", "duplicate_knob", NULL},
+    {"BM=8,BLOCK_M=8", "duplicate_knob", NULL},
+    {"ATOM_KIND=mma_m16n8k16_f61", "value", "ATOM_KIND=mma_m16n8k16_f16"},
+    {"TARGET=", "value", "TARGET=h200"},
+    {"TARGET=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "value", "TARGET=h200"},
+};
+
+START_TEST(test_mistakes_are_told) {
+  Schedule before = parse("FM=3"), schedule = before;
+  ck_assert(!schedule_parse(&schedule, mistakes[_i].line, &diags));
+  ck_assert_int_eq(diags.count, 1);
+  ck_assert_str_eq(diags.first->rule, mistakes[_i].rule);
+  if (mistakes[_i].nearest) ck_assert_str_eq(diags.first->nearest, mistakes[_i].nearest);
+  ck_assert_msg(schedule_equal(&before, &schedule), "a bad line must change nothing");
+}
+END_TEST
+
+START_TEST(test_all_mistakes_of_a_line_are_told) {
+  parse("BM=0,NOPE=1,BN=x");
+  ck_assert_int_eq(diags.count, 3);
+}
+END_TEST
+
+// Random bytes and mutants of good lines: never a crash, and what parses echoes to itself.
+START_TEST(test_mutants) {
+  srand(7);
+  for (int i = 0; i < 20000; i++) {
+    char line[128];
+    const char *from = article_lines[rand() % 6];
+    size_t n = strlen(from);
+    if (n > 120) n = 120;
+    memcpy(line, from, n);
+    line[n] = '\0';
+    for (int k = rand() % 4; k >= 0; k--) line[(size_t)rand() % n] = (char)(1 + rand() % 255);
+    arena_reset(arena);
+    diags = diags_new(arena);
+    Schedule schedule = schedule_default();
+    if (!schedule_parse(&schedule, line, &diags)) {
+      ck_assert_int_gt(diags.count, 0);
+      continue;
+    }
+    Schedule again = schedule_default();
+    ck_assert(schedule_parse(&again, schedule_text(arena, &schedule), &diags));
+    ck_assert(schedule_equal(&schedule, &again));
+  }
+}
+END_TEST
+
+START_TEST(test_every_knob_steps_through_its_range) {
+  for (int id = 0; id < KNOB_COUNT; id++) {
+    Schedule schedule = schedule_default();
+    int64_t value;
+    int steps = 0;
+    while (knob_step(&schedule, (KnobId)id, -1, &value)) schedule.value[id] = value;
+    int64_t lowest = schedule.value[id];
+    for (; knob_step(&schedule, (KnobId)id, 1, &value) && steps < 300; steps++) {
+      ck_assert_int_gt(value, schedule.value[id]);
+      schedule.value[id] = value;
+    }
+    ck_assert_int_lt(steps, 300);
+    if (id != KNOB_TARGET) ck_assert_int_eq(lowest, knob_table[id].lo);
+  }
+}
+END_TEST
+
+Suite *suite_knob(void) {
+  Suite *suite = suite_create("knob");
+  TCase *tcase = tcase_create("state line");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_loop_test(tcase, test_article_lines_echo, 0,
+                      (int)(sizeof article_lines / sizeof *article_lines));
+  tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
+  tcase_add_test(tcase, test_atom_sets_dtype_unless_given);
+  tcase_add_loop_test(tcase, test_mistakes_are_told, 0,
+                      (int)(sizeof mistakes / sizeof *mistakes));
+  tcase_add_test(tcase, test_all_mistakes_of_a_line_are_told);
+  tcase_add_test(tcase, test_mutants);
+  tcase_add_test(tcase, test_every_knob_steps_through_its_range);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,275 @@
+// The passes: golden IR of every rung, the diff of every pass, expressions and resources by hand.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "cli/cli_model.h"
+#include "golden.h"
+#include "model/ladder.h"
+#include "model/rule.h"
+
+Suite *suite_pass(void);
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static const Model *model(const char *state) {
+  const Model *built = cli_model(arena, state, &diags);
+  ck_assert_msg(built != NULL, "%s", diags_text(arena, &diags));
+  return built;
+}
+
+static const Ladder *fp32(void) {
+  const EmbeddedFile *file = embed_find(arena, "ladders/fp32.json");
+  ck_assert_ptr_nonnull(file);
+  const Ladder *ladder = ladder_read(arena, file->text, file->size, "fp32.json", &diags);
+  ck_assert_msg(ladder != NULL, "%s", diags_text(arena, &diags));
+  return ladder;
+}
+
+START_TEST(test_golden_rungs) {
+  const Ladder *ladder = fp32();
+  for (int i = 0; i < ladder->n_rungs; i++) {
+    const Rung *rung = &ladder->rung[i];
+    if (rung->not_built) continue;
+    const Model *built = model(rung->knobs);
+    golden_check(arena_printf(arena, "ir/fp32_%s.txt", rung->name),
+                 program_text(arena, built->program));
+  }
+}
+END_TEST
+
+// The diff of each pass of the last rung of the main line: the article's habit, kept under review.
+START_TEST(test_golden_diffs) {
+  const Ladder *ladder = fp32();
+  const Model *built = model(ladder->rung[ladder_find_rung(ladder, "block_order", NULL)].knobs);
+  for (int i = 1; i < built->pipeline.n_stages; i++) {
+    TextDiff diff = program_diff(arena, built->pipeline.stage[i - 1].program,
+                                 built->pipeline.stage[i].program);
+    ck_assert_int_gt(diff.n_added, 0);
+    Str out = str_new(arena);
+    for (int l = 0; l < diff.n_lines; l++) {
+      str_add_char(&out, " -+"[diff.line[l].kind]);
+      str_add_repeat(&out, ' ', 2 * diff.line[l].depth);
+      str_printf(&out, "%s\n", diff.line[l].text);
+    }
+    golden_check(arena_printf(arena, "diff/%s.txt", built->pipeline.stage[i].pass->name), out.text);
+  }
+}
+END_TEST
+
+// A diff must rebuild both texts.
+START_TEST(test_diff_rebuilds_both_sides) {
+  const char *before[] = {"a", "b", "c", "d", "b"}, *after[] = {"b", "x", "c", "b", "b", "e"};
+  TextDiff diff = text_diff(arena, before, 5, after, 6);
+  int b = 0, a = 0;
+  for (int i = 0; i < diff.n_lines; i++) {
+    const DiffLine *line = &diff.line[i];
+    if (line->kind != DIFF_ADDED) ck_assert_str_eq(line->text, before[b++]);
+    if (line->kind != DIFF_REMOVED) ck_assert_str_eq(line->text, after[a++]);
+  }
+  ck_assert_int_eq(b, 5);
+  ck_assert_int_eq(a, 6);
+  ck_assert_int_eq(diff.n_removed, 2);
+  ck_assert_int_eq(diff.n_added, 3);
+}
+END_TEST
+
+// What the passes are for, in numbers that can be counted by hand.
+static const struct {
+  const char *state, *site;
+  int wavefronts, ideal;
+} sites[] = {
+    // 32-byte steps: lanes 0 and 4 of a quarter-warp meet.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4", "b <- B_s", 8, 4},
+    // The same with groups of four columns.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4,CELL_GROUP=4",
+     "b <- B_s", 4, 4},
+    // Two rows per warp, each read by 16 lanes: pairs merge.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4", "a <- A_s", 2, 2},
+    // Lane bits dealt out alternately: both operands merge.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4,CELL_GROUP=4,"
+     "LANES_M=4,LANE_ORDER=1",
+     "b <- B_s", 2, 2},
+    // The article's contiguous float4 read: ideal, whatever is said about it.
+    {"BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,VECTORIZE=1", "b <- B_s", 4, 4},
+    // Two distinct rows of 16 floats, 8 apart: both start at bank 0.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", "a <- A_s", 2, 1},
+    // A column store of four k's: rows 512 B apart without a pad.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1", "A_s <- r_a", 4, 1},
+};
+
+START_TEST(test_sites) {
+  const Model *built = model(sites[_i].state);
+  for (int i = 0; i < built->n_sites; i++) {
+    const Site *site = &built->site[i];
+    if (strncmp(site->text, sites[_i].site, strlen(sites[_i].site)) != 0) continue;
+    ck_assert_int_eq(site->count.wavefronts, sites[_i].wavefronts);
+    ck_assert_int_eq(site->count.ideal, sites[_i].ideal);
+    return;
+  }
+  ck_abort_msg("no site %s", sites[_i].site);
+}
+END_TEST
+
+START_TEST(test_resources_of_the_articles_tile) {
+  const Model *built = model("M=2048,N=2048,K=2048,BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,"
+                             "BUFFER_COUNT=2,TARGET=rtx5090");
+  ck_assert_int_eq(built->resources.n_blocks, 160);
+  ck_assert_int_eq(built->resources.n_accumulators, 104);
+  ck_assert_int_eq(built->resources.smem_bytes, 84 * 1024);
+  ck_assert_double_eq_tol(built->traffic.loads_per_fma, 30.0 / 104, 1e-12);
+  ck_assert_double_eq_tol(built->resources.occupancy, 8.0 / 48, 1e-12);  // 17 %
+}
+END_TEST
+
+static const struct {
+  const char *state, *rule, *nearest;
+} illegal[] = {
+    {"TMA=1", "not_built", "TMA=0"},
+    {"DTYPE=f16", "not_built", "DTYPE=f32"},
+    {"WARP_SPECIALIZE=1", "not_built", "WARP_SPECIALIZE=0"},
+    {"BM=8,BN=256", "threads_fit", "BN=128"},
+    {"BM=32,BN=32,FM=8,FN=9", "block_registers", "BN=16"},
+    {"FM=16,FN=16", "cells_fit", "FM=14"},
+    {"FM=6,FN=8,CELL_GROUP=4", "groups_divide", "CELL_GROUP=2"},
+    {"LANES_M=8,BM=4,BN=8", "lanes_divide", "LANES_M=4"},
+    {"STAGE=11,ASYNC_COPY=1,PIPELINE_STAGES=1", "ring_for_async", "BUFFER_COUNT=2"},
+    {"STAGE=11,PIPELINE_STAGES=2", "ring_for_two", "BUFFER_COUNT=2"},
+    {"STAGE=11,ASYNC_COPY=1,TARGET=t4", "async_arch", "ASYNC_COPY=0"},
+    {"K=100,BK=32,SPLITK=5", "splits_fit", "SPLITK=4"},
+    {"BM=16,BN=16,FM=8,FN=8,BK=64,STAGE=11,BUFFER_COUNT=4", "smem_fits", "BUFFER_COUNT=3"},
+    {"M=2147483647,N=2147483647,K=1", "problem_fits", NULL},
+    {"TARGET=h2000", "unknown_target", NULL},
+};
+
+START_TEST(test_rules) {
+  Schedule schedule = schedule_default();
+  ck_assert(schedule_parse(&schedule, illegal[_i].state, &diags));
+  TargetTable targets;
+  ck_assert(cli_targets(arena, &targets, &diags));
+  const Model *built = model_build(arena, &targets, &schedule);
+  ck_assert(!built->ok);
+  ck_assert_msg(built->diags.count == 1, "%s", diags_text(arena, &built->diags));
+  ck_assert_str_eq(built->diags.first->rule, illegal[_i].rule);
+  if (!illegal[_i].nearest) return;
+  ck_assert_str_eq(built->diags.first->nearest, illegal[_i].nearest);
+  // The nearest value is legal as far as that rule goes.
+  Diags more = diags_new(arena);
+  diags = diags_new(arena);
+  ck_assert(schedule_parse(&schedule, illegal[_i].nearest, &more));
+  const Model *mended = model_build(arena, &targets, &schedule);
+  for (const Diag *d = mended->diags.first; d; d = d->next)
+    ck_assert_str_ne(d->rule, illegal[_i].rule);
+}
+END_TEST
+
+START_TEST(test_expressions_simplify) {
+  Var x = {.id = 0, .name = "x", .extent = 8}, y = {.id = 1, .name = "y", .extent = 16};
+  const Expr *sum = ex_add(arena, ex_mul_const(arena, ex_var(arena, &x), 16), ex_var(arena, &y));
+  struct {
+    const Expr *expr;
+    const char *text;
+  } cases[] = {
+      {ex_div(arena, sum, 16), "x"},
+      {ex_mod(arena, sum, 16), "y"},
+      {ex_div(arena, sum, 8), "x * 2 + y / 8"},
+      {ex_mod(arena, ex_mul_const(arena, sum, 4), 64), "y * 4"},
+      {ex_lt(arena, sum, ex_const(arena, 128)), "1"},
+      {ex_lt(arena, sum, ex_const(arena, 127)), "x * 16 + y < 127"},
+      {ex_min(arena, sum, ex_const(arena, 200)), "x * 16 + y"},
+      {ex_mod(arena, ex_const(arena, 15), 2), "1"},
+      {ex_mul(arena, ex_sub(arena, ex_const(arena, 9), ex_var(arena, &x)), ex_const(arena, 2)),
+       "(9 - x) * 2"},
+      {ex_binary(arena, EXPR_XOR, ex_var(arena, &y),
+                 ex_binary(arena, EXPR_SHL,
+                           ex_binary(arena, EXPR_AND,
+                                     ex_binary(arena, EXPR_SHR, ex_var(arena, &x),
+                                               ex_const(arena, 1)),
+                                     ex_const(arena, 3)),
+                           ex_const(arena, 2))),
+       "y ^ (((x >> 1) & 3) << 2)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    Str text = str_new(arena);
+    expr_print(&text, cases[i].expr);
+    ck_assert_str_eq(text.text, cases[i].text);
+  }
+}
+END_TEST
+
+// Random trees: the built expression has the value of the operators it was built from, lies in its
+// range, and its divisor divides it, for every assignment.
+static int64_t plain(ExprOp op, int64_t a, int64_t b) {
+  switch (op) {
+    case EXPR_ADD: return a + b;
+    case EXPR_MUL: return a * b;
+    case EXPR_DIV: return a / b;
+    case EXPR_MOD: return a % b;
+    case EXPR_MIN: return a < b ? a : b;
+    case EXPR_LT: return a < b;
+    default: return a ^ b;
+  }
+}
+
+START_TEST(test_random_expressions) {
+  static const ExprOp ops[] = {EXPR_ADD, EXPR_MUL, EXPR_DIV, EXPR_MOD, EXPR_MIN, EXPR_LT, EXPR_XOR};
+  Var var[2] = {{.id = 0, .name = "x", .extent = 5}, {.id = 1, .name = "y", .extent = 12}};
+  srand(11);
+  for (int round = 0; round < 3000; round++) {
+    arena_reset(arena);
+    enum { N = 6 };
+    const Expr *tree[N] = {ex_var(arena, &var[0]), ex_var(arena, &var[1])};
+    struct {
+      ExprOp op;
+      int a, b;
+      int64_t c;
+    } step[N];
+    for (int i = 2; i < N; i++) {
+      step[i].op = ops[rand() % 7];
+      step[i].a = rand() % i;
+      step[i].b = rand() % i;
+      step[i].c = 1 + rand() % 12;
+      bool constant = step[i].op == EXPR_DIV || step[i].op == EXPR_MOD || rand() % 2;
+      if (constant) step[i].b = -1;
+      const Expr *b = constant ? ex_const(arena, step[i].c) : tree[step[i].b];
+      tree[i] = ex_binary(arena, step[i].op, tree[step[i].a], b);
+    }
+    for (int64_t xy = 0; xy < 60; xy++) {
+      int64_t env[2] = {xy / 12, xy % 12}, value[N] = {env[0], env[1]};
+      for (int i = 2; i < N; i++) {
+        int64_t b = step[i].b < 0 ? step[i].c : value[step[i].b];
+        value[i] = plain(step[i].op, value[step[i].a], b);
+        ck_assert_int_eq(expr_eval(tree[i], env), value[i]);
+        ck_assert(tree[i]->lo <= value[i] && value[i] <= tree[i]->hi);
+        int64_t divisor = expr_divisor(tree[i]);
+        ck_assert(divisor == 0 ? value[i] == 0 : value[i] % divisor == 0);
+      }
+    }
+  }
+}
+END_TEST
+
+Suite *suite_pass(void) {
+  Suite *suite = suite_create("pass");
+  TCase *tcase = tcase_create("passes");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, test_golden_rungs);
+  tcase_add_test(tcase, test_golden_diffs);
+  tcase_add_test(tcase, test_diff_rebuilds_both_sides);
+  tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));
+  tcase_add_test(tcase, test_resources_of_the_articles_tile);
+  tcase_add_loop_test(tcase, test_rules, 0, (int)(sizeof illegal / sizeof *illegal));
+  tcase_add_test(tcase, test_expressions_simplify);
+  tcase_add_test(tcase, test_random_expressions);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -362,7 +362,7 @@ static void fill_header(Bench *bench) {
   result->k = plan->k;
   result->gpu = arena_strdup(bench->arena, info->name);
   result->gpu_uuid = arena_strdup(bench->arena, info->uuid);
-  result->driver = info->driver ? arena_strdup(bench->arena, info->driver) : NULL;
+  result->driver = arena_strdup(bench->arena, info->driver);
   result->cuda = arena_strdup(bench->arena, info->cuda);
   result->date = date_now(bench->arena);
   result->method = method_text(bench);

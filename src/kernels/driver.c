@@ -103,6 +103,7 @@ static bool read_info(Gpu *gpu) {
   gpu->info.memory_bytes = (int64_t)memory;
   gpu->info.cuda = arena_printf(gpu->arena, "%d.%d", version / 1000, version % 1000 / 10);
   gpu->info.driver = nvml_driver_version(gpu->arena);
+  if (!gpu->info.driver) gpu->info.driver = "unknown";
   read_limits(gpu);
   return gpu->info.capability_major > 0;
 }

@@ -231,7 +231,8 @@ static int fake_function_attribute(int *value, int attribute, void *function) {
   return function ? answer() : 400;
 }
 static int fake_set_attribute(void *function, int attribute, int value) {
-  return function && attribute == CU_FUNC_MAX_DYNAMIC_SMEM && value > 0 ? answer() : 1;
+  bool known = attribute == CU_FUNC_MAX_DYNAMIC_SMEM || attribute == CU_FUNC_NON_PORTABLE_CLUSTER;
+  return function && known && value > 0 ? answer() : 1;
 }
 static int fake_occupancy(int *blocks, void *function, int threads, size_t smem_bytes) {
   *blocks = 2048 / threads;
@@ -249,6 +250,17 @@ static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigne
   clock_ms += kernel->us / 1000;
   kernel->run(parameters);
   return 0;
+}
+static int fake_launch_ex(const CuLaunchConfig *config, void *function, void **parameters,
+                          void **extra) {
+  const CuLaunchAttribute *attribute = config->attributes;
+  if (config->n_attributes != 1 || attribute->id != CU_ATTRIBUTE_CLUSTER_DIMENSION ||
+      config->grid_x % attribute->value.cluster.x || config->grid_y % attribute->value.cluster.y ||
+      config->grid_z % attribute->value.cluster.z)
+    return 1;
+  return fake_launch(function, config->grid_x, config->grid_y, config->grid_z, config->block_x,
+                     config->block_y, config->block_z, config->smem_bytes, config->stream,
+                     parameters, extra);
 }
 static int fake_memory_info(size_t *free_bytes, size_t *total) {
   *free_bytes = *total = (size_t)1 << 30;
@@ -321,6 +333,7 @@ static const CudaApi cuda = {
     .cuFuncSetAttribute = fake_set_attribute,
     .cuOccupancyMaxActiveBlocksPerMultiprocessor = fake_occupancy,
     .cuLaunchKernel = fake_launch,
+    .cuLaunchKernelEx = fake_launch_ex,
     .cuMemGetInfo_v2 = fake_memory_info,
     .cuMemAlloc_v2 = fake_alloc,
     .cuMemFree_v2 = fake_free,

@@ -185,6 +185,27 @@ START_TEST(test_options) {
 }
 END_TEST
 
+// A zero kernel, then a cluster launch with more shared memory than every kernel may have, and a
+// workspace.
+START_TEST(test_many_kernels) {
+  Plan *plan = plan_named("zero");
+  plan->n_kernels = 2;
+  plan->workspace_bytes = 1000;
+  plan->kernels[1] = (PlanKernel){.name = "gemm",
+                                  .grid = {32, 1, 1},
+                                  .block = {64, 1, 1},
+                                  .cluster = {16, 1, 0},
+                                  .smem_bytes = 200000,
+                                  .n_args = 4,
+                                  .args = {PLAN_ARG_A, PLAN_ARG_B, PLAN_ARG_C, PLAN_ARG_WORKSPACE}};
+  plan->kernels[0].n_args = 1;
+  plan->kernels[0].args[0] = PLAN_ARG_C;
+  BenchResult *result = run_plans(plan, NULL, &quick);
+  ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
+  ck_assert_double_eq_tol(result->entries[0].time.median_ns, 110e3, 100);
+}
+END_TEST
+
 static bool cancel_timing(void *context, const char *stage, double fraction) {
   ck_assert(fraction >= 0 && fraction <= 1);
   return strcmp(stage, context) == 0;
@@ -432,6 +453,7 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_twins);
   tcase_add_test(tests, test_reference_must_be_right);
   tcase_add_test(tests, test_options);
+  tcase_add_test(tests, test_many_kernels);
   tcase_add_loop_test(tests, test_cancel, 0, 3);
   tcase_add_test(tests, test_refused_jobs);
   tcase_add_loop_test(tests, test_every_call_fails, 0, 2);

@@ -315,6 +315,11 @@ static void run_bench(Job *job, const Message *ask) {
 
 // --- what this machine has ----------------------------------------------------------------------
 
+// What a driver does not tell is empty, not absent: absent means that there is no GPU.
+static const char *known_text(Job *job, const char *text) {
+  return arena_strdup(job->app, text ? text : "");
+}
+
 static void describe_gpu(Job *job, Message *machine) {
   const char *why = NULL;
   Gpu *gpu = gpu_open(job->app, 0, &why);
@@ -323,10 +328,10 @@ static void describe_gpu(Job *job, Message *machine) {
     return;
   }
   const GpuInfo *info = gpu_info(gpu);
-  MESSAGE_SET(*machine, gpu, arena_strdup(job->app, info->name));
-  MESSAGE_SET(*machine, gpu_uuid, arena_strdup(job->app, info->uuid));
-  MESSAGE_SET(*machine, driver, arena_strdup(job->app, info->driver));
-  MESSAGE_SET(*machine, cuda, arena_strdup(job->app, info->cuda));
+  MESSAGE_SET(*machine, gpu, known_text(job, info->name));
+  MESSAGE_SET(*machine, gpu_uuid, known_text(job, info->uuid));
+  MESSAGE_SET(*machine, driver, known_text(job, info->driver));
+  MESSAGE_SET(*machine, cuda, known_text(job, info->cuda));
   MESSAGE_SET(*machine, arch,
               arena_printf(job->app, "sm_%d%d", info->capability_major, info->capability_minor));
   gpu_close(gpu);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "kernels/client.h"
-#include "kernels/client_ask.h"
 #include "kernels/history.h"
 #include "kernels/lines.h"
 #include "kernels/result_json.h"
@@ -613,39 +612,6 @@ START_TEST(test_no_history_is_no_trouble) {
 }
 END_TEST
 
-// --- asking and waiting -------------------------------------------------------------------------
-
-static bool count_and_cancel(void *context, const ClientEvent *event) {
-  int *n = context;
-  (void)event;
-  return ++*n < 3;
-}
-
-START_TEST(test_ask) {
-  start(
-      "{\"on\":\"compile\",\"match\":\"boom\",\"do\":\"crash\"}\n"
-      "{\"on\":\"compile\",\"match\":\"stay\",\"do\":\"ignore\"}\n"
-      "{\"on\":\"cancel\",\"do\":\"reply\",\"line\":{\"type\":\"error\",\"id\":0,\"error\":"
-      "\"cancelled\",\"text\":\"stopped\"}}\n"
-      "{\"on\":\"cancel\",\"do\":\"done\"}\n");
-  static const struct {
-    const char *label;
-    bool failed;
-    int status;
-  } asks[] = {{"fine", false, 0}, {"boom", true, 3}, {"stay", true, 130}};
-  for (int i = 0; i < 3; i++) {
-    const Plan copy = plan_named(asks[i].label);
-    const ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = &copy, .keep = true};
-    int n = 0;
-    ClientAnswer answer = client_ask(client, &request, i == 2 ? count_and_cancel : NULL, &n);
-    ck_assert(answer.failed == asks[i].failed);
-    ck_assert_int_eq(answer.exit_status, asks[i].status);
-    ck_assert((answer.error != NULL) == asks[i].failed);
-    client_answer_free(&answer);
-  }
-}
-END_TEST
-
 static const struct {
   const char *text, *words[5];
 } commands[] = {
@@ -689,7 +655,6 @@ Suite *suite_client(void) {
   tcase_add_test(tests, test_result_is_checked);
   tcase_add_test(tests, test_too_many);
   tcase_add_test(tests, test_wake_fd);
-  tcase_add_test(tests, test_ask);
   tcase_add_test(tests, test_escapes);
   tcase_add_test(tests, test_timings_are_recorded);
   tcase_add_test(tests, test_no_history_is_no_trouble);

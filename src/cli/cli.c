@@ -16,6 +16,7 @@ const char cli_version[] = "0.1.0";
 
 const Command cli_commands[] = {
 #define COMMAND(name, usage, help) {#name, cmd_##name, usage, help},
+#define COMMAND_AS(id, name, usage, help) {name, cmd_##id, usage, help},
 #include "cli/commands.def"
 #undef COMMAND
 };
@@ -85,8 +86,15 @@ static int run_command(const Command *command, int argc, char **argv) {
   return CLI_OK;
 }
 
+// `gemmview`, `gemmview -k STATE`: no command, so the explorer with what is given.
+static bool is_explorer(const char *first) {
+  return !first || (*first == '-' && !str_equal(first, "--version") &&
+                    !str_equal(first, "--help") && !str_equal(first, "-h"));
+}
+
 int cli_main(int argc, char **argv) {
-  const char *first = argc > 1 ? argv[1] : "--help";
+  const char *first = argc > 1 ? argv[1] : NULL;
+  if (is_explorer(first)) return cli_flush(cmd_explore(argc, argv));
   if (str_equal(first, "--version")) {
     printf("gemmview %s\n", cli_version);
     return cli_flush(CLI_OK);

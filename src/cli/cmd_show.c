@@ -119,7 +119,6 @@ static void print(const Show *show) {
     fputs(export_svg(show->arena, show->canvas, show->theme, "gemmview"), stdout);
 }
 
-CommandRun cmd_show;
 int cmd_show(int argc, char **argv) {
   Show show = {.arena = arena_new("show")};
   Diags diags = diags_new(show.arena);

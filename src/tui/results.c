@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "base/str.h"
+#include "kernels/recorded.h"
 #include "model/ladder.h"
 #include "tui/side.h"
 
@@ -36,50 +36,37 @@ void results_free(Results *results) {
 
 // ---- recorded -----------------------------------------------------------------------------------
 
-// The figures of one entry: key, where it goes, what stands for unknown.
-static const struct {
-  const char *key;
-  size_t offset;
-} figures[] = {
-    {"time_ns", offsetof(Timed, time_ns)}, {"p10_ns", offsetof(Timed, p10_ns)},
-    {"p90_ns", offsetof(Timed, p90_ns)},   {"tflops", offsetof(Timed, tflops)},
-    {"ratio", offsetof(Timed, ratio)},     {"reference_tflops", offsetof(Timed, reference_tflops)},
-};
-
-static bool read_entry(Results *results, const JsonValue *entry, const Timed *common,
-                       Diags *diags) {
-  int before = diags->count;
-  const char *state = NULL;
-  Timed timed = *common;
-  timed.schedule = schedule_default();
-  json_require_string(entry, "state", &state, diags);
-  if (state) schedule_parse(&timed.schedule, state, diags);
-  for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-    json_optional_double(entry, figures[i].key,
-                         (double *)(void *)((char *)&timed + figures[i].offset), diags);
-  json_optional_int(entry, "registers", 0, 1024, &timed.registers, diags);
-  json_optional_int(entry, "local_bytes", 0, 1 << 30, &timed.local_bytes, diags);
-  json_optional_string(entry, "reference", &timed.reference, diags);
-  json_optional_string(entry, "error", &timed.error, diags);
-  timed.ok = !timed.error && timed.time_ns > 0;
-  if (diags->count == before && results->n_timed < RESULTS_TIMED_MAX)
+static void add_row(Results *results, const Recorded *recorded, const RecordedRow *row,
+                    Diags *diags) {
+  Timed timed = {
+      .schedule = schedule_default(),
+      .origin = ORIGIN_RECORDED,
+      .ok = row->time_ns > 0,
+      .error = row->error,
+      .time_ns = row->time_ns,
+      .p10_ns = row->p10_ns,
+      .p90_ns = row->p90_ns,
+      .tflops = row->tflops,
+      .ratio = row->ratio,
+      .reference_tflops = row->cublas_tflops,
+      .registers = row->registers,
+      .local_bytes = row->local_bytes,
+      .gpu = recorded->gpu,
+      .driver = recorded->driver,
+      .cuda = recorded->cuda,
+      .date = recorded->date,
+      .method = recorded->method,
+      .reference = row->cublas_row,
+  };
+  if (schedule_parse(&timed.schedule, row->state, diags) && results->n_timed < RESULTS_TIMED_MAX)
     results->timed[results->n_timed++] = timed;
-  return diags->count == before;
 }
 
 bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags) {
   int before = diags->count;
-  const JsonValue *root = json_parse(results->arena, text, n, diags, what);
-  if (!root) return false;
-  Timed common = {.origin = ORIGIN_RECORDED, .registers = -1, .local_bytes = -1};
-  json_require_string(root, "gpu", &common.gpu, diags);
-  json_optional_string(root, "driver", &common.driver, diags);
-  json_optional_string(root, "cuda", &common.cuda, diags);
-  json_optional_string(root, "date", &common.date, diags);
-  json_optional_string(root, "method", &common.method, diags);
-  json_optional_string(root, "reference", &common.reference, diags);
-  const JsonValue *list = json_require_array(root, "results", diags);
-  for (int i = 0; i < json_count(list); i++) read_entry(results, json_at(list, i), &common, diags);
+  const Recorded *recorded = recorded_read_json(results->arena, text, n, what, diags);
+  for (int i = 0; recorded && i < recorded->n_rows; i++)
+    add_row(results, recorded, &recorded->rows[i], diags);
   return diags->count == before;
 }
 

@@ -65,8 +65,8 @@ typedef struct Results {
 void results_init(Results *results, Arena *arena);
 void results_free(Results *results);
 
-// Adds the recorded results of a file of data/results: an object with gpu, driver, cuda, date,
-// method and a list "results" whose entries have a state and numbers. False after findings.
+// Adds the rows of a file of data/results (recorded.h). False after findings; rows whose state can
+// be read are there all the same.
 bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags);
 // Files a benchmark of `schedule`; strings are copied. A newer one replaces the older.
 void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,

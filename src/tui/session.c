@@ -43,14 +43,16 @@ static bool load_ladders(Session *session, Diags *diags) {
   return diags->count == 0;
 }
 
-static bool load_results(Session *session, Diags *diags) {
+// A recorded file that cannot be read costs its numbers, never the explorer.
+static void load_results(Session *session) {
   EmbeddedList list = embed_list(session->app, "results/");
+  Diags diags = diags_new(session->app);
   results_init(&session->results, session->app);
   for (int i = 0; i < list.count; i++) {
     const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
-    results_load(&session->results, file->text, file->size, file->path, diags);
+    results_load(&session->results, file->text, file->size, file->path, &diags);
   }
-  return diags->count == 0;
+  if (diags.first) session_say(session, SAID_WARNING, "%s", diags.first->text);
 }
 
 static const Ladder *find_ladder(const Session *session, const char *name, Diags *diags) {
@@ -144,8 +146,9 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   advice_init(&session->advice);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);
+  load_results(session);
   bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
-            load_results(session, diags) && open_side(session, options, diags);
+            open_side(session, options, diags);
   if (ok) return session;
   session_close(session);
   return NULL;

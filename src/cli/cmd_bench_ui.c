@@ -1,0 +1,145 @@
+// gemmview bench-ui: from a key press to a finished frame, over all rungs.
+//
+// At every rung each of a set of keys is pressed and the frame is built as in the explorer: the
+// model, its pictures, the view and the bytes that change the terminal. What is timed is everything
+// between the key and those bytes. Reported are the 50th and the 99th percentile and the worst.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "tui/drive.h"
+#include "tui/present.h"
+#include "tui/view.h"
+
+enum { SAMPLES_MAX = 1 << 16 };
+
+typedef struct BenchUiOptions {
+  bool json;
+  OptionSize size;
+  const char *ladder, *view;
+} BenchUiOptions;
+
+#define TEXT(key) \
+  { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchUiOptions, key) }
+
+static const Option options[] = {OPTION_JSON(BenchUiOptions), OPTION_SIZE(BenchUiOptions),
+                                 TEXT(ladder), TEXT(view)};
+
+typedef struct BenchUi {
+  Arena *arena, *bytes_arena;
+  Session *session;
+  Canvas *now, *before;
+  Present present;
+  int n;
+  double *us, worst_bytes;
+} BenchUi;
+
+static double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static void sample(BenchUi *bench, Key key) {
+  arena_reset(bench->bytes_arena);
+  Str bytes = str_new(bench->bytes_arena);
+  double begin = now_us();
+  view_key(bench->session, key);
+  drive_frame(bench->session, bench->now);
+  present_difference(&bytes, &bench->present, bench->before, bench->now, bench->now->rows,
+                     bench->now->cols);
+  double us = now_us() - begin;
+  Canvas *swap = bench->before;
+  bench->before = bench->now;
+  bench->now = swap;
+  if (bench->n < SAMPLES_MAX) bench->us[bench->n++] = us;
+  if ((double)bytes.length > bench->worst_bytes) bench->worst_bytes = (double)bytes.length;
+}
+
+// Every knob of the panel one up and one down again, and the rung's own comparison.
+static void walk_rung(BenchUi *bench) {
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    if (knob_table[i].type == KNOB_TYPE_TARGET) continue;
+    bench->session->knob = (KnobId)i;
+    sample(bench, key_parse("Right", NULL));
+    sample(bench, key_parse("u", NULL));
+  }
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double percentile(const BenchUi *bench, double p) {
+  return bench->us[(int)(p * (bench->n - 1))];
+}
+
+static void print(BenchUi *bench, const BenchUiOptions *given) {
+  double p50 = percentile(bench, 0.5), p99 = percentile(bench, 0.99);
+  double most = bench->us[bench->n - 1];
+  if (!given->json) {
+    printf(
+        "%d key presses over %d rungs at %dx%d: p50 %.0f µs, p99 %.0f µs, worst %.0f µs, "
+        "at most %.0f bytes to the terminal\n",
+        bench->n, bench->session->ladder->n_rungs, given->size.width, given->size.height, p50, p99,
+        most, bench->worst_bytes);
+    return;
+  }
+  Str out = str_new(bench->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "bench-ui");
+  json_member_string(&w, "view", view_table[bench->session->view].name);
+  json_member_int(&w, "cols", given->size.width);
+  json_member_int(&w, "rows", given->size.height);
+  json_member_int(&w, "rungs", bench->session->ladder->n_rungs);
+  json_member_int(&w, "samples", bench->n);
+  json_member_double(&w, "p50_us", p50);
+  json_member_double(&w, "p99_us", p99);
+  json_member_double(&w, "max_us", most);
+  json_member_double(&w, "max_bytes", bench->worst_bytes);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void run(BenchUi *bench, const BenchUiOptions *given) {
+  bench->us = ARENA_ARRAY(bench->arena, double, SAMPLES_MAX);
+  bench->now = canvas_new(bench->arena, given->size.height, given->size.width, false);
+  bench->before = canvas_new(bench->arena, given->size.height, given->size.width, false);
+  drive_frame(bench->session, bench->before);
+  for (int rung = 0; rung < bench->session->ladder->n_rungs; rung++) {
+    session_go_rung(bench->session, rung);
+    drive_frame(bench->session, bench->before);
+    walk_rung(bench);
+  }
+  qsort(bench->us, (size_t)bench->n, sizeof *bench->us, compare_doubles);
+  print(bench, given);
+}
+
+int cmd_bench_ui(int argc, char **argv) {
+  BenchUi bench = {.arena = arena_new("bench-ui"), .bytes_arena = arena_new("bytes")};
+  BenchUiOptions given = {.size = {120, 40}, .view = "explore"};
+  Diags diags = diags_new(bench.arena);
+  int n = sizeof options / sizeof *options, status = CLI_OK;
+  bool ok = options_parse(options, n, &given, &argc, argv, &diags);
+  SessionOptions opening = {.ladder = given.ladder};
+  if (ok) bench.session = session_open(&opening, &diags);
+  if (ok && view_find(given.view) < 0) diag_add(&diags, "view", "no view \"%s\"", given.view);
+  bench.present =
+      (Present){.theme = theme_find(bench.arena, "default", &diags), .depth = DEPTH_256};
+  if (diags.count || !bench.session) {
+    status = cli_fail(&diags);
+  } else {
+    view_show(bench.session, view_find(given.view));
+    run(&bench, &given);
+  }
+  if (bench.session) session_close(bench.session);
+  arena_free(bench.bytes_arena);
+  arena_free(bench.arena);
+  return status;
+}

@@ -1,0 +1,158 @@
+// gemmview ladders: the ladders and their rungs, as text, JSON or CSV.
+#include <stdio.h>
+
+#include "base/embed.h"
+#include "base/json.h"
+#include "base/nearest.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "model/ladder.h"
+
+typedef struct LaddersOptions {
+  bool json, csv;
+} LaddersOptions;
+
+static const Option options[] = {OPTION_JSON(LaddersOptions), OPTION_CSV(LaddersOptions)};
+
+typedef struct Ladders {
+  int n;
+  const Ladder **ladder;
+} Ladders;
+
+static bool read_ladders(Arena *arena, Ladders *all, Diags *diags) {
+  EmbeddedList list = embed_list(arena, "ladders/");
+  all->ladder = ARENA_ARRAY(arena, const Ladder *, list.count);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(arena, list.paths[i]);
+    const Ladder *ladder = ladder_read(arena, file->text, file->size, file->path, diags);
+    if (ladder) all->ladder[all->n++] = ladder;
+  }
+  return diags->count == 0;
+}
+
+// Leaves only the ladder of that name.
+static bool choose(Arena *arena, Ladders *all, const char *name, Diags *diags) {
+  const char **names = ARENA_ARRAY(arena, const char *, all->n);
+  for (int i = 0; i < all->n; i++) {
+    names[i] = all->ladder[i]->name;
+    if (!str_equal_fold(names[i], name)) continue;
+    *all = (Ladders){1, &all->ladder[i]};
+    return true;
+  }
+  Diag *diag = diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(arena, name));
+  diag->nearest = nearest_name(name, names, all->n);
+  return false;
+}
+
+static void print_text(const Ladder *ladder) {
+  printf("%s: %s\n", ladder->name, ladder->title);
+  if (*ladder->source) printf("from %s\n", ladder->source);
+  for (int i = 0; i < ladder->n_rungs; i++) {
+    const Rung *rung = &ladder->rung[i];
+    printf("\n%2d %s  %s%s\n   %s\n   %s\n", i, rung->name, rung->title,
+           rung->aside ? "  (side branch)" : "", rung->knobs, rung->line);
+    if (rung->not_built) printf("   not built: %s\n", rung->not_built);
+    if (rung->claim)
+      printf("   claim (%s): %s\n", rung->claim->gpu ? rung->claim->gpu : "?", rung->claim->text);
+  }
+}
+
+static void write_claim(JsonWriter *w, const Claim *claim) {
+  json_key(w, "claim");
+  if (!claim) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_string(w, "text", claim->text);
+  if (claim->has_value)
+    json_member_double(w, "value", claim->value);
+  else
+    json_member_null(w, "value");
+  json_member_string(w, "unit", claim->unit);
+  json_member_string(w, "gpu", claim->gpu);
+  json_member_string(w, "source", claim->source);
+  json_end_object(w);
+}
+
+static void write_rung(JsonWriter *w, const Rung *rung, int number) {
+  json_begin_object(w);
+  json_member_int(w, "rung", number);
+  json_member_string(w, "name", rung->name);
+  json_member_string(w, "title", rung->title);
+  json_member_string(w, "state", rung->knobs);
+  json_member_string(w, "line", rung->line);
+  json_member_bool(w, "aside", rung->aside);
+  json_member_string(w, "not_built", rung->not_built);
+  write_claim(w, rung->claim);
+  json_end_object(w);
+}
+
+static void print_json(Arena *arena, const Ladders *all) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "ladders");
+  json_key(&w, "ladders");
+  json_begin_array(&w);
+  for (int i = 0; i < all->n; i++) {
+    json_begin_object(&w);
+    json_member_string(&w, "name", all->ladder[i]->name);
+    json_member_string(&w, "title", all->ladder[i]->title);
+    json_member_string(&w, "source", all->ladder[i]->source);
+    json_key(&w, "rungs");
+    json_begin_array(&w);
+    for (int r = 0; r < all->ladder[i]->n_rungs; r++) write_rung(&w, &all->ladder[i]->rung[r], r);
+    json_end_array(&w);
+    json_end_object(&w);
+  }
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// A field in quotes, quotes doubled.
+static void print_field(const char *text, char after) {
+  putchar('"');
+  for (; *text; text++) {
+    if (*text == '"') putchar('"');
+    putchar(*text);
+  }
+  putchar('"');
+  putchar(after);
+}
+
+static void print_csv(const Ladders *all) {
+  puts("ladder,rung,name,title,state");
+  for (int i = 0; i < all->n; i++)
+    for (int r = 0; r < all->ladder[i]->n_rungs; r++) {
+      const Rung *rung = &all->ladder[i]->rung[r];
+      printf("%s,%d,%s,", all->ladder[i]->name, r, rung->name);
+      print_field(rung->title, ',');
+      print_field(rung->knobs, '\n');
+    }
+}
+
+static void print_list(const Ladders *all) {
+  for (int i = 0; i < all->n; i++)
+    printf("%-10s %2d rungs  %s\n", all->ladder[i]->name, all->ladder[i]->n_rungs,
+           all->ladder[i]->title);
+}
+
+int cmd_ladders(int argc, char **argv) {
+  Arena *arena = arena_new("ladders");
+  Diags diags = diags_new(arena);
+  LaddersOptions given = {0};
+  Ladders all = {0};
+  bool ok = options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags);
+  ok = ok && read_ladders(arena, &all, &diags);
+  if (ok && argc > 1) ok = choose(arena, &all, argv[1], &diags);
+  if (ok && given.json) print_json(arena, &all);
+  if (ok && given.csv) print_csv(&all);
+  if (ok && !given.json && !given.csv && argc > 1) print_text(all.ladder[0]);
+  if (ok && !given.json && !given.csv && argc <= 1) print_list(&all);
+  int status = ok ? CLI_OK : cli_fail(&diags);
+  arena_free(arena);
+  return status;
+}

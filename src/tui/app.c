@@ -1,0 +1,152 @@
+// The loop: wait, change the session, draw, present.
+//
+// Drawing comes before everything that can wait. After a key the frame is prepared, drawn and sent;
+// only when no key is waiting does an idle step run (a trial of the model, half a millisecond), and
+// only when the knobs have rested is something compiled, by the worker. Keys that are already there
+// are all taken before the next frame, so that a held key never lags behind.
+#include "tui/app.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/lines.h"
+#include "tui/clipboard.h"
+#include "tui/drive.h"
+#include "tui/script.h"
+#include "tui/view.h"
+#include "tui/work.h"
+
+enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8 };
+
+typedef struct App {
+  Arena *arena;
+  Session *session;
+  Terminal *terminal;
+  Canvas *canvas;
+  const Theme *theme;
+  Work *work;
+  bool idle_left;  // there are trials to make
+  bool ended;      // the terminal is gone or a signal came
+} App;
+
+static void frame(App *app) {
+  int rows = terminal_rows(app->terminal), cols = terminal_cols(app->terminal);
+  if (rows != app->canvas->rows || cols != app->canvas->cols)
+    canvas_resize(app->canvas, rows, cols);
+  drive_frame(app->session, app->canvas);
+  terminal_present(app->terminal, app->canvas, app->theme);
+  app->idle_left = true;
+}
+
+static void copy(App *app, const char *text) {
+  const char *said = clipboard_copy(app->session->frame, text, terminal_write, app->terminal);
+  session_say(app->session, SAID_NOTE, "%s: %s", said, text);
+}
+
+static void grant_wishes(App *app) {
+  Session *session = app->session;
+  Wishes wishes = session->wishes;
+  session->wishes = (Wishes){.quit = wishes.quit};
+  if (wishes.copy) copy(app, wishes.copy);
+  if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
+  if (wishes.redraw) terminal_redraw(app->terminal);
+  if (wishes.bench) work_bench(app->work);
+  if (wishes.suspend) terminal_suspend(app->terminal);
+  if (!wishes.toggle_mouse) return;
+  terminal_set_mouse(app->terminal, !terminal_mouse(app->terminal));
+  session_say(session, SAID_NOTE, "mouse %s", terminal_mouse(app->terminal) ? "on" : "off");
+}
+
+static void take(App *app, const Event *event) {
+  if (event->kind == EVENT_KEY) view_key(app->session, event->key);
+  if (event->kind == EVENT_MOUSE) view_mouse(app->session, app->canvas, event);
+  if (event->kind == EVENT_PASTE) view_paste(app->session, event->text);
+  if (event->kind == EVENT_WAKE) work_poll(app->work);
+  if (event->kind == EVENT_END) app->ended = true;
+  grant_wishes(app);
+  // The next key may ask a view what it prepared: that must be of the state the key is for.
+  session_prepare(app->session, app->canvas->rows, app->canvas->cols);
+}
+
+// A few trials; true when they changed what the screen can say.
+static bool idle(App *app) {
+  int before = app->session->advice.n_done;
+  for (int i = 0; i < IDLE_STEPS && app->idle_left; i++)
+    app->idle_left = session_idle(app->session);
+  bool first = before < 2 && app->session->advice.n_done >= 2;
+  return first || !app->idle_left;
+}
+
+// Waits for something, doing what can wait meanwhile; then takes everything that is there.
+static void turn(App *app) {
+  int fd = work_fd(app->work);
+  for (;;) {
+    int due = work_tick(app->work, lines_now_ms());
+    Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
+    if (event.kind == EVENT_NONE) {
+      if (app->idle_left && idle(app)) {
+        bool left = app->idle_left;
+        frame(app);
+        app->idle_left = left;
+      }
+      continue;
+    }
+    take(app, &event);
+    for (int i = 0; i < EVENTS_PER_FRAME && !app->ended && !app->session->wishes.quit; i++) {
+      event = terminal_wait(app->terminal, 0, -1);
+      if (event.kind == EVENT_NONE) return;
+      take(app, &event);
+    }
+    return;
+  }
+}
+
+static bool run_script(App *app, const char *path, Diags *diags) {
+  if (!path) return true;
+  return drive_script_file(app->session, app->canvas, path, diags);
+}
+
+static bool open_app(App *app, const AppOptions *options, Diags *diags) {
+  app->theme = theme_find(app->arena, options->theme ? options->theme : "default", diags);
+  if (!app->theme) return false;
+  SessionOptions session = options->session;
+  session.ascii = options->terminal.ascii || terminal_wants_ascii();
+  app->session = session_open(&session, diags);
+  return app->session != NULL;
+}
+
+static void print_state(const App *app) {
+  printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
+}
+
+static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
+  app->terminal = terminal_open(&options->terminal, diags);
+  if (!app->terminal) return APP_NO_TERMINAL;
+  if (diags->first) session_say(app->session, SAID_WARNING, "%s", diags->first->text);
+  app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
+                           terminal_ascii(app->terminal));
+  frame(app);
+  app->work = work_start(app->arena, options->client, app->session);
+  bool ok = run_script(app, options->script, diags);
+  frame(app);
+  while (ok && !app->ended && !app->session->wishes.quit) {
+    turn(app);
+    frame(app);
+  }
+  work_stop(app->work);
+  terminal_close(app->terminal);
+  print_state(app);
+  return !ok ? APP_FAILED : app->ended ? APP_INTERRUPTED : APP_QUIT;
+}
+
+AppEnd app_run(const AppOptions *options, Diags *diags) {
+  App app = {.arena = arena_new("explorer")};
+  AppEnd end = APP_FAILED;
+  if (open_app(&app, options, diags)) {
+    end = run_terminal(&app, options, diags);
+    session_close(app.session);
+  }
+  arena_free(app.arena);
+  return end;
+}

@@ -1,0 +1,20 @@
+// The explorer in a terminal.
+#pragma once
+#include "kernels/client.h"
+#include "tui/session.h"
+#include "tui/terminal.h"
+
+typedef struct AppOptions {
+  SessionOptions session;
+  TerminalOptions terminal;
+  const char *theme;            // NULL: default
+  const char *script;           // a file of keys and commands to begin with; NULL: none
+  const ClientOptions *client;  // NULL: no worker
+} AppOptions;
+
+// How it ended.
+typedef enum AppEnd { APP_QUIT, APP_FAILED, APP_NO_TERMINAL, APP_INTERRUPTED } AppEnd;
+
+// Runs until the user leaves; prints the state line then. APP_FAILED and APP_NO_TERMINAL come with
+// findings.
+AppEnd app_run(const AppOptions *options, Diags *diags);

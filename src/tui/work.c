@@ -1,0 +1,234 @@
+// Requests are remembered by their id with the schedule they are for, because the session may be
+// anywhere else by the time the answer comes.
+//
+// Worked example: the user presses Right four times on FM. Four pictures are drawn; 300 ms after
+// the last, its plan is submitted with the picture's key. PTX arrives after some 20 ms and is filed
+// under that key, registers and spills follow, then SASS where nvdisasm is installed. If the user
+// has moved on meanwhile, the results are there when they come back.
+#include "tui/work.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/emit_plan.h"
+
+enum { REQUESTS_MAX = 32 };
+
+typedef struct Request {
+  int64_t id;  // 0: the place is free
+  uint64_t key;
+  bool bench;
+  Schedule schedule, schedule_b;
+  int n_plans;
+} Request;
+
+struct Work {
+  Arena *arena, *scratch;
+  Client *client;
+  Session *session;
+  Request request[REQUESTS_MAX];
+  uint64_t seen_key, asked_key;
+  int64_t rests_since_ms;
+};
+
+Work *work_start(Arena *arena, const ClientOptions *options, Session *session) {
+  Work *work = ARENA_NEW(arena, Work);
+  work->arena = arena;
+  work->scratch = arena_new("work");
+  work->session = session;
+  work->client = options ? client_start(options) : NULL;
+  session->worker.present = work->client != NULL;
+  return work;
+}
+
+void work_stop(Work *work) {
+  if (work->client) client_stop(work->client);
+  arena_free(work->scratch);
+}
+
+int work_fd(const Work *work) { return work->client ? client_wake_fd(work->client) : -1; }
+
+bool work_busy(const Work *work) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (work->request[i].id) return true;
+  return false;
+}
+
+// ---- asking
+// ---------------------------------------------------------------------------------------
+
+static Request *free_request(Work *work) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (!work->request[i].id) return &work->request[i];
+  return NULL;
+}
+
+static Request *find_request(Work *work, int64_t id) {
+  for (int i = 0; i < REQUESTS_MAX && id; i++)
+    if (work->request[i].id == id) return &work->request[i];
+  return NULL;
+}
+
+static const Plan *plan_of(Work *work, const Picture *picture, const char *label) {
+  return plan_from_model(work->scratch, picture->model, label);
+}
+
+static void ask_compile(Work *work) {
+  Session *session = work->session;
+  Request *request = free_request(work);
+  if (!request) return;
+  arena_reset(work->scratch);
+  ClientRequest ask = {.kind = MESSAGE_COMPILE,
+                       .plan = plan_of(work, session->now.picture, "explorer"),
+                       .want = "ptx,cubin,sass",
+                       .key = session->now.picture->key};
+  *request = (Request){
+      .id = client_submit(work->client, &ask), .key = ask.key, .schedule = session->now.pictured};
+  results_begin_compile(&session->results, ask.key)->running = true;
+}
+
+int work_tick(Work *work, int64_t now_ms) {
+  Session *session = work->session;
+  uint64_t key = session->now.picture->key;
+  if (!work->client || !session->worker.can_compile) return -1;
+  if (key != work->seen_key) {
+    work->seen_key = key;
+    work->rests_since_ms = now_ms;
+  }
+  if (key == work->asked_key || results_compiled(&session->results, key)) return -1;
+  int64_t left = work->rests_since_ms + WORK_REST_MS - now_ms;
+  if (left > 0) return (int)left;
+  work->asked_key = key;
+  ask_compile(work);
+  return -1;
+}
+
+static bool can_bench(Work *work) {
+  Session *session = work->session;
+  if (session->now.reasons)
+    session_say(session, SAID_WARNING, "not legal, so there is nothing to time; f mends it");
+  else if (!work->client)
+    session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
+  else if (!session->worker.gpu[0])
+    session_say(session, SAID_WARNING, "%s",
+                session->worker.line[0] ? session->worker.line : "no GPU is known yet");
+  else
+    return true;
+  return false;
+}
+
+void work_bench(Work *work) {
+  Session *session = work->session;
+  Request *request = free_request(work);
+  if (!request || !can_bench(work)) return;
+  arena_reset(work->scratch);
+  ClientRequest ask = {.kind = MESSAGE_BENCH,
+                       .plan = plan_of(work, session->now.picture, "B"),
+                       .key = session->now.picture->key};
+  *request = (Request){.bench = true,
+                       .key = ask.key,
+                       .n_plans = 1,
+                       .schedule = session->now.pictured,
+                       .schedule_b = session->then.pictured};
+  if (session->comparing) {
+    ask.plan_b = plan_of(work, session->then.picture, "A");
+    request->n_plans = 2;
+  }
+  request->id = client_submit(work->client, &ask);
+  snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
+}
+
+// ---- hearing
+// --------------------------------------------------------------------------------------
+
+static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
+  Results *results = &work->session->results;
+  for (int i = 0; i < bench->n_entries && i < request->n_plans; i++)
+    results_add_bench(results, i ? &request->schedule_b : &request->schedule, &bench->entries[i],
+                      bench);
+  if (bench->error) session_say(work->session, SAID_ERROR, "%s", bench->error);
+}
+
+static void take_result(Work *work, const Request *request, const ClientEvent *event) {
+  Results *results = &work->session->results;
+  if (event->compile)
+    results_add_compile(results_begin_compile(results, request->key), event->compile);
+  if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
+  if (event->bench) take_bench(work, request, event->bench);
+}
+
+static void take_error(Work *work, const Request *request, const Message *message) {
+  Session *session = work->session;
+  if (message->error == ERROR_SUPERSEDED || !request) return;
+  if (request->bench) {
+    session_say(session, SAID_ERROR, "%.300s", message->text);
+    return;
+  }
+  if (message->error == ERROR_NO_TOOL && str_equal(message->what ? message->what : "", "sass"))
+    return;
+  Compiled *compiled = results_begin_compile(&session->results, request->key);
+  if (!compiled->ptx) compiled->error = str_sanitise(compiled->arena, message->text);
+}
+
+static void take_machine(Session *session, const Message *message) {
+  session->worker.can_compile = message->can_compile;
+  snprintf(session->worker.gpu, sizeof session->worker.gpu, "%.90s",
+           message->gpu ? message->gpu : "");
+  const char *why = message->gpu ? "" : message->gpu_error ? message->gpu_error : "no GPU here";
+  snprintf(session->worker.line, sizeof session->worker.line, "%.150s", why);
+}
+
+static void take_progress(Session *session, const Request *request, const Message *message) {
+  if (!request || !request->bench) return;
+  if (message->kind == MESSAGE_QUEUED)
+    snprintf(session->worker.line, sizeof session->worker.line, "%d before us, about %.0f s",
+             (int)message->place, message->seconds);
+  else
+    snprintf(session->worker.line, sizeof session->worker.line, "timing: %.60s %.0f %%",
+             message->stage, 100 * message->fraction);
+}
+
+static void take_done(Work *work, Request *request) {
+  if (!request) return;
+  if (request->bench) work->session->worker.line[0] = '\0';
+  Compiled *compiled =
+      request->bench ? NULL : results_begin_compile(&work->session->results, request->key);
+  if (compiled) compiled->running = false;
+  *request = (Request){0};
+}
+
+static void take_event(Work *work, const ClientEvent *event) {
+  Request *request = find_request(work, event->id);
+  const Message *message = &event->message;
+  switch (message->kind) {
+    case MESSAGE_MACHINE:
+      take_machine(work->session, message);
+      break;
+    case MESSAGE_QUEUED:
+    case MESSAGE_PROGRESS:
+      take_progress(work->session, request, message);
+      break;
+    case MESSAGE_RESULT:
+      if (request) take_result(work, request, event);
+      break;
+    case MESSAGE_ERROR:
+      take_error(work, request, message);
+      break;
+    case MESSAGE_DONE:
+      take_done(work, request);
+      break;
+    default:
+      break;
+  }
+}
+
+bool work_poll(Work *work) {
+  bool any = false;
+  if (!work->client) return false;
+  for (ClientEvent *event; (event = client_poll(work->client)); client_event_free(event)) {
+    take_event(work, event);
+    any = true;
+  }
+  return any;
+}

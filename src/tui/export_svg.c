@@ -7,8 +7,8 @@
 // Lines and blocks are drawn as shapes, not with the font's glyphs: fonts leave gaps between rows.
 // A box cell is drawn by its arms: "├" is a vertical bar through the cell and a horizontal one from
 // the middle to the right edge. "▃" is a rectangle over the lower 3/8 of its cell. Adjacent cells
-// of one background become one rectangle. Everything else is <text>, one element for a run of one
-// look without blanks in it.
+// of one background become one rectangle. Everything else is <text>, one element for a run of
+// words of one look.
 #include <string.h>
 
 #include "base/str.h"
@@ -178,17 +178,22 @@ static void draw_shape(Picture *picture, int row, int col) {
 
 static bool is_blank(const Cell *cell) { return str_equal(cell->text, " "); }
 
-// The end of the run of text that starts at `col`: one look, no blanks, no shapes; a wide character
-// is a run of its own, and so is any other character that a font may not have.
+static bool continues_run(const Picture *picture, int row, int col, Paint paint) {
+  if (col >= picture->canvas->cols) return false;
+  const Cell *cell = cell_at(picture, row, col);
+  return !(cell->text[0] & 0x80) && cell->width == 1 && paint_equal(paint, paint_of(picture, cell));
+}
+
+// The end of the run of text that starts at `col`: one look, single blanks between words, no
+// shapes. A wide character is a run of its own, and so is any other that a font may not have.
 static int run_end(const Picture *picture, int row, int col) {
   const Cell *first = cell_at(picture, row, col);
   Paint paint = paint_of(picture, first);
   int end = col + (first->width ? first->width : 1);
   if (first->text[0] & 0x80) return end;
-  while (end < picture->canvas->cols) {
-    const Cell *cell = cell_at(picture, row, end);
-    if (is_blank(cell) || cell->text[0] & 0x80 || cell->width != 1 ||
-        !paint_equal(paint, paint_of(picture, cell)))
+  while (continues_run(picture, row, end, paint)) {
+    if (is_blank(cell_at(picture, row, end)) &&
+        (!continues_run(picture, row, end + 1, paint) || is_blank(cell_at(picture, row, end + 1))))
       break;
     end++;
   }
@@ -251,7 +256,7 @@ char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, const c
              "\" font-family=\"DejaVu Sans Mono, Menlo, Consolas, Liberation Mono, monospace\">\n",
              width, height, width, height);
   str_add(&picture.out, "<title>");
-  add_escaped(&picture.out, title ? title : "gemmview");
+  add_escaped(&picture.out, title ? str_sanitise(arena, title) : "gemmview");
   str_add(&picture.out, "</title>\n");
   rectangle(&picture, 0, 0, width, height, theme_color_rgb(theme, text.bg, true), " rx=\"6\"");
   str_add(&picture.out, "<g shape-rendering=\"crispEdges\">\n");

@@ -91,7 +91,7 @@ static Codes difference(const Look *from, const Look *to, bool eight) {
 void sgr_change(Str *out, Look from, Look to, bool eight) {
   if (look_equal(from, to)) return;
   Codes fresh = anew(&to, eight), delta = difference(&from, &to, eight);
-  if (!delta.length) return;
+  if (!delta.length) return;  // they differ in nothing that 8 colours can show
   const Codes *codes = fresh.length < delta.length ? &fresh : &delta;
   str_add(out, "\033[");
   str_add_bytes(out, codes->text, codes->length);

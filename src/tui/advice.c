@@ -1,8 +1,8 @@
 // Neighbours of a schedule, one model build each (about half a millisecond).
 //
-// Worked example: BM=BN=16, FM=FN=8 without groups. CELL_GROUP up is 4 (0, 1, 2, 4 … are its values
-// and knob_step names the next worth visiting); its trial says shared 20 -> 12 clocks, so
-// advice_best names it. Knobs of the problem are left out: nobody is helped by a smaller M.
+// Worked example: BM=BN=16, FM=FN=8 without groups. One step up CELL_GROUP is 1,
+// which helps nobody; of the powers further up 4 has the highest estimate, so advice_best names it.
+// Knobs of the problem are left out: nobody is helped by a smaller M.
 #include "tui/advice.h"
 
 #include <string.h>
@@ -26,17 +26,12 @@ void advice_start(Advice *advice, const Schedule *schedule, KnobId first) {
   memset(advice->done, 0, sizeof advice->done);
 }
 
-static void make_trial(Advice *advice, int index, const TargetTable *targets) {
-  Trial *trial = &advice->trial[index];
-  Schedule schedule = advice->schedule;
-  *trial = (Trial){.knob = (KnobId)(index / 2), .direction = index % 2 ? 1 : -1};
-  bool problem = str_equal(knob_table[trial->knob].tier, "PROBLEM");
-  trial->exists = !problem && knob_step(&schedule, trial->knob, trial->direction, &trial->value);
-  if (!trial->exists) return;
-  schedule_set(&schedule, trial->knob, trial->value);
+static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
+                  const TargetTable *targets) {
   arena_reset(advice->arena);
-  const Model *model = model_build(advice->arena, targets, &schedule);
+  const Model *model = model_build(advice->arena, targets, schedule);
   trial->legal = model->ok;
+  trial->value = schedule->value[trial->knob];
   if (!model->ok) {
     trial->rule = model->diags.first->rule;
     return;
@@ -46,9 +41,43 @@ static void make_trial(Advice *advice, int index, const TargetTable *targets) {
   trial->totals = side_total_sites(model);
 }
 
+// The powers of two beyond the next one: CELL_GROUP 4 when it is 0 and one step would be 1.
+static void make_far_trial(Advice *advice, Trial *best, const TargetTable *targets) {
+  Schedule schedule = advice->schedule;
+  int64_t value;
+  for (int step = 0; knob_step(&schedule, best->knob, 1, &value); step++) {
+    schedule_set(&schedule, best->knob, value);
+    if (step == 0) continue;
+    Trial trial = {.knob = best->knob, .direction = 2, .exists = true};
+    judge(advice, &trial, &schedule, targets);
+    // Of equals the larger: groups of 4 keep their 16-byte accesses, groups of 2 do not.
+    bool better = trial.traffic.roofline_tflops >= best->traffic.roofline_tflops;
+    if (trial.legal && (!best->exists || better)) *best = trial;
+  }
+}
+
+static void make_trial(Advice *advice, int index, const TargetTable *targets) {
+  static const int directions[ADVICE_PER_KNOB] = {-1, 1, 2};
+  Trial *trial = &advice->trial[index];
+  Schedule schedule = advice->schedule;
+  *trial = (Trial){.knob = (KnobId)(index / ADVICE_PER_KNOB),
+                   .direction = directions[index % ADVICE_PER_KNOB]};
+  const Knob *knob = &knob_table[trial->knob];
+  if (str_equal(knob->tier, "PROBLEM")) return;
+  if (trial->direction == 2) {
+    if (knob->type == KNOB_TYPE_POWER) make_far_trial(advice, trial, targets);
+    return;
+  }
+  trial->exists = knob_step(&schedule, trial->knob, trial->direction, &trial->value);
+  if (!trial->exists) return;
+  schedule_set(&schedule, trial->knob, trial->value);
+  judge(advice, trial, &schedule, targets);
+}
+
 static int next_trial(const Advice *advice) {
-  for (int direction = 1; direction >= 0 && advice->first >= 0; direction--)
-    if (!advice->done[2 * advice->first + direction]) return 2 * advice->first + direction;
+  for (int i = 0; i < ADVICE_PER_KNOB && advice->first >= 0; i++)
+    if (!advice->done[ADVICE_PER_KNOB * advice->first + i])
+      return ADVICE_PER_KNOB * advice->first + i;
   for (int i = 0; i < ADVICE_TRIALS; i++)
     if (!advice->done[i]) return i;
   return -1;
@@ -65,17 +94,17 @@ bool advice_step(Advice *advice, const TargetTable *targets) {
 
 const Trial *advice_find(const Advice *advice, KnobId knob, int direction) {
   if (knob < 0) return NULL;
-  int index = 2 * (int)knob + (direction > 0);
+  int index = ADVICE_PER_KNOB * (int)knob + (direction > 0);
   return advice->done[index] ? &advice->trial[index] : NULL;
 }
 
-// A switch is worth 5 % more than a size: turning FN to 7 may win a little by the model and loses
+// A switch is worth 10 % more than a size: turning FN to 7 may win a little by the model and loses
 // every wide access and every whole tile on the way. Taking an operand out of shared memory is
 // never advised: the model does not know what the L1 cache makes of it.
 static double worth(const Trial *trial) {
   KnobType type = knob_table[trial->knob].type;
   if (type == KNOB_TYPE_STAGE && trial->direction < 0) return 0;
-  return trial->traffic.roofline_tflops * (type == KNOB_TYPE_INT ? 0.95 : 1);
+  return trial->traffic.roofline_tflops * (type == KNOB_TYPE_INT ? 0.9 : 1);
 }
 
 const Trial *advice_best(const Advice *advice, const Traffic *now) {

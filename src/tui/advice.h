@@ -13,7 +13,7 @@
 
 typedef struct Trial {
   KnobId knob;
-  int direction;
+  int direction;  // -1, +1; +2: further than one step
   int64_t value;
   bool exists;  // the knob has a value in that direction
   bool legal;
@@ -23,7 +23,8 @@ typedef struct Trial {
   SiteTotals totals;
 } Trial;
 
-enum { ADVICE_TRIALS = 2 * KNOB_COUNT };
+// Of each knob: one step down, one up, and the best of the powers of two further up.
+enum { ADVICE_PER_KNOB = 3, ADVICE_TRIALS = ADVICE_PER_KNOB * KNOB_COUNT };
 
 typedef struct Advice {
   Arena *arena;  // of the trial under way
@@ -32,7 +33,7 @@ typedef struct Advice {
   KnobId first;
   int n_done;
   bool done[ADVICE_TRIALS];
-  Trial trial[ADVICE_TRIALS];  // knob k down: 2k, up: 2k + 1
+  Trial trial[ADVICE_TRIALS];  // of knob k: 3k down, 3k + 1 up, 3k + 2 far up
 } Advice;
 
 void advice_init(Advice *advice);

@@ -83,14 +83,14 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
                       " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
                       100 * now->occupancy);
-  bool by_registers = str_equal(now->limiter, "registers");
-  if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
   if (compiled && compiled->registers >= 0) {
     col = canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "%d registers", compiled->registers);
     if (compiled->spill_bytes > 0)
       canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
     return;
   }
+  bool by_registers = str_equal(now->limiter, "registers");
+  if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
   col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
   col = draw_change(canvas, in, 1, col, old->n_registers, now->n_registers, STYLE_ESTIMATED);
   canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");

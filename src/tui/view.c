@@ -85,6 +85,7 @@ void view_show(Session *session, int view) {
   session->view_before = session->view;
   session->view = view;
   session->prepared = NULL;
+  if (view_table[view].body->enter) view_table[view].body->enter(session);
 }
 
 bool view_run(Session *session, const char *name, const char *argument) {

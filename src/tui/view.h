@@ -23,6 +23,7 @@ typedef struct Action {
 } Action;
 
 typedef struct ViewBody {
+  void (*enter)(Session *session);    // when the view comes up; may be NULL
   void (*prepare)(Session *session);  // may be NULL
   void (*draw)(Canvas *canvas, Rect in, const Session *session);
   // Moves the cursor by `delta` places; NULL: through the `count` lines of the view.

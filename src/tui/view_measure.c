@@ -220,6 +220,10 @@ static void go(Session *session, const char *argument) {
   session_go_rung(session, session_view_state(session)->cursor);
 }
 
+static void measure_enter(Session *session) {
+  session_view_state(session)->cursor = session->rung;
+}
+
 static int measure_count(const Session *session) { return session->ladder->n_rungs; }
 static const char *measure_line(const Session *session, int i) {
   return session->ladder->rung[i].title;
@@ -235,6 +239,7 @@ static const Action actions[] = {
 };
 
 const ViewBody measure_view = {
+    .enter = measure_enter,
     .prepare = measure_prepare,
     .draw = measure_draw,
     .count = measure_count,

@@ -54,8 +54,9 @@ Canvas *canvas_new(Arena *arena, int rows, int cols, bool ascii) {
 void canvas_resize(Canvas *canvas, int rows, int cols) {
   canvas->rows = limit(rows, 1, CANVAS_ROWS_MAX);
   canvas->cols = limit(cols, 1, CANVAS_COLS_MAX);
-  if (canvas->rows * canvas->cols > canvas->capacity) {
-    canvas->capacity = canvas->rows * canvas->cols;
+  int need = canvas->rows * canvas->cols;
+  if (need > canvas->capacity) {  // doubling: dragging a window's corner must not fill the arena
+    canvas->capacity = need > 2 * canvas->capacity ? need : 2 * canvas->capacity;
     canvas->cells = ARENA_ARRAY(canvas->arena, Cell, canvas->capacity);
   }
   canvas_clear(canvas);

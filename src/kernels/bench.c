@@ -63,15 +63,6 @@ static double now_ms(void) {
   return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static const char *date_now(Arena *arena) {
-  char text[32];
-  time_t now = time(NULL);
-  struct tm utc;
-  gmtime_r(&now, &utc);
-  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return arena_strdup(arena, text);
-}
-
 static const char *last_error(const Bench *bench) {
   return str_sanitise(bench->arena, gpu_error(bench->gpu));
 }
@@ -364,7 +355,7 @@ static void fill_header(Bench *bench) {
   result->gpu_uuid = arena_strdup(bench->arena, info->uuid);
   result->driver = arena_strdup(bench->arena, info->driver);
   result->cuda = arena_strdup(bench->arena, info->cuda);
-  result->date = date_now(bench->arena);
+  result->date = gpu_date_now(bench->arena);
   result->method = method_text(bench);
   for (int i = 0; i < bench->n_inputs; i++) {
     BenchEntry *entry = &result->entries[i];

@@ -17,6 +17,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "kernels/dl.h"
@@ -172,6 +173,15 @@ int gpu_count(Arena *arena, const char **error) {
   describe(cuda, status, "cuInit", text, sizeof text);
   *error = str_sanitise(arena, text);
   return -1;
+}
+
+const char *gpu_date_now(Arena *arena) {
+  char text[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return arena_strdup(arena, text);
 }
 
 bool gpu_alloc(Gpu *gpu, GpuBuffer *buffer, int64_t bytes, const char *what) {

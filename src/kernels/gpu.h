@@ -70,6 +70,9 @@ bool gpu_check(Gpu *gpu, int status, const char *call);
 // Notes a sentence of the caller's own; returns false.
 bool gpu_refuse(Gpu *gpu, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// "2025-01-31T12:00:00Z", for results.
+const char *gpu_date_now(Arena *arena);
+
 bool gpu_alloc(Gpu *gpu, GpuBuffer *buffer, int64_t bytes, const char *what);
 void gpu_release(Gpu *gpu, GpuBuffer *buffer);
 bool gpu_fill_bytes(Gpu *gpu, const GpuBuffer *buffer, unsigned char value, bool guards);

@@ -156,17 +156,22 @@ static void run_crash(void **parameters) {
 }
 static void run_zero(void **parameters) { memset(POINTER(float, 0), 0, last_m * last_n * 4); }
 
-static Kernel kernels[] = {{"fill_normal", 1, run_fill},
-                           {"product_f64", 1, run_product},
-                           {"compare", 1, run_compare},
-                           {"count_changed", 1, run_count},
-                           {"spin", 0, run_spin},
-                           {"gemm", 100, run_gemm},
-                           {"gemm_wrong", 50, run_wrong},
-                           {"gemm_short", 50, run_short},
-                           {"gemm_outside", 50, run_outside},
-                           {"gemm_crash", 50, run_crash},
-                           {"zero", 10, run_zero}};
+// Eight warps that start together; 16 accesses of 32 clocks a round.
+static void run_probe(void **parameters) {
+  long long *times = POINTER(long long, 0);
+  for (int warp = 0; warp < 8; warp++) {
+    times[2 * warp] = 1000 + warp;
+    times[2 * warp + 1] = 1500 + warp + VALUE(int, 2) * 16ll * 8 * 32;
+  }
+  times[16] = 0;
+}
+
+static Kernel kernels[] = {{"probe", 1, run_probe},         {"fill_normal", 1, run_fill},
+                           {"product_f64", 1, run_product}, {"compare", 1, run_compare},
+                           {"count_changed", 1, run_count}, {"spin", 0, run_spin},
+                           {"gemm", 100, run_gemm},         {"gemm_wrong", 50, run_wrong},
+                           {"gemm_short", 50, run_short},   {"gemm_outside", 50, run_outside},
+                           {"gemm_crash", 50, run_crash},   {"zero", 10, run_zero}};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
 void fake_cuda_set_us(const char *name, double us) {
@@ -356,7 +361,7 @@ static const CudaApi cuda = {
 // NVRTC that finds every kernel in every text.
 static const char fake_ptx[] =
     ".entry fill_normal(\n.entry gemm(\n.entry gemm_wrong(\n.entry gemm_short(\n"
-    ".entry gemm_outside(\n.entry gemm_crash(\n.entry zero(\n";
+    ".entry probe(\n.entry gemm_outside(\n.entry gemm_crash(\n.entry zero(\n";
 static const char *fake_nvrtc_error(int status) { return status ? "error" : "success"; }
 static int fake_nvrtc_version(int *major, int *minor) { return *major = 13, *minor = 0; }
 static int fake_archs(int *count) { return *count = 1, 0; }

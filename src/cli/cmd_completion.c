@@ -2,16 +2,19 @@
 //
 // Nothing is listed here that a table lists: the commands and their options come from commands.def
 // (an option is a word of the usage that starts with a dash), the knobs from knob.def, the statuses
-// from cli.h, the variables from environment.def. So what is completed is what exists.
+// from cli.h, the variables from environment.def, the views from views.def, GPUs and ladders from
+// the data files. So what is completed is what exists.
 //
 //   usage "[NAME] [--json | --csv]"   →   options --json --csv
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/load.h"
 #include "model/knob.h"
 
 // The option words of a usage, each followed by `separator`.
@@ -25,6 +28,29 @@ static const char *options_of(Arena *arena, const char *usage, const char *separ
     at += n;
   }
   str_printf(&out, "--help");
+  return out.text;
+}
+
+// The words a command takes where an argument is due; "" when the shell offers files.
+static const char *arguments_of(Arena *arena, const char *command) {
+  Str out = str_new(arena);
+  if (str_equal(command, "show")) {
+#define VIEW(id, key, title, help) str_add(&out, #id " ");
+#include "tui/views.def"
+#undef VIEW
+  }
+  if (str_equal(command, "knobs"))
+    for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s ", knob_table[i].name);
+  if (str_equal(command, "completion")) str_add(&out, "bash zsh fish man ");
+  if (str_equal(command, "ladder") || str_equal(command, "ladders")) {
+    EmbeddedList list = embed_list(arena, "ladders/");
+    for (int i = 0; i < list.count; i++)
+      str_printf(&out, "%.*s ", (int)strcspn(list.paths[i] + 8, "."), list.paths[i] + 8);
+  }
+  Diags diags = diags_new(arena);
+  TargetTable table;
+  if (str_equal(command, "targets") && cli_load_targets(arena, &diags, &table))
+    for (int i = 0; i < table.count; i++) str_printf(&out, "%s ", table.targets[i].id);
   return out.text;
 }
 
@@ -63,7 +89,8 @@ static void print_bash(Arena *arena) {
       "    case $command in\n",
       knob_words(arena), command_words(arena));
   for (int i = 0; i < cli_command_count; i++)
-    printf("      %s) words='%s' ;;\n", cli_commands[i].name,
+    printf("      %s) words='%s%s' ;;\n", cli_commands[i].name,
+           arguments_of(arena, cli_commands[i].name),
            options_of(arena, cli_commands[i].usage, " "));
   printf(
       "      *) words='' ;;\n"
@@ -110,7 +137,8 @@ static void print_zsh(Arena *arena) {
       "case ${words[2]} in\n",
       knob_words(arena));
   for (int i = 0; i < cli_command_count; i++)
-    printf("  %s) compadd -- %s ;;\n", cli_commands[i].name,
+    printf("  %s) compadd -- %s%s ;;\n", cli_commands[i].name,
+           arguments_of(arena, cli_commands[i].name),
            options_of(arena, cli_commands[i].usage, " "));
   printf("esac\n_files\n");
 }
@@ -134,6 +162,10 @@ static void print_fish(Arena *arena) {
     const Command *c = &cli_commands[i];
     printf("complete -c gemmview -n __fish_use_subcommand -a %s -d \"%s\"\n", c->name,
            fish_text(arena, c->help));
+    const char *words = arguments_of(arena, c->name);
+    if (*words)
+      printf("complete -c gemmview -f -n \"__fish_seen_subcommand_from %s\" -a \"%s\"\n", c->name,
+             words);
     char *list = arena_strdup(arena, options_of(arena, c->usage, " ")), *rest = NULL;
     for (char *o = strtok_r(list, " ", &rest); o; o = strtok_r(NULL, " ", &rest))
       if (!str_equal(o, "--help"))

@@ -19,15 +19,20 @@ bool cli_targets(Arena *arena, TargetTable *targets, Diags *diags) {
   return false;
 }
 
-const Model *cli_model(Arena *arena, const char *state, Diags *diags) {
-  Schedule schedule;
-  TargetTable *targets = ARENA_NEW(arena, TargetTable);
-  if (!cli_schedule(state, &schedule, diags) || !cli_targets(arena, targets, diags)) return NULL;
-  const Model *model = model_build(arena, targets, &schedule);
+const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedule *schedule,
+                          Diags *diags) {
+  const Model *model = model_build(arena, targets, schedule);
   if (model->ok) return model;
   for (const Diag *d = model->diags.first; d; d = d->next)
     diag_add(diags, d->rule, "%s", d->text)->nearest = d->nearest;
   return NULL;
+}
+
+const Model *cli_model(Arena *arena, const char *state, Diags *diags) {
+  Schedule schedule;
+  TargetTable *targets = ARENA_NEW(arena, TargetTable);
+  if (!cli_schedule(state, &schedule, diags) || !cli_targets(arena, targets, diags)) return NULL;
+  return cli_model_of(arena, targets, &schedule, diags);
 }
 
 int cli_find_stage(const Model *model, const char *pass, Diags *diags) {

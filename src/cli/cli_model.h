@@ -8,6 +8,10 @@ bool cli_schedule(const char *state, Schedule *schedule, Diags *diags);
 // The table of GPUs that the program brings along; false after adding findings.
 bool cli_targets(Arena *arena, TargetTable *targets, Diags *diags);
 
+// The same for a schedule and a table at hand.
+const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedule *schedule,
+                          Diags *diags);
+
 // NULL after adding a finding for everything that is wrong with the state, illegal schedules
 // included; otherwise a model that is ok.
 const Model *cli_model(Arena *arena, const char *state, Diags *diags);

@@ -1,21 +1,104 @@
 #!/bin/sh
-# Runs tests/gpu/test_*.sh on the GPU at hand. $GEMMVIEW is the program; in a portable folder it is
-# the one beside tests/. A test that exits with 3 found no GPU: that is told, and no success.
+# Everything that is worth running on a GPU, in one go: a few minutes, each step with a limit.
+#
+#   tests/gpu/run.sh                    all steps
+#   tests/gpu/run.sh selftest ladder    only these
+#
+# $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
+# results (build/results). The last lines are the tables. A GPU that is not there ends it with 3.
 set -u
-here=$(dirname "$0")
-GEMMVIEW=${GEMMVIEW:-$here/../../gemmview}
-export GEMMVIEW
-passed=0 failed=0 skipped=0
-for test in "$here"/test_*.sh; do
-  [ -f "$test" ] || continue
-  name=$(basename "$test" .sh)
-  sh "$test"
-  case $? in
-    0) passed=$((passed + 1)) result=passed ;;
-    3) skipped=$((skipped + 1)) result='skipped: no GPU' ;;
-    *) failed=$((failed + 1)) result=FAILED ;;
+here=$(cd "$(dirname "$0")" && pwd)
+if [ -z "${GEMMVIEW:-}" ]; then
+  for GEMMVIEW in "$here/../../gemmview" "$here/../../build/gemmview" "$here/../../build/portable/gemmview"; do
+    [ -x "$GEMMVIEW" ] && break
+  done
+fi
+OUT=${OUT:-build/results}
+SECONDS_EACH=${SECONDS_EACH:-1}
+mkdir -p "$OUT"
+steps=${*:-doctor selftest sanitizer ladder skinny ui}
+passed=0 failed=0 skipped=0 tables=''
+
+# step NAME LIMIT COMMAND…: output to $OUT/NAME.txt, at most LIMIT seconds.
+step() {
+  name=$1 limit=$2
+  shift 2
+  started=$(date +%s)
+  timeout -k 5 "$limit" "$@" >"$OUT/$name.txt" 2>"$OUT/$name.err"
+  status=$?
+  took=$(($(date +%s) - started))
+  case $status in
+    0) passed=$((passed + 1)) word=passed ;;
+    3) skipped=$((skipped + 1)) word='skipped: something is missing' ;;
+    124 | 137) failed=$((failed + 1)) word="FAILED: over its $limit s" ;;
+    *) failed=$((failed + 1)) word="FAILED: status $status" ;;
   esac
-  echo "$name: $result"
+  echo "$name: $word ($took s)"
+  [ $status = 0 ] || tail -n 12 "$OUT/$name.err" | sed 's/^/  /'
+  return $status
+}
+
+wanted() { case " $steps " in *" $1 "*) true ;; *) false ;; esac; }
+
+base=BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11
+best=$base,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,FRAG_BUFFER=2
+
+# One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks.
+sanitize() {
+  for state in \
+    "M=130,N=70,K=90,BM=16,BN=16" \
+    "M=200,N=150,K=70,$base" \
+    "M=256,N=256,K=64,$base,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1" \
+    "M=256,N=256,K=128,$base,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1" \
+    "M=256,N=256,K=64,$best" \
+    "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4" \
+    "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4,ATOMIC_FREE_SPLITK=1"; do
+    number=$((${number:-0} + 1))
+    step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
+      --in-process --no-time --no-reference -k "$state"
+  done
+  number=0
+}
+
+if wanted doctor; then step doctor 60 "$GEMMVIEW" doctor; fi
+if wanted selftest; then
+  step selftest 150 "$GEMMVIEW" selftest --gpu --random 100 --seed "${SEED:-1}"
+  status=$?
+  tables="$tables selftest"
+  if [ $status = 3 ]; then
+    echo 'there is no GPU here: nothing was tested'
+    exit 3
+  fi
+fi
+if wanted sanitizer; then
+  sanitizer=$(command -v compute-sanitizer || find /usr/local -name compute-sanitizer -path '*/bin/*' 2>/dev/null | head -n 1)
+  if [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck synccheck; do sanitize $tool; done
+  else
+    skipped=$((skipped + 1))
+    echo 'sanitizer: skipped: compute-sanitizer is not installed'
+  fi
+fi
+if wanted ladder; then
+  for size in 2048 4096 8192; do
+    step "fp32-$size" 150 "$GEMMVIEW" ladder fp32 --size $size --main --seconds "$SECONDS_EACH" \
+      --record "$OUT/fp32-$size.json"
+    tables="$tables fp32-$size"
+  done
+fi
+if wanted skinny; then
+  step fp32-asides 120 "$GEMMVIEW" ladder fp32 --asides --seconds "$SECONDS_EACH" \
+    --record "$OUT/fp32-asides.json"
+  tables="$tables fp32-asides"
+fi
+if wanted ui; then
+  step bench-ui 60 "$GEMMVIEW" bench-ui --json && tables="$tables bench-ui"
+fi
+
+for table in $tables; do
+  echo
+  cat "$OUT/$table.txt"
 done
-echo "$passed passed, $failed failed, $skipped skipped"
+echo
+echo "$passed passed, $failed failed, $skipped skipped; files in $OUT"
 [ $failed = 0 ] && [ $passed -gt 0 ]

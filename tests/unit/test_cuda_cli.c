@@ -1,5 +1,5 @@
-// gemmview cuda and export as a user calls them: the program itself is run, where the runner of the
-// tests names it in $GEMMVIEW.
+// gemmview cuda, ptx, sass, resources and export as a user calls them: the program itself is run,
+// where the runner of the tests names it in $GEMMVIEW.
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +115,26 @@ START_TEST(bad_input_is_told_and_status_2) {
 }
 END_TEST
 
+// Through the worker, which is another process of the same program.
+START_TEST(compiled_readings_or_what_is_missing) {
+  if (!has_program()) return;
+  int status = gemmview("ptx --counts -k " STAGED);
+  ck_assert_msg(status == 0 || status == 3, "%s", said);
+  assert_said(status == 0 ? "    64  fma.rn.f32\n" : "NVRTC");
+  status = gemmview("ptx --lines -k " STAGED);
+  ck_assert_msg(status == 0 || status == 3, "%s", said);
+  if (status == 0) assert_said(" |   fma.rn.f32 ");
+  status = gemmview("sass --counts -k " STAGED);
+  ck_assert_msg(status == 0 || status == 3, "%s", said);
+  if (status == 0) assert_said("  FFMA\n");
+  ck_assert_int_eq(gemmview("resources -k " STAGED), 0);
+  assert_said("shared memory per block     16384 B");
+  assert_said("model: 2 blocks per SM");
+  ck_assert_int_eq(gemmview("resources --lines"), 2);
+  ck_assert_int_eq(gemmview("ptx -k BM=0"), 2);
+}
+END_TEST
+
 // The whole way: the exported file is what nvcc takes without a warning. Without a GPU the program
 // says so and ends with 3.
 START_TEST(an_export_builds) {
@@ -147,6 +167,7 @@ Suite *suite_cuda_cli(void) {
   tcase_add_test(tc, a_pass_is_a_diff);
   tcase_add_test(tc, json_maps_every_line);
   tcase_add_test(tc, bad_input_is_told_and_status_2);
+  tcase_add_test(tc, compiled_readings_or_what_is_missing);
   tcase_add_test(tc, an_export_builds);
   suite_add_tcase(suite, tc);
   return suite;

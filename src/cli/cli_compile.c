@@ -1,0 +1,92 @@
+// State → model → text → worker → show.
+//
+// A text that does not compile ends with status 4 and NVRTC's words on stderr; without NVRTC, or
+// without nvdisasm where that is asked for, with status 3 and the sentence that says what is
+// missing.
+#include "cli/cli_compile.h"
+
+#include <stdio.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "kernels/emit_plan.h"
+
+static const Option options[] = {
+    OPTION_STATE(CompileGiven),
+    OPTION_JSON(CompileGiven),
+    OPTION_WORKER(CompileGiven),
+    {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, lines)},
+    {.name = "counts", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, counts)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], N_LISTING_OPTIONS = 2 };
+
+static const char *words_of_compiler(const WorkerAnswer *answer) {
+  const CompileResult *results[] = {answer->ptx, answer->cubin};
+  for (int i = 0; i < 2; i++)
+    if (results[i] && !results[i]->ok && *results[i]->log) return results[i]->log;
+  return NULL;
+}
+
+// Says on stderr why there is nothing to show.
+static int fail(const WorkerAnswer *answer) {
+  const char *words = words_of_compiler(answer);
+  cli_error(answer->status, "%s", answer->error);
+  if (words) fprintf(stderr, "%s\n", words);
+  return answer->status;
+}
+
+static int compile(const CompileCommand *command, Compiled *compiled, CliWorker *worker) {
+  Arena *arena = compiled->arena;
+  const Model *model = compiled->model;
+  EmitOptions emit = {.schedule = &model->schedule,
+                      .target = plan_target_text(arena, model->target)};
+  compiled->emission = emit_cuda(arena, model->program, &emit);
+  const Plan *plan =
+      plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};
+  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
+  compiled->answer = answer;
+  bool done = cli_worker_wait(worker, answer);
+  if (!done && !(command->shows_failure && answer->status == CLI_MISSING)) return fail(answer);
+  command->show(compiled);
+  if (!done) cli_error(0, "%s", answer->error);
+  return CLI_OK;
+}
+
+static int run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CompileGiven given = {0};
+  int n = N_OPTIONS - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
+  if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
+                     command->name, str_sanitise(arena, argv[1]));
+  Compiled compiled = {.arena = arena, .given = &given};
+  compiled.model = cli_model(arena, given.state, &diags);
+  if (!compiled.model) return cli_fail(&diags);
+  CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
+  if (!worker) return cli_fail(&diags);
+  int status = compile(command, &compiled, worker);
+  cli_worker_close(worker);
+  return status;
+}
+
+int cli_compile_run(const CompileCommand *command, int argc, char **argv) {
+  Arena *arena = arena_new(command->name);
+  int status = run(command, arena, argc, argv);
+  arena_free(arena);
+  return status;
+}
+
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {
+  const WorkerAnswer *answer = compiled->answer;
+  const CompileResult *result = answer->ptx ? answer->ptx : answer->cubin;
+  json_member_string(writer, "schema", "gemmview/1");
+  json_member_string(writer, "command", command);
+  json_member_string(writer, "state", schedule_text(compiled->arena, &compiled->model->schedule));
+  json_member_string(writer, "target", compiled->model->target->id);
+  json_member_string(writer, "arch", compiled->model->target->arch);
+  json_member_string(writer, "compiler", result ? result->compiler : NULL);
+  json_member_string(writer, "error", answer->error);
+}

@@ -1,0 +1,33 @@
+// What ptx, sass and resources have in common: a state is compiled by the worker, and one of the
+// results is shown.
+#pragma once
+#include "base/json.h"
+#include "cli/cli_worker.h"
+#include "kernels/emit.h"
+
+typedef struct CompileGiven {
+  const char *state;
+  bool json, lines, counts;
+  OptionList worker;
+} CompileGiven;
+
+typedef struct Compiled {
+  Arena *arena;
+  const CompileGiven *given;
+  const Model *model;
+  const Emission *emission;
+  const WorkerAnswer *answer;
+} Compiled;
+
+typedef struct CompileCommand {
+  const char *name, *want;  // "sass", "cubin,sass": as in ClientRequest
+  bool takes_listing;       // --lines and --counts
+  bool shows_failure;       // there is something to show although nothing was compiled
+  void (*show)(const Compiled *compiled);
+} CompileCommand;
+
+// The whole command: options, worker, waiting, exit status.
+int cli_compile_run(const CompileCommand *command, int argc, char **argv);
+
+// The common members of a JSON document: schema, command, state, target, compiler, error.
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);

@@ -29,6 +29,10 @@ enum {
 
 float interp_poison(void) { return NAN; }
 
+float interp_alpha(const InterpOptions *options) {
+  return fpclassify(options->alpha) == FP_ZERO ? 2.0f : options->alpha;
+}
+
 // ---- building -----------------------------------------------------------------------------------
 
 static bool is_input(const Buffer *buffer) {

@@ -75,6 +75,9 @@ typedef struct InterpOptions {
   int max_findings;    // 0: 16; more are counted, not kept
   int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
   int runs;            // interpret_adversarial, interpret_check: seeds tried; 0: 2
+  bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
+  float alpha;         // what SCALE multiplies by; 0: 2, so that one that is missing shows
+  float factor;  // interpret_check: C = factor·A·B; 0: alpha if the program has a SCALE, else 1
 } InterpOptions;
 
 typedef struct InterpResult {

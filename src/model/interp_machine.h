@@ -196,6 +196,8 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);
 
 float interp_poison(void);
+// The argument alpha of the launch.
+float interp_alpha(const InterpOptions *options);
 
 // One operation of a warp, for its active lanes. One row of the table per row of op.def.
 typedef void OpRun(Machine *machine, Warp *warp, const Code *code);

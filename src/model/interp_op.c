@@ -270,9 +270,8 @@ static void run_add(Machine *m, Warp *w, const Code *code) {
   EACH_LANE(lane, w->active) sum->lane[lane] += a->lane[lane];
 }
 
-// Programs are checked against the plain product: alpha is 1 here.
 static void run_scale(Machine *m, Warp *w, const Code *code) {
-  const float alpha = 1;
+  const float alpha = interp_alpha(m->options);
   Row *row = source_rows(m, w, code, &code->dst);
   if (!row) return;
   EACH_LANE(lane, w->active) row->lane[lane] *= alpha;

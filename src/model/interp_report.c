@@ -41,6 +41,7 @@ static bool same_pair(const Finding *f, const Stmt *a, const Stmt *b) {
 static Finding *place(Machine *machine, FindingKind kind, const Stmt *a, const Stmt *b,
                       const Buffer *buffer) {
   machine->n_found++;
+  if (machine->options->stop_at_first) machine->stopped = true;
   for (int i = 0; i < machine->n_findings; i++) {
     Finding *f = &machine->finding[i];
     if (f->kind != kind || f->kernel != machine->kernel || f->buffer != buffer) continue;

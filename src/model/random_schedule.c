@@ -43,6 +43,7 @@ static const struct {
     {KNOB_GROUP_M, 4},
     {KNOB_SPLITK, 6},
     {KNOB_ATOMIC_FREE_SPLITK, 1},
+    {KNOB_ALPHA, 1},
 };
 enum { N_DRAWN = sizeof drawn / sizeof drawn[0], DRAWS_MAX = 100000 };
 

@@ -805,6 +805,34 @@ START_TEST(findings_beyond_the_limit_are_counted) {
 }
 END_TEST
 
+START_TEST(a_run_can_end_at_the_first_finding) {
+  Recipe recipe = planted[0].recipe;
+  InterpOptions options = {.seed = 1, .stop_at_first = true};
+  InterpCheck check = interpret_check(arena, build(&recipe), &options);
+  ck_assert(!check.ok);
+  ck_assert(!check.result->finished);
+  ck_assert_int_le(check.n_found, 64);
+}
+END_TEST
+
+// SCALE multiplies by the launch's alpha; the check knows what the program makes of A·B.
+START_TEST(alpha_scales_the_result) {
+  Problem problem = {5, 6, 7, DTYPE_F32};
+  Program *naive = build_naive(problem), *scaled = build_naive(problem);
+  Stmt *before = scaled->kernel[0].body->body->body->next;  // the loop over k
+  Access acc = access1(program_buffer(scaled, ROLE_TEMP), num(0));
+  Stmt *scale = stmt_op(scaled, KNOB_NONE, (Op){.kind = OP_SCALE, .dst = acc});
+  scale->next = before->next;
+  before->next = scale;
+  ck_assert(interpret_check_naive(arena, naive, scaled, &(InterpOptions){.seed = 1}).ok);
+  ck_assert(interpret_check(arena, scaled, &(InterpOptions){.seed = 1, .alpha = 3}).ok);
+  InterpCheck check = interpret_check(arena, naive, &(InterpOptions){.seed = 1, .factor = 2});
+  ck_assert_int_ge(check.n_wrong, 25);
+  check = interpret_check(arena, scaled, &(InterpOptions){.seed = 1, .factor = 1});
+  ck_assert_int_ge(check.n_wrong, 25);
+}
+END_TEST
+
 // The sentence of a race names both sides; the record agrees with it.
 START_TEST(a_race_names_both_sides) {
   Recipe recipe = planted[0].recipe;
@@ -859,6 +887,8 @@ Suite *suite_interp(void) {
   tcase_add_test(tc, a_statement_behind_the_hardware_loops_is_told);
   tcase_add_test(tc, endless_and_enormous_programs_end);
   tcase_add_test(tc, findings_beyond_the_limit_are_counted);
+  tcase_add_test(tc, a_run_can_end_at_the_first_finding);
+  tcase_add_test(tc, alpha_scales_the_result);
   tcase_add_test(tc, a_race_names_both_sides);
   tcase_add_test(tc, the_error_map_counts_by_tile);
   suite_add_tcase(suite, tc);

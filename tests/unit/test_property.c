@@ -42,6 +42,27 @@ static uint64_t seed_of_run(void) {
   return given ? strtoull(given, NULL, 10) : default_seed;
 }
 
+// ---- programs seen ------------------------------------------------------------------------------
+
+// Neighbouring rungs share most of their stages; a program that was looked at is not run again.
+typedef struct Seen {
+  const char *text;
+  struct Seen *next;
+} Seen;
+
+static bool is_new(Seen **seen, const Program *program) {
+  const Problem *problem = &program->problem;
+  const char *text =
+      arena_printf(data, "%lld %lld %lld\n%s", (long long)problem->m, (long long)problem->n,
+                   (long long)problem->k, program_text(arena, program));
+  for (const Seen *s = *seen; s; s = s->next)
+    if (strcmp(s->text, text) == 0) return false;
+  Seen *first = ARENA_NEW(data, Seen);
+  *first = (Seen){text, *seen};
+  *seen = first;
+  return true;
+}
+
 // ---- what holds ---------------------------------------------------------------------------------
 
 static void tell(const Schedule *schedule, const char *after, const InterpCheck *check) {
@@ -61,28 +82,42 @@ static bool computes(const Schedule *schedule, const char *after, const Program 
   return check.ok;
 }
 
-static bool every_stage_computes(const Schedule *schedule, int first) {
+static bool every_stage_computes(const Schedule *schedule, Seen **seen) {
   const Model *model = model_build(arena, &targets, schedule);
   if (!model->ok) {
     printf("%s\n%s", schedule_text(arena, schedule), diags_text(arena, &model->diags));
     return false;
   }
-  for (int i = first; i < model->pipeline.n_stages; i++) {
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
     const Pass *pass = model->pipeline.stage[i].pass;
-    if (!computes(schedule, pass ? pass->name : "nothing", model->pipeline.stage[i].program, 1))
-      return false;
+    const Program *program = model->pipeline.stage[i].program;
+    if (!is_new(seen, program)) continue;
+    if (!computes(schedule, pass ? pass->name : "nothing", program, 1)) return false;
+  }
+  return true;
+}
+
+// The program itself, and after a pass drawn at random.
+static bool last_stage_computes(const Schedule *schedule, uint64_t *state) {
+  const Model *model = model_build(arena, &targets, schedule);
+  int last = model->pipeline.n_stages - 1;
+  int stage[] = {(int)random_between(state, 1, last), last};
+  for (int i = stage[0] == last; i < 2; i++) {
+    const Pass *pass = model->pipeline.stage[stage[i]].pass;
+    if (!computes(schedule, pass->name, model->pipeline.stage[stage[i]].program, 2)) return false;
   }
   return true;
 }
 
 // ---- rungs --------------------------------------------------------------------------------------
 
-// Shapes in tiles and slabs of the rung, plus an edge: exact, cut by one, cut by four (so that wide
-// accesses stay), thinner than a tile, one cell.
+// Shapes in tiles and slabs of the rung, plus an edge: exact; rows cut by a few and columns by one;
+// rows and columns the other way round and in fours, so that wide accesses stay; thinner than a
+// tile; one cell.
 static const struct {
   int64_t m_tiles, m_edge, n_tiles, n_edge, k_slabs, k_edge;
 } shapes[] = {
-    {1, 0, 1, 0, 2, 0},  {1, 3, 1, 1, 3, -1}, {1, 4, 1, -4, 2, 4},
+    {1, 0, 1, 0, 2, 0},  {1, 3, 1, -1, 3, -1}, {1, -4, 1, 4, 1, 4},
     {0, 5, 1, -1, 1, 3}, {0, 1, 0, 1, 0, 1},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
@@ -94,7 +129,9 @@ static int64_t extent(int64_t tile, int64_t tiles, int64_t edge) {
 
 static Schedule shaped(const Schedule *rung, int shape) {
   Schedule schedule = *rung;
-  const int64_t *v = rung->value;
+  const int64_t *v = schedule.value;
+  // Three splits are as good as 64, and a twentieth of the work.
+  if (v[KNOB_SPLITK] > 3) schedule_set(&schedule, KNOB_SPLITK, 3);
   int64_t slab = v[KNOB_BK] * v[KNOB_SPLITK];
   schedule_set(&schedule, KNOB_M,
                extent(v[KNOB_BM] * v[KNOB_FM], shapes[shape].m_tiles, shapes[shape].m_edge));
@@ -111,6 +148,7 @@ START_TEST(every_pass_of_every_rung_computes_the_nest) {
   EmbeddedList list = embed_list(data, "ladders/");
   int rungs = 0;
   bool ok = true;
+  Seen *seen = NULL;
   for (int f = 0; f < list.count; f++) {
     const EmbeddedFile *file = embed_find(data, list.paths[f]);
     Diags diags = diags_new(data);
@@ -122,7 +160,7 @@ START_TEST(every_pass_of_every_rung_computes_the_nest) {
       for (int s = 0; s < N_SHAPES; s++) {
         arena_reset(arena);
         Schedule schedule = shaped(&ladder->rung[r].schedule, s);
-        ok &= every_stage_computes(&schedule, r == 0 || s == N_SHAPES - 1 ? 0 : 1);
+        ok &= every_stage_computes(&schedule, &seen);
       }
     }
   }
@@ -142,7 +180,7 @@ START_TEST(random_legal_schedules_compute_the_nest) {
     Schedule schedule = schedule_random(arena, &targets, "h200", &limits, &state, &tries);
     draws += tries;
     arena_reset(arena);
-    failed += !every_stage_computes(&schedule, 1);
+    failed += !last_stage_computes(&schedule, &state);
   }
   printf("drew %d for %d legal ones\n", draws, N_RANDOM);
   ck_assert_int_eq(failed, 0);
@@ -217,7 +255,9 @@ static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
 }
 
 static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
-  if (stmt->kind != STMT_IF || !here(mutant, stmt)) return;
+  // A thread that loads too much into its own registers harms nobody.
+  bool harmless = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
+  if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;
   *link = stmt->body;
   snprintf(mutant->what, sizeof mutant->what, "the condition of stmt %d always holds", stmt->id);
@@ -298,14 +338,18 @@ typedef struct Tally {
   int made, noticed;
 } Tally;
 
-static bool is_noticed(const Program *program) {
-  InterpOptions options = {.seed = 3, .runs = 1, .max_findings = 1, .step_limit = 20000000};
+static bool is_noticed(const Schedule *schedule, const Program *program) {
+  InterpOptions options = {.seed = 3,
+                           .runs = 1,
+                           .max_findings = 1,
+                           .stop_at_first = true,
+                           .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
   return !interpret_check(arena, program, &options).ok;
 }
 
 static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *tally) {
   tally->made++;
-  if (is_noticed(mutant->program))
+  if (is_noticed(schedule, mutant->program))
     tally->noticed++;
   else
     printf("not noticed: %s in %s\n", mutant->what, schedule_text(data, schedule));
@@ -346,13 +390,16 @@ START_TEST(every_mutant_is_noticed) {
   const Ladder *ladder = ladder_read(data, file->text, file->size, "ladders/fp32.json", &diags);
   ck_assert_ptr_nonnull(ladder);
   Tally tally = {0, 0};
+  Seen *seen = NULL;
   for (int r = 0; r < ladder->n_rungs; r++) {
     if (ladder->rung[r].not_built) continue;
     arena_reset(arena);
     Schedule schedule = scaled_down(&ladder->rung[r].schedule);
     const Model *model = model_build(arena, &targets, &schedule);
     ck_assert_msg(model->ok, "%s", diags_text(arena, &model->diags));
-    ck_assert_msg(!is_noticed(model->program), "%s is wrong already", ladder->rung[r].name);
+    if (!is_new(&seen, model->program)) continue;
+    ck_assert_msg(!is_noticed(&schedule, model->program), "%s is wrong already",
+                  ladder->rung[r].name);
     try_all(&schedule, model->program, &tally);
   }
   printf("%d of %d mutants noticed\n", tally.noticed, tally.made);

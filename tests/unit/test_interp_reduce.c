@@ -1,0 +1,83 @@
+// Cutting a problem down for the interpreter keeps tiles, edges and legality.
+#include <check.h>
+
+#include "base/embed.h"
+#include "model/ladder.h"
+#include "model/model.h"
+#include "model/reduce.h"
+
+Suite *suite_interp_reduce(void);
+
+static Arena *arena;
+static TargetTable targets;
+
+static void setup(void) {
+  arena = arena_new("test reduce");
+  const EmbeddedFile *file = embed_find(arena, "gpus.json");
+  Diags diags = diags_new(arena);
+  ck_assert(file && targets_parse(arena, file->text, file->size, &diags, &targets));
+}
+
+static void teardown(void) { arena_free(arena); }
+
+static Schedule reduced(const char *state) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
+  return schedule_reduce(arena, &targets, &schedule, REDUCE_FMA_MAX);
+}
+
+static void check_extents(const char *state, int64_t m, int64_t n, int64_t k) {
+  Schedule schedule = reduced(state);
+  ck_assert_int_eq(schedule.value[KNOB_M], m);
+  ck_assert_int_eq(schedule.value[KNOB_N], n);
+  ck_assert_int_eq(schedule.value[KNOB_K], k);
+}
+
+START_TEST(two_tiles_and_the_same_edge) {
+  check_extents("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,BUFFER_COUNT=2", 256, 256, 48);
+  check_extents("M=4100,N=4095,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 260, 256 + 127, 32);
+  check_extents("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,SPLITK=4", 256, 256, 128);
+}
+END_TEST
+
+START_TEST(groups_get_a_whole_one_and_a_started_one) {
+  check_extents("BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,GROUP_M=8", 576, 128, 32);
+}
+END_TEST
+
+START_TEST(small_problems_stay) {
+  check_extents("M=100,N=70,K=33,BM=16,BN=16", 100, 70, 33);
+  check_extents("M=1,N=1,K=2000000000,BM=1,BN=1", 1, 1, 32);
+}
+END_TEST
+
+START_TEST(small_tiles_make_a_picture) { check_extents("BM=1,BN=1", 64, 64, 32); }
+END_TEST
+
+START_TEST(every_rung_stays_legal_and_small) {
+  const EmbeddedFile *file = embed_find(arena, "ladders/fp32.json");
+  Diags diags = diags_new(arena);
+  const Ladder *ladder = ladder_read(arena, file->text, file->size, "fp32.json", &diags);
+  ck_assert_ptr_nonnull(ladder);
+  for (int r = 0; r < ladder->n_rungs; r++) {
+    if (ladder->rung[r].not_built) continue;
+    Schedule small = schedule_reduce(arena, &targets, &ladder->rung[r].schedule, REDUCE_FMA_MAX);
+    ck_assert(model_build(arena, &targets, &small)->ok);
+    ck_assert_int_le(schedule_fma(&small), REDUCE_FMA_MAX);
+  }
+}
+END_TEST
+
+Suite *suite_interp_reduce(void) {
+  Suite *suite = suite_create("interp_reduce");
+  TCase *tc = tcase_create("interp_reduce");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_test(tc, two_tiles_and_the_same_edge);
+  tcase_add_test(tc, groups_get_a_whole_one_and_a_started_one);
+  tcase_add_test(tc, small_problems_stay);
+  tcase_add_test(tc, small_tiles_make_a_picture);
+  tcase_add_test(tc, every_rung_stays_legal_and_small);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -16,20 +16,25 @@ static const char *const names[PRELUDE_COUNT] = {
 
 const char *prelude_name(PreludeHelper helper) { return names[helper]; }
 
-#define CP_ASYNC(name, path, bytes)                                                            \
-  "__device__ __forceinline__ void " name "(float *to_shared, const float *from_global) {\n"   \
-  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n"        \
-  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes ";\"\n"                \
-  "               :: \"r\"(to), \"l\"(from_global) : \"memory\");\n"                           \
+#define CP_ASYNC(name, path, bytes)                                                     \
+  "__device__ __forceinline__ void " name                                               \
+  "(float *to_shared, const float *from_global) {\n"                                    \
+  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n" \
+  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes                 \
+  ";\"\n"                                                                               \
+  "               :: \"r\"(to), \"l\"(from_global) : \"memory\");\n"                    \
   "}\n"
 
-#define CP_ASYNC_OR_ZERO(name, path, bytes)                                                    \
-  "__device__ __forceinline__ void " name "(float *to_shared, const float *from_global,\n"     \
-  "                                                  bool inside) {\n"                         \
-  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n"        \
-  "  const int n_bytes = inside ? " bytes " : 0;\n"                                            \
-  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes ", %2;\"\n"            \
-  "               :: \"r\"(to), \"l\"(from_global), \"r\"(n_bytes) : \"memory\");\n"           \
+#define CP_ASYNC_OR_ZERO(name, path, bytes)                                             \
+  "__device__ __forceinline__ void " name                                               \
+  "(float *to_shared, const float *from_global,\n"                                      \
+  "                                                  bool inside) {\n"                  \
+  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n" \
+  "  const int n_bytes = inside ? " bytes                                               \
+  " : 0;\n"                                                                             \
+  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes                 \
+  ", %2;\"\n"                                                                           \
+  "               :: \"r\"(to), \"l\"(from_global), \"r\"(n_bytes) : \"memory\");\n"    \
   "}\n"
 
 static const char *const texts[PRELUDE_COUNT] = {

@@ -1,0 +1,144 @@
+// Atoms and their fragments: which lane of a tensor-core instruction holds which element.
+//
+// An Atom is a value: a row of atom.def, with its N and its accumulator type chosen.
+//
+//   Atom atom;
+//   if (!atom_parse("m16n8k16.f16", &atom, &diags)) …
+//   FragmentElement e = fragment_element(&atom, ATOM_A, 0, 2);    row 8, col 0
+//   FragmentOwner o = fragment_owner(&atom, ATOM_A, 3, 5);        lane 14, value 1
+//
+// Lanes count from 0 to 31; of a warpgroup's atom from 0 to 127, warp after warp. Values count a
+// lane's elements in register order, low half first. A is M × K; B is K × N, so its row is k and
+// its column n; C (and D) is M × N.
+//
+// Every one of these maps is a sum over the bits of lane and value, without carries: bit b of the
+// lane adds row_of_lane_bit[b] to the row and col_of_lane_bit[b] to the column, and so do the bits
+// of the value. One of the two is 0 and the other a power of two, and no power occurs twice in a
+// row or in a column; so a map is a permutation of bits and reads both ways.
+//
+//   FragmentMap map = fragment_map(&atom, ATOM_A);    row = ((lane >> 2) & 1) * 1 + … + (v >> 1 &
+//   1) * 8
+//
+// ldmatrix is the same kind of map: see LdMatrix at the end.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+typedef enum AtomOperand { ATOM_A, ATOM_B, ATOM_C, ATOM_OPERANDS } AtomOperand;
+
+typedef struct Atom {
+  char name[32];        // "m16n8k16.f16", "wgmma.m64n128k16.bf16"
+  const char *pattern;  // the instruction with '@' for the accumulator type and '#' for N
+  int m, n, k;
+  int n_step;             // 0: N is fixed; else N is a multiple of it
+  const char *type;       // of A and B: "f16"
+  int bits;               // of one element of A and B
+  const char *acc;        // type of C: "f32"
+  int acc_bits;           // of one element of C
+  bool f16_acc;           // C may be f16 too
+  int warps;              // that issue it together: 1 or 4
+  int cc_first, cc_last;  // compute capabilities, 90 for 9.0; cc_last 0: every later one too
+  const char *knob;       // value of ATOM_KIND: "mma_m16n8k16_f16"; NULL: none
+  const char *section;    // of the PTX ISA
+} Atom;
+
+// The rows of the table, with the largest N and the usual accumulator.
+extern const Atom atom_table[];
+extern const int atom_count;
+
+// Reads "m16n8k16.f16", "m16n8k16.f16.f16" (the second type is the accumulator), a knob value
+// ("mma_m16n8k16_f16") or a whole instruction
+// ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"). False after one diagnostic of rule "atom".
+bool atom_parse(const char *text, Atom *out, Diags *diags);
+const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no row has it
+bool atom_on(const Atom *atom, int cc);         // does a GPU of this compute capability have it?
+int64_t atom_flop(const Atom *atom);            // 2 · M · N · K
+const char *atom_ptx(Arena *arena, const Atom *atom);
+const char *atom_operand_name(AtomOperand operand);  // "A"
+int atom_lanes(const Atom *atom);                    // 32 or 128
+// B of a warpgroup's atom has no registers: it is read from shared memory through a descriptor.
+bool atom_in_registers(const Atom *atom, AtomOperand operand);
+
+// ---- fragments ----------------------------------------------------------------------------------
+
+enum { FRAGMENT_LANE_BITS = 7, FRAGMENT_VALUE_BITS = 7 };
+
+typedef struct FragmentMap {
+  int rows, cols;  // of the operand
+  int n_lanes, n_values;
+  int n_lane_bits, n_value_bits;
+  int row_of_lane_bit[FRAGMENT_LANE_BITS], col_of_lane_bit[FRAGMENT_LANE_BITS];
+  int row_of_value_bit[FRAGMENT_VALUE_BITS], col_of_value_bit[FRAGMENT_VALUE_BITS];
+} FragmentMap;
+
+typedef struct FragmentElement {
+  int row, col;
+} FragmentElement;
+
+typedef struct FragmentOwner {
+  int lane, value;
+} FragmentOwner;
+
+// The operand must be in registers, here and below.
+FragmentMap fragment_map(const Atom *atom, AtomOperand operand);
+FragmentElement fragment_map_element(const FragmentMap *map, int lane, int value);
+FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col);
+
+FragmentElement fragment_element(const Atom *atom, AtomOperand operand, int lane, int value);
+FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int col);
+
+// How the values of a lane lie in its registers: value v is part v % per_register of register
+// v / per_register. A register has 32 bits, of f64 64.
+typedef struct FragmentPacking {
+  int n_values, n_registers;
+  int register_bits, value_bits, per_register;
+} FragmentPacking;
+
+FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand);
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+//
+// ldmatrix.x1 .x2 .x4 loads 1, 2 or 4 matrices of 8 rows of 16 bytes. Lane l gives the address of
+// row l % 8 of matrix l / 8; addresses of further lanes are not used. Register r of a lane receives
+// 32 bits of matrix r: without .trans the word l % 4 of row l / 4, so the row that one lane
+// addresses goes to four lanes; with .trans (elements of 16 bits) column l / 4 of rows 2·(l % 4)
+// and the next, so it goes to one half of each of eight. (PTX ISA 9.2, 9.7.14.5.15; stmatrix is the
+// way back.)
+
+enum { LDMATRIX_ROWS = 8, LDMATRIX_ROW_BYTES = 16, LDMATRIX_MATRICES_MAX = 4 };
+
+// The lane whose address row `row` of matrix `matrix` is read from.
+int ldmatrix_addressing_lane(int matrix, int row);
+
+// Element `col` (of 16 bits) of row `row` of a matrix: register r of the receiver is matrix r.
+typedef struct LdMatrixReceiver {
+  int lane, half;
+} LdMatrixReceiver;
+
+LdMatrixReceiver ldmatrix_receiver(bool trans, int row, int col);
+FragmentElement ldmatrix_element(bool trans, int lane, int half);  // its inverse
+// The lanes that receive a part of a row, in the order of the row; returns how many: 4 or 8.
+int ldmatrix_receivers(bool trans, int row, int lanes[8]);
+
+// How ldmatrix loads an operand: lane l addresses the 16 bytes that begin at the fragment's element
+// with row and column the sums over the bits of l, as in FragmentMap. Several fragments that are
+// neighbours along M (of A) or N (of B) may be loaded at once; register r then belongs to fragment
+// r / (registers of one).
+typedef struct LdMatrix {
+  int n_matrices;  // .x1 .x2 .x4
+  bool trans;
+  int n_address_lanes;  // 8 · n_matrices: lanes from here on give no address
+  int n_lane_bits;      // 5; 7 where each of a warpgroup's warps loads its own rows
+  int row_of_lane_bit[FRAGMENT_LANE_BITS], col_of_lane_bit[FRAGMENT_LANE_BITS];
+} LdMatrix;
+
+// `k_contiguous`: neighbours along K are neighbours in shared memory (A row-major, B column-major).
+// Otherwise .trans is needed, which 16-bit elements alone can have. False when ldmatrix cannot: C,
+// f64, .trans of other elements, more than four matrices.
+bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous, int n_fragments,
+                       LdMatrix *out);
+FragmentElement ldmatrix_address(const LdMatrix *load, int lane);
+const char *ldmatrix_ptx(Arena *arena, const LdMatrix *load);

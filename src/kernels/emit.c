@@ -17,12 +17,14 @@
 #include <string.h>
 
 #include "kernels/emit_names.h"
-#include "kernels/emitter.h"
+#include "kernels/emit_base.h"
 #include "model/rewrite.h"
 
 enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
 
 static const char *const type_names[DTYPE_COUNT] = {[DTYPE_F32] = "float"};
+
+const char *emit_type_name(DType type) { return type_names[type]; }
 
 static const char *const role_words[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "the slab of A",
@@ -332,8 +334,10 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
                             EmitKernel *facts) {
   if (kernel->knob != KNOB_NONE)
     emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
-  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld)",
-               (long long)facts->n_threads);
+  const char *min_blocks =
+      kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
+  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
+               (long long)facts->n_threads, min_blocks);
   Str text = str_new(emitter->arena);
   str_printf(&text, "%s(", kernel->name);
   for (int i = 0; i < emitter->program->n_buffers; i++) {
@@ -380,7 +384,9 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   belongs_to_knob(emitter, KNOB_NONE);
   emitter->depth = 1;
   declare_shared(emitter, &uses, facts);
+  emit_bases_collect(emitter, kernel);
   print_indices(emitter, kernel, &uses, &launch);
+  emit_bases_declare(emitter, uses.written);
   declare_registers(emitter, &uses);
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);

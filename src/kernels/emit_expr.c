@@ -179,8 +179,10 @@ static void print_multiple(ExprText *text, const Program *program, const Buffer 
 }
 
 void emit_offset(ExprText *text, const Program *program, const Access *access) {
-  const Buffer *buffer = access->buffer;
-  const Expr *rest = access_offset(text->arena, access);
+  emit_sum(text, program, access->buffer, access_offset(text->arena, access));
+}
+
+void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, const Expr *rest) {
   bool wide = is_wide(rest) || buffer_elements(buffer) > INT32_MAX;
   bool empty = true;
   for (int d = 0; d + 1 < buffer->rank; d++) {

@@ -33,6 +33,9 @@ void emit_expr(ExprText *text, const Expr *expr);
 // and columns can be told apart: m_b * 524288 + m_t * 4096 + k reads (m_b * 128 + m_t) * K + k.
 void emit_offset(ExprText *text, const Program *program, const Access *access);
 
+// The same for a part of the offset.
+void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset);
+
 // The condition of access_guard(), bounds by their names. Prints nothing and says false when the
 // access is always inside.
 bool emit_guard(ExprText *text, const Program *program, const Access *access);

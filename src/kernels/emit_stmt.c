@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "kernels/emitter.h"
+#include "kernels/emit_base.h"
 
 enum { LINE_COLUMNS = 100 };
 
@@ -48,14 +48,19 @@ static void print_register_index(ExprText *text, const Access *access) {
 static const char *print_element(Emitter *emitter, const Access *access) {
   Str out = str_new(emitter->arena);
   ExprText text = expr_text(emitter, &out);
-  str_add(&out, access->buffer->name);
+  const Expr *rest;
+  const EmitBase *base = emit_base_of(emitter, access, &rest);
+  str_add(&out, base ? base->name : access->buffer->name);
   if (access->buffer->space == SPACE_REGISTER) {
     print_register_index(&text, access);
-  } else {
-    str_add_char(&out, '[');
-    emit_offset(&text, emitter->program, access);
-    str_add_char(&out, ']');
+    return out.text;
   }
+  str_add_char(&out, '[');
+  if (base)
+    emit_sum(&text, emitter->program, access->buffer, rest);
+  else
+    emit_offset(&text, emitter->program, access);
+  str_add_char(&out, ']');
   return out.text;
 }
 

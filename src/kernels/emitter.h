@@ -17,6 +17,20 @@ typedef struct EmitRows {
   EmitRow *row;
 } EmitRows;
 
+enum { EMIT_BASES_MAX = 24 };
+
+// A pointer to where a thread begins in a buffer; see emit_base.h.
+typedef struct EmitBase {
+  const Buffer *buffer;
+  const Expr *offset;
+  const char *name;  // "A_s_at"
+} EmitBase;
+
+typedef struct EmitBases {
+  int n;
+  EmitBase base[EMIT_BASES_MAX];
+} EmitBases;
+
 typedef struct Emitter {
   Arena *arena;
   const Program *program;
@@ -29,6 +43,7 @@ typedef struct Emitter {
   const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;
   EmitSymbols symbols;
+  EmitBases bases;  // of the kernel being printed
   bool helper_used[PRELUDE_COUNT];
 } Emitter;
 
@@ -39,6 +54,8 @@ void emitter_blank(Emitter *emitter);
 
 // "BK=16", or "BK" when no schedule is known.
 const char *emitter_knob(const Emitter *emitter, KnobId knob);
+
+const char *emit_type_name(DType type);  // "float"
 
 // A list of statements and everything below. `group` is the remark that stands above the list
 // already (NULL: none).

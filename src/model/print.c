@@ -74,6 +74,14 @@ static void declare_registers(Printer *printer) {
   add_line(printer, (ProgramLine){.text = text.text, .knob = KNOB_NONE});
 }
 
+static void declare_bounds(Printer *printer) {
+  int blocks = printer->program->kernel[printer->program->main_kernel].min_blocks;
+  if (blocks == 0) return;
+  const char *text = arena_printf(printer->arena, "launch bounds: room for %d block%s on an SM", blocks,
+                                  blocks > 1 ? "s" : "");
+  add_line(printer, (ProgramLine){.text = text, .knob = KNOB_MIN_BLOCKS});
+}
+
 // ---- statements ---------------------------------------------------------------------------------
 
 static void print_access(Str *out, const Access *access) {
@@ -205,6 +213,7 @@ ProgramText program_print(Arena *arena, const Program *program) {
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED) declare_buffer(&printer, program->buffer[i]);
   declare_registers(&printer);
+  declare_bounds(&printer);
   for (int i = 0; i < program->n_kernels; i++) {
     const Kernel *kernel = &program->kernel[i];
     printer.kernel = i;

@@ -128,6 +128,7 @@ typedef struct Kernel {
   const char *name;  // "matmul", "zero", "reduce"
   Stmt *body;
   KnobId knob;
+  int min_blocks;    // blocks an SM shall have room for; 0: not said
 } Kernel;
 
 typedef struct Program {

@@ -38,11 +38,11 @@ static Limit smallest(const Limit *limit, int n) {
   return best;
 }
 
-static Limit blocks_per_sm(const Resources *r, const Target *t) {
+static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
   int64_t warps = round_up(ceil_div(r->n_threads, LANES), t->warp_alloc_unit);
   int registers = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
-  // __launch_bounds__ makes the compiler fit one block, by spilling if it must.
-  int64_t fit = t->regs_per_sm / (warps * LANES);
+  // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
+  int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
   if (registers > fit) registers = (int)fit;
   int64_t warp_registers = round_up((int64_t)registers * LANES, t->reg_alloc_unit);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
@@ -64,7 +64,7 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
                  .n_blocks = launch.n_blocks,
                  .n_threads = launch.n_threads};
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
-  Limit limit = blocks_per_sm(&r, target);
+  Limit limit = blocks_per_sm(&r, program->kernel[program->main_kernel].min_blocks, target);
   r.blocks_per_sm = (int)limit.blocks;
   r.limiter = limit.name;
   int64_t warps = ceil_div(r.n_threads, LANES) * limit.blocks;

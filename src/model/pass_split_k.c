@@ -48,7 +48,9 @@ static Kernel zero_kernel(Program *program) {
   Stmt *body = stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
                          stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}),
                          NULL);
-  return (Kernel){"zero", bind_flat(program, KNOB_SPLITK, flat, body), KNOB_SPLITK};
+  return (Kernel){.name = "zero",
+                  .body = bind_flat(program, KNOB_SPLITK, flat, body),
+                  .knob = KNOB_SPLITK};
 }
 
 static Kernel reduce_kernel(Program *program, Buffer *partial) {
@@ -68,7 +70,7 @@ static Kernel reduce_kernel(Program *program, Buffer *partial) {
                          stmt_loop(program, knob, split, step),
                          stmt_op(program, knob, (Op){.kind = OP_STORE, .dst = C, .src = sum}),
                          NULL);
-  return (Kernel){"reduce", bind_flat(program, knob, flat, body), knob};
+  return (Kernel){.name = "reduce", .body = bind_flat(program, knob, flat, body), .knob = knob};
 }
 
 static void split_axis(Program *program, const Schedule *schedule) {

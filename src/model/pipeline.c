@@ -49,7 +49,9 @@ Program *program_naive(Arena *arena, const Schedule *schedule) {
                          NULL);
   Stmt *row = stmt_loop(program, none, program->axis[AXIS_N].digit[0].var, cell);
   program->kernel[program->n_kernels++] =
-      (Kernel){"matmul", stmt_loop(program, none, program->axis[AXIS_M].digit[0].var, row), none};
+      (Kernel){.name = "matmul",
+               .body = stmt_loop(program, none, program->axis[AXIS_M].digit[0].var, row),
+               .knob = none};
   apply_axes(program);
   return program;
 }

@@ -125,11 +125,16 @@ static Handled handled[] = {
 };
 enum { HANDLED = sizeof handled / sizeof handled[0] };
 
-// Whoever handled the signal before handles it once more, after the terminal is back.
+// Whoever handled the signal before handles it once more, after the terminal is back. Ignoring it
+// (a shell starts background jobs with SIGQUIT ignored) would let a program go on that cannot.
 static void on_fatal(int signal) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
   tty_restore();
-  for (int i = 0; i < HANDLED; i++)
-    if (handled[i].signal == signal) sigaction(signal, &handled[i].before, NULL);
+  for (int i = 0; i < HANDLED; i++) {
+    if (handled[i].signal != signal) continue;
+    bool ignored = handled[i].before.sa_handler == SIG_IGN;
+    sigaction(signal, ignored ? &usual : &handled[i].before, NULL);
+  }
   kill(getpid(), signal);
 }
 

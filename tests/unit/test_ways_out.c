@@ -161,6 +161,23 @@ START_TEST(a_fatal_signal_from_outside_restores_first) {
 }
 END_TEST
 
+START_TEST(signals_ignored_by_the_parent_still_end_it) {
+  static const int signals[] = {SIGQUIT, SIGINT, SIGHUP};
+  Fault fault = by_exit;
+  for (int i = 0; i < 3; i++) {
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+    sigaction(signals[i], &ignore, &before);
+    VtProgram *program = start_program(&fault, "xterm-256color");
+    sigaction(signals[i], &before, NULL);
+    kill(program->pid, signals[i]);
+    ck_assert(vt_wait_end(program));
+    ck_assert(vt_restored(program));
+    ck_assert(program->status != 0);
+    vt_finish(program);
+  }
+}
+END_TEST
+
 START_TEST(a_hanging_program_is_ended_after_two_seconds) {
   Fault fault = hang;
   VtProgram *program = start_program(&fault, "xterm-256color");
@@ -279,6 +296,7 @@ Suite *suite_ways_out(void) {
   tcase_add_test(tcase, keys_and_signals_end_it_in_order);
   tcase_add_test(tcase, faults_restore_first);
   tcase_add_test(tcase, a_fatal_signal_from_outside_restores_first);
+  tcase_add_test(tcase, signals_ignored_by_the_parent_still_end_it);
   tcase_add_test(tcase, a_hanging_program_is_ended_after_two_seconds);
   tcase_add_test(tcase, a_hanging_program_is_ended_at_once_by_the_second_signal);
   tcase_add_test(tcase, a_lost_connection_ends_it);

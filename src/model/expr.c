@@ -157,6 +157,7 @@ const Expr *ex_mod(Arena *arena, const Expr *a, int64_t b) {
   assert(b >= 1 && a->lo >= 0);
   if (a->hi < b) return a;
   if (is_const(a)) return ex_const(arena, a->value % b);
+  if (a->op == EXPR_MOD && is_const(a->b) && a->b->value % b == 0) return ex_mod(arena, a->a, b);
   const Expr *multiples = ex_const(arena, 0), *rest = multiples;
   split_multiples(arena, a, b, &multiples, &rest);
   if (rest->lo >= 0 && rest->hi < b) return rest;

@@ -205,7 +205,7 @@ static Program *shell(Problem problem, Stmt *(*body)(Program *program, const Exp
   Var *lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, 32);
   Stmt *loop = stmt_loop(program, KNOB_NONE, lane, NULL);
   loop->body = body(program, ex_var(arena, lane));
-  program->kernel[program->n_kernels++] = (Kernel){"matmul", loop, KNOB_NONE};
+  program->kernel[program->n_kernels++] = (Kernel){.name = "matmul", .body = loop, .knob = KNOB_NONE};
   return program;
 }
 

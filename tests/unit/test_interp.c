@@ -256,7 +256,8 @@ static void add_cell_kernel(Build *b, const char *name, bool reduce) {
     stmt_list(body, loop(p, s, each), NULL);
   }
   stmt_list(body, op1(p, OP_STORE, access2(b->c, m, n), sum), NULL);
-  p->kernel[p->n_kernels++] = (Kernel){name, loop(p, block, loop(p, thread, body)), KNOB_NONE};
+  p->kernel[p->n_kernels++] =
+      (Kernel){.name = name, .body = loop(p, block, loop(p, thread, body)), .knob = KNOB_NONE};
 }
 
 static void make_buffers(Build *b) {
@@ -303,7 +304,8 @@ static Program *build(const Recipe *r) {
   if (r->fault == NO_INIT) start = NULL;
   bool ring = r->async && r->slabs > 1;
   Stmt *body = list2(start, list2(ring ? pipelined(&b) : staged(&b), finish(&b)));
-  p->kernel[p->n_kernels++] = (Kernel){"matmul", tiers(&b, body), KNOB_NONE};
+  p->kernel[p->n_kernels++] =
+      (Kernel){.name = "matmul", .body = tiers(&b, body), .knob = KNOB_NONE};
   p->main_kernel = p->n_kernels - 1;
   if (r->partials && r->fault != REDUCE_EARLY) add_cell_kernel(&b, "reduce", true);
   return p;
@@ -321,7 +323,8 @@ static Program *build_naive(Problem problem) {
   Stmt *cell =
       stmt_list(init(p, acc), loop(p, k, step),
                 op1(p, OP_STORE, access2(program_buffer(p, ROLE_C), var(m), var(n)), acc), NULL);
-  p->kernel[p->n_kernels++] = (Kernel){"naive", loop(p, m, loop(p, n, cell)), KNOB_NONE};
+  p->kernel[p->n_kernels++] =
+      (Kernel){.name = "naive", .body = loop(p, m, loop(p, n, cell)), .knob = KNOB_NONE};
   return p;
 }
 
@@ -661,7 +664,8 @@ static Program *wide_copy(int64_t n, const Expr *(*column)(const Var *), int wid
   Op store = {.kind = OP_STORE, .width = width, .src = reg};
   store.dst = access2(program_buffer(p, ROLE_C), var(m), times(var(t), 4));
   Stmt *body = stmt_list(stmt_op(p, KNOB_NONE, load), stmt_op(p, KNOB_NONE, store), NULL);
-  p->kernel[p->n_kernels++] = (Kernel){"copy", loop(p, m, loop(p, t, body)), KNOB_NONE};
+  p->kernel[p->n_kernels++] =
+      (Kernel){.name = "copy", .body = loop(p, m, loop(p, t, body)), .knob = KNOB_NONE};
   return p;
 }
 
@@ -708,7 +712,7 @@ static Program *let_program(int where, int64_t extent) {
   if (where == 1) body = stmt_list(let, body, NULL);
   body = loop(p, t, stmt_list(init(p, access1(x, num(0))), body, NULL));
   if (where == 0) body = stmt_list(let, body, NULL);
-  p->kernel[p->n_kernels++] = (Kernel){"let", loop(p, g, body), KNOB_NONE};
+  p->kernel[p->n_kernels++] = (Kernel){.name = "let", .body = loop(p, g, body), .knob = KNOB_NONE};
   return p;
 }
 
@@ -745,7 +749,8 @@ START_TEST(swizzled_columns_are_a_permutation) {
   Stmt *store =
       op1(p, OP_STORE, access2(program_buffer(p, ROLE_C), row, column), access1(x, num(0)));
   Stmt *body = stmt_list(init(p, access1(x, num(0))), loop(p, hi, loop(p, lo, store)), NULL);
-  p->kernel[p->n_kernels++] = (Kernel){"swizzle", loop(p, g, loop(p, t, body)), KNOB_NONE};
+  p->kernel[p->n_kernels++] =
+      (Kernel){.name = "swizzle", .body = loop(p, g, loop(p, t, body)), .knob = KNOB_NONE};
   const InterpResult *result = interpret(arena, p, &(InterpOptions){.seed = 1});
   ck_assert_int_eq(result->n_found, 0);
   ck_assert_int_eq(result->lanes[OP_STORE], 64 * 32);

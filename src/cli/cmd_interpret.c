@@ -5,19 +5,24 @@
 //   4 blocks of 256 threads, 2 runs from seed 1
 //   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
 //
+// --break NAME runs a deliberately faulty copy instead (model/breakage.h lists them): what a
+// missing barrier or a lax wait looks like.
+//
 // Exit status 1 when a cell is wrong or anything was found.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
+#include "model/breakage.h"
 #include "model/interp.h"
 #include "model/reduce.h"
 
 typedef struct InterpretOptions {
-  const char *state, *pass;
+  const char *state, *pass, *breakage;
   int seed, runs;
   bool full, json;
 } InterpretOptions;
@@ -36,6 +41,7 @@ static const Option options[] = {
      .lo = 1,
      .hi = 1000},
     {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, pass)},
+    {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64 };
@@ -53,6 +59,22 @@ static bool is_reduced(const Subject *s) { return !schedule_equal(&s->asked, &s-
 
 static long long extent(const Schedule *schedule, KnobId knob) { return schedule->value[knob]; }
 
+static const Program *broken(Arena *arena, const Program *program, const char *name, Diags *diags) {
+  const char *names[BREAK_COUNT];
+  for (int id = 0; id < BREAK_COUNT; id++) {
+    names[id] = breakage_name((BreakageId)id);
+    if (!str_equal(names[id], name)) continue;
+    const Program *result = program_break(arena, program, (BreakageId)id);
+    if (!result)
+      diag_add(diags, "break", "%s: %s: this program has nothing of the kind", name,
+               breakage_help((BreakageId)id));
+    return result;
+  }
+  Diag *diag = diag_add(diags, "break", "there is no breakage \"%s\"", str_sanitise(arena, name));
+  diag->nearest = nearest_name(name, names, BREAK_COUNT);
+  return NULL;
+}
+
 static bool prepare(Arena *arena, Subject *s, Diags *diags) {
   TargetTable targets;
   const Model *asked = cli_model(arena, s->given->state, diags);
@@ -64,7 +86,8 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
   if (s->given->pass) stage = cli_find_stage(s->model, s->given->pass, diags);
   if (stage < 0) return false;
   s->program = s->model->pipeline.stage[stage].program;
-  return true;
+  if (s->given->breakage) s->program = broken(arena, s->program, s->given->breakage, diags);
+  return s->program != NULL;
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -190,6 +213,7 @@ static void print_json(Arena *arena, const Subject *s) {
   json_member_string(&w, "state", schedule_text(arena, &s->asked));
   json_member_string(&w, "state_run", schedule_text(arena, &s->run));
   json_member_bool(&w, "reduced", is_reduced(s));
+  json_member_string(&w, "breakage", s->given->breakage);
   json_member_int(&w, "seed", s->given->seed);
   json_member_int(&w, "runs", s->given->runs);
   json_member_bool(&w, "ok", c->ok);

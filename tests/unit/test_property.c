@@ -9,6 +9,7 @@
 
 #include "base/embed.h"
 #include "base/random.h"
+#include "model/breakage.h"
 #include "model/interp.h"
 #include "model/ladder.h"
 #include "model/model.h"
@@ -306,34 +307,6 @@ static bool shrink_rows(Mutant *mutant, int n) {
   return false;
 }
 
-// First split stores, the rest add, and nothing clears C: the article's guarded split-K.
-static bool guard_split(Program *program) {
-  Kernel *kernel = &program->kernel[program->main_kernel];
-  Var *split = NULL;
-  for (Stmt *s = kernel->body; s && !split; s = s->body)
-    if (s->kind == STMT_LOOP && strcmp(s->var->name, "k_s") == 0) split = s->var;
-  Mutant find = {.program = program};
-  each_stmt(&find, &kernel->body, atomic_to_store);
-  if (!split || !find.at || program->n_kernels != 2 || program->main_kernel != 1) return false;
-  Stmt *store = (Stmt *)(uintptr_t)find.at, *add = ARENA_NEW(arena, Stmt);
-  *add = *store;
-  add->op.kind = OP_ATOMIC_ADD;
-  add->next = NULL;
-  Stmt *rest =
-      stmt_if(program, KNOB_SPLITK, ex_lt(arena, ex_const(arena, 0), ex_var(arena, split)), add);
-  Stmt *first = ARENA_NEW(arena, Stmt);
-  *first = *store;
-  first->next = NULL;
-  rest->next = store->next;
-  *store =
-      *stmt_if(program, KNOB_SPLITK, ex_lt(arena, ex_var(arena, split), ex_const(arena, 1)), first);
-  store->next = rest;
-  program->kernel[0] = program->kernel[1];
-  program->n_kernels = 1;
-  program->main_kernel = 0;
-  return true;
-}
-
 typedef struct Tally {
   int made, noticed;
 } Tally;
@@ -407,21 +380,61 @@ START_TEST(every_mutant_is_noticed) {
 }
 END_TEST
 
-START_TEST(guarded_split_k_is_a_race) {
+// ---- breakages ----------------------------------------------------------------------------------
+
+#define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11,"
+#define RING "BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+
+static const struct {
+  const char *state;
+  BreakageId id;
+  FindingKind kind;
+  const char *says;
+} broken[] = {
+    {SMALL "PAD_SMEM=0", BREAK_FIRST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL "PAD_SMEM=0", BREAK_LAST_BARRIER, FINDING_RACE, "_s["},
+    {SMALL "BUFFER_COUNT=2", BREAK_FIRST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL RING "VECTORIZE=1", BREAK_LAST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_LAX_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL "ASYNC_COPY=1", BREAK_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {SMALL "BUFFER_COUNT=2", BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {SMALL "PAD_SMEM=1", BREAK_PAD, FINDING_RACE, "with no barrier between"},
+    {SMALL "SPLITK=3", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
+    {SMALL "SPLITK=3", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+    {SMALL "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
+};
+enum { N_BROKEN = sizeof broken / sizeof broken[0] };
+
+static bool tells(const InterpCheck *check, FindingKind kind, const char *says) {
+  for (int i = 0; i < check->n_findings; i++)
+    if (check->finding[i].kind == kind && strstr(check->finding[i].text, says)) return true;
+  return false;
+}
+
+START_TEST(breakages_are_told) {
   Schedule schedule = schedule_default();
   Diags diags = diags_new(arena);
-  const char *state = "M=64,N=64,K=64,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11,SPLITK=4";
-  ck_assert(schedule_parse(&schedule, state, &diags));
+  ck_assert(schedule_parse(&schedule, broken[_i].state, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
-  ck_assert(model->ok);
-  Program *program = program_clone(arena, model->program);
-  ck_assert(guard_split(program));
+  ck_assert_msg(model->ok, "%s", diags_text(arena, &model->diags));
+  ck_assert(computes(&schedule, "all passes", model->program, 1));
+  const Program *program = program_break(arena, model->program, broken[_i].id);
+  ck_assert_ptr_nonnull(program);
   InterpCheck check = interpret_check(arena, program, &(InterpOptions){.seed = 1});
-  bool told = false;
-  for (int i = 0; i < check.n_findings; i++)
-    told |= check.finding[i].kind == FINDING_RACE && strstr(check.finding[i].text, "race on C[") &&
-            strstr(check.finding[i].text, "blocks of one kernel have no order");
+  bool told = broken[_i].kind == FINDING_COUNT || tells(&check, broken[_i].kind, broken[_i].says);
+  if (!told) tell(&schedule, breakage_name(broken[_i].id), &check);
   ck_assert(told);
+  ck_assert(!check.ok);
+}
+END_TEST
+
+START_TEST(what_is_not_there_cannot_be_broken) {
+  Schedule schedule = schedule_default();
+  const Model *model = model_build(arena, &targets, &schedule);
+  for (int id = 0; id < BREAK_COUNT; id++)
+    ck_assert_ptr_null(program_break(arena, model->program, (BreakageId)id));
 }
 END_TEST
 
@@ -433,7 +446,8 @@ Suite *suite_property(void) {
   tcase_add_test(tc, every_pass_of_every_rung_computes_the_nest);
   tcase_add_test(tc, random_legal_schedules_compute_the_nest);
   tcase_add_test(tc, every_mutant_is_noticed);
-  tcase_add_test(tc, guarded_split_k_is_a_race);
+  tcase_add_loop_test(tc, breakages_are_told, 0, N_BROKEN);
+  tcase_add_test(tc, what_is_not_there_cannot_be_broken);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -1,0 +1,186 @@
+// Each breakage is one small rewrite of a clone, made where a slip of the pen would make it.
+//
+// Worked example, guarded_split on four splits: the two kernels
+//   zero: C[…] = 0      matmul: C[…] += atomic_add acc
+// become the one that looks as if it needed no zero kernel,
+//   matmul: if k_s < 1: C[…] = acc     if 0 < k_s: C[…] += atomic_add acc
+// whose blocks k_s = 1, 2, 3 may well run before block 0 stores over what they added.
+#include "model/breakage.h"
+
+#include "model/rewrite.h"
+
+static const struct {
+  const char *name, *help;
+} rows[BREAK_COUNT] = {
+#define X(id, name, help) {name, help},
+    BREAKAGE_TABLE(X)
+#undef X
+};
+
+const char *breakage_name(BreakageId id) { return rows[id].name; }
+const char *breakage_help(BreakageId id) { return rows[id].help; }
+
+// Leaves out the nth operation of a kind (from 0); false when there are fewer. n < 0: all of them.
+static bool drop_nth(Stmt **link, OpKind kind, int *n, bool all) {
+  bool dropped = false;
+  while (*link && (all || !dropped)) {
+    Stmt *stmt = *link;
+    bool match = stmt->kind == STMT_OP && stmt->op.kind == kind;
+    if (match && (all || (*n)-- == 0)) {
+      *link = stmt->next;
+      dropped = true;
+      continue;
+    }
+    if (stmt->body) dropped |= drop_nth(&stmt->body, kind, n, all);
+    link = &stmt->next;
+  }
+  return dropped;
+}
+
+typedef struct Count {
+  OpKind kind;
+  int n;
+} Count;
+
+static void count_op(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Count *count = context;
+  count->n += stmt->kind == STMT_OP && stmt->op.kind == count->kind;
+}
+
+static bool break_first_barrier(Program *program) {
+  int n = 0;
+  return drop_nth(&main_kernel(program)->body, OP_BARRIER, &n, false);
+}
+
+static bool break_last_barrier(Program *program) {
+  Count count = {OP_BARRIER, 0};
+  stmt_walk(main_kernel(program)->body, count_op, &count);
+  int n = count.n - 1;
+  return n >= 0 && drop_nth(&main_kernel(program)->body, OP_BARRIER, &n, false);
+}
+
+static bool break_wait(Program *program) {
+  int n = 0;
+  return drop_nth(&main_kernel(program)->body, OP_CP_WAIT, &n, true);
+}
+
+static void relax_wait(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_CP_WAIT) return;
+  stmt->op.count++;
+  *(bool *)context = true;
+}
+
+static bool break_lax_wait(Program *program) {
+  bool found = false;
+  stmt_walk(main_kernel(program)->body, relax_wait, &found);
+  return found;
+}
+
+typedef struct Phase {
+  const Expr *zero;
+  bool found;
+} Phase;
+
+// Slabs of a ring have the slot as their first index.
+static void drop_phase(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  Phase *phase = context;
+  const Buffer *buffer = access->buffer;
+  if (buffer->space != SPACE_SHARED || buffer->rank != 3 || access->idx[0]->op == EXPR_CONST)
+    return;
+  access->idx[0] = phase->zero;
+  phase->found = true;
+}
+
+static bool break_phase(Program *program) {
+  Phase phase = {ex_const(program->arena, 0), false};
+  each_access(main_kernel(program)->body, drop_phase, &phase);
+  return phase.found;
+}
+
+static bool break_pad(Program *program) {
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *slab = program->buffer[i];
+    int row = slab->rank - 2;
+    if (slab->space != SPACE_SHARED || row < 0 || slab->dim[row] == 1) continue;
+    slab->stride[row] = slab->dim[row + 1] - 1;
+    if (row > 0) slab->stride[0] = slab->dim[row] * slab->stride[row];
+    program_place_shared(program);
+    return true;
+  }
+  return false;
+}
+
+static bool has_zero_kernel(const Program *program) {
+  return program->n_kernels == 2 && program->main_kernel == 1;
+}
+
+static bool break_zero(Program *program) {
+  if (!has_zero_kernel(program)) return false;
+  program->kernel[0] = program->kernel[1];
+  program->n_kernels = 1;
+  program->main_kernel = 0;
+  return true;
+}
+
+static Stmt *copy_op(Program *program, const Stmt *stmt, OpKind kind) {
+  Stmt *copy = stmt_op(program, stmt->knob, stmt->op);
+  copy->op.kind = kind;
+  return copy;
+}
+
+static Stmt **find_atomic(Stmt **link) {
+  for (; *link; link = &(*link)->next) {
+    if ((*link)->kind == STMT_OP && (*link)->op.kind == OP_ATOMIC_ADD) return link;
+    Stmt **inner = (*link)->body ? find_atomic(&(*link)->body) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+static bool break_guarded_split(Program *program) {
+  Arena *arena = program->arena;
+  const Axis *k = &program->axis[AXIS_K];
+  const Var *split = k->n_digits ? k->digit[0].var : NULL;
+  Stmt **link = find_atomic(&main_kernel(program)->body);
+  if (!link || !split || split->tier != TIER_BLOCK || !break_zero(program)) return false;
+  link = find_atomic(&main_kernel(program)->body);
+  Stmt *atomic = *link;
+  const Expr *index = ex_var(arena, split);
+  Stmt *store = stmt_if(program, KNOB_SPLITK, ex_lt(arena, index, ex_const(arena, 1)),
+                        copy_op(program, atomic, OP_STORE));
+  store->next = stmt_if(program, KNOB_SPLITK, ex_lt(arena, ex_const(arena, 0), index),
+                        copy_op(program, atomic, OP_ATOMIC_ADD));
+  store->next->next = atomic->next;
+  *link = store;
+  return true;
+}
+
+static bool break_last_slab(Program *program) {
+  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  if (!k_o || k_o->var->extent < 2) return false;
+  Var *shorter = ARENA_NEW(program->arena, Var);
+  *shorter = *k_o->var;  // the same id: expressions read it as before
+  shorter->extent--;
+  k_o->var = shorter;
+  return true;
+}
+
+static bool (*const breaks[BREAK_COUNT])(Program *) = {
+    [BREAK_FIRST_BARRIER] = break_first_barrier,
+    [BREAK_LAST_BARRIER] = break_last_barrier,
+    [BREAK_WAIT] = break_wait,
+    [BREAK_LAX_WAIT] = break_lax_wait,
+    [BREAK_PHASE] = break_phase,
+    [BREAK_PAD] = break_pad,
+    [BREAK_GUARDED_SPLIT] = break_guarded_split,
+    [BREAK_ZERO] = break_zero,
+    [BREAK_LAST_SLAB] = break_last_slab,
+};
+
+Program *program_break(Arena *arena, const Program *program, BreakageId id) {
+  Program *broken = program_clone(arena, program);
+  return breaks[id](broken) ? broken : NULL;
+}

@@ -1,0 +1,32 @@
+// Breakages: deliberate faults to switch on and see what they do.
+//
+//   const Program *broken = program_break(arena, model->program, BREAK_PHASE);
+//   if (broken) interpret(arena, broken, &options)  →  race on A_s[0, 3, 5]: …
+#pragma once
+#include "model/program.h"
+
+// One row each: enum, the name users type, what is done to the main kernel.
+#define BREAKAGE_TABLE(X)                                                                   \
+  X(FIRST_BARRIER, "first_barrier", "the first barrier is left out")                        \
+  X(LAST_BARRIER, "last_barrier", "the last barrier is left out")                           \
+  X(WAIT, "wait", "the waits for cp.async are left out")                                    \
+  X(LAX_WAIT, "lax_wait", "each wait lets one more group stay in flight")                   \
+  X(PHASE, "phase", "the ring index is dropped: every slab goes to slot 0")                 \
+  X(PAD, "pad", "the rows of the first slab are one element too close together")            \
+  X(GUARDED_SPLIT, "guarded_split",                                                         \
+    "no zero kernel: the first split stores, the others add, as in the article")            \
+  X(ZERO, "zero", "split-K adds to a C that nobody cleared")                                \
+  X(LAST_SLAB, "last_slab", "the loop over slabs stops one early")
+
+typedef enum BreakageId {
+#define X(id, name, help) BREAK_##id,
+  BREAKAGE_TABLE(X)
+#undef X
+      BREAK_COUNT
+} BreakageId;
+
+const char *breakage_name(BreakageId id);
+const char *breakage_help(BreakageId id);
+
+// A broken copy; NULL when the program has nothing of that kind to break.
+Program *program_break(Arena *arena, const Program *program, BreakageId id);

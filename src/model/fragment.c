@@ -165,17 +165,24 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
   return false;
 }
 
-static bool fail_unknown(Diags *diags, const char *text) {
+// The row whose name begins as the text does, else the one that is spelled most alike.
+static const char *nearest_atom(const char *text) {
   const char *names[64];
-  int n = 0;
   assert(atom_count <= 64);
-  for (int i = 0; i < atom_count; i++) names[n++] = atom_table[i].name;
+  for (int i = 0; i < atom_count; i++) {
+    names[i] = atom_table[i].name;
+    if (*text && str_starts(names[i], text)) return names[i];
+  }
+  const char *nearest = nearest_name(text, names, atom_count);
+  return nearest ? nearest : names[0];
+}
+
+static bool fail_unknown(Diags *diags, const char *text) {
   Spelling spelling = spelling_of(text);
   const char *name = spelling.text;
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
-  const char *nearest = nearest_name(name, names, n);
-  return fail(diags, nearest ? nearest : atom_table[0].name,
+  return fail(diags, nearest_atom(name),
               arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
                            str_sanitise(diags->arena, text)));
 }
@@ -188,8 +195,8 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
   const char *name = arena_printf(diags->arena, "wgmma.m%dn%d%s", atom->m, nearest, tail);
   if (nearest != n)
     return fail(diags, name,
-                arena_printf(diags->arena, "%s has N=%d: N is a multiple of %d from %d to %d",
-                             atom->section + strcspn(atom->section, " ") + 1, n, step, step, most));
+                arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d",
+                             n, step, step, most));
   atom->n = n;
   snprintf(atom->name, sizeof atom->name, "%s", name);
   return true;

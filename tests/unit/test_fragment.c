@@ -1,0 +1,577 @@
+// The atoms against the PTX ISA. The layouts below are a second transcription of its formulas, one
+// instruction after the other and in its own words (groupID, threadID_in_group, conditions on the
+// index i of an element); the program under test derives all of them from one rule.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/fragment.h"
+#include "model/knob.h"
+
+Suite *suite_fragment(void);
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static Atom parse(const char *name) {
+  Atom atom;
+  ck_assert_msg(atom_parse(name, &atom, &diags), "%s: %s", name, diags_text(arena, &diags));
+  return atom;
+}
+
+// ---- the PTX ISA's formulas ---------------------------------------------------------------------
+
+static int group(int lane) { return (lane % 32) >> 2; }
+static int in_group(int lane) { return lane % 4; }
+static int warp(int lane) { return lane / 32; }
+
+typedef struct Place {
+  int row, col;
+} Place;
+typedef Place Formula(int lane, int i);
+
+// mma.m8n8k4 with .f64
+static Place a_m8n8k4_f64(int lane, int i) { return (Place){group(lane), in_group(lane) + 0 * i}; }
+static Place b_m8n8k4_f64(int lane, int i) { return (Place){in_group(lane) + 0 * i, group(lane)}; }
+static Place c_m8n8k4_f64(int lane, int i) {
+  return (Place){group(lane), in_group(lane) * 2 + (i & 1)};
+}
+
+// mma.m16n8k4 with .tf32
+static Place a_m16n8k4_tf32(int lane, int i) {
+  return (Place){i == 0 ? group(lane) : group(lane) + 8, in_group(lane)};
+}
+static Place b_m16n8k4_tf32(int lane, int i) {
+  return (Place){in_group(lane) + 0 * i, group(lane)};
+}
+
+// mma.m16n8k8
+static Place a_m16n8k8_f16(int lane, int i) {
+  return (Place){i == 0 || i == 1 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
+}
+static Place b_m16n8k8_f16(int lane, int i) { return (Place){in_group(lane) * 2 + i, group(lane)}; }
+static Place a_m16n8k8_tf32(int lane, int i) {
+  return (Place){i == 0 || i == 2 ? group(lane) : group(lane) + 8,
+                 i == 0 || i == 1 ? in_group(lane) : in_group(lane) + 4};
+}
+static Place b_m16n8k8_tf32(int lane, int i) {
+  return (Place){i == 0 ? in_group(lane) : in_group(lane) + 4, group(lane)};
+}
+
+// mma.m16n8k16 with floating point type
+static Place a_m16n8k16_f16(int lane, int i) {
+  bool upper = (0 <= i && i < 2) || (4 <= i && i < 6);
+  int col = in_group(lane) * 2 + (i & 1);
+  return (Place){upper ? group(lane) : group(lane) + 8, i < 4 ? col : col + 8};
+}
+static Place b_m16n8k16_f16(int lane, int i) {
+  int row = in_group(lane) * 2 + (i & 1);
+  return (Place){i < 2 ? row : row + 8, group(lane)};
+}
+
+// mma.m16n8k16 with integer type (and with 8-bit floating point)
+static Place a_m16n8k16_s8(int lane, int i) {
+  return (Place){i < 4 ? group(lane) : group(lane) + 8, in_group(lane) * 4 + (i & 3)};
+}
+static Place b_m16n8k16_s8(int lane, int i) { return (Place){in_group(lane) * 4 + i, group(lane)}; }
+
+// mma.m16n8k32 with 8-bit types
+static Place a_m16n8k32_s8(int lane, int i) {
+  bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+  int col = in_group(lane) * 4 + (i & 3);
+  return (Place){upper ? group(lane) : group(lane) + 8, i < 8 ? col : col + 16};
+}
+static Place b_m16n8k32_s8(int lane, int i) {
+  int row = in_group(lane) * 4 + (i & 3);
+  return (Place){i < 4 ? row : row + 16, group(lane)};
+}
+
+// The accumulators of every mma.m16n8k*
+static Place c_m16n8(int lane, int i) {
+  return (Place){i < 2 ? group(lane) : group(lane) + 8, in_group(lane) * 2 + (i & 1)};
+}
+
+// wgmma.mma_async: the figures of m64nNk16, m64nNk8 and m64nNk32. Warp w has rows 16·w to 16·w
+// + 15.
+static Place a_wgmma_k16(int lane, int i) {
+  Place at = a_m16n8k16_f16(lane % 32, i);
+  return (Place){16 * warp(lane) + at.row, at.col};
+}
+static Place a_wgmma_k8(int lane, int i) {
+  Place at = a_m16n8k8_tf32(lane % 32, i);
+  return (Place){16 * warp(lane) + at.row, at.col};
+}
+static Place a_wgmma_k32(int lane, int i) {
+  Place at = a_m16n8k32_s8(lane % 32, i);
+  return (Place){16 * warp(lane) + at.row, at.col};
+}
+static Place d_wgmma(int lane, int i) {
+  return (Place){16 * warp(lane) + group(lane) + 8 * (i / 2 % 2),
+                 8 * (i / 4) + in_group(lane) * 2 + i % 2};
+}
+
+typedef struct Layout {
+  const char *atom;
+  AtomOperand operand;
+  int rows, cols, values, registers;
+  Formula *formula;
+} Layout;
+
+static const Layout layouts[] = {
+    {"m8n8k4.f64", ATOM_A, 8, 4, 1, 1, a_m8n8k4_f64},
+    {"m8n8k4.f64", ATOM_B, 4, 8, 1, 1, b_m8n8k4_f64},
+    {"m8n8k4.f64", ATOM_C, 8, 8, 2, 2, c_m8n8k4_f64},
+    {"m16n8k4.tf32", ATOM_A, 16, 4, 2, 2, a_m16n8k4_tf32},
+    {"m16n8k4.tf32", ATOM_B, 4, 8, 1, 1, b_m16n8k4_tf32},
+    {"m16n8k4.tf32", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k8.f16", ATOM_A, 16, 8, 4, 2, a_m16n8k8_f16},
+    {"m16n8k8.f16", ATOM_B, 8, 8, 2, 1, b_m16n8k8_f16},
+    {"m16n8k8.f16", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k8.f16.f16", ATOM_C, 16, 8, 4, 2, c_m16n8},
+    {"m16n8k8.bf16", ATOM_A, 16, 8, 4, 2, a_m16n8k8_f16},
+    {"m16n8k8.bf16", ATOM_B, 8, 8, 2, 1, b_m16n8k8_f16},
+    {"m16n8k8.bf16", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k8.tf32", ATOM_A, 16, 8, 4, 4, a_m16n8k8_tf32},
+    {"m16n8k8.tf32", ATOM_B, 8, 8, 2, 2, b_m16n8k8_tf32},
+    {"m16n8k8.tf32", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k16.f16", ATOM_A, 16, 16, 8, 4, a_m16n8k16_f16},
+    {"m16n8k16.f16", ATOM_B, 16, 8, 4, 2, b_m16n8k16_f16},
+    {"m16n8k16.f16", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k16.f16.f16", ATOM_C, 16, 8, 4, 2, c_m16n8},
+    {"m16n8k16.bf16", ATOM_A, 16, 16, 8, 4, a_m16n8k16_f16},
+    {"m16n8k16.bf16", ATOM_B, 16, 8, 4, 2, b_m16n8k16_f16},
+    {"m16n8k16.bf16", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k16.s8", ATOM_A, 16, 16, 8, 2, a_m16n8k16_s8},
+    {"m16n8k16.s8", ATOM_B, 16, 8, 4, 1, b_m16n8k16_s8},
+    {"m16n8k16.s8", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k16.e4m3", ATOM_A, 16, 16, 8, 2, a_m16n8k16_s8},
+    {"m16n8k16.e5m2", ATOM_B, 16, 8, 4, 1, b_m16n8k16_s8},
+    {"m16n8k32.s8", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"m16n8k32.s8", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
+    {"m16n8k32.s8", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k32.e4m3", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"m16n8k32.e4m3", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
+    {"m16n8k32.e4m3", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"m16n8k32.e4m3.f16", ATOM_C, 16, 8, 4, 2, c_m16n8},
+    {"m16n8k32.e5m2", ATOM_A, 16, 32, 16, 4, a_m16n8k32_s8},
+    {"m16n8k32.e5m2", ATOM_B, 32, 8, 8, 2, b_m16n8k32_s8},
+    {"m16n8k32.e5m2", ATOM_C, 16, 8, 4, 4, c_m16n8},
+    {"wgmma.m64n256k16.f16", ATOM_A, 64, 16, 8, 4, a_wgmma_k16},
+    {"wgmma.m64n256k16.f16", ATOM_C, 64, 256, 128, 128, d_wgmma},
+    {"wgmma.m64n256k16.f16.f16", ATOM_C, 64, 256, 128, 64, d_wgmma},
+    {"wgmma.m64n8k16.bf16", ATOM_A, 64, 16, 8, 4, a_wgmma_k16},
+    {"wgmma.m64n8k16.bf16", ATOM_C, 64, 8, 4, 4, d_wgmma},
+    {"wgmma.m64n24k16.bf16", ATOM_C, 64, 24, 12, 12, d_wgmma},
+    {"wgmma.m64n184k16.f16", ATOM_C, 64, 184, 92, 92, d_wgmma},
+    {"wgmma.m64n128k8.tf32", ATOM_A, 64, 8, 4, 4, a_wgmma_k8},
+    {"wgmma.m64n128k8.tf32", ATOM_C, 64, 128, 64, 64, d_wgmma},
+    {"wgmma.m64n64k32.e4m3", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
+    {"wgmma.m64n64k32.e5m2", ATOM_C, 64, 64, 32, 32, d_wgmma},
+};
+enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
+
+START_TEST(test_every_cell_agrees_with_the_ptx_isa) {
+  const Layout *layout = &layouts[_i];
+  Atom atom = parse(layout->atom);
+  FragmentPacking packing = fragment_packing(&atom, layout->operand);
+  ck_assert_int_eq(packing.n_values, layout->values);
+  ck_assert_int_eq(packing.n_registers, layout->registers);
+  FragmentMap map = fragment_map(&atom, layout->operand);
+  ck_assert_int_eq(map.rows, layout->rows);
+  ck_assert_int_eq(map.cols, layout->cols);
+  ck_assert_int_eq(map.n_lanes * map.n_values, map.rows * map.cols);
+  for (int lane = 0; lane < map.n_lanes; lane++)
+    for (int i = 0; i < layout->values; i++) {
+      Place want = layout->formula(lane, i);
+      FragmentElement got = fragment_element(&atom, layout->operand, lane, i);
+      ck_assert_msg(got.row == want.row && got.col == want.col,
+                    "%s %s lane %d value %d: [%d][%d], not [%d][%d]", layout->atom,
+                    atom_operand_name(layout->operand), lane, i, got.row, got.col, want.row,
+                    want.col);
+    }
+}
+END_TEST
+
+START_TEST(test_maps_read_both_ways) {
+  const Layout *layout = &layouts[_i];
+  Atom atom = parse(layout->atom);
+  FragmentMap map = fragment_map(&atom, layout->operand);
+  int *times = ARENA_ARRAY(arena, int, map.n_lanes *map.n_values);
+  for (int row = 0; row < map.rows; row++)
+    for (int col = 0; col < map.cols; col++) {
+      FragmentOwner owner = fragment_owner(&atom, layout->operand, row, col);
+      ck_assert_int_lt(owner.lane, map.n_lanes);
+      ck_assert_int_lt(owner.value, map.n_values);
+      times[owner.lane * map.n_values + owner.value]++;
+      FragmentElement back = fragment_map_element(&map, owner.lane, owner.value);
+      ck_assert_int_eq(back.row, row);
+      ck_assert_int_eq(back.col, col);
+    }
+  for (int i = 0; i < map.n_lanes * map.n_values; i++) ck_assert_int_eq(times[i], 1);
+}
+END_TEST
+
+// Every row of the table appears above with each operand it has in registers.
+START_TEST(test_every_row_of_the_table_is_compared) {
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *row = &atom_table[i];
+    const char *tail = strchr(row->name, 'k');
+    int compared = 0;
+    for (int j = 0; j < N_LAYOUTS; j++) {
+      Atom atom = parse(layouts[j].atom);
+      compared += (atom.warps == row->warps) && strcmp(strchr(atom.name, 'k'), tail) == 0;
+    }
+    ck_assert_msg(compared > 0, "%s is not compared", row->name);
+  }
+}
+END_TEST
+
+// The element list that the article on mma.sync gives for lane 0 of A.
+START_TEST(test_lane_0_of_a_of_m16n8k16) {
+  static const Place want[] = {{0, 0}, {0, 1}, {8, 0}, {8, 1}, {0, 8}, {0, 9}, {8, 8}, {8, 9}};
+  Atom atom = parse("m16n8k16.f16");
+  for (int i = 0; i < 8; i++) {
+    FragmentElement at = fragment_element(&atom, ATOM_A, 0, i);
+    ck_assert_int_eq(at.row, want[i].row);
+    ck_assert_int_eq(at.col, want[i].col);
+  }
+}
+END_TEST
+
+// What a pass does with the coefficients: sums over bits, each bit read with a shift.
+START_TEST(test_the_map_is_a_sum_over_bits) {
+  Atom atom = parse("m16n8k16.f16");
+  FragmentMap map = fragment_map(&atom, ATOM_B);
+  ck_assert_int_eq(map.n_lane_bits, 5);
+  ck_assert_int_eq(map.n_value_bits, 2);
+  static const int row_of_lane[] = {2, 4, 0, 0, 0}, col_of_lane[] = {0, 0, 1, 2, 4};
+  for (int b = 0; b < 5; b++) {
+    ck_assert_int_eq(map.row_of_lane_bit[b], row_of_lane[b]);
+    ck_assert_int_eq(map.col_of_lane_bit[b], col_of_lane[b]);
+  }
+  ck_assert_int_eq(map.row_of_value_bit[0], 1);
+  ck_assert_int_eq(map.row_of_value_bit[1], 8);
+  ck_assert_int_eq(map.col_of_value_bit[0] + map.col_of_value_bit[1], 0);
+}
+END_TEST
+
+// ---- facts --------------------------------------------------------------------------------------
+
+START_TEST(test_facts_of_the_rows) {
+  Atom atom = parse("m16n8k16.f16");
+  ck_assert_str_eq(atom_ptx(arena, &atom), "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+  ck_assert_int_eq(atom_flop(&atom), 4096);
+  ck_assert(atom_on(&atom, 80) && atom_on(&atom, 120) && !atom_on(&atom, 75));
+  atom = parse("wgmma.m64n128k16.bf16");
+  ck_assert_str_eq(atom.name, "wgmma.m64n128k16.bf16");
+  ck_assert_str_eq(atom_ptx(arena, &atom), "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16");
+  ck_assert_int_eq(atom_flop(&atom), 262144);
+  ck_assert_int_eq(atom_lanes(&atom), 128);
+  ck_assert(atom_on(&atom, 90) && !atom_on(&atom, 100));
+  ck_assert(!atom_in_registers(&atom, ATOM_B));
+  atom = parse("m8n8k4.f64");
+  FragmentPacking packing = fragment_packing(&atom, ATOM_A);
+  ck_assert_int_eq(packing.register_bits, 64);
+  ck_assert_int_eq(packing.per_register, 1);
+}
+END_TEST
+
+static const struct {
+  const char *text, *name, *acc;
+} spellings[] = {
+    {"m16n8k16.f16", "m16n8k16.f16", "f32"},
+    {"M16N8K16.F16", "m16n8k16.f16", "f32"},
+    {"m16n8k16.f16.f16", "m16n8k16.f16", "f16"},
+    {"mma_m16n8k16_f16", "m16n8k16.f16", "f32"},
+    {"mma.m16n8k8.tf32", "m16n8k8.tf32", "f32"},
+    {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "m16n8k16.f16", "f16"},
+    {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "m16n8k32.s8", "s32"},
+    {"wgmma_m64n256k16_bf16", "wgmma.m64n256k16.bf16", "f32"},
+    {"wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32", "wgmma.m64n96k8.tf32", "f32"},
+};
+
+START_TEST(test_spellings) {
+  Atom atom = parse(spellings[_i].text);
+  ck_assert_str_eq(atom.name, spellings[_i].name);
+  ck_assert_str_eq(atom.acc, spellings[_i].acc);
+}
+END_TEST
+
+static const struct {
+  const char *text, *nearest;
+} mistakes[] = {
+    {"m16n8k17.f16", "m16n8k16.f16"},
+    {"m16n8k16", "m16n8k16.f16"},
+    {"m16n8k16.bf16.f16", "m16n8k16.bf16.f32"},
+    {"m16n8k8.tf23", "m16n8k8.tf32"},
+    {"wgmma.m64n12k16.f16", "wgmma.m64n16k16.f16"},
+    {"wgmma.m64n0k16.f16", "wgmma.m64n8k16.f16"},
+    {"wgmma.m64n264k16.f16", "wgmma.m64n256k16.f16"},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", NULL},
+    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16", NULL},
+    {"m16n8k016.f16", NULL},
+    {"m 16n8k16.f16", NULL},
+    {"m16n8k16.f16.f32.", NULL},
+    {"wgmma.m16n8k16.f16", NULL},
+    {"m64n256k16.f16", NULL},
+    {"", NULL},
+    {"....", NULL},
+    {"\x1b[2J", NULL},
+    {"m99999999999999999999n8k16.f16", NULL},
+};
+
+START_TEST(test_mistakes_are_told_with_the_nearest_atom) {
+  Atom atom = {.n = -1};
+  ck_assert(!atom_parse(mistakes[_i].text, &atom, &diags));
+  ck_assert_int_eq(diags.count, 1);
+  ck_assert_int_eq(atom.n, -1);
+  ck_assert_str_eq(diags.first->rule, "atom");
+  ck_assert_ptr_nonnull(diags.first->nearest);
+  if (mistakes[_i].nearest) ck_assert_str_eq(diags.first->nearest, mistakes[_i].nearest);
+  ck_assert_ptr_null(strchr(diags.first->text, '\x1b'));
+  Atom nearest;
+  ck_assert(atom_parse(diags.first->nearest, &nearest, &diags));
+}
+END_TEST
+
+START_TEST(test_a_text_of_any_length_is_refused) {
+  char *text = arena_alloc(arena, 20001);
+  memset(text, 'm', 20000);
+  Atom atom;
+  ck_assert(!atom_parse(text, &atom, &diags));
+  ck_assert_int_lt((int)strlen(diags.first->text), 200);
+}
+END_TEST
+
+// Each value of ATOM_KIND but fma and tcgen05 is an atom, and each atom's knob is such a value.
+START_TEST(test_knob_values_are_atoms) {
+  Schedule schedule = schedule_default();
+  int found = 0;
+  for (int64_t i = 1; i <= knob_table[KNOB_ATOM_KIND].hi; i++) {
+    schedule_set(&schedule, KNOB_ATOM_KIND, i);
+    const char *value = knob_value_text(arena, &schedule, KNOB_ATOM_KIND);
+    const Atom *row = atom_find_knob(value);
+    if (strncmp(value, "tcgen05", 7) == 0)
+      ck_assert_ptr_null(row);
+    else
+      ck_assert_msg(row != NULL, "%s is no atom", value);
+    found += row != NULL;
+  }
+  int named = 0;
+  for (int i = 0; i < atom_count; i++) named += atom_table[i].knob != NULL;
+  ck_assert_int_eq(found, named);
+}
+END_TEST
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+
+// Thread t receives of an 8×8 matrix of 16-bit elements, by the figure of ldmatrix: T0 has the
+// first two of row 0, T3 the last two, T4 the first two of row 1; with .trans of the transpose.
+START_TEST(test_ldmatrix_receivers) {
+  for (int lane = 0; lane < 32; lane++)
+    for (int half = 0; half < 2; half++) {
+      FragmentElement plain = ldmatrix_element(false, lane, half);
+      FragmentElement turned = ldmatrix_element(true, lane, half);
+      ck_assert_int_eq(plain.row, lane / 4);
+      ck_assert_int_eq(plain.col, lane % 4 * 2 + half);
+      ck_assert_int_eq(turned.row, plain.col);
+      ck_assert_int_eq(turned.col, plain.row);
+      LdMatrixReceiver back = ldmatrix_receiver(true, turned.row, turned.col);
+      ck_assert_int_eq(back.lane, lane);
+      ck_assert_int_eq(back.half, half);
+      back = ldmatrix_receiver(false, plain.row, plain.col);
+      ck_assert_int_eq(back.lane, lane);
+      ck_assert_int_eq(back.half, half);
+    }
+}
+END_TEST
+
+START_TEST(test_the_addressing_lane_and_its_receivers) {
+  int lanes[8];
+  ck_assert_int_eq(ldmatrix_addressing_lane(0, 5), 5);
+  ck_assert_int_eq(ldmatrix_addressing_lane(3, 7), 31);
+  ck_assert_int_eq(ldmatrix_receivers(false, 5, lanes), 4);
+  for (int i = 0; i < 4; i++) ck_assert_int_eq(lanes[i], 20 + i);
+  ck_assert_int_eq(ldmatrix_receivers(true, 5, lanes), 8);
+  for (int i = 0; i < 8; i++) ck_assert_int_eq(lanes[i], 4 * i + 2);
+}
+END_TEST
+
+typedef struct Load {
+  const char *atom;
+  AtomOperand operand;
+  bool k_contiguous;
+  int n_fragments, n_matrices;
+} Load;
+
+static const Load loads[] = {
+    {"m16n8k16.f16", ATOM_A, true, 1, 4},  {"m16n8k16.f16", ATOM_A, false, 1, 4},
+    {"m16n8k16.f16", ATOM_B, true, 1, 2},  {"m16n8k16.f16", ATOM_B, false, 1, 2},
+    {"m16n8k16.f16", ATOM_B, true, 2, 4},  {"m16n8k16.f16", ATOM_B, false, 2, 4},
+    {"m16n8k8.bf16", ATOM_A, true, 1, 2},  {"m16n8k8.bf16", ATOM_A, false, 2, 4},
+    {"m16n8k8.bf16", ATOM_B, true, 1, 1},  {"m16n8k8.bf16", ATOM_B, false, 4, 4},
+    {"m16n8k8.tf32", ATOM_A, true, 1, 4},  {"m16n8k8.tf32", ATOM_B, true, 2, 4},
+    {"m16n8k4.tf32", ATOM_A, true, 2, 4},  {"m16n8k4.tf32", ATOM_B, true, 4, 4},
+    {"m16n8k32.s8", ATOM_A, true, 1, 4},   {"m16n8k32.s8", ATOM_B, true, 2, 4},
+    {"m16n8k16.s8", ATOM_A, true, 2, 4},   {"m16n8k16.s8", ATOM_B, true, 1, 1},
+    {"m16n8k32.e4m3", ATOM_A, true, 1, 4}, {"m16n8k32.e5m2", ATOM_B, true, 1, 2},
+};
+enum { N_LOADS = sizeof loads / sizeof *loads, SLAB_ELEMENTS = 64 * 64 };
+
+// A slab in shared memory whose element (row, col) of the operand carries a tag of its own, as many
+// bits of it as an element has room for.
+typedef struct Slab {
+  unsigned char bytes[SLAB_ELEMENTS * 4];
+  int rows, cols, elem_bytes;
+  bool cols_contiguous;
+} Slab;
+
+static int slab_byte(const Slab *slab, int row, int col) {
+  return (slab->cols_contiguous ? row * slab->cols + col : col * slab->rows + row) *
+         slab->elem_bytes;
+}
+
+static unsigned tag_byte(int row, int col, int byte, unsigned salt) {
+  return ((unsigned)row * 2654435761u ^ (unsigned)col * 40503u * 65537u ^ salt) >> (8 * byte) & 255;
+}
+
+static void fill_slab(Slab *slab, unsigned salt) {
+  for (int row = 0; row < slab->rows; row++)
+    for (int col = 0; col < slab->cols; col++)
+      for (int b = 0; b < slab->elem_bytes; b++)
+        slab->bytes[slab_byte(slab, row, col) + b] = (unsigned char)tag_byte(row, col, b, salt);
+}
+
+// ldmatrix as the PTX ISA tells it: eight threads per matrix give the addresses of its rows of 16
+// bytes; thread t gets in register r bytes 4·(t % 4) to +3 of row t / 4 of matrix r, or with .trans
+// the 16-bit elements t / 4 of rows 2·(t % 4) and 2·(t % 4) + 1.
+static void run_ldmatrix(const Slab *slab, const int *address, int n_matrices, bool trans,
+                         unsigned char out[32][16]) {
+  for (int lane = 0; lane < 32; lane++)
+    for (int r = 0; r < n_matrices; r++)
+      for (int b = 0; b < 4; b++) {
+        int row = trans ? lane % 4 * 2 + b / 2 : lane / 4;
+        int at = trans ? lane / 4 * 2 + b % 2 : lane % 4 * 4 + b;
+        ck_assert_int_eq(address[r * 8 + row] % 16, 0);
+        out[lane][r * 4 + b] = slab->bytes[address[r * 8 + row] + at];
+      }
+}
+
+START_TEST(test_ldmatrix_fills_the_fragment) {
+  const Load *load = &loads[_i];
+  Atom atom = parse(load->atom);
+  LdMatrix plan;
+  ck_assert(fragment_ldmatrix(&atom, load->operand, load->k_contiguous, load->n_fragments, &plan));
+  ck_assert_int_eq(plan.n_matrices, load->n_matrices);
+  ck_assert_int_eq(plan.n_address_lanes, 8 * load->n_matrices);
+  ck_assert_int_eq(plan.trans, !load->k_contiguous);
+  FragmentMap map = fragment_map(&atom, load->operand);
+  FragmentPacking packing = fragment_packing(&atom, load->operand);
+  bool is_a = load->operand == ATOM_A;
+  Slab *slab = ARENA_NEW(arena, Slab);
+  *slab = (Slab){.rows = is_a ? map.rows * load->n_fragments : map.rows,
+                 .cols = is_a ? map.cols : map.cols * load->n_fragments,
+                 .elem_bytes = atom.bits / 8,
+                 .cols_contiguous = is_a == load->k_contiguous};
+  for (unsigned salt = 0; salt < 3; salt++) {
+    fill_slab(slab, salt * 0x9e3779b9u);
+    int address[32];
+    for (int lane = 0; lane < plan.n_address_lanes; lane++) {
+      FragmentElement at = ldmatrix_address(&plan, lane);
+      address[lane] = slab_byte(slab, at.row, at.col);
+    }
+    unsigned char got[32][16];
+    run_ldmatrix(slab, address, plan.n_matrices, plan.trans, got);
+    for (int lane = 0; lane < 32; lane++)
+      for (int f = 0; f < load->n_fragments; f++)
+        for (int v = 0; v < packing.n_values; v++)
+          for (int b = 0; b < slab->elem_bytes; b++) {
+            FragmentElement at = fragment_map_element(&map, lane, v);
+            int row = at.row + (is_a ? f * map.rows : 0), col = at.col + (is_a ? 0 : f * map.cols);
+            int byte = (f * packing.n_values + v) * slab->elem_bytes + b;
+            ck_assert_int_eq(got[lane][byte], tag_byte(row, col, b, salt * 0x9e3779b9u));
+          }
+  }
+}
+END_TEST
+
+// The four 8×8 tiles of A and who addresses them; B by .x2.trans leaves lanes 16 to 31 idle.
+START_TEST(test_the_tiles_of_m16n8k16) {
+  Atom atom = parse("m16n8k16.f16");
+  LdMatrix a, b;
+  ck_assert(fragment_ldmatrix(&atom, ATOM_A, true, 1, &a));
+  for (int lane = 0; lane < 32; lane++) {
+    FragmentElement at = ldmatrix_address(&a, lane);
+    ck_assert_int_eq(at.row, lane % 16);
+    ck_assert_int_eq(at.col, lane / 16 * 8);
+  }
+  ck_assert_str_eq(ldmatrix_ptx(arena, &a), "ldmatrix.sync.aligned.m8n8.x4.shared.b16");
+  ck_assert(fragment_ldmatrix(&atom, ATOM_B, false, 1, &b));
+  ck_assert_int_eq(b.n_address_lanes, 16);
+  for (int lane = 0; lane < 16; lane++) {
+    FragmentElement at = ldmatrix_address(&b, lane);
+    ck_assert_int_eq(at.row, lane);
+    ck_assert_int_eq(at.col, 0);
+  }
+  ck_assert_str_eq(ldmatrix_ptx(arena, &b), "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16");
+}
+END_TEST
+
+START_TEST(test_what_ldmatrix_cannot_load) {
+  static const Load never[] = {
+      {"m16n8k16.f16", ATOM_C, true, 1, 0},  {"m8n8k4.f64", ATOM_A, true, 1, 0},
+      {"m16n8k8.tf32", ATOM_B, false, 1, 0}, {"m16n8k32.s8", ATOM_A, false, 1, 0},
+      {"m16n8k16.f16", ATOM_A, true, 2, 0},  {"m16n8k16.f16", ATOM_B, true, 3, 0},
+      {"m16n8k16.f16", ATOM_B, true, 0, 0},  {"wgmma.m64n64k16.f16", ATOM_B, true, 1, 0},
+  };
+  for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+    Atom atom = parse(never[i].atom);
+    LdMatrix plan;
+    ck_assert_msg(!fragment_ldmatrix(&atom, never[i].operand, never[i].k_contiguous,
+                                     never[i].n_fragments, &plan),
+                  "%s", never[i].atom);
+  }
+}
+END_TEST
+
+// A of a warpgroup's atom: warp w loads rows 16·w on.
+START_TEST(test_ldmatrix_of_a_warpgroup) {
+  Atom atom = parse("wgmma.m64n64k16.f16");
+  LdMatrix plan;
+  ck_assert(fragment_ldmatrix(&atom, ATOM_A, true, 1, &plan));
+  FragmentElement at = ldmatrix_address(&plan, 64 + 9);
+  ck_assert_int_eq(at.row, 32 + 9);
+  ck_assert_int_eq(at.col, 0);
+}
+END_TEST
+
+Suite *suite_fragment(void) {
+  Suite *suite = suite_create("fragment");
+  TCase *tc = tcase_create("fragment");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_add_loop_test(tc, test_every_cell_agrees_with_the_ptx_isa, 0, N_LAYOUTS);
+  tcase_add_loop_test(tc, test_maps_read_both_ways, 0, N_LAYOUTS);
+  tcase_add_test(tc, test_every_row_of_the_table_is_compared);
+  tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);
+  tcase_add_test(tc, test_the_map_is_a_sum_over_bits);
+  tcase_add_test(tc, test_facts_of_the_rows);
+  tcase_add_loop_test(tc, test_spellings, 0, sizeof spellings / sizeof *spellings);
+  tcase_add_loop_test(tc, test_mistakes_are_told_with_the_nearest_atom, 0,
+                      sizeof mistakes / sizeof *mistakes);
+  tcase_add_test(tc, test_a_text_of_any_length_is_refused);
+  tcase_add_test(tc, test_knob_values_are_atoms);
+  tcase_add_test(tc, test_ldmatrix_receivers);
+  tcase_add_test(tc, test_the_addressing_lane_and_its_receivers);
+  tcase_add_loop_test(tc, test_ldmatrix_fills_the_fragment, 0, N_LOADS);
+  tcase_add_test(tc, test_the_tiles_of_m16n8k16);
+  tcase_add_test(tc, test_what_ldmatrix_cannot_load);
+  tcase_add_test(tc, test_ldmatrix_of_a_warpgroup);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

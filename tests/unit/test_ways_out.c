@@ -229,7 +229,6 @@ END_TEST
 // A shell with one job: runs the program in a group of its own; when it stops, says so, reads a
 // line in the terminal's usual mode and lets it go on.
 static int shell(void *argument) {
-  static const char stopped[] = "job stopped\r\n";
   char line[64];
   int status;
   signal(SIGTTOU, SIG_IGN);
@@ -240,9 +239,9 @@ static int shell(void *argument) {
     signal(SIGTTOU, SIG_DFL);
     _exit(program_main(argument));
   }
-  while (waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status)) {
+  for (int stops = 1; waitpid(job, &status, WUNTRACED) == job && WIFSTOPPED(status); stops++) {
     tcsetpgrp(STDIN_FILENO, getpid());
-    if (write(STDOUT_FILENO, stopped, sizeof stopped - 1) < 0) return 9;
+    if (dprintf(STDOUT_FILENO, "job stopped %d\r\n", stops) < 0) return 9;
     if (read(STDIN_FILENO, line, sizeof line) <= 0) return 9;
     tcsetpgrp(STDIN_FILENO, job);
     kill(-job, SIGCONT);
@@ -255,8 +254,10 @@ START_TEST(suspending_gives_the_terminal_back) {
   VtProgram *program = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, shell, &fault);
   vt_expect(program, "frame 1");
   for (int i = 0; i < 1 + runs(); i++) {
+    char message[32];
+    snprintf(message, sizeof message, "job stopped %d", i + 1);
     vt_send(program, "\032", 1);
-    vt_expect(program, "job stopped");
+    vt_expect(program, message);
     ck_assert(vt_restored(program));
     ck_assert(!vt_shows(program, "LOOPS"));
     vt_send(program, "fg\n", 3);

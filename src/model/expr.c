@@ -378,6 +378,9 @@ bool expr_uses(const Expr *expr, const Var *var) {
   return expr_uses(expr->a, var) || expr_uses(expr->b, var) || expr_uses(expr->c, var);
 }
 
+// The largest power of two in a divisor; 0 (a constant 0) counts as divisible by all that matter.
+static int64_t low_bit(int64_t divisor) { return divisor ? divisor & -divisor : (int64_t)1 << 40; }
+
 int64_t expr_divisor(const Expr *expr) {
   switch (expr->op) {
     case EXPR_CONST: return expr->value < 0 ? -expr->value : expr->value;
@@ -387,6 +390,11 @@ int64_t expr_divisor(const Expr *expr) {
     case EXPR_MUL: return expr_divisor(expr->a) * expr_divisor(expr->b);
     case EXPR_MOD: return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
     case EXPR_SELECT: return gcd(expr_divisor(expr->b), expr_divisor(expr->c));
+    case EXPR_SHL:
+      return is_const(expr->b) ? expr_divisor(expr->a) << expr->b->value : 1;
+    case EXPR_AND:  // the trailing zeros of either side
+      return max64(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
+    case EXPR_XOR: return gcd(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
     default: return 1;
   }
 }

@@ -24,6 +24,7 @@ typedef enum KnobType {
   KNOB_TYPE_FLAG,    // 0 or 1
   KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
   KNOB_TYPE_DTYPE,   // a name of the dtype list
+  KNOB_TYPE_ACC,     // f32 or f16
   KNOB_TYPE_ATOM,    // a name of the atom list
   KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
 } KnobType;

@@ -18,11 +18,26 @@ const Pass pass_table[] = {
 };
 const int pass_count = sizeof pass_table / sizeof *pass_table;
 
+// What is summed in what, and stored as what: 8-bit integers sum in s32, f64 in f64, all others in
+// f32 or, if asked, f16; C has the operands' type where that is a 16-bit one, else the sum's.
+static Problem problem_of(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  DType type = (DType)v[KNOB_DTYPE];
+  DType acc = v[KNOB_ACC] ? DTYPE_F16 : DTYPE_F32;
+  if (type == DTYPE_S8) acc = DTYPE_S32;
+  if (type == DTYPE_F64) acc = DTYPE_F64;
+  bool half = type == DTYPE_F16 || type == DTYPE_BF16;
+  return (Problem){.m = v[KNOB_M],
+                   .n = v[KNOB_N],
+                   .k = v[KNOB_K],
+                   .dtype = type,
+                   .acc = acc,
+                   .out = half ? type : acc};
+}
+
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
 Program *program_naive(Arena *arena, const Schedule *schedule) {
-  Problem problem = {schedule->value[KNOB_M], schedule->value[KNOB_N], schedule->value[KNOB_K],
-                     DTYPE_F32};
-  Program *program = program_new(arena, problem);
+  Program *program = program_new(arena, problem_of(schedule));
   int64_t one[2] = {1, 1};
   Buffer *acc = program_new_buffer(program, "acc", SPACE_REGISTER, ROLE_ACC, 2, one, KNOB_NONE);
   Buffer *a = program_new_buffer(program, "a", SPACE_REGISTER, ROLE_FRAG_A, 1, one, KNOB_NONE);

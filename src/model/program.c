@@ -22,10 +22,23 @@ const char *op_help(OpKind kind) { return op_rows[kind].help; }
 static const struct {
   const char *name;
   int bytes;
-} dtype_rows[DTYPE_COUNT] = {[DTYPE_F32] = {"f32", 4}};
+} dtype_rows[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"f32", 4}, [DTYPE_F16] = {"f16", 2},   [DTYPE_BF16] = {"bf16", 2},
+    [DTYPE_TF32] = {"tf32", 4}, [DTYPE_F64] = {"f64", 8}, [DTYPE_S8] = {"s8", 1},
+    [DTYPE_E4M3] = {"e4m3", 1}, [DTYPE_E5M2] = {"e5m2", 1}, [DTYPE_S32] = {"s32", 4},
+};
 
 int dtype_bytes(DType type) { return dtype_rows[type].bytes; }
 const char *dtype_name(DType type) { return dtype_rows[type].name; }
+
+bool dtype_find(const char *name, DType *type) {
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    if (strcmp(dtype_rows[i].name, name) != 0) continue;
+    *type = (DType)i;
+    return true;
+  }
+  return false;
+}
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -35,13 +48,26 @@ int64_t buffer_bytes(const Buffer *buffer) {
   return buffer_elements(buffer) * dtype_bytes(buffer->type);
 }
 
+// Swizzle<B, M, S>: bits [M, M+B) of the byte offset are xored with bits [M+S, M+S+B). In elements of
+// E bytes the same bits sit log2(E) lower. Worked example, f16, Swizzle<3, 4, 3>:
+//   offset ^ (((offset >> 6) & 7) << 3)
+static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offset) {
+  int element_bits = 0;
+  while (1 << element_bits < dtype_bytes(buffer->type)) element_bits++;
+  int base = buffer->swizzle_base - element_bits;
+  const Expr *row = ex_binary(arena, EXPR_SHR, offset, ex_const(arena, base + buffer->swizzle_shift));
+  row = ex_binary(arena, EXPR_AND, row, ex_const(arena, (1 << buffer->swizzle_bits) - 1));
+  row = ex_binary(arena, EXPR_SHL, row, ex_const(arena, base));
+  return ex_binary(arena, EXPR_XOR, offset, row);
+}
+
 const Expr *access_offset(Arena *arena, const Access *access) {
   const Expr *offset = ex_const(arena, 0);
   for (int d = 0; d < access->buffer->rank; d++) {
     const Expr *term = ex_mul_const(arena, access->idx[d], access->buffer->stride[d]);
     offset = ex_add(arena, offset, term);
   }
-  return offset;
+  return access->buffer->swizzle_bits ? swizzled(arena, access->buffer, offset) : offset;
 }
 
 const Expr *access_guard(Arena *arena, const Access *access) {
@@ -95,7 +121,8 @@ Buffer *program_buffer(const Program *program, BufferRole role) {
   return NULL;
 }
 
-enum { SHARED_ALIGN = 128 };
+// Swizzles reach up to bit 10 of the byte offset.
+enum { SHARED_ALIGN = 128, SWIZZLE_ALIGN = 1024 };
 
 static int64_t align_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
@@ -115,6 +142,7 @@ void program_place_shared(Program *program) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != SPACE_SHARED) continue;
+    if (buffer->swizzle_bits) at = align_up(at, SWIZZLE_ALIGN);
     buffer->offset_bytes = at;
     at = align_up(at + buffer_bytes(buffer), SHARED_ALIGN);
   }
@@ -210,6 +238,12 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
   return var;
 }
 
+static DType type_of_role(const Problem *problem, BufferRole role) {
+  if (role == ROLE_C) return problem->out;
+  bool sum = role == ROLE_ACC || role == ROLE_PARTIAL || role == ROLE_TEMP;
+  return sum ? problem->acc : problem->dtype;
+}
+
 Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role, int rank,
                            const int64_t *dim, KnobId knob) {
   assert(program->n_buffers < BUFFERS_MAX && rank <= RANK_MAX);
@@ -218,7 +252,7 @@ Buffer *program_new_buffer(Program *program, const char *name, Space space, Buff
                      .name = name,
                      .space = space,
                      .role = role,
-                     .type = program->problem.dtype,
+                     .type = type_of_role(&program->problem, role),
                      .rank = rank,
                      .knob = knob};
   int64_t stride = 1;

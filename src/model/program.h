@@ -24,13 +24,28 @@
 
 enum { RANK_MAX = 4, KERNELS_MAX = 4, DIGITS_MAX = 16, BUFFERS_MAX = 24 };
 
-typedef enum DType { DTYPE_F32, DTYPE_COUNT } DType;
+// The order is that of the DTYPE knob's values; S32 is an accumulator only. TF32 is stored as f32.
+typedef enum DType {
+  DTYPE_F32,
+  DTYPE_F16,
+  DTYPE_BF16,
+  DTYPE_TF32,
+  DTYPE_F64,
+  DTYPE_S8,
+  DTYPE_E4M3,
+  DTYPE_E5M2,
+  DTYPE_S32,
+  DTYPE_COUNT
+} DType;
 int dtype_bytes(DType type);
-const char *dtype_name(DType type);  // "f32"
+const char *dtype_name(DType type);           // "f32"
+bool dtype_find(const char *name, DType *type);
 
 typedef struct Problem {
-  int64_t m, n, k;  // C[M, N] = A[M, K] · B[K, N], all row-major
-  DType dtype;
+  int64_t m, n, k;  // C[M, N] = A[M, K] · B[K, N], row-major
+  DType dtype;      // of A and B
+  DType acc;        // of the accumulators and of split-K's partial sums
+  DType out;        // of C: a STORE from accumulators of another type converts, round to nearest even
 } Problem;
 
 typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER } Space;
@@ -58,6 +73,8 @@ typedef struct Buffer {
   int rank;
   int64_t dim[RANK_MAX], stride[RANK_MAX];
   KnobId knob;             // the knob that made it
+  int swizzle_bits;        // a slab's Swizzle<B, M, S> over byte offsets: B; 0 = none
+  int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
   bool transposed;         // a slab whose rows and columns are stored the other way round
   int64_t offset_bytes;    // SHARED: where it starts in the block's shared memory
 } Buffer;
@@ -86,7 +103,8 @@ typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
   int width;      // elements moved by LOAD, STORE, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;  // CP_WAIT: groups that may stay in flight
+  int64_t count;  // CP_WAIT: groups that may stay in flight; LDMATRIX: matrices (1, 2 or 4)
+  bool trans;     // LDMATRIX: .trans
   double value;   // INIT
 } Op;
 
@@ -142,14 +160,16 @@ typedef struct Program {
   Kernel kernel[KERNELS_MAX];
   int main_kernel;     // index of the one that multiplies
   Axis axis[AXIS_COUNT];  // of the main kernel
+  const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
   Var *thread;            // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;             // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// The element offset of an access: the one place where an address is computed. Multiply by
-// dtype_bytes for bytes; add buffer->offset_bytes for a shared-memory address.
+// The element offset of an access, swizzle included: the one place where an address is computed.
+// Multiply by dtype_bytes for bytes; add buffer->offset_bytes (a multiple of 1024 where a buffer is
+// swizzled, so that the xor acts within the buffer) for a shared-memory address.
 const Expr *access_offset(Arena *arena, const Access *access);
 
 // The condition under which a global access is inside its buffer, as far as the ranges leave it

@@ -52,7 +52,7 @@ static Arena *arena;
 static void setup(void) { arena = arena_new("test interp"); }
 static void teardown(void) { arena_free(arena); }
 
-// ---- a builder ----------------------------------------------------------------------------------
+// ---- a builder --------------------------------------------------------------------------------
 
 typedef struct Build {
   Program *p;
@@ -328,7 +328,7 @@ static Program *build_naive(Problem problem) {
   return p;
 }
 
-// ---- sound programs -----------------------------------------------------------------------------
+// ---- sound programs ---------------------------------------------------------------------------
 
 static void print_findings(const InterpCheck *check) {
   for (int i = 0; i < check->n_findings; i++) puts(check->finding[i].text);
@@ -449,7 +449,7 @@ START_TEST(sound_programs_are_silent_and_exact) {
 END_TEST
 
 START_TEST(naive_nest_agrees_with_the_loop) {
-  Problem problem = {9, 7, 13, DTYPE_F32};
+  Problem problem = {9, 7, 13, DTYPE_F32, DTYPE_F32, DTYPE_F32};
   Program *naive = build_naive(problem);
   InterpCheck check = interpret_check(arena, naive, &(InterpOptions){.seed = 3});
   ck_assert(check.ok);
@@ -501,7 +501,7 @@ START_TEST(inputs_are_small_whole_numbers_without_zero) {
 }
 END_TEST
 
-// ---- planted faults -----------------------------------------------------------------------------
+// ---- planted faults ---------------------------------------------------------------------------
 
 typedef struct Planted {
   Recipe recipe;
@@ -651,11 +651,11 @@ START_TEST(races_do_not_depend_on_the_seed) {
 }
 END_TEST
 
-// ---- wide accesses, variables, operands ---------------------------------------------------------
+// ---- wide accesses, variables, operands -------------------------------------------------------
 
 // One thread row of 8 copies a 4-wide run of A to C through registers: C = A for K = N.
 static Program *wide_copy(int64_t n, const Expr *(*column)(const Var *), int width) {
-  Program *p = program_new(arena, (Problem){4, n, n, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){4, n, n, DTYPE_F32, DTYPE_F32, DTYPE_F32});
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){4}, KNOB_NONE);
   Var *m = new_var(p, "m_t", TIER_THREAD, 4), *t = new_var(p, "n_t", TIER_THREAD, (n + 3) / 4);
   Access reg = access1(x, num(0));
@@ -693,7 +693,7 @@ END_TEST
 // A LET whose value reaches its extent is told and clamped, wherever it stands: between the
 // hardware loops, in the body, and where it changes with a loop.
 static Program *let_program(int where, int64_t extent) {
-  Program *p = program_new(arena, (Problem){64, 4, 4, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){64, 4, 4, DTYPE_F32, DTYPE_F32, DTYPE_F32});
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){1}, KNOB_NONE);
   Var *g = new_var(p, "g", TIER_BLOCK, 2), *t = new_var(p, "t", TIER_THREAD, 32);
   Var *k = new_var(p, "k", TIER_SERIAL, 4);
@@ -736,7 +736,7 @@ END_TEST
 // Static digits, XOR swizzles, tables and shifts: the split of an expression into its parts must
 // give what expr_eval gives. C[t, k] is stored at a swizzled column and every cell must be hit.
 START_TEST(swizzled_columns_are_a_permutation) {
-  Program *p = program_new(arena, (Problem){64, 32, 4, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){64, 32, 4, DTYPE_F32, DTYPE_F32, DTYPE_F32});
   static const int64_t table[] = {3, 1, 0, 2};
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){1}, KNOB_NONE);
   Var *g = new_var(p, "g", TIER_BLOCK, 2), *t = new_var(p, "t", TIER_THREAD, 32);
@@ -758,7 +758,7 @@ START_TEST(swizzled_columns_are_a_permutation) {
 END_TEST
 
 START_TEST(operands_of_a_wrong_kind_are_told) {
-  Problem problem = {8, 8, 8, DTYPE_F32};
+  Problem problem = {8, 8, 8, DTYPE_F32, DTYPE_F32, DTYPE_F32};
   Program *p = build_naive(problem);
   Stmt *cell = p->kernel[0].body->body->body;  // init
   cell->op.dst = access2(program_buffer(p, ROLE_C), num(0), num(0));
@@ -793,7 +793,7 @@ START_TEST(endless_and_enormous_programs_end) {
   const InterpResult *cut = interpret(arena, build(&recipe), &(InterpOptions){.step_limit = 1000});
   ck_assert(!cut->finished);
   ck_assert(says(cut, FINDING_TOO_LONG, "1000 steps"));
-  Program *huge = build_naive((Problem){100000, 100000, 10, DTYPE_F32});
+  Program *huge = build_naive((Problem){100000, 100000, 10, DTYPE_F32, DTYPE_F32, DTYPE_F32});
   const InterpResult *result = interpret(arena, huge, &(InterpOptions){0});
   ck_assert(!result->finished);
   ck_assert(says(result, FINDING_TOO_LARGE, "10000000000 elements"));
@@ -822,7 +822,7 @@ END_TEST
 
 // SCALE multiplies by the launch's alpha; the check knows what the program makes of A·B.
 START_TEST(alpha_scales_the_result) {
-  Problem problem = {5, 6, 7, DTYPE_F32};
+  Problem problem = {5, 6, 7, DTYPE_F32, DTYPE_F32, DTYPE_F32};
   Program *naive = build_naive(problem), *scaled = build_naive(problem);
   Stmt *before = scaled->kernel[0].body->body->body->next;  // the loop over k
   Access acc = access1(program_buffer(scaled, ROLE_TEMP), num(0));

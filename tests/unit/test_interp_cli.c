@@ -1,0 +1,102 @@
+// gemmview interpret as a user calls it: the program itself is run, where the runner of the tests
+// names it in $GEMMVIEW.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+Suite *suite_interp_cli(void);
+
+#define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
+
+static Arena *arena;
+static const char *said;
+
+static void setup(void) { arena = arena_new("test interp cli"); }
+static void teardown(void) { arena_free(arena); }
+
+// The exit status; what it printed is in `said`.
+static int interpret_command(const char *arguments) {
+  char *command = arena_printf(arena, "%s interpret %s 2>&1", getenv("GEMMVIEW"), arguments);
+  FILE *pipe = popen(command, "r");
+  ck_assert_ptr_nonnull(pipe);
+  Str out = str_new(arena);
+  char block[4096];
+  for (size_t n; (n = fread(block, 1, sizeof block, pipe)) > 0;) str_add_bytes(&out, block, n);
+  int status = pclose(pipe);
+  said = out.text;
+  ck_assert_msg(WIFEXITED(status), "%s: %s", command, said);
+  return WEXITSTATUS(status);
+}
+
+static const struct {
+  const char *arguments;
+  int status;
+  const char *says;
+} rows[] = {
+    {"-k " SMALL, 0, "C equals the float64 loop in all 4352 cells"},
+    {"-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 0, "is cut down to M=256, N=256, K=32"},
+    {"-k " SMALL " --pass stage --runs 1", 0, "6 blocks of 64 threads, 1 order from seed 1"},
+    {"-k " SMALL " --break first_barrier", 1, "with no barrier between"},
+    {"-k " SMALL ",BUFFER_COUNT=2 --break last_slab", 1, "cells of C are wrong, the first C[0, 0]"},
+    {"-k " SMALL ",SPLITK=2 --break guarded_split", 1, "blocks of one kernel have no order"},
+    {"-k " SMALL " --break wait", 2, "this program has nothing of the kind"},
+    {"-k " SMALL " --break pads", 2, "nearest: pad"},
+    {"-k " SMALL " --pass stagr", 2, "nearest: stage"},
+    {"-k " SMALL " --runs 0", 2, "not a whole number from 1 to 1000"},
+    {"-k BM=64,BN=64", 2, "4096 threads in a block"},
+    {"some.txt", 2, "a state is given with -k"},
+};
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+START_TEST(answers) {
+  if (!getenv("GEMMVIEW")) return;
+  ck_assert_msg(interpret_command(rows[_i].arguments) == rows[_i].status, "%s", said);
+  ck_assert_msg(strstr(said, rows[_i].says) != NULL, "no \"%s\" in\n%s", rows[_i].says, said);
+}
+END_TEST
+
+static const JsonValue *parse(void) {
+  Diags diags = diags_new(arena);
+  const JsonValue *root = json_parse(arena, said, strlen(said), &diags, "reply");
+  ck_assert_msg(root != NULL, "%s in %s", diags_text(arena, &diags), said);
+  return root;
+}
+
+START_TEST(json_tells_the_same) {
+  if (!getenv("GEMMVIEW")) return;
+  Diags diags = diags_new(arena);
+  bool ok = true;
+  int wrong = 0;
+  ck_assert_int_eq(interpret_command("--json -k " SMALL), 0);
+  const JsonValue *root = parse();
+  ck_assert(json_require_bool(root, "ok", &ok, &diags) && ok);
+  ck_assert_int_eq(json_count(json_require_array(root, "findings", &diags)), 0);
+  ck_assert_int_eq(interpret_command("--json --break phase -k " SMALL ",BUFFER_COUNT=2"), 1);
+  root = parse();
+  ck_assert(json_require_bool(root, "ok", &ok, &diags) && !ok);
+  ck_assert(json_require_int(root, "wrong_cells", 0, 4352, &wrong, &diags));
+  const JsonValue *first = json_at(json_require_array(root, "findings", &diags), 0);
+  const char *kind = NULL, *buffer = NULL;
+  ck_assert(json_require_string(first, "kind", &kind, &diags));
+  ck_assert(json_require_string(first, "buffer", &buffer, &diags));
+  ck_assert_str_eq(kind, "race");
+  ck_assert_ptr_nonnull(strstr(buffer, "_s"));
+  ck_assert_int_eq(json_count(json_object_get(first, "index")), 3);
+}
+END_TEST
+
+Suite *suite_interp_cli(void) {
+  Suite *suite = suite_create("interp_cli");
+  TCase *tc = tcase_create("interp_cli");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, answers, 0, N_ROWS);
+  tcase_add_test(tc, json_tells_the_same);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -84,14 +84,17 @@ static void fail(CliTiming *timing, int status, const char *why) {
       cli_timing_no_row(timing->model->program->arena, timing->rung, &timing->model->schedule, why);
 }
 
+// A request that ended well without a result is the worker's fault.
 static void take_answer(CliTiming *timing, int entry) {
   const WorkerAnswer *answer = timing->bench;
-  timing->status = answer->status;
-  if (!answer->bench || entry >= answer->bench->n_entries) {
-    fail(timing, answer->status, answer->error ? answer->error : "nothing was timed");
+  const BenchResult *result = answer->bench;
+  if (!result || entry >= result->n_entries) {
+    fail(timing, answer->status ? answer->status : CLI_MISSING,
+         answer->error ? answer->error : "the worker ended the request without a result");
   } else {
-    timing->row = recorded_row(answer->bench, entry);
-    if (answer->bench->entries[entry].ok && answer->status == CLI_BENCH) timing->status = CLI_OK;
+    const bool timed_well = result->entries[entry].ok && answer->status == CLI_BENCH;
+    timing->row = recorded_row(result, entry);
+    timing->status = timed_well ? CLI_OK : answer->status;
   }
   add_model(timing);
 }

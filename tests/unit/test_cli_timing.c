@@ -185,6 +185,18 @@ START_TEST(a_worker_that_dies_is_3_and_one_that_hangs_124) {
 }
 END_TEST
 
+START_TEST(a_worker_without_a_result_is_3) {
+  CompileResult cubin = cli_good_cubin();
+  const char *silent = cli_fake_worker(arena, "NVIDIA H200", &cubin, NULL);
+  CliRun run = with_worker("bench " STATE " --against FM=2,FN=2", silent);
+  ck_assert_int_eq(run.status, 3);
+  assert_has(run.err, "without a result");
+  // One entry where two were asked for.
+  run = with_worker("bench " STATE " --against FM=2,FN=2", good_worker());
+  ck_assert_int_eq(run.status, 3);
+}
+END_TEST
+
 // ---- ladder -------------------------------------------------------------------------------------
 
 START_TEST(ladder_lists_every_rung) {
@@ -341,6 +353,7 @@ Suite *suite_cli_timing(void) {
   tcase_add_test(tc, a_text_that_does_not_compile_is_4);
   tcase_add_test(tc, what_is_missing_is_3);
   tcase_add_test(tc, a_worker_that_dies_is_3_and_one_that_hangs_124);
+  tcase_add_test(tc, a_worker_without_a_result_is_3);
   tcase_add_test(tc, ladder_lists_every_rung);
   tcase_add_test(tc, ladder_json_is_a_recorded_document);
   tcase_add_test(tc, ladder_records_a_file);

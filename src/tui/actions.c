@@ -54,7 +54,6 @@ static void step_site(Session *session, int step) {
     return;
   }
   session->site = (session->site + step + n) % n;
-  session->site_chosen = true;
   session->phase = 0;
 }
 
@@ -109,7 +108,7 @@ static void search_next(Session *s, const char *a) { (void)a, palette_search(s, 
 static void search_previous(Session *s, const char *a) { (void)a, palette_search(s, -1); }
 
 const Action global_actions[] = {
-    {"up", "Up k", NULL, NULL, "the line above", move_up},
+    {"up", "Up k", NULL, "down", "the line above", move_up},
     {"down", "Down j", NULL, NULL, "the line below", move_down},
     {"page-up", "PgUp", NULL, NULL, "a page up", move_page_up},
     {"page-down", "PgDn", NULL, NULL, "a page down", move_page_down},

@@ -12,8 +12,7 @@
 #include "banks/bank_text.h"
 #include "base/str.h"
 
-// ---- what colour
-// ----------------------------------------------------------------------------------
+// ---- what colour ------------------------------------------------------------------------------
 
 // rank[lane]: which of the different addresses the lane's is; lanes of one address share a colour.
 static void rank_addresses(const BankMap *map, int rank[BANK_LANES]) {
@@ -41,8 +40,7 @@ static bool row_shares(const BankRow *row) {
   return false;
 }
 
-// ---- the card
-// -------------------------------------------------------------------------------------
+// ---- the card ---------------------------------------------------------------------------------
 
 static int phase_rows(const BankMap *map, int phase) {
   const BankPhase *p = &map->phases[phase];
@@ -154,8 +152,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   return at;
 }
 
-// ---- lanes
-// ----------------------------------------------------------------------------------------
+// ---- lanes ------------------------------------------------------------------------------------
 
 static bool in_phase(const BankMap *map, int phase, int lane) {
   return phase < 0 || phase >= map->count.phases || (map->phases[phase].active >> lane & 1) != 0;
@@ -166,17 +163,26 @@ void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
   int rank[BANK_LANES];
   rank_addresses(map, rank);
   draw_ruler(canvas, in);
-  for (int lane = 0; lane < BANK_LANES && lane + 1 < in.rows; lane++) {
+  int row = 1;
+  bool all = phase < 0 || in.rows > BANK_LANES;
+  for (int lane = 0; lane < BANK_LANES && row < in.rows; lane++) {
     bool shown = in_phase(map, phase, lane) && addr[lane] >= 0;
-    canvas_printf(canvas, in, lane + 1, 0, shown ? STYLE_TEXT : STYLE_DIM, "%2d", lane);
+    if (!shown && !all) continue;
+    bool cut = row == in.rows - 1 && lane < BANK_LANES - 1 && all;
+    if (cut) {
+      canvas_printf(canvas, in, row, CARD_PREFIX, STYLE_DIM, "… %d more lanes", BANK_LANES - lane);
+      return;
+    }
+    canvas_printf(canvas, in, row, 0, shown ? STYLE_TEXT : STYLE_DIM, "%2d", lane);
     char text[2] = {bank_text_lane(rank[lane]), 0};
     for (int bank = 0; bank < BANK_COUNT; bank++) {
       int col = CARD_PREFIX + bank;
       if (map->word_of[lane][bank] < 0)
-        canvas_glyph(canvas, in, lane + 1, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
+        canvas_glyph(canvas, in, row, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
       else
-        canvas_text(canvas, in, lane + 1, col, shown ? style_address(rank[lane]) : STYLE_DIM, text);
+        canvas_text(canvas, in, row, col, shown ? style_address(rank[lane]) : STYLE_DIM, text);
     }
+    row++;
   }
 }
 
@@ -201,8 +207,7 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
   }
 }
 
-// ---- words
-// ----------------------------------------------------------------------------------------
+// ---- words ------------------------------------------------------------------------------------
 
 const char *card_verdict(const BankCount *count, char out[32], Style *style) {
   *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;

@@ -120,8 +120,7 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
   draw_slabs(canvas, in, session);
 }
 
-// ---- speed
-// ----------------------------------------------------------------------------------------
+// ---- speed ------------------------------------------------------------------------------------
 
 static Style origin_style(Origin origin) {
   static const Style styles[] = {[ORIGIN_NONE] = STYLE_UNKNOWN,
@@ -149,24 +148,36 @@ static void draw_timed(Canvas *canvas, Rect in, const Timed *timed) {
   if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
 }
 
+// "no record; nearest: rung 6, 1 knob away"
+static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
+  int distance, rung = 0;
+  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
+  if (!nearest) {
+    canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed on this target");
+    return;
+  }
+  while (rung < session->ladder->n_rungs &&
+         !schedule_same(&session->ladder->rung[rung].schedule, &nearest->schedule))
+    rung++;
+  int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "no record; nearest:");
+  if (rung < session->ladder->n_rungs)
+    col = canvas_printf(canvas, in, 1, col, STYLE_DIM, " rung %d,", rung);
+  canvas_printf(canvas, in, 1, col, STYLE_DIM, " %d knob%s off", distance,
+                distance == 1 ? "" : "s");
+}
+
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *traffic = &session->now.picture->model->traffic;
   char figure[FMT_MAX];
   canvas_printf(canvas, in, 0, 1, STYLE_ESTIMATED, "%s TFLOP/s at most (estimate)",
                 fmt_figure(figure, traffic->roofline_tflops));
-  int distance;
-  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
-  else if (nearest)
-    canvas_printf(canvas, in, 1, 1, STYLE_DIM, "no record; nearest: %d knob%s away", distance,
-                  distance == 1 ? "" : "s");
   else
-    canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed on this target");
+    draw_nearest(canvas, in, session);
 }
 
-// ---- the ladder
-// -----------------------------------------------------------------------------------
+// ---- the ladder -------------------------------------------------------------------------------
 
 static double rung_tflops(const Session *session, int rung, Origin *origin) {
   const Timed *timed = results_find(&session->results, &session->ladder->rung[rung].schedule);

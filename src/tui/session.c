@@ -10,6 +10,7 @@
 // whole ladder can be walked at 2048³; side branches keep the problem they were made for.
 #include "tui/session.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,7 @@
 #include "base/str.h"
 #include "tui/view.h"
 
-// ---- opening
-// --------------------------------------------------------------------------------------
+// ---- opening ----------------------------------------------------------------------------------
 
 static bool load_targets(Session *session, Diags *diags) {
   const EmbeddedFile *file = embed_find(session->app, "gpus.json");
@@ -138,6 +138,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   Session *session = ARENA_NEW(app, Session);
   session->app = app;
   session->frame = arena_new("frame");
+  session->trial = arena_new("trial");
   session->ascii = options->ascii;
   session->knob = KNOB_BM;
   session->field.history = &session->history;
@@ -159,12 +160,12 @@ void session_close(Session *session) {
   advice_free(&session->advice);
   side_free(&session->now);
   side_free(&session->then);
+  arena_free(session->trial);
   arena_free(session->frame);
   arena_free(session->app);
 }
 
-// ---- saying
-// ---------------------------------------------------------------------------------------
+// ---- saying -----------------------------------------------------------------------------------
 
 void session_say(Session *session, Said said, const char *format, ...) {
   va_list args;
@@ -174,15 +175,14 @@ void session_say(Session *session, Said said, const char *format, ...) {
   session->said = said;
 }
 
-// ---- editing
-// --------------------------------------------------------------------------------------
+// ---- editing ----------------------------------------------------------------------------------
 
 // The site of the new picture that is what the selected one was: the same statement of the nest, by
-// its text; the worst one when the user never chose.
+// its text. The worst one on another rung, unless the user chose one there.
 static void keep_site(Session *session, const char *text) {
   const Model *model = session->now.picture->model;
   if (session->site >= model->n_sites) session->site = model->n_sites ? model->n_sites - 1 : 0;
-  if (!session->site_chosen || !text) {
+  if (!text) {
     show_worst_site(session);
     return;
   }
@@ -191,13 +191,84 @@ static void keep_site(Session *session, const char *text) {
     if (strncmp(model->site[i].text, text, length + 1) == 0) session->site = i;
 }
 
+// ---- the nearest legal schedule ---------------------------------------------------------------
+
+static bool is_legal(Session *session, const Schedule *schedule) {
+  arena_reset(session->trial);
+  return model_build(session->trial, &session->targets, schedule)->ok;
+}
+
+// The knob in which the schedule differs from the picture's, KNOB_NONE when there are several.
+static KnobId changed_knob(const Session *session) {
+  KnobId changed = KNOB_NONE;
+  if (schedule_distance(&session->now.schedule, &session->now.pictured) != 1) return KNOB_NONE;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (session->now.schedule.value[i] != session->now.pictured.value[i]) changed = (KnobId)i;
+  return changed;
+}
+
+// From the value that was asked for back to the one that is drawn, the first that is legal.
+static bool walk_back(Session *session, KnobId knob) {
+  Schedule *fix = &session->fix;
+  int64_t drawn = session->now.pictured.value[knob], value;
+  int direction = drawn > fix->value[knob] ? 1 : -1;
+  while (knob_step(fix, knob, direction, &value) && value != fix->value[knob]) {
+    schedule_set(fix, knob, value);
+    if (is_legal(session, fix)) return true;
+  }
+  return false;
+}
+
+// What the rules offer, one after the other, until nothing is broken.
+static bool follow_rules(Session *session) {
+  enum { STEPS_MAX = 8 };
+  for (int i = 0; i < STEPS_MAX; i++) {
+    arena_reset(session->trial);
+    const Model *model = model_build(session->trial, &session->targets, &session->fix);
+    if (model->ok) return true;
+    const Diag *diag = model->diags.first;
+    Diags ignored = diags_new(session->trial);
+    if (!diag || !diag->nearest || !schedule_parse(&session->fix, diag->nearest, &ignored))
+      return false;
+  }
+  return false;
+}
+
+static void write_fix(Session *session) {
+  size_t n = 0;
+  session->fix_text[0] = '\0';
+  arena_reset(session->trial);
+  for (int i = 0; i < KNOB_COUNT && n < sizeof session->fix_text; i++) {
+    if (session->fix.value[i] == session->now.schedule.value[i]) continue;
+    const char *value = knob_value_text(session->trial, &session->fix, (KnobId)i);
+    n += (size_t)snprintf(session->fix_text + n, sizeof session->fix_text - n, "%s%s=%s",
+                          n ? "," : "", knob_table[i].name, value);
+  }
+}
+
+// A person who moved one knob too far wants that knob back, not another one.
+static void find_fix(Session *session) {
+  KnobId knob = changed_knob(session);
+  session->fix = session->now.schedule;
+  session->has_fix = knob != KNOB_NONE && walk_back(session, knob);
+  if (!session->has_fix) {
+    session->fix = session->now.schedule;
+    session->has_fix = follow_rules(session);
+  }
+  if (session->has_fix) write_fix(session);
+}
+
 static void rebuild(Session *session) {
   const Site *site = session_site(session);
   char text[64] = "";
   if (site) snprintf(text, sizeof text, "%s", site->text);
   session->message[0] = '\0';
-  if (side_build(&session->now, &session->targets)) keep_site(session, site ? text : NULL);
+  if (side_build(&session->now, &session->targets))
+    keep_site(session, site && !session->new_rung ? text : NULL);
+  else
+    find_fix(session);
   session->work[session->rung] = session->now.schedule;
+  session->new_rung = false;
   session->phase = 0;
 }
 
@@ -254,16 +325,13 @@ bool session_set_text(Session *session, const char *text, Diags *diags) {
 }
 
 bool session_fix(Session *session) {
-  if (!session->now.reasons) return false;
-  for (const Diag *d = session->now.reasons->first; d; d = d->next) {
-    Diags ignored = diags_new(session->frame);
-    if (d->nearest && session_set_text(session, d->nearest, &ignored)) return true;
-  }
-  return false;
+  if (!session->now.reasons || !session->has_fix) return false;
+  Schedule fix = session->fix;
+  session_set_schedule(session, &fix);
+  return true;
 }
 
-// ---- rungs
-// ----------------------------------------------------------------------------------------
+// ---- rungs ------------------------------------------------------------------------------------
 
 // Changes of the problem go along, unless the rung was given one of its own.
 static void carry_problem(const Session *session, int from, int to, Schedule *schedule) {
@@ -290,7 +358,7 @@ bool session_go_rung(Session *session, int rung) {
   Schedule schedule = session->work[rung];
   carry_problem(session, from, rung, &schedule);
   session->rung = rung;
-  session->site_chosen = false;
+  session->new_rung = true;
   session->now.schedule = schedule;
   rebuild(session);
   push_undo(session);
@@ -317,8 +385,7 @@ void session_reset_rung(Session *session) {
   session_set_schedule(session, &session_rung(session)->schedule);
 }
 
-// ---- undo
-// -----------------------------------------------------------------------------------------
+// ---- undo -------------------------------------------------------------------------------------
 
 static void restore(Session *session, int at) {
   session->undo_at = at;
@@ -346,8 +413,7 @@ bool session_redo(Session *session) {
   return true;
 }
 
-// ---- comparing
-// ------------------------------------------------------------------------------------
+// ---- comparing --------------------------------------------------------------------------------
 
 static void name_rung(const Session *session, int rung, char *out, size_t size) {
   snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].title);
@@ -360,11 +426,30 @@ static const Schedule *default_comparison(Session *session) {
   return &session->ladder->rung[rung].schedule;
 }
 
+// The site whose price differs most between A and B is the one to look at.
+static void show_difference(Session *session) {
+  const Model *now = session->now.picture->model, *then = session->then.picture->model;
+  int chosen = session->site;
+  double most = 0;
+  for (int i = 0; i < now->n_sites; i++) {
+    session->site = i;
+    int other = session_matching_site(session, session->then.picture);
+    double a = other < 0 ? 0 : then->site[other].executions * then->site[other].count.conflicts;
+    double difference = fabs(now->site[i].executions * now->site[i].count.conflicts - a);
+    if (!(difference > most)) continue;
+    most = difference;
+    chosen = i;
+  }
+  session->site = chosen;
+}
+
 bool session_compare(Session *session, const Schedule *with, const char *name) {
   if (with && name) snprintf(session->then_name, sizeof session->then_name, "%s", name);
   session->then.schedule = with ? *with : *default_comparison(session);
   session->comparing = side_build(&session->then, &session->targets);
-  if (!session->comparing)
+  if (session->comparing)
+    show_difference(session);
+  else
     session_say(session, SAID_ERROR, "cannot compare: %s", session->then.reasons->first->text);
   return session->comparing;
 }
@@ -379,8 +464,7 @@ void session_swap(Session *session) {
   session_set_schedule(session, &schedule);
 }
 
-// ---- reading
-// --------------------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------------
 
 char *session_state_text(Arena *arena, const Session *session) {
   return schedule_text(arena, &session->now.schedule);
@@ -414,8 +498,7 @@ const ViewState *session_view_state_const(const Session *session) {
   return &session->state[session->view];
 }
 
-// ---- frames
-// ---------------------------------------------------------------------------------------
+// ---- frames -----------------------------------------------------------------------------------
 
 void session_prepare(Session *session, int rows, int cols) {
   arena_reset(session->frame);

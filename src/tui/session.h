@@ -71,12 +71,17 @@ typedef struct Session {
   UndoEntry undo[SESSION_UNDO];
   int undo_at, undo_top;
 
+  bool has_fix;  // there is a legal schedule near the one that is not
+  Schedule fix;
+  char fix_text[64];  // "BM=64"
+  Arena *trial;       // of one model build
+
   int view, view_before;  // view_before: where Esc and q go back to from help
   ViewState state[SESSION_VIEWS_MAX];
-  KnobId knob;       // the one under the cursor of the knob panel
-  int site;          // index into now.picture->model->site
-  bool site_chosen;  // by the user; otherwise the worst one is shown
-  int phase;         // of the selected site, in the banks view
+  KnobId knob;    // the one under the cursor of the knob panel
+  int site;       // index into now.picture->model->site
+  bool new_rung;  // the next picture is another rung's: it shows its worst site
+  int phase;      // of the selected site, in the banks view
 
   Results results;
   const Ladder *estimated;  // the ladder whose rungs `estimates` are of
@@ -110,8 +115,7 @@ typedef struct SessionOptions {
 Session *session_open(const SessionOptions *options, Diags *diags);
 void session_close(Session *session);
 
-// ---- editing; each is one step of undo
-// -------------------------------------------------------------
+// ---- editing; each is one step of undo --------------------------------------------------------
 
 void session_set_schedule(Session *session, const Schedule *schedule);
 void session_set_knob(Session *session, KnobId knob, int64_t value);
@@ -123,19 +127,17 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags);
 void session_reset_rung(Session *session);
 bool session_undo(Session *session);
 bool session_redo(Session *session);
-// Applies the nearest legal value that the reasons name; false when there is none.
+// Applies the nearest legal value (session->fix_text); false when there is none.
 bool session_fix(Session *session);
 
-// ---- comparing
-// ------------------------------------------------------------------------------------
+// ---- comparing --------------------------------------------------------------------------------
 
 // With NULL: the rung as it is in the ladder when it was edited, the rung before otherwise.
 bool session_compare(Session *session, const Schedule *with, const char *name);
 void session_compare_off(Session *session);
 void session_swap(Session *session);
 
-// ---- reading
-// --------------------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------------
 
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung

@@ -46,7 +46,6 @@ void slab_draw(Canvas *canvas, Rect in, const Site *site) {
   int64_t bytes = dtype_bytes(slab->type), base = slab_base(site);
   canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "%s [%lld x %lld]", slab->name,
                 (long long)slab->dim[rank - 2], (long long)slab->dim[rank - 1]);
-  canvas_text(canvas, in, 0, 20, STYLE_DIM, "cell = bank, marked = lane");
   for (int64_t r = 0; r < slab->dim[rank - 2] && r + 1 < in.rows; r++) {
     int row = (int)r + 1;
     canvas_printf(canvas, in, row, 0, STYLE_DIM, "%3lld", (long long)r);

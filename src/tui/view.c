@@ -35,8 +35,7 @@ int view_find(const char *name) {
   return -1;
 }
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------
 
 // The last key that is bound is the one that is shown, so they are bound from the last to the
 // first.
@@ -118,8 +117,7 @@ void view_paste(Session *session, const char *text) {
   textfield_insert(&session->field, text);
 }
 
-// ---- moving
-// ---------------------------------------------------------------------------------------
+// ---- moving -----------------------------------------------------------------------------------
 
 int view_scroll(int cursor, int n, int rows) {
   int first = cursor - rows / 2;
@@ -150,16 +148,15 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
   session->message[0] = '\0';
   if (spot->what == SPOT_TAB)
     view_show(session, spot->value);
-  else if (spot->what == SPOT_ACTION && spot->value < body->n_actions)
+  else if (spot->what == SPOT_ACTION && spot->value >= 0 && spot->value < body->n_actions)
     body->actions[spot->value].run(session, NULL);
-  else if (spot->what == SPOT_ACTION)
+  else if (spot->what == SPOT_ACTION && spot->value >= 0)
     global_actions[spot->value - body->n_actions].run(session, NULL);
   else if (body->click)
     body->click(session, spot->what, spot->value);
 }
 
-// ---- the frame
-// ------------------------------------------------------------------------------------
+// ---- the frame --------------------------------------------------------------------------------
 
 static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i) {
   const View *view = &view_table[i];
@@ -204,22 +201,24 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
   if (session->comparing)
     canvas_printf(canvas, row, 0, col + 1, STYLE_SIDE_A, "A|B with %s", session->then_name);
   char problem[64], right[112];
-  const Target *target = session->now.picture->model->target;
+  const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ", problem_text(session, problem, sizeof problem),
-           session->now.reasons ? session->now.schedule.target : target->name);
+           target ? target->name : session->now.schedule.target);
   int width = utf8_columns(right);
   if (col + 2 < row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
 }
 
+// What mends it first, then why: the end of a long sentence may be cut.
 static void draw_reasons(Canvas *canvas, Rect row, const Session *session) {
-  const Diag *diag = session->now.reasons->first;
-  char text[600], name[KEY_PRINT_MAX];
+  char name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
-  int n = snprintf(text, sizeof text, "%s", diag->text);
-  if (diag->nearest && n < (int)sizeof text)
-    snprintf(text + n, sizeof text - (size_t)n, "; %s: %s", key_print(key, name), diag->nearest);
   int col = canvas_text(canvas, row, 0, 1, STYLE_BAD, "not legal") + 1;
-  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_TEXT, text);
+  if (session->has_fix && key != KEY_NONE) {
+    col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
+    col = canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->fix_text) + 2;
+  }
+  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_TEXT,
+             session->now.reasons->first->text);
 }
 
 static void draw_message(Canvas *canvas, Rect row, const Session *session) {
@@ -230,7 +229,7 @@ static void draw_message(Canvas *canvas, Rect row, const Session *session) {
 
 // "[ ] rung": the keys of an action and of its pair, and what they do.
 static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
-                     const Action *action, int spot) {
+                     const Action *action, const char *label, int spot) {
   const char *context = view_table[session->view].name;
   char keys[2 * KEY_PRINT_MAX + 2], name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, context, action->name);
@@ -238,27 +237,34 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
   if (key == KEY_NONE) return col;
   int n = snprintf(keys, sizeof keys, "%s", key_print(key, name));
   if (other != KEY_NONE) snprintf(keys + n, sizeof keys - (size_t)n, " %s", key_print(other, name));
-  int width = utf8_columns(keys) + 1 + utf8_columns(action->label);
+  int width = utf8_columns(keys) + 1 + utf8_columns(label);
   if (col + width > row.cols) return row.cols;
   canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, spot);
   col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys);
-  return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, action->label) + 2;
+  return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
+}
+
+static int draw_hints(Canvas *canvas, Rect row, int col, const Session *session,
+                      const Action *action, int n, int spot) {
+  for (int i = 0; i < n && col < row.cols; i++)
+    if (action[i].label)
+      col = draw_hint(canvas, row, col, session, &action[i], action[i].label, spot + i);
+  return col;
 }
 
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
   const ViewBody *body = view_table[session->view].body;
+  const Action *up = view_find_action(session, "up");
   int col = 1;
-  for (int i = 0; i < body->n_actions && col < row.cols; i++)
-    if (body->actions[i].label) col = draw_hint(canvas, row, col, session, &body->actions[i], i);
-  for (int i = 0; i < global_action_count && col < row.cols; i++)
-    if (global_actions[i].label)
-      col = draw_hint(canvas, row, col, session, &global_actions[i], body->n_actions + i);
+  if (body->move_label) col = draw_hint(canvas, row, col, session, up, body->move_label, -1);
+  col = draw_hints(canvas, row, col, session, body->actions, body->n_actions, 0);
+  draw_hints(canvas, row, col, session, global_actions, global_action_count, body->n_actions);
 }
 
 static void draw_too_small(Canvas *canvas, Rect all) {
   char text[96];
-  snprintf(text, sizeof text, "gemmview needs %d x %d, this is %d x %d; q quits", VIEW_COLS_MIN,
-           VIEW_ROWS_MIN, all.cols, all.rows);
+  snprintf(text, sizeof text, "needs %dx%d, has %dx%d; q quits", VIEW_COLS_MIN, VIEW_ROWS_MIN,
+           all.cols, all.rows);
   canvas_wrap(canvas, all, STYLE_WARN, text);
 }
 
@@ -275,10 +281,11 @@ void view_draw(Canvas *canvas, const Session *session) {
   bool says = session->message[0] != '\0' || session->now.reasons;
   Rect message = rect_take_bottom(&rest, says ? 1 : 0);
   view_table[session->view].body->draw(canvas, rest, session);
-  if (session->message[0])
-    draw_message(canvas, message, session);
-  else if (session->now.reasons)
+  bool only_note = session->said == SAID_NOTE || !session->message[0];
+  if (session->now.reasons && only_note)
     draw_reasons(canvas, message, session);
+  else if (session->message[0])
+    draw_message(canvas, message, session);
   if (session->prompt != PROMPT_NONE)
     palette_draw(canvas, canvas_rect(canvas), session);
   else

@@ -20,8 +20,7 @@
 enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT };
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
 
-// ---- one side
-// -------------------------------------------------------------------------------------
+// ---- one side ---------------------------------------------------------------------------------
 
 static int phase_of(const Session *session, const BankMap *map) {
   return session->phase <= map->count.phases ? session->phase - 1 : -1;
@@ -63,14 +62,13 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   int phase = phase_of(session, map), mode = session_view_state_const(session)->mode;
   draw_title(canvas, in, site, name, style);
   rect_take_top(&in, 2);
-  Rect first = rect_take_left(&in, in.cols >= PAIR_COLS ? CARD_COLS + 3 : in.cols);
+  bool pair = in.cols >= PAIR_COLS && mode != PICTURE_SLAB;
+  Rect first = rect_take_left(&in, pair ? CARD_COLS + 3 : in.cols);
   draw_picture(canvas, first, site, map, phase, mode);
-  if (in.cols > 0)
-    draw_picture(canvas, in, site, map, phase, mode == PICTURE_SLAB ? PICTURE_CARD : mode + 1);
+  if (pair) draw_picture(canvas, in, site, map, phase, mode + 1);
 }
 
-// ---- all sites
-// ------------------------------------------------------------------------------------
+// ---- all sites --------------------------------------------------------------------------------
 
 static double share_of(const Picture *picture, const Site *site) {
   double warps = (double)((picture->model->resources.n_threads + 31) / 32);
@@ -111,14 +109,13 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
     draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i);
 }
 
-// ---- the view
-// -------------------------------------------------------------------------------------
+// ---- the view ---------------------------------------------------------------------------------
 
 static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
   static const char *const legends[] = {
       "row = one wavefront, column = bank, cell = lane (0-9 a-v), below: how many share the word",
       "row = lane, column = bank, letter = address: the same letter in a column is a broadcast",
-      "row of the slab by row, cell = bank; the elements of this access wear their lane"};
+      "the slab row by row, cell = bank; the elements of this access are marked with their lane"};
   canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM,
              legends[session_view_state_const(session)->mode]);
 }
@@ -150,7 +147,6 @@ static void banks_move(Session *session, int delta) {
   int n = session->now.picture->model->n_sites, to = session->site + delta;
   if (n == 0) return;
   session->site = to < 0 ? 0 : to >= n ? n - 1 : to;
-  session->site_chosen = true;
   session->phase = 0;
 }
 
@@ -181,10 +177,7 @@ static void banks_click(Session *session, int what, int value) {
   if (what == SPOT_SITE) banks_go(session, value);
 }
 
-static void site_before(Session *s, const char *a) { (void)a, banks_move(s, -1); }
-
 static const Action actions[] = {
-    {"up", "Up k", "site", "down", "the access above", site_before},
     {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
@@ -195,6 +188,7 @@ static const Action actions[] = {
 const ViewBody banks_view = {
     .draw = banks_draw,
     .move = banks_move,
+    .move_label = "site",
     .count = sites_count,
     .line = sites_line,
     .at = banks_at,

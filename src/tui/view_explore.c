@@ -21,8 +21,7 @@
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64 };
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
 
-// ---- layout
-// ---------------------------------------------------------------------------------------
+// ---- layout -----------------------------------------------------------------------------------
 
 typedef struct Panes {
   Rect nest, card, numbers, speed, text;
@@ -41,8 +40,8 @@ static Panes split_panes(Rect in) {
   Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
   int text_rows = in.rows >= 36 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
-  rect_take_bottom(&in, 1);
-  Rect low = rect_take_bottom(&in, 3);
+  rect_take_bottom(&in, in.rows > 11);
+  Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
   rect_take_bottom(&in, 1);
   panes.numbers = rect_take_left(&low, panes.split ? panes.split : low.cols);
   panes.nest = rect_take_left(&in, panes.split ? panes.split : in.cols);
@@ -60,8 +59,7 @@ static void explore_prepare(Session *session) {
   session->prepared = explore;
 }
 
-// ---- the nest
-// -------------------------------------------------------------------------------------
+// ---- the nest ---------------------------------------------------------------------------------
 
 // The text, its guides, and the badge of its site: "│ a[8] ← A_s  3 ok".
 static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *session, int index) {
@@ -105,6 +103,15 @@ static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, in
   if (state->pane == 1 && state->cursor == row->nest) canvas_over(canvas, loops, STYLE_CURSOR);
 }
 
+// Whether the knob differs from what the schedule is held against: A, or the rung as it was.
+static bool knob_differs(const Session *session, KnobId knob) {
+  const Schedule *other =
+      session->comparing ? &session->then.pictured : &session_rung(session)->schedule;
+  if (knob_table[knob].type == KNOB_TYPE_TARGET)
+    return !str_equal_fold(other->target, session->now.schedule.target);
+  return other->value[knob] != session->now.schedule.value[knob];
+}
+
 static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
                       const KnobCell *cell) {
   int width = utf8_columns(cell->text);
@@ -114,6 +121,7 @@ static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
   canvas_text(canvas, area, 0, 0, off ? STYLE_KNOB_OFF : STYLE_KNOB, cell->text);
   canvas_text(canvas, area, 0, width - (int)utf8_columns(value),
               off ? STYLE_KNOB_OFF : STYLE_NUMBER, value);
+  if (knob_differs(session, cell->knob)) canvas_over(canvas, area, STYLE_CHANGED);
   canvas_spot(canvas, area, SPOT_KNOB, cell->knob);
   bool here = cell->knob == session->knob;
   bool focus = session_view_state_const(session)->pane == 0;
@@ -134,12 +142,29 @@ static int cursor_row(const Session *session) {
   return 0;
 }
 
+// Below a nest that leaves room: the lines that the last change took and brought.
+static void draw_last_change(Canvas *canvas, Rect in, const Session *session) {
+  const TextDiff *diff = session->now.picture->diff;
+  if (!diff || in.rows < 5 || diff->n_added + diff->n_removed == 0) return;
+  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "LAST CHANGE  +%d -%d lines", diff->n_added,
+                diff->n_removed);
+  for (int i = 0, row = 1; i < diff->n_lines && row < in.rows; i++) {
+    const DiffLine *line = &diff->line[i];
+    if (line->kind == DIFF_SAME) continue;
+    bool added = line->kind == DIFF_ADDED;
+    canvas_text(canvas, in, row, 1, added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE, added ? "+" : "-");
+    canvas_fit(canvas, in, row++, 3 + 2 * line->depth, in.cols - 3 - 2 * line->depth, ALIGN_LEFT,
+               added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE, line->text);
+  }
+}
+
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, "TIER");
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
+  Rect body = in;
   int first = view_scroll(cursor_row(session), explore->n_rows, in.rows);
   for (int i = 0; i < in.rows && first + i < explore->n_rows; i++)
     draw_row(canvas, in, i, session, first + i);
@@ -148,12 +173,13 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
     if (cell->row >= first && cell->row < first + in.rows)
       draw_cell(canvas, in, cell->row - first, session, cell);
   }
-  if (first + in.rows < explore->n_rows) canvas_text(canvas, in, in.rows - 1, 0, STYLE_DIM, "↓");
-  if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
+  if (first + in.rows < explore->n_rows) canvas_text(canvas, body, in.rows - 1, 0, STYLE_DIM, "↓");
+  if (first > 0) canvas_text(canvas, body, 0, 0, STYLE_DIM, "↑");
+  rect_take_top(&in, explore->n_rows - first + 1);
+  draw_last_change(canvas, in, session);
 }
 
-// ---- the card
-// -------------------------------------------------------------------------------------
+// ---- the card ---------------------------------------------------------------------------------
 
 static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision) {
   if (in.rows > 0 && collision) {
@@ -215,12 +241,12 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   card_draw_table(canvas, in, map, site->addr);
 }
 
-// ---- all of it
-// ------------------------------------------------------------------------------------
+// ---- all of it --------------------------------------------------------------------------------
 
 static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
   canvas_hline(canvas, in, panes->numbers.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
-  canvas_hline(canvas, in, panes->text.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
+  if (panes->text.row > panes->numbers.row + panes->numbers.rows)
+    canvas_hline(canvas, in, panes->text.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
   if (panes->split)
     canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
 }
@@ -246,8 +272,7 @@ static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
   explore_draw_speed(canvas, panes.speed, session);
 }
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------
 
 // The rows that are on the screen: which ones depends on its width.
 static const Nest *nest_of(const Session *session) {
@@ -279,7 +304,6 @@ static void explore_move(Session *session, int delta) {
   int site = nest->row[state->cursor].site;
   if (!site) return;
   session->site = site - 1;
-  session->site_chosen = true;
 }
 
 static int explore_count(const Session *session) {
@@ -323,11 +347,7 @@ static void explore_click(Session *session, int what, int value) {
   explore_move(session, 0);
 }
 
-// Up and Down stand in the global table; they are named here for the footer.
-static void knob_before(Session *s, const char *a) { (void)a, view_move(s, -1); }
-
 static const Action actions[] = {
-    {"up", "Up k", "knob", "down", "the knob or row above", knob_before},
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
     {"zoom", "Enter", NULL, NULL, "the selected access in the banks view", zoom},
@@ -337,6 +357,7 @@ const ViewBody explore_view = {
     .prepare = explore_prepare,
     .draw = explore_draw,
     .move = explore_move,
+    .move_label = "knob",
     .count = explore_count,
     .line = explore_line,
     .at = explore_at,

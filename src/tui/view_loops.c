@@ -48,8 +48,7 @@ static int stage_of(const Session *session) {
   return back < n ? n - 1 - back : 0;
 }
 
-// ---- lines
-// ----------------------------------------------------------------------------------------
+// ---- lines ------------------------------------------------------------------------------------
 
 static int site_number(const Model *model, const Stmt *stmt) {
   for (int i = 0; stmt && i < model->n_sites; i++)
@@ -112,8 +111,7 @@ static const char *other_name(const Session *session) {
                                                       : "the rung before";
 }
 
-// ---- the mixed radix
-// ------------------------------------------------------------------------------
+// ---- the mixed radix --------------------------------------------------------------------------
 
 static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
   const Axis *axis = &program->axis[i];
@@ -147,8 +145,7 @@ static void loops_prepare(Session *session) {
   session->prepared = loops;
 }
 
-// ---- drawing
-// --------------------------------------------------------------------------------------
+// ---- drawing ----------------------------------------------------------------------------------
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
@@ -287,8 +284,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_why(canvas, why, session);
 }
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------
 
 static void step_pass(Session *session, int step) {
   ViewState *state = session_view_state(session);

@@ -58,8 +58,7 @@ static void measure_prepare(Session *session) {
   session->prepared = measure;
 }
 
-// ---- the ladder
-// -----------------------------------------------------------------------------------
+// ---- the ladder -------------------------------------------------------------------------------
 
 static Style timed_style(const Timed *timed) {
   return timed->origin == ORIGIN_MEASURED ? STYLE_MEASURED : STYLE_RECORDED;
@@ -122,8 +121,7 @@ static void draw_ladder(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
-// ---- the rung under the cursor
-// --------------------------------------------------------------------
+// ---- the rung under the cursor ----------------------------------------------------------------
 
 static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
   if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
@@ -161,8 +159,7 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session) {
   draw_claim(canvas, in, rung->claim);
 }
 
-// ---- what limits this kernel
-// ----------------------------------------------------------------------
+// ---- what limits this kernel ------------------------------------------------------------------
 
 static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
                        double top, bool limits) {
@@ -212,8 +209,7 @@ static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
   if (limits.rows) draw_limits(canvas, limits, session);
 }
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------
 
 static void go(Session *session, const char *argument) {
   (void)argument;

@@ -33,8 +33,7 @@ typedef struct Source {
   const char *status;   // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
 } Source;
 
-// ---- lines
-// ----------------------------------------------------------------------------------------
+// ---- lines ------------------------------------------------------------------------------------
 
 static Style cuda_style(const char *text, const Stmt *stmt) {
   const char *at = text + strspn(text, " ");
@@ -110,8 +109,7 @@ static void list_sass(Session *session, Source *source) {
         (SourceLine){sass->lines[i].text, sass_style(&sass->lines[i]), KNOB_NONE, NULL, 0};
 }
 
-// ---- what is there
-// --------------------------------------------------------------------------------
+// ---- what is there ----------------------------------------------------------------------------
 
 static const char *missing_text(const Session *session, const Source *source, int mode) {
   const Compiled *compiled = source->compiled;
@@ -151,8 +149,7 @@ static void source_prepare(Session *session) {
   session->prepared = source;
 }
 
-// ---- drawing
-// --------------------------------------------------------------------------------------
+// ---- drawing ----------------------------------------------------------------------------------
 
 static int cursor_of(const Session *session, const Source *source) {
   int cursor = session_view_state_const(session)->cursor;
@@ -253,8 +250,7 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_why(canvas, why, session);
 }
 
-// ---- keys
-// -----------------------------------------------------------------------------------------
+// ---- keys -------------------------------------------------------------------------------------
 
 static void change_text(Session *session, int step) {
   ViewState *state = session_view_state(session);
@@ -285,7 +281,6 @@ static void site_line(Session *session, const char *argument) {
     if (!source->line[at].site) continue;
     state->cursor = at;
     session->site = source->line[at].site - 1;
-    session->site_chosen = true;
     return;
   }
   session_say(session, SAID_NOTE, "no line here touches shared memory");

@@ -55,8 +55,7 @@ bool work_busy(const Work *work) {
   return false;
 }
 
-// ---- asking
-// ---------------------------------------------------------------------------------------
+// ---- asking -----------------------------------------------------------------------------------
 
 static Request *free_request(Work *work) {
   for (int i = 0; i < REQUESTS_MAX; i++)
@@ -139,8 +138,7 @@ void work_bench(Work *work) {
   snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
 }
 
-// ---- hearing
-// --------------------------------------------------------------------------------------
+// ---- hearing ----------------------------------------------------------------------------------
 
 static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
   Results *results = &work->session->results;

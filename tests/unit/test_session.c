@@ -1,0 +1,281 @@
+// The session without a screen: edits, undo, rungs, comparison, results, advice.
+//
+// tests/data/explorer stands in for data/, so that a new rung changes nothing here.
+#include "tui/session.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/palette.h"
+#include "tui/view.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  session_prepare(session, 24, 80);
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static int64_t now(KnobId knob) { return session->now.schedule.value[knob]; }
+
+START_TEST(opens_on_the_worst_site) {
+  const Site *site = session_site(session);
+  ck_assert_ptr_nonnull(site);
+  for (int i = 0; i < session->now.picture->model->n_sites; i++) {
+    const Site *other = &session->now.picture->model->site[i];
+    ck_assert(site->count.conflicts * site->executions >=
+              other->count.conflicts * other->executions);
+  }
+  ck_assert_int_eq(site->count.wavefronts, 8);
+  ck_assert_int_eq(site->count.ideal, 4);
+}
+END_TEST
+
+START_TEST(undo_and_redo_walk_the_edits) {
+  uint64_t key = session->now.picture->key;
+  session_set_knob(session, KNOB_FM, 4);
+  session_set_knob(session, KNOB_FN, 4);
+  ck_assert_int_eq(session_edits(session), 2);
+  ck_assert(session_undo(session));
+  ck_assert_int_eq(now(KNOB_FN), 8);
+  ck_assert_int_eq(now(KNOB_FM), 4);
+  ck_assert(session_undo(session));
+  ck_assert_uint_eq(session->now.picture->key, key);
+  ck_assert(!session_undo(session));
+  ck_assert(session_redo(session) && session_redo(session));
+  ck_assert_int_eq(now(KNOB_FN), 4);
+  ck_assert(!session_redo(session));
+  session_undo(session);
+  session_set_knob(session, KNOB_FM, 2);
+  ck_assert(!session_redo(session));
+}
+END_TEST
+
+START_TEST(undo_ring_forgets_the_oldest) {
+  for (int i = 0; i < 2 * SESSION_UNDO; i++)
+    session_set_knob(session, KNOB_PAD_SMEM, 4 + 4 * (i % 3));
+  int steps = 0;
+  while (session_undo(session)) steps++;
+  ck_assert_int_eq(steps, SESSION_UNDO - 1);
+}
+END_TEST
+
+START_TEST(an_illegal_knob_leaves_the_picture) {
+  const Picture *picture = session->now.picture;
+  session_set_knob(session, KNOB_BM, 1024);
+  ck_assert_ptr_nonnull(session->now.reasons);
+  ck_assert_int_gt(session->now.reasons->count, 0);
+  ck_assert_ptr_eq(session->now.picture, picture);
+  ck_assert_int_eq(now(KNOB_BM), 1024);
+  session_set_knob(session, KNOB_BM, 512);
+  ck_assert_ptr_eq(session->now.picture, picture);
+  ck_assert(session_fix(session));
+  ck_assert_ptr_null(session->now.reasons);
+  ck_assert_ptr_ne(session->now.picture, picture);
+  ck_assert_int_lt(now(KNOB_BM), 512);
+  ck_assert_int_gt(now(KNOB_BM), 16);
+  ck_assert_int_eq(session_edits(session), 1);
+}
+END_TEST
+
+START_TEST(rungs_keep_their_edits) {
+  int rung = session->rung;
+  session_set_knob(session, KNOB_FM, 4);
+  ck_assert(session_go_rung(session, rung + 1));
+  ck_assert_int_eq(session_edits(session), 0);
+  ck_assert_int_eq(now(KNOB_FM), 8);
+  ck_assert(strstr(session->message, "1 edit stays with rung") != NULL);
+  ck_assert(session_go_rung(session, rung));
+  ck_assert_int_eq(now(KNOB_FM), 4);
+  session_reset_rung(session);
+  ck_assert_int_eq(session_edits(session), 0);
+  ck_assert(session_undo(session));
+  ck_assert_int_eq(now(KNOB_FM), 4);
+  ck_assert(!session_go_rung(session, -1));
+  ck_assert(!session_go_rung(session, session->ladder->n_rungs));
+  ck_assert_int_eq(session->rung, rung);
+}
+END_TEST
+
+START_TEST(the_problem_goes_along) {
+  ck_assert(session_set_text(session, "M=2048,N=2048,K=2048,TARGET=h100", &diags));
+  session_go_rung(session, session->rung + 1);
+  ck_assert_int_eq(now(KNOB_M), 2048);
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_int_eq(now(KNOB_CELL_GROUP), 4);
+  session_go_rung(session, ladder_find_rung(session->ladder, "splitk", NULL));
+  ck_assert_int_eq(now(KNOB_M), 128);
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+}
+END_TEST
+
+START_TEST(state_text_comes_back) {
+  session_set_knob(session, KNOB_BK, 8);
+  char *text = arena_strdup(arena, session_state_text(arena, session));
+  Session *other = session_open(&(SessionOptions){.state = text}, &diags);
+  ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(schedule_same(&other->now.schedule, &session->now.schedule));
+  ck_assert_int_eq(other->rung, session->rung);
+  ck_assert_int_eq(session_edits(other), 1);
+  session_close(other);
+}
+END_TEST
+
+static const SessionOptions wrong[] = {
+    {.state = "BM="}, {.state = "XX=1"},  {.state = "BM=100000"},   {.state = "BM=1024,BN=1024"},
+    {.rung = "99"},   {.ladder = "fp33"}, {.state = "TARGET=h2000"}};
+
+START_TEST(refuses_to_open) {
+  ck_assert_ptr_null(session_open(&wrong[_i], &diags));
+  ck_assert_int_gt(diags.count, 0);
+}
+END_TEST
+
+START_TEST(compare_takes_the_rung_before_or_the_unedited) {
+  ck_assert(session_compare(session, NULL, NULL));
+  ck_assert(
+      schedule_same(&session->then.schedule, &session->ladder->rung[session->rung - 1].schedule));
+  session_compare_off(session);
+  session_set_knob(session, KNOB_FM, 4);
+  ck_assert(session_compare(session, NULL, NULL));
+  ck_assert(schedule_same(&session->then.schedule, &session_rung(session)->schedule));
+  session_swap(session);
+  ck_assert_int_eq(now(KNOB_FM), 8);
+  ck_assert_int_eq(session->then.schedule.value[KNOB_FM], 4);
+}
+END_TEST
+
+START_TEST(a_result_belongs_to_one_state) {
+  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  ck_assert_ptr_nonnull(timed);
+  ck_assert_int_eq(timed->origin, ORIGIN_RECORDED);
+  session_set_knob(session, KNOB_PAD_SMEM, 8);
+  ck_assert_ptr_null(results_find(&session->results, &session->now.schedule));
+  int distance = 0;
+  ck_assert_ptr_nonnull(results_nearest(&session->results, &session->now.schedule, &distance));
+  ck_assert_int_eq(distance, 1);
+  ck_assert(session_set_text(session, "TARGET=b200", &diags));
+  ck_assert_ptr_null(results_nearest(&session->results, &session->now.schedule, &distance));
+}
+END_TEST
+
+START_TEST(a_measurement_here_comes_first) {
+  BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
+  BenchResult bench = {.gpu = "\033[31mred GPU", .reference = {.tflops = 51, .name = "cublas"}};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  ck_assert_int_eq(timed->origin, ORIGIN_MEASURED);
+  ck_assert_ptr_null(strchr(timed->gpu, '\033'));
+  int n = session->results.n_timed;
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  ck_assert_int_eq(session->results.n_timed, n);
+}
+END_TEST
+
+START_TEST(compilations_come_in_parts) {
+  Results *results = &session->results;
+  Compiled *compiled = results_begin_compile(results, 7);
+  results_add_compile(
+      compiled,
+      &(CompileResult){
+          .ok = true, .ptx = "a\nb", .ptx_ms = 12, .cubin_ms = -1, .compiler = "NVRTC 13.0"});
+  ck_assert_int_eq(compiled->n_ptx_lines, 2);
+  ck_assert_int_eq(compiled->registers, -1);
+  CompileResult cubin = {.ok = true, .ptx_ms = -1, .cubin_ms = 180, .n_kernels = 2};
+  cubin.kernels[0].registers = 40;
+  cubin.kernels[1].registers = 118;
+  results_add_compile(results_begin_compile(results, 7), &cubin);
+  ck_assert_int_eq(results_compiled(results, 7)->registers, 118);
+  ck_assert_str_eq(results_compiled(results, 7)->ptx_line[1], "b");
+  for (uint64_t key = 100; key < 100 + RESULTS_COMPILED_MAX; key++)
+    results_begin_compile(results, key);
+  ck_assert_ptr_null(results_compiled(results, 7));
+}
+END_TEST
+
+START_TEST(advice_finds_the_cell_groups) {
+  while (session_idle(session)) {
+  }
+  const Trial *best = advice_best(&session->advice, &session->now.picture->model->traffic);
+  ck_assert_ptr_nonnull(best);
+  ck_assert_int_eq(best->knob, KNOB_CELL_GROUP);
+  ck_assert_int_eq(best->value, 4);
+  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
+}
+END_TEST
+
+static const struct {
+  const char *line;
+  bool ok;
+} commands[] = {
+    {"FM=4", true},
+    {"set FM=4,FN=4", true},
+    {"rung naive", true},
+    {"rung 99", false},
+    {"view banks", true},
+    {"banks", true},
+    {"view nothing", false},
+    {"compare 3", true},
+    {"compare CELL_GROUP=4", true},
+    {"bnaks", false},
+    {"", true},
+    {"FM=", false},
+    {"undo", true},
+    {"save-display", false},
+    {"state BM=16,BN=16,FM=4,FN=4", true},
+    {"ladder fp32", true},
+    {"ladder x", false},
+};
+
+START_TEST(commands_run_or_say_why) {
+  ck_assert_int_eq(palette_run(session, commands[_i].line, &diags), commands[_i].ok);
+  ck_assert_int_eq(diags.count > 0, !commands[_i].ok);
+}
+END_TEST
+
+START_TEST(state_command_replaces_everything) {
+  ck_assert(palette_run(session, "state BM=8,BN=32,FM=4,FN=4", &diags));
+  ck_assert_int_eq(now(KNOB_STAGE), 0);
+  ck_assert_int_eq(now(KNOB_BM), 8);
+}
+END_TEST
+
+Suite *suite_session(void);
+Suite *suite_session(void) {
+  Suite *suite = suite_create("session");
+  TCase *tcase = tcase_create("session");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, opens_on_the_worst_site);
+  tcase_add_test(tcase, undo_and_redo_walk_the_edits);
+  tcase_add_test(tcase, undo_ring_forgets_the_oldest);
+  tcase_add_test(tcase, an_illegal_knob_leaves_the_picture);
+  tcase_add_test(tcase, rungs_keep_their_edits);
+  tcase_add_test(tcase, the_problem_goes_along);
+  tcase_add_test(tcase, state_text_comes_back);
+  tcase_add_loop_test(tcase, refuses_to_open, 0, sizeof wrong / sizeof *wrong);
+  tcase_add_test(tcase, compare_takes_the_rung_before_or_the_unedited);
+  tcase_add_test(tcase, a_result_belongs_to_one_state);
+  tcase_add_test(tcase, a_measurement_here_comes_first);
+  tcase_add_test(tcase, compilations_come_in_parts);
+  tcase_add_test(tcase, advice_finds_the_cell_groups);
+  tcase_add_loop_test(tcase, commands_run_or_say_why, 0, sizeof commands / sizeof *commands);
+  tcase_add_test(tcase, state_command_replaces_everything);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

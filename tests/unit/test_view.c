@@ -1,0 +1,291 @@
+// Every view on every rung at many sizes, the reviewed screens, the tables, and what drawing may
+// do.
+#include "tui/view.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "golden.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+
+static void teardown(void) {
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static Session *open_rung(const char *rung, bool ascii) {
+  Session *session = session_open(&(SessionOptions){.rung = rung, .ascii = ascii}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  return session;
+}
+
+// ---- reviewed screens -------------------------------------------------------------------------
+
+static const struct {
+  const char *name, *view, *rung, *keys;
+  int cols, rows;
+  bool ascii;
+} screens[] = {
+    {"explore_80x24", "explore", "padded", NULL, 80, 24, false},
+    {"explore_80x24_ascii", "explore", "padded", NULL, 80, 24, true},
+    {"explore_120x40", "explore", "padded", "Down Down Down Right", 120, 40, false},
+    {"explore_200x60", "explore", "cell_groups", NULL, 200, 60, false},
+    {"explore_40x12", "explore", "padded", NULL, 40, 12, false},
+    {"explore_naive", "explore", "naive", NULL, 80, 24, false},
+    {"explore_pipelined", "explore", "pipelined", "Tab j j j j", 80, 24, false},
+    {"explore_illegal", "explore", "padded", "l l l l l l l l", 80, 24, false},
+    {"explore_compare", "explore", "cell_groups", "c", 80, 24, false},
+    {"loops_80x24", "loops", "padded", NULL, 80, 24, false},
+    {"loops_pass", "loops", "padded", "d h h", 120, 40, false},
+    {"loops_rung", "loops", "padded", "d d", 80, 24, false},
+    {"banks_80x24", "banks", "padded", NULL, 80, 24, false},
+    {"banks_compare", "banks", "cell_groups", "c", 80, 24, false},
+    {"banks_lanes", "banks", "padded", "v l", 120, 40, false},
+    {"banks_slab", "banks", "padded", "v v", 120, 40, false},
+    {"banks_naive", "banks", "naive", NULL, 80, 24, false},
+    {"banks_cp_async", "banks", "cp_async", "g", 80, 24, false},
+    {"source_cuda", "source", "padded", "s", 80, 24, false},
+    {"source_ptx_missing", "source", "padded", "l", 80, 24, false},
+    {"measure_100x30", "measure", "padded", NULL, 100, 30, false},
+    {"measure_compare", "measure", "cell_groups", "c k", 80, 24, false},
+    {"help", "explore", "padded", "?", 80, 24, false},
+    {"palette", "explore", "padded", ": c o", 80, 24, false},
+    {"too_small", "explore", "padded", NULL, 39, 11, false},
+};
+
+START_TEST(reviewed_screen) {
+  Session *session = open_rung(screens[_i].rung, screens[_i].ascii);
+  Canvas *canvas = canvas_new(arena, screens[_i].rows, screens[_i].cols, screens[_i].ascii);
+  view_show(session, view_find(screens[_i].view));
+  drive_frame(session, canvas);
+  if (screens[_i].keys) ck_assert(drive_keys(session, canvas, screens[_i].keys, &diags));
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", screens[_i].name), export_text(arena, canvas));
+  session_close(session);
+}
+END_TEST
+
+// ---- scripts ----------------------------------------------------------------------------------
+
+START_TEST(scripts_see_what_they_expect) {
+  DIR *folder = opendir("tests/screens");
+  ck_assert_ptr_nonnull(folder);
+  int n = 0;
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    if (!strstr(entry->d_name, ".keys")) continue;
+    Session *session = open_rung("padded", false);
+    Canvas *canvas = canvas_new(arena, 24, 80, false);
+    drive_frame(session, canvas);
+    const char *path = arena_printf(arena, "tests/screens/%s", entry->d_name);
+    bool ok = drive_script_file(session, canvas, path, &diags);
+    ck_assert_msg(ok, "%s: %s\n%s", path, diags_text(arena, &diags), export_text(arena, canvas));
+    session_close(session);
+    n++;
+  }
+  closedir(folder);
+  ck_assert_int_ge(n, 3);
+}
+END_TEST
+
+// ---- all sizes --------------------------------------------------------------------------------
+
+static bool stress(void) { return getenv("GEMMVIEW_STRESS") != NULL; }
+
+// Cells beyond the canvas cannot be written, so what is looked for is a crash, a sanitizer's
+// complaint, an empty screen, or a footer that lost its place.
+START_TEST(every_view_at_every_size) {
+  static const char *const rungs[] = {"naive", "padded", "pipelined", "cp_async",
+                                      "splitk_partials"};
+  Session *session = open_rung(rungs[_i], false);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  int step = stress() ? 1 : 7;
+  for (int view = 0; view < view_count; view++) {
+    view_show(session, view);
+    for (int rows = 1; rows <= 120; rows += rows < 30 ? (step + 1) / 2 : 3 * step)
+      for (int cols = 1; cols <= 250; cols += cols < 90 ? step : 4 * step) {
+        canvas_resize(canvas, rows, cols);
+        drive_frame(session, canvas);
+        session->comparing = false;
+        if ((rows + cols) % 3 == 0) session_compare(session, NULL, NULL);
+        bool blank = true;
+        for (int i = 0; i < rows * cols && blank; i++) blank = canvas->cells[i].text[0] == ' ';
+        ck_assert_msg(!blank, "%s at %dx%d is blank", view_table[view].name, cols, rows);
+      }
+  }
+  session_close(session);
+}
+END_TEST
+
+// Keys at random, sizes at random: the session must stand everything.
+START_TEST(random_keys) {
+  static const char *const keys[] = {
+      "Up",     "Down", "Left", "Right", "Tab", "S-Tab", "PgDn",  "PgUp", "[", "]", "u",
+      "Ctrl-R", "c",    "C",    "s",     "S",   "f",     "Enter", "v",    "d", "1", "2",
+      "3",      "4",    "5",    "?",     "Esc", "g",     "G",     "n",    "N", "y"};
+  Session *session = open_rung("padded", false);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;
+  int n = stress() ? 20000 : 1500;
+  drive_frame(session, canvas);
+  for (int i = 0; i < n; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    unsigned pick = (unsigned)(state >> 33);
+    Event event = {.kind = EVENT_KEY,
+                   .key = key_parse(keys[pick % (sizeof keys / sizeof *keys)], NULL)};
+    if (pick % 61 == 0)
+      event = (Event){.kind = EVENT_RESIZE,
+                      .rows = 1 + (int)(pick / 61 % 70),
+                      .cols = 1 + (int)(pick / 71 % 200)};
+    if (pick % 67 == 0)
+      event = (Event){.kind = EVENT_MOUSE,
+                      .mouse = MOUSE_PRESS,
+                      .button = 1,
+                      .row = (int)(pick / 67 % 24),
+                      .col = (int)(pick / 73 % 80)};
+    ck_assert(drive_event(session, canvas, &event, &diags));
+    session->wishes = (Wishes){0};
+  }
+  session_close(session);
+}
+END_TEST
+
+// ---- what drawing may do ----------------------------------------------------------------------
+
+START_TEST(drawing_allocates_nothing_and_changes_nothing) {
+  Session *session = open_rung("padded", false);
+  Canvas *canvas = canvas_new(arena, 40, 120, false);
+  session_compare(session, NULL, NULL);
+  for (int view = 0; view < view_count; view++) {
+    view_show(session, view);
+    session_prepare(session, 40, 120);
+    size_t frame = arena_used(session->frame), app = arena_used(session->app);
+    size_t gen = arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]);
+    Session *copy = arena_alloc(arena, sizeof *copy);
+    memcpy(copy, session, sizeof *copy);
+    view_draw(canvas, session);
+    ck_assert_uint_eq(arena_used(session->frame), frame);
+    ck_assert_uint_eq(arena_used(session->app), app);
+    ck_assert_uint_eq(arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]), gen);
+    ck_assert_int_eq(memcmp(copy, session, sizeof *copy), 0);
+  }
+  session_close(session);
+}
+END_TEST
+
+// ---- the tables -------------------------------------------------------------------------------
+
+static bool moves(const char *action) {
+  static const char *const allowed[] = {"up",          "knob-down",   "knob-up",
+                                        "pass-before", "pass-after",  "phase-before",
+                                        "phase-after", "text-before", "text-after"};
+  for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+    if (str_equal(action, allowed[i])) return true;
+  return false;
+}
+
+// Keys that mean the same everywhere are never anything else in a view; moving keys may move there.
+START_TEST(no_view_takes_a_reserved_key) {
+  Session *session = open_rung("padded", false);
+  for (int view = 0; view < view_count; view++)
+    for (Key key = 33; key < 127; key++) {
+      if (!key_is_reserved(key)) continue;
+      const char *here = keymap_action(session->keymap, view_table[view].name, key);
+      const char *global = keymap_action(session->keymap, KEYMAP_GLOBAL, key);
+      bool same = here == global || (here && global && str_equal(here, global));
+      ck_assert_msg(same || moves(here), "%s: %c is %s", view_table[view].name, (int)key, here);
+    }
+  session_close(session);
+}
+END_TEST
+
+START_TEST(every_action_has_help_and_a_way_in) {
+  Session *session = open_rung("padded", false);
+  for (int view = 0; view < view_count; view++) {
+    const ViewBody *body = view_table[view].body;
+    session->view = view;
+    for (int i = 0; i < body->n_actions; i++) {
+      const Action *action = &body->actions[i];
+      ck_assert(action->help && *action->help && action->run);
+      ck_assert_ptr_eq(view_find_action(session, action->name), action);
+      if (*action->keys)
+        ck_assert_msg(keymap_key(session->keymap, view_table[view].name, action->name) != KEY_NONE,
+                      "%s: %s has no key", view_table[view].name, action->name);
+      if (action->pair) ck_assert_ptr_nonnull(view_find_action(session, action->pair));
+    }
+  }
+  session_close(session);
+}
+END_TEST
+
+START_TEST(every_knob_can_be_reached) {
+  Session *session = open_rung("naive", false);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  drive_frame(session, canvas);
+  ck_assert(drive_keys(session, canvas, "g", &diags));
+  bool seen[KNOB_COUNT] = {false};
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    seen[session->knob] = true;
+    ck_assert(drive_keys(session, canvas, "Down", &diags));
+  }
+  for (int i = 0; i < KNOB_COUNT; i++) ck_assert_msg(seen[i], "%s", knob_table[i].name);
+  session_close(session);
+}
+END_TEST
+
+// Hostile text from a worker is drawn, never acted on.
+START_TEST(escape_sequences_are_only_text) {
+  Session *session = open_rung("padded", false);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(compiled,
+                      &(CompileResult){.ok = true,
+                                       .ptx_ms = 1,
+                                       .cubin_ms = -1,
+                                       .ptx = "\033]52;c;AAAA\007mov\n\033[2Jx\302\2331m"});
+  session_say(session, SAID_NOTE, "\033[31mred");
+  view_show(session, view_find("source"));
+  session_view_state(session)->mode = 1;
+  drive_frame(session, canvas);
+  const char *text = export_text(arena, canvas);
+  ck_assert_ptr_null(strchr(text, '\033'));
+  ck_assert_ptr_null(strchr(text, '\007'));
+  ck_assert_ptr_null(strstr(text, "\302\233"));
+  ck_assert_ptr_nonnull(strstr(text, "mov"));
+  session_close(session);
+}
+END_TEST
+
+Suite *suite_view(void);
+Suite *suite_view(void) {
+  Suite *suite = suite_create("view");
+  TCase *tcase = tcase_create("view");
+  tcase_set_timeout(tcase, 300);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, reviewed_screen, 0, sizeof screens / sizeof *screens);
+  tcase_add_test(tcase, scripts_see_what_they_expect);
+  tcase_add_loop_test(tcase, every_view_at_every_size, 0, 5);
+  tcase_add_loop_test(tcase, random_keys, 0, 3);
+  tcase_add_test(tcase, drawing_allocates_nothing_and_changes_nothing);
+  tcase_add_test(tcase, no_view_takes_a_reserved_key);
+  tcase_add_test(tcase, every_action_has_help_and_a_way_in);
+  tcase_add_test(tcase, every_knob_can_be_reached);
+  tcase_add_test(tcase, escape_sequences_are_only_text);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

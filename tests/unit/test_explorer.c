@@ -1,0 +1,188 @@
+// The explorer in front of a terminal emulator: keys in, screens out, the terminal left as it was.
+//
+// No worker is started here: test_worker and test_client have theirs, and these screens must not
+// depend on what is installed.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "tui/app.h"
+#include "vterm_harness.h"
+
+static Arena *arena;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+}
+
+static void teardown(void) {
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static int run_explorer(void *argument) {
+  Diags diags = diags_new(arena);
+  AppOptions options = *(const AppOptions *)argument;
+  return (int)app_run(&options, &diags);
+}
+
+static AppOptions padded(void) {
+  return (AppOptions){.session = {.rung = "padded"}, .terminal = {.color = "256"}};
+}
+
+static VtProgram *start(int rows, int cols, AppOptions *options) {
+  return vt_start(rows, cols, (VtEnv){.term = "xterm-256color"}, run_explorer, options);
+}
+
+START_TEST(quits_with_the_state_line) {
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "SITE 4 of 4");
+  vt_keys(p, "Right");
+  vt_expect(p, "+1 edit");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_expect(p, "gemmview -k 'BM=32,BN=16,FM=8,FN=8,BK=16");
+  ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(advice_appears_by_itself) {
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "try CELL_GROUP 4");
+  vt_keys(p, ":");
+  vt_send(p, "CELL_GROUP=4\r", 13);
+  vt_expect(p, "free");
+  vt_keys(p, "u");
+  vt_expect(p, "2-WAY");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(resizes_and_comes_back) {
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "SITE 4 of 4");
+  vt_resize(p, 8, 30);
+  vt_expect(p, "needs 40x12");
+  vt_resize(p, 60, 200);
+  vt_expect(p, "for m_b in 0..32 BLOCK");
+  vt_resize(p, 24, 80);
+  vt_expect(p, "1024 tiles");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(every_view_and_back) {
+  static const char *const shows[] = {"PASS", "wavef.", "CUDA", "LIMIT", "KNOBS"};
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "KNOBS");
+  static const char *const keys[] = {"2", "3", "4", "5", "1"};
+  for (int i = 0; i < 5; i++) {
+    vt_keys(p, keys[i]);
+    vt_expect(p, shows[i]);
+  }
+  vt_keys(p, "?");
+  vt_expect(p, "Everywhere");
+  vt_keys(p, "Esc");
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "c");
+  vt_expect(p, "A|B with");
+  vt_keys(p, "q");
+  vt_expect(p, "rung 6 padding ");
+  ck_assert(!p->ended);
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(nothing_measured_is_said_so) {
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "recorded");
+  vt_keys(p, "b");
+  vt_expect(p, "no worker");
+  vt_keys(p, "4 l");
+  vt_expect(p, "gemmview doctor");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(copies_the_state) {
+  AppOptions options = padded();
+  unsetenv("TMUX");
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "y");
+  vt_expect(p, "BM=16,BN=16");
+  ck_assert(vt_saw(p->screen, "\033]52;c;"));
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+// One key press at 120x40 is less than 6 KB to the terminal: people use it over ssh.
+START_TEST(a_key_is_few_bytes) {
+  AppOptions options = padded();
+  VtProgram *p = start(40, 120, &options);
+  vt_expect(p, "try CELL_GROUP 4");
+  static const char *const keys[] = {"Down", "Right", "Right", "u", "]", "[", "3", "1", "c", "c"};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    size_t before = p->screen->bytes;
+    vt_keys(p, keys[i]);
+    vt_pump(p, 50);
+    size_t bytes = p->screen->bytes - before;
+    // The advice that comes after a change of the schedule is a second frame.
+    ck_assert_msg(bytes < 2 * 6000, "%s: %zu bytes", keys[i], bytes);
+  }
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+START_TEST(a_script_begins_it) {
+  AppOptions options = padded();
+  options.script = "tests/screens/first_minute.keys";
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "rung 6 padding");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
+  vt_finish(p);
+}
+END_TEST
+
+Suite *suite_explorer(void);
+Suite *suite_explorer(void) {
+  Suite *suite = suite_create("explorer");
+  TCase *tcase = tcase_create("explorer");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, quits_with_the_state_line);
+  tcase_add_test(tcase, advice_appears_by_itself);
+  tcase_add_test(tcase, resizes_and_comes_back);
+  tcase_add_test(tcase, every_view_and_back);
+  tcase_add_test(tcase, nothing_measured_is_said_so);
+  tcase_add_test(tcase, copies_the_state);
+  tcase_add_test(tcase, a_key_is_few_bytes);
+  tcase_add_test(tcase, a_script_begins_it);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

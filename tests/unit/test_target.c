@@ -55,7 +55,7 @@ START_TEST(an_unknown_gpu_is_told_with_the_nearest) {
   static const struct {
     const char *name, *nearest;
   } cases[] = {{"h20", "h200"},         {"rtx509", "rtx5090"},     {"sm_90b", "sm_90a"},
-               {"sm_80a", "sm_90a"},     {"sm_91", "sm_90a"},       {"", NULL},
+               {"sm_80a", "sm_90a"},    {"sm_91", "sm_90a"},       {"", NULL},
                {"sm_", NULL},           {"sm_999999999999", NULL}, {"\x1b[2J", NULL},
                {"zzzzzzzzzzzzzz", NULL}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -14,7 +14,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/load.h"
+#include "cli/cli_model.h"
 #include "model/knob.h"
 
 // The option words of a usage, each followed by `separator`.
@@ -49,7 +49,7 @@ static const char *arguments_of(Arena *arena, const char *command) {
   }
   Diags diags = diags_new(arena);
   TargetTable table;
-  if (str_equal(command, "targets") && cli_load_targets(arena, &diags, &table))
+  if (str_equal(command, "targets") && cli_targets(arena, &table, &diags))
     for (int i = 0; i < table.count; i++) str_printf(&out, "%s ", table.targets[i].id);
   return out.text;
 }

@@ -15,7 +15,7 @@
 #include "base/embed.h"
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/load.h"
+#include "cli/cli_model.h"
 #include "cli/options.h"
 #include "kernels/cache.h"
 #include "kernels/dl.h"
@@ -90,7 +90,7 @@ static void check_files(Report *r) {
         "the embedded data files are used");
   Diags diags = diags_new(r->arena);
   TargetTable table;
-  bool read = cli_load_targets(r->arena, &diags, &table);
+  bool read = cli_targets(r->arena, &table, &diags);
   add(r, "gpus.json", read,
       read ? arena_printf(r->arena, "%d GPUs", table.count) : diags.first->text,
       "nothing that needs a GPU's limits works");

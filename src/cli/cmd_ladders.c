@@ -1,12 +1,10 @@
 // gemmview ladders: the ladders and their rungs, as text, JSON or CSV.
 #include <stdio.h>
 
-#include "base/embed.h"
 #include "base/json.h"
-#include "base/nearest.h"
 #include "cli/cli.h"
+#include "cli/cli_ladder.h"
 #include "cli/options.h"
-#include "model/ladder.h"
 
 typedef struct LaddersOptions {
   bool json, csv;
@@ -19,29 +17,16 @@ typedef struct Ladders {
   const Ladder **ladder;
 } Ladders;
 
-static bool read_ladders(Arena *arena, Ladders *all, Diags *diags) {
-  EmbeddedList list = embed_list(arena, "ladders/");
-  all->ladder = ARENA_ARRAY(arena, const Ladder *, list.count);
-  for (int i = 0; i < list.count; i++) {
-    const EmbeddedFile *file = embed_find(arena, list.paths[i]);
-    const Ladder *ladder = ladder_read(arena, file->text, file->size, file->path, diags);
-    if (ladder) all->ladder[all->n++] = ladder;
-  }
-  return diags->count == 0;
-}
-
-// Leaves only the ladder of that name.
-static bool choose(Arena *arena, Ladders *all, const char *name, Diags *diags) {
-  const char **names = ARENA_ARRAY(arena, const char *, all->n);
-  for (int i = 0; i < all->n; i++) {
-    names[i] = all->ladder[i]->name;
-    if (!str_equal_fold(names[i], name)) continue;
-    *all = (Ladders){1, &all->ladder[i]};
-    return true;
-  }
-  Diag *diag = diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(arena, name));
-  diag->nearest = nearest_name(name, names, all->n);
-  return false;
+// All of them, or the one of that name.
+static bool read_ladders(Arena *arena, Ladders *all, const char *name, Diags *diags) {
+  const Ladder *const *ladders = cli_ladders(arena, diags);
+  const Ladder *one = ladders && name ? cli_ladder(arena, name, diags) : NULL;
+  if (!ladders || (name && !one)) return false;
+  while (ladders[all->n]) all->n++;
+  if (one) all->n = 1;
+  all->ladder = ARENA_ARRAY(arena, const Ladder *, all->n);
+  for (int i = 0; i < all->n; i++) all->ladder[i] = one ? one : ladders[i];
+  return true;
 }
 
 static void print_text(const Ladder *ladder) {
@@ -146,8 +131,10 @@ int cmd_ladders(int argc, char **argv) {
   LaddersOptions given = {0};
   Ladders all = {0};
   bool ok = options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags);
-  ok = ok && read_ladders(arena, &all, &diags);
-  if (ok && argc > 1) ok = choose(arena, &all, argv[1], &diags);
+  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder at a time, not %d", argc - 1);
+  if (ok && given.json && given.csv)
+    diag_add(&diags, "usage", "--json and --csv exclude each other");
+  ok = !diags.count && read_ladders(arena, &all, argc > 1 ? argv[1] : NULL, &diags);
   if (ok && given.json) print_json(arena, &all);
   if (ok && given.csv) print_csv(&all);
   if (ok && !given.json && !given.csv && argc > 1) print_text(all.ladder[0]);

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
-#include "cli/load.h"
+#include "cli/cli_model.h"
 #include "cli/options.h"
 #include "model/target.h"
 
@@ -126,7 +126,7 @@ static int show_targets(Arena *arena, int argc, char **argv) {
   if (argc > 2) return cli_error(CLI_USAGE, "one name at most, not %d", argc - 1);
   if (given.json && given.csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
   TargetTable table;
-  if (!cli_load_targets(arena, &diags, &table)) return cli_fail(&diags);
+  if (!cli_targets(arena, &table, &diags)) return cli_fail(&diags);
   const Target *only = argc == 2 ? target_find(&table, argv[1], &diags) : NULL;
   if (diags.count) return cli_fail(&diags);
   if (given.json)

@@ -129,14 +129,16 @@ static const char *nearest_value(Arena *arena, int rule, const Schedule *schedul
 
 // ---- checking -----------------------------------------------------------------------------------
 
+static void add_finding(int rule, const Facts *facts, Diags *diags) {
+  const char *id = rule_table[rule].id;
+  if (str_starts(id, "not_built")) id = "not_built";
+  Diag *diag = diag_add(diags, id, "%s", rule_code[rule].text(diags->arena, facts));
+  diag->nearest = nearest_value(diags->arena, rule, facts->schedule, facts->target);
+}
+
 static void check(Phase phase, const Facts *facts, Diags *diags) {
-  Arena *arena = diags->arena;
-  for (int i = 0; i < rule_count; i++) {
-    if (rule_code[i].phase != phase || rule_code[i].holds(facts)) continue;
-    const char *id = str_starts(rule_table[i].id, "not_built") ? "not_built" : rule_table[i].id;
-    Diag *diag = diag_add(diags, id, "%s", rule_code[i].text(arena, facts));
-    diag->nearest = nearest_value(arena, i, facts->schedule, facts->target);
-  }
+  for (int i = 0; i < rule_count; i++)
+    if (rule_code[i].phase == phase && !rule_code[i].holds(facts)) add_finding(i, facts, diags);
 }
 
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
@@ -147,4 +149,12 @@ void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *di
 void rules_check_program(const Model *model, Diags *diags) {
   Facts facts = {&model->schedule, model->target, &model->resources};
   check(PHASE_PROGRAM, &facts, diags);
+}
+
+RuleVerdict rule_judge(const Model *model, int rule, Diags *diags) {
+  Facts facts = {&model->schedule, model->target, model->program ? &model->resources : NULL};
+  if (rule_code[rule].phase == PHASE_PROGRAM && !model->program) return RULE_OPEN;
+  if (rule_code[rule].holds(&facts)) return RULE_HOLDS;
+  add_finding(rule, &facts, diags);
+  return RULE_FAILS;
 }

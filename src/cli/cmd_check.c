@@ -1,0 +1,142 @@
+// gemmview check: every rule, whether it holds for a schedule, and what would mend it.
+//
+//   $ gemmview check -k BM=8,BN=256
+//   BM=8,BN=256 on h200
+//
+//   FAILS  threads_fit        BM=8, BN=256: 2048 threads in a block, at most 1024 on h200
+//                             nearest: BN=128
+//   holds  cells_fit          a thread's cells and fragments fit in the registers …
+//   open   smem_fits          the slabs fit in the shared memory one block may have
+//   …
+//   1 of 20 rules fails
+//
+// Exit status 1 when a rule fails; a state that cannot be read at all is 2, as everywhere.
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "cli/options.h"
+#include "model/rule.h"
+
+typedef struct CheckGiven {
+  const char *state;
+  bool json, failing;
+} CheckGiven;
+
+static const Option options[] = {
+    OPTION_STATE(CheckGiven),
+    OPTION_JSON(CheckGiven),
+    {.name = "failing", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, failing)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+static const char *const verdict_words[] = {
+    [RULE_HOLDS] = "holds", [RULE_FAILS] = "FAILS", [RULE_OPEN] = "open"};
+
+// The finding of a rule that fails; NULL otherwise.
+static const Diag *judge(Arena *arena, const Model *model, int rule, RuleVerdict *verdict) {
+  Diags diags = diags_new(arena);
+  *verdict = rule_judge(model, rule, &diags);
+  return diags.first;
+}
+
+static int count_failing(Arena *arena, const Model *model) {
+  int n = 0;
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    n += judge(arena, model, i, &verdict) != NULL;
+  }
+  return n;
+}
+
+static void print_text(Arena *arena, const Model *model, bool failing) {
+  const char *state = schedule_text(arena, &model->schedule);
+  int n_failing = 0, n_open = 0;
+  printf("%s on %s\n\n", *state ? state : "the defaults", model->target->id);
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    const Diag *diag = judge(arena, model, i, &verdict);
+    n_failing += verdict == RULE_FAILS;
+    n_open += verdict == RULE_OPEN;
+    if (failing && verdict != RULE_FAILS) continue;
+    printf("%-6s %-18s %s\n", verdict_words[verdict], rule_table[i].id,
+           diag ? diag->text : rule_table[i].help);
+    if (diag && diag->nearest) printf("%-6s %-18s nearest: %s\n", "", "", diag->nearest);
+  }
+  printf("\n%d of %d rules fail%s%s\n", n_failing, rule_count, n_failing == 1 ? "s" : "",
+         n_open ? arena_printf(arena, "; %d cannot be asked until then", n_open) : "");
+}
+
+static void put_knobs(Arena *arena, JsonWriter *w, const char *knobs) {
+  json_key(w, "knobs");
+  json_begin_array(w);
+  for (const char *at = knobs; *at;) {
+    size_t n = 0;
+    while (at[n] && at[n] != ',') n++;
+    json_put_string(w, arena_strndup(arena, at, n));
+    at += n + (at[n] == ',');
+  }
+  json_end_array(w);
+}
+
+static void put_rule(Arena *arena, JsonWriter *w, const Model *model, int rule) {
+  RuleVerdict verdict;
+  const Diag *diag = judge(arena, model, rule, &verdict);
+  json_begin_object(w);
+  json_member_string(w, "rule", rule_table[rule].id);
+  if (verdict == RULE_OPEN)
+    json_member_null(w, "holds");
+  else
+    json_member_bool(w, "holds", verdict == RULE_HOLDS);
+  json_member_string(w, "help", rule_table[rule].help);
+  put_knobs(arena, w, rule_table[rule].knobs);
+  json_member_string(w, "text", diag ? diag->text : NULL);
+  json_member_string(w, "nearest", diag ? diag->nearest : NULL);
+  json_end_object(w);
+}
+
+static void print_json(Arena *arena, const Model *model, bool ok) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "check");
+  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
+  json_member_string(&w, "target", model->target->id);
+  json_member_bool(&w, "ok", ok);
+  json_key(&w, "rules");
+  json_begin_array(&w);
+  for (int i = 0; i < rule_count; i++) put_rule(arena, &w, model, i);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static int check(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CheckGiven given = {0};
+  Schedule schedule;
+  TargetTable targets;
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
+    diag_add(&diags, "usage", "check takes no argument \"%s\"; a state is given with -k",
+             str_sanitise(arena, argv[1]));
+  bool read = cli_schedule(given.state, &schedule, &diags);
+  if (!cli_targets(arena, &targets, &diags) || !read || diags.count) return cli_fail(&diags);
+  const Model *model = model_build(arena, &targets, &schedule);
+  if (!model->target) return cli_fail(&model->diags);
+  const bool ok = count_failing(arena, model) == 0;
+  if (given.json)
+    print_json(arena, model, ok);
+  else
+    print_text(arena, model, given.failing);
+  return ok ? CLI_OK : CLI_NO;
+}
+
+int cmd_check(int argc, char **argv) {
+  Arena *arena = arena_new("check");
+  int status = check(arena, argc, argv);
+  arena_free(arena);
+  return status;
+}

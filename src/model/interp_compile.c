@@ -249,6 +249,9 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
     return arena_printf(c->arena, "%s has no %s", op_name(op->kind), which);
   }
   const Buffer *buffer = operand->buffer;
+  if (buffer->type != DTYPE_F32)
+    return arena_printf(c->arena, "%s holds %s: only f32 can be interpreted so far", buffer->name,
+                        dtype_name(buffer->type));
   if (!(spaces & 1u << buffer->space))
     return arena_printf(c->arena, "%s cannot take %s, in %s, as its %s", op_name(op->kind),
                         buffer->name, space_names[buffer->space], which);
@@ -260,6 +263,8 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
 
 static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   const OpRow *row = &interp_op_table[op->kind];
+  if (!row->run)
+    return arena_printf(c->arena, "%s cannot be interpreted so far", op_name(op->kind));
   const char *fault = operand_fault(c, op, &code->dst, row->dst, "destination");
   if (!fault) fault = operand_fault(c, op, &code->src, row->src, "source");
   if (!fault) fault = operand_fault(c, op, &code->src2, row->src2, "second source");

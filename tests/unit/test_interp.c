@@ -1,332 +1,22 @@
 // The interpreter on programs built by hand: the sound ones are silent and exact, and each planted
 // fault is told as what it is.
-//
-// One builder makes the whole family (block and thread tiers, staging, a ring of slabs, cp.async,
-// split-K both ways); a fault is one field of its recipe, so every faulty program differs from a
-// sound one, which is tested too, in exactly that.
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "interp_recipe.h"
 #include "model/interp.h"
 
 Suite *suite_interp(void);
 
-typedef enum Fault {
-  SOUND,
-  NO_BARRIER_AFTER_FILL,   // readers do not wait for the slab
-  NO_BARRIER_BEFORE_FILL,  // the next slab overwrites what is still read
-  ROW_TOO_SHORT,           // the slab's rows overlap by one element
-  SLAB_TOO_SMALL,          // the last row is missing
-  SLOT_CONSTANT,           // the phase index dropped: one slab, one barrier
-  SPLIT_GUARDED,           // first split stores, the rest add
-  NO_ZERO,                 // atomic split-K without its zero kernel
-  NO_WAIT,
-  WAIT_LAX,          // one group too many stays in flight
-  FRAGMENT_OFF,      // multiplies a[i + 1] where a[i] belongs, the last one wraps
-  FRAGMENT_BEYOND,   // the same without wrapping
-  FRAGMENT_UNREAD,   // the last a[] is never loaded
-  K_TAIL_LOST,       // K / BK slabs, rounded down
-  NO_INIT,           // the accumulators never start at 0
-  BARRIER_IN_LANES,  // a barrier that only half of each warp reaches
-  BARRIER_IN_WARP,   // a barrier that only the first warp reaches
-  LAST_ROW_UNSTORED,
-  SAME_TARGET,   // two lanes of one instruction store one element
-  REDUCE_EARLY,  // partials are summed in the kernel that writes them
-} Fault;
-
-typedef struct Recipe {
-  Problem problem;
-  int bm, bn, fm, fn, bk;
-  int slabs;  // ring size; 1: one slab, two barriers
-  bool async;
-  int splits;     // > 1: split-K
-  bool partials;  // through a workspace instead of atomic adds
-  int pad;
-  Fault fault;
-} Recipe;
-
 static Arena *arena;
 
-static void setup(void) { arena = arena_new("test interp"); }
+static void setup(void) {
+  arena = arena_new("test interp");
+  recipe_use(arena);
+}
 static void teardown(void) { arena_free(arena); }
-
-// ---- a builder --------------------------------------------------------------------------------
-
-typedef struct Build {
-  Program *p;
-  const Recipe *r;
-  Var *m_b, *n_b, *split, *m_t, *n_t, *k_o, *slot;
-  Buffer *a, *b, *c, *partial, *a_s, *b_s, *acc, *fa, *fb;
-  int64_t n_slabs;  // of one split
-} Build;
-
-static const Expr *num(int64_t value) { return ex_const(arena, value); }
-static const Expr *var(const Var *v) { return v ? ex_var(arena, v) : num(0); }
-static const Expr *add(const Expr *a, const Expr *b) { return ex_add(arena, a, b); }
-static const Expr *times(const Expr *a, int64_t b) { return ex_mul_const(arena, a, b); }
-
-static Stmt *op1(Program *p, OpKind kind, Access dst, Access src) {
-  return stmt_op(p, KNOB_NONE, (Op){.kind = kind, .dst = dst, .src = src});
-}
-static Stmt *init(Program *p, Access dst) {
-  return stmt_op(p, KNOB_NONE, (Op){.kind = OP_INIT, .dst = dst});
-}
-static Stmt *fma_op(Program *p, Access dst, Access a, Access b) {
-  return stmt_op(p, KNOB_NONE, (Op){.kind = OP_FMA, .dst = dst, .src = a, .src2 = b});
-}
-static Stmt *plain(Program *p, OpKind kind, int64_t count) {
-  return stmt_op(p, KNOB_NONE, (Op){.kind = kind, .count = count});
-}
-static Stmt *loop(Program *p, Var *v, Stmt *body) { return stmt_loop(p, KNOB_NONE, v, body); }
-static Var *new_var(Program *p, const char *name, Tier tier, int64_t extent) {
-  return program_var(p, name, VAR_LOOP, tier, extent);
-}
-static Buffer *buffer2(Program *p, const char *name, Space space, BufferRole role, int64_t rows,
-                       int64_t columns) {
-  return program_new_buffer(p, name, space, role, 2, (int64_t[]){rows, columns}, KNOB_NONE);
-}
-static Buffer *buffer3(Program *p, const char *name, Space space, BufferRole role, int64_t n,
-                       int64_t rows, int64_t columns) {
-  return program_new_buffer(p, name, space, role, 3, (int64_t[]){n, rows, columns}, KNOB_NONE);
-}
-
-static const Expr *tid(const Build *b) { return add(times(var(b->m_t), b->r->bn), var(b->n_t)); }
-
-// The k at which a slab starts: split, then slab.
-static const Expr *slab_k(const Build *b, const Expr *slab) {
-  return times(add(times(var(b->split), b->n_slabs), slab), b->r->bk);
-}
-
-// Element e = tid + i·threads of a slab moves from (row, column) of the matrix; a guard where the
-// threads do not divide the slab.
-static Stmt *fill_one(const Build *b, const Expr *slab, const Expr *slot, bool is_a) {
-  Program *p = b->p;
-  const Recipe *r = b->r;
-  int64_t rows = is_a ? r->bm * r->fm : r->bk, columns = is_a ? r->bk : r->bn * r->fn;
-  int64_t threads = r->bm * r->bn, steps = (rows * columns + threads - 1) / threads;
-  Var *i = new_var(p, is_a ? "i_a" : "i_b", TIER_SERIAL, steps);
-  const Expr *e = add(times(var(i), threads), tid(b));
-  const Expr *row = ex_div(arena, e, columns), *column = ex_mod(arena, e, columns);
-  const Expr *from_row = is_a ? add(times(var(b->m_b), rows), row) : add(slab_k(b, slab), row);
-  const Expr *from_column =
-      is_a ? add(slab_k(b, slab), column) : add(times(var(b->n_b), columns), column);
-  if (r->fault == SAME_TARGET && is_a) {
-    row = ex_div(arena, row, 2);
-    e = num(0);
-  }
-  Access from = access2(is_a ? b->a : b->b, from_row, from_column);
-  Access to = access3(is_a ? b->a_s : b->b_s, slot, row, column);
-  Stmt *move;
-  if (r->async) {
-    move = op1(p, OP_CP_ASYNC, to, from);
-  } else {
-    Access temp = access1(program_buffer(p, ROLE_TEMP), num(0));
-    move = stmt_list(op1(p, OP_LOAD, temp, from), op1(p, OP_STORE, to, temp), NULL);
-  }
-  const Expr *inside = ex_lt(arena, e, num(rows * columns));
-  return loop(p, i, expr_is_const(inside, 1) ? move : stmt_if(p, KNOB_NONE, inside, move));
-}
-
-static Stmt *fill(const Build *b, const Expr *slab, const Expr *slot) {
-  return stmt_list(fill_one(b, slab, slot, true), fill_one(b, slab, slot, false), NULL);
-}
-
-static const Expr *fragment_index(const Build *b, Var *i) {
-  if (b->r->fault == FRAGMENT_BEYOND) return add(var(i), num(1));
-  if (b->r->fault == FRAGMENT_OFF) return ex_mod(arena, add(var(i), num(1)), b->r->fm);
-  return var(i);
-}
-
-static Stmt *multiply(const Build *b, const Expr *slot) {
-  Program *p = b->p;
-  const Recipe *r = b->r;
-  Var *k = new_var(p, "k_i", TIER_STAGE_INNER, r->bk);
-  Var *i = new_var(p, "m_r", TIER_REGISTER, r->fm), *j = new_var(p, "n_r", TIER_REGISTER, r->fn);
-  Var *ia = new_var(p, "m_l", TIER_REGISTER, r->fm), *jb = new_var(p, "n_l", TIER_REGISTER, r->fn);
-  const Expr *m = add(times(var(b->m_t), r->fm), var(ia));
-  const Expr *n = add(times(var(b->n_t), r->fn), var(jb));
-  Stmt *load_a = op1(p, OP_LOAD, access1(b->fa, var(ia)), access3(b->a_s, slot, m, var(k)));
-  if (r->fault == FRAGMENT_UNREAD)
-    load_a = stmt_if(p, KNOB_NONE, ex_lt(arena, var(ia), num(r->fm - 1)), load_a);
-  Stmt *load_b = op1(p, OP_LOAD, access1(b->fb, var(jb)), access3(b->b_s, slot, var(k), n));
-  Stmt *mul = fma_op(p, access2(b->acc, var(i), var(j)), access1(b->fa, fragment_index(b, i)),
-                     access1(b->fb, var(j)));
-  return loop(
-      p, k, stmt_list(loop(p, ia, load_a), loop(p, jb, load_b), loop(p, i, loop(p, j, mul)), NULL));
-}
-
-static Stmt *barrier(const Build *b) {
-  Stmt *stmt = plain(b->p, OP_BARRIER, 0);
-  const Expr *few = NULL;
-  if (b->r->fault == BARRIER_IN_LANES) few = ex_lt(arena, ex_mod(arena, tid(b), 32), num(16));
-  if (b->r->fault == BARRIER_IN_WARP) few = ex_lt(arena, tid(b), num(32));
-  return few ? stmt_if(b->p, KNOB_NONE, few, stmt) : stmt;
-}
-
-static Stmt *list2(Stmt *a, Stmt *b) {
-  if (!a || !b) return a ? a : b;
-  return stmt_list(a, b, NULL);
-}
-
-// One slab: fill, barrier, multiply, barrier. A ring of two needs the first barrier only.
-static Stmt *staged(const Build *b) {
-  const Recipe *r = b->r;
-  const Expr *slot = ex_mod(arena, var(b->k_o), r->slabs);
-  if (r->fault == SLOT_CONSTANT) slot = num(0);
-  Stmt *body = fill(b, var(b->k_o), slot);
-  if (r->async && r->fault != NO_WAIT)
-    stmt_list(body, plain(b->p, OP_CP_COMMIT, 0),
-              plain(b->p, OP_CP_WAIT, r->fault == WAIT_LAX ? 1 : 0), NULL);
-  if (r->fault != NO_BARRIER_AFTER_FILL) stmt_list(body, barrier(b), NULL);
-  stmt_list(body, multiply(b, slot), NULL);
-  if (r->slabs == 1 && r->fault != NO_BARRIER_BEFORE_FILL)
-    stmt_list(body, plain(b->p, OP_BARRIER, 0), NULL);
-  return loop(b->p, b->k_o, body);
-}
-
-// The usual ring: slabs - 1 groups on their way before the loop, one more in each iteration, into
-// the slab that the barrier has just freed.
-static Stmt *pipelined(const Build *b) {
-  const Recipe *r = b->r;
-  Program *p = b->p;
-  int ahead = r->slabs - 1;
-  Stmt *list = NULL;
-  for (int i = 0; i < ahead; i++)
-    list = list2(list, stmt_list(fill(b, num(i), num(i)), plain(p, OP_CP_COMMIT, 0), NULL));
-  const Expr *next = add(var(b->k_o), num(ahead));
-  const Expr *next_slot = ex_mod(arena, next, r->slabs),
-             *slot = ex_mod(arena, var(b->k_o), r->slabs);
-  if (r->fault == SLOT_CONSTANT) next_slot = slot;
-  Stmt *body = NULL;
-  if (r->fault != NO_WAIT) body = plain(p, OP_CP_WAIT, r->fault == WAIT_LAX ? ahead : ahead - 1);
-  if (r->fault != NO_BARRIER_AFTER_FILL) body = list2(body, barrier(b));
-  Stmt *more = stmt_if(p, KNOB_NONE, ex_lt(arena, next, num(b->n_slabs)), fill(b, next, next_slot));
-  body = list2(body, more);
-  body = list2(body, plain(p, OP_CP_COMMIT, 0));
-  return list2(list, loop(p, b->k_o, list2(body, multiply(b, slot))));
-}
-
-static Stmt *finish(const Build *b) {
-  Program *p = b->p;
-  const Recipe *r = b->r;
-  Var *i = new_var(p, "m_w", TIER_REGISTER, r->fm), *j = new_var(p, "n_w", TIER_REGISTER, r->fn);
-  const Expr *m = add(times(var(b->m_b), r->bm * r->fm), add(times(var(b->m_t), r->fm), var(i)));
-  const Expr *n = add(times(var(b->n_b), r->bn * r->fn), add(times(var(b->n_t), r->fn), var(j)));
-  Access from = access2(b->acc, var(i), var(j)), to = access2(b->c, m, n);
-  Stmt *out;
-  if (r->splits > 1 && r->partials)
-    out = op1(p, OP_STORE, access3(b->partial, var(b->split), m, n), from);
-  else if (r->splits > 1 && r->fault == SPLIT_GUARDED)
-    out = stmt_list(
-        stmt_if(p, KNOB_NONE, ex_binary(arena, EXPR_EQ, var(b->split), num(0)),
-                op1(p, OP_STORE, to, from)),
-        stmt_if(p, KNOB_NONE, ex_lt(arena, num(0), var(b->split)), op1(p, OP_ATOMIC_ADD, to, from)),
-        NULL);
-  else
-    out = op1(p, r->splits > 1 ? OP_ATOMIC_ADD : OP_STORE, to, from);
-  if (r->fault == LAST_ROW_UNSTORED)
-    out = stmt_if(p, KNOB_NONE, ex_lt(arena, m, num(p->problem.m - 1)), out);
-  return loop(p, i, loop(p, j, out));
-}
-
-static Stmt *tiers(const Build *b, Stmt *body) {
-  Stmt *inner = loop(b->p, b->m_t, loop(b->p, b->n_t, body));
-  if (b->split) inner = loop(b->p, b->split, inner);
-  return loop(b->p, b->m_b, loop(b->p, b->n_b, inner));
-}
-
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-// C[m, n] = 0 or the sum of the partials, one thread a cell.
-static void add_cell_kernel(Build *b, const char *name, bool reduce) {
-  Program *p = b->p;
-  Var *block = new_var(p, "g", TIER_BLOCK, ceil_div(p->problem.m * p->problem.n, 64));
-  Var *thread = new_var(p, "t", TIER_THREAD, 64);
-  const Expr *cell = add(times(var(block), 64), var(thread));
-  const Expr *m = ex_div(arena, cell, p->problem.n), *n = ex_mod(arena, cell, p->problem.n);
-  Access sum = access1(program_buffer(p, ROLE_TEMP), num(0));
-  Stmt *body = init(p, sum);
-  if (reduce) {
-    Var *s = new_var(p, "s", TIER_SERIAL, b->r->splits);
-    Access part = access1(b->fa, num(0));
-    Stmt *each = stmt_list(op1(p, OP_LOAD, part, access3(b->partial, var(s), m, n)),
-                           op1(p, OP_ADD, sum, part), NULL);
-    stmt_list(body, loop(p, s, each), NULL);
-  }
-  stmt_list(body, op1(p, OP_STORE, access2(b->c, m, n), sum), NULL);
-  p->kernel[p->n_kernels++] =
-      (Kernel){.name = name, .body = loop(p, block, loop(p, thread, body)), .knob = KNOB_NONE};
-}
-
-static void make_buffers(Build *b) {
-  Program *p = b->p;
-  const Recipe *r = b->r;
-  int64_t tile_m = r->bm * r->fm, tile_n = r->bn * r->fn;
-  b->a = program_buffer(p, ROLE_A);
-  b->b = program_buffer(p, ROLE_B);
-  b->c = program_buffer(p, ROLE_C);
-  b->a_s = buffer3(p, "A_s", SPACE_SHARED, ROLE_SLAB_A, r->slabs, tile_m, r->bk);
-  b->b_s = buffer3(p, "B_s", SPACE_SHARED, ROLE_SLAB_B, r->slabs, r->bk, tile_n);
-  int64_t row = r->bk + r->pad - (r->fault == ROW_TOO_SHORT);
-  b->a_s->stride[1] = row;
-  b->a_s->stride[0] = row * (tile_m - (r->fault == SLAB_TOO_SMALL));
-  program_place_shared(p);
-  b->acc = buffer2(p, "acc", SPACE_REGISTER, ROLE_ACC, r->fm, r->fn);
-  b->fa = program_new_buffer(p, "a", SPACE_REGISTER, ROLE_FRAG_A, 1, (int64_t[]){r->fm}, KNOB_NONE);
-  b->fb = program_new_buffer(p, "b", SPACE_REGISTER, ROLE_FRAG_B, 1, (int64_t[]){r->fn}, KNOB_NONE);
-  program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){1}, KNOB_NONE);
-  if (r->partials)
-    b->partial = buffer3(p, "P", SPACE_GLOBAL, ROLE_PARTIAL, r->splits, p->problem.m, p->problem.n);
-}
-
-static Program *build(const Recipe *r) {
-  Build b = {.p = program_new(arena, r->problem), .r = r};
-  Program *p = b.p;
-  make_buffers(&b);
-  bool down = r->fault == K_TAIL_LOST;
-  int64_t slabs = down ? r->problem.k / r->bk : ceil_div(r->problem.k, r->bk);
-  b.n_slabs = ceil_div(slabs, r->splits);
-  b.m_b = new_var(p, "m_b", TIER_BLOCK, ceil_div(r->problem.m, r->bm * r->fm));
-  b.n_b = new_var(p, "n_b", TIER_BLOCK, ceil_div(r->problem.n, r->bn * r->fn));
-  if (r->splits > 1) b.split = new_var(p, "k_s", TIER_BLOCK, r->splits);
-  b.m_t = new_var(p, "m_t", TIER_THREAD, r->bm);
-  b.n_t = new_var(p, "n_t", TIER_THREAD, r->bn);
-  b.k_o = new_var(p, "k_o", TIER_SERIAL_OUTER, b.n_slabs);
-  p->axis[AXIS_M].n_digits = p->axis[AXIS_N].n_digits = 1;
-  p->axis[AXIS_M].digit[0] = (Digit){b.m_b, r->bm * r->fm};
-  p->axis[AXIS_N].digit[0] = (Digit){b.n_b, r->bn * r->fn};
-  if (r->splits > 1 && !r->partials && r->fault != NO_ZERO && r->fault != SPLIT_GUARDED)
-    add_cell_kernel(&b, "zero", false);
-  Var *i = new_var(p, "m_i", TIER_REGISTER, r->fm), *j = new_var(p, "n_i", TIER_REGISTER, r->fn);
-  Stmt *start = loop(p, i, loop(p, j, init(p, access2(b.acc, var(i), var(j)))));
-  if (r->fault == NO_INIT) start = NULL;
-  bool ring = r->async && r->slabs > 1;
-  Stmt *body = list2(start, list2(ring ? pipelined(&b) : staged(&b), finish(&b)));
-  p->kernel[p->n_kernels++] =
-      (Kernel){.name = "matmul", .body = tiers(&b, body), .knob = KNOB_NONE};
-  p->main_kernel = p->n_kernels - 1;
-  if (r->partials && r->fault != REDUCE_EARLY) add_cell_kernel(&b, "reduce", true);
-  return p;
-}
-
-static Program *build_naive(Problem problem) {
-  Program *p = program_new(arena, problem);
-  Buffer *reg = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){3}, KNOB_NONE);
-  Var *m = new_var(p, "m", TIER_SERIAL, problem.m), *n = new_var(p, "n", TIER_SERIAL, problem.n);
-  Var *k = new_var(p, "k", TIER_SERIAL, problem.k);
-  Access acc = access1(reg, num(0)), a = access1(reg, num(1)), b = access1(reg, num(2));
-  Stmt *step = stmt_list(op1(p, OP_LOAD, a, access2(program_buffer(p, ROLE_A), var(m), var(k))),
-                         op1(p, OP_LOAD, b, access2(program_buffer(p, ROLE_B), var(k), var(n))),
-                         fma_op(p, acc, a, b), NULL);
-  Stmt *cell =
-      stmt_list(init(p, acc), loop(p, k, step),
-                op1(p, OP_STORE, access2(program_buffer(p, ROLE_C), var(m), var(n)), acc), NULL);
-  p->kernel[p->n_kernels++] =
-      (Kernel){.name = "naive", .body = loop(p, m, loop(p, n, cell)), .knob = KNOB_NONE};
-  return p;
-}
 
 // ---- sound programs ---------------------------------------------------------------------------
 
@@ -339,11 +29,11 @@ static void print_findings(const InterpCheck *check) {
 }
 
 static InterpCheck run_check(const Recipe *recipe) {
-  return interpret_check(arena, build(recipe), &(InterpOptions){.seed = 7});
+  return interpret_check(arena, recipe_build(recipe), &(InterpOptions){.seed = 7});
 }
 
 static const Recipe sound[] = {
-    {.problem = {32, 32, 32, DTYPE_F32},
+    {.problem = {.m = 32, .n = 32, .k = 32},
      .bm = 8,
      .bn = 8,
      .fm = 1,
@@ -351,7 +41,7 @@ static const Recipe sound[] = {
      .bk = 8,
      .slabs = 1,
      .splits = 1},
-    {.problem = {37, 29, 21, DTYPE_F32},
+    {.problem = {.m = 37, .n = 29, .k = 21},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -359,7 +49,7 @@ static const Recipe sound[] = {
      .bk = 8,
      .slabs = 1,
      .splits = 1},
-    {.problem = {37, 29, 21, DTYPE_F32},
+    {.problem = {.m = 37, .n = 29, .k = 21},
      .bm = 6,
      .bn = 7,
      .fm = 3,
@@ -367,7 +57,7 @@ static const Recipe sound[] = {
      .bk = 5,
      .slabs = 1,
      .splits = 1},
-    {.problem = {40, 40, 40, DTYPE_F32},
+    {.problem = {.m = 40, .n = 40, .k = 40},
      .bm = 16,
      .bn = 4,
      .fm = 2,
@@ -376,7 +66,7 @@ static const Recipe sound[] = {
      .slabs = 2,
      .splits = 1,
      .pad = 1},
-    {.problem = {33, 31, 47, DTYPE_F32},
+    {.problem = {.m = 33, .n = 31, .k = 47},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -384,7 +74,7 @@ static const Recipe sound[] = {
      .bk = 8,
      .slabs = 3,
      .splits = 1},
-    {.problem = {33, 31, 47, DTYPE_F32},
+    {.problem = {.m = 33, .n = 31, .k = 47},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -393,7 +83,7 @@ static const Recipe sound[] = {
      .slabs = 1,
      .splits = 1,
      .async = true},
-    {.problem = {33, 31, 63, DTYPE_F32},
+    {.problem = {.m = 33, .n = 31, .k = 63},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -402,7 +92,7 @@ static const Recipe sound[] = {
      .slabs = 2,
      .splits = 1,
      .async = true},
-    {.problem = {33, 31, 63, DTYPE_F32},
+    {.problem = {.m = 33, .n = 31, .k = 63},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -411,7 +101,7 @@ static const Recipe sound[] = {
      .slabs = 4,
      .splits = 1,
      .async = true},
-    {.problem = {32, 32, 64, DTYPE_F32},
+    {.problem = {.m = 32, .n = 32, .k = 64},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -419,7 +109,7 @@ static const Recipe sound[] = {
      .bk = 8,
      .slabs = 1,
      .splits = 4},
-    {.problem = {31, 33, 61, DTYPE_F32},
+    {.problem = {.m = 31, .n = 33, .k = 61},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -427,7 +117,7 @@ static const Recipe sound[] = {
      .bk = 8,
      .slabs = 2,
      .splits = 3},
-    {.problem = {31, 33, 61, DTYPE_F32},
+    {.problem = {.m = 31, .n = 33, .k = 61},
      .bm = 8,
      .bn = 8,
      .fm = 2,
@@ -449,8 +139,8 @@ START_TEST(sound_programs_are_silent_and_exact) {
 END_TEST
 
 START_TEST(naive_nest_agrees_with_the_loop) {
-  Problem problem = {9, 7, 13, DTYPE_F32, DTYPE_F32, DTYPE_F32};
-  Program *naive = build_naive(problem);
+  Problem problem = {.m = 9, .n = 7, .k = 13};
+  Program *naive = recipe_naive(problem);
   InterpCheck check = interpret_check(arena, naive, &(InterpOptions){.seed = 3});
   ck_assert(check.ok);
   ck_assert_int_eq(check.result->lanes[OP_FMA], 9 * 7 * 13);
@@ -461,8 +151,8 @@ END_TEST
 
 START_TEST(naive_and_tiled_agree_with_each_other) {
   Recipe recipe = sound[2];
-  InterpCheck check = interpret_check_naive(arena, build_naive(recipe.problem), build(&recipe),
-                                            &(InterpOptions){.seed = 11});
+  InterpCheck check = interpret_check_naive(arena, recipe_naive(recipe.problem),
+                                            recipe_build(&recipe), &(InterpOptions){.seed = 11});
   ck_assert(check.ok);
 }
 END_TEST
@@ -470,7 +160,7 @@ END_TEST
 // Every operation is counted by lane, a partial warp's missing lanes are not.
 START_TEST(counts_are_those_of_the_nest) {
   Recipe recipe = sound[2];  // 42 threads, 18 × 7 tiles, 5 slabs of 5
-  const InterpResult *result = interpret(arena, build(&recipe), &(InterpOptions){.seed = 1});
+  const InterpResult *result = interpret(arena, recipe_build(&recipe), &(InterpOptions){.seed = 1});
   int64_t blocks = 3 * 5, threads = blocks * 42;
   ck_assert_int_eq(result->lanes[OP_FMA], threads * 5 * 5 * 3);
   ck_assert_int_eq(result->lanes[OP_BARRIER], threads * 5 * 2);
@@ -482,8 +172,8 @@ END_TEST
 START_TEST(same_seed_same_run) {
   const Recipe *recipe = &sound[4];
   InterpOptions options = {.seed = 5};
-  const InterpResult *a = interpret(arena, build(recipe), &options);
-  const InterpResult *b = interpret(arena, build(recipe), &options);
+  const InterpResult *a = interpret(arena, recipe_build(recipe), &options);
+  const InterpResult *b = interpret(arena, recipe_build(recipe), &options);
   ck_assert_int_eq(a->steps, b->steps);
   ck_assert_mem_eq(a->c, b->c, sizeof(float) * 33 * 31);
 }
@@ -511,8 +201,8 @@ typedef struct Planted {
 } Planted;
 
 #define PLAIN .bm = 8, .bn = 8, .fm = 2, .fn = 2, .bk = 8, .splits = 1
-#define EVEN .problem = {32, 32, 40, DTYPE_F32}
-#define ODD .problem = {33, 31, 43, DTYPE_F32}
+#define EVEN .problem = {.m = 32, .n = 32, .k = 40}
+#define ODD .problem = {.m = 33, .n = 31, .k = 43}
 
 static const Planted planted[] = {
     {{EVEN, PLAIN, .slabs = 1, .fault = NO_BARRIER_AFTER_FILL},
@@ -642,7 +332,7 @@ static bool says(const InterpResult *result, FindingKind kind, const char *text)
 // A race is found whatever the order in which the two sides happened to run.
 START_TEST(races_do_not_depend_on_the_seed) {
   Recipe recipe = planted[_i].recipe;
-  Program *program = build(&recipe);
+  Program *program = recipe_build(&recipe);
   for (uint64_t seed = 0; seed < 20; seed++) {
     const InterpResult *result = interpret(arena, program, &(InterpOptions){.seed = seed});
     ck_assert_int_gt(result->n_found, 0);
@@ -655,7 +345,7 @@ END_TEST
 
 // One thread row of 8 copies a 4-wide run of A to C through registers: C = A for K = N.
 static Program *wide_copy(int64_t n, const Expr *(*column)(const Var *), int width) {
-  Program *p = program_new(arena, (Problem){4, n, n, DTYPE_F32, DTYPE_F32, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){.m = 4, .n = n, .k = n});
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){4}, KNOB_NONE);
   Var *m = new_var(p, "m_t", TIER_THREAD, 4), *t = new_var(p, "n_t", TIER_THREAD, (n + 3) / 4);
   Access reg = access1(x, num(0));
@@ -693,7 +383,7 @@ END_TEST
 // A LET whose value reaches its extent is told and clamped, wherever it stands: between the
 // hardware loops, in the body, and where it changes with a loop.
 static Program *let_program(int where, int64_t extent) {
-  Program *p = program_new(arena, (Problem){64, 4, 4, DTYPE_F32, DTYPE_F32, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){.m = 64, .n = 4, .k = 4});
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){1}, KNOB_NONE);
   Var *g = new_var(p, "g", TIER_BLOCK, 2), *t = new_var(p, "t", TIER_THREAD, 32);
   Var *k = new_var(p, "k", TIER_SERIAL, 4);
@@ -736,7 +426,7 @@ END_TEST
 // Static digits, XOR swizzles, tables and shifts: the split of an expression into its parts must
 // give what expr_eval gives. C[t, k] is stored at a swizzled column and every cell must be hit.
 START_TEST(swizzled_columns_are_a_permutation) {
-  Program *p = program_new(arena, (Problem){64, 32, 4, DTYPE_F32, DTYPE_F32, DTYPE_F32});
+  Program *p = program_new(arena, (Problem){.m = 64, .n = 32, .k = 4});
   static const int64_t table[] = {3, 1, 0, 2};
   Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_TEMP, 1, (int64_t[]){1}, KNOB_NONE);
   Var *g = new_var(p, "g", TIER_BLOCK, 2), *t = new_var(p, "t", TIER_THREAD, 32);
@@ -758,19 +448,19 @@ START_TEST(swizzled_columns_are_a_permutation) {
 END_TEST
 
 START_TEST(operands_of_a_wrong_kind_are_told) {
-  Problem problem = {8, 8, 8, DTYPE_F32, DTYPE_F32, DTYPE_F32};
-  Program *p = build_naive(problem);
+  Problem problem = {.m = 8, .n = 8, .k = 8};
+  Program *p = recipe_naive(problem);
   Stmt *cell = p->kernel[0].body->body->body;  // init
   cell->op.dst = access2(program_buffer(p, ROLE_C), num(0), num(0));
   const InterpResult *result = interpret(arena, p, &(InterpOptions){0});
   ck_assert(
       says(result, FINDING_OPERAND, "init cannot take C, in global memory, as its destination"));
-  p = build_naive(problem);
+  p = recipe_naive(problem);
   stmt_last(p->kernel[0].body->body->body)->op.dst =
       access2(program_buffer(p, ROLE_A), num(0), num(0));
   ck_assert(
       says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND, "the input A is written"));
-  p = build_naive(problem);
+  p = recipe_naive(problem);
   p->kernel[0].body->var = new_var(p, "t", TIER_THREAD, 8);
   p->kernel[0].body->body->body->op.dst.idx[0] =
       ex_mod(arena, ex_var(arena, p->kernel[0].body->var), 2);
@@ -779,9 +469,21 @@ START_TEST(operands_of_a_wrong_kind_are_told) {
 }
 END_TEST
 
+START_TEST(what_is_not_interpreted_is_told) {
+  Program *p = recipe_naive((Problem){.m = 8, .n = 8, .k = 8});
+  program_buffer(p, ROLE_A)->type = DTYPE_F16;
+  ck_assert(says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND,
+                 "A holds f16: only f32 can be interpreted so far"));
+  p = recipe_naive((Problem){.m = 8, .n = 8, .k = 8});
+  p->kernel[0].body->body->body->op.kind = OP_MMA;
+  ck_assert(says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND,
+                 "mma cannot be interpreted so far"));
+}
+END_TEST
+
 START_TEST(a_statement_behind_the_hardware_loops_is_told) {
   Recipe recipe = sound[0];
-  Program *p = build(&recipe);
+  Program *p = recipe_build(&recipe);
   stmt_list(p->kernel[0].body, plain(p, OP_BARRIER, 0), NULL);
   ck_assert(says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND,
                  "a statement stands behind a loop over blocks or threads"));
@@ -790,10 +492,11 @@ END_TEST
 
 START_TEST(endless_and_enormous_programs_end) {
   Recipe recipe = sound[0];
-  const InterpResult *cut = interpret(arena, build(&recipe), &(InterpOptions){.step_limit = 1000});
+  const InterpResult *cut =
+      interpret(arena, recipe_build(&recipe), &(InterpOptions){.step_limit = 1000});
   ck_assert(!cut->finished);
   ck_assert(says(cut, FINDING_TOO_LONG, "1000 steps"));
-  Program *huge = build_naive((Problem){100000, 100000, 10, DTYPE_F32, DTYPE_F32, DTYPE_F32});
+  Program *huge = recipe_naive((Problem){.m = 100000, .n = 100000, .k = 10});
   const InterpResult *result = interpret(arena, huge, &(InterpOptions){0});
   ck_assert(!result->finished);
   ck_assert(says(result, FINDING_TOO_LARGE, "10000000000 elements"));
@@ -803,7 +506,7 @@ END_TEST
 START_TEST(findings_beyond_the_limit_are_counted) {
   Recipe recipe = planted[0].recipe;
   InterpOptions options = {.seed = 1, .max_findings = 1};
-  const InterpResult *result = interpret(arena, build(&recipe), &options);
+  const InterpResult *result = interpret(arena, recipe_build(&recipe), &options);
   ck_assert_int_eq(result->n_findings, 1);
   ck_assert_int_gt(result->n_found, 100);
   ck_assert_int_gt(result->finding[0].times, 10);
@@ -813,7 +516,7 @@ END_TEST
 START_TEST(a_run_can_end_at_the_first_finding) {
   Recipe recipe = planted[0].recipe;
   InterpOptions options = {.seed = 1, .stop_at_first = true};
-  InterpCheck check = interpret_check(arena, build(&recipe), &options);
+  InterpCheck check = interpret_check(arena, recipe_build(&recipe), &options);
   ck_assert(!check.ok);
   ck_assert(!check.result->finished);
   ck_assert_int_le(check.n_found, 64);
@@ -822,8 +525,8 @@ END_TEST
 
 // SCALE multiplies by the launch's alpha; the check knows what the program makes of A·B.
 START_TEST(alpha_scales_the_result) {
-  Problem problem = {5, 6, 7, DTYPE_F32, DTYPE_F32, DTYPE_F32};
-  Program *naive = build_naive(problem), *scaled = build_naive(problem);
+  Problem problem = {.m = 5, .n = 6, .k = 7};
+  Program *naive = recipe_naive(problem), *scaled = recipe_naive(problem);
   Stmt *before = scaled->kernel[0].body->body->body->next;  // the loop over k
   Access acc = access1(program_buffer(scaled, ROLE_TEMP), num(0));
   Stmt *scale = stmt_op(scaled, KNOB_NONE, (Op){.kind = OP_SCALE, .dst = acc});
@@ -841,7 +544,7 @@ END_TEST
 // The sentence of a race names both sides; the record agrees with it.
 START_TEST(a_race_names_both_sides) {
   Recipe recipe = planted[0].recipe;
-  const InterpResult *result = interpret(arena, build(&recipe), &(InterpOptions){.seed = 1});
+  const InterpResult *result = interpret(arena, recipe_build(&recipe), &(InterpOptions){.seed = 1});
   const Finding *f = &result->finding[0];
   ck_assert_int_eq(f->kind, FINDING_RACE);
   ck_assert_ptr_nonnull(f->who.stmt);
@@ -889,6 +592,7 @@ Suite *suite_interp(void) {
   tcase_add_test(tc, variables_stay_in_their_range);
   tcase_add_test(tc, swizzled_columns_are_a_permutation);
   tcase_add_test(tc, operands_of_a_wrong_kind_are_told);
+  tcase_add_test(tc, what_is_not_interpreted_is_told);
   tcase_add_test(tc, a_statement_behind_the_hardware_loops_is_told);
   tcase_add_test(tc, endless_and_enormous_programs_end);
   tcase_add_test(tc, findings_beyond_the_limit_are_counted);

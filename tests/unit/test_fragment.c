@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/fragment.h"
+#include "banks/formula.h"
+#include "model/fragment_text.h"
 #include "model/knob.h"
 
 Suite *suite_fragment(void);
@@ -34,7 +35,7 @@ static int warp(int lane) { return lane / 32; }
 typedef struct Place {
   int row, col;
 } Place;
-typedef Place Formula(int lane, int i);
+typedef Place PtxFormula(int lane, int i);
 
 // mma.m8n8k4 with .f64
 static Place a_m8n8k4_f64(int lane, int i) { return (Place){group(lane), in_group(lane) + 0 * i}; }
@@ -120,7 +121,7 @@ typedef struct Layout {
   const char *atom;
   AtomOperand operand;
   int rows, cols, values, registers;
-  Formula *formula;
+  PtxFormula *formula;
 } Layout;
 
 static const Layout layouts[] = {
@@ -258,6 +259,46 @@ START_TEST(test_the_map_is_a_sum_over_bits) {
   ck_assert_int_eq(map.row_of_value_bit[0], 1);
   ck_assert_int_eq(map.row_of_value_bit[1], 8);
   ck_assert_int_eq(map.col_of_value_bit[0] + map.col_of_value_bit[1], 0);
+}
+END_TEST
+
+// The formulas that are shown, evaluated, give the map and its inverse.
+START_TEST(test_formulas) {
+  const Layout *layout = &layouts[_i];
+  static const FormulaName names[] = {{"lane", 0}, {"v", 1}, {"row", 2}, {"col", 3}};
+  Atom atom = parse(layout->atom);
+  FragmentMap map = fragment_map(&atom, layout->operand);
+  FragmentFormulas texts = fragment_formulas(arena, &map);
+  const Formula *row = formula_parse(arena, texts.row, names, 4, &diags);
+  const Formula *col = formula_parse(arena, texts.col, names, 4, &diags);
+  const Formula *lane = formula_parse(arena, texts.lane, names, 4, &diags);
+  const Formula *value = formula_parse(arena, texts.value, names, 4, &diags);
+  ck_assert_msg(diags.count == 0, "%s", diags_text(arena, &diags));
+  for (int l = 0; l < map.n_lanes; l++)
+    for (int v = 0; v < map.n_values; v++) {
+      FragmentElement at = fragment_map_element(&map, l, v);
+      int64_t place[] = {l, v, at.row, at.col}, got[4];
+      const char *why;
+      ck_assert(formula_eval(lane, place, &got[0], &why));
+      ck_assert(formula_eval(value, place, &got[1], &why));
+      ck_assert(formula_eval(row, place, &got[2], &why));
+      ck_assert(formula_eval(col, place, &got[3], &why));
+      ck_assert_int_eq(memcmp(got, place, sizeof got), 0);
+    }
+}
+END_TEST
+
+START_TEST(test_formulas_read_as_the_ptx_isa_writes_them) {
+  Atom atom = parse("m16n8k16.f16");
+  FragmentMap map = fragment_map(&atom, ATOM_A);
+  FragmentFormulas texts = fragment_formulas(arena, &map);
+  ck_assert_str_eq(texts.row, "lane / 4 + v / 2 % 2 * 8");
+  ck_assert_str_eq(texts.col, "lane % 4 * 2 + v % 2 + v / 4 * 8");
+  ck_assert_str_eq(texts.lane, "row % 8 * 4 + col / 2 % 4");
+  ck_assert_str_eq(texts.value, "row / 8 * 2 + col % 2 + col / 8 * 4");
+  atom = parse("m8n8k4.f64");
+  map = fragment_map(&atom, ATOM_A);
+  ck_assert_str_eq(fragment_formulas(arena, &map).value, "0");
 }
 END_TEST
 
@@ -560,6 +601,8 @@ Suite *suite_fragment(void) {
   tcase_add_test(tc, test_every_row_of_the_table_is_compared);
   tcase_add_test(tc, test_lane_0_of_a_of_m16n8k16);
   tcase_add_test(tc, test_the_map_is_a_sum_over_bits);
+  tcase_add_loop_test(tc, test_formulas, 0, N_LAYOUTS);
+  tcase_add_test(tc, test_formulas_read_as_the_ptx_isa_writes_them);
   tcase_add_test(tc, test_facts_of_the_rows);
   tcase_add_loop_test(tc, test_spellings, 0, sizeof spellings / sizeof *spellings);
   tcase_add_loop_test(tc, test_mistakes_are_told_with_the_nearest_atom, 0,

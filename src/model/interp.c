@@ -142,7 +142,7 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
   const char *too_large = machine_size(m);
   if (!too_large) too_large = build_code(m);
   if (too_large) {
-    report(m, FINDING_TOO_LARGE, NULL, -1, NULL, NULL, 0, "%s", too_large);
+    interp_report(m, FINDING_TOO_LARGE, NULL, -1, NULL, NULL, 0, "%s", too_large);
     m->stopped = true;
     return m;
   }
@@ -185,8 +185,9 @@ static uint32_t clamp_lanes(const Var *var, int64_t *lanes) {
 
 static void report_range(Machine *m, const Warp *w, const Stmt *stmt, uint32_t bad) {
   if (!bad) return;
-  report(m, FINDING_VARIABLE_RANGE, w, lowest_lane(bad), stmt, NULL, 0,
-         "gives %s a value outside 0 to %lld", stmt->var->name, (long long)(stmt->var->extent - 1));
+  interp_report(m, FINDING_VARIABLE_RANGE, w, lowest_lane(bad), stmt, NULL, 0,
+                "gives %s a value outside 0 to %lld", stmt->var->name,
+                (long long)(stmt->var->extent - 1));
 }
 
 static void run_early_let(Machine *m, Warp *w, int index) {
@@ -239,21 +240,22 @@ static void run_let(Machine *m, Warp *w, const Code *code) {
     return;
   }
   if (value_is_uniform(&code->value)) {
-    int64_t value = value_scalar(w, &code->value), last = var->extent - 1;
+    int64_t value = interp_scalar(w, &code->value), last = var->extent - 1;
     if (value < 0 || value > last) report_range(m, w, code->stmt, w->active);
     set_scalar(m, w, var, value < 0 ? 0 : value > last ? last : value);
     return;
   }
   Lanes value;
   int64_t *lanes = &w->lanes[var->id * WARP_LANES];
-  value_lanes(w, &code->value, &value);
+  interp_lanes(w, &code->value, &value);
   for (int l = 0; l < WARP_LANES; l++) lanes[l] = value.lane[l];
   report_range(m, w, code->stmt, clamp_lanes(var, lanes) & w->active);
 }
 
 static void run_op(Machine *m, Warp *w, const Code *code) {
   if (code->fault) {
-    report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0, "%s", code->fault);
+    interp_report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0, "%s",
+                  code->fault);
     return;
   }
   OpKind kind = code->stmt->op.kind;
@@ -278,7 +280,7 @@ static void run_next(Machine *m, Warp *w, const Code *code) {
 
 static void run_if(Warp *w, const Code *code) {
   w->saved[w->depth++] = w->active;
-  w->active = conditions_hold(w, code->condition, code->n_conditions, w->active);
+  w->active = interp_conditions(w, code->condition, code->n_conditions, w->active);
   if (!w->active) w->pc = code->jump;
 }
 
@@ -288,8 +290,8 @@ static void run_warp(Machine *m, Warp *w) {
   while (w->state == WARP_RUNNABLE && !m->stopped) {
     const Code *code = &m->code->code[w->pc++];
     if (++m->steps > limit) {
-      report(m, FINDING_TOO_LONG, w, -1, code->stmt, NULL, 0, "%lld steps are over at",
-             (long long)limit);
+      interp_report(m, FINDING_TOO_LONG, w, -1, code->stmt, NULL, 0, "%lld steps are over at",
+                    (long long)limit);
       m->stopped = true;
       return;
     }
@@ -351,10 +353,11 @@ static char *warp_list(const Machine *m, WarpState state) {
 static void report_deadlock(Machine *m, int waiting) {
   int first_done = 0, done = count_state(m, WARP_DONE, &first_done);
   const Warp *w = &m->warp[waiting];
-  report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0,
-         "%s wait%s for %s, which ha%s ended without reaching a barrier",
-         warp_list(m, WARP_AT_BARRIER), count_state(m, WARP_AT_BARRIER, &waiting) > 1 ? "" : "s",
-         warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
+  interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0,
+                "%s wait%s for %s, which ha%s ended without reaching a barrier",
+                warp_list(m, WARP_AT_BARRIER),
+                count_state(m, WARP_AT_BARRIER, &waiting) > 1 ? "" : "s", warp_list(m, WARP_DONE),
+                done > 1 ? "ve" : "s");
   m->stopped = true;
 }
 
@@ -371,8 +374,8 @@ static void pass_barrier(Machine *m) {
     const Stmt *other = waits_at(m, &m->warp[i]);
     m->warp[i].state = WARP_RUNNABLE;
     if (other == at) continue;
-    report(m, FINDING_DIVERGENCE, &m->warp[i], -1, at, NULL, 0,
-           "warp %d is at the barrier of stmt %d while warp 0 is at that of", i, other->id);
+    interp_report(m, FINDING_DIVERGENCE, &m->warp[i], -1, at, NULL, 0,
+                  "warp %d is at the barrier of stmt %d while warp 0 is at that of", i, other->id);
   }
   m->epoch++;
 }
@@ -427,9 +430,9 @@ static void report_holes(Machine *m) {
   if (!holes) return;
   m->code = NULL;
   m->kernel = -1;
-  report(m, FINDING_UNWRITTEN_RESULT, NULL, -1, NULL, c->buffer, first,
-         "nothing stores this cell; %lld of %lld are never stored", (long long)holes,
-         (long long)c->elements);
+  interp_report(m, FINDING_UNWRITTEN_RESULT, NULL, -1, NULL, c->buffer, first,
+                "nothing stores this cell; %lld of %lld are never stored", (long long)holes,
+                (long long)c->elements);
 }
 
 static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {

@@ -209,9 +209,9 @@ typedef struct OpRow {
 extern const OpRow interp_op_table[OP_COUNT];
 
 // Values of a warp as it stands.
-int64_t value_scalar(const Warp *warp, const Value *value);
-void value_lanes(const Warp *warp, const Value *value, Lanes *out);
-uint32_t conditions_hold(const Warp *warp, const Condition *condition, int n, uint32_t active);
+int64_t interp_scalar(const Warp *warp, const Value *value);
+void interp_lanes(const Warp *warp, const Value *value, Lanes *out);
+uint32_t interp_conditions(const Warp *warp, const Condition *condition, int n, uint32_t active);
 static inline bool value_is_uniform(const Value *value) {
   return value->slot < 0 && value->n_mixed == 0;
 }
@@ -228,9 +228,9 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
 
 // Findings. `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
-void report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
-            const Buffer *buffer, int64_t offset, const char *format, ...)
+void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+                   const Buffer *buffer, int64_t offset, const char *format, ...)
     __attribute__((format(printf, 8, 9)));
-void report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
-                     const Touch *then, const Touch *now);
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
+                            const Touch *then, const Touch *now);
 static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }

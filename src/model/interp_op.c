@@ -17,7 +17,7 @@
 
 // ---- values -------------------------------------------------------------------------------------
 
-int64_t value_scalar(const Warp *warp, const Value *value) {
+int64_t interp_scalar(const Warp *warp, const Value *value) {
   int64_t sum = value->constant;
   for (int i = 0; i < value->n_uniform; i++) {
     const Term *term = &value->uniform[i];
@@ -27,8 +27,8 @@ int64_t value_scalar(const Warp *warp, const Value *value) {
   return sum;
 }
 
-void value_lanes(const Warp *warp, const Value *value, Lanes *out) {
-  int32_t scalar = (int32_t)value_scalar(warp, value);
+void interp_lanes(const Warp *warp, const Value *value, Lanes *out) {
+  int32_t scalar = (int32_t)interp_scalar(warp, value);
   out->all = (LaneInts){0} + scalar;
   if (value->slot >= 0) out->all += warp->slot[value->slot].all;
   for (int i = 0; i < value->n_mixed; i++) {
@@ -41,11 +41,11 @@ void value_lanes(const Warp *warp, const Value *value, Lanes *out) {
 
 static uint32_t condition_mask(const Warp *warp, const Condition *condition) {
   if (value_is_uniform(&condition->value)) {
-    int64_t value = value_scalar(warp, &condition->value);
+    int64_t value = interp_scalar(warp, &condition->value);
     return (condition->negative ? value < 0 : value != 0) ? UINT32_MAX : 0;
   }
   Lanes value;
-  value_lanes(warp, &condition->value, &value);
+  interp_lanes(warp, &condition->value, &value);
   uint32_t mask = 0;
   for (int l = 0; l < WARP_LANES; l++) {
     bool holds = condition->negative ? value.lane[l] < 0 : value.lane[l] != 0;
@@ -54,7 +54,7 @@ static uint32_t condition_mask(const Warp *warp, const Condition *condition) {
   return mask;
 }
 
-uint32_t conditions_hold(const Warp *warp, const Condition *condition, int n, uint32_t active) {
+uint32_t interp_conditions(const Warp *warp, const Condition *condition, int n, uint32_t active) {
   for (int i = 0; i < n && active; i++) active &= condition_mask(warp, &condition[i]);
   return active;
 }
@@ -75,17 +75,17 @@ typedef struct Reach {
 
 static void report_index(Machine *m, const Warp *w, const Code *code, int lane,
                          const Operand *operand, int64_t offset, int64_t index, int64_t limit) {
-  report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
-         "has index %lld, %d wide, where 0 to %lld is inside", (long long)index,
-         code->stmt->op.width, (long long)(limit - 1));
+  interp_report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
+                "has index %lld, %d wide, where 0 to %lld is inside", (long long)index,
+                code->stmt->op.width, (long long)(limit - 1));
 }
 
 static void report_offset(Machine *m, const Warp *w, const Code *code, int lane,
                           const Operand *operand, int64_t offset) {
-  report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
-         "touches offsets %lld to %lld of %lld elements", (long long)offset,
-         (long long)(offset + code->stmt->op.width - 1),
-         (long long)buffer_elements(operand->buffer));
+  interp_report(m, FINDING_OUT_OF_BOUNDS, w, lane, code->stmt, operand->buffer, offset,
+                "touches offsets %lld to %lld of %lld elements", (long long)offset,
+                (long long)(offset + code->stmt->op.width - 1),
+                (long long)buffer_elements(operand->buffer));
 }
 
 static void check_dims(Machine *m, const Warp *w, const Code *code, const Operand *operand,
@@ -93,7 +93,7 @@ static void check_dims(Machine *m, const Warp *w, const Code *code, const Operan
   for (int i = 0; i < operand->n_checks && reach->inside; i++) {
     const DimCheck *check = &operand->check[i];
     Lanes index;
-    value_lanes(w, &check->value, &index);
+    interp_lanes(w, &check->value, &index);
     EACH_LANE(lane, reach->inside) {
       if (index.lane[lane] >= 0 && index.lane[lane] < check->limit) continue;
       report_index(m, w, code, (int)lane, operand, reach->at.lane[lane], index.lane[lane],
@@ -121,9 +121,9 @@ static void check_alignment(Machine *m, const Warp *w, const Code *code, const O
   EACH_LANE(lane, reach->inside) {
     int64_t at = reach->at.lane[lane];
     if ((base + at) % width == 0) continue;
-    report(m, FINDING_MISALIGNED, w, (int)lane, code->stmt, operand->buffer, at,
-           "moves %d bytes at byte %lld, which is not a multiple of %d", width * 4,
-           (long long)(base + at) * 4, width * 4);
+    interp_report(m, FINDING_MISALIGNED, w, (int)lane, code->stmt, operand->buffer, at,
+                  "moves %d bytes at byte %lld, which is not a multiple of %d", width * 4,
+                  (long long)(base + at) * 4, width * 4);
     return;
   }
 }
@@ -131,9 +131,9 @@ static void check_alignment(Machine *m, const Warp *w, const Code *code, const O
 static void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                          Reach *reach) {
   reach->memory = &m->memory[operand->buffer->id];
-  reach->inside = conditions_hold(w, operand->guard, operand->n_guards, w->active);
+  reach->inside = interp_conditions(w, operand->guard, operand->n_guards, w->active);
   reach->guarded = w->active & ~reach->inside;
-  value_lanes(w, &operand->offset, &reach->at);
+  interp_lanes(w, &operand->offset, &reach->at);
   if (operand->n_checks) check_dims(m, w, code, operand, reach);
   if (!operand->offset_proven) check_offsets(m, w, code, operand, reach);
   if (code->stmt->op.width > 1) check_alignment(m, w, code, operand, reach);
@@ -144,11 +144,11 @@ static void reach_memory(Machine *m, const Warp *w, const Code *code, const Oper
 static Row *reach_register(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                            int width, int *row) {
   const Memory *memory = &m->memory[operand->buffer->id];
-  int64_t at = value_scalar(w, &operand->offset);
+  int64_t at = interp_scalar(w, &operand->offset);
   int lane = lowest_lane(w->active);
   for (int i = 0; i < operand->n_checks; i++) {
     const DimCheck *check = &operand->check[i];
-    int64_t index = value_scalar(w, &check->value);
+    int64_t index = interp_scalar(w, &check->value);
     if (index >= 0 && index < check->limit) continue;
     report_index(m, w, code, lane, operand, at, index, check->limit);
     return NULL;
@@ -166,8 +166,8 @@ static void read_register(Machine *m, const Warp *w, const Code *code, const Ope
   uint32_t missing = w->active & ~w->written[row + j];
   if (!missing) return;
   int64_t at = row + j - m->memory[operand->buffer->id].first_row;
-  report(m, FINDING_UNWRITTEN_READ, w, lowest_lane(missing), code->stmt, operand->buffer, at,
-         "reads a register that it never wrote");
+  interp_report(m, FINDING_UNWRITTEN_READ, w, lowest_lane(missing), code->stmt, operand->buffer, at,
+                "reads a register that it never wrote");
   EACH_LANE(lane, missing) w->row[row + j].lane[lane] = interp_poison();
   // Told once; the poison goes on from here.
   w->written[row + j] |= missing;
@@ -203,8 +203,8 @@ static void run_init(Machine *m, Warp *w, const Code *code) {
 
 static void report_unwritten(Machine *m, const Warp *w, const Code *code, uint32_t lane,
                              const Memory *memory, int64_t at) {
-  report(m, FINDING_UNWRITTEN_READ, w, (int)lane, code->stmt, memory->buffer, at,
-         "reads what nothing wrote");
+  interp_report(m, FINDING_UNWRITTEN_READ, w, (int)lane, code->stmt, memory->buffer, at,
+                "reads what nothing wrote");
 }
 
 // What a lane finds there; `now` is its access.
@@ -298,8 +298,8 @@ static void run_atomic_add(Machine *m, Warp *w, const Code *code) {
 static void run_barrier(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
-    report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-           "reaches a barrier that lane %d of its warp does not", lowest_lane(missing));
+    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                  "reaches a barrier that lane %d of its warp does not", lowest_lane(missing));
   w->state = WARP_AT_BARRIER;
 }
 

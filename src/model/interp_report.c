@@ -87,8 +87,8 @@ static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
   str_printf(out, "warp %d lane %d", thread / WARP_LANES, thread % WARP_LANES);
 }
 
-void report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
-            const Buffer *buffer, int64_t offset, const char *format, ...) {
+void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+                   const Buffer *buffer, int64_t offset, const char *format, ...) {
   Finding *f = place(machine, kind, stmt, NULL, buffer);
   if (!f) return;
   Str text = str_new(machine->arena);
@@ -124,8 +124,8 @@ static const char *conflict_end(FindingKind kind, bool blocks, bool copy_waited)
 }
 
 // "reads … what … writes", and for two writes "writes … what … writes".
-void report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
-                     const Touch *then, const Touch *now) {
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
+                            const Touch *then, const Touch *now) {
   const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;
   Finding *f = place(machine, kind, a, b, memory->buffer);
   if (!f) return;

@@ -50,7 +50,7 @@ static inline bool in_flight(const Shadow *shadow, uint32_t first) {
 static bool against(Machine *machine, const Memory *memory, int64_t at, const Touch *then,
                     const Touch *now, uint32_t first) {
   if (!unordered(then, now, first)) return false;
-  report_conflict(machine, FINDING_RACE, memory, at, then, now);
+  interp_report_conflict(machine, FINDING_RACE, memory, at, then, now);
   return true;
 }
 
@@ -58,7 +58,7 @@ static void read_against_all(Machine *machine, const Memory *memory, int64_t at,
                              uint32_t first) {
   Shadow *shadow = &memory->shadow[at];
   if (in_flight(shadow, first))
-    report_conflict(machine, FINDING_MISSING_WAIT, memory, at, &shadow->write, now);
+    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, at, &shadow->write, now);
   else if (!against(machine, memory, at, &shadow->write, now, first) &&
            !against(machine, memory, at, &shadow->atomic, now, first))
     against(machine, memory, at, &shadow->other_atomic, now, first);
@@ -80,7 +80,7 @@ static void write_against_all(Machine *machine, const Memory *memory, int64_t at
   Shadow *shadow = &memory->shadow[at];
   uint32_t first = first_epoch(machine, memory);
   if (in_flight(shadow, first)) {
-    report_conflict(machine, FINDING_RACE, memory, at, &shadow->write, now);
+    interp_report_conflict(machine, FINDING_RACE, memory, at, &shadow->write, now);
     return;
   }
   const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read, &shadow->atomic,

@@ -148,9 +148,3 @@ void cli_timing_run_here(Gpu *gpu, CliTiming *timing, CliTiming *other,
   other->bench = answer;
   take_answer(other, 1);
 }
-
-const char *cli_time_text(Arena *arena, double ns) {
-  if (!(ns > 0)) return "-";
-  if (ns < 1e6) return arena_printf(arena, "%.1f us", ns / 1e3);
-  return arena_printf(arena, "%.3f ms", ns / 1e6);
-}

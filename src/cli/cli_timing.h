@@ -1,5 +1,6 @@
 // One schedule compiled and timed through the worker: what bench, ladder and sweep are made of.
 #pragma once
+#include "base/json.h"
 #include "cli/cli_worker.h"
 #include "kernels/recorded.h"
 
@@ -18,6 +19,13 @@ typedef struct CliTimingOptions {
   bool cold, no_reference, verify_only;
 } CliTimingOptions;
 
+// --seconds of a command whose struct is T.
+#define OPTION_TIMING_SECONDS(T)                                                              \
+  {                                                                                           \
+    .name = "seconds", .kind = OPTION_KIND_SECONDS, .offset = offsetof(T, seconds), .lo = 50, \
+    .hi = 600000                                                                              \
+  }
+
 // The model must be ok.
 CliTiming cli_timing(Arena *arena, const Model *model, const char *rung);
 // Asks for the registers and spills; the binary is then there when the timing wants it.
@@ -34,5 +42,22 @@ void cli_timing_run_here(Gpu *gpu, CliTiming *timing, CliTiming *other,
 RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *schedule,
                               const char *why);
 
-// A time in the unit that suits it: "275.3 us", "3.12 ms".
-const char *cli_time_text(Arena *arena, double ns);
+// ---- how rows are printed ----
+
+const char *cli_time_text(Arena *arena, double ns);      // "275.3 us", "3.120 ms", "-"
+const char *cli_count_text(Arena *arena, int count);     // "-" below 0
+const char *cli_ratio_text(Arena *arena, double ratio);  // "0.900", "-"
+const char *cli_share_text(Arena *arena, double share);  // "25 %", "-" below 0
+
+// The columns of --csv; an unknown number is an empty cell.
+void cli_csv_heading(void);
+void cli_csv_row(const RecordedRow *row);
+
+// A row as a member of a JSON object that is open.
+void cli_put_row(JsonWriter *writer, Arena *arena, const char *key, const RecordedRow *row);
+// A text that is JSON already, likewise.
+void cli_put_json(JsonWriter *writer, Arena *arena, const char *key, const char *text);
+
+// Above this spread (the quartiles' distance over the median) a time is not one to go by.
+#define CLI_SPREAD_MAX 0.10
+bool cli_is_wide(const RecordedRow *row);

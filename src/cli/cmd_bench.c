@@ -21,7 +21,7 @@
 typedef struct BenchGiven {
   const char *state, *against;
   bool json, cold, no_reference, no_time, in_process;
-  int seconds;
+  double seconds;
   OptionList worker;
 } BenchGiven;
 
@@ -33,20 +33,13 @@ static const Option options[] = {
     OPTION_JSON(BenchGiven),
     OPTION_WORKER(BenchGiven),
     {.name = "against", .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchGiven, against)},
-    {.name = "seconds",
-     .kind = OPTION_KIND_INT,
-     .offset = offsetof(BenchGiven, seconds),
-     .lo = 1,
-     .hi = 600},
+    OPTION_TIMING_SECONDS(BenchGiven),
     FLAG("cold", cold),
     FLAG("no-reference", no_reference),
     FLAG("no-time", no_time),
     FLAG("in-process", in_process),
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
-
-// Above this share of the median between the quartiles, a number is not one to go by.
-static const double SPREAD_MAX = 0.10;
 
 // What is timed: the state, and the one it is held against, if any.
 typedef struct Subject {
@@ -62,8 +55,6 @@ static const BenchResult *result_of(const Subject *s) {
   return s->side[0].bench ? s->side[0].bench->bench : NULL;
 }
 
-static bool is_wide(const RecordedRow *row) { return row->spread > SPREAD_MAX; }
-
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_machine(const Subject *s, const BenchResult *result) {
@@ -74,10 +65,6 @@ static void print_machine(const Subject *s, const BenchResult *result) {
          heading.clocks ? heading.clocks : "");
   printf("%lld x %lld x %lld, %s\n\n", (long long)result->m, (long long)result->n,
          (long long)result->k, result->method);
-}
-
-static const char *count_text(Arena *arena, int count) {
-  return count < 0 ? "-" : arena_printf(arena, "%d", count);
 }
 
 static void print_row(Arena *arena, const char *name, const RecordedRow *row) {
@@ -91,10 +78,9 @@ static void print_row(Arena *arena, const char *name, const RecordedRow *row) {
   }
   printf("%-10s %11s %11s %11s %9.2f %10s %10s %7s %10s\n", name,
          cli_time_text(arena, row->time_ns), cli_time_text(arena, row->p10_ns),
-         cli_time_text(arena, row->p90_ns), row->tflops,
-         row->ratio > 0 ? arena_printf(arena, "%.3f", row->ratio) : "-",
-         count_text(arena, row->registers), count_text(arena, row->spill_bytes),
-         row->occupancy < 0 ? "-" : arena_printf(arena, "%.0f %%", 100 * row->occupancy));
+         cli_time_text(arena, row->p90_ns), row->tflops, cli_ratio_text(arena, row->ratio),
+         cli_count_text(arena, row->registers), cli_count_text(arena, row->spill_bytes),
+         cli_share_text(arena, row->occupancy));
 }
 
 static void print_reference(Arena *arena, const BenchReference *reference) {
@@ -151,18 +137,6 @@ static void print_text(const Subject *s) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_text(JsonWriter *w, Arena *arena, const char *key, const Str *text) {
-  Diags diags = diags_new(arena);
-  json_key(w, key);
-  json_put_value(w, json_parse(arena, text->text, text->length, &diags, key));
-}
-
-static void put_row(JsonWriter *w, Arena *arena, const char *key, const CliTiming *timing) {
-  Str text = str_new(arena);
-  recorded_row_write_json(&text, &timing->row);
-  put_text(w, arena, key, &text);
-}
-
 static void put_error_map(JsonWriter *w, const VerifyResult *verify) {
   json_begin_object(w);
   json_member_int(w, "tile_m", verify->map_tile_m);
@@ -191,9 +165,9 @@ static void print_json(const Subject *s, int status) {
   json_member_string(&w, "against_state", s->n > 1 ? s->side[1].state : NULL);
   json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
   json_member_string(&w, "error", row->error);
-  json_member_bool(&w, "trusted", row->time_ns > 0 && !is_wide(row));
-  put_row(&w, s->arena, "this", &s->side[0]);
-  if (s->n > 1) put_row(&w, s->arena, "against", &s->side[1]);
+  json_member_bool(&w, "trusted", row->time_ns > 0 && !cli_is_wide(row));
+  cli_put_row(&w, s->arena, "this", &s->side[0].row);
+  if (s->n > 1) cli_put_row(&w, s->arena, "against", &s->side[1].row);
   json_key(&w, "error_map");
   if (result && result->n_entries && result->entries[0].verify.n_map)
     put_error_map(&w, &result->entries[0].verify);
@@ -202,7 +176,7 @@ static void print_json(const Subject *s, int status) {
   if (result) {
     Str text = str_new(s->arena);
     bench_result_write_json(&text, result);
-    put_text(&w, s->arena, "bench", &text);
+    cli_put_json(&w, s->arena, "bench", text.text);
   }
   json_end_object(&w);
   puts(out.text);
@@ -247,7 +221,7 @@ static int status_of(const Subject *s) {
   for (int i = 0; i < s->n; i++)
     if (s->side[i].status != CLI_OK) return s->side[i].status;
   for (int i = 0; i < s->n; i++)
-    if (is_wide(&s->side[i].row)) return CLI_BENCH;
+    if (cli_is_wide(&s->side[i].row)) return CLI_BENCH;
   const BenchResult *result = result_of(s);
   if (s->n < 2 || !bench_differs(&result->entries[0].time, &result->entries[1].time)) return CLI_OK;
   return s->side[0].row.time_ns > s->side[1].row.time_ns ? CLI_NO : CLI_OK;
@@ -260,7 +234,7 @@ static void tell(const Subject *s) {
     if (side->row.error) cli_error(0, "%s", side->row.error);
     if (compile && compile->cubin && !compile->cubin->ok && *compile->cubin->log)
       fprintf(stderr, "%s\n", compile->cubin->log);
-    if (is_wide(&side->row))
+    if (cli_is_wide(&side->row))
       cli_error(0, "the quartiles lie %.0f %% apart: too wide to go by", 100 * side->row.spread);
   }
 }

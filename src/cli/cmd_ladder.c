@@ -25,7 +25,7 @@ typedef struct LadderGiven {
   const char *only, *record, *knobs;
   OptionList sizes, worker;
   bool json, csv, cold, no_time, main_line, asides;
-  int seconds;
+  double seconds;
 } LadderGiven;
 
 #define FLAG(key, field) \
@@ -44,11 +44,7 @@ static const Option options[] = {
      .kind = OPTION_KIND_TEXT,
      .offset = offsetof(LadderGiven, knobs)},
     {.name = "size", .kind = OPTION_KIND_LIST, .offset = offsetof(LadderGiven, sizes)},
-    {.name = "seconds",
-     .kind = OPTION_KIND_INT,
-     .offset = offsetof(LadderGiven, seconds),
-     .lo = 1,
-     .hi = 600},
+    OPTION_TIMING_SECONDS(LadderGiven),
     FLAG("cold", cold),
     FLAG("no-time", no_time),
     FLAG("main", main_line),
@@ -148,10 +144,6 @@ static void add_items(Run *run) {
 
 // ---- text ---------------------------------------------------------------------------------------
 
-static const char *count_text(Arena *arena, int count) {
-  return count < 0 ? "-" : arena_printf(arena, "%d", count);
-}
-
 static void print_heading(const Run *run) {
   printf("%s: %s\n%2s %-16s %-18s %11s %9s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
          run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "of cuBLAS", "regs",
@@ -169,12 +161,11 @@ static void print_row(const Run *run, const Item *item) {
   else if (!(row->time_ns > 0))
     printf("right in every cell; not timed\n");
   else
-    printf("%11s %9.2f %9s %5s %6s %5s %9s %s\n", cli_time_text(arena, row->time_ns), row->tflops,
-           row->ratio > 0 ? arena_printf(arena, "%.3f", row->ratio) : "-",
-           count_text(arena, row->registers), count_text(arena, row->spill_bytes),
-           row->occupancy < 0 ? "-" : arena_printf(arena, "%.0f%%", 100 * row->occupancy),
+    printf("%11s %9.2f %9s %5s %6s %5s %9s %-6s%s\n", cli_time_text(arena, row->time_ns),
+           row->tflops, cli_ratio_text(arena, row->ratio), cli_count_text(arena, row->registers),
+           cli_count_text(arena, row->spill_bytes), cli_share_text(arena, row->occupancy),
            row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-",
-           row->limit ? row->limit : "-");
+           row->limit ? row->limit : "-", cli_is_wide(row) ? "  wide spread" : "");
   fflush(stdout);
 }
 
@@ -187,48 +178,7 @@ static void print_footing(const Run *run) {
   if (r->method) printf("%s; predicted (~) is the model's estimate\n", r->method);
 }
 
-// ---- CSV and JSON -------------------------------------------------------------------------------
-
-static void print_csv_heading(void) {
-  puts(
-      "number,rung,m,n,k,verified,time_ns,p10_ns,p90_ns,tflops,cublas_time_ns,cublas_row,ratio,"
-      "registers,spill_bytes,occupancy,predicted_tflops,limit,state,error");
-}
-
-static void put_number(double value, bool known) {
-  if (known) printf("%.10g", value);
-  putchar(',');
-}
-
-static void put_quoted(const char *text, char after) {
-  if (text) {
-    putchar('"');
-    for (; *text; text++) printf(*text == '"' ? "\"\"" : "%c", *text);
-    putchar('"');
-  }
-  putchar(after);
-}
-
-static void print_csv_row(const Item *item) {
-  const RecordedRow *row = &item->row;
-  printf("%d,%s,%lld,%lld,%lld,%d,", item->number, item->rung->name, (long long)row->m,
-         (long long)row->n, (long long)row->k, row->verified);
-  put_number(row->time_ns, row->time_ns > 0);
-  put_number(row->p10_ns, row->p10_ns > 0);
-  put_number(row->p90_ns, row->p90_ns > 0);
-  put_number(row->tflops, row->tflops > 0);
-  put_number(row->cublas_time_ns, row->cublas_time_ns > 0);
-  put_quoted(row->cublas_row, ',');
-  put_number(row->ratio, row->ratio > 0);
-  put_number(row->registers, row->registers >= 0);
-  put_number(row->spill_bytes, row->spill_bytes >= 0);
-  put_number(row->occupancy, row->occupancy >= 0);
-  put_number(row->predicted_tflops, row->predicted_tflops > 0);
-  put_quoted(row->limit, ',');
-  put_quoted(row->state, ',');
-  put_quoted(row->error, '\n');
-  fflush(stdout);
-}
+// ---- documents ----------------------------------------------------------------------------------
 
 static char *document(Run *run, const char *kind) {
   Str out = str_new(run->arena);
@@ -262,7 +212,7 @@ static int write_record(Run *run) {
 static void print_item(const Run *run, const Item *item) {
   if (run->given->json) return;
   if (run->given->csv)
-    print_csv_row(item);
+    cli_csv_row(&item->row);
   else
     print_row(run, item);
 }
@@ -301,7 +251,7 @@ static int run_ladder(Run *run) {
   int status = cli_worker_need_gpu(run->worker);
   if (status) return status;
   add_items(run);
-  if (run->given->csv) print_csv_heading();
+  if (run->given->csv) cli_csv_heading();
   if (!run->given->csv && !run->given->json) print_heading(run);
   time_items(run);
   status = status_of(run);

@@ -30,6 +30,21 @@ bool option_parse_int(const char *text, int lo, int hi, const char *what, int *o
   return false;
 }
 
+static bool parse_seconds(const Option *option, const char *text, const char *what, double *out,
+                          Diags *diags) {
+  char *end;
+  const double lo = option->lo / 1e3, hi = option->hi / 1e3, value = strtod(text, &end);
+  const bool number = end != text && *end == '\0' && *text >= '.' && *text <= '9';
+  if (number && value >= lo && value <= hi) {
+    *out = value;
+    return true;
+  }
+  Diag *diag = diag_add(diags, "usage", "%s: \"%s\" is not a number of seconds from %g to %g", what,
+                        str_sanitise(diags->arena, text), lo, hi);
+  if (number) diag->nearest = arena_printf(diags->arena, "%g", value < lo ? lo : hi);
+  return false;
+}
+
 static bool parse_size(const char *text, const char *what, OptionSize *out, Diags *diags) {
   char *end;
   long width = strtol(text, &end, 10), height = 0;
@@ -66,6 +81,9 @@ static void set_value(const Option *option, void *out, const char *value, Diags 
       break;
     case OPTION_KIND_INT:
       option_parse_int(value, option->lo, option->hi, what, (int *)(void *)field, diags);
+      break;
+    case OPTION_KIND_SECONDS:
+      parse_seconds(option, value, what, (double *)(void *)field, diags);
       break;
     case OPTION_KIND_SIZE:
       parse_size(value, what, (OptionSize *)(void *)field, diags);

@@ -18,11 +18,12 @@
 #include "base/diag.h"
 
 typedef enum OptionKind {
-  OPTION_KIND_FLAG,  // bool
-  OPTION_KIND_TEXT,  // const char *
-  OPTION_KIND_INT,   // int within lo … hi
-  OPTION_KIND_SIZE,  // OptionSize, "WxH"
-  OPTION_KIND_LIST,  // OptionList, may be given several times
+  OPTION_KIND_FLAG,     // bool
+  OPTION_KIND_TEXT,     // const char *
+  OPTION_KIND_INT,      // int within lo … hi
+  OPTION_KIND_SECONDS,  // double, seconds; lo … hi are milliseconds
+  OPTION_KIND_SIZE,     // OptionSize, "WxH"
+  OPTION_KIND_LIST,     // OptionList, may be given several times
 } OptionKind;
 
 typedef struct OptionSize {
@@ -39,7 +40,7 @@ typedef struct Option {
   char letter;       // 0: there is no short form
   OptionKind kind;
   size_t offset;  // of the field in the command's struct
-  int lo, hi;     // OPTION_KIND_INT
+  int lo, hi;     // OPTION_KIND_INT, OPTION_KIND_SECONDS
 } Option;
 
 #define OPTION_JSON(T) \

@@ -226,10 +226,10 @@ static Stmt *copy_far(Program *program, const Expr *lane) {
 
 START_TEST(offsets_beyond_31_bits_are_long_long) {
   // A has 2^32 elements, C has 2^16 · 40 and stays int.
-  const Emission *far = emit_program(shell((Problem){1 << 16, 40, 1 << 16, DTYPE_F32}, copy_far));
+  const Emission *far = emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 16}, copy_far));
   assert_contains(far, "x = A[(long long)(lane * 2000) * K + lane];");
   assert_contains(far, "C[lane * N + lane] = x;");
-  const Emission *near = emit_program(shell((Problem){1 << 16, 40, 1 << 8, DTYPE_F32}, copy_far));
+  const Emission *near = emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 8}, copy_far));
   assert_contains(near, "x = A[lane * 2000 * K + lane];");
 }
 END_TEST
@@ -265,7 +265,7 @@ static Stmt *every_wide_op(Program *program, const Expr *lane) {
 }
 
 START_TEST(every_operation_has_its_form) {
-  const Emission *inside = emit_program(shell((Problem){32, 4, 4, DTYPE_F32}, every_wide_op));
+  const Emission *inside = emit_program(shell((Problem){.m = 32, .n = 4, .k = 4}, every_wide_op));
   static const char *const forms[] = {"fill4(&r[0], 1.5f);",
                                       "cp_async2(&S[lane * 4], &A[lane * K]);",
                                       "cp_async_commit();",
@@ -283,7 +283,7 @@ START_TEST(every_operation_has_its_form) {
 END_TEST
 
 START_TEST(every_guard_has_its_form) {
-  const Emission *outside = emit_program(shell((Problem){20, 4, 4, DTYPE_F32}, every_wide_op));
+  const Emission *outside = emit_program(shell((Problem){.m = 20, .n = 4, .k = 4}, every_wide_op));
   static const char *const forms[] = {
       "cp_async2_or_zero(&S[lane * 4], &A[lane * K], lane < M);",
       "load2_or_zero(&r[0], &A[lane * K], lane < M);", "if (lane < M) store2(&C[lane * N], &r[0]);",
@@ -314,7 +314,7 @@ static Stmt *odd_expressions(Program *program, const Expr *lane) {
 }
 
 START_TEST(odd_expressions_are_cuda) {
-  const Emission *odd = emit_program(shell((Problem){32, 4, 4, DTYPE_F32}, odd_expressions));
+  const Emission *odd = emit_program(shell((Problem){.m = 32, .n = 4, .k = 4}, odd_expressions));
   assert_contains(odd, "__constant__ const int table_0[] = {3, 1, 0, 2};");
   assert_contains(odd, "const int near = table_0[lane & 3];");
   assert_contains(odd, "const long long far = min(");

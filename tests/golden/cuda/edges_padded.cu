@@ -33,6 +33,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
+  // where this thread begins
+  const float *const A_at = A + (m_b * 128 + tid / 16) * K + tid % 16;
+  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
+  float *const A_s_at = A_s + tid % 16 * 132 + tid / 16;
+  float *const B_s_at = B_s + tid / 32 * 132 + tid % 32 * 4;
+  float *const A_s_at2 = A_s + m_t * 8;
+  float *const B_s_at2 = B_s + n_t * 8;
+  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
+
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
   float b[8];       // FN=8: its values of B for one k
@@ -54,24 +63,23 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
       r_a[c_a] = m_b * 128 + c_a * 16 + tid / 16 < M && k_o * 16 + tid % 16 < K
-          ? A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_o * 16 + tid % 16] : 0.0f;
+          ? A_at[c_a * 16 * K + k_o * 16] : 0.0f;
 
     // VECTORIZE=1: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      load4_or_zero(&r_b[c_b * 4],
-          &B[(k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4],
+      load4_or_zero(&r_b[c_b * 4], &B_at[(k_o * 16 + c_b * 8) * N],
           k_o * 16 + c_b * 8 + tid / 32 < K && n_b * 128 + tid % 32 * 4 < N);
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      A_s[tid % 16 * 132 + c_a * 16 + tid / 16] = r_a[c_a];
+      A_s_at[c_a * 16] = r_a[c_a];
 
     // VECTORIZE=1: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      store4(&B_s[(c_b * 8 + tid / 32) * 132 + tid % 32 * 4], &r_b[c_b * 4]);
+      store4(&B_s_at[c_b * 8 * 132], &r_b[c_b * 4]);
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -80,12 +88,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // VECTORIZE=1: this thread's values of A
       #pragma unroll
       for (int m_q = 0; m_q < 2; ++m_q)
-        load4(&a[m_q * 4], &A_s[k_i * 132 + m_t * 8 + m_q * 4]);
+        load4(&a[m_q * 4], &A_s_at2[k_i * 132 + m_q * 4]);
 
       // VECTORIZE=1: this thread's values of B
       #pragma unroll
       for (int n_q = 0; n_q < 2; ++n_q)
-        load4(&b[n_q * 4], &B_s[k_i * 132 + n_t * 8 + n_q * 4]);
+        load4(&b[n_q * 4], &B_s_at2[k_i * 132 + n_q * 4]);
 
       // VECTORIZE=1: add the outer product of a and b
       #pragma unroll
@@ -111,6 +119,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       #pragma unroll
       for (int n_q = 0; n_q < 2; ++n_q)
         if (m_b * 128 + m_t * 8 + m_q * 4 + m_v < M && n_b * 128 + n_t * 8 + n_q * 4 < N)
-          store4(&C[(m_b * 128 + m_t * 8 + m_q * 4 + m_v) * N + n_b * 128 + n_t * 8 + n_q * 4],
-              &acc[m_q * 4 + m_v][n_q * 4]);
+          store4(&C_at[(m_q * 4 + m_v) * N + n_q * 4], &acc[m_q * 4 + m_v][n_q * 4]);
 }

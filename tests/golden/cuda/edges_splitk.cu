@@ -34,6 +34,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;      // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;      // THREAD 0..16, BN=16
 
+  // where this thread begins
+  const float *const A_at = A + (m_b * 32 + tid / 16) * K + k_s * 32 + tid % 16;
+  const float *const B_at = B + (k_s * 32 + tid / 32) * N + n_b * 32 + tid % 32;
+  float *const A_s_at = A_s + tid / 16 * 16 + tid % 16;
+  float *const B_s_at = B_s + tid / 32 * 32 + tid % 32;
+  float *const A_s_at2 = A_s + m_t * 2 * 16;
+  float *const B_s_at2 = B_s + n_t * 2;
+  float *const C_at = C + (m_b * 32 + m_t * 2) * N + n_b * 32 + n_t * 2;
+
   float acc[2][2];  // FM=2: this thread's cells of C
   float a[2];       // FM=2: its values of A for one k
   float b[2];       // FN=2: its values of B for one k
@@ -51,23 +60,23 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
       r_a[c_a] = m_b * 32 + c_a * 16 + tid / 16 < M && k_s * 32 + k_o * 16 + tid % 16 < K
-          ? A[(m_b * 32 + c_a * 16 + tid / 16) * K + k_s * 32 + k_o * 16 + tid % 16] : 0.0f;
+          ? A_at[c_a * 16 * K + k_o * 16] : 0.0f;
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
       r_b[c_b] = k_s * 32 + k_o * 16 + c_b * 8 + tid / 32 < K && n_b * 32 + tid % 32 < N
-          ? B[(k_s * 32 + k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32] : 0.0f;
+          ? B_at[(k_o * 16 + c_b * 8) * N] : 0.0f;
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
-      A_s[(c_a * 16 + tid / 16) * 16 + tid % 16] = r_a[c_a];
+      A_s_at[c_a * 16 * 16] = r_a[c_a];
 
     // STAGE=11: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      B_s[(c_b * 8 + tid / 32) * 32 + tid % 32] = r_b[c_b];
+      B_s_at[c_b * 8 * 32] = r_b[c_b];
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -76,12 +85,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=2: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 2; ++m_r)
-        a[m_r] = A_s[(m_t * 2 + m_r) * 16 + k_i];
+        a[m_r] = A_s_at2[m_r * 16 + k_i];
 
       // FN=2: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 2; ++n_r)
-        b[n_r] = B_s[k_i * 32 + n_t * 2 + n_r];
+        b[n_r] = B_s_at2[k_i * 32 + n_r];
 
       // FM=2: add the outer product of a and b
       #pragma unroll
@@ -101,5 +110,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int n_r = 0; n_r < 2; ++n_r)
       if (m_b * 32 + m_t * 2 + m_r < M && n_b * 32 + n_t * 2 + n_r < N)
-        atomicAdd(&C[(m_b * 32 + m_t * 2 + m_r) * N + n_b * 32 + n_t * 2 + n_r], acc[m_r][n_r]);
+        atomicAdd(&C_at[m_r * N + n_r], acc[m_r][n_r]);
 }

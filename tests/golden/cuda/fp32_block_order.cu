@@ -31,8 +31,19 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_l1 = threadIdx.x / 4 % 2;   // THREAD 0..2, LANE_ORDER=1
   const int m_l = threadIdx.x / 2 % 2;    // THREAD 0..2, LANE_ORDER=1
   const int n_l = threadIdx.x % 2;        // THREAD 0..2, LANES_M=4
-  const int m_b = g / 256 * 8 + g % 256 % 8;
+  const int m_b = g / 256 * 8 + g % 8;
   const int n_b = g % 256 / 8;
+
+  // where this thread begins
+  const float *const A_at = A + (m_b * 256 + tid / 2) * K + tid % 2 * 4;
+  float *const A_s_at = A_s + tid % 2 * 4 * 260 + tid / 2;
+  float *const A_s_at2 = A_s + m_w * 16 + m_l1 * 8 + m_l * 4;
+  float *const B_s_at = B_s + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4;
+  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
+  float *const B_s_at2 = B_s + tid / 32 * 132 + tid % 32 * 4;
+  float *const C_at =
+      C + (m_b * 256 + m_w * 16 + m_l1 * 8 + m_l * 4) * N + n_b * 128 + n_w * 32 + n_l2 * 16 +
+      n_l1 * 8 + n_l * 4;
 
   float acc[16][8];  // FM=16: this thread's cells of C
   float a[2][16];    // FRAG_BUFFER=2: its values of A for one k
@@ -53,7 +64,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // VECTORIZE=1: fetch the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    load4(&r_a[c_a * 4], &A[(m_b * 256 + c_a * 128 + tid / 2) * K + tid % 2 * 4]);
+    load4(&r_a[c_a * 4], &A_at[c_a * 128 * K]);
 
   // VECTORIZE=1: fetch the slab of B
   load4(&r_b[0], &B[tid / 32 * N + n_b * 128 + tid % 32 * 4]);
@@ -63,7 +74,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int c_a = 0; c_a < 2; ++c_a)
     #pragma unroll
     for (int v = 0; v < 4; ++v)
-      A_s[(tid % 2 * 4 + v) * 260 + c_a * 128 + tid / 2] = r_a[c_a * 4 + v];
+      A_s_at[v * 260 + c_a * 128] = r_a[c_a * 4 + v];
 
   // VECTORIZE=1: put the slab of B into shared memory
   store4(&B_s[tid / 32 * 132 + tid % 32 * 4], &r_b[0]);
@@ -74,12 +85,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // CELL_GROUP=4: this thread's values of A
   #pragma unroll
   for (int m_g = 0; m_g < 4; ++m_g)
-    load4(&a[0][m_g * 4], &A_s[m_g * 64 + m_w * 16 + m_l1 * 8 + m_l * 4]);
+    load4(&a[0][m_g * 4], &A_s_at2[m_g * 64]);
 
   // CELL_GROUP=4: this thread's values of B
   #pragma unroll
   for (int n_g = 0; n_g < 2; ++n_g)
-    load4(&b[0][n_g * 4], &B_s[n_g * 64 + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4]);
+    load4(&b[0][n_g * 4], &B_s_at[n_g * 64]);
 
   for (int k_o = 0; k_o < 512; ++k_o) {  // BK=8
     if (k_o + 1 < 512) {
@@ -88,10 +99,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // VECTORIZE=1: fetch the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        load4(&r_a[c_a * 4], &A[(m_b * 256 + c_a * 128 + tid / 2) * K + k_n * 8 + tid % 2 * 4]);
+        load4(&r_a[c_a * 4], &A_at[c_a * 128 * K + k_n * 8]);
 
       // VECTORIZE=1: fetch the slab of B
-      load4(&r_b[0], &B[(k_n * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+      load4(&r_b[0], &B_at[k_n * 8 * N]);
     }
 
     #pragma unroll
@@ -99,15 +110,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // CELL_GROUP=4: this thread's values of A
       #pragma unroll
       for (int m_g = 0; m_g < 4; ++m_g)
-        load4(&a[(k_i + 1) % 2][m_g * 4],
-            &A_s[k_o % 2 * 2080 + (k_i + 1) * 260 + m_g * 64 + m_w * 16 + m_l1 * 8 + m_l * 4]);
+        load4(&a[(k_i + 1) % 2][m_g * 4], &A_s_at2[k_o % 2 * 2080 + (k_i + 1) * 260 + m_g * 64]);
 
       // CELL_GROUP=4: this thread's values of B
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        load4(&b[(k_i + 1) % 2][n_g * 4],
-            &B_s[k_o % 2 * 1056 + (k_i + 1) * 132 + n_g * 64 + n_w * 32 + n_l2 * 16 + n_l1 * 8 +
-            n_l * 4]);
+        load4(&b[(k_i + 1) % 2][n_g * 4], &B_s_at[k_o % 2 * 1056 + (k_i + 1) * 132 + n_g * 64]);
 
       // CELL_GROUP=4: add the outer product of a and b
       #pragma unroll
@@ -130,10 +138,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       for (int c_a = 0; c_a < 2; ++c_a)
         #pragma unroll
         for (int v = 0; v < 4; ++v)
-          A_s[k_n % 2 * 2080 + (tid % 2 * 4 + v) * 260 + c_a * 128 + tid / 2] = r_a[c_a * 4 + v];
+          A_s_at[k_n % 2 * 2080 + v * 260 + c_a * 128] = r_a[c_a * 4 + v];
 
       // VECTORIZE=1: put the slab of B into shared memory
-      store4(&B_s[k_n % 2 * 1056 + tid / 32 * 132 + tid % 32 * 4], &r_b[0]);
+      store4(&B_s_at2[k_n % 2 * 1056], &r_b[0]);
     }
 
     // PIPELINE_STAGES=1: the next slab is filled
@@ -145,13 +153,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // CELL_GROUP=4: this thread's values of A
       #pragma unroll
       for (int m_g = 0; m_g < 4; ++m_g)
-        load4(&a[0][m_g * 4], &A_s[k_n % 2 * 2080 + m_g * 64 + m_w * 16 + m_l1 * 8 + m_l * 4]);
+        load4(&a[0][m_g * 4], &A_s_at2[k_n % 2 * 2080 + m_g * 64]);
 
       // CELL_GROUP=4: this thread's values of B
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        load4(&b[0][n_g * 4],
-            &B_s[k_n % 2 * 1056 + n_g * 64 + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4]);
+        load4(&b[0][n_g * 4], &B_s_at[k_n % 2 * 1056 + n_g * 64]);
     }
 
     // CELL_GROUP=4: add the outer product of a and b
@@ -184,6 +191,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int m_v = 0; m_v < 4; ++m_v)
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        store4(&C[(m_b * 256 + m_g * 64 + m_w * 16 + m_l1 * 8 + m_l * 4 + m_v) * N + n_b * 128 +
-            n_g * 64 + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4], &acc[m_g * 4 + m_v][n_g * 4]);
+        store4(&C_at[(m_g * 64 + m_v) * N + n_g * 64], &acc[m_g * 4 + m_v][n_g * 4]);
 }

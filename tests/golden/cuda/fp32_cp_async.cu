@@ -44,6 +44,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
+  // where this thread begins
+  float *const A_s_at = A_s + tid / 4 * 16 + tid % 4 * 4;
+  const float *const A_at = A + (m_b * 128 + tid / 4) * K + tid % 4 * 4;
+  float *const B_s_at = B_s + tid / 32 * 128 + tid % 32 * 4;
+  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
+  float *const A_s_at2 = A_s + m_t * 8 * 16;
+  float *const B_s_at2 = B_s + n_t * 8;
+  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
+
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
   float b[8];       // FN=8: its values of B for one k
@@ -59,27 +68,23 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s[(c_a * 64 + tid / 4) * 16 + tid % 4 * 4],
-        &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
+    cp_async4(&A_s_at[c_a * 64 * 16], &A_at[c_a * 64 * K]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s[(c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
-        &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+    cp_async4(&B_s_at[c_b * 8 * 128], &B_at[c_b * 8 * N]);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s[2048 + (c_a * 64 + tid / 4) * 16 + tid % 4 * 4],
-        &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4 + 16]);
+    cp_async4(&A_s_at[2048 + c_a * 64 * 16], &A_at[c_a * 64 * K + 16]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s[2048 + (c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
-        &B[(c_b * 8 + tid / 32 + 16) * N + n_b * 128 + tid % 32 * 4]);
+    cp_async4(&B_s_at[2048 + c_b * 8 * 128], &B_at[(c_b * 8 + 16) * N]);
   cp_async_commit();
   cp_async_wait<1>();
 
@@ -93,14 +98,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        cp_async4(&A_s[k_n % 3 * 2048 + (c_a * 64 + tid / 4) * 16 + tid % 4 * 4],
-            &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
+        cp_async4(&A_s_at[k_n % 3 * 2048 + c_a * 64 * 16], &A_at[c_a * 64 * K + k_n * 16]);
 
       // ASYNC_COPY=1: start the copy of the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
-        cp_async4(&B_s[k_n % 3 * 2048 + (c_b * 8 + tid / 32) * 128 + tid % 32 * 4],
-            &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+        cp_async4(&B_s_at[k_n % 3 * 2048 + c_b * 8 * 128], &B_at[(k_n * 16 + c_b * 8) * N]);
     }
 
     cp_async_commit();
@@ -109,12 +112,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=8: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 8; ++m_r)
-        a[m_r] = A_s[k_o % 3 * 2048 + (m_t * 8 + m_r) * 16 + k_i];
+        a[m_r] = A_s_at2[k_o % 3 * 2048 + m_r * 16 + k_i];
 
       // VECTORIZE=1: this thread's values of B
       #pragma unroll
       for (int n_q = 0; n_q < 2; ++n_q)
-        load4(&b[n_q * 4], &B_s[k_o % 3 * 2048 + k_i * 128 + n_t * 8 + n_q * 4]);
+        load4(&b[n_q * 4], &B_s_at2[k_o % 3 * 2048 + k_i * 128 + n_q * 4]);
 
       // FM=8: add the outer product of a and b
       #pragma unroll
@@ -137,6 +140,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_q = 0; n_q < 2; ++n_q)
-      store4(&C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_q * 4],
-          &acc[m_r][n_q * 4]);
+      store4(&C_at[m_r * N + n_q * 4], &acc[m_r][n_q * 4]);
 }

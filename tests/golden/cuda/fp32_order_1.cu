@@ -18,6 +18,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
+  // where this thread begins
+  const float *const A_at = A + (m_b * 64 + tid / 32) * K + tid % 32;
+  const float *const B_at = B + tid / 64 * N + n_b * 64 + tid % 64;
+  float *const A_s_at = A_s + tid / 32 * 32 + tid % 32;
+  float *const B_s_at = B_s + tid / 64 * 64 + tid % 64;
+  float *const A_s_at2 = A_s + m_t * 4 * 32;
+  float *const B_s_at2 = B_s + n_t * 4;
+  float *const C_at = C + (m_b * 64 + m_t * 4) * N + n_b * 64 + n_t * 4;
+
   float acc[4][4];  // FM=4: this thread's cells of C
   float a[4];       // FM=4: its values of A for one k
   float b[4];       // FN=4: its values of B for one k
@@ -34,22 +43,22 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      r_a[c_a] = A[(m_b * 64 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32];
+      r_a[c_a] = A_at[c_a * 8 * K + k_o * 32];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      r_b[c_b] = B[(k_o * 32 + c_b * 4 + tid / 64) * N + n_b * 64 + tid % 64];
+      r_b[c_b] = B_at[(k_o * 32 + c_b * 4) * N];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      A_s[(c_a * 8 + tid / 32) * 32 + tid % 32] = r_a[c_a];
+      A_s_at[c_a * 8 * 32] = r_a[c_a];
 
     // STAGE=11: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      B_s[(c_b * 4 + tid / 64) * 64 + tid % 64] = r_b[c_b];
+      B_s_at[c_b * 4 * 64] = r_b[c_b];
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -58,12 +67,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=4: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        a[m_r] = A_s[(m_t * 4 + m_r) * 32 + k_i];
+        a[m_r] = A_s_at2[m_r * 32 + k_i];
 
       // FN=4: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 4; ++n_r)
-        b[n_r] = B_s[k_i * 64 + n_t * 4 + n_r];
+        b[n_r] = B_s_at2[k_i * 64 + n_r];
 
       // FM=4: add the outer product of a and b
       #pragma unroll
@@ -82,5 +91,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 4; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 4; ++n_r)
-      C[(m_b * 64 + m_t * 4 + m_r) * N + n_b * 64 + n_t * 4 + n_r] = acc[m_r][n_r];
+      C_at[m_r * N + n_r] = acc[m_r][n_r];
 }

@@ -43,6 +43,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 32;  // THREAD 0..8, BM=8
   const int n_t = threadIdx.x % 32;  // THREAD 0..32, BN=32
 
+  // where this thread begins
+  float *const A_s_at = A_s + tid / 32 * 33 + tid % 32;
+  const float *const A_at = A + (m_b * 208 + tid / 32) * K + tid % 32;
+  float *const B_s_at = B_s + tid / 128 * 129 + tid % 128;
+  const float *const B_at = B + tid / 128 * N + n_b * 128 + tid % 128;
+  float *const A_s_at2 = A_s + m_t * 26 * 33;
+  float *const B_s_at2 = B_s + n_t * 4;
+  float *const C_at = C + (m_b * 208 + m_t * 26) * N + n_b * 128 + n_t * 4;
+
   float acc[26][4];  // FM=26: this thread's cells of C
   float a[26];       // FM=26: its values of A for one k
   float b[4];        // FN=4: its values of B for one k
@@ -57,15 +66,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // ASYNC_COPY=1: start the copy of the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 26; ++c_a)
-      cp_async1_or_zero(&A_s[(c_a * 8 + tid / 32) * 33 + tid % 32],
-          &A[(m_b * 208 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32],
+      cp_async1_or_zero(&A_s_at[c_a * 8 * 33], &A_at[c_a * 8 * K + k_o * 32],
           m_b * 208 + c_a * 8 + tid / 32 < M);
 
     // ASYNC_COPY=1: start the copy of the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 16; ++c_b)
-      cp_async1(&B_s[(c_b * 2 + tid / 128) * 129 + tid % 128],
-          &B[(k_o * 32 + c_b * 2 + tid / 128) * N + n_b * 128 + tid % 128]);
+      cp_async1(&B_s_at[c_b * 2 * 129], &B_at[(k_o * 32 + c_b * 2) * N]);
     cp_async_commit();
     cp_async_wait<0>();
 
@@ -76,12 +83,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=26: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 26; ++m_r)
-        a[m_r] = A_s[(m_t * 26 + m_r) * 33 + k_i];
+        a[m_r] = A_s_at2[m_r * 33 + k_i];
 
       // FN=4: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 4; ++n_r)
-        b[n_r] = B_s[k_i * 129 + n_t * 4 + n_r];
+        b[n_r] = B_s_at2[k_i * 129 + n_r];
 
       // FM=26: add the outer product of a and b
       #pragma unroll
@@ -100,6 +107,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 26; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 4; ++n_r)
-      if (m_b * 208 + m_t * 26 + m_r < M)
-        C[(m_b * 208 + m_t * 26 + m_r) * N + n_b * 128 + n_t * 4 + n_r] = acc[m_r][n_r];
+      if (m_b * 208 + m_t * 26 + m_r < M) C_at[m_r * N + n_r] = acc[m_r][n_r];
 }

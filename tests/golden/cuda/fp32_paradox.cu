@@ -31,8 +31,16 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int g = blockIdx.x;          // BLOCK 0..65536, GROUP_M=8
   const int m_t = threadIdx.x / 32;  // THREAD 0..8, BM=8
   const int n_t = threadIdx.x % 32;  // THREAD 0..32, BN=32
-  const int m_b = g / 1024 * 8 + g % 1024 % 8;
+  const int m_b = g / 1024 * 8 + g % 8;
   const int n_b = g % 1024 / 8;
+
+  // where this thread begins
+  const float *const A_at = A + (m_b * 8 + tid / 8) * K + tid % 8 * 4;
+  const float *const B_at = B + tid / 8 * N + n_b * 32 + tid % 8 * 4;
+  float *const A_s_at = A_s + m_t * 32;
+  float *const B_s_at = B_s + n_t;
+  float *const A_s_at2 = A_s + tid / 8 * 32 + tid % 8 * 4;
+  float *const B_s_at2 = B_s + tid / 8 * 32 + tid % 8 * 4;
 
   float acc;     // this thread's cells of C
   float a;       // its values of A for one k
@@ -65,19 +73,18 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
       // VECTORIZE=1: fetch the slab of A
       if (tid * 4 < 256)
-        load4_or_zero(&r_a[0], &A[(m_b * 8 + tid / 8) * K + k_n * 32 + tid % 8 * 4],
-            m_b * 8 + tid / 8 < M);
+        load4_or_zero(&r_a[0], &A_at[k_n * 32], m_b * 8 + tid / 8 < M);
 
       // VECTORIZE=1: fetch the slab of B
-      load4(&r_b[0], &B[(k_n * 32 + tid / 8) * N + n_b * 32 + tid % 8 * 4]);
+      load4(&r_b[0], &B_at[k_n * 32 * N]);
     }
 
     for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
       // STAGE=11: this thread's values of A
-      a = A_s[k_o % 2 * 256 + m_t * 32 + k_i];
+      a = A_s_at[k_o % 2 * 256 + k_i];
 
       // STAGE=11: this thread's values of B
-      b = B_s[k_o % 2 * 1024 + k_i * 32 + n_t];
+      b = B_s_at[k_o % 2 * 1024 + k_i * 32];
 
       acc += a * b;
     }
@@ -87,10 +94,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
       // VECTORIZE=1: put the slab of A into shared memory
       if (tid * 4 < 256)
-        store4(&A_s[k_n % 2 * 256 + tid / 8 * 32 + tid % 8 * 4], &r_a[0]);
+        store4(&A_s_at2[k_n % 2 * 256], &r_a[0]);
 
       // VECTORIZE=1: put the slab of B into shared memory
-      store4(&B_s[k_n % 2 * 1024 + tid / 8 * 32 + tid % 8 * 4], &r_b[0]);
+      store4(&B_s_at2[k_n % 2 * 1024], &r_b[0]);
     }
 
     // PIPELINE_STAGES=1: the next slab is filled

@@ -18,6 +18,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
+  // where this thread begins
+  const float *const A_at = A + (m_b * 32 + tid / 32) * K + tid % 32;
+  const float *const B_at = B + tid / 32 * N + n_b * 32 + tid % 32;
+  float *const A_s_at = A_s + tid / 32 * 32 + tid % 32;
+  float *const B_s_at = B_s + tid / 32 * 32 + tid % 32;
+  float *const A_s_at2 = A_s + m_t * 2 * 32;
+  float *const B_s_at2 = B_s + n_t * 2;
+  float *const C_at = C + (m_b * 32 + m_t * 2) * N + n_b * 32 + n_t * 2;
+
   float acc[2][2];  // FM=2: this thread's cells of C
   float a[2];       // FM=2: its values of A for one k
   float b[2];       // FN=2: its values of B for one k
@@ -34,22 +43,22 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 4; ++c_a)
-      r_a[c_a] = A[(m_b * 32 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32];
+      r_a[c_a] = A_at[c_a * 8 * K + k_o * 32];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 4; ++c_b)
-      r_b[c_b] = B[(k_o * 32 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32];
+      r_b[c_b] = B_at[(k_o * 32 + c_b * 8) * N];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 4; ++c_a)
-      A_s[(c_a * 8 + tid / 32) * 32 + tid % 32] = r_a[c_a];
+      A_s_at[c_a * 8 * 32] = r_a[c_a];
 
     // STAGE=11: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 4; ++c_b)
-      B_s[(c_b * 8 + tid / 32) * 32 + tid % 32] = r_b[c_b];
+      B_s_at[c_b * 8 * 32] = r_b[c_b];
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -58,12 +67,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=2: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 2; ++m_r)
-        a[m_r] = A_s[(m_t * 2 + m_r) * 32 + k_i];
+        a[m_r] = A_s_at2[m_r * 32 + k_i];
 
       // FN=2: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 2; ++n_r)
-        b[n_r] = B_s[k_i * 32 + n_t * 2 + n_r];
+        b[n_r] = B_s_at2[k_i * 32 + n_r];
 
       // FM=2: add the outer product of a and b
       #pragma unroll
@@ -82,5 +91,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 2; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 2; ++n_r)
-      C[(m_b * 32 + m_t * 2 + m_r) * N + n_b * 32 + n_t * 2 + n_r] = acc[m_r][n_r];
+      C_at[m_r * N + n_r] = acc[m_r][n_r];
 }

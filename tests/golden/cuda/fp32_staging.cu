@@ -18,6 +18,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
+  // where this thread begins
+  const float *const A_at = A + (m_b * 128 + tid / 16) * K + tid % 16;
+  const float *const B_at = B + tid / 128 * N + n_b * 128 + tid % 128;
+  float *const A_s_at = A_s + tid / 16 * 16 + tid % 16;
+  float *const B_s_at = B_s + tid / 128 * 128 + tid % 128;
+  float *const A_s_at2 = A_s + m_t * 8 * 16;
+  float *const B_s_at2 = B_s + n_t * 8;
+  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
+
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
   float b[8];       // FN=8: its values of B for one k
@@ -34,22 +43,22 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      r_a[c_a] = A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_o * 16 + tid % 16];
+      r_a[c_a] = A_at[c_a * 16 * K + k_o * 16];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      r_b[c_b] = B[(k_o * 16 + c_b * 2 + tid / 128) * N + n_b * 128 + tid % 128];
+      r_b[c_b] = B_at[(k_o * 16 + c_b * 2) * N];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      A_s[(c_a * 16 + tid / 16) * 16 + tid % 16] = r_a[c_a];
+      A_s_at[c_a * 16 * 16] = r_a[c_a];
 
     // STAGE=11: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      B_s[(c_b * 2 + tid / 128) * 128 + tid % 128] = r_b[c_b];
+      B_s_at[c_b * 2 * 128] = r_b[c_b];
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -58,12 +67,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // FM=8: this thread's values of A
       #pragma unroll
       for (int m_r = 0; m_r < 8; ++m_r)
-        a[m_r] = A_s[(m_t * 8 + m_r) * 16 + k_i];
+        a[m_r] = A_s_at2[m_r * 16 + k_i];
 
       // FN=8: this thread's values of B
       #pragma unroll
       for (int n_r = 0; n_r < 8; ++n_r)
-        b[n_r] = B_s[k_i * 128 + n_t * 8 + n_r];
+        b[n_r] = B_s_at2[k_i * 128 + n_r];
 
       // FM=8: add the outer product of a and b
       #pragma unroll
@@ -82,5 +91,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 8; ++n_r)
-      C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_r] = acc[m_r][n_r];
+      C_at[m_r * N + n_r] = acc[m_r][n_r];
 }

@@ -1,0 +1,153 @@
+// C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
+// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,MIN_BLOCKS=2
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<1024, 256>>>(A, B, C)   33792 bytes of shared memory
+
+constexpr int N = 4096, K = 4096;
+
+__device__ __forceinline__ void load4(float *to, const float *from) {
+  const float4 v = *reinterpret_cast<const float4 *>(from);
+  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+__device__ __forceinline__ void store4(float *to, const float *from) {
+  *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
+  __shared__ __align__(128) float smem[8448];
+  float *const A_s = smem;         // [2][16][128 + 4] BUFFER_COUNT=2: the slab of A
+  float *const B_s = smem + 4224;  // [2][16][128 + 4] BUFFER_COUNT=2: the slab of B
+
+  const int tid = threadIdx.x;
+  const int m_b = blockIdx.x / 32;        // BLOCK 0..32, BM=16
+  const int n_b = blockIdx.x % 32;        // BLOCK 0..32, BN=16
+  const int m_w = threadIdx.x / 64;       // WARP 0..4, LANES_M=4
+  const int n_w = threadIdx.x / 32 % 2;   // WARP 0..2, LANES_M=4
+  const int n_l2 = threadIdx.x / 16 % 2;  // THREAD 0..2, LANE_ORDER=1
+  const int m_l1 = threadIdx.x / 8 % 2;   // THREAD 0..2, LANE_ORDER=1
+  const int n_l1 = threadIdx.x / 4 % 2;   // THREAD 0..2, LANE_ORDER=1
+  const int m_l = threadIdx.x / 2 % 2;    // THREAD 0..2, LANE_ORDER=1
+  const int n_l = threadIdx.x % 2;        // THREAD 0..2, LANES_M=4
+
+  // where this thread begins
+  const float *const A_at = A + (m_b * 128 + tid / 4) * K + tid % 4 * 4;
+  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
+  float *const A_s_at = A_s + tid % 4 * 4 * 132 + tid / 4;
+  float *const B_s_at = B_s + tid / 32 * 132 + tid % 32 * 4;
+  float *const A_s_at2 = A_s + m_w * 16 + m_l1 * 8 + m_l * 4;
+  float *const B_s_at2 = B_s + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4;
+  float *const C_at =
+      C + (m_b * 128 + m_w * 16 + m_l1 * 8 + m_l * 4) * N + n_b * 128 + n_w * 32 + n_l2 * 16 +
+      n_l1 * 8 + n_l * 4;
+
+  float acc[8][8];  // FM=8: this thread's cells of C
+  float a[8];       // FM=8: its values of A for one k
+  float b[8];       // FN=8: its values of B for one k
+  float r_a[8];     // STAGE=11: on their way from A to shared memory
+  float r_b[8];     // STAGE=11: on their way from B to shared memory
+
+  #pragma unroll
+  for (int m_g = 0; m_g < 2; ++m_g)
+    #pragma unroll
+    for (int m_v = 0; m_v < 4; ++m_v)
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        #pragma unroll
+        for (int n_v = 0; n_v < 4; ++n_v)
+          acc[m_g * 4 + m_v][n_g * 4 + n_v] = 0.0f;
+
+  // VECTORIZE=1: fetch the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 2; ++c_a)
+    load4(&r_a[c_a * 4], &A_at[c_a * 64 * K]);
+
+  // VECTORIZE=1: fetch the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    load4(&r_b[c_b * 4], &B_at[c_b * 8 * N]);
+
+  // VECTORIZE=1: put the slab of A into shared memory
+  #pragma unroll
+  for (int c_a = 0; c_a < 2; ++c_a)
+    #pragma unroll
+    for (int v = 0; v < 4; ++v)
+      A_s_at[v * 132 + c_a * 64] = r_a[c_a * 4 + v];
+
+  // VECTORIZE=1: put the slab of B into shared memory
+  #pragma unroll
+  for (int c_b = 0; c_b < 2; ++c_b)
+    store4(&B_s_at[c_b * 8 * 132], &r_b[c_b * 4]);
+
+  // PIPELINE_STAGES=1: slab 0 is filled
+  __syncthreads();
+
+  for (int k_o = 0; k_o < 256; ++k_o) {  // BK=16
+    if (k_o + 1 < 256) {
+      const int k_n = k_o + 1;
+
+      // VECTORIZE=1: fetch the slab of A
+      #pragma unroll
+      for (int c_a = 0; c_a < 2; ++c_a)
+        load4(&r_a[c_a * 4], &A_at[c_a * 64 * K + k_n * 16]);
+
+      // VECTORIZE=1: fetch the slab of B
+      #pragma unroll
+      for (int c_b = 0; c_b < 2; ++c_b)
+        load4(&r_b[c_b * 4], &B_at[(k_n * 16 + c_b * 8) * N]);
+    }
+
+    for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
+      // CELL_GROUP=4: this thread's values of A
+      #pragma unroll
+      for (int m_g = 0; m_g < 2; ++m_g)
+        load4(&a[m_g * 4], &A_s_at2[k_o % 2 * 2112 + k_i * 132 + m_g * 64]);
+
+      // CELL_GROUP=4: this thread's values of B
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        load4(&b[n_g * 4], &B_s_at2[k_o % 2 * 2112 + k_i * 132 + n_g * 64]);
+
+      // CELL_GROUP=4: add the outer product of a and b
+      #pragma unroll
+      for (int m_g = 0; m_g < 2; ++m_g)
+        #pragma unroll
+        for (int m_v = 0; m_v < 4; ++m_v)
+          #pragma unroll
+          for (int n_g = 0; n_g < 2; ++n_g)
+            #pragma unroll
+            for (int n_v = 0; n_v < 4; ++n_v)
+              acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[m_g * 4 + m_v] * b[n_g * 4 + n_v];
+    }
+
+    if (k_o + 1 < 256) {
+      const int k_n = k_o + 1;
+
+      // VECTORIZE=1: put the slab of A into shared memory
+      #pragma unroll
+      for (int c_a = 0; c_a < 2; ++c_a)
+        #pragma unroll
+        for (int v = 0; v < 4; ++v)
+          A_s_at[k_n % 2 * 2112 + v * 132 + c_a * 64] = r_a[c_a * 4 + v];
+
+      // VECTORIZE=1: put the slab of B into shared memory
+      #pragma unroll
+      for (int c_b = 0; c_b < 2; ++c_b)
+        store4(&B_s_at[k_n % 2 * 2112 + c_b * 8 * 132], &r_b[c_b * 4]);
+    }
+
+    // PIPELINE_STAGES=1: the next slab is filled
+    __syncthreads();
+  }
+
+  // CELL_GROUP=4: write the cells of C
+  #pragma unroll
+  for (int m_g = 0; m_g < 2; ++m_g)
+    #pragma unroll
+    for (int m_v = 0; m_v < 4; ++m_v)
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        store4(&C_at[(m_g * 64 + m_v) * N + n_g * 64], &acc[m_g * 4 + m_v][n_g * 4]);
+}

@@ -187,17 +187,16 @@ void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
 }
 
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]) {
-  enum { ENTRY_COLS = 14 };
-  int columns = in.cols / ENTRY_COLS, rank[BANK_LANES];
+  int columns = in.cols / CARD_TABLE_COLS, rank[BANK_LANES];
   rank_addresses(map, rank);
   if (columns < 1 || in.rows < 2) return;
   int rows = in.rows - 1 < 32 ? in.rows - 1 : 32;
   while (rows > 1 && columns * (rows - 1) >= BANK_LANES) rows--;
   for (int c = 0; c < columns && c * rows < BANK_LANES; c++)
-    canvas_text(canvas, in, 0, c * ENTRY_COLS, STYLE_HEADER, "ln  byte bank");
+    canvas_text(canvas, in, 0, c * CARD_TABLE_COLS, STYLE_HEADER, "ln  byte bank");
   for (int lane = 0; lane < BANK_LANES; lane++) {
-    int row = 1 + lane % rows, col = lane / rows * ENTRY_COLS;
-    if (col + ENTRY_COLS > in.cols) return;
+    int row = 1 + lane % rows, col = lane / rows * CARD_TABLE_COLS;
+    if (col + CARD_TABLE_COLS > in.cols) return;
     canvas_printf(canvas, in, row, col, STYLE_DIM, "%2d", lane);
     if (addr[lane] < 0)
       canvas_text(canvas, in, row, col + 3, STYLE_DIM, "    - off");

@@ -12,7 +12,7 @@
 #include "banks/bank.h"
 #include "tui/canvas.h"
 
-enum { CARD_COLS = 35, CARD_PREFIX = 3 };
+enum { CARD_COLS = 35, CARD_PREFIX = 3, CARD_TABLE_COLS = 14 };
 
 // `phase` -1: all of them, else only that one. Returns the rows that were used.
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);

@@ -153,7 +153,9 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   int distance, rung = 0;
   const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
   if (!nearest) {
-    canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed on this target");
+    bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
+    canvas_text(canvas, in, 1, 1, STYLE_DIM,
+                nowhere ? "never timed; there is no GPU here" : "never timed; b times it");
     return;
   }
   while (rung < session->ladder->n_rungs &&

@@ -170,17 +170,6 @@ Compiled *results_begin_compile(Results *results, uint64_t key) {
   return &results->compiled[at];
 }
 
-static void split_lines(Compiled *compiled) {
-  int n = 0;
-  for (const char *c = compiled->ptx; *c; c++) n += *c == '\n';
-  compiled->ptx_line = ARENA_ARRAY(compiled->arena, const char *, n + 1);
-  for (const char *at = compiled->ptx; *at;) {
-    size_t length = strcspn(at, "\n");
-    compiled->ptx_line[compiled->n_ptx_lines++] = arena_strndup(compiled->arena, at, length);
-    at += length + (at[length] == '\n');
-  }
-}
-
 void results_add_compile(Compiled *compiled, const CompileResult *result) {
   if (result->error) compiled->error = keep(compiled->arena, result->error);
   if (result->compiler) compiled->compiler = keep(compiled->arena, result->compiler);
@@ -188,7 +177,7 @@ void results_add_compile(Compiled *compiled, const CompileResult *result) {
   if (result->cubin_ms >= 0) compiled->cubin_ms = result->cubin_ms;
   if (result->ptx && !compiled->ptx) {
     compiled->ptx = keep(compiled->arena, result->ptx);
-    split_lines(compiled);
+    compiled->listing = ptx_read(compiled->arena, compiled->ptx);
   }
   for (int i = 0; i < result->n_kernels; i++) {
     const KernelResources *kernel = &result->kernels[i];

@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "kernels/bench.h"
 #include "kernels/nvrtc.h"
+#include "kernels/ptx.h"
 #include "kernels/sass.h"
 #include "model/knob.h"
 
@@ -48,8 +49,7 @@ typedef struct Compiled {
   const char *error;  // a sentence; NULL while all is well
   double ptx_ms, cubin_ms;
   const char *compiler, *ptx;
-  int n_ptx_lines;
-  const char **ptx_line;
+  const PtxListing *listing;               // of `ptx`; NULL until it has come
   int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
   const SassResult *sass;
 } Compiled;

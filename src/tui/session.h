@@ -49,9 +49,10 @@ typedef struct Wishes {
 
 // What is known of the worker, for the screen.
 typedef struct WorkerState {
-  bool present;    // there is one
-  char line[160];  // "compiling", "timing, 2nd in the queue", "no GPU: …"
-  char gpu[96];    // "" = none known
+  bool present;         // there is one
+  char line[160];       // "compiling", "timing, 2nd in the queue", "no GPU: …"
+  char gpu[96];         // "" = none known
+  char gpu_error[160];  // why there is none; "" = not known yet
   bool can_compile, busy;
 } WorkerState;
 

@@ -96,7 +96,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   canvas_printf(canvas, row, 0, 66, STYLE_TEXT, "%3.0f %%", 100 * share);
   if (row.cols > 74) canvas_bar(canvas, row, 0, 72, row.cols - 73, share, STYLE_BAR);
   canvas_spot(canvas, row, SPOT_SITE, index);
-  if (index == session->site) canvas_over(canvas, row, STYLE_CURSOR);
+  if (index == session->site) canvas_over(canvas, (Rect){row.row, row.col, 1, 71}, STYLE_CURSOR);
 }
 
 static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
@@ -113,9 +113,9 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
 
 static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
   static const char *const legends[] = {
-      "row = one wavefront, column = bank, cell = lane (0-9 a-v), below: how many share the word",
-      "row = lane, column = bank, letter = address: the same letter in a column is a broadcast",
-      "the slab row by row, cell = bank; the elements of this access are marked with their lane"};
+      "row = wavefront, column = bank, cell = lane (0-9 a-v), below it: sharers",
+      "row = lane, column = bank, letter = address: the same one in a column is free",
+      "the slab row by row, cell = bank; what this access reads wears its lane"};
   canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM,
              legends[session_view_state_const(session)->mode]);
 }

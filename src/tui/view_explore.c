@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "tui/card.h"
 #include "tui/explore.h"
+#include "tui/slab.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
@@ -239,6 +240,10 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   rect_take_top(&in, explore->collision ? 2 + canvas_wrap_rows(explore->collision, in.cols) : 2);
   rect_take_top(&in, 1);
   card_draw_table(canvas, in, map, site->addr);
+  rect_take_top(&in,
+                1 + (BANK_LANES + in.cols / CARD_TABLE_COLS - 1) / (in.cols / CARD_TABLE_COLS));
+  rect_take_top(&in, 1);
+  if (in.rows > 8) slab_draw(canvas, in, site);
 }
 
 // ---- all of it --------------------------------------------------------------------------------

@@ -14,7 +14,7 @@
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { SPOT_RUNG = SPOT_VIEW, LIMIT_ROWS = 5 };
+enum { SPOT_RUNG = SPOT_VIEW, LIMIT_ROWS = 5, FIGURE_COLS = 51 };
 
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed
@@ -24,7 +24,7 @@ typedef struct RungLine {
 typedef struct Measure {
   int n;
   RungLine *line;
-  double top;
+  double top, reference;  // TFLOP/s; 0 = not known
 } Measure;
 
 // Estimates need a model of every rung; they change with the ladder only.
@@ -52,6 +52,7 @@ static void measure_prepare(Session *session) {
     line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
     line->estimate = estimates[i];
     if (line->timed && line->timed->ok) measure->top = fmax(measure->top, line->timed->tflops);
+    if (line->timed && i == session->rung) measure->reference = line->timed->reference_tflops;
     if (line->timed) measure->top = fmax(measure->top, line->timed->reference_tflops);
     if (line->estimate > 0) measure->top = fmax(measure->top, line->estimate);
   }
@@ -117,8 +118,23 @@ static void draw_ladder(Canvas *canvas, Rect in, const Session *session) {
   for (int i = 0; i < in.rows && first + i < measure->n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     draw_rung(canvas, row, session, first + i);
-    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+    if (first + i == cursor)
+      canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
   }
+}
+
+// The reference is a row of its own, so that its bar can be compared with every other.
+static void draw_reference(Canvas *canvas, Rect row, const Session *session) {
+  const Measure *measure = session->prepared;
+  char figure[FMT_MAX];
+  if (!(measure->reference > 0) || row.rows < 1) return;
+  canvas_text(canvas, row, 0, 5, STYLE_TITLE, "cuBLAS, same run");
+  canvas_fit(canvas, row, 0, 29, 7, ALIGN_RIGHT, STYLE_RECORDED,
+             fmt_figure(figure, measure->reference));
+  canvas_fit(canvas, row, 0, 37, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
+  if (row.cols > 60)
+    canvas_bar(canvas, row, 0, 52, row.cols - 53, measure->reference / measure->top,
+               STYLE_BAR_BEST);
 }
 
 // ---- the rung under the cursor ----------------------------------------------------------------
@@ -198,13 +214,16 @@ static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
   const Measure *measure = session->prepared;
   Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
   Rect details = rect_take_bottom(&in, in.rows > 10 ? 4 : 0);
+  Rect reference = {in.row, in.col, 0, in.cols};
+  if (measure->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
   Rect table = rect_take_top(&in, measure->n + 1);
-  (void)table;
+  if (!rect_empty(reference)) reference.row = table.row + table.rows;
   if (details.rows) {
     canvas_hline(canvas, all, details.row - all.row, 0, all.cols, STYLE_BORDER);
     rect_take_top(&details, 1);
   }
   draw_ladder(canvas, table, session);
+  draw_reference(canvas, reference, session);
   draw_details(canvas, details, session);
   if (limits.rows) draw_limits(canvas, limits, session);
 }
@@ -216,9 +235,7 @@ static void go(Session *session, const char *argument) {
   session_go_rung(session, session_view_state(session)->cursor);
 }
 
-static void measure_enter(Session *session) {
-  session_view_state(session)->cursor = session->rung;
-}
+static void measure_enter(Session *session) { session_view_state(session)->cursor = session->rung; }
 
 static int measure_count(const Session *session) { return session->ladder->n_rungs; }
 static const char *measure_line(const Session *session, int i) {

@@ -23,6 +23,7 @@ typedef struct SourceLine {
   KnobId knob;
   const Stmt *stmt;
   int site;
+  int cuda_line;  // of PTX and SASS; -1 not known
 } SourceLine;
 
 typedef struct Source {
@@ -60,7 +61,7 @@ static void list_cuda(Session *session, Source *source) {
     const char *text = arena_strndup(session->frame, emission->text + from->begin, from->length);
     int site = site_number(session->now.picture->model, from->stmt);
     Style style = site ? STYLE_SITE : cuda_style(text, from->stmt);
-    source->line[source->n_lines++] = (SourceLine){text, style, from->knob, from->stmt, site};
+    source->line[source->n_lines++] = (SourceLine){text, style, from->knob, from->stmt, site, -1};
   }
 }
 
@@ -73,24 +74,26 @@ static Style ptx_style(const char *text) {
   return str_starts(at, "bar") ? STYLE_BARRIER : STYLE_TEXT;
 }
 
-static const char *expand_tabs(Arena *arena, const char *text) {
-  if (!strchr(text, '\t')) return text;
-  Str out = str_new(arena);
-  for (const char *c = text; *c; c++) {
-    if (*c == '\t')
-      str_add(&out, "  ");
-    else
-      str_add_char(&out, *c);
-  }
-  return out.text;
+// An instruction takes over the statement and the knob of the CUDA line it was made from, which is
+// counted from 1.
+static SourceLine from_cuda(const Session *session, const Emission *emission, const char *text,
+                            Style style, int cuda_line) {
+  SourceLine line = {text, style, KNOB_NONE, NULL, 0, cuda_line};
+  if (cuda_line < 1 || cuda_line > emission->n_lines) return line;
+  line.stmt = emission->lines[cuda_line - 1].stmt;
+  line.knob = emission->lines[cuda_line - 1].knob;
+  line.site = site_number(session->now.picture->model, line.stmt);
+  return line;
 }
 
 static void list_ptx(Session *session, Source *source) {
-  const Compiled *compiled = source->compiled;
-  source->line = ARENA_ARRAY(session->frame, SourceLine, compiled->n_ptx_lines);
-  for (int i = 0; i < compiled->n_ptx_lines; i++) {
-    const char *text = expand_tabs(session->frame, compiled->ptx_line[i]);
-    source->line[source->n_lines++] = (SourceLine){text, ptx_style(text), KNOB_NONE, NULL, 0};
+  const PtxListing *listing = source->compiled->listing;
+  const Emission *emission = side_emission(&session->now);
+  source->line = ARENA_ARRAY(session->frame, SourceLine, listing->n_lines);
+  for (int i = 0; i < listing->n_lines; i++) {
+    const PtxLine *from = &listing->lines[i];
+    source->line[source->n_lines++] =
+        from_cuda(session, emission, from->text, ptx_style(from->text), from->cuda_line);
   }
 }
 
@@ -103,10 +106,13 @@ static Style sass_style(const SassLine *line) {
 
 static void list_sass(Session *session, Source *source) {
   const SassResult *sass = source->compiled->sass;
+  const Emission *emission = side_emission(&session->now);
   source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines);
-  for (int i = 0; i < sass->n_lines; i++)
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *from = &sass->lines[i];
     source->line[source->n_lines++] =
-        (SourceLine){sass->lines[i].text, sass_style(&sass->lines[i]), KNOB_NONE, NULL, 0};
+        from_cuda(session, emission, from->text, sass_style(from), from->cuda_line);
+  }
 }
 
 // ---- what is there ----------------------------------------------------------------------------
@@ -121,7 +127,7 @@ static const char *missing_text(const Session *session, const Source *source, in
     return "Compiling begins when the knobs rest.";
   }
   if (compiled->error) return compiled->error;
-  if (mode == SHOW_PTX) return compiled->ptx ? NULL : "Compiling …";
+  if (mode == SHOW_PTX) return compiled->listing ? NULL : "Compiling …";
   if (!compiled->sass) return "SASS has not arrived yet.";
   return compiled->sass->ok ? NULL : compiled->sass->error;
 }
@@ -221,6 +227,22 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
+static void draw_opcode(Canvas *canvas, Rect in, int row, int count, const char *opcode) {
+  canvas_printf(canvas, in, row, 1, STYLE_NUMBER, "%6d", count);
+  canvas_text(canvas, in, row, 9, STYLE_TEXT, opcode);
+}
+
+// How often the compiler used each instruction.
+static void draw_opcodes(Canvas *canvas, Rect in, const Compiled *compiled, int mode) {
+  const SassResult *sass = compiled->sass;
+  const PtxListing *ptx = compiled->listing;
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "OPCODES");
+  for (int i = 0; mode == SHOW_SASS && i < sass->n_counts; i++)
+    draw_opcode(canvas, in, i + 1, sass->counts[i].count, sass->counts[i].opcode);
+  for (int i = 0; mode == SHOW_PTX && i < ptx->n_counts; i++)
+    draw_opcode(canvas, in, i + 1, ptx->counts[i].count, ptx->counts[i].opcode);
+}
+
 static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
   int cursor = cursor_of(session, source), col = 1;
@@ -230,11 +252,15 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
     col = canvas_text(canvas, in, 0, col, STYLE_DIM, knob_table[line->knob].help) + 2;
   }
+  if (line->cuda_line > 0)
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;
   if (line->stmt && line->stmt->note)
     canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, line->stmt->note);
 }
 
 static void source_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Source *source = session->prepared;
+  int mode = session_view_state_const(session)->mode;
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
   Rect why = rect_take_bottom(&in, 1);
@@ -244,7 +270,10 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
     Rect side = rect_take_right(&in, SIDE_COLS);
     canvas_vline(canvas, all, 1, side.col - all.col, in.rows, STYLE_BORDER);
     rect_take_left(&side, 1);
-    draw_nest(canvas, side, session);
+    if (mode != SHOW_CUDA && !source->missing)
+      draw_opcodes(canvas, side, source->compiled, mode);
+    else
+      draw_nest(canvas, side, session);
   }
   draw_lines(canvas, in, session);
   draw_why(canvas, why, session);

@@ -110,8 +110,9 @@ static bool can_bench(Work *work) {
   else if (!work->client)
     session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
   else if (!session->worker.gpu[0])
-    session_say(session, SAID_WARNING, "%s",
-                session->worker.line[0] ? session->worker.line : "no GPU is known yet");
+    session_say(
+        session, SAID_WARNING, "%s",
+        session->worker.gpu_error[0] ? session->worker.gpu_error : "the worker is starting");
   else
     return true;
   return false;
@@ -174,7 +175,7 @@ static void take_machine(Session *session, const Message *message) {
   snprintf(session->worker.gpu, sizeof session->worker.gpu, "%.90s",
            message->gpu ? message->gpu : "");
   const char *why = message->gpu ? "" : message->gpu_error ? message->gpu_error : "no GPU here";
-  snprintf(session->worker.line, sizeof session->worker.line, "%.150s", why);
+  snprintf(session->worker.gpu_error, sizeof session->worker.gpu_error, "%.150s", why);
 }
 
 static void take_progress(Session *session, const Request *request, const Message *message) {

@@ -193,14 +193,14 @@ START_TEST(compilations_come_in_parts) {
       compiled,
       &(CompileResult){
           .ok = true, .ptx = "a\nb", .ptx_ms = 12, .cubin_ms = -1, .compiler = "NVRTC 13.0"});
-  ck_assert_int_eq(compiled->n_ptx_lines, 2);
+  ck_assert_int_eq(compiled->listing->n_lines, 2);
   ck_assert_int_eq(compiled->registers, -1);
   CompileResult cubin = {.ok = true, .ptx_ms = -1, .cubin_ms = 180, .n_kernels = 2};
   cubin.kernels[0].registers = 40;
   cubin.kernels[1].registers = 118;
   results_add_compile(results_begin_compile(results, 7), &cubin);
   ck_assert_int_eq(results_compiled(results, 7)->registers, 118);
-  ck_assert_str_eq(results_compiled(results, 7)->ptx_line[1], "b");
+  ck_assert_str_eq(results_compiled(results, 7)->listing->lines[1].text, "b");
   for (uint64_t key = 100; key < 100 + RESULTS_COMPILED_MAX; key++)
     results_begin_compile(results, key);
   ck_assert_ptr_null(results_compiled(results, 7));

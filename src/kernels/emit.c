@@ -386,7 +386,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   declare_shared(emitter, &uses, facts);
   emit_bases_collect(emitter, kernel);
   print_indices(emitter, kernel, &uses, &launch);
-  emit_bases_declare(emitter, uses.written);
+  emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);

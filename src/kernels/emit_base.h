@@ -1,4 +1,4 @@
-// Where a thread begins in each buffer: the part of an address that no loop changes.
+// Where a thread begins in each slab: the part of an address that no loop changes.
 //
 // A_s[k_o % 2 * 1056 + k_i * 132 + m_w * 16 + m_l * 4] is written A_s_at[k_o % 2 * 1056 + k_i * 132]
 // with  float *const A_s_at = A_s + m_w * 16 + m_l * 4;  declared once. It reads better, and the
@@ -14,5 +14,4 @@ void emit_bases_collect(Emitter *emitter, const Kernel *kernel);
 // The base of an access and, in *rest, what is left of its offset; NULL when it has none.
 const EmitBase *emit_base_of(const Emitter *emitter, const Access *access, const Expr **rest);
 
-// Declares them; `written` by buffer id tells which are not const.
-void emit_bases_declare(Emitter *emitter, const bool *written);
+void emit_bases_declare(Emitter *emitter);

@@ -85,7 +85,7 @@ void pass_warp_shape(Program *program, const Schedule *schedule) {
   for (int i = 0; i < n_lane; i++) n_digits[lane[i].axis]++;
   for (int i = 0; i < n_lane; i++) {  // from the lowest lane bits outwards
     Side *s = &side[lane[i].axis];
-    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD, 1LL << lane[i].bits);
+    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD, INT64_C(1) << lane[i].bits);
     nest = stmt_loop(program, i ? KNOB_LANE_ORDER : KNOB_LANES_M, var, nest);
     int axis = lane[i].axis;
     digits[axis][n_digits[axis] - ++place[axis]] = (Digit){var, s->weight << lane[i].at};

@@ -18,21 +18,27 @@ static void say(Explore *explore, Style style, const char *text) {
     explore->sentence[explore->n_sentences++] = (Sentence){style, text};
 }
 
-static void add_change(Str *out, const char *what, double before, double after, const char *unit) {
+// "shared 2752 → 1728 clk"; nothing when both read alike.
+static void add_change(Str *out, const Session *session, const char *what, double before,
+                       double after, const char *unit) {
   char a[FMT_MAX], b[FMT_MAX];
-  if (fmt_figure(a, before) && fmt_figure(b, after) && str_equal(a, b)) return;
-  str_printf(out, "%s%s %s → %s%s", out->length && out->text[out->length - 1] != ' ' ? ", " : "",
-             what, a, b, unit);
+  if (str_equal(fmt_figure(a, before), fmt_figure(b, after))) return;
+  bool follows = out->length && out->text[out->length - 1] != ' ';
+  str_printf(out, "%s%s %s %s %s%s", follows ? ", " : "", what, a, session->ascii ? "->" : "→", b,
+             unit);
 }
 
-// "shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s"
-static void add_effects(Str *out, const Model *model, const Trial *trial) {
+static void add_effects(Str *out, const Session *session, const Trial *trial) {
+  const Model *now = session->now.picture->model;
   size_t before = out->length;
-  add_change(out, "est.", model->traffic.roofline_tflops, trial->traffic.roofline_tflops,
+  add_change(out, session, "est.", now->traffic.roofline_tflops, trial->traffic.roofline_tflops,
              " TFLOP/s");
-  add_change(out, "shared", model->traffic.shared_clocks, trial->traffic.shared_clocks, " clk");
-  add_change(out, "registers", model->resources.n_registers, trial->resources.n_registers, "");
-  add_change(out, "blocks/SM", model->resources.blocks_per_sm, trial->resources.blocks_per_sm, "");
+  add_change(out, session, "shared", now->traffic.shared_clocks, trial->traffic.shared_clocks,
+             " clk");
+  add_change(out, session, "registers", now->resources.n_registers, trial->resources.n_registers,
+             "");
+  add_change(out, session, "blocks/SM", now->resources.blocks_per_sm,
+             trial->resources.blocks_per_sm, "");
   if (out->length == before) str_add(out, "no change by the model");
 }
 
@@ -47,7 +53,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
   str_printf(out, "%s%s %s: ", out->length ? "   " : "", arrow,
              trial_value(out->arena, session, trial));
   if (trial->legal)
-    add_effects(out, session->now.picture->model, trial);
+    add_effects(out, session, trial);
   else
     str_printf(out, "breaks %s", trial->rule);
 }
@@ -87,7 +93,7 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   if (!best) return;
   Str out = str_new(arena);
   str_printf(&out, "try %s %s: ", knob_table[best->knob].name, trial_value(arena, session, best));
-  add_effects(&out, model, best);
+  add_effects(&out, session, best);
   say(explore, STYLE_NOTE, out.text);
 }
 

@@ -48,7 +48,8 @@ static int draw_change(Canvas *canvas, Rect in, int row, int col, double before,
   char a[FMT_MAX], b[FMT_MAX];
   fmt_figure(a, before);
   fmt_figure(b, now);
-  if (!str_equal(a, b)) col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%s→", a);
+  if (!str_equal(a, b))
+    col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%s%s", a, canvas->ascii ? "->" : "→");
   return canvas_text(canvas, in, row, col, str_equal(a, b) ? style : STYLE_CHANGED, b);
 }
 
@@ -104,7 +105,8 @@ static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
   int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;
   bool changed = old != model->resources.smem_bytes;
   if (changed)
-    col = canvas_printf(canvas, in, 2, col, STYLE_DIM, "%s → ", fmt_bytes(was, (double)old));
+    col = canvas_printf(canvas, in, 2, col, STYLE_DIM, "%s %s ", fmt_bytes(was, (double)old),
+                        canvas->ascii ? "->" : "→");
   col = canvas_text(canvas, in, 2, col, changed ? STYLE_CHANGED : STYLE_TEXT,
                     fmt_bytes(bytes, (double)model->resources.smem_bytes));
   col = canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s FLOP/L2 byte",

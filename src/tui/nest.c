@@ -42,6 +42,7 @@ typedef struct Walk {
   const Model *model;
   Nest *nest;
   int kernel;
+  const char *arrow;  // " ← " or "<-"
 } Walk;
 
 static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
@@ -164,15 +165,15 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
     case OP_ADD:
       return arena_printf(walk->arena, "%s += %s", t.dst, t.src);
     case OP_ATOMIC_ADD:
-      return arena_printf(walk->arena, "%s +← %s  atomic", t.dst, t.src);
+      return arena_printf(walk->arena, "%s += %s  atomic", t.dst, t.src);
     case OP_CP_ASYNC:
-      return arena_printf(walk->arena, "%s ← %s  async", t.dst, t.src);
+      return arena_printf(walk->arena, "%s%s%s  async", t.dst, walk->arrow, t.src);
     case OP_CP_WAIT:
       return arena_printf(walk->arena, "wait ≤ %lld in flight", (long long)op->count);
     default:
       break;
   }
-  if (t.dst && t.src) return arena_printf(walk->arena, "%s ← %s", t.dst, t.src);
+  if (t.dst && t.src) return arena_printf(walk->arena, "%s%s%s", t.dst, walk->arrow, t.src);
   return op_name(op->kind);
 }
 
@@ -302,7 +303,8 @@ static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
     const Buffer *from = loaded_earlier(list, stmt);
     if (!from || walk->nest->n_rows == n_before) continue;
     const char *to = only_op(stmt)->dst.buffer->name;
-    walk->nest->row[n_before].text = arena_printf(walk->arena, "%s ← %s", to, from->name);
+    walk->nest->row[n_before].text =
+        arena_printf(walk->arena, "%s%s%s", to, walk->arrow, from->name);
   }
 }
 
@@ -315,9 +317,9 @@ static void add_kernel(Walk *walk, const Kernel *kernel) {
   add_list(walk, on_gpu ? launch.body : kernel->body, NEST_REGISTER, 0);
 }
 
-Nest nest_build(Arena *arena, const Model *model) {
+Nest nest_build(Arena *arena, const Model *model, bool ascii) {
   Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
-  Walk walk = {.arena = arena, .model = model, .nest = &nest};
+  Walk walk = {.arena = arena, .model = model, .nest = &nest, .arrow = ascii ? "<-" : " ← "};
   for (int i = 0; i < model->program->n_kernels; i++) {
     walk.kernel = i;
     add_kernel(&walk, &model->program->kernel[i]);

@@ -48,7 +48,9 @@ typedef struct Nest {
   NestRow *row;
 } Nest;
 
-Nest nest_build(Arena *arena, const Model *model);
+// `ascii`: copies are written "A_s<-A", for an arrow has no one-character stand-in that reads as
+// one.
+Nest nest_build(Arena *arena, const Model *model, bool ascii);
 // The same rows out of the full listing: every statement with its indices, declarations left out.
 Nest nest_listing(Arena *arena, const Model *model);
 // Marks the rows of `nest` that `before` does not have in this order.

@@ -144,6 +144,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->field.history = &session->history;
   side_init(&session->now, "now");
   side_init(&session->then, "then");
+  session->now.ascii = session->then.ascii = options->ascii;
   advice_init(&session->advice);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);

@@ -88,11 +88,11 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
   nest_mark_changes(arena, &picture->listing, &before->listing);
 }
 
-static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before) {
+static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before, bool ascii) {
   Picture *picture = ARENA_NEW(arena, Picture);
   picture->key = schedule_key(&model->schedule);
   picture->model = model;
-  picture->nest = nest_build(arena, model);
+  picture->nest = nest_build(arena, model, ascii);
   picture->listing = nest_listing(arena, model);
   picture->map = map_sites(arena, model);
   picture->worst_site = find_worst(model);
@@ -109,7 +109,7 @@ bool side_build(Side *side, const TargetTable *targets) {
     side->reasons = &model->diags;
     return false;
   }
-  side->picture = draw_picture(side->arena[next], model, side->picture);
+  side->picture = draw_picture(side->arena[next], model, side->picture, side->ascii);
   side->pictured = side->schedule;
   side->at = next;
   side->reasons = NULL;

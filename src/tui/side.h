@@ -39,7 +39,8 @@ typedef struct Picture {
 
 typedef struct Side {
   Arena *arena[2];
-  int at;  // arena of `picture`
+  int at;      // arena of `picture`
+  bool ascii;  // how the nest is written
   Schedule schedule;
   Picture *picture;      // NULL only until the first legal schedule
   const Diags *reasons;  // why `schedule` has no picture; NULL when the picture is its own

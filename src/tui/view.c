@@ -183,7 +183,7 @@ static const char *problem_text(const Session *session, char *out, size_t size) 
   long long m = s->value[KNOB_M], n = s->value[KNOB_N], k = s->value[KNOB_K];
   const char *type = dtype_name(DTYPE_F32);
   if (m == n && n == k)
-    snprintf(out, size, "%lld³ %s", m, type);
+    snprintf(out, size, "%lld%s %s", m, session->ascii ? "^3" : "³", type);
   else
     snprintf(out, size, "%lld×%lld×%lld %s", m, n, k, type);
   return out;

@@ -206,8 +206,9 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
   if (!site->count.known) return;
   int other = session->comparing ? session_matching_site(session, session->then.picture) : -1;
   if (other >= 0)
-    col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d → B ",
-                        session->then.picture->model->site[other].count.wavefronts);
+    col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d %s B ",
+                        session->then.picture->model->site[other].count.wavefronts,
+                        canvas->ascii ? "->" : "→");
   canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d", site->count.wavefronts,
                 site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
 }

@@ -239,12 +239,17 @@ static const char *line_why(const LoopLine *line) {
   return line->stmt->kind == STMT_OP ? op_help(line->stmt->op.kind) : "";
 }
 
-static void draw_why(Canvas *canvas, Rect in, const Session *session) {
+// The whole of a line that the screen cuts; otherwise why the line is there.
+static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) {
   const Loops *loops = session->prepared;
   int cursor = session_view_state_const(session)->cursor;
   if (loops->n_lines == 0) return;
   const LoopLine *line = &loops->line[cursor < loops->n_lines ? cursor : loops->n_lines - 1];
   int col = 1;
+  if (line->text && 3 + 2 * line->depth + utf8_columns(line->text) > cols) {
+    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT, line->text);
+    return;
+  }
   if (line->knob != KNOB_NONE)
     col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob_table[line->knob].name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_DIM, line_why(line));
@@ -281,7 +286,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   draw_lines(canvas, in, session);
   draw_axes(canvas, axes, session);
-  draw_why(canvas, why, session);
+  draw_why(canvas, why, session, in.cols);
 }
 
 // ---- keys -------------------------------------------------------------------------------------

@@ -118,6 +118,7 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
 
 static void print_state(const App *app) {
   printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
+  fflush(stdout);
 }
 
 static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {

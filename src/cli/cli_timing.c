@@ -78,6 +78,12 @@ static void add_model(CliTiming *timing) {
                      model->target->max_threads_per_sm;
 }
 
+void cli_timing_predict(CliTiming *timing) {
+  add_model(timing);
+  timing->row.occupancy = timing->model->resources.occupancy;
+  timing->row.registers = timing->model->resources.n_registers;
+}
+
 static void fail(CliTiming *timing, int status, const char *why) {
   timing->status = status;
   timing->row =

@@ -38,6 +38,8 @@ void cli_timing_run(CliWorker *worker, CliTiming *timing, CliTiming *other,
 // see one process that ends in good order. `gpu` is of driver.h.
 void cli_timing_run_here(Gpu *gpu, CliTiming *timing, CliTiming *other,
                          const CliTimingOptions *options);
+// Fills the row with what the model says alone.
+void cli_timing_predict(CliTiming *timing);
 // A row for what cannot be run: `why` is its error.
 RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *schedule,
                               const char *why);

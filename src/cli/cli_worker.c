@@ -175,14 +175,19 @@ bool cli_worker_wait(CliWorker *worker, WorkerAnswer *answer) {
   return answer->status == CLI_OK;
 }
 
-void cli_worker_close(CliWorker *worker) {
-  clear_progress(worker);
-  client_stop(worker->client);
+void cli_worker_forget(CliWorker *worker) {
+  worker->first = NULL;
   while (worker->kept) {
     ClientEvent *next = worker->kept->next;
     client_event_free(worker->kept);
     worker->kept = next;
   }
+}
+
+void cli_worker_close(CliWorker *worker) {
+  clear_progress(worker);
+  client_stop(worker->client);
+  cli_worker_forget(worker);
   sigaction(SIGINT, &worker->before, NULL);
 }
 

@@ -46,6 +46,8 @@ WorkerAnswer *cli_worker_submit(CliWorker *worker, const ClientRequest *request,
 bool cli_worker_wait(CliWorker *worker, WorkerAnswer *answer);
 // Files a timing that was made without a worker.
 void cli_answer_bench(WorkerAnswer *answer, const BenchResult *result);
+// Frees the answers so far; all of them are done and nothing points to them any more.
+void cli_worker_forget(CliWorker *worker);
 bool cli_worker_interrupted(const CliWorker *worker);
 
 // Waits until the machine of the first worker is known, or the worker turned out not to work.

@@ -1,0 +1,46 @@
+// Which schedules a sweep times: every point of a product of knobs, or the neighbours of the best
+// one so far.
+//
+//   SweepAxes axes = {0};
+//   if (!sweep_add_axis(&axes, "FM=4,8,16", &base, &diags)) …
+//   SweepPoints points = sweep_points(arena, &axes, &base, &targets, limit);
+//
+//   SweepSearch *search = sweep_search_new(arena, &base, &targets, seed);
+//   int n = sweep_search_next(search, &best, batch, 8);      0: nothing new is near
+#pragma once
+#include "model/model.h"
+
+enum { SWEEP_AXES_MAX = 8, SWEEP_VALUES_MAX = 128, SWEEP_TRIALS_MAX = 200000 };
+
+typedef struct SweepAxis {
+  KnobId knob;
+  int n;
+  int64_t value[SWEEP_VALUES_MAX];
+} SweepAxis;
+
+typedef struct SweepAxes {
+  int n;
+  SweepAxis axis[SWEEP_AXES_MAX];
+} SweepAxes;
+
+// "NAME=v1,v2" or "NAME", which stands for every value worth visiting. False after findings.
+bool sweep_add_axis(SweepAxes *axes, const char *text, const Schedule *base, Diags *diags);
+// The points of the product, legal or not.
+int64_t sweep_product(const SweepAxes *axes);
+
+typedef struct SweepPoints {
+  int n;
+  Schedule *point;  // the legal ones, in the order of the product, the last knob fastest
+} SweepPoints;
+SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *base,
+                         const TargetTable *targets);
+
+// Whether there is a program for the schedule and an SM has room for one of its blocks.
+bool sweep_is_legal(const TargetTable *targets, const Schedule *schedule);
+
+typedef struct SweepSearch SweepSearch;
+SweepSearch *sweep_search_new(Arena *arena, const Schedule *start, const TargetTable *targets,
+                              uint64_t seed);
+// Up to `max` legal schedules around `best` whose programs were not given before: single steps
+// first, then two or three steps at once. Problem and target stay as they are.
+int sweep_search_next(SweepSearch *search, const Schedule *best, Schedule *out, int max);

@@ -67,6 +67,20 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_DIM, out.text);
 }
 
+// "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"
+static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
+  const Picture *picture = session->now.picture;
+  const Site *site = &picture->model->site[index];
+  double warps = (double)((picture->model->resources.n_threads + 31) / 32);
+  if (!site->count.known) return;
+  double all = site->count.wavefronts * site->executions * warps;
+  say(explore, STYLE_DIM,
+      arena_printf(arena,
+                   "%s: %d wavefronts (ideal %d) × %.0f per slab × %.0f warps = %.0f of %.0f",
+                   site->op->sass, site->count.wavefronts, site->count.ideal, site->executions,
+                   warps, all, picture->totals.wavefronts));
+}
+
 static void explain_row(Arena *arena, const Session *session, Explore *explore) {
   const Nest *nest = explore->nest;
   int at = session_view_state_const(session)->cursor;
@@ -75,7 +89,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
   else if (row->stmt && row->stmt->kind == STMT_OP)
-    help = op_help(row->stmt->op.kind);
+    help = row->stmt->note ? row->stmt->note : op_help(row->stmt->op.kind);
   else if (!row->stmt)
     help = tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
                      : row->group == NEST_WARP ? TIER_WARP
@@ -84,7 +98,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   str_printf(&out, "%s: %s", row->text, help);
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
   say(explore, STYLE_TEXT, out.text);
-  if (row->stmt && row->stmt->note) say(explore, STYLE_DIM, row->stmt->note);
+  if (row->site) explain_site(arena, session, explore, row->site - 1);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {
@@ -92,7 +106,11 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   const Trial *best = advice_best(&session->advice, &model->traffic);
   if (!best) return;
   Str out = str_new(arena);
-  str_printf(&out, "try %s %s: ", knob_table[best->knob].name, trial_value(arena, session, best));
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, "explore", "take-advice");
+  str_printf(&out, "try %s %s", knob_table[best->knob].name, trial_value(arena, session, best));
+  if (key != KEY_NONE) str_printf(&out, " (%s)", key_print(key, name));
+  str_add(&out, ": ");
   add_effects(&out, session, best);
   say(explore, STYLE_NOTE, out.text);
 }

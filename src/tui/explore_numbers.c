@@ -183,8 +183,11 @@ static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- the ladder -------------------------------------------------------------------------------
 
+// The present rung counts as it is now, edits included.
 static double rung_tflops(const Session *session, int rung, Origin *origin) {
-  const Timed *timed = results_find(&session->results, &session->ladder->rung[rung].schedule);
+  const Schedule *schedule =
+      rung == session->rung ? &session->now.schedule : &session->ladder->rung[rung].schedule;
+  const Timed *timed = results_find(&session->results, schedule);
   *origin = timed && timed->ok ? timed->origin : ORIGIN_NONE;
   return *origin ? timed->tflops : NAN;
 }

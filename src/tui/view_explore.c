@@ -337,6 +337,18 @@ static void explore_go(Session *session, int i) {
 static void knob_down(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
 static void knob_up(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, +1); }
 
+static void take_advice(Session *session, const char *argument) {
+  (void)argument;
+  const Trial *best = advice_best(&session->advice, &session->now.picture->model->traffic);
+  if (!best || session->now.reasons) {
+    session_say(session, SAID_NOTE, "no single change is estimated to be faster");
+    return;
+  }
+  KnobId knob = best->knob;
+  session_set_knob(session, knob, best->value);
+  session->knob = knob;
+}
+
 static void zoom(Session *session, const char *argument) {
   (void)argument;
   view_show(session, view_find(session_site(session) ? "banks" : "loops"));
@@ -356,6 +368,7 @@ static void explore_click(Session *session, int what, int value) {
 static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
+    {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
     {"zoom", "Enter", NULL, NULL, "the selected access in the banks view", zoom},
 };
 

@@ -89,7 +89,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
   else if (row->stmt && row->stmt->kind == STMT_OP)
-    help = row->stmt->note ? row->stmt->note : op_help(row->stmt->op.kind);
+    help = row->note ? row->note : op_help(row->stmt->op.kind);
   else if (!row->stmt)
     help = tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
                      : row->group == NEST_WARP ? TIER_WARP

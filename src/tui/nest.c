@@ -300,8 +300,10 @@ static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
     if (lands_later(stmt)) continue;
     int n_before = walk->nest->n_rows;
     add_statement(walk, stmt, group, depth);
+    if (walk->nest->n_rows == n_before) continue;
+    walk->nest->row[n_before].note = stmt->note;
     const Buffer *from = loaded_earlier(list, stmt);
-    if (!from || walk->nest->n_rows == n_before) continue;
+    if (!from) continue;
     const char *to = only_op(stmt)->dst.buffer->name;
     walk->nest->row[n_before].text =
         arena_printf(walk->arena, "%s%s%s", to, walk->arrow, from->name);
@@ -347,6 +349,7 @@ static NestGroup group_of_tier(Tier tier, NestGroup outside) {
 static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
   NestRow *row = add_row(walk, group, line->depth, line->text);
   row->stmt = line->stmt;
+  row->note = line->stmt ? line->stmt->note : NULL;
   row->kernel = line->kernel;
   row->knob = line->knob;
   row->site = line->stmt ? site_of(walk->model, line->stmt) : 0;

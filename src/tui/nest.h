@@ -37,6 +37,7 @@ typedef struct NestRow {
   int depth;
   const char *text;
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
+  const char *note;  // why it is there; NULL: nobody said
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
   int site;      // number of the shared-memory access it makes, 0 = none

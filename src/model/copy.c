@@ -36,7 +36,8 @@ int copy_width(Program *program, BufferRole slab) {
   Staged s = staged_of(program, slab);
   const Expr *start = axis_outside(program, s.column);
   int64_t length = program_buffer(program, s.operand)->dim[1];
-  for (int width = 4; width > 1; width /= 2)
+  int widest = 16 / dtype_bytes(program->problem.dtype);
+  for (int width = widest; width > 1; width /= 2)
     if (s.columns % width == 0 && length % width == 0 && expr_divisor(start) % width == 0)
       return width;
   return 1;

@@ -258,6 +258,11 @@ static int atom_dtype(int64_t atom) {
   return index < 0 ? 0 : index;
 }
 
+const char *knob_enum_text(KnobId knob, int64_t value) {
+  const Names *names = names_of(knob_table[knob].type);
+  return names ? names->name[value] : NULL;
+}
+
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob) {
   const Names *names = names_of(knob_table[knob].type);
   if (knob == KNOB_TARGET) return arena_strdup(arena, schedule->target);

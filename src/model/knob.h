@@ -61,6 +61,9 @@ char *schedule_text(Arena *arena, const Schedule *schedule);
 // The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
 
+// The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
+const char *knob_enum_text(KnobId knob, int64_t value);
+
 // Sets one knob (marks it as given). The value is not checked against rules, only stored.
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 

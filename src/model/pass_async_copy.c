@@ -37,7 +37,7 @@ static void drop_staging(Program *program) {
 
 void pass_async_copy(Program *program, const Schedule *schedule) {
   Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
-  bool wide = schedule->value[KNOB_VECTORIZE] != 0;
+  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->atom;
   replace_copy(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide);
   replace_copy(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide);
   drop_staging(program);

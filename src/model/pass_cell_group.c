@@ -14,7 +14,8 @@ static bool divides(const Schedule *schedule, KnobId cells) {
 }
 
 bool pass_cell_group_wanted(const Schedule *schedule) {
-  return divides(schedule, KNOB_FM) || divides(schedule, KNOB_FN);
+  bool any = divides(schedule, KNOB_FM) || divides(schedule, KNOB_FN);
+  return any && schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
 // {block, T·F} {thread, F} {register, 1} becomes {block, T·F} {group, T·G} {thread, G} {cell, 1}.

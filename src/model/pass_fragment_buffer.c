@@ -24,18 +24,21 @@ static bool is_fragment(const Buffer *buffer) {
 }
 
 static void add_halves(Buffer *fragment) {
-  fragment->dim[1] = fragment->dim[0];
-  fragment->stride[1] = 1;
+  int64_t elements = buffer_elements(fragment);
+  for (int d = fragment->rank; d > 0; d--) {
+    fragment->dim[d] = fragment->dim[d - 1];
+    fragment->stride[d] = fragment->stride[d - 1];
+  }
   fragment->dim[0] = 2;
-  fragment->stride[0] = fragment->dim[1];
-  fragment->rank = 2;
+  fragment->stride[0] = elements;
+  fragment->rank++;
   fragment->knob = knob;
 }
 
 static void index_half(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   if (!is_fragment(access->buffer)) return;
-  access->idx[1] = access->idx[0];
+  for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
   access->idx[0] = context;
 }
 
@@ -59,7 +62,7 @@ static Stmt *if_next(Program *program, const Stmt *list, const Var *var, const c
 
 static void within_slab(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *reads) {
   const Expr *first = ex_const(program->arena, 0);
-  Stmt **link = find_link(&k_o->body, OP_FMA, ROLE_COUNT);
+  Stmt **link = find_multiply(&k_o->body);
   insert(link, at_step(program, reads, k_i->var, first));
   insert(&k_i->body, if_next(program, reads, k_i->var, "k_j"));
 }
@@ -92,8 +95,8 @@ void pass_fragment_buffer(Program *program, const Schedule *schedule) {
     if (is_fragment(program->buffer[i])) add_halves(program->buffer[i]);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
   each_access(k_i->body, index_half, (void *)(uintptr_t)half);
-  Stmt *a = cut(find_link(&k_i->body, OP_LOAD, ROLE_FRAG_A));
-  Stmt *b = cut(find_link(&k_i->body, OP_LOAD, ROLE_FRAG_B));
+  Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));
+  Stmt *b = cut(find_read(&k_i->body, ROLE_FRAG_B));
   Stmt *reads = stmt_list(a, b, NULL);
   k_i->unroll = UNROLL_FULL;
   const Stmt *tail = stmt_last(k_o->body);

@@ -19,7 +19,7 @@ static Stmt **fma_link(Program *program, Stmt ***a_load) {
 
 bool pass_interleave_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_INTERLEAVE_LOADS] && schedule->value[KNOB_FM] > 1 &&
-         schedule->value[KNOB_FRAG_BUFFER] == 1;
+         schedule->value[KNOB_FRAG_BUFFER] == 1 && schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
 void pass_interleave(Program *program, const Schedule *schedule) {

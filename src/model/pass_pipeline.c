@@ -46,7 +46,7 @@ static Parts take_apart(Stmt *k_o) {
     Stmt **link = find_link(&k_o->body, copies[i].kind, copies[i].role);
     if (link) append(copies[i].store ? &parts.store : &parts.load, cut(link));
   }
-  parts.multiply = cut(find_link(&k_o->body, OP_FMA, ROLE_COUNT));
+  parts.multiply = cut(find_multiply(&k_o->body));
   return parts;
 }
 

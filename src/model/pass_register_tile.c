@@ -9,7 +9,8 @@
 #include "model/passes.h"
 
 bool pass_register_tile_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_FM] > 1 || schedule->value[KNOB_FN] > 1;
+  bool cells = schedule->value[KNOB_FM] > 1 || schedule->value[KNOB_FN] > 1;
+  return cells && schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
 // {block, T} {thread, 1} becomes {block', T·F} {thread, F} {register, 1} with fewer blocks.

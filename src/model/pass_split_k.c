@@ -76,14 +76,15 @@ static Kernel reduce_kernel(Program *program, Buffer *partial) {
 static void split_axis(Program *program, const Schedule *schedule) {
   Axis *k = &program->axis[AXIS_K];
   int64_t splits = schedule->value[KNOB_SPLITK], bk = schedule->value[KNOB_BK];
-  int64_t part = ceil_div(ceil_div(k->extent, splits), bk) * bk;
+  int64_t step = k->digit[0].weight;  // 1, or the depth of an atom
+  int64_t part = ceil_div(ceil_div(k->digit[0].var->extent, splits), bk) * bk;
   Kernel *kernel = main_kernel(program);
   Stmt *loop = find_loop(kernel->body, k->digit[0].var);
   Var *outer = program_var(program, "k_s", VAR_LOOP, TIER_BLOCK, splits);
   loop->var = program_var(program, "k", VAR_LOOP, TIER_SERIAL, part);
   k->n_digits = 2;
-  k->digit[0] = (Digit){outer, part};
-  k->digit[1] = (Digit){loop->var, 1};
+  k->digit[0] = (Digit){outer, part * step};
+  k->digit[1] = (Digit){loop->var, step};
   kernel->body = stmt_loop(program, KNOB_SPLITK, outer, kernel->body);
   apply_axes(program);
 }

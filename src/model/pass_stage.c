@@ -8,6 +8,7 @@
 // 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there so that
 // nobody reads a slab that is still being filled, the second so that nobody fills one that is still
 // being read.
+#include "model/fragment.h"
 #include "model/passes.h"
 
 enum { STAGE_A = 2, STAGE_B = 1 };
@@ -24,8 +25,9 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
   Var *outer = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER,
                            ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
-  *last = (Digit){outer, bk};
-  k->digit[k->n_digits++] = (Digit){inner, 1};
+  int64_t step = last->weight;  // 1, or the depth of an atom
+  *last = (Digit){outer, bk * step};
+  k->digit[k->n_digits++] = (Digit){inner, step};
   Stmt *body = stmt_loop(program, KNOB_BK, inner, loop->body);
   loop->var = outer;
   loop->knob = KNOB_BK;
@@ -44,10 +46,14 @@ static Buffer *new_slab(Program *program, BufferRole role) {
 // The fragment's load reads the slab instead of the operand.
 static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
   bool a = role == ROLE_SLAB_A;
+  int operand = a ? ATOM_A : ATOM_B;
+  OperandAxes axes = operand_axes(operand);
   Stmt *load = find_op(k_o->body, OP_LOAD, a ? ROLE_FRAG_A : ROLE_FRAG_B);
-  const Expr *row = axis_inside(program, &program->axis[a ? AXIS_M : AXIS_K]);
-  const Expr *column = axis_inside(program, &program->axis[a ? AXIS_K : AXIS_N]);
-  load->op.src = slab_access(program, slab, row, column);
+  const Expr *row = axis_inside(program, &program->axis[axes.row]);
+  const Expr *column = axis_inside(program, &program->axis[axes.column]);
+  load->op.src = slab_access(program, slab,
+                             ex_add(program->arena, row, fragment_part(program, operand, 0)),
+                             ex_add(program->arena, column, fragment_part(program, operand, 1)));
   load->knob = KNOB_STAGE;
 }
 
@@ -68,7 +74,9 @@ void pass_stage(Program *program, const Schedule *schedule) {
     if (!(schedule->value[KNOB_STAGE] & operands[i].bit)) continue;
     Buffer *slab = new_slab(program, operands[i].role);
     read_from_slab(program, k_o, operands[i].role, slab);
-    Copy copy = build_copy(program, operands[i].role, 1, false, KNOB_STAGE);
+    // 16-bit values are copied in pairs or more: half a register cannot be loaded.
+    int width = program->atom ? copy_width(program, operands[i].role) : 1;
+    Copy copy = build_copy(program, operands[i].role, width, false, KNOB_STAGE);
     insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }

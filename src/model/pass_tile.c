@@ -9,8 +9,7 @@
 #include "model/passes.h"
 
 bool pass_tile_wanted(const Schedule *schedule) {
-  (void)schedule;
-  return true;
+  return schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
 static int64_t tiles(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; }

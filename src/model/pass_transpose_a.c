@@ -8,7 +8,8 @@
 #include "model/passes.h"
 
 bool pass_transpose_a_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_TRANSPOSE_A] && schedule->value[KNOB_STAGE] >= 2;
+  return schedule->value[KNOB_TRANSPOSE_A] && schedule->value[KNOB_STAGE] >= 2 &&
+         schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
 static void exchange(Access *access, Stmt *stmt, void *context) {

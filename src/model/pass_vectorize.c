@@ -9,7 +9,10 @@
 // 1 it is not, and the loads stay narrow.
 #include "model/passes.h"
 
-bool pass_vectorize_wanted(const Schedule *schedule) { return schedule->value[KNOB_VECTORIZE] != 0; }
+bool pass_vectorize_wanted(const Schedule *schedule) {
+  // An atom's values come in registers, and its copies are as wide as can be from the start.
+  return schedule->value[KNOB_VECTORIZE] != 0 && schedule->value[KNOB_ATOM_KIND] == 0;
+}
 
 // ---- the copies ---------------------------------------------------------------------------------
 

@@ -11,7 +11,9 @@
 
 enum { LANE_BITS = 5, LANES = 32 };
 
-bool pass_warp_shape_wanted(const Schedule *schedule) { return schedule->value[KNOB_LANES_M] > 0; }
+bool pass_warp_shape_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_LANES_M] > 0 && schedule->value[KNOB_ATOM_KIND] == 0;
+}
 
 typedef struct Side {
   int axis;

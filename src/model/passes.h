@@ -18,7 +18,8 @@ typedef struct Copy {
 } Copy;
 Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId knob);
 
-// The widest access (4, 2 or 1 elements) that every copy of this slab can make from global memory.
+// The widest access (16 bytes at most), in elements, that every copy of this slab can make from
+// global memory.
 int copy_width(Program *program, BufferRole slab);
 
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "model/fragment.h"
+
 typedef struct Printer {
   Arena *arena;
   const Program *program;
@@ -55,6 +57,9 @@ static void declare_buffer(Printer *printer, const Buffer *buffer) {
   str_printf(&text, " %s", dtype_name(buffer->type));
   if (buffer_pad(buffer)) str_printf(&text, "  pad %lld", (long long)buffer_pad(buffer));
   if (buffer->transposed) str_add(&text, "  transposed");
+  if (buffer->swizzle_bits)
+    str_printf(&text, "  Swizzle<%d,%d,%d>", buffer->swizzle_bits, buffer->swizzle_base,
+               buffer->swizzle_shift);
   str_add(&text, "  ");
   print_bytes(&text, buffer_bytes(buffer));
   add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});
@@ -133,6 +138,18 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       print_access(out, &op->src);
       str_add(out, " * ");
       print_access(out, &op->src2);
+      return;
+    case OP_MMA:
+      print_access(out, &op->dst);
+      str_printf(out, " += %s ", printer->program->atom->name);
+      print_access(out, &op->src);
+      str_add(out, " * ");
+      print_access(out, &op->src2);
+      return;
+    case OP_LDMATRIX:
+      print_access(out, &op->dst);
+      str_printf(out, " = ldmatrix.x%lld%s ", (long long)op->count, op->trans ? ".trans" : "");
+      print_access(out, &op->src);
       return;
     case OP_BARRIER:
     case OP_CP_COMMIT: str_add(out, op_name(op->kind)); return;

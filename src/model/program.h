@@ -161,6 +161,9 @@ typedef struct Program {
   int main_kernel;     // index of the one that multiplies
   Axis axis[AXIS_COUNT];  // of the main kernel
   const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
+  Var *lane;                // with an atom: the THREAD digit inside a warp
+  Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
+  int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
   Var *thread;            // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;             // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
 } Program;

@@ -14,9 +14,10 @@ enum { LANES = 32, REGISTERS_FOR_ADDRESSES = 28 };
 static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static int elements(const Program *program, BufferRole role) {
+// 32-bit registers of a register buffer: two 16-bit values share one.
+static int registers(const Program *program, BufferRole role) {
   const Buffer *buffer = program_buffer(program, role);
-  return buffer ? (int)buffer_elements(buffer) : 0;
+  return buffer ? (int)ceil_div(buffer_bytes(buffer), 4) : 0;
 }
 
 static int estimate_registers(const Resources *r, bool prefetch) {
@@ -40,11 +41,11 @@ static Limit smallest(const Limit *limit, int n) {
 
 static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
   int64_t warps = round_up(ceil_div(r->n_threads, LANES), t->warp_alloc_unit);
-  int registers = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
+  int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
   // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
   int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
-  if (registers > fit) registers = (int)fit;
-  int64_t warp_registers = round_up((int64_t)registers * LANES, t->reg_alloc_unit);
+  if (each > fit) each = (int)fit;
+  int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
   int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
   Limit limit[] = {{"registers", warp_registers ? t->regs_per_sm / (warp_registers * warps) : 0},
@@ -58,9 +59,9 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
   Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
   Resources r = {.smem_bytes = program_smem_bytes(program),
-                 .n_accumulators = elements(program, ROLE_ACC),
-                 .n_fragments = elements(program, ROLE_FRAG_A) + elements(program, ROLE_FRAG_B),
-                 .n_staging = elements(program, ROLE_STAGE_A) + elements(program, ROLE_STAGE_B),
+                 .n_accumulators = registers(program, ROLE_ACC),
+                 .n_fragments = registers(program, ROLE_FRAG_A) + registers(program, ROLE_FRAG_B),
+                 .n_staging = registers(program, ROLE_STAGE_A) + registers(program, ROLE_STAGE_B),
                  .n_blocks = launch.n_blocks,
                  .n_threads = launch.n_threads};
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);

@@ -4,6 +4,8 @@
 
 #include <assert.h>
 
+#include "model/fragment.h"
+
 Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
 
 // ---- finding ------------------------------------------------------------------------------------
@@ -44,6 +46,16 @@ Stmt **find_link(Stmt **list, OpKind kind, BufferRole role) {
   for (Stmt **link = list; *link; link = &(*link)->next)
     if (is_op(*link, kind, role) || find_op((*link)->body, kind, role)) return link;
   return NULL;
+}
+
+Stmt **find_multiply(Stmt **list) {
+  Stmt **fma = find_link(list, OP_FMA, ROLE_ACC);
+  return fma ? fma : find_link(list, OP_MMA, ROLE_ACC);
+}
+
+Stmt **find_read(Stmt **list, BufferRole fragment) {
+  Stmt **load = find_link(list, OP_LOAD, fragment);
+  return load ? load : find_link(list, OP_LDMATRIX, fragment);
 }
 
 Stmt *cut(Stmt **link) {
@@ -145,15 +157,50 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
 
 // ---- axes ---------------------------------------------------------------------------------------
 
+OperandAxes operand_axes(int operand) {
+  static const OperandAxes axes[] = {
+      [ATOM_A] = {AXIS_M, AXIS_K}, [ATOM_B] = {AXIS_K, AXIS_N}, [ATOM_C] = {AXIS_M, AXIS_N}};
+  return axes[operand];
+}
+
+const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits) {
+  const Expr *sum = ex_const(arena, 0);
+  for (int bit = 0; bit < n_bits;) {
+    int run = 1;
+    while (bit + run < n_bits && coefficient[bit] && coefficient[bit + run] == coefficient[bit] << run)
+      run++;
+    if (coefficient[bit]) {
+      const Expr *part = ex_mod(arena, ex_div(arena, x, (int64_t)1 << bit), (int64_t)1 << run);
+      sum = ex_add(arena, sum, ex_mul_const(arena, part, coefficient[bit]));
+    }
+    bit += run;
+  }
+  return sum;
+}
+
+const Expr *fragment_part(Program *program, int operand, int dimension) {
+  Arena *arena = program->arena;
+  if (!program->atom) return ex_const(arena, 0);
+  FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
+  const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
+  const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
+  const Expr *value = ex_mul_const(arena, ex_var(arena, program->value[operand]),
+                                   program->value_width[operand]);
+  return ex_add(arena, bits_expr(arena, ex_var(arena, program->lane), of_lane, map.n_lane_bits),
+                bits_expr(arena, value, of_value, map.n_value_bits));
+}
+
 static void apply_axis(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   Program *program = context;
-  static const int axes[ROLE_COUNT][2] = {
-      [ROLE_A] = {AXIS_M, AXIS_K}, [ROLE_B] = {AXIS_K, AXIS_N}, [ROLE_C] = {AXIS_M, AXIS_N}};
   BufferRole role = access->buffer->role;
   if (role != ROLE_A && role != ROLE_B && role != ROLE_C) return;
+  int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
+  OperandAxes axes = operand_axes(operand);
+  const Axis *axis[2] = {&program->axis[axes.row], &program->axis[axes.column]};
   for (int d = 0; d < 2; d++)
-    access->idx[d] = axis_expr(program->arena, &program->axis[axes[role][d]]);
+    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis[d]),
+                            fragment_part(program, operand, d));
 }
 
 void apply_axes(Program *program) {
@@ -178,11 +225,16 @@ const Expr *axis_outside(Program *program, const Axis *axis) {
   return axis_side(program, axis, true);
 }
 
+// The least weight is 1 or the extent of an atom, whose elements no digit counts.
 int64_t axis_tile(const Axis *axis) {
-  int64_t elements = 1;
-  for (int i = 0; i < axis->n_digits; i++)
-    if (!is_outside(axis->digit[i].var)) elements *= axis->digit[i].var->extent;
-  return elements;
+  int64_t elements = 1, least = INT64_MAX;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    if (is_outside(digit->var)) continue;
+    elements *= digit->var->extent;
+    if (digit->weight < least) least = digit->weight;
+  }
+  return elements * (least == INT64_MAX ? 1 : least);
 }
 
 Stmt *kernel_inner(Kernel *kernel) {

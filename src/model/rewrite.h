@@ -45,6 +45,24 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
 // Sets the indices of every access to A, B, C and the partial sums from the axes.
 void apply_axes(Program *program);
 
+// The axes of an operand's rows and columns (AtomOperand: A, B, C).
+typedef struct OperandAxes {
+  int row, column;
+} OperandAxes;
+OperandAxes operand_axes(int operand);
+
+// What lane and value add to the row (dimension 0) or column (1) of an operand's element: the
+// fragment map of the program's atom; 0 without an atom.
+const Expr *fragment_part(Program *program, int operand, int dimension);
+
+// sum of bit i of x times coefficient[i], bits whose coefficients double gathered:
+//   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
+const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
+
+// The statement that multiplies, FMA or MMA, and the one that reads a fragment, LOAD or LDMATRIX.
+Stmt **find_multiply(Stmt **list);
+Stmt **find_read(Stmt **list, BufferRole fragment);
+
 // The digits of an axis on one side of the block boundary, as an expression:
 // inside = what varies within one block's tile, outside = where the tile starts.
 const Expr *axis_inside(Program *program, const Axis *axis);

@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "model/derive.h"
+#include "model/fragment.h"
 
 enum { FM_BM, FN_BN };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
@@ -26,12 +27,89 @@ static bool divides_cells(int64_t group, int64_t cells) {
   return group == 0 || cells <= group || cells % group == 0;
 }
 
+// ---- what the knobs come to, with fma and with an atom --------------------------------------------
+
+static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
+
+static const Atom *atom_of(const Facts *f) {
+  return value(f, KNOB_ATOM_KIND) ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value(f, KNOB_ATOM_KIND))) : NULL;
+}
+
+static bool atom_is_built(const Facts *f) {
+  const Atom *atom = atom_of(f);
+  return value(f, KNOB_ATOM_KIND) == 0 || (atom && atom->warps == 1);
+}
+
+// The value of the DTYPE knob that the atom multiplies; fma: f32.
+static int64_t dtype_of_atom(const Facts *f) {
+  DType type = DTYPE_F32;
+  const Atom *atom = atom_of(f);
+  if (atom) dtype_find(atom->type, &type);
+  return (int64_t)type;
+}
+
+static bool atom_sums_f16(const Facts *f) { return atom_of(f) && atom_of(f)->f16_acc; }
+
+static int64_t threads(const Facts *f) {
+  if (atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * 32;
+  return value(f, KNOB_BM) * value(f, KNOB_BN);
+}
+
+static int64_t fragment_registers(const Atom *atom, AtomOperand operand) {
+  FragmentPacking packing = fragment_packing(atom, operand);
+  return packing.n_registers * packing.register_bits / 32;
+}
+
+// Registers of a thread's sums, and of its fragments of A and B.
+static int64_t sums(const Facts *f) {
+  const Atom *atom = atom_of(f);
+  int64_t cells = value(f, KNOB_FM) * value(f, KNOB_FN);
+  if (!atom) return cells;
+  return cells * fragment_registers(atom, ATOM_C) / (value(f, KNOB_ACC) ? 2 : 1);
+}
+
+static int64_t fragments(const Facts *f) {
+  const Atom *atom = atom_of(f);
+  int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
+  int64_t b = atom ? fragment_registers(atom, ATOM_B) : 1;
+  return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * value(f, KNOB_FRAG_BUFFER);
+}
+
+// Elements of a block's tile along M or N, and of a slab along K.
+static int64_t tile(const Facts *f, int side) {
+  const Atom *atom = atom_of(f);
+  bool m = side == FM_BM;
+  int64_t cells = value(f, m ? KNOB_FM : KNOB_FN);
+  if (atom) return cells * value(f, m ? KNOB_WM : KNOB_WN) * (m ? atom->m : atom->n);
+  return cells * value(f, m ? KNOB_BM : KNOB_BN);
+}
+
+static int64_t depth(const Facts *f) {
+  return value(f, KNOB_BK) * (atom_of(f) ? atom_of(f)->k : 1);
+}
+
+static int64_t slabs(const Facts *f) { return (value(f, KNOB_K) + depth(f) - 1) / depth(f); }
+
+// Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
+static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
+
+static int64_t row_bytes(const Facts *f, int side) {
+  int64_t row = side == FM_BM ? depth(f) : tile(f, FN_BN);
+  return row * dtype_bytes((DType)value(f, KNOB_DTYPE));
+}
+
+static bool swizzle_fits(const Facts *f) {
+  int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);
+  for (int side = FM_BM; side <= FN_BN; side++) {
+    int64_t bytes = row_bytes(f, side);
+    if (bytes < least || (bytes & (bytes - 1)) != 0) return false;
+  }
+  return true;
+}
+
 // Elements of one slab that each thread of the block fetches.
 static int64_t copy_share(const Facts *f, int side) {
-  const int64_t *v = f->schedule->value;
-  int64_t tile = side == FM_BM ? v[KNOB_FM] * v[KNOB_BM] : v[KNOB_FN] * v[KNOB_BN];
-  int64_t threads = v[KNOB_BM] * v[KNOB_BN];
-  return (tile * v[KNOB_BK] + threads - 1) / threads;
+  return (tile(f, side) * depth(f) + threads(f) - 1) / threads(f);
 }
 
 #define V(knob) (f->schedule->value[KNOB_##knob])

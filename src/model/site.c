@@ -29,12 +29,13 @@ typedef struct Walk {
   double global_lines;
 } Walk;
 
-static const BankOp *bank_op(const Op *op, bool store) {
-  static const char *const names[3][5] = {{"", "lds32", "lds64", "", "lds128"},
-                                          {"", "sts32", "sts64", "", "sts128"},
-                                          {"", "cpasync4", "cpasync8", "", "cpasync16"}};
-  int kind = op->kind == OP_CP_ASYNC ? 2 : store;
-  return banks_op_find(names[kind][op->width]);
+static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared, bool store) {
+  int bits = 8 * op->width * dtype_bytes(shared->type);
+  const char *name = arena_printf(arena, "%s%d", store ? "sts" : "lds", bits);
+  if (op->kind == OP_CP_ASYNC) name = arena_printf(arena, "cpasync%d", bits / 8);
+  if (op->kind == OP_LDMATRIX)
+    name = arena_printf(arena, "ldsm_x%lld%s", (long long)op->count, op->trans ? "t" : "");
+  return banks_op_find(name);
 }
 
 static void site_addresses(Walk *walk, const Site *site, const bool *active, int64_t *addr) {
@@ -48,7 +49,7 @@ static Site new_site(Walk *walk, const Stmt *stmt, const Access *shared, bool st
   const Expr *offset = access_offset(walk->arena, shared);
   const Expr *address = ex_add_const(walk->arena, ex_mul_const(walk->arena, offset, dtype_bytes(shared->buffer->type)),
                                      shared->buffer->offset_bytes);
-  const BankOp *bank = bank_op(op, store);
+  const BankOp *bank = bank_op(walk->arena, op, shared->buffer, store);
   return (Site){.stmt = stmt,
                 .op = bank,
                 .is_store = store,

@@ -9,7 +9,9 @@
 // A and B fit in L2 together.
 #include <math.h>
 
+#include "base/str.h"
 #include "model/derive.h"
+#include "model/fragment.h"
 #include "model/rewrite.h"
 
 enum { LANES = 32 };
@@ -23,11 +25,12 @@ static Tile tile_of(const Model *model) {
   const Stmt *k_o = find_tier(p->kernel[p->main_kernel].body, TIER_SERIAL_OUTER);
   const Axis *k = &p->axis[AXIS_K];
   const Digit *last = &k->digit[k->n_digits - 1];
-  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]), (double)axis_tile(&p->axis[AXIS_N]), 1,
+  double step = (double)last->weight;  // 1, or the depth of an atom
+  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]), (double)axis_tile(&p->axis[AXIS_N]), step,
                (double)last->var->extent, (double)model->resources.n_blocks,
                dtype_bytes(p->problem.dtype)};
   if (k_o) {
-    tile.k = (double)last->var->extent;
+    tile.k = (double)axis_tile(k);
     tile.slabs = (double)k_o->var->extent;
   }
   return tile;
@@ -74,6 +77,21 @@ static double dram_bytes(const Model *model, const Tile *tile) {
   return fmax(once, waves * panels) + store;
 }
 
+// Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper, whose
+// full rate only wgmma has (646 of 989 TFLOP/s measured on an H200).
+static double macs_per_clock(const Model *model) {
+  const Target *t = model->target;
+  const Atom *atom = model->program->atom;
+  if (!atom) return t->fp32_lanes_per_sm;
+  double peak = t->f16_tflops;
+  if (str_equal(atom->type, "tf32")) peak = t->tf32_tflops;
+  if (atom->bits == 8) peak = 2 * t->f16_tflops;
+  if (atom->bits == 64) peak = 2 * t->fp32_tflops;
+  double share = t->cc == 90 && atom->warps == 1 ? 0.65 : 1;
+  double mhz = target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
+  return share * peak * 1e12 / 2 / (t->sm_count * mhz * 1e6);
+}
+
 static double loads_per_fma(const Model *model) {
   const int64_t *v = model->schedule.value;
   double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
@@ -113,7 +131,7 @@ Traffic derive_traffic(const Model *model, double global_lines) {
   Tile tile = tile_of(model);
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
-  t.fma_clocks = tile.m * tile.n * tile.k / gpu->fp32_lanes_per_sm;
+  t.fma_clocks = tile.m * tile.n * tile.k / macs_per_clock(model);
   t.shared_clocks = shared_clocks(model, global_lines);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;

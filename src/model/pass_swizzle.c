@@ -1,0 +1,34 @@
+// The 16-byte chunks of each slab row are xored with the row.
+//
+// Requires: stage, rows of a power of two of bytes (no pad). Ensures: both slabs carry
+// Swizzle<B, 4, S>; no index changes, because an address is always derived from the buffer.
+//
+// S is chosen so that the bits xored in are those of the row: byte offset bits [4, 4+B) ^= bits
+// [4+S, 4+S+B) with 4 + S = log2(row bytes), and at least 7, for a shorter row shares its 128-byte
+// line with others. Worked example: rows of 64 f16 are 128 bytes, so S = 3 and chunk c of row r lies
+// at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix fall on eight different bank groups.
+#include "model/passes.h"
+
+bool pass_swizzle_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_SWIZZLE] > 0 && schedule->value[KNOB_STAGE] != 0;
+}
+
+enum { CHUNK_BITS = 4, LINE_BITS = 7 };
+
+static int log2_of(int64_t value) {
+  int bits = 0;
+  while ((int64_t)1 << bits < value) bits++;
+  return bits;
+}
+
+void pass_swizzle(Program *program, const Schedule *schedule) {
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *slab = program->buffer[i];
+    if (slab->space != SPACE_SHARED) continue;
+    int row_bits = log2_of(slab->stride[0] * dtype_bytes(slab->type));
+    slab->swizzle_bits = (int)schedule->value[KNOB_SWIZZLE];
+    slab->swizzle_base = CHUNK_BITS;
+    slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - CHUNK_BITS;
+    slab->knob = KNOB_SWIZZLE;
+  }
+}

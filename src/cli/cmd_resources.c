@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_compile.h"
+#include "cli/cli_cost.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;
@@ -51,6 +52,9 @@ static void print_text(const Compiled *c) {
   printf("\nmodel: %d block%s per SM, limited by %s; %.1f %% of the warps of %s; %.2f waves\n",
          r->blocks_per_sm, r->blocks_per_sm == 1 ? "" : "s", r->limiter, 100 * r->occupancy,
          c->model->target->name, r->waves);
+  cli_print_traffic(c->arena, &c->model->traffic);
+  putchar('\n');
+  cli_print_sites(c->arena, c->model);
 }
 
 static void put_known(JsonWriter *w, const char *key, int64_t number) {
@@ -79,6 +83,7 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
 static void write_model(JsonWriter *w, const Resources *r) {
   json_key(w, "model");
   json_begin_object(w);
+  json_member_bool(w, "estimated", true);
   json_member_int(w, "registers", r->n_registers);
   json_member_int(w, "smem_bytes", r->smem_bytes);
   json_member_int(w, "blocks_per_sm", r->blocks_per_sm);
@@ -94,6 +99,8 @@ static void print_json(const Compiled *c) {
   json_begin_object(&w);
   cli_compile_json_heading(&w, c, "resources");
   write_model(&w, &c->model->resources);
+  cli_put_traffic(&w, &c->model->traffic);
+  cli_put_sites(&w, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);
   for (int i = 0; i < c->emission->n_kernels; i++) write_kernel(&w, c, i);

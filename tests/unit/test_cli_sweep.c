@@ -202,6 +202,34 @@ START_TEST(loops_shows_the_nest_and_what_a_pass_did) {
 }
 END_TEST
 
+START_TEST(resources_names_the_limit_and_every_site) {
+  const char *quiet = cli_fake_worker(arena, NULL, NULL, NULL);
+  const char *state = "-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1";
+  CliRun run = cli_run(arena, arena_printf(arena, "resources %s %s", state, quiet));
+  ck_assert_int_eq(run.status, 0);
+  assert_has(run.out, "estimated LIMIT: shared");
+  assert_has(run.out, "  a <- A_s  LDS ");
+  run = cli_run(arena, arena_printf(arena, "resources --json %s %s", state, quiet));
+  const JsonValue *root = cli_json(arena, &run), *sites = json_object_get(root, "sites");
+  ck_assert_int_eq(json_count(sites), 4);
+  int wavefronts = 0, ideal = 0, conflicts = 0;
+  const JsonValue *site = json_at(sites, 3);
+  ck_assert(json_require_int(site, "wavefronts", 1, 32, &wavefronts, &diags));
+  ck_assert(json_require_int(site, "ideal", 1, 32, &ideal, &diags));
+  ck_assert(json_require_int(site, "conflicts", 0, 32, &conflicts, &diags));
+  ck_assert_int_eq(wavefronts, 8);
+  ck_assert_int_eq(conflicts, wavefronts - ideal);
+  double clocks = 0;
+  ck_assert(json_require_double(json_object_get(root, "traffic"), "fma_clocks", &clocks, &diags));
+  ck_assert_double_eq(clocks, 2048);
+  // A 16-byte cp.async has no count: null, never 0.
+  run = cli_run(arena, arena_printf(arena, "resources --json %s,BUFFER_COUNT=2,ASYNC_COPY=1 %s",
+                                    state, quiet));
+  site = json_at(json_object_get(cli_json(arena, &run), "sites"), 0);
+  ck_assert(json_is_null(json_object_get(site, "wavefronts")));
+}
+END_TEST
+
 static const struct {
   const char *arguments, *sentence;
 } bad[] = {
@@ -252,6 +280,7 @@ Suite *suite_cli_sweep(void) {
   tcase_add_test(tc, sweep_times_through_the_worker);
   tcase_add_test(tc, check_tells_what_holds_and_what_fails);
   tcase_add_test(tc, check_json_has_every_rule);
+  tcase_add_test(tc, resources_names_the_limit_and_every_site);
   tcase_add_test(tc, loops_shows_the_nest_and_what_a_pass_did);
   tcase_add_loop_test(tc, bad_input_is_2_with_a_sentence, 0, (int)(sizeof bad / sizeof *bad));
   return suite;

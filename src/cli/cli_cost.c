@@ -1,0 +1,142 @@
+// LIMIT and SITES as text and as JSON.
+//
+//   LIMIT  shared 2048 clk > fma 2048 clk > l2 911 clk > dram 120 clk, per slab of one block
+//          ~28.1 TFLOP/s if nothing else costs anything
+//
+//   site                      op       wavefronts  ideal  conflicts  ways   times/slab
+//   1  A_s <- r_a             sts128            8      4          4     2            2
+#include "cli/cli_cost.h"
+
+#include <math.h>
+#include <stdio.h>
+
+// ---- traffic ------------------------------------------------------------------------------------
+
+typedef struct Share {
+  const char *name;
+  double clocks;
+} Share;
+
+enum { N_SHARES = 4 };
+
+// Most first; what is not known (below 0 or NaN) last.
+static void sort_shares(const Traffic *t, Share *share) {
+  const Share all[N_SHARES] = {{"fma", t->fma_clocks},
+                               {"shared", t->shared_clocks},
+                               {"l2", t->l2_clocks},
+                               {"dram", t->dram_clocks}};
+  for (int i = 0; i < N_SHARES; i++) {
+    int at = i;
+    for (; at > 0 && !(share[at - 1].clocks >= all[i].clocks); at--) share[at] = share[at - 1];
+    share[at] = all[i];
+  }
+}
+
+static const char *number(Arena *arena, double value) {
+  return value >= 0 && isfinite(value) ? arena_printf(arena, "%.3g", value) : "unknown";
+}
+
+static const char *clocks(Arena *arena, double value) {
+  return value >= 0 && isfinite(value) ? arena_printf(arena, "%.0f clk", value) : "unknown";
+}
+
+void cli_print_traffic(Arena *arena, const Traffic *t) {
+  Share share[N_SHARES];
+  sort_shares(t, share);
+  printf("estimated LIMIT: %s; per slab of one block", t->limit);
+  for (int i = 0; i < N_SHARES; i++)
+    printf("%s %s %s", i ? " >" : ":", share[i].name, clocks(arena, share[i].clocks));
+  printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
+         number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
+         number(arena, t->flop_per_dram_byte));
+  printf("estimated traffic: L2 %s GB, DRAM %s GB; loads per multiply-add %s\n",
+         number(arena, t->l2_bytes / 1e9), number(arena, t->dram_bytes / 1e9),
+         number(arena, t->loads_per_fma));
+}
+
+static void put_known(JsonWriter *w, const char *key, double value) {
+  if (value >= 0 && isfinite(value))
+    json_member_double(w, key, value);
+  else
+    json_member_null(w, key);
+}
+
+void cli_put_traffic(JsonWriter *w, const Traffic *t) {
+  json_key(w, "traffic");
+  json_begin_object(w);
+  json_member_bool(w, "estimated", true);
+  json_member_string(w, "limit", t->limit);
+  put_known(w, "fma_clocks", t->fma_clocks);
+  put_known(w, "shared_clocks", t->shared_clocks);
+  put_known(w, "l2_clocks", t->l2_clocks);
+  put_known(w, "dram_clocks", t->dram_clocks);
+  put_known(w, "l2_bytes", t->l2_bytes);
+  put_known(w, "dram_bytes", t->dram_bytes);
+  put_known(w, "flop_per_l2_byte", t->flop_per_l2_byte);
+  put_known(w, "flop_per_dram_byte", t->flop_per_dram_byte);
+  put_known(w, "shared_bytes_per_fma", t->shared_bytes_per_fma);
+  put_known(w, "loads_per_fma", t->loads_per_fma);
+  put_known(w, "roofline_tflops", t->roofline_tflops);
+  json_end_object(w);
+}
+
+// ---- sites --------------------------------------------------------------------------------------
+
+void cli_print_sites(Arena *arena, const Model *model) {
+  if (model->n_sites == 0) {
+    puts("no access to shared memory");
+    return;
+  }
+  printf("%-32s %-10s %10s %6s %9s %5s %12s\n", "site", "op", "wavefronts", "ideal", "conflicts",
+         "ways", "times/slab");
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *site = &model->site[i];
+    const BankCount *count = &site->count;
+    printf("%-32s %-10s ", arena_printf(arena, "%d  %s", site->number, site->text), site->op->name);
+    if (count->known)
+      printf("%10d %6d %9d %5d", count->wavefronts, count->ideal, count->conflicts, count->ways);
+    else
+      printf("%10s %6s %9s %5s", "no count", "-", "-", "-");
+    printf(" %12g\n", site->executions);
+  }
+}
+
+static void put_count(JsonWriter *w, const BankCount *count) {
+  const struct {
+    const char *key;
+    int value;
+  } members[] = {{"wavefronts", count->wavefronts},
+                 {"ideal", count->ideal},
+                 {"conflicts", count->conflicts},
+                 {"ways", count->ways}};
+  for (int i = 0; i < 4; i++)
+    if (count->known)
+      json_member_int(w, members[i].key, members[i].value);
+    else
+      json_member_null(w, members[i].key);
+}
+
+static void put_site(JsonWriter *w, const Site *site) {
+  json_begin_object(w);
+  json_member_int(w, "number", site->number);
+  json_member_string(w, "text", site->text);
+  json_member_string(w, "op", site->op->name);
+  json_member_bool(w, "store", site->is_store);
+  json_member_string(w, "slab", site->slab->name);
+  json_member_int(w, "statement", site->stmt->id);
+  json_member_int(w, "warp", site->warp);
+  put_count(w, &site->count);
+  json_member_double(w, "executions_per_slab", site->executions);
+  json_key(w, "addr");
+  json_begin_array(w);
+  for (int lane = 0; lane < 32; lane++) json_put_int(w, site->addr[lane]);
+  json_end_array(w);
+  json_end_object(w);
+}
+
+void cli_put_sites(JsonWriter *w, const Model *model) {
+  json_key(w, "sites");
+  json_begin_array(w);
+  for (int i = 0; i < model->n_sites; i++) put_site(w, &model->site[i]);
+  json_end_array(w);
+}

@@ -1,0 +1,12 @@
+// What the model reckons a schedule costs: where the clocks of a slab go, and every access to
+// shared memory with its wavefronts. All of it is estimated; the printed words say so.
+#pragma once
+#include "base/json.h"
+#include "model/model.h"
+
+void cli_print_traffic(Arena *arena, const Traffic *traffic);
+void cli_print_sites(Arena *arena, const Model *model);
+
+// Members "traffic" and "sites" of an object that is open.
+void cli_put_traffic(JsonWriter *writer, const Traffic *traffic);
+void cli_put_sites(JsonWriter *writer, const Model *model);

@@ -158,24 +158,41 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
 
 // ---- the frame --------------------------------------------------------------------------------
 
-static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i) {
+// `cols`: how much of a title is written, that of the present view always whole.
+static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, int cols) {
   const View *view = &view_table[i];
   bool here = i == session->view;
-  int begin = col;
-  col = canvas_text(canvas, row, 0, col, STYLE_KEY, view->key);
-  col = canvas_text(canvas, row, 0, col + 1, here ? STYLE_TITLE : STYLE_TEXT, view->title);
+  int begin = col, width = utf8_columns(view->title);
+  Style style = here ? STYLE_TITLE : STYLE_TEXT;
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, view->key) + 1;
+  if (here || width <= cols)
+    col = canvas_text(canvas, row, 0, col, style, view->title);
+  else
+    col = canvas_printf(canvas, row, 0, col, style, "%.*s", cols, view->title);
   Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
   if (here) canvas_over(canvas, area, STYLE_SELECTED);
   canvas_spot(canvas, area, SPOT_TAB, i);
   return col;
 }
 
+static int tabs_width(void) {
+  int width = 0;
+  for (int i = 0; i < view_count - 1; i++) width += utf8_columns(view_table[i].title) + 4;
+  return width;
+}
+
+// The last view is help, at the right end. Where the titles do not fit they are cut to four
+// letters, and to none on the narrowest screens.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
-  int col = 1;
-  if (row.cols >= 72) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  int gap = row.cols >= 64 ? 2 : 1;
-  for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i) + gap;
-  if (col + 7 <= row.cols) draw_tab(canvas, row, row.cols - 7, session, view_count - 1);
+  enum { NAME_COLS = 11, HELP_COLS = 7 };
+  bool named = row.cols >= tabs_width() + NAME_COLS + HELP_COLS;
+  bool whole = named || row.cols >= tabs_width() + HELP_COLS;
+  int cols = whole ? row.cols : row.cols >= 64 ? 4 : 0, col = 1;
+  if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
+  for (int i = 0; i < view_count - 1; i++)
+    col = draw_tab(canvas, row, col, session, i, cols) + 1 + (cols > 0);
+  if (col + HELP_COLS <= row.cols)
+    draw_tab(canvas, row, row.cols - HELP_COLS, session, view_count - 1, HELP_COLS);
 }
 
 static const char *problem_text(const Session *session, char *out, size_t size) {

@@ -3,9 +3,11 @@
 #
 #   tests/gpu/run.sh                    all steps
 #   tests/gpu/run.sh selftest ladder    only these
+#   tests/gpu/run.sh search             uphill from $STATE for $SEARCH_SECONDS; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
-# results (build/results). The last lines are the tables. A GPU that is not there ends it with 3.
+# results (build/results). After $DEADLINE seconds (480) no step begins. The last lines are the
+# tables. A GPU that is not there ends it with 3.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${GEMMVIEW:-}" ]; then
@@ -16,7 +18,9 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest sanitizer ladder skinny ui}
+steps=${*:-doctor selftest ladder skinny ui sanitizer}
+began=$(date +%s)
+ends=$((began + ${DEADLINE:-480}))
 passed=0 failed=0 skipped=0 tables=''
 
 # step NAME LIMIT COMMAND…: output to $OUT/NAME.txt, at most LIMIT seconds.
@@ -24,6 +28,13 @@ step() {
   name=$1 limit=$2
   shift 2
   started=$(date +%s)
+  left=$((ends - started))
+  if [ $left -lt 5 ]; then
+    skipped=$((skipped + 1))
+    echo "$name: skipped: out of time"
+    return 0
+  fi
+  [ "$limit" -gt $left ] && limit=$left
   timeout -k 5 "$limit" "$@" >"$OUT/$name.txt" 2>"$OUT/$name.err"
   status=$?
   took=$(($(date +%s) - started))
@@ -62,21 +73,12 @@ sanitize() {
 
 if wanted doctor; then step doctor 60 "$GEMMVIEW" doctor; fi
 if wanted selftest; then
-  step selftest 150 "$GEMMVIEW" selftest --gpu --random 100 --seed "${SEED:-1}"
+  step selftest 200 "$GEMMVIEW" selftest --gpu --random 100 --seed "${SEED:-1}"
   status=$?
   tables="$tables selftest"
   if [ $status = 3 ]; then
     echo 'there is no GPU here: nothing was tested'
     exit 3
-  fi
-fi
-if wanted sanitizer; then
-  sanitizer=$(command -v compute-sanitizer || find /usr/local -name compute-sanitizer -path '*/bin/*' 2>/dev/null | head -n 1)
-  if [ -n "$sanitizer" ]; then
-    for tool in memcheck racecheck synccheck; do sanitize $tool; done
-  else
-    skipped=$((skipped + 1))
-    echo 'sanitizer: skipped: compute-sanitizer is not installed'
   fi
 fi
 if wanted ladder; then
@@ -94,11 +96,27 @@ fi
 if wanted ui; then
   step bench-ui 60 "$GEMMVIEW" bench-ui --json && tables="$tables bench-ui"
 fi
+if wanted search; then
+  seconds=${SEARCH_SECONDS:-240}
+  ends=$((ends + seconds))
+  step search $((seconds + 60)) "$GEMMVIEW" sweep -k "${STATE:-$best}" --search "$seconds" \
+    --seed "${SEED:-1}"
+  tail -n 5 "$OUT/search.txt"
+fi
+if wanted sanitizer; then
+  sanitizer=$(command -v compute-sanitizer || find /usr/local -name compute-sanitizer -path '*/bin/*' 2>/dev/null | head -n 1)
+  if [ -n "$sanitizer" ]; then
+    for tool in memcheck racecheck synccheck; do sanitize $tool; done
+  else
+    skipped=$((skipped + 1))
+    echo 'sanitizer: skipped: compute-sanitizer is not installed'
+  fi
+fi
 
 for table in $tables; do
   echo
   cat "$OUT/$table.txt"
 done
 echo
-echo "$passed passed, $failed failed, $skipped skipped; files in $OUT"
+echo "$passed passed, $failed failed, $skipped skipped in $(($(date +%s) - began)) s; files in $OUT"
 [ $failed = 0 ] && [ $passed -gt 0 ]

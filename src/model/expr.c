@@ -140,6 +140,25 @@ static const Expr *divide_exactly(Arena *arena, const Expr *expr, int64_t by) {
   return binary(arena, EXPR_DIV, expr, ex_const(arena, by), expr->lo / by, expr->hi / by);
 }
 
+// Can divide_exactly take the factor out of every term?
+static bool has_factor(const Expr *expr, int64_t by) {
+  if (is_const(expr)) return expr->value % by == 0;
+  if (expr->op == EXPR_ADD) return has_factor(expr->a, by) && has_factor(expr->b, by);
+  return expr->op == EXPR_MUL && is_const(expr->b) && expr->b->value % by == 0;
+}
+
+// (16·x + y) / 32 is x / 2 for y < 16: the largest unit that divides b and whose multiples in the sum
+// stand apart from the rest. Returns the sum in that unit, NULL when there is none.
+static const Expr *without_low_digits(Arena *arena, const Expr *a, int64_t b, int64_t *unit) {
+  for (*unit = b / 2; b % 2 == 0 && *unit > 1 && b % *unit == 0; *unit /= 2) {
+    const Expr *multiples = ex_const(arena, 0), *rest = multiples;
+    split_multiples(arena, a, *unit, &multiples, &rest);
+    bool apart = rest->lo >= 0 && rest->hi < *unit && !is_const(multiples) && !is_const(rest);
+    if (apart && has_factor(multiples, *unit)) return divide_exactly(arena, multiples, *unit);
+  }
+  return NULL;
+}
+
 const Expr *ex_div(Arena *arena, const Expr *a, int64_t b) {
   assert(b >= 1 && a->lo >= 0);
   if (b == 1) return a;
@@ -148,7 +167,12 @@ const Expr *ex_div(Arena *arena, const Expr *a, int64_t b) {
   if (rest->lo >= 0 && !expr_is_const(multiples, 0))
     return ex_add(arena, divide_exactly(arena, multiples, b), ex_div(arena, rest, b));
   int64_t common = gcd(expr_divisor(a), b);
-  if (common > 1 && a->hi >= b) return ex_div(arena, divide_exactly(arena, a, common), b / common);
+  if (common > 1 && a->hi >= b && has_factor(a, common))
+    return ex_div(arena, divide_exactly(arena, a, common), b / common);
+  if (a->hi >= b) {
+    const Expr *coarse = without_low_digits(arena, a, b, &common);
+    if (coarse) return ex_div(arena, coarse, b / common);
+  }
   if (a->op == EXPR_DIV && is_const(a->b)) return ex_div(arena, a->a, a->b->value * b);
   return binary(arena, EXPR_DIV, a, ex_const(arena, b), a->lo / b, a->hi / b);
 }
@@ -163,7 +187,7 @@ const Expr *ex_mod(Arena *arena, const Expr *a, int64_t b) {
   if (rest->lo >= 0 && rest->hi < b) return rest;
   if (rest->lo >= 0 && !expr_is_const(multiples, 0)) return ex_mod(arena, rest, b);
   int64_t common = gcd(expr_divisor(a), b);
-  if (common > 1)
+  if (common > 1 && has_factor(a, common))
     return ex_mul_const(arena, ex_mod(arena, divide_exactly(arena, a, common), b / common), common);
   return binary(arena, EXPR_MOD, a, ex_const(arena, b), 0, min64(b - 1, a->hi));
 }
@@ -203,6 +227,19 @@ static int64_t all_ones(int64_t value) {
   return ones;
 }
 
+// (512·x + y) ^ z is 512·x + (y ^ z) for y, z < 512: what a swizzle leaves alone stays a sum.
+static const Expr *ex_xor(Arena *arena, const Expr *a, const Expr *b) {
+  if (expr_is_const(b, 0)) return a;
+  if (expr_is_const(a, 0)) return b;
+  for (int64_t span = all_ones(b->hi) + 1; span <= a->hi; span *= 2) {
+    const Expr *multiples = ex_const(arena, 0), *rest = multiples;
+    split_multiples(arena, a, span, &multiples, &rest);
+    if (rest->lo < 0 || rest->hi >= span || is_const(multiples)) continue;
+    return ex_add(arena, multiples, ex_binary(arena, EXPR_XOR, rest, b));
+  }
+  return binary(arena, EXPR_XOR, a, b, 0, all_ones(max64(a->hi, b->hi)));
+}
+
 static const Expr *ex_bits(Arena *arena, ExprOp op, const Expr *a, const Expr *b) {
   assert(a->lo >= 0 && b->lo >= 0);
   if (is_const(a) && is_const(b)) {
@@ -213,7 +250,7 @@ static const Expr *ex_bits(Arena *arena, ExprOp op, const Expr *a, const Expr *b
     case EXPR_SHL: return binary(arena, op, a, b, a->lo << b->lo, a->hi << b->hi);
     case EXPR_SHR: return binary(arena, op, a, b, a->lo >> b->hi, a->hi >> b->lo);
     case EXPR_AND: return binary(arena, op, a, b, 0, min64(a->hi, b->hi));
-    default: return binary(arena, op, a, b, 0, all_ones(max64(a->hi, b->hi)));
+    default: return ex_xor(arena, a, b);
   }
 }
 

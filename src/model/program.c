@@ -50,15 +50,12 @@ int64_t buffer_bytes(const Buffer *buffer) {
 
 // Swizzle<B, M, S>: bits [M, M+B) of the byte offset are xored with bits [M+S, M+S+B). In elements of
 // E bytes the same bits sit log2(E) lower. Worked example, f16, Swizzle<3, 4, 3>:
-//   offset ^ (((offset >> 6) & 7) << 3)
+//   offset ^ (offset / 64 % 8 * 8)
 static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offset) {
-  int element_bits = 0;
-  while (1 << element_bits < dtype_bytes(buffer->type)) element_bits++;
-  int base = buffer->swizzle_base - element_bits;
-  const Expr *row = ex_binary(arena, EXPR_SHR, offset, ex_const(arena, base + buffer->swizzle_shift));
-  row = ex_binary(arena, EXPR_AND, row, ex_const(arena, (1 << buffer->swizzle_bits) - 1));
-  row = ex_binary(arena, EXPR_SHL, row, ex_const(arena, base));
-  return ex_binary(arena, EXPR_XOR, offset, row);
+  int64_t unit = ((int64_t)1 << buffer->swizzle_base) / dtype_bytes(buffer->type);
+  const Expr *row = ex_div(arena, offset, unit << buffer->swizzle_shift);
+  row = ex_mod(arena, row, (int64_t)1 << buffer->swizzle_bits);
+  return ex_binary(arena, EXPR_XOR, offset, ex_mul_const(arena, row, unit));
 }
 
 const Expr *access_offset(Arena *arena, const Access *access) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,8 +25,9 @@ enum { FILES_MAX = 512 };
 static char *files[FILES_MAX];
 static int n_files;
 
+// Folders were remembered before what is in them.
 static void remove_files(void) {
-  for (int i = 0; i < n_files; i++) {
+  for (int i = n_files - 1; i >= 0; i--) {
     remove(files[i]);
     free(files[i]);
   }
@@ -46,6 +48,21 @@ const char *cli_write_file(Arena *arena, const char *name, const char *text) {
   return path;
 }
 
+// Timings that a test invents stay out of the user's history.
+static void keep_state_apart(Arena *arena) {
+  static const char *const left[] = {"gemmview/history.db-wal", "gemmview/history.db-shm",
+                                     "gemmview/history.db", "gemmview", ""};
+  static bool apart;
+  if (apart) return;
+  apart = true;
+  const char *folder = temporary(arena, "state");
+  ck_assert(mkdir(folder, 0700) == 0);
+  for (size_t i = sizeof left / sizeof *left; i-- > 0;)
+    remember_file(arena_printf(arena, "%s/%s", folder, left[i]));
+  setenv("XDG_STATE_HOME", folder, 1);
+  unsetenv("GEMMVIEW_CLASSROOM");
+}
+
 static char *read_all(Arena *arena, FILE *file) {
   Str text = str_new(arena);
   char block[4096];
@@ -54,14 +71,18 @@ static char *read_all(Arena *arena, FILE *file) {
 }
 
 CliRun cli_run(Arena *arena, const char *arguments) {
+  return cli_shell(arena, arena_printf(arena, "%s %s", getenv("GEMMVIEW"), arguments));
+}
+
+CliRun cli_shell(Arena *arena, const char *command) {
   CliRun run = {0};
+  keep_state_apart(arena);
   const char *errors = temporary(arena, "stderr");
-  FILE *pipe = popen(
-      arena_printf(arena, "%s %s 2>%s </dev/null", getenv("GEMMVIEW"), arguments, errors), "r");
+  FILE *pipe = popen(arena_printf(arena, "%s 2>%s </dev/null", command, errors), "r");
   ck_assert(pipe != NULL);
   run.out = read_all(arena, pipe);
   int status = pclose(pipe);
-  ck_assert_msg(WIFEXITED(status), "%s", arguments);
+  ck_assert_msg(WIFEXITED(status), "%s", command);
   run.status = WEXITSTATUS(status);
   FILE *file = fopen(errors, "r");
   ck_assert(file != NULL);

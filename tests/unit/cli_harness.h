@@ -14,6 +14,8 @@ typedef struct CliRun {
 
 // `arguments` are words for the shell.
 CliRun cli_run(Arena *arena, const char *arguments);
+// The same for a whole command line.
+CliRun cli_shell(Arena *arena, const char *command);
 // The document on stdout; fails the test when it is none.
 const JsonValue *cli_json(Arena *arena, const CliRun *run);
 

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
+#include "kernels/history.h"
 #include "kernels/recorded.h"
 
 Suite *suite_cli_timing(void);
@@ -197,6 +198,32 @@ START_TEST(a_worker_without_a_result_is_3) {
 }
 END_TEST
 
+START_TEST(an_interrupt_is_130_and_ends_the_worker) {
+  const char *hangs =
+      "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+      "{\"on\":\"compile\",\"do\":\"done\"}\n{\"on\":\"bench\",\"do\":\"hang\"}\n";
+  const char *worker = cli_fake_worker_rules(arena, hangs);
+  CliRun run =
+      cli_shell(arena, arena_printf(arena, "timeout --preserve-status -s INT 1 %s bench %s",
+                                    getenv("GEMMVIEW"), worker));
+  ck_assert_msg(run.status == 130, "%d %s", run.status, run.err);
+  assert_has(run.err, "interrupted");
+}
+END_TEST
+
+START_TEST(timings_are_kept_in_the_history) {
+  CliRun run = with_worker("bench " STATE, good_worker());
+  ck_assert_int_eq(run.status, 0);
+  HistoryRow rows[1];
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, NULL, &diags);
+  ck_assert_int_eq(history_recent(history, arena, rows, 1), 1);
+  ck_assert_str_eq(rows[0].state, "BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11");
+  ck_assert_double_eq(rows[0].time_ns, 3.0e6);
+  history_close(history);
+}
+END_TEST
+
 // ---- ladder -------------------------------------------------------------------------------------
 
 START_TEST(ladder_lists_every_rung) {
@@ -354,6 +381,8 @@ Suite *suite_cli_timing(void) {
   tcase_add_test(tc, what_is_missing_is_3);
   tcase_add_test(tc, a_worker_that_dies_is_3_and_one_that_hangs_124);
   tcase_add_test(tc, a_worker_without_a_result_is_3);
+  tcase_add_test(tc, an_interrupt_is_130_and_ends_the_worker);
+  tcase_add_test(tc, timings_are_kept_in_the_history);
   tcase_add_test(tc, ladder_lists_every_rung);
   tcase_add_test(tc, ladder_json_is_a_recorded_document);
   tcase_add_test(tc, ladder_records_a_file);

@@ -14,6 +14,7 @@
 #include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,26 +45,29 @@ bool cli_worker_interrupted(const CliWorker *worker) {
   return interrupted != 0;
 }
 
-static bool read_commands(Arena *arena, const OptionList *commands, ClientOptions *options,
-                          Diags *diags) {
+bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions *out,
+                        Diags *diags) {
   const char *const **workers = ARENA_ARRAY(arena, const char *const *, commands->count + 1);
-  int before = diags->count;
+  const int before = diags->count;
   if (commands->count > CLIENT_WORKERS_MAX)
     diag_add(diags, "usage", "--worker was given %d times, at most %d workers are kept",
              commands->count, (int)CLIENT_WORKERS_MAX);
   for (int i = 0; i < commands->count; i++)
     workers[i] = client_split_command(arena, commands->items[i], diags);
-  options->workers = workers;
-  options->n_workers = commands->count;
+  *out = (ClientOptions){.version = cli_version,
+                         .user = getenv("USER"),
+                         .workers = workers,
+                         .n_workers = commands->count};
   return diags->count == before;
 }
 
 CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool history, Diags *diags) {
   CliWorker *worker = ARENA_NEW(arena, CliWorker);
-  ClientOptions options = {.version = cli_version, .history = history};
+  ClientOptions options;
   worker->arena = arena;
   worker->shows_progress = isatty(STDERR_FILENO) != 0;
-  if (!read_commands(arena, commands, &options, diags)) return NULL;
+  if (!cli_client_options(arena, commands, &options, diags)) return NULL;
+  options.history = history;
   worker->client = client_start(&options);
   if (!worker->client) {
     diag_add(diags, "worker", "no thread could be started for the worker");

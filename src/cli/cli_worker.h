@@ -37,7 +37,10 @@ typedef struct WorkerMachine {
   const char *gpu, *arch, *gpu_error, *nvrtc;
 } WorkerMachine;
 
-// `commands`: the values of --worker; none: this program. NULL after findings.
+// What a client of these --worker commands is told, history aside; none: this program.
+bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions *out, Diags *diags);
+
+// NULL after findings.
 CliWorker *cli_worker_open(Arena *arena, const OptionList *commands, bool history, Diags *diags);
 void cli_worker_close(CliWorker *worker);
 

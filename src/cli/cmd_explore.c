@@ -1,15 +1,11 @@
 // gemmview without a subcommand, or gemmview explore: the explorer in the terminal.
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/cli_worker.h"
 #include "tui/app.h"
-
-enum { WORKER_WORDS_MAX = 32 };
 
 typedef struct ExploreOptions {
   const char *state, *ladder, *rung, *color, *theme, *script;
@@ -29,32 +25,11 @@ static const Option options[] = {
     TEXT(color),
     TEXT(theme),
     TEXT(script),
-    {.name = "worker", .kind = OPTION_KIND_LIST, .offset = offsetof(ExploreOptions, worker)},
+    OPTION_WORKER(ExploreOptions),
     FLAG("ascii", ascii),
     FLAG("no-mouse", no_mouse),
     FLAG("no-worker", no_worker),
 };
-
-// "ssh box gemmview worker" as an argument vector: words between blanks, no shell.
-static const char *const *split_words(Arena *arena, const char *command) {
-  const char **words = ARENA_ARRAY(arena, const char *, WORKER_WORDS_MAX + 1);
-  int n = 0;
-  for (const char *at = command; *at && n < WORKER_WORDS_MAX;) {
-    at += strspn(at, " ");
-    size_t length = strcspn(at, " ");
-    if (length) words[n++] = arena_strndup(arena, at, length);
-    at += length;
-  }
-  return words;
-}
-
-static ClientOptions client_options(Arena *arena, const ExploreOptions *given) {
-  int n = given->worker.count;
-  const char *const **workers = ARENA_ARRAY(arena, const char *const *, n);
-  for (int i = 0; i < n; i++) workers[i] = split_words(arena, given->worker.items[i]);
-  return (ClientOptions){
-      .version = cli_version, .user = getenv("USER"), .workers = workers, .n_workers = n};
-}
 
 static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
   ExploreOptions given = {0};
@@ -64,7 +39,8 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE,
                      "the explorer needs a terminal; gemmview show prints its screens without one");
-  ClientOptions client = client_options(arena, &given);
+  ClientOptions client;
+  if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
   AppOptions app = {.session = {given.state, given.ladder, given.rung, given.ascii},
                     .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,

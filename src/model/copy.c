@@ -131,3 +131,14 @@ Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, load),
                 rounds(program, knob, piece.round, piece.flat, piece.elements, store)};
 }
+
+void replace_copy(Program *program, BufferRole slab, int width, KnobId knob) {
+  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Copy copy = build_copy(program, slab, width, false, knob);
+  Stmt **load = find_link(&k_o->body, OP_LOAD, staged_of(program, slab).registers);
+  cut(load);
+  insert(load, copy.load);
+  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
+  cut(store);
+  insert(store, copy.store);
+}

@@ -12,7 +12,7 @@ bool pass_async_copy_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_ASYNC_COPY] && schedule->value[KNOB_STAGE] != 0;
 }
 
-static void replace_copy(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers,
+static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers,
                          bool wide) {
   if (!program_buffer(program, slab)) return;
   int width = wide ? copy_width(program, slab) : 1;
@@ -38,8 +38,8 @@ static void drop_staging(Program *program) {
 void pass_async_copy(Program *program, const Schedule *schedule) {
   Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
   bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->atom;
-  replace_copy(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide);
-  replace_copy(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide);
+  to_async(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide);
+  to_async(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide);
   drop_staging(program);
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
   Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});

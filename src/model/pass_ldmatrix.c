@@ -2,8 +2,8 @@
 //
 // Requires: stage. Ensures: each fragment of a staged operand is read by one LDMATRIX, or two
 // fragments of B by one (.x4, LDMATRIX = 2). Lane l gives the address of one 16-byte row; registers
-// arrive as the atom wants them (fragment.h). B lies with n running along the row, so it is transposed
-// on the way (.trans), which elements of 16 bits alone can be.
+// arrive as the atom wants them (fragment.h). Where B lies with n running along the row it is transposed
+// on the way (.trans), which elements of 16 bits alone can be; others keep their plain loads.
 //
 // Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
 // 4-byte loads whose rows are 8 apart.
@@ -33,8 +33,9 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
   Arena *arena = program->arena;
   Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
   LdMatrix load;
-  if (!slab || !fragment_ldmatrix(program->atom, (AtomOperand)operand, operand == ATOM_A, n_fragments,
-                                  &load))
+  bool along_k = operand == ATOM_A || (slab && slab->transposed);
+  if (!slab ||
+      !fragment_ldmatrix(program->atom, (AtomOperand)operand, along_k, n_fragments, &load))
     return;
   Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;
   Op op = {.kind = OP_LDMATRIX,

@@ -11,8 +11,6 @@
 #include "model/fragment.h"
 #include "model/passes.h"
 
-enum { STAGE_A = 2, STAGE_B = 1 };
-
 bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

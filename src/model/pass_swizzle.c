@@ -5,7 +5,9 @@
 //
 // S is chosen so that the bits xored in are those of the row: byte offset bits [4, 4+B) ^= bits
 // [4+S, 4+S+B) with 4 + S = log2(row bytes), and at least 7, for a shorter row shares its 128-byte
-// line with others. Worked example: rows of 64 f16 are 128 bytes, so S = 3 and chunk c of row r lies
+// line with others. B of a 4-byte atom, read by plain loads (lane / 4 along the row, lane % 4 down the
+// column), is xored in 32-byte pieces instead: its eight columns of a row stay together and its four
+// rows part (Swizzle<B, 5, S>). Worked example: rows of 64 f16 are 128 bytes, so S = 3 and chunk c of row r lies
 // at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix fall on eight different bank groups.
 #include "model/passes.h"
 
@@ -14,6 +16,11 @@ bool pass_swizzle_wanted(const Schedule *schedule) {
 }
 
 enum { CHUNK_BITS = 4, LINE_BITS = 7 };
+
+static int piece_bits(const Program *program, const Buffer *slab) {
+  bool plain_b = program->atom && slab->role == ROLE_SLAB_B && !slab->transposed;
+  return plain_b && dtype_bytes(slab->type) == 4 ? CHUNK_BITS + 1 : CHUNK_BITS;
+}
 
 static int log2_of(int64_t value) {
   int bits = 0;
@@ -27,8 +34,8 @@ void pass_swizzle(Program *program, const Schedule *schedule) {
     if (slab->space != SPACE_SHARED) continue;
     int row_bits = log2_of(slab->stride[0] * dtype_bytes(slab->type));
     slab->swizzle_bits = (int)schedule->value[KNOB_SWIZZLE];
-    slab->swizzle_base = CHUNK_BITS;
-    slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - CHUNK_BITS;
+    slab->swizzle_base = piece_bits(program, slab);
+    slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - slab->swizzle_base;
     slab->knob = KNOB_SWIZZLE;
   }
 }

@@ -16,18 +16,10 @@ bool pass_vectorize_wanted(const Schedule *schedule) {
 
 // ---- the copies ---------------------------------------------------------------------------------
 
-static void widen_copy(Program *program, BufferRole slab, BufferRole registers) {
+static void widen_copy(Program *program, BufferRole slab) {
   if (!program_buffer(program, slab)) return;
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
   int width = copy_width(program, slab);
-  if (width == 1) return;
-  Copy copy = build_copy(program, slab, width, false, KNOB_VECTORIZE);
-  Stmt **load = find_link(&k_o->body, OP_LOAD, registers);
-  cut(load);
-  insert(load, copy.load);
-  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
-  cut(store);
-  insert(store, copy.store);
+  if (width > 1) replace_copy(program, slab, width, KNOB_VECTORIZE);
 }
 
 // ---- runs of registers --------------------------------------------------------------------------
@@ -113,8 +105,8 @@ static void widen_run(Program *program, Stmt *loop, int width) {
 
 void pass_vectorize(Program *program, const Schedule *schedule) {
   (void)schedule;
-  widen_copy(program, ROLE_SLAB_A, ROLE_STAGE_A);
-  widen_copy(program, ROLE_SLAB_B, ROLE_STAGE_B);
+  widen_copy(program, ROLE_SLAB_A);
+  widen_copy(program, ROLE_SLAB_B);
   Kernel *kernel = main_kernel(program);
   int width = 1;
   for (Stmt *run; (run = find_run(program, kernel->body, &width));) widen_run(program, run, width);

@@ -22,5 +22,11 @@ Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId
 // global memory.
 int copy_width(Program *program, BufferRole slab);
 
+// Builds it anew, through registers, in the place of the copy that k_o's body has.
+void replace_copy(Program *program, BufferRole slab, int width, KnobId knob);
+
+// The bits of the STAGE knob.
+enum { STAGE_A = 2, STAGE_B = 1 };
+
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column);

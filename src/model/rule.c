@@ -94,7 +94,8 @@ static int64_t slabs(const Facts *f) { return (value(f, KNOB_K) + depth(f) - 1) 
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
 
 static int64_t row_bytes(const Facts *f, int side) {
-  int64_t row = side == FM_BM ? depth(f) : tile(f, FN_BN);
+  bool along_k = side == FM_BM || (value(f, KNOB_TRANSPOSE_B) && atom_of(f));
+  int64_t row = along_k ? depth(f) : tile(f, FN_BN);
   return row * dtype_bytes((DType)value(f, KNOB_DTYPE));
 }
 

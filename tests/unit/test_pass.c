@@ -134,7 +134,13 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"TMA=1", "not_built", "TMA=0"},
-    {"DTYPE=f16", "not_built", "DTYPE=f32"},
+    {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
+    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m8n8k4_f64"},
+    {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
+    {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
+    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows", NULL},
+    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=4,WN=2,FN=8,SWIZZLE=3,PAD_SMEM=8", "swizzle_rows", "SWIZZLE=0"},
+    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=1,PAD_SMEM=4", "atom_pad", "PAD_SMEM=0"},
     {"WARP_SPECIALIZE=1", "not_built", "WARP_SPECIALIZE=0"},
     {"BM=8,BN=256", "threads_fit", "BN=128"},
     {"BM=32,BN=32,FM=8,FN=9", "block_registers", "BN=16"},

@@ -62,6 +62,15 @@ static const struct {
     {"source_ptx_missing", "source", "padded", "l", 80, 24, false},
     {"measure_100x30", "measure", "padded", NULL, 100, 30, false},
     {"measure_compare", "measure", "cell_groups", "c k", 80, 24, false},
+    {"fragments_a", "fragments", "padded", "j j j l l l l l", 80, 24, false},
+    {"fragments_b_ascii", "fragments", "padded", "Tab l j j", 80, 24, true},
+    {"fragments_s8", "fragments", "padded", "a a a a a a j G", 120, 40, false},
+    {"fragments_wgmma", "fragments", "padded", "A A A A A Tab Tab j PgDn PgDn l l l", 120, 40,
+     false},
+    {"fragments_ldmatrix", "fragments", "padded", "v j j j j j", 80, 24, false},
+    {"fragments_ldmatrix_trans", "fragments", "padded", "v v Tab j j j", 80, 24, false},
+    {"fragments_ldmatrix_tf32", "fragments", "padded", "a a a a v Right j", 120, 30, false},
+    {"fragments_40x12", "fragments", "padded", "v j", 40, 12, false},
     {"help", "explore", "padded", "?", 80, 24, false},
     {"palette", "explore", "padded", ": c o", 80, 24, false},
     {"too_small", "explore", "padded", NULL, 39, 11, false},
@@ -135,9 +144,9 @@ END_TEST
 // Keys at random, sizes at random: the session must stand everything.
 START_TEST(random_keys) {
   static const char *const keys[] = {
-      "Up",     "Down", "Left", "Right", "Tab", "S-Tab", "PgDn",  "PgUp", "[", "]", "u",
-      "Ctrl-R", "c",    "C",    "s",     "S",   "f",     "Enter", "v",    "d", "1", "2",
-      "3",      "4",    "5",    "?",     "Esc", "g",     "G",     "n",    "N", "y"};
+      "Up", "Down", "Left", "Right", "Tab", "S-Tab", "PgDn", "PgUp", "[", "]", "u", "Ctrl-R",
+      "c",  "C",    "s",    "S",     "f",   "Enter", "v",    "d",    "1", "2", "3", "4",
+      "5",  "6",    "a",    "A",     "?",   "Esc",   "g",    "G",    "n", "N", "y"};
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;

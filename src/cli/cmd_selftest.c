@@ -13,13 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "banks/bank_batch.h"
 #include "base/embed.h"
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/cli_child.h"
 #include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
 #include "cli/cli_timing.h"
@@ -31,7 +31,7 @@
 typedef struct SelftestGiven {
   bool gpu, json, verbose;
   int random, seed, seconds;
-  const char *only;
+  const char *only, *ladder;
   OptionList worker;
 } SelftestGiven;
 
@@ -51,10 +51,17 @@ static const Option options[] = {
     NUMBER(random, 0, 100000),
     NUMBER(seed, 0, 2147483647),
     {.name = "only", .kind = OPTION_KIND_TEXT, .offset = offsetof(SelftestGiven, only)},
+    {.name = "ladder", .kind = OPTION_KIND_TEXT, .offset = offsetof(SelftestGiven, ladder)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
-enum { CHECKS_MAX = 8, BATCH = 32, INTERPRET_FMA_MAX = 1 << 21, RANDOM_FMA_MAX = 1 << 24 };
+enum {
+  CHECKS_MAX = 8,
+  BATCH = 32,
+  PATH_SECONDS = 180,
+  INTERPRET_FMA_MAX = 1 << 21,
+  RANDOM_FMA_MAX = 1 << 24
+};
 
 typedef struct Failure {
   const char *check, *what, *state, *error;
@@ -281,20 +288,17 @@ static void check_runs(Selftest *t) {
 }
 
 // In a child: its last check destroys the CUDA context, and a kernel may hang.
-static void check_path(Selftest *t) {
+static int run_path(void *context) {
   static char name[] = "selftest", size[] = "1024";
+  const Selftest *t = context;
+  if (t->given->json) dup2(STDERR_FILENO, STDOUT_FILENO);
+  return gpu_selftest_main(2, (char *[]){name, size, NULL});
+}
+
+static void check_path(Selftest *t) {
   Check *check = begin(t, "gpu", "the path from a text to a timing");
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    if (t->given->json) dup2(STDERR_FILENO, STDOUT_FILENO);
-    int status = gpu_selftest_main(2, (char *[]){name, size, NULL});
-    fflush(stdout);
-    _exit(status);
-  }
-  int status = -1;
-  if (child > 0) waitpid(child, &status, 0);
-  if (child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+  const int status = cli_in_child(run_path, t, PATH_SECONDS);
+  if (status == CLI_OK)
     passed(t, check, "path");
   else
     failed(t, check, "path", NULL, "see above");
@@ -413,7 +417,11 @@ static bool read_given(Selftest *t, int argc, char **argv, Diags *diags) {
         ->nearest = "banks";
   if (diags->count || !cli_targets(t->arena, &t->targets, diags)) return false;
   t->ladders = cli_ladders(t->arena, diags);
-  return t->ladders != NULL;
+  if (!t->ladders || !t->given->ladder) return t->ladders != NULL;
+  const Ladder **one = ARENA_ARRAY(t->arena, const Ladder *, 2);
+  one[0] = cli_ladder(t->arena, t->given->ladder, diags);
+  t->ladders = one;
+  return one[0] != NULL;
 }
 
 static int selftest(Arena *arena, int argc, char **argv) {

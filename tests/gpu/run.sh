@@ -6,8 +6,8 @@
 #   tests/gpu/run.sh search             uphill from $STATE for $SEARCH_SECONDS; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
-# results (build/results). After $DEADLINE seconds (480) no step begins. The last lines are the
-# tables. A GPU that is not there ends it with 3.
+# results (build/results). $LADDER limits the self test to one ladder. After $DEADLINE seconds (480)
+# no step begins. The last lines are the tables. A GPU that is not there ends it with 3.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${GEMMVIEW:-}" ]; then
@@ -73,7 +73,8 @@ sanitize() {
 
 if wanted doctor; then step doctor 60 "$GEMMVIEW" doctor; fi
 if wanted selftest; then
-  step selftest 200 "$GEMMVIEW" selftest --gpu --random 100 --seed "${SEED:-1}"
+  step selftest 200 "$GEMMVIEW" selftest --gpu --random 100 --seed "${SEED:-1}" \
+    ${LADDER:+--ladder "$LADDER"}
   status=$?
   tables="$tables selftest"
   if [ $status = 3 ]; then

@@ -330,8 +330,16 @@ static const struct {
     {"ladder fp32 --main --asides", "exclude"},
     {"ladder fp32 --json --csv", "exclude"},
     {"ladder fp32 --with BM=x", "BM"},
+    {"probe --op lds32", "belong together"},
+    {"probe --op lds23 --addr 0", "nearest: lds32"},
+    {"probe --op lds32 --addr 0,4", "addr"},
+    {"probe --op lds32 --addr lane*4 -k STAGE=11", "one of the two"},
+    {"probe", "0 accesses to shared memory; nearest: STAGE=11"},
+    {"probe -k STAGE=11 --site 9", "nearest: --site 4"},
+    {"probe extra", "\"extra\""},
     {"selftest --only bank", "nearest: banks"},
     {"selftest --random -1", "--random"},
+    {"selftest --ladder fp23", "nearest: fp32"},
     {"selftest gpu", "\"gpu\""},
 };
 
@@ -357,8 +365,8 @@ END_TEST
 START_TEST(a_wrong_kernel_fails_the_selftest_with_its_state) {
   CompileResult cubin = {
       .error = "no such luck", .failed = "ptx", .log = "", .ptx_ms = -1, .cubin_ms = -1};
-  CliRun run =
-      with_worker("selftest --only compile", cli_fake_worker(arena, "NVIDIA H200", &cubin, NULL));
+  CliRun run = with_worker("selftest --only compile --ladder fp32",
+                           cli_fake_worker(arena, "NVIDIA H200", &cubin, NULL));
   ck_assert_int_eq(run.status, 1);
   assert_has(run.err, "compile: register_tile: no such luck\n  -k BM=16,BN=16,FM=8,FN=8\n");
   assert_has(run.out, "NOT all as claimed");

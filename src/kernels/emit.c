@@ -16,15 +16,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "kernels/emit_names.h"
 #include "kernels/emit_base.h"
+#include "kernels/emit_names.h"
+#include "kernels/emit_value.h"
 #include "model/rewrite.h"
 
 enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
-
-static const char *const type_names[DTYPE_COUNT] = {[DTYPE_F32] = "float"};
-
-const char *emit_type_name(DType type) { return type_names[type]; }
 
 static const char *const role_words[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "the slab of A",
@@ -223,9 +220,10 @@ static void declare_with_remark(Emitter *emitter, const char *declaration, const
 
 static void declare_register(Emitter *emitter, const Buffer *buffer) {
   Str text = str_new(emitter->arena);
-  str_printf(&text, "%s %s", type_names[buffer->type], buffer->name);
+  str_printf(&text, "%s %s", emit_register_type(emitter, buffer), buffer->name);
   for (int d = 0; d < buffer->rank; d++)
-    if (buffer->dim[d] > 1) str_printf(&text, "[%lld]", (long long)buffer->dim[d]);
+    if (emit_dim(emitter, buffer, d) > 1)
+      str_printf(&text, "[%lld]", (long long)emit_dim(emitter, buffer, d));
   str_add_char(&text, ';');
   belongs_to_knob(emitter, buffer->knob);
   declare_with_remark(emitter, text.text, print_purpose(emitter, buffer));
@@ -243,10 +241,36 @@ static void declare_registers(Emitter *emitter, const Uses *uses) {
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
-static void declare_slab(Emitter *emitter, const Buffer *buffer) {
-  const char *type = type_names[buffer->type];
-  long long at = (long long)(buffer->offset_bytes / dtype_bytes(buffer->type));
+// What the pool is an array of: the slabs' type, or bytes where they differ.
+static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
+  const char *type = NULL;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space != SPACE_SHARED || !is_used(uses, buffer)) continue;
+    const char *own = emit_type_name(emitter, buffer->type);
+    *bytes = dtype_bytes(buffer->type);
+    if (type && strcmp(type, own) != 0) {
+      *bytes = 1;
+      return "unsigned char";
+    }
+    type = own;
+  }
+  return type;
+}
+
+static int pool_align(const Program *program) {
+  int align = 128;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED && program->buffer[i]->swizzle_bits) align = 1024;
+  return align;
+}
+
+static void declare_slab(Emitter *emitter, const Buffer *buffer, const char *pool, int pool_bytes) {
+  const char *type = emit_type_name(emitter, buffer->type);
+  long long at = (long long)(buffer->offset_bytes / pool_bytes);
   const char *where = at ? arena_printf(emitter->arena, "smem + %lld", at) : "smem";
+  if (strcmp(type, pool) != 0)
+    where = arena_printf(emitter->arena, "reinterpret_cast<%s *>(%s)", type, where);
   const char *purpose = print_purpose(emitter, buffer);
   belongs_to_knob(emitter, buffer->knob);
   declare_with_remark(emitter,
@@ -261,16 +285,19 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
   bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
   facts->smem_bytes = bytes;
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
-  long long n = (long long)(bytes / dtype_bytes(DTYPE_F32));
+  int element = 1, align = pool_align(emitter->program);
+  const char *type = pool_type(emitter, uses, &element);
+  long long n = (long long)(bytes / element);
   if (is_static)
-    emitter_line(emitter, "__shared__ __align__(128) float smem[%lld];", n);
+    emitter_line(emitter, "__shared__ __align__(%d) %s smem[%lld];", align, type, n);
   else
-    emitter_line(emitter, "extern __shared__ __align__(128) float smem[];  // %lld: %lld bytes", n,
-                 (long long)bytes);
+    emitter_line(emitter, "extern __shared__ __align__(%d) %s smem[];  // %lld: %lld bytes", align,
+                 type, n, (long long)bytes);
   int first = emitter->rows.n;
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
-    if (buffer->space == SPACE_SHARED && is_used(uses, buffer)) declare_slab(emitter, buffer);
+    if (buffer->space == SPACE_SHARED && is_used(uses, buffer))
+      declare_slab(emitter, buffer, type, element);
   }
   align_remarks(emitter, first);
   belongs_to_knob(emitter, KNOB_NONE);
@@ -345,7 +372,8 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
     if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
     assert(facts->n_args < EMIT_ARGS_MAX);
     str_printf(&text, "%s%s%s *__restrict__ %s", facts->n_args ? ", " : "",
-               uses->written[i] ? "" : "const ", type_names[buffer->type], buffer->name);
+               uses->written[i] ? "" : "const ", emit_type_name(emitter, buffer->type),
+               buffer->name);
     facts->arg[facts->n_args++] = buffer;
   }
   facts->takes_alpha = find_op(kernel->body, OP_SCALE, ROLE_COUNT) != NULL;
@@ -414,11 +442,20 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   emitter_line(emitter, "%s", text.text);
 }
 
+// "f32", "f16 summed in f32", "tf32 summed in f32, C in f32"
+static const char *print_types(Arena *arena, const Problem *problem) {
+  const char *type = dtype_name(problem->dtype);
+  if (problem->acc == problem->dtype && problem->out == problem->dtype) return type;
+  const char *text = arena_printf(arena, "%s summed in %s", type, dtype_name(problem->acc));
+  if (problem->out == problem->dtype) return text;
+  return arena_printf(arena, "%s, C in %s", text, dtype_name(problem->out));
+}
+
 static void print_heading(Emitter *emitter, const Emission *emission) {
   const Problem *problem = &emitter->program->problem;
   long long m = (long long)problem->m, n = (long long)problem->n, k = (long long)problem->k;
   emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, row-major", m, n, m,
-               k, k, n, dtype_name(problem->dtype));
+               k, k, n, print_types(emitter->arena, problem));
   const EmitOptions *options = emitter->options;
   if (options->schedule && options->schedule->n_given > 0)
     emitter_line(emitter, "// %s", schedule_text(emitter->arena, options->schedule));
@@ -455,11 +492,10 @@ static void print_tables(Emitter *emitter, const EmitSymbols *symbols) {
   }
 }
 
-static void print_prelude(Emitter *emitter, const bool *used) {
-  for (int h = 0; h < PRELUDE_COUNT; h++) {
-    if (!used[h]) continue;
+static void print_prelude(Emitter *emitter, const Prelude *used, int n_used) {
+  for (int h = 0; h < n_used; h++) {
     emitter_blank(emitter);
-    const char *line = prelude_text((PreludeHelper)h);
+    const char *line = prelude_text(emitter->arena, &used[h]);
     for (const char *end; (end = strchr(line, '\n')); line = end + 1)
       add_row(emitter, arena_strndup(emitter->arena, line, (size_t)(end - line)));
   }
@@ -494,6 +530,7 @@ const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOption
   Emission *emission = ARENA_NEW(arena, Emission);
   Emitter emitter = {.arena = arena, .program = program, .options = options, .kernel = -1};
   belongs_to_knob(&emitter, KNOB_NONE);
+  emit_values_collect(&emitter);
   emission->n_kernels = program->n_kernels;
   emission->workspace_bytes = workspace_bytes(program);
   for (int i = 0; i < program->n_kernels; i++) {
@@ -505,7 +542,7 @@ const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOption
   print_heading(&heading, emission);
   print_extents(&heading, &emitter.symbols);
   print_tables(&heading, &emitter.symbols);
-  if (!options->no_prelude) print_prelude(&heading, emitter.helper_used);
+  if (!options->no_prelude) print_prelude(&heading, emitter.helper, emitter.n_helpers);
   join(arena, emission, &heading.rows, &emitter.rows);
   return emission;
 }

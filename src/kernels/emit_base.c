@@ -4,10 +4,10 @@
 // digits bound to them, and LETs over those. Constants stay with the rest, where they become the
 // immediate of the instruction; so the copies of slab 0 and of slab k_o share one base.
 //
-// Accesses whose rest is constant keep their offset whole: nothing would be won. So do global ones: a
-// base in global memory would hold two registers through the whole loop, and in a kernel of 255 that
-// costs more than computing it anew for each slab (last rung of the fp32 ladder, 4096³ on an H200:
-// 44.7 TFLOP/s with bases everywhere, 49.2 with shared ones, 44.6 with none).
+// Accesses whose rest is constant keep their offset whole: nothing would be won. So do global ones:
+// a base in global memory would hold two registers through the whole loop, and in a kernel of 255
+// that costs more than computing it anew for each slab (last rung of the fp32 ladder, 4096³ on an
+// H200: 44.7 TFLOP/s with bases everywhere, 49.2 with shared ones, 44.6 with none).
 #include "kernels/emit_base.h"
 
 #include <assert.h>
@@ -56,8 +56,9 @@ static void collect_access(Emitter *emitter, const Access *access) {
   if (bases->n == EMIT_BASES_MAX || find(bases, access->buffer, fixed)) return;
   int same = 1;
   for (int i = 0; i < bases->n; i++) same += bases->base[i].buffer == access->buffer;
-  const char *name = same == 1 ? arena_printf(emitter->arena, "%s_at", access->buffer->name)
-                               : arena_printf(emitter->arena, "%s_at%d", access->buffer->name, same);
+  const char *name = same == 1
+                         ? arena_printf(emitter->arena, "%s_at", access->buffer->name)
+                         : arena_printf(emitter->arena, "%s_at%d", access->buffer->name, same);
   bases->base[bases->n++] = (EmitBase){access->buffer, fixed, name};
 }
 
@@ -91,8 +92,8 @@ void emit_bases_declare(Emitter *emitter) {
     Str offset = str_new(emitter->arena);
     ExprText text = {emitter->arena, &offset, &emitter->symbols, emitter->names,
                      emitter->n_threads};
-    emit_sum(&text, emitter->program, base->buffer, base->offset);
-    emitter_line(emitter, "%s *const %s = %s + %s;", emit_type_name(base->buffer->type), base->name,
-                 base->buffer->name, offset.text);
+    emit_term(&text, emitter->program, base->buffer, base->offset);
+    emitter_line(emitter, "%s *const %s = %s + %s;", emit_type_name(emitter, base->buffer->type),
+                 base->name, base->buffer->name, offset.text);
   }
 }

@@ -23,7 +23,7 @@ static const struct {
 #undef X
 };
 
-enum { PRECEDENCE_ATOM = 9, PRECEDENCE_PRODUCT = 7, PRECEDENCE_BITS = 5 };
+enum { PRECEDENCE_ATOM = 9, PRECEDENCE_PRODUCT = 7, PRECEDENCE_SUM = 6, PRECEDENCE_BITS = 5 };
 
 static bool is_wide(const Expr *expr) { return expr->hi > INT32_MAX || expr->lo < INT32_MIN; }
 
@@ -198,7 +198,14 @@ void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, cons
   }
   if (!empty && expr_is_const(rest, 0)) return;
   if (!empty) str_add(text->out, " + ");
-  emit_expr(text, rest);
+  print_operand(text, rest, !empty && op_rows[rest->op].precedence < PRECEDENCE_SUM, false);
+}
+
+void emit_term(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset) {
+  bool enclose = op_rows[offset->op].precedence < PRECEDENCE_SUM;
+  if (enclose) str_add_char(text->out, '(');
+  emit_sum(text, program, buffer, offset);
+  if (enclose) str_add_char(text->out, ')');
 }
 
 // ---- guards -------------------------------------------------------------------------------------

@@ -36,6 +36,9 @@ void emit_offset(ExprText *text, const Program *program, const Access *access);
 // The same for a part of the offset.
 void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset);
 
+// The same as one term of a sum: in parentheses where it needs them.
+void emit_term(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset);
+
 // The condition of access_guard(), bounds by their names. Prints nothing and says false when the
 // access is always inside.
 bool emit_guard(ExprText *text, const Program *program, const Access *access);

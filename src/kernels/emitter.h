@@ -1,5 +1,5 @@
-// The state of one emission; shared by emit.c (text, headings, declarations) and emit_stmt.c
-// (statements). Others use emit.h.
+// The state of one emission; shared by emit.c (text, headings, declarations), emit_stmt.c
+// (statements), emit_op.c (operations) and emit_value.c (elements). Others use emit.h.
 #pragma once
 #include "kernels/emit.h"
 #include "kernels/emit_expr.h"
@@ -17,7 +17,7 @@ typedef struct EmitRows {
   EmitRow *row;
 } EmitRows;
 
-enum { EMIT_BASES_MAX = 24 };
+enum { EMIT_BASES_MAX = 24, EMIT_HELPERS_MAX = 64 };
 
 // A pointer to where a thread begins in a buffer; see emit_base.h.
 typedef struct EmitBase {
@@ -43,8 +43,10 @@ typedef struct Emitter {
   const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;
   EmitSymbols symbols;
-  EmitBases bases;  // of the kernel being printed
-  bool helper_used[PRELUDE_COUNT];
+  EmitBases bases;           // of the kernel being printed
+  bool packed[BUFFERS_MAX];  // by id: registers that hold several values each
+  int n_helpers;
+  Prelude helper[EMIT_HELPERS_MAX];  // what the text uses, in the order of the prelude
 } Emitter;
 
 // One line at the present depth. Texts of more than 100 columns go on in a second line, broken at
@@ -55,7 +57,9 @@ void emitter_blank(Emitter *emitter);
 // "BK=16", or "BK" when no schedule is known.
 const char *emitter_knob(const Emitter *emitter, KnobId knob);
 
-const char *emit_type_name(DType type);  // "float"
+// The name of a definition that the text uses.
+const char *emit_helper(Emitter *emitter, Prelude helper);
+const char *emit_type_name(Emitter *emitter, DType type);  // "float"
 
 // A list of statements and everything below. `group` is the remark that stands above the list
 // already (NULL: none).

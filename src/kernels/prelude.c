@@ -1,100 +1,224 @@
-// The texts of the device wrappers, written to be read and copied.
+// The texts of the device wrappers, written to be read and copied: names, types, and what moves
+// data. What computes is in prelude_math.c.
 //
-// A helper's number counts elements: load4 moves four floats by one 16-byte instruction (LDG.128
-// or LDS.128, whichever the pointer asks for once it is inlined), cp_async4 starts one 16-byte
-// copy. The copies take the path past L1 (.cg) where the instruction has it, which is for 16 bytes
-// only. "or_zero" takes the guard as its last argument; a copy expresses it by the source size (PTX
-// ISA, cp.async: what the source does not cover is written as zeros, and nothing is read for size
-// 0).
+// A number counts elements: load4 of floats moves 16 bytes by one instruction (LDG.128 or LDS.128,
+// whichever the pointer asks for once it is inlined), load8 of f16 does too and leaves its eight
+// values in four registers, low half first. The copies take the path past L1 (.cg) where the
+// instruction has it, which is for 16 bytes only. "or_zero" takes the guard as its last argument; a
+// copy expresses it by the source size (PTX ISA, cp.async: what the source does not cover is
+// written as zeros, and nothing is read for size 0).
+//
+// Worked example, width 4 (the vector type has as many components as registers are moved):
+//   float   load4(float *to, const float *from)      float4   to[0] = v.x, … to[3] = v.w
+//   f16     load4(unsigned *to, const f16 *from)     uint2    to[0] = v.x, to[1] = v.y
+//   double  load2(double *to, const double *from)    double2  to[0] = v.x, to[1] = v.y
 #include "kernels/prelude.h"
 
-static const char *const names[PRELUDE_COUNT] = {
-#define X(id, name) name,
-    PRELUDE_TABLE(X)
-#undef X
+#include <assert.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/prelude_math.h"
+
+static const struct {
+  const char *name, *vector;  // the vector type is followed by its length
+  const char *zero;
+  bool is_struct;
+} type_rows[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"float", "float", "0.0f", false},
+    [DTYPE_TF32] = {"float", "float", "0.0f", false},
+    [DTYPE_F64] = {"double", "double", "0.0", false},
+    [DTYPE_S32] = {"int", "int", "0", false},
+    [DTYPE_S8] = {"signed char", "char", "0", false},
+    [DTYPE_F16] = {"f16", NULL, "f16{}", true},
+    [DTYPE_BF16] = {"bf16", NULL, "bf16{}", true},
+    [DTYPE_E4M3] = {"e4m3", NULL, "e4m3{}", true},
+    [DTYPE_E5M2] = {"e5m2", NULL, "e5m2{}", true},
 };
 
-const char *prelude_name(PreludeHelper helper) { return names[helper]; }
+const char *prelude_type_name(DType type) { return type_rows[type].name; }
+bool prelude_type_is_struct(DType type) { return type_rows[type].is_struct; }
 
-#define CP_ASYNC(name, path, bytes)                                                     \
-  "__device__ __forceinline__ void " name                                               \
-  "(float *to_shared, const float *from_global) {\n"                                    \
-  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n" \
-  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes                 \
-  ";\"\n"                                                                               \
-  "               :: \"r\"(to), \"l\"(from_global) : \"memory\");\n"                    \
-  "}\n"
+// ---- names --------------------------------------------------------------------------------------
 
-#define CP_ASYNC_OR_ZERO(name, path, bytes)                                             \
-  "__device__ __forceinline__ void " name                                               \
-  "(float *to_shared, const float *from_global,\n"                                      \
-  "                                                  bool inside) {\n"                  \
-  "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n" \
-  "  const int n_bytes = inside ? " bytes                                               \
-  " : 0;\n"                                                                             \
-  "  asm volatile(\"cp.async." path ".shared.global [%0], [%1], " bytes                 \
-  ", %2;\"\n"                                                                           \
-  "               :: \"r\"(to), \"l\"(from_global), \"r\"(n_bytes) : \"memory\");\n"    \
-  "}\n"
+typedef struct KindRow {
+  const char *name;
+  void (*write)(Str *out, const Prelude *prelude);
+} KindRow;
 
-static const char *const texts[PRELUDE_COUNT] = {
-    [PRELUDE_LOAD2] =
-        "__device__ __forceinline__ void load2(float *to, const float *from) {\n"
-        "  const float2 v = *reinterpret_cast<const float2 *>(from);\n"
-        "  to[0] = v.x, to[1] = v.y;\n"
-        "}\n",
-    [PRELUDE_LOAD4] =
-        "__device__ __forceinline__ void load4(float *to, const float *from) {\n"
-        "  const float4 v = *reinterpret_cast<const float4 *>(from);\n"
-        "  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;\n"
-        "}\n",
-    [PRELUDE_LOAD2_OR_ZERO] =
-        "__device__ __forceinline__ void load2_or_zero(float *to, const float *from, bool inside) "
-        "{\n"
-        "  float2 v = {0.0f, 0.0f};\n"
-        "  if (inside) v = *reinterpret_cast<const float2 *>(from);\n"
-        "  to[0] = v.x, to[1] = v.y;\n"
-        "}\n",
-    [PRELUDE_LOAD4_OR_ZERO] =
-        "__device__ __forceinline__ void load4_or_zero(float *to, const float *from, bool inside) "
-        "{\n"
-        "  float4 v = {0.0f, 0.0f, 0.0f, 0.0f};\n"
-        "  if (inside) v = *reinterpret_cast<const float4 *>(from);\n"
-        "  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;\n"
-        "}\n",
-    [PRELUDE_STORE2] =
-        "__device__ __forceinline__ void store2(float *to, const float *from) {\n"
-        "  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};\n"
-        "}\n",
-    [PRELUDE_STORE4] =
-        "__device__ __forceinline__ void store4(float *to, const float *from) {\n"
-        "  *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};\n"
-        "}\n",
-    [PRELUDE_FILL2] =
-        "__device__ __forceinline__ void fill2(float *to, float value) {\n"
-        "  to[0] = value, to[1] = value;\n"
-        "}\n",
-    [PRELUDE_FILL4] =
-        "__device__ __forceinline__ void fill4(float *to, float value) {\n"
-        "  to[0] = value, to[1] = value, to[2] = value, to[3] = value;\n"
-        "}\n",
-    [PRELUDE_CP_ASYNC1] = CP_ASYNC("cp_async1", "ca", "4"),
-    [PRELUDE_CP_ASYNC2] = CP_ASYNC("cp_async2", "ca", "8"),
-    [PRELUDE_CP_ASYNC4] = CP_ASYNC("cp_async4", "cg", "16"),
-    [PRELUDE_CP_ASYNC1_OR_ZERO] = CP_ASYNC_OR_ZERO("cp_async1_or_zero", "ca", "4"),
-    [PRELUDE_CP_ASYNC2_OR_ZERO] = CP_ASYNC_OR_ZERO("cp_async2_or_zero", "ca", "8"),
-    [PRELUDE_CP_ASYNC4_OR_ZERO] = CP_ASYNC_OR_ZERO("cp_async4_or_zero", "cg", "16"),
-    [PRELUDE_CP_ASYNC_COMMIT] =
-        "// The copies this thread has issued since the last commit become one group.\n"
-        "__device__ __forceinline__ void cp_async_commit() {\n"
-        "  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
-        "}\n",
-    [PRELUDE_CP_ASYNC_WAIT] =
-        "// Waits until at most `n` of this thread's groups are still in flight.\n"
-        "template <int n>\n"
-        "__device__ __forceinline__ void cp_async_wait() {\n"
-        "  asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
-        "}\n",
+static const KindRow kind_rows[PRELUDE_KINDS];
+
+const char *prelude_name(Arena *arena, const Prelude *prelude) {
+  const char *name = kind_rows[prelude->kind].name, *type = dtype_name(prelude->type);
+  if (prelude->kind == PRELUDE_MMA) return prelude_mma_name(arena, prelude->atom);
+  if (strstr(name, "%s")) return arena_printf(arena, name, type);
+  const char *numbered = strstr(name, "%d") ? arena_printf(arena, name, prelude->width) : name;
+  return prelude->trans ? arena_printf(arena, "%s_trans", numbered) : numbered;
+}
+
+int prelude_compare(const Prelude *a, const Prelude *b) {
+  const int left[] = {a->kind, a->width, a->trans, a->type, a->registers, a->packed};
+  const int right[] = {b->kind, b->width, b->trans, b->type, b->registers, b->packed};
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  return a->atom == b->atom ? 0 : strcmp(a->atom->name, b->atom->name);
+}
+
+// ---- moving data --------------------------------------------------------------------------------
+
+// What the registers of a move are.
+typedef struct Moved {
+  const char *type;    // "unsigned"
+  const char *vector;  // "uint4"; "unsigned" where there is but one
+  const char *zero;    // "0u"
+  int n;               // registers
+} Moved;
+
+static Moved moved(Arena *arena, DType type, bool packed, int width) {
+  const char *vector = packed ? "uint" : type_rows[type].vector;
+  Moved m = {packed ? "unsigned" : type_rows[type].name, NULL, packed ? "0u" : type_rows[type].zero,
+             packed ? width * dtype_bytes(type) / 4 : width};
+  assert(m.n == 1 || m.n == 2 || m.n == 4);
+  m.vector = m.n == 1 ? m.type : arena_printf(arena, "%s%d", vector, m.n);
+  return m;
+}
+
+static const char components[] = "xyzw";
+
+static void take_apart(Str *out, const Moved *m) {
+  for (int i = 0; i < m->n; i++) {
+    str_printf(out, "%sto[%d] = v", i ? ", " : "  ", i);
+    if (m->n > 1) str_printf(out, ".%c", components[i]);
+  }
+  str_add(out, ";\n}\n");
+}
+
+static void begin(Str *out, const Prelude *prelude) {
+  str_printf(out, "__device__ __forceinline__ void %s(", prelude_name(out->arena, prelude));
+}
+
+static void write_load(Str *out, const Prelude *prelude) {
+  Moved m = moved(out->arena, prelude->type, prelude->packed, prelude->width);
+  begin(out, prelude);
+  str_printf(out, "%s *to, const %s *from) {\n", m.type, prelude_type_name(prelude->type));
+  str_printf(out, "  const %s v = *reinterpret_cast<const %s *>(from);\n", m.vector, m.vector);
+  take_apart(out, &m);
+}
+
+static void write_load_or_zero(Str *out, const Prelude *prelude) {
+  Moved m = moved(out->arena, prelude->type, prelude->packed, prelude->width);
+  begin(out, prelude);
+  str_printf(out, "%s *to, const %s *from, bool inside) {\n  %s v = ", m.type,
+             prelude_type_name(prelude->type), m.vector);
+  for (int i = 0; i < m.n && m.n > 1; i++) str_printf(out, "%s%s", i ? ", " : "{", m.zero);
+  str_add(out, m.n > 1 ? "}" : m.zero);
+  str_printf(out, ";\n  if (inside) v = *reinterpret_cast<const %s *>(from);\n", m.vector);
+  take_apart(out, &m);
+}
+
+static void write_plain_store(Str *out, const Prelude *prelude) {
+  Moved m = moved(out->arena, prelude->type, prelude->packed, prelude->width);
+  begin(out, prelude);
+  str_printf(out, "%s *to, const %s *from) {\n", prelude_type_name(prelude->type), m.type);
+  str_printf(out, "  *reinterpret_cast<%s *>(to) = ", m.vector);
+  if (m.n > 1) str_printf(out, "%s{", m.vector);
+  for (int i = 0; i < m.n; i++) str_printf(out, "%sfrom[%d]", i ? ", " : "", i);
+  str_add(out, m.n > 1 ? "};\n}\n" : ";\n}\n");
+}
+
+static void write_store(Str *out, const Prelude *prelude) {
+  if (prelude->registers == prelude->type)
+    write_plain_store(out, prelude);
+  else
+    prelude_write_rounding_store(out, prelude);
+}
+
+static void write_fill(Str *out, const Prelude *prelude) {
+  Moved m = moved(out->arena, prelude->type, prelude->packed, prelude->width);
+  if (prelude->packed)
+    str_printf(out, "// A register holds %d values, and so does the constant.\n",
+               4 / dtype_bytes(prelude->type));
+  begin(out, prelude);
+  str_printf(out, "%s *to, %s value) {\n", m.type, m.type);
+  for (int i = 0; i < m.n; i++) str_printf(out, "%sto[%d] = value", i ? ", " : "  ", i);
+  str_add(out, ";\n}\n");
+}
+
+// ---- asynchronous copies ------------------------------------------------------------------------
+
+static void write_copy(Str *out, const Prelude *prelude) {
+  const char *type = prelude_type_name(prelude->type), *name = prelude_name(out->arena, prelude);
+  int bytes = prelude->width * dtype_bytes(prelude->type);
+  bool guarded = prelude->kind == PRELUDE_CP_ASYNC_OR_ZERO;
+  begin(out, prelude);
+  str_printf(out, "%s *to_shared, const %s *from_global", type, type);
+  if (guarded)
+    str_printf(out, ",\n%*sbool inside",
+               (int)strlen("__device__ __forceinline__ void (") + (int)strlen(name), "");
+  str_add(out,
+          ") {\n"
+          "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n");
+  if (guarded) str_printf(out, "  const int n_bytes = inside ? %d : 0;\n", bytes);
+  str_printf(out, "  asm volatile(\"cp.async.%s.shared.global [%%0], [%%1], %d%s;\"\n",
+             bytes == 16 ? "cg" : "ca", bytes, guarded ? ", %2" : "");
+  str_printf(out, "               :: \"r\"(to), \"l\"(from_global)%s : \"memory\");\n}\n",
+             guarded ? ", \"r\"(n_bytes)" : "");
+}
+
+static void write_commit(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  str_add(out,
+          "// The copies this thread has issued since the last commit become one group.\n"
+          "__device__ __forceinline__ void cp_async_commit() {\n"
+          "  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
+          "}\n");
+}
+
+static void write_wait(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  str_add(out,
+          "// Waits until at most `n` of this thread's groups are still in flight.\n"
+          "template <int n>\n"
+          "__device__ __forceinline__ void cp_async_wait() {\n"
+          "  asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
+          "}\n");
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+static void write_type(Str *out, const Prelude *prelude) {
+  static const char *const what[DTYPE_COUNT] = {
+      [DTYPE_F16] = "An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.",
+      [DTYPE_BF16] = "A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.",
+      [DTYPE_E4M3] = "An 8-bit float (1 sign, 4 exponent, 3 fraction bits) as it lies in memory.",
+      [DTYPE_E5M2] = "An 8-bit float (1 sign, 5 exponent, 2 fraction bits) as it lies in memory.",
+  };
+  const char *bits = dtype_bytes(prelude->type) == 2 ? "unsigned short" : "unsigned char";
+  str_printf(out, "// %s\nstruct %s {\n  %s bits;\n};\n", what[prelude->type],
+             prelude_type_name(prelude->type), bits);
+}
+
+static const KindRow kind_rows[PRELUDE_KINDS] = {
+    [PRELUDE_TYPE] = {"%s", write_type},
+    [PRELUDE_LOAD] = {"load%d", write_load},
+    [PRELUDE_LOAD_OR_ZERO] = {"load%d_or_zero", write_load_or_zero},
+    [PRELUDE_STORE] = {"store%d", write_store},
+    [PRELUDE_FILL] = {"fill%d", write_fill},
+    [PRELUDE_CP_ASYNC] = {"cp_async%d", write_copy},
+    [PRELUDE_CP_ASYNC_OR_ZERO] = {"cp_async%d_or_zero", write_copy},
+    [PRELUDE_CP_ASYNC_COMMIT] = {"cp_async_commit", write_commit},
+    [PRELUDE_CP_ASYNC_WAIT] = {"cp_async_wait", write_wait},
+    [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},
+    [PRELUDE_MMA] = {"mma", prelude_write_mma},
+    [PRELUDE_TO_FLOAT] = {"to_float", prelude_write_to_float},
+    [PRELUDE_FROM_FLOAT] = {"to_%s", prelude_write_from_float},
+    [PRELUDE_EXTRACT] = {"extract_%s", prelude_write_extract},
+    [PRELUDE_INSERT] = {"insert_%s", prelude_write_insert},
+    [PRELUDE_ATOMIC_ADD] = {"atomic_add", prelude_write_atomic_add},
 };
 
-const char *prelude_text(PreludeHelper helper) { return texts[helper]; }
+const char *prelude_text(Arena *arena, const Prelude *prelude) {
+  Str out = str_new(arena);
+  kind_rows[prelude->kind].write(&out, prelude);
+  return out.text;
+}

@@ -1,36 +1,57 @@
-// The device prelude: the few wrappers that stand above an emitted kernel.
+// The device prelude: the few types and wrappers that stand above an emitted kernel.
 //
-// CUDA headers are neither included nor needed: float2, float4 and the intrinsics used here are
-// built into NVRTC and nvcc alike. Only the helpers that a text calls are printed.
+// CUDA headers are neither included nor needed: float4, uint4 and the intrinsics used here are
+// built into NVRTC and nvcc alike. Only what a text uses is printed.
+//
+//   Prelude load = {.kind = PRELUDE_LOAD, .type = DTYPE_F16, .width = 8};
+//   prelude_name(arena, &load)    "load8"
+//   prelude_text(arena, &load)    __device__ __forceinline__ void load8(unsigned *to, const f16
+//   *from) …
 #pragma once
+#include <stdbool.h>
 
-// One row each: enum and the name it has in the text.
-#define PRELUDE_TABLE(X)                    \
-  X(LOAD2, "load2")                         \
-  X(LOAD4, "load4")                         \
-  X(LOAD2_OR_ZERO, "load2_or_zero")         \
-  X(LOAD4_OR_ZERO, "load4_or_zero")         \
-  X(STORE2, "store2")                       \
-  X(STORE4, "store4")                       \
-  X(FILL2, "fill2")                         \
-  X(FILL4, "fill4")                         \
-  X(CP_ASYNC1, "cp_async1")                 \
-  X(CP_ASYNC2, "cp_async2")                 \
-  X(CP_ASYNC4, "cp_async4")                 \
-  X(CP_ASYNC1_OR_ZERO, "cp_async1_or_zero") \
-  X(CP_ASYNC2_OR_ZERO, "cp_async2_or_zero") \
-  X(CP_ASYNC4_OR_ZERO, "cp_async4_or_zero") \
-  X(CP_ASYNC_COMMIT, "cp_async_commit")     \
-  X(CP_ASYNC_WAIT, "cp_async_wait")
+#include "base/arena.h"
+#include "model/fragment.h"
+#include "model/program.h"
 
-typedef enum PreludeHelper {
-#define X(id, name) PRELUDE_##id,
-  PRELUDE_TABLE(X)
-#undef X
-      PRELUDE_COUNT
-} PreludeHelper;
+// In the order in which they stand in a text. A number in a name counts elements.
+typedef enum PreludeKind {
+  PRELUDE_TYPE,              // struct f16: an element as it lies in memory
+  PRELUDE_LOAD,              // load4: registers <- memory
+  PRELUDE_LOAD_OR_ZERO,      // load4_or_zero: the guard is the last argument
+  PRELUDE_STORE,             // store4: memory <- registers, converted where the types differ
+  PRELUDE_FILL,              // fill4: registers <- a constant
+  PRELUDE_CP_ASYNC,          // cp_async4
+  PRELUDE_CP_ASYNC_OR_ZERO,  // cp_async4_or_zero
+  PRELUDE_CP_ASYNC_COMMIT,
+  PRELUDE_CP_ASYNC_WAIT,
+  PRELUDE_LDMATRIX,    // ldmatrix_x4, ldmatrix_x2_trans
+  PRELUDE_MMA,         // mma_m16n8k16_f32_f16
+  PRELUDE_TO_FLOAT,    // to_float: an element as a number
+  PRELUDE_FROM_FLOAT,  // to_f16: a number as an element
+  PRELUDE_EXTRACT,     // extract_f16: value i of a register that holds several
+  PRELUDE_INSERT,      // insert_f16
+  PRELUDE_ATOMIC_ADD,  // atomic_add, where atomicAdd wants a header's type
+  PRELUDE_KINDS
+} PreludeKind;
 
-const char *prelude_name(PreludeHelper helper);
+// Which definition; what a kind does not depend on stays 0.
+typedef struct Prelude {
+  PreludeKind kind;
+  DType type;        // of the elements in memory; LDMATRIX: of the registers
+  DType registers;   // STORE: of the values in registers
+  bool packed;       // LOAD, STORE, FILL: several values share a register
+  int width;         // elements; LDMATRIX: matrices
+  bool trans;        // LDMATRIX
+  const Atom *atom;  // MMA
+} Prelude;
 
+// "float", "f16", "signed char": an element in memory, and in a register of its own.
+const char *prelude_type_name(DType type);
+bool prelude_type_is_struct(DType type);  // f16, bf16, e4m3, e5m2: declared by PRELUDE_TYPE
+
+const char *prelude_name(Arena *arena, const Prelude *prelude);
 // The definition: whole lines, the last one ends in a newline.
-const char *prelude_text(PreludeHelper helper);
+const char *prelude_text(Arena *arena, const Prelude *prelude);
+// The order in a text; 0 when both are one definition.
+int prelude_compare(const Prelude *a, const Prelude *b);

@@ -34,13 +34,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 128 + tid / 16) * K + tid % 16;
-  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
   float *const A_s_at = A_s + tid % 16 * 132 + tid / 16;
   float *const B_s_at = B_s + tid / 32 * 132 + tid % 32 * 4;
   float *const A_s_at2 = A_s + m_t * 8;
   float *const B_s_at2 = B_s + n_t * 8;
-  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
 
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
@@ -63,12 +60,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
       r_a[c_a] = m_b * 128 + c_a * 16 + tid / 16 < M && k_o * 16 + tid % 16 < K
-          ? A_at[c_a * 16 * K + k_o * 16] : 0.0f;
+          ? A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_o * 16 + tid % 16] : 0.0f;
 
     // VECTORIZE=1: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      load4_or_zero(&r_b[c_b * 4], &B_at[(k_o * 16 + c_b * 8) * N],
+      load4_or_zero(&r_b[c_b * 4],
+          &B[(k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4],
           k_o * 16 + c_b * 8 + tid / 32 < K && n_b * 128 + tid % 32 * 4 < N);
 
     // STAGE=11: put the slab of A into shared memory
@@ -119,5 +117,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       #pragma unroll
       for (int n_q = 0; n_q < 2; ++n_q)
         if (m_b * 128 + m_t * 8 + m_q * 4 + m_v < M && n_b * 128 + n_t * 8 + n_q * 4 < N)
-          store4(&C_at[(m_q * 4 + m_v) * N + n_q * 4], &acc[m_q * 4 + m_v][n_q * 4]);
+          store4(&C[(m_b * 128 + m_t * 8 + m_q * 4 + m_v) * N + n_b * 128 + n_t * 8 + n_q * 4],
+              &acc[m_q * 4 + m_v][n_q * 4]);
 }

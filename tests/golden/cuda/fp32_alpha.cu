@@ -34,15 +34,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_l = threadIdx.x % 2;        // THREAD 0..2, LANES_M=4
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 256 + tid / 2) * K + tid % 2 * 4;
   float *const A_s_at = A_s + tid % 2 * 4 * 260 + tid / 2;
   float *const A_s_at2 = A_s + m_w * 16 + m_l1 * 8 + m_l * 4;
   float *const B_s_at = B_s + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4;
-  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
   float *const B_s_at2 = B_s + tid / 32 * 132 + tid % 32 * 4;
-  float *const C_at =
-      C + (m_b * 256 + m_w * 16 + m_l1 * 8 + m_l * 4) * N + n_b * 128 + n_w * 32 + n_l2 * 16 +
-      n_l1 * 8 + n_l * 4;
 
   float acc[16][8];  // FM=16: this thread's cells of C
   float a[2][16];    // FRAG_BUFFER=2: its values of A for one k
@@ -63,7 +58,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // VECTORIZE=1: fetch the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    load4(&r_a[c_a * 4], &A_at[c_a * 128 * K]);
+    load4(&r_a[c_a * 4], &A[(m_b * 256 + c_a * 128 + tid / 2) * K + tid % 2 * 4]);
 
   // VECTORIZE=1: fetch the slab of B
   load4(&r_b[0], &B[tid / 32 * N + n_b * 128 + tid % 32 * 4]);
@@ -98,10 +93,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // VECTORIZE=1: fetch the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        load4(&r_a[c_a * 4], &A_at[c_a * 128 * K + k_n * 8]);
+        load4(&r_a[c_a * 4], &A[(m_b * 256 + c_a * 128 + tid / 2) * K + k_n * 8 + tid % 2 * 4]);
 
       // VECTORIZE=1: fetch the slab of B
-      load4(&r_b[0], &B_at[k_n * 8 * N]);
+      load4(&r_b[0], &B[(k_n * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
 
     #pragma unroll
@@ -190,5 +185,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int m_v = 0; m_v < 4; ++m_v)
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        store4(&C_at[(m_g * 64 + m_v) * N + n_g * 64], &acc[m_g * 4 + m_v][n_g * 4]);
+        store4(&C[(m_b * 256 + m_g * 64 + m_w * 16 + m_l1 * 8 + m_l * 4 + m_v) * N + n_b * 128 +
+            n_g * 64 + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4], &acc[m_g * 4 + m_v][n_g * 4]);
 }

@@ -46,12 +46,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
   // where this thread begins
   float *const A_s_at = A_s + tid / 4 * 16 + tid % 4 * 4;
-  const float *const A_at = A + (m_b * 128 + tid / 4) * K + tid % 4 * 4;
   float *const B_s_at = B_s + tid / 32 * 128 + tid % 32 * 4;
-  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
   float *const A_s_at2 = A_s + m_t * 8 * 16;
   float *const B_s_at2 = B_s + n_t * 8;
-  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
 
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
@@ -68,23 +65,25 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s_at[c_a * 64 * 16], &A_at[c_a * 64 * K]);
+    cp_async4(&A_s_at[c_a * 64 * 16], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s_at[c_b * 8 * 128], &B_at[c_b * 8 * N]);
+    cp_async4(&B_s_at[c_b * 8 * 128], &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s_at[2048 + c_a * 64 * 16], &A_at[c_a * 64 * K + 16]);
+    cp_async4(&A_s_at[2048 + c_a * 64 * 16],
+        &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4 + 16]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s_at[2048 + c_b * 8 * 128], &B_at[(c_b * 8 + 16) * N]);
+    cp_async4(&B_s_at[2048 + c_b * 8 * 128],
+        &B[(c_b * 8 + tid / 32 + 16) * N + n_b * 128 + tid % 32 * 4]);
   cp_async_commit();
   cp_async_wait<1>();
 
@@ -98,12 +97,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        cp_async4(&A_s_at[k_n % 3 * 2048 + c_a * 64 * 16], &A_at[c_a * 64 * K + k_n * 16]);
+        cp_async4(&A_s_at[k_n % 3 * 2048 + c_a * 64 * 16],
+            &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
 
       // ASYNC_COPY=1: start the copy of the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
-        cp_async4(&B_s_at[k_n % 3 * 2048 + c_b * 8 * 128], &B_at[(k_n * 16 + c_b * 8) * N]);
+        cp_async4(&B_s_at[k_n % 3 * 2048 + c_b * 8 * 128],
+            &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
 
     cp_async_commit();
@@ -140,5 +141,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_q = 0; n_q < 2; ++n_q)
-      store4(&C_at[m_r * N + n_q * 4], &acc[m_r][n_q * 4]);
+      store4(&C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_q * 4],
+          &acc[m_r][n_q * 4]);
 }

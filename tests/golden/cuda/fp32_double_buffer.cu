@@ -28,13 +28,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 128 + tid / 4) * K + tid % 4 * 4;
-  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
   float *const A_s_at = A_s + tid / 4 * 16 + tid % 4 * 4;
   float *const B_s_at = B_s + tid / 32 * 128 + tid % 32 * 4;
   float *const A_s_at2 = A_s + m_t * 8 * 16;
   float *const B_s_at2 = B_s + n_t * 8;
-  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
 
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
@@ -54,12 +51,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // VECTORIZE=1: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
-      load4(&r_a[c_a * 4], &A_at[c_a * 64 * K + k_o * 16]);
+      load4(&r_a[c_a * 4], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_o * 16 + tid % 4 * 4]);
 
     // VECTORIZE=1: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      load4(&r_b[c_b * 4], &B_at[(k_o * 16 + c_b * 8) * N]);
+      load4(&r_b[c_b * 4], &B[(k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
 
     // VECTORIZE=1: put the slab of A into shared memory
     #pragma unroll
@@ -101,5 +98,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_q = 0; n_q < 2; ++n_q)
-      store4(&C_at[m_r * N + n_q * 4], &acc[m_r][n_q * 4]);
+      store4(&C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_q * 4],
+          &acc[m_r][n_q * 4]);
 }

@@ -35,13 +35,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_b = g % 256 / min(8, 20 - g / 256 * 8);
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 208 + tid / 8) * K + tid % 8 * 4;
-  const float *const B_at = B + tid / 32 * N + n_b * 128 + tid % 32 * 4;
   float *const A_s_at = A_s + tid / 8 * 32 + tid % 8 * 4;
   float *const B_s_at = B_s + tid / 32 * 128 + tid % 32 * 4;
   float *const A_s_at2 = A_s + m_t * 26 * 32;
   float *const B_s_at2 = B_s + n_t * 4;
-  float *const C_at = C + (m_b * 208 + m_t * 26) * N + n_b * 128 + n_t * 4;
 
   float acc[26][4];  // FM=26: this thread's cells of C
   float a[26];       // FM=26: its values of A for one k
@@ -59,13 +56,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   #pragma unroll
   for (int c_a = 0; c_a < 7; ++c_a) {
     if (c_a * 1024 + tid * 4 < 6656)
-      load4_or_zero(&r_a[c_a * 4], &A_at[c_a * 32 * K], m_b * 208 + c_a * 32 + tid / 8 < M);
+      load4_or_zero(&r_a[c_a * 4], &A[(m_b * 208 + c_a * 32 + tid / 8) * K + tid % 8 * 4],
+          m_b * 208 + c_a * 32 + tid / 8 < M);
   }
 
   // VECTORIZE=1: fetch the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 4; ++c_b)
-    load4(&r_b[c_b * 4], &B_at[c_b * 8 * N]);
+    load4(&r_b[c_b * 4], &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
 
   // VECTORIZE=1: put the slab of A into shared memory
   #pragma unroll
@@ -90,14 +88,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       #pragma unroll
       for (int c_a = 0; c_a < 7; ++c_a) {
         if (c_a * 1024 + tid * 4 < 6656)
-          load4_or_zero(&r_a[c_a * 4], &A_at[c_a * 32 * K + k_n * 32],
+          load4_or_zero(&r_a[c_a * 4],
+              &A[(m_b * 208 + c_a * 32 + tid / 8) * K + k_n * 32 + tid % 8 * 4],
               m_b * 208 + c_a * 32 + tid / 8 < M);
       }
 
       // VECTORIZE=1: fetch the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 4; ++c_b)
-        load4(&r_b[c_b * 4], &B_at[(k_n * 32 + c_b * 8) * N]);
+        load4(&r_b[c_b * 4], &B[(k_n * 32 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
 
     for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32
@@ -140,5 +139,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // FM=26: write the cells of C
   #pragma unroll
   for (int m_r = 0; m_r < 26; ++m_r)
-    if (m_b * 208 + m_t * 26 + m_r < M) store4(&C_at[m_r * N], &acc[m_r][0]);
+    if (m_b * 208 + m_t * 26 + m_r < M)
+      store4(&C[(m_b * 208 + m_t * 26 + m_r) * N + n_b * 128 + n_t * 4], &acc[m_r][0]);
 }

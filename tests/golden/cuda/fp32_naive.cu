@@ -11,18 +11,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_b = blockIdx.x / 4096;  // BLOCK 0..4096, BM=1
   const int n_b = blockIdx.x % 4096;  // BLOCK 0..4096, BN=1
 
-  // where this thread begins
-  const float *const A_at = A + m_b * K;
-  const float *const B_at = B + n_b;
-
   float acc;  // this thread's cells of C
   float a;    // its values of A for one k
   float b;    // its values of B for one k
 
   acc = 0.0f;
   for (int k = 0; k < K; ++k) {
-    a = A_at[k];
-    b = B_at[k * N];
+    a = A[m_b * K + k];
+    b = B[k * N + n_b];
     acc += a * b;
   }
   C[m_b * N + n_b] = acc;

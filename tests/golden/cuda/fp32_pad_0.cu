@@ -45,12 +45,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
   // where this thread begins
   float *const A_s_at = A_s + tid / 32 * 32 + tid % 32;
-  const float *const A_at = A + (m_b * 208 + tid / 32) * K + tid % 32;
   float *const B_s_at = B_s + tid / 128 * 128 + tid % 128;
-  const float *const B_at = B + tid / 128 * N + n_b * 128 + tid % 128;
   float *const A_s_at2 = A_s + m_t * 26 * 32;
   float *const B_s_at2 = B_s + n_t * 4;
-  float *const C_at = C + (m_b * 208 + m_t * 26) * N + n_b * 128 + n_t * 4;
 
   float acc[26][4];  // FM=26: this thread's cells of C
   float a[26];       // FM=26: its values of A for one k
@@ -66,13 +63,15 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // ASYNC_COPY=1: start the copy of the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 26; ++c_a)
-      cp_async1_or_zero(&A_s_at[c_a * 8 * 32], &A_at[c_a * 8 * K + k_o * 32],
+      cp_async1_or_zero(&A_s_at[c_a * 8 * 32],
+          &A[(m_b * 208 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32],
           m_b * 208 + c_a * 8 + tid / 32 < M);
 
     // ASYNC_COPY=1: start the copy of the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 16; ++c_b)
-      cp_async1(&B_s_at[c_b * 2 * 128], &B_at[(k_o * 32 + c_b * 2) * N]);
+      cp_async1(&B_s_at[c_b * 2 * 128],
+          &B[(k_o * 32 + c_b * 2 + tid / 128) * N + n_b * 128 + tid % 128]);
     cp_async_commit();
     cp_async_wait<0>();
 
@@ -107,5 +106,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 26; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 4; ++n_r)
-      if (m_b * 208 + m_t * 26 + m_r < M) C_at[m_r * N + n_r] = acc[m_r][n_r];
+      if (m_b * 208 + m_t * 26 + m_r < M)
+        C[(m_b * 208 + m_t * 26 + m_r) * N + n_b * 128 + n_t * 4 + n_r] = acc[m_r][n_r];
 }

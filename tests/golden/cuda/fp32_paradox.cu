@@ -35,8 +35,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_b = g % 1024 / 8;
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 8 + tid / 8) * K + tid % 8 * 4;
-  const float *const B_at = B + tid / 8 * N + n_b * 32 + tid % 8 * 4;
   float *const A_s_at = A_s + m_t * 32;
   float *const B_s_at = B_s + n_t;
   float *const A_s_at2 = A_s + tid / 8 * 32 + tid % 8 * 4;
@@ -73,10 +71,11 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
       // VECTORIZE=1: fetch the slab of A
       if (tid * 4 < 256)
-        load4_or_zero(&r_a[0], &A_at[k_n * 32], m_b * 8 + tid / 8 < M);
+        load4_or_zero(&r_a[0], &A[(m_b * 8 + tid / 8) * K + k_n * 32 + tid % 8 * 4],
+            m_b * 8 + tid / 8 < M);
 
       // VECTORIZE=1: fetch the slab of B
-      load4(&r_b[0], &B_at[k_n * 32 * N]);
+      load4(&r_b[0], &B[(k_n * 32 + tid / 8) * N + n_b * 32 + tid % 8 * 4]);
     }
 
     for (int k_i = 0; k_i < 32; ++k_i) {  // BK=32

@@ -13,11 +13,6 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
-  // where this thread begins
-  const float *const A_at = A + (m_b * 128 + m_t * 8) * K;
-  const float *const B_at = B + n_b * 128 + n_t * 8;
-  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
-
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
   float b[8];       // FN=8: its values of B for one k
@@ -31,12 +26,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // FM=8: this thread's values of A
     #pragma unroll
     for (int m_r = 0; m_r < 8; ++m_r)
-      a[m_r] = A_at[m_r * K + k];
+      a[m_r] = A[(m_b * 128 + m_t * 8 + m_r) * K + k];
 
     // FN=8: this thread's values of B
     #pragma unroll
     for (int n_r = 0; n_r < 8; ++n_r)
-      b[n_r] = B_at[k * N + n_r];
+      b[n_r] = B[k * N + n_b * 128 + n_t * 8 + n_r];
 
     // FM=8: add the outer product of a and b
     #pragma unroll
@@ -51,5 +46,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 8; ++n_r)
-      C_at[m_r * N + n_r] = acc[m_r][n_r];
+      C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_r] = acc[m_r][n_r];
 }

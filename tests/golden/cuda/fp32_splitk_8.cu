@@ -35,13 +35,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_t = threadIdx.x % 16;    // THREAD 0..16, BN=16
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 32 + tid / 32) * K + k_s * 2048 + tid % 32;
-  const float *const B_at = B + (k_s * 2048 + tid / 32) * N + n_b * 32 + tid % 32;
   float *const A_s_at = A_s + tid / 32 * 32 + tid % 32;
   float *const B_s_at = B_s + tid / 32 * 32 + tid % 32;
   float *const A_s_at2 = A_s + m_t * 2 * 32;
   float *const B_s_at2 = B_s + n_t * 2;
-  float *const C_at = C + (m_b * 32 + m_t * 2) * N + n_b * 32 + n_t * 2;
 
   float acc[2][2];  // FM=2: this thread's cells of C
   float a[2];       // FM=2: its values of A for one k
@@ -59,12 +56,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 4; ++c_a)
-      r_a[c_a] = A_at[c_a * 8 * K + k_o * 32];
+      r_a[c_a] = A[(m_b * 32 + c_a * 8 + tid / 32) * K + k_s * 2048 + k_o * 32 + tid % 32];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 4; ++c_b)
-      r_b[c_b] = B_at[(k_o * 32 + c_b * 8) * N];
+      r_b[c_b] = B[(k_s * 2048 + k_o * 32 + c_b * 8 + tid / 32) * N + n_b * 32 + tid % 32];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
@@ -107,5 +104,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 2; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 2; ++n_r)
-      atomicAdd(&C_at[m_r * N + n_r], acc[m_r][n_r]);
+      atomicAdd(&C[(m_b * 32 + m_t * 2 + m_r) * N + n_b * 32 + n_t * 2 + n_r], acc[m_r][n_r]);
 }

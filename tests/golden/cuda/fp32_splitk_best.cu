@@ -31,13 +31,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_t = threadIdx.x % 16;    // THREAD 0..16, BN=16
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 64 + tid / 4) * K + k_s * 256 + tid % 4 * 4;
-  const float *const B_at = B + (k_s * 256 + tid / 16) * N + n_b * 64 + tid % 16 * 4;
   float *const A_s_at = A_s + tid % 4 * 4 * 68 + tid / 4;
   float *const B_s_at = B_s + tid / 16 * 68 + tid % 16 * 4;
   float *const A_s_at2 = A_s + m_t * 4;
   float *const B_s_at2 = B_s + n_t * 4;
-  float *const P_at = P + k_s * 16384 + (m_b * 64 + m_t * 4) * N + n_b * 64 + n_t * 4;
 
   float acc[8][4];  // FM=8: this thread's cells of C
   float a[2][8];    // FRAG_BUFFER=2: its values of A for one k
@@ -56,12 +53,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // VECTORIZE=1: fetch the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    load4(&r_a[c_a * 4], &A_at[c_a * 32 * K]);
+    load4(&r_a[c_a * 4], &A[(m_b * 64 + c_a * 32 + tid / 4) * K + k_s * 256 + tid % 4 * 4]);
 
   // VECTORIZE=1: fetch the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    load4(&r_b[c_b * 4], &B_at[c_b * 8 * N]);
+    load4(&r_b[c_b * 4], &B[(k_s * 256 + c_b * 8 + tid / 16) * N + n_b * 64 + tid % 16 * 4]);
 
   // VECTORIZE=1: put the slab of A into shared memory
   #pragma unroll
@@ -93,12 +90,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // VECTORIZE=1: fetch the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        load4(&r_a[c_a * 4], &A_at[c_a * 32 * K + k_n * 16]);
+        load4(&r_a[c_a * 4],
+            &A[(m_b * 64 + c_a * 32 + tid / 4) * K + k_s * 256 + k_n * 16 + tid % 4 * 4]);
 
       // VECTORIZE=1: fetch the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
-        load4(&r_b[c_b * 4], &B_at[(k_n * 16 + c_b * 8) * N]);
+        load4(&r_b[c_b * 4],
+            &B[(k_s * 256 + k_n * 16 + c_b * 8 + tid / 16) * N + n_b * 64 + tid % 16 * 4]);
     }
 
     #pragma unroll
@@ -167,7 +166,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_g = 0; m_g < 2; ++m_g)
     #pragma unroll
     for (int m_v = 0; m_v < 4; ++m_v)
-      store4(&P_at[(m_g * 32 + m_v) * N], &acc[m_g * 4 + m_v][0]);
+      store4(&P[k_s * 16384 + (m_b * 64 + m_g * 32 + m_t * 4 + m_v) * N + n_b * 64 + n_t * 4],
+          &acc[m_g * 4 + m_v][0]);
 }
 
 // ATOMIC_FREE_SPLITK=1
@@ -176,16 +176,13 @@ reduce(float *__restrict__ C, const float *__restrict__ P) {
   const int f_b = blockIdx.x;   // BLOCK 0..64, ATOMIC_FREE_SPLITK=1
   const int f_t = threadIdx.x;  // THREAD 0..256, ATOMIC_FREE_SPLITK=1
 
-  // where this thread begins
-  const float *const P_at = P + (f_b * 2 + f_t / 128) * N + f_t % 128;
-
   float sum;   // ATOMIC_FREE_SPLITK=1
   float part;  // ATOMIC_FREE_SPLITK=1
 
   sum = 0.0f;
 
   for (int s = 0; s < 64; ++s) {  // ATOMIC_FREE_SPLITK=1
-    part = P_at[s * 16384];
+    part = P[s * 16384 + (f_b * 2 + f_t / 128) * N + f_t % 128];
     sum += part;
   }
 

@@ -19,13 +19,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
   // where this thread begins
-  const float *const A_at = A + (m_b * 128 + tid / 16) * K + tid % 16;
-  const float *const B_at = B + tid / 128 * N + n_b * 128 + tid % 128;
   float *const A_s_at = A_s + tid / 16 * 16 + tid % 16;
   float *const B_s_at = B_s + tid / 128 * 128 + tid % 128;
   float *const A_s_at2 = A_s + m_t * 8 * 16;
   float *const B_s_at2 = B_s + n_t * 8;
-  float *const C_at = C + (m_b * 128 + m_t * 8) * N + n_b * 128 + n_t * 8;
 
   float acc[8][8];  // FM=8: this thread's cells of C
   float a[8];       // FM=8: its values of A for one k
@@ -43,12 +40,12 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // STAGE=11: fetch the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      r_a[c_a] = A_at[c_a * 16 * K + k_o * 16];
+      r_a[c_a] = A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_o * 16 + tid % 16];
 
     // STAGE=11: fetch the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      r_b[c_b] = B_at[(k_o * 16 + c_b * 2) * N];
+      r_b[c_b] = B[(k_o * 16 + c_b * 2 + tid / 128) * N + n_b * 128 + tid % 128];
 
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
@@ -91,5 +88,5 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int m_r = 0; m_r < 8; ++m_r)
     #pragma unroll
     for (int n_r = 0; n_r < 8; ++n_r)
-      C_at[m_r * N + n_r] = acc[m_r][n_r];
+      C[(m_b * 128 + m_t * 8 + m_r) * N + n_b * 128 + n_t * 8 + n_r] = acc[m_r][n_r];
 }

@@ -13,18 +13,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
 
-  // where this thread begins
-  const float *const A_at = A + (m_b * 16 + m_t) * K;
-  const float *const B_at = B + n_b * 16 + n_t;
-
   float acc;  // this thread's cells of C
   float a;    // its values of A for one k
   float b;    // its values of B for one k
 
   acc = 0.0f;
   for (int k = 0; k < K; ++k) {
-    a = A_at[k];
-    b = B_at[k * N];
+    a = A[(m_b * 16 + m_t) * K + k];
+    b = B[k * N + n_b * 16 + n_t];
     acc += a * b;
   }
   C[(m_b * 16 + m_t) * N + n_b * 16 + n_t] = acc;

@@ -1,0 +1,260 @@
+// The operations: one row each says how it is written. Register buffers are C arrays indexed by
+// loop variables of unrolled loops; shared and global ones are pointers indexed by their offset:
+//   LOAD  width 1   a[m_r] = A_s[k_i * 132 + m_t * 8 + m_r];
+//   LOAD  width 4   load4(&a[m_g * 4], &A_s[k_i * 132 + m_t * 8 + m_g * 4]);
+//   with a guard    a[m_r] = m_b * 16 + m_t < M ? A[(m_b * 16 + m_t) * K + k] : 0.0f;
+//   FMA             acc[m_r][n_r] += a[m_r] * b[n_r];    contracted to one fma.rn by the compiler
+//   MMA             mma_m16n8k16_f32_f16(&acc[m_r][n_r][0], &a[m_r][0], &b[n_r][0]);
+//
+// A width for which there is no instruction (two values of 8 bits, a conversion that does not go in
+// pairs) becomes as many accesses of one element.
+#include "kernels/emit_op.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/emit_value.h"
+
+enum { LINE_COLUMNS = 100, REGISTER_BYTES = 4, ACCESS_BYTES_MAX = 16 };
+
+// ---- what a wide access is done by --------------------------------------------------------------
+
+// tf32 lies in memory and in registers as f32.
+static DType stored_type(DType type) { return type == DTYPE_TF32 ? DTYPE_F32 : type; }
+
+static bool is_same_type(const Buffer *a, const Buffer *b) {
+  return stored_type(a->type) == stored_type(b->type);
+}
+
+// One instruction moves it: 4, 8 or 16 bytes, whole registers, and more than one element.
+static bool is_one_move(const Buffer *buffer, int width) {
+  int bytes = width * dtype_bytes(buffer->type);
+  return width > 1 && bytes >= REGISTER_BYTES && bytes <= ACCESS_BYTES_MAX &&
+         (bytes & (bytes - 1)) == 0;
+}
+
+static Prelude move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,
+                       const Buffer *registers, int width) {
+  return (Prelude){.kind = kind,
+                   .type = stored_type(memory->type),
+                   .registers = kind == PRELUDE_STORE ? stored_type(registers->type) : 0,
+                   .packed = registers && emitter->packed[registers->id],
+                   .width = width};
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static ExprText expr_text(Emitter *emitter, Str *out) {
+  return (ExprText){emitter->arena, out, &emitter->symbols, emitter->names, emitter->n_threads};
+}
+
+const char *emit_condition(Emitter *emitter, const Expr *expr) {
+  Str out = str_new(emitter->arena);
+  ExprText text = expr_text(emitter, &out);
+  emit_expr(&text, expr);
+  return out.text;
+}
+
+static const char *print_guard(Emitter *emitter, const Access *access) {
+  Str out = str_new(emitter->arena);
+  ExprText text = expr_text(emitter, &out);
+  return emit_guard(&text, emitter->program, access) ? out.text : NULL;
+}
+
+// A statement under a guard, on one line where it fits.
+static void guarded_line(Emitter *emitter, const char *guard, const char *statement) {
+  if (!guard) {
+    emitter_line(emitter, "%s", statement);
+    return;
+  }
+  size_t columns = strlen(guard) + strlen(statement) + sizeof "if () " - 1;
+  if ((size_t)emitter->depth * 2 + columns <= LINE_COLUMNS) {
+    emitter_line(emitter, "if (%s) %s", guard, statement);
+    return;
+  }
+  emitter_line(emitter, "if (%s)", guard);
+  emitter->depth++;
+  emitter_line(emitter, "%s", statement);
+  emitter->depth--;
+}
+
+static void emit_one_by_one(Emitter *emitter, const Op *op,
+                            void (*write)(Emitter *emitter, const Op *op)) {
+  for (int j = 0; j < op->width; j++) {
+    Op one = *op;
+    one.width = 1;
+    one.dst = emit_neighbour(emitter->arena, &op->dst, j);
+    one.src = emit_neighbour(emitter->arena, &op->src, j);
+    write(emitter, &one);
+  }
+}
+
+// ---- plain memory -------------------------------------------------------------------------------
+
+static void emit_init(Emitter *emitter, const Op *op) {
+  const Buffer *buffer = op->dst.buffer;
+  if (!is_one_move(buffer, op->width)) {
+    if (op->width > 1)
+      emit_one_by_one(emitter, op, emit_init);
+    else
+      emitter_line(
+          emitter, "%s",
+          emit_assignment(emitter, &op->dst, emit_constant(emitter, buffer->type, op->value)));
+    return;
+  }
+  const char *fill =
+      emit_helper(emitter, move_of(emitter, PRELUDE_FILL, buffer, buffer, op->width));
+  const char *value = emitter->packed[buffer->id]
+                          ? emit_packed_constant(emitter, buffer->type, op->value)
+                          : emit_constant(emitter, buffer->type, op->value);
+  emitter_line(emitter, "%s(&%s, %s);", fill, emit_element(emitter, &op->dst), value);
+}
+
+// helper(&to, &from); or helper_or_zero(&to, &from, guard);
+static void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Buffer *registers) {
+  const char *guard = print_guard(emitter, &op->src);
+  if (guard) kind++;  // the kind "or zero" follows its plain one
+  const char *name =
+      emit_helper(emitter, move_of(emitter, kind, op->src.buffer, registers, op->width));
+  const char *to = emit_element(emitter, &op->dst), *from = emit_element(emitter, &op->src);
+  if (guard)
+    emitter_line(emitter, "%s(&%s, &%s, %s);", name, to, from, guard);
+  else
+    emitter_line(emitter, "%s(&%s, &%s);", name, to, from);
+}
+
+static void emit_load(Emitter *emitter, const Op *op) {
+  const Buffer *to = op->dst.buffer;
+  if (is_one_move(to, op->width) && is_same_type(to, op->src.buffer)) {
+    emit_move(emitter, op, PRELUDE_LOAD, to);
+    return;
+  }
+  if (op->width > 1) {
+    emit_one_by_one(emitter, op, emit_load);
+    return;
+  }
+  const char *guard = print_guard(emitter, &op->src);
+  const char *value = emit_converted(emitter, to->type, &op->src);
+  if (guard)
+    value = arena_printf(emitter->arena, "%s ? %s : %s", guard, value,
+                         emit_constant(emitter, to->type, 0));
+  emitter_line(emitter, "%s", emit_assignment(emitter, &op->dst, value));
+}
+
+// Pairs of float sums become one register of two 16-bit values.
+static bool rounds_in_pairs(const Emitter *emitter, const Op *op) {
+  const Buffer *memory = op->dst.buffer, *registers = op->src.buffer;
+  return op->width % 2 == 0 && is_one_move(memory, op->width) && dtype_bytes(memory->type) == 2 &&
+         registers->type == DTYPE_F32 && !emitter->packed[registers->id];
+}
+
+static void emit_store(Emitter *emitter, const Op *op) {
+  const Buffer *memory = op->dst.buffer, *registers = op->src.buffer;
+  bool plain = is_one_move(memory, op->width) && is_same_type(memory, registers);
+  const char *guard = print_guard(emitter, &op->dst), *statement;
+  if (plain || rounds_in_pairs(emitter, op)) {
+    const char *store =
+        emit_helper(emitter, move_of(emitter, PRELUDE_STORE, memory, registers, op->width));
+    statement = arena_printf(emitter->arena, "%s(&%s, &%s);", store,
+                             emit_element(emitter, &op->dst), emit_element(emitter, &op->src));
+  } else if (op->width > 1) {
+    emit_one_by_one(emitter, op, emit_store);
+    return;
+  } else {
+    statement = emit_assignment(emitter, &op->dst, emit_converted(emitter, memory->type, &op->src));
+  }
+  guarded_line(emitter, guard, statement);
+}
+
+static void emit_atomic_add(Emitter *emitter, const Op *op) {
+  DType type = op->dst.buffer->type;
+  const char *add = "atomicAdd";
+  if (prelude_type_is_struct(type))
+    add = emit_helper(emitter, (Prelude){.kind = PRELUDE_ATOMIC_ADD, .type = type});
+  const char *statement =
+      arena_printf(emitter->arena, "%s(&%s, %s);", add, emit_element(emitter, &op->dst),
+                   emit_converted(emitter, type, &op->src));
+  guarded_line(emitter, print_guard(emitter, &op->dst), statement);
+}
+
+// ---- arithmetic ---------------------------------------------------------------------------------
+
+// dst `sign`= number, rounded where dst is a type that C does not compute with.
+static void emit_update(Emitter *emitter, const Access *dst, char sign, const char *number) {
+  DType type = dst->buffer->type;
+  if (!prelude_type_is_struct(type)) {
+    emitter_line(emitter, "%s %c= %s;", emit_element(emitter, dst), sign, number);
+    return;
+  }
+  const char *sum =
+      arena_printf(emitter->arena, "%s %c %s", emit_number(emitter, dst), sign, number);
+  emitter_line(emitter, "%s", emit_assignment(emitter, dst, emit_rounded(emitter, type, sum)));
+}
+
+static void emit_fma(Emitter *emitter, const Op *op) {
+  const char *a = emit_number(emitter, &op->src), *b = emit_number(emitter, &op->src2);
+  emit_update(emitter, &op->dst, '+', arena_printf(emitter->arena, "%s * %s", a, b));
+}
+
+static void emit_add(Emitter *emitter, const Op *op) {
+  emit_update(emitter, &op->dst, '+', emit_number(emitter, &op->src));
+}
+
+static void emit_scale(Emitter *emitter, const Op *op) {
+  emit_update(emitter, &op->dst, '*', "alpha");
+}
+
+// ---- the tensor core ----------------------------------------------------------------------------
+
+static void emit_ldmatrix(Emitter *emitter, const Op *op) {
+  bool in_floats = dtype_bytes(op->dst.buffer->type) == REGISTER_BYTES;
+  const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_LDMATRIX,
+                                                    .type = in_floats ? DTYPE_F32 : DTYPE_F16,
+                                                    .width = (int)op->count,
+                                                    .trans = op->trans});
+  emitter_line(emitter, "%s(&%s, &%s);", name, emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
+static void emit_mma(Emitter *emitter, const Op *op) {
+  const Atom *atom = emitter->program->atom;
+  assert(atom && atom->warps == 1);
+  const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_MMA, .atom = atom});
+  emitter_line(emitter, "%s(&%s, &%s, &%s);", name, emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src), emit_element(emitter, &op->src2));
+}
+
+// ---- synchronization ----------------------------------------------------------------------------
+
+static void emit_barrier(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "__syncthreads();");
+}
+
+static void emit_cp_async(Emitter *emitter, const Op *op) {
+  emit_move(emitter, op, PRELUDE_CP_ASYNC, NULL);
+}
+
+static void emit_cp_commit(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_COMMIT}));
+}
+
+static void emit_cp_wait(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>();",
+               emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_WAIT}),
+               (long long)op->count);
+}
+
+static void (*const writers[OP_COUNT])(Emitter *emitter, const Op *op) = {
+    [OP_INIT] = emit_init,       [OP_LOAD] = emit_load,         [OP_STORE] = emit_store,
+    [OP_FMA] = emit_fma,         [OP_ADD] = emit_add,           [OP_ATOMIC_ADD] = emit_atomic_add,
+    [OP_BARRIER] = emit_barrier, [OP_CP_ASYNC] = emit_cp_async, [OP_CP_COMMIT] = emit_cp_commit,
+    [OP_CP_WAIT] = emit_cp_wait, [OP_SCALE] = emit_scale,       [OP_LDMATRIX] = emit_ldmatrix,
+    [OP_MMA] = emit_mma,
+};
+
+void emit_op(Emitter *emitter, const Op *op) {
+  assert(writers[op->kind]);
+  writers[op->kind](emitter, op);
+}

@@ -177,9 +177,25 @@ static bool set_target(Schedule *schedule, const char *text, Diags *diags) {
   return true;
 }
 
+// Which slab a LAYOUT knob is about: 0 for A, 1 for B.
+static int layout_side(KnobId id) { return id == KNOB_LAYOUT_B; }
+
+static bool set_layout(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
+  if (strlen(text) >= LAYOUT_TEXT_MAX) {
+    diag_add(diags, "value", "%s: a layout of %zu characters, at most %d", knob_table[id].name,
+             strlen(text), LAYOUT_TEXT_MAX - 1)
+        ->nearest = arena_printf(diags->arena, "%s=none", knob_table[id].name);
+    return false;
+  }
+  bool none = !*text || str_equal_fold(text, "none");
+  strcpy(schedule->layout[layout_side(id)], none ? "" : text);
+  return true;
+}
+
 static bool set_text(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
   const Names *names = names_of(knob_table[id].type);
   if (id == KNOB_TARGET) return set_target(schedule, text, diags);
+  if (knob_table[id].type == KNOB_TYPE_LAYOUT) return set_layout(schedule, id, text, diags);
   if (names) return set_name(schedule, id, names, text, diags);
   return set_number(schedule, id, text, diags);
 }
@@ -224,6 +240,16 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
   if (set_text(schedule, id, equals + 1, diags)) mark_given(schedule, id);
 }
 
+// The first comma that stands outside quotes; NULL when there is none.
+static char *item_end(char *text) {
+  bool quoted = false;
+  for (; *text; text++) {
+    if (*text == '\'') quoted = !quoted;
+    if (*text == ',' && !quoted) return text;
+  }
+  return NULL;
+}
+
 static char *trim(char *text) {
   while (isspace((unsigned char)*text)) text++;
   size_t n = strlen(text);
@@ -237,7 +263,7 @@ bool schedule_parse(Schedule *schedule, const char *text, Diags *diags) {
   int found = diags->count;
   char *clean = str_sanitise(diags->arena, text);
   for (char *item = clean; item;) {
-    char *comma = strchr(item, ',');
+    char *comma = item_end(item);
     if (comma) *comma = '\0';
     char *trimmed = trim(item);
     if (*trimmed) parse_item(&work, trimmed, seen, diags);
@@ -266,6 +292,10 @@ const char *knob_enum_text(KnobId knob, int64_t value) {
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob) {
   const Names *names = names_of(knob_table[knob].type);
   if (knob == KNOB_TARGET) return arena_strdup(arena, schedule->target);
+  if (knob_table[knob].type == KNOB_TYPE_LAYOUT) {
+    const char *text = schedule->layout[layout_side(knob)];
+    return arena_strdup(arena, *text ? text : "none");
+  }
   if (names) return arena_strdup(arena, names->name[schedule->value[knob]]);
   return arena_printf(arena, "%lld", (long long)schedule->value[knob]);
 }
@@ -300,7 +330,7 @@ static int64_t step_number(const Knob *knob, int64_t value, int direction) {
 bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *value) {
   const Knob *knob = &knob_table[id];
   const Names *names = names_of(knob->type);
-  if (id == KNOB_TARGET) return false;
+  if (id == KNOB_TARGET || knob->type == KNOB_TYPE_LAYOUT) return false;
   int64_t now = schedule->value[id];
   int64_t next = names ? now + direction : step_number(knob, now, direction);
   int64_t hi = names ? names->n - 1 : knob->hi;
@@ -310,5 +340,6 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
 }
 
 bool schedule_equal(const Schedule *a, const Schedule *b) {
-  return memcmp(a->value, b->value, sizeof a->value) == 0 && str_equal(a->target, b->target);
+  return memcmp(a->value, b->value, sizeof a->value) == 0 && str_equal(a->target, b->target) &&
+         str_equal(a->layout[0], b->layout[0]) && str_equal(a->layout[1], b->layout[1]);
 }

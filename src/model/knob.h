@@ -26,6 +26,7 @@ typedef enum KnobType {
   KNOB_TYPE_DTYPE,   // a name of the dtype list
   KNOB_TYPE_ACC,     // f32 or f16
   KNOB_TYPE_ATOM,    // a name of the atom list
+  KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
   KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
 } KnobType;
 
@@ -41,9 +42,12 @@ typedef struct Knob {
 
 extern const Knob knob_table[KNOB_COUNT];
 
+enum { LAYOUT_TEXT_MAX = 96 };
+
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];
   char target[24];            // TARGET as typed: a row of gpus.json or an arch
+  char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
   int n_given;
   KnobId given[KNOB_COUNT];   // explicitly set, in the order they were typed
 } Schedule;
@@ -68,7 +72,7 @@ const char *knob_enum_text(KnobId knob, int64_t value);
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 
 // The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no
-// steps here: whoever holds the table of targets steps through it.
+// steps here: whoever holds the table of targets steps through it; neither have layouts.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
 // By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest name.

@@ -60,6 +60,10 @@ static void declare_buffer(Printer *printer, const Buffer *buffer) {
   if (buffer->swizzle_bits)
     str_printf(&text, "  Swizzle<%d,%d,%d>", buffer->swizzle_bits, buffer->swizzle_base,
                buffer->swizzle_shift);
+  for (int i = 0; i < buffer->n_xor; i++)
+    str_printf(&text, "%sbyte bits %d..%d ^= %d..%d", i ? ", " : "  ", buffer->xor_term[i].to,
+               buffer->xor_term[i].to + buffer->xor_term[i].bits - 1, buffer->xor_term[i].from,
+               buffer->xor_term[i].from + buffer->xor_term[i].bits - 1);
   str_add(&text, "  ");
   print_bytes(&text, buffer_bytes(buffer));
   add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});

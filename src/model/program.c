@@ -48,15 +48,28 @@ int64_t buffer_bytes(const Buffer *buffer) {
   return buffer_elements(buffer) * dtype_bytes(buffer->type);
 }
 
-// Swizzle<B, M, S>: bits [M, M+B) of the byte offset are xored with bits [M+S, M+S+B). In elements of
-// E bytes the same bits sit log2(E) lower. Worked example, f16, Swizzle<3, 4, 3>:
-//   offset ^ (offset / 64 % 8 * 8)
-static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offset) {
-  int64_t unit = ((int64_t)1 << buffer->swizzle_base) / dtype_bytes(buffer->type);
-  const Expr *row = ex_div(arena, offset, unit << buffer->swizzle_shift);
-  row = ex_mod(arena, row, (int64_t)1 << buffer->swizzle_bits);
-  return ex_binary(arena, EXPR_XOR, offset, ex_mul_const(arena, row, unit));
+// One term, over element offsets: in elements of E bytes the same bits sit log2(E) lower. Worked
+// example, f16, Swizzle<3, 4, 3>, which is {from 7, to 4, 3 bits}: offset / 64 % 8 * 8.
+static const Expr *xor_term(Arena *arena, const Buffer *buffer, const Expr *offset, XorTerm term) {
+  int64_t bytes = dtype_bytes(buffer->type);
+  const Expr *bits = ex_div(arena, offset, ((int64_t)1 << term.from) / bytes);
+  bits = ex_mod(arena, bits, (int64_t)1 << term.bits);
+  return ex_mul_const(arena, bits, ((int64_t)1 << term.to) / bytes);
 }
+
+// Swizzle<B, M, S>: bits [M, M+B) of the byte offset are xored with bits [M+S, M+S+B).
+static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offset) {
+  const Expr *out = offset;
+  XorTerm swizzle = {buffer->swizzle_base + buffer->swizzle_shift, buffer->swizzle_base,
+                     buffer->swizzle_bits};
+  if (buffer->swizzle_bits)
+    out = ex_binary(arena, EXPR_XOR, out, xor_term(arena, buffer, offset, swizzle));
+  for (int i = 0; i < buffer->n_xor; i++)
+    out = ex_binary(arena, EXPR_XOR, out, xor_term(arena, buffer, offset, buffer->xor_term[i]));
+  return out;
+}
+
+bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
 
 const Expr *access_offset(Arena *arena, const Access *access) {
   const Expr *offset = ex_const(arena, 0);
@@ -64,7 +77,7 @@ const Expr *access_offset(Arena *arena, const Access *access) {
     const Expr *term = ex_mul_const(arena, access->idx[d], access->buffer->stride[d]);
     offset = ex_add(arena, offset, term);
   }
-  return access->buffer->swizzle_bits ? swizzled(arena, access->buffer, offset) : offset;
+  return swizzled(arena, access->buffer, offset);
 }
 
 const Expr *access_guard(Arena *arena, const Access *access) {
@@ -139,7 +152,7 @@ void program_place_shared(Program *program) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != SPACE_SHARED) continue;
-    if (buffer->swizzle_bits) at = align_up(at, SWIZZLE_ALIGN);
+    if (buffer_is_permuted(buffer)) at = align_up(at, SWIZZLE_ALIGN);
     buffer->offset_bytes = at;
     at = align_up(at + buffer_bytes(buffer), SHARED_ALIGN);
   }

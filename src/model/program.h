@@ -22,7 +22,7 @@
 #include "model/expr.h"
 #include "model/knob.h"
 
-enum { RANK_MAX = 4, KERNELS_MAX = 4, DIGITS_MAX = 16, BUFFERS_MAX = 24 };
+enum { RANK_MAX = 4, KERNELS_MAX = 4, DIGITS_MAX = 16, BUFFERS_MAX = 24, XOR_TERMS_MAX = 16 };
 
 // The order is that of the DTYPE knob's values; S32 is an accumulator only. TF32 is stored as f32.
 typedef enum DType {
@@ -62,6 +62,12 @@ typedef enum BufferRole {
   ROLE_COUNT
 } BufferRole;
 
+// Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a layout
+// read the offset as it was before any of them.
+typedef struct XorTerm {
+  int from, to, bits;
+} XorTerm;
+
 // Dimensions from slowest to fastest. A stride is in elements: rows of a padded slab have
 // stride = columns + pad. The element at idx lies at offset sum(idx[d] · stride[d]).
 typedef struct Buffer {
@@ -75,12 +81,15 @@ typedef struct Buffer {
   KnobId knob;             // the knob that made it
   int swizzle_bits;        // a slab's Swizzle<B, M, S> over byte offsets: B; 0 = none
   int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
+  int n_xor;               // a slab's typed layout, as terms of a linear map over bits
+  XorTerm xor_term[XOR_TERMS_MAX];
   bool transposed;         // a slab whose rows and columns are stored the other way round
   int64_t offset_bytes;    // SHARED: where it starts in the block's shared memory
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // stride[0] · dim[0]
 int64_t buffer_bytes(const Buffer *buffer);
+bool buffer_is_permuted(const Buffer *buffer);  // by a swizzle or a typed layout
 
 // One element of a buffer, or the first of `width` neighbours (consecutive offsets).
 typedef struct Access {

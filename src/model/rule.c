@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "model/derive.h"
 #include "model/fragment.h"
+#include "model/passes.h"
+#include "model/slab_layout.h"
 
 enum { FM_BM, FN_BN };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
@@ -220,9 +222,32 @@ static void check(Phase phase, const Facts *facts, Diags *diags) {
     if (rule_code[i].phase == phase && !rule_code[i].holds(facts)) add_finding(i, facts, diags);
 }
 
+// Rows and row bytes of a slab as the knobs make it.
+static LayoutSlab slab_of(const Facts *f, int side) {
+  int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
+  int64_t across = tile(f, side), along = depth(f);
+  bool along_k = side == FM_BM ? !(value(f, KNOB_TRANSPOSE_A) && !atom_of(f))
+                               : value(f, KNOB_TRANSPOSE_B) && atom_of(f);
+  int64_t rows = along_k ? across : along, columns = along_k ? along : across;
+  return (LayoutSlab){(int)rows, (int)columns * bytes, bytes};
+}
+
+// Typed layouts are read only when everything else holds: their slabs are then of a sane size.
+static void check_layouts(const Facts *f, Diags *diags) {
+  static const int64_t stage_bit[] = {[FM_BM] = STAGE_A, [FN_BN] = STAGE_B};
+  for (int side = FM_BM; side <= FN_BN; side++) {
+    const char *text = f->schedule->layout[side];
+    XorTerm terms[XOR_TERMS_MAX];
+    int n;
+    if (*text && (value(f, KNOB_STAGE) & stage_bit[side]))
+      slab_layout_read(text, slab_of(f, side), terms, &n, diags);
+  }
+}
+
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
   Facts facts = {schedule, target, NULL};
   check(PHASE_KNOBS, &facts, diags);
+  if (diags->count == 0) check_layouts(&facts, diags);
 }
 
 void rules_check_program(const Model *model, Diags *diags) {

@@ -27,7 +27,7 @@ enum {
   REGISTERS_LIMIT = 1 << 16,
 };
 
-float interp_poison(void) { return NAN; }
+double interp_poison(void) { return (double)NAN; }
 
 float interp_alpha(const InterpOptions *options) {
   return fpclassify(options->alpha) == FP_ZERO ? 2.0f : options->alpha;
@@ -39,14 +39,20 @@ static bool is_input(const Buffer *buffer) {
   return buffer->space == SPACE_GLOBAL && (buffer->role == ROLE_A || buffer->role == ROLE_B);
 }
 
+// The register file in rows of 32 lanes.
+static int64_t buffer_rows(const Buffer *buffer) {
+  return buffer_elements(buffer) * rows_of_type(buffer->type);
+}
+
 // NULL, or why the program is too large to be run here.
 static const char *machine_size(Machine *m) {
   int64_t watched = 0, all = 0, rows = 0;
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
-    int64_t n = buffer_elements(buffer);
     bool is_register = buffer->space == SPACE_REGISTER;
-    *(is_register ? &rows : is_input(buffer) ? &all : &watched) += n;
+    *(is_register        ? &rows
+      : is_input(buffer) ? &all
+                         : &watched) += is_register ? buffer_rows(buffer) : buffer_elements(buffer);
   }
   if (watched > SHADOWED_LIMIT)
     return arena_printf(m->arena, "%lld elements are written, at most %d can be watched",
@@ -60,33 +66,65 @@ static const char *machine_size(Machine *m) {
   return NULL;
 }
 
-static const float *input_data(const Machine *m, const Buffer *buffer) {
+// The operand as bytes of its type.
+static uint8_t *input_data(const Machine *m, const Buffer *buffer) {
   int which = buffer->role == ROLE_B;
   const float *given = which ? m->options->b : m->options->a;
-  return given ? given
-               : interpret_inputs(m->arena, buffer_elements(buffer), m->options->seed, which);
+  if (!given) given = interp_inputs_of(m->arena, &m->program->problem, m->options->seed, which);
+  if (buffer->type == DTYPE_F32) return (uint8_t *)(uintptr_t)given;  // never written: op_fault()
+  int64_t n = buffer_elements(buffer);
+  int bytes = dtype_bytes(buffer->type);
+  uint8_t *data = arena_alloc(m->arena, (size_t)(n * bytes));
+  for (int64_t i = 0; i < n; i++) number_write(buffer->type, data + i * bytes, (double)given[i]);
+  return data;
+}
+
+// The largest power of two that divides every place and every size of an element in shared memory.
+static int64_t shared_granule(const Program *program) {
+  int64_t bits = 8;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space == SPACE_SHARED) bits |= buffer->offset_bytes | dtype_bytes(buffer->type);
+  }
+  return bits & -bits;
+}
+
+static void build_registers(Machine *m, Memory *memory) {
+  memory->first_row = m->n_rows;
+  memory->rows = rows_of_type(memory->type);
+  m->n_rows += (int)buffer_rows(memory->buffer);
+}
+
+static void build_global(Machine *m, Memory *memory) {
+  memory->n_shadows = 1;
+  if (is_input(memory->buffer)) {
+    memory->data = input_data(m, memory->buffer);
+    return;
+  }
+  memory->data = arena_alloc(m->arena, (size_t)(memory->elements * memory->bytes));
+  memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
 }
 
 // Shared buffers are windows of one memory, so that two that overlap are seen to.
 static void build_memory(Machine *m) {
-  int64_t smem = (program_smem_bytes(m->program) + 3) / 4;
-  float *shared = ARENA_ARRAY(m->arena, float, smem);
-  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, smem);
+  int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
+  uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
+  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, (smem + granule - 1) / granule);
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &m->memory[i];
-    *memory = (Memory){.buffer = buffer, .elements = buffer_elements(buffer)};
+    *memory = (Memory){.buffer = buffer,
+                       .type = buffer->type,
+                       .bytes = dtype_bytes(buffer->type),
+                       .elements = buffer_elements(buffer)};
     if (buffer->space == SPACE_REGISTER) {
-      memory->first_row = m->n_rows;
-      m->n_rows += (int)memory->elements;
-    } else if (buffer->space == SPACE_SHARED) {
-      memory->data = shared + buffer->offset_bytes / 4;
-      memory->shadow = shadow + buffer->offset_bytes / 4;
-    } else if (is_input(buffer)) {
-      memory->data = (float *)(uintptr_t)input_data(m, buffer);  // never written: op_fault()
+      build_registers(m, memory);
+    } else if (buffer->space == SPACE_GLOBAL) {
+      build_global(m, memory);
     } else {
-      memory->data = ARENA_ARRAY(m->arena, float, memory->elements);
-      memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
+      memory->data = shared + buffer->offset_bytes;
+      memory->shadow = shadow + buffer->offset_bytes / granule;
+      memory->n_shadows = (int)(memory->bytes / granule);
     }
   }
 }
@@ -148,6 +186,7 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
   }
   build_memory(m);
   build_warps(m);
+  interp_build_fragments(m);
   return m;
 }
 
@@ -284,6 +323,18 @@ static void run_if(Warp *w, const Code *code) {
   if (!w->active) w->pc = code->jump;
 }
 
+// The end of a warp. Its copies still write to the shared memory of the block that comes next.
+static void run_exit(Machine *m, Warp *w) {
+  w->state = WARP_DONE;
+  for (int i = 0; i < w->n_copies; i++) {
+    const Copy *copy = &w->copy[i];
+    const Code *code = &m->code->code[copy->code];
+    int lane = lowest_lane(copy->lanes);
+    interp_report(m, FINDING_ABANDONED_COPY, w, lane, code->stmt, code->dst.buffer, copy->dst[lane],
+                  "ends without a wait for its copy");
+  }
+}
+
 // Until the next barrier, the end, or the end of everything.
 static void run_warp(Machine *m, Warp *w) {
   int64_t limit = m->options->step_limit > 0 ? m->options->step_limit : (int64_t)1 << 31;
@@ -315,7 +366,7 @@ static void run_warp(Machine *m, Warp *w) {
         w->active = w->saved[--w->depth];
         break;
       case CODE_EXIT:
-        w->state = WARP_DONE;
+        run_exit(m, w);
         break;
     }
   }
@@ -425,7 +476,6 @@ static void report_holes(Machine *m) {
   for (int64_t i = 0; i < c->elements; i++) {
     if (shadow_is_written(m, c, i)) continue;
     if (holes++ == 0) first = i;
-    c->data[i] = interp_poison();
   }
   if (!holes) return;
   m->code = NULL;
@@ -446,16 +496,22 @@ static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {
   if (!m->stopped) report_holes(m);
 }
 
+// C as numbers; NaN where nothing was stored.
+static const double *result_values(Machine *m, double *c) {
+  const Memory *memory = result_memory(m);
+  for (int64_t i = 0; i < memory->elements; i++)
+    c[i] = shadow_is_written(m, memory, i) ? number_read(memory->type, memory_at(memory, i))
+                                           : interp_poison();
+  return c;
+}
+
 static InterpResult *machine_result(Machine *m, bool finished) {
   InterpResult *result = ARENA_NEW(m->arena, InterpResult);
-  const Buffer *buffer = program_buffer(m->program, ROLE_C);
-  int64_t n = m->warp ? buffer_elements(buffer) : 0;
-  float *c = ARENA_ARRAY(m->arena, float, n);
+  int64_t n = m->warp ? buffer_elements(program_buffer(m->program, ROLE_C)) : 0;
+  double *c = ARENA_ARRAY(m->arena, double, n);
   uint8_t *written = ARENA_ARRAY(m->arena, uint8_t, n);
-  for (int64_t i = 0; i < n; i++) {
-    written[i] = shadow_is_written(m, result_memory(m), i);
-    c[i] = written[i] ? result_memory(m)->data[i] : interp_poison();
-  }
+  for (int64_t i = 0; i < n; i++) written[i] = shadow_is_written(m, result_memory(m), i);
+  if (n) result_values(m, c);
   *result = (InterpResult){.finished = finished, .c = c, .c_written = written, .steps = m->steps};
   memcpy(result->lanes, m->lanes, sizeof m->lanes);
   return result;
@@ -486,13 +542,14 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
     return result;
   }
   InterpResult *result = NULL;
+  double *c = ARENA_ARRAY(arena, double, result_memory(m)->elements);
   int runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
   int extremes = has_async(m) ? 2 : 1;
   for (int i = 0; i < runs * extremes; i++) {
     machine_run(m, options->seed + (uint64_t)(i / extremes), (InterpAsync)(i % extremes));
     if (!result) result = machine_result(m, true);
     result->finished = result->finished && !m->stopped;
-    if (visit && !m->stopped) visit(result_memory(m)->data, context);
+    if (visit && !m->stopped) visit(result_values(m, c), context);
   }
   result_findings(m, result);
   return result;

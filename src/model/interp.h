@@ -31,8 +31,9 @@
   X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row") \
   X(MISALIGNED, "misaligned", "a wide access whose address is not a multiple of its size")       \
   X(VARIABLE_RANGE, "variable range", "a variable outside 0 … extent - 1")                       \
-  X(DIVERGENCE, "barrier divergence", "a barrier that only some threads of the block reach")     \
+  X(DIVERGENCE, "divergence", "a barrier or warp instruction that only some threads reach")      \
   X(DEADLOCK, "deadlock", "warps wait for others that will never come")                          \
+  X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")    \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                   \
   X(OPERAND, "operand", "an operation on a kind of memory it does not take")                     \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                           \
@@ -71,7 +72,8 @@ typedef enum InterpAsync { INTERP_EARLY, INTERP_LATE } InterpAsync;
 typedef struct InterpOptions {
   uint64_t seed;       // order of blocks and warps, and the generated inputs
   InterpAsync async;   // interpret() only; the others run both
-  const float *a, *b;  // M×K and K×N, row-major; NULL: small whole numbers made from the seed
+  const float *a, *b;  // M×K and K×N, row-major, rounded to their type on the way in; NULL: small
+                       // whole numbers made from the seed
   int max_findings;    // 0: 16; more are counted, not kept
   int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
   int runs;            // interpret_adversarial, interpret_check: seeds tried; 0: 2
@@ -82,7 +84,7 @@ typedef struct InterpOptions {
 
 typedef struct InterpResult {
   bool finished;             // false after a deadlock, at the step limit, or when too large
-  const float *c;            // M×N; NaN where nothing was stored
+  const double *c;           // M×N; NaN where nothing was stored
   const uint8_t *c_written;  // M×N: 1 where a store (not only an atomic add) reached the cell
   int n_findings;            // kept, the first ones first
   int64_t n_found;           // all, every repetition counted
@@ -100,12 +102,14 @@ const InterpResult *interpret(Arena *arena, const Program *program, const Interp
 const InterpResult *interpret_adversarial(Arena *arena, const Program *program,
                                           const InterpOptions *options);
 
-// C = A·B by a plain triple loop in float64, from nothing but the arrays.
+// C = A·B by a plain triple loop in float64, from nothing but the arrays, rounded to the operands'
+// type first.
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
                                   const float *b);
 
 // Small whole numbers from -8 to 8 without 0, so that every product of the nest leaves a trace and
-// sums of K < 2^17 terms are exact in f32 in any order. `which` tells A (0) from B (1).
+// sums of K < 2^17 terms are exact in f32 in any order. `which` tells A (0) from B (1). For types
+// of fewer bits a run makes smaller ones, from -4, -2 or -1 up, so that its sums are exact too.
 const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which);
 
 typedef struct InterpCheck {
@@ -122,8 +126,8 @@ typedef struct InterpCheck {
   const InterpResult *result;  // of the first run
 } InterpCheck;
 
-// The adversarial runs compared with the float64 loop, cell by cell; they must be equal, so inputs
-// of one's own must be exact in f32 as well.
+// The adversarial runs compared with the float64 loop, rounded to the type of C, cell by cell; they
+// must be equal, so inputs of one's own must have exact sums in the type of the accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 
 // The same, and moreover the naive program is run by the interpreter and must agree: it proves the

@@ -1,9 +1,9 @@
 // Whether a program computes what its naive nest computes.
 //
-// Inputs are small whole numbers, so every sum is exact in f32 whatever its order, and "equal"
-// means equal: the first term that is missing, doubled or taken from a neighbour shows. Worked
-// example, 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was
-// left out:
+// Inputs are small whole numbers, so every sum is exact in the type of the accumulators whatever
+// its order, and "equal" means equal: the first term that is missing, doubled or taken from a
+// neighbour shows. What C's type cannot hold is rounded once, here as in the store. Worked example,
+// 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was left out:
 //
 //   wrong_in_tile = { 0, 64,      n_wrong = 128, first at (0, 8)
 //                     0, 64 }     the picture says "a column of tiles", before any line is read
@@ -14,24 +14,53 @@
 #include "model/interp.h"
 #include "model/interp_machine.h"
 
-const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which) {
+// Whole numbers from -most to most without 0; `most` is a power of two up to 8.
+static const float *whole_numbers(Arena *arena, int64_t n, uint64_t seed, int which, int most) {
   uint64_t state = seed * 2 + (uint64_t)which;
   float *data = ARENA_ARRAY(arena, float, n);
   for (int64_t i = 0; i < n; i++) {
-    int value = (int)(random_next(&state) >> 60);  // 0 … 15
-    data[i] = (float)(value < 8 ? value - 8 : value - 7);
+    int value = (int)(random_next(&state) >> 60) & (2 * most - 1);  // 0 … 15 for 8
+    data[i] = (float)(value < most ? value - most : value - most + 1);
   }
   return data;
+}
+
+const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which) {
+  return whole_numbers(arena, n, seed, which, 8);
+}
+
+// A sum of K products of numbers from ±1 … ±most is a random walk; it stays within eight of its
+// standard deviations, of which it is doubled by an alpha of 2, in billions of cells. Worked
+// example, f16 (2048) and K = 128: most = 4 has mean square 7.5, so 2 · 8 · 7.5 · √128 = 1358.
+static bool stays_exact(int most, int64_t k, double limit) {
+  double mean_square = (most + 1) * (2 * most + 1) / 6.0;
+  return 2 * 8 * mean_square * sqrt((double)k) <= limit;
+}
+
+const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  int64_t n = which == 0 ? problem->m * problem->k : problem->k * problem->n;
+  double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
+  int most = 8;
+  while (most > 1 && limit < 0x1p24 && !stays_exact(most, problem->k, limit)) most /= 2;
+  return whole_numbers(arena, n, seed, which, most);
+}
+
+static const double *rounded(Arena *arena, DType type, const float *from, int64_t n) {
+  double *to = ARENA_ARRAY(arena, double, n);
+  for (int64_t i = 0; i < n; i++) to[i] = number_round(type, (double)from[i]);
+  return to;
 }
 
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
                                   const float *b) {
   double *c = ARENA_ARRAY(arena, double, problem->m * problem->n);
+  const double *x = rounded(arena, problem->dtype, a, problem->m * problem->k);
+  const double *y = rounded(arena, problem->dtype, b, problem->k * problem->n);
   for (int64_t i = 0; i < problem->m; i++)
     for (int64_t k = 0; k < problem->k; k++) {
-      double x = (double)a[i * problem->k + k];
+      double factor = x[i * problem->k + k];
       for (int64_t j = 0; j < problem->n; j++)
-        c[i * problem->n + j] += x * (double)b[k * problem->n + j];
+        c[i * problem->n + j] += factor * y[k * problem->n + j];
     }
   return c;
 }
@@ -45,6 +74,10 @@ typedef struct Comparison {
   int *in_tile;
 } Comparison;
 
+static double expected(const Comparison *to, int64_t at) {
+  return number_round(to->problem->out, to->factor * to->product[at]);
+}
+
 static void count_wrong(Comparison *to, int64_t at, double got) {
   InterpCheck *check = to->check;
   int64_t row = at / to->problem->n, column = at % to->problem->n;
@@ -56,15 +89,15 @@ static void count_wrong(Comparison *to, int64_t at, double got) {
   check->wrong_row = row;
   check->wrong_column = column;
   check->wrong_got = got;
-  check->wrong_expected = to->factor * to->product[at];
+  check->wrong_expected = expected(to, at);
 }
 
-static void compare(const float *c, void *context) {
+static void compare(const double *c, void *context) {
   Comparison *to = context;
   int64_t n = to->problem->m * to->problem->n;
   for (int64_t i = 0; i < n; i++) {
-    bool equal = fabs((double)c[i] - to->factor * to->product[i]) <= 0.0;  // false for a NaN
-    if (!equal && !to->wrong[i]) count_wrong(to, i, (double)c[i]);
+    bool equal = fabs(c[i] - expected(to, i)) <= 0.0;  // false for a NaN
+    if (!equal && !to->wrong[i]) count_wrong(to, i, c[i]);
   }
 }
 
@@ -97,8 +130,8 @@ static double factor_of(const Program *program, const InterpOptions *options) {
 static Comparison start_check(Arena *arena, const Program *program, InterpCheck *check,
                               InterpOptions *options) {
   const Problem *problem = &program->problem;
-  if (!options->a) options->a = interpret_inputs(arena, problem->m * problem->k, options->seed, 0);
-  if (!options->b) options->b = interpret_inputs(arena, problem->k * problem->n, options->seed, 1);
+  if (!options->a) options->a = interp_inputs_of(arena, problem, options->seed, 0);
+  if (!options->b) options->b = interp_inputs_of(arena, problem, options->seed, 1);
   *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
   check->tile_m = block_tile(&program->axis[AXIS_M]);
   check->tile_n = block_tile(&program->axis[AXIS_N]);

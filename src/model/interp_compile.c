@@ -230,7 +230,7 @@ static void compile_checks(Compiler *c, const Access *access, int width, Operand
 }
 
 static Operand compile_operand(Compiler *c, const Access *access, int width) {
-  Operand out = {.buffer = access->buffer};
+  Operand out = {.buffer = access->buffer, .width = width};
   if (!access->buffer) return out;
   const Expr *offset = access_offset(c->arena, access);
   out.offset = compile_value(c, offset);
@@ -249,9 +249,6 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
     return arena_printf(c->arena, "%s has no %s", op_name(op->kind), which);
   }
   const Buffer *buffer = operand->buffer;
-  if (buffer->type != DTYPE_F32)
-    return arena_printf(c->arena, "%s holds %s: only f32 can be interpreted so far", buffer->name,
-                        dtype_name(buffer->type));
   if (!(spaces & 1u << buffer->space))
     return arena_printf(c->arena, "%s cannot take %s, in %s, as its %s", op_name(op->kind),
                         buffer->name, space_names[buffer->space], which);
@@ -261,6 +258,31 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
   return NULL;
 }
 
+// What moves at once is 1, 2, 4, 8 or 16 bytes; cp.async has no fewer than 4. Registers that only
+// take part in arithmetic are as many as one likes.
+static const char *width_fault(Compiler *c, const Op *op) {
+  bool counts = op->kind == OP_INIT || op->kind == OP_SCALE || op->kind == OP_ADD;
+  bool moves = op->kind == OP_LOAD || op->kind == OP_STORE || op->kind == OP_CP_ASYNC;
+  if (!moves) {
+    if (op->width == 1 || (counts && op->width >= 1)) return NULL;
+    return arena_printf(c->arena, "%s takes one element, not %d", op_name(op->kind), op->width);
+  }
+  const Buffer *memory = op->kind == OP_LOAD ? op->src.buffer : op->dst.buffer;
+  int bytes = op->width * dtype_bytes(memory->type), least = op->kind == OP_CP_ASYNC ? 4 : 1;
+  if (op->width >= 1 && bytes >= least && bytes <= 16 && (bytes & (bytes - 1)) == 0) return NULL;
+  return arena_printf(c->arena, "%s moves %d elements of %s, %d bytes: %s can move at once",
+                      op_name(op->kind), op->width, dtype_name(memory->type), bytes,
+                      least == 4 ? "4, 8 or 16" : "1, 2, 4, 8 or 16");
+}
+
+static const char *type_fault(Compiler *c, const Op *op) {
+  const Buffer *dst = op->dst.buffer, *src = op->src.buffer;
+  if (interp_op_table[op->kind].converts || !dst || !src || dst->type == src->type) return NULL;
+  return arena_printf(c->arena, "%s takes %s, of %s, into %s, of %s: it does not convert",
+                      op_name(op->kind), src->name, dtype_name(src->type), dst->name,
+                      dtype_name(dst->type));
+}
+
 static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   const OpRow *row = &interp_op_table[op->kind];
   if (!row->run)
@@ -268,12 +290,10 @@ static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   const char *fault = operand_fault(c, op, &code->dst, row->dst, "destination");
   if (!fault) fault = operand_fault(c, op, &code->src, row->src, "source");
   if (!fault) fault = operand_fault(c, op, &code->src2, row->src2, "second source");
-  bool moves = op->kind == OP_LOAD || op->kind == OP_STORE || op->kind == OP_CP_ASYNC;
-  bool legal = op->width == 1 || (moves && (op->width == 2 || op->width == 4)) ||
-               (op->kind == OP_INIT && op->width >= 1);
-  if (!fault && !legal)
-    fault = arena_printf(c->arena, "%s moves %d elements: 1, 2 or 4 can move at once",
-                         op_name(op->kind), op->width);
+  if (!fault) fault = width_fault(c, op);
+  if (!fault) fault = type_fault(c, op);
+  if (!fault && interp_is_collective(op->kind))
+    fault = interp_tensor_fault(c->arena, c->program, op, code);
   const Buffer *dst = code->dst.buffer;
   bool is_input = dst && dst->space == SPACE_GLOBAL && (dst->role == ROLE_A || dst->role == ROLE_B);
   if (!fault && is_input) fault = arena_printf(c->arena, "the input %s is written", dst->name);
@@ -306,12 +326,15 @@ static void emit_let(Compiler *c, const Stmt *stmt) {
   c->out->early[c->out->n_early++] = (EarlyLet){stmt, false};
 }
 
+static int operand_width(const Compiler *c, const Op *op, AtomOperand which) {
+  return interp_is_collective(op->kind) ? interp_tensor_width(c->program, op, which) : op->width;
+}
+
 static void emit_op(Compiler *c, const Stmt *stmt) {
   Code *code = emit(c, CODE_OP, stmt);
-  int width = stmt->op.width;
-  code->dst = compile_operand(c, &stmt->op.dst, width);
-  code->src = compile_operand(c, &stmt->op.src, width);
-  code->src2 = compile_operand(c, &stmt->op.src2, width);
+  code->dst = compile_operand(c, &stmt->op.dst, operand_width(c, &stmt->op, ATOM_C));
+  code->src = compile_operand(c, &stmt->op.src, operand_width(c, &stmt->op, ATOM_A));
+  code->src2 = compile_operand(c, &stmt->op.src2, operand_width(c, &stmt->op, ATOM_B));
   code->fault = op_fault(c, &stmt->op, code);
 }
 

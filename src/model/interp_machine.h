@@ -4,17 +4,24 @@
 // so a warp can stop at a barrier and go on later with nothing but its program counter. Everything
 // that depends on the lane but not on a serial loop is computed once per block.
 #pragma once
+#include "model/fragment.h"
 #include "model/interp.h"
+#include "model/number.h"
 
 enum { WARP_LANES = 32, INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 
-// 32 lanes side by side: as one vector for the arithmetic, as an array for the rest.
+// 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
+// buffer's element is one row: of floats, which hold every number of the narrower types too, or of
+// whole numbers for s32. An f64 takes two rows of 16 lanes each, as it takes two registers.
 typedef float LaneFloats __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
 typedef int32_t LaneInts __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
 typedef union Row {
   LaneFloats all;
   float lane[WARP_LANES];
+  int32_t whole[WARP_LANES];
+  double wide[WARP_LANES / 2];
 } Row;
+static inline int rows_of_type(DType type) { return type == DTYPE_F64 ? 2 : 1; }
 typedef union Lanes {
   LaneInts all;
   int32_t lane[WARP_LANES];
@@ -63,6 +70,7 @@ typedef struct DimCheck {
 
 typedef struct Operand {
   const Buffer *buffer;  // NULL: the operation has no such operand
+  int width;             // elements of one access: of a register operand, of all it takes
   Value offset;          // in elements
   int n_guards, n_checks;
   const Condition *guard;  // all must hold
@@ -121,20 +129,29 @@ typedef struct Touch {
   uint16_t thread, code;
 } Touch;
 
-// What is remembered of one 4-byte element. Of reads and atomic adds the latest and one more that
+// What is remembered of one element. Of reads and atomic adds the latest and one more that
 // is unordered with it are enough: whatever conflicts with any of them conflicts with one of these.
 typedef struct Shadow {
   Touch write, read, other_read, atomic, other_atomic;
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
+// Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
+// is kept by granule, the smallest element of any of them, so that two that overlap are seen to.
 typedef struct Memory {
   const Buffer *buffer;
-  float *data;     // NULL: registers
+  DType type;
+  int bytes;       // of an element
+  uint8_t *data;   // NULL: registers
   Shadow *shadow;  // NULL: read-only, or registers
+  int n_shadows;   // of an element
   int64_t elements;
-  int first_row;  // registers: where the buffer starts in the warp's rows
+  int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
 } Memory;
+
+static inline uint8_t *memory_at(const Memory *memory, int64_t at) {
+  return memory->data + at * memory->bytes;
+}
 
 // ---- a run --------------------------------------------------------------------------------------
 
@@ -166,10 +183,17 @@ typedef struct Warp {
   int32_t committed[WARP_LANES];  // groups closed so far
 } Warp;
 
+// Which element of its operand a lane's value is, tabulated: row · columns + column.
+typedef struct FragmentTable {
+  int n_values, columns;
+  const uint16_t (*at)[WARP_LANES];  // [value][lane]
+} FragmentTable;
+
 typedef struct Machine {
   Arena *arena;
   const Program *program;
   const InterpOptions *options;
+  FragmentTable fragment[ATOM_OPERANDS];  // of the program's atom, if it has one
   const KernelCode *kernel_code[KERNELS_MAX];
   Memory memory[BUFFERS_MAX];
   int n_rows;
@@ -191,11 +215,14 @@ typedef struct Machine {
 } Machine;
 
 // All runs of interpret_adversarial(); `visit` gets C after each one that finished.
-typedef void InterpVisit(const float *c, void *context);
+typedef void InterpVisit(const double *c, void *context);
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);
 
-float interp_poison(void);
+// Whole numbers for A (which = 0) and B (1), chosen so that sums stay exact in the problem's types.
+const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which);
+
+double interp_poison(void);
 // The argument alpha of the launch.
 float interp_alpha(const InterpOptions *options);
 
@@ -205,6 +232,7 @@ enum { SPACES_NONE = 0 };
 typedef struct OpRow {
   OpRun *run;
   unsigned dst, src, src2;  // spaces it takes: bits 1 << SPACE_…; SPACES_NONE: no such operand
+  bool converts;            // its operands may be of different types
 } OpRow;
 extern const OpRow interp_op_table[OP_COUNT];
 
@@ -216,8 +244,76 @@ static inline bool value_is_uniform(const Value *value) {
   return value->slot < 0 && value->n_mixed == 0;
 }
 
-// The shadow of memory->shadow[at]; `now` is the access that happens. A read says whether there is
-// anything to read.
+// ---- reaching registers and memory (interp_reach.c) ---------------------------------------------
+
+// Which lanes of an access get where.
+typedef struct Reach {
+  const Memory *memory;
+  uint32_t inside;   // reach an element of the buffer
+  uint32_t guarded;  // stopped by the program's guard
+  Lanes at;          // offsets of those inside
+} Reach;
+
+#define EACH_LANE(lane, mask)                                                                \
+  for (uint32_t left_ = (mask), lane = 0; left_ && (lane = (uint32_t)lowest_lane(left_), 1); \
+       left_ &= left_ - 1)
+
+// The access of `lanes`, guard, bounds and alignment seen to.
+void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                  uint32_t lanes, Reach *reach);
+
+// The registers of an operand: element j lies at row[j · rows].
+typedef struct Registers {
+  Row *row;  // NULL after a finding
+  DType type;
+  int rows;
+  int first;   // index of `row`
+  int64_t at;  // index in its buffer of the first element
+} Registers;
+Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
+// The same for registers that are read: those that nothing wrote are told and poisoned.
+Registers read_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
+static inline void mark_written(Warp *w, const Registers *to, int j) {
+  w->written[to->first + j * to->rows] |= w->active;
+}
+
+double row_get(const Row *row, DType type, uint32_t lane);
+void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
+
+static inline uint16_t thread_of(const Warp *w, uint32_t lane) {
+  return (uint16_t)((uint32_t)w->index * WARP_LANES + lane);
+}
+
+// The access of lane 0; the other lanes differ in `thread`.
+static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) {
+  return (Touch){m->epoch, (uint32_t)m->block, thread_of(w, 0), (uint16_t)(code - m->code->code)};
+}
+
+// Reads an element of memory into a register as `now`, which is an access of a lane.
+void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                  const Memory *memory, int64_t at, Row *to, uint32_t lane);
+// Only what a copy does of it: is it written, does it race?
+bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
+              int64_t at);
+
+// ---- the tensor core (interp_tensor.c) ----------------------------------------------------------
+
+// The operations that a warp carries out as one.
+static inline bool interp_is_collective(OpKind kind) {
+  return kind == OP_LDMATRIX || kind == OP_MMA;
+}
+void interp_build_fragments(Machine *machine);
+// Why one of these cannot run; NULL when it can.
+const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *op,
+                                const Code *code);
+// How many elements an operand takes: C stands for the destination, A and B for the sources.
+int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand);
+OpRun interp_run_ldmatrix, interp_run_mma;
+
+// ---- shadows (interp_shadow.c) ------------------------------------------------------------------
+
+// The shadow of an element; `now` is the access that happens. A read says whether there is anything
+// to read.
 bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
@@ -227,10 +323,12 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
 
-// Findings. `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
+// ---- findings (interp_report.c) -----------------------------------------------------------------
+
+// `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
 void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
                    const Buffer *buffer, int64_t offset, const char *format, ...)
     __attribute__((format(printf, 8, 9)));
-void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
-                            const Touch *then, const Touch *now);
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory,
+                            const Shadow *shadow, const Touch *then, const Touch *now);
 static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }

@@ -29,6 +29,7 @@ static const struct {
 } verb_rows[OP_COUNT] = {
     [OP_LOAD] = {"reads", "reads"},
     [OP_STORE] = {"writes", "writes"},
+    [OP_LDMATRIX] = {"reads", "reads"},
     [OP_ATOMIC_ADD] = {"adds atomically to", "adds to atomically"},
     [OP_CP_ASYNC] = {"copies into", "copies into"},
 };
@@ -124,16 +125,16 @@ static const char *conflict_end(FindingKind kind, bool blocks, bool copy_waited)
 }
 
 // "reads … what … writes", and for two writes "writes … what … writes".
-void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory, int64_t at,
-                            const Touch *then, const Touch *now) {
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory,
+                            const Shadow *shadow, const Touch *then, const Touch *now) {
   const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;
   Finding *f = place(machine, kind, a, b, memory->buffer);
   if (!f) return;
   f->who = (FindingParty){a, (int)now->block, now->thread};
   f->other = (FindingParty){b, (int)then->block, then->thread};
-  set_index(f, memory->buffer, at);
+  set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
   bool blocks = then->block != now->block;
-  bool flying = memory->shadow[at].in_flight && then == &memory->shadow[at].write;
+  bool flying = shadow->in_flight && then == &shadow->write;
   Str text = str_new(machine->arena);
   str_printf(&text, "%s on ", finding_name(kind));
   add_element(&text, f);

@@ -13,6 +13,9 @@
 // A copy in flight is a write that its own thread is not ordered with either, until it waits; then
 // it counts as a write of that thread in the epoch of the wait, so others still need a barrier.
 //
+// An element of a shared buffer may be several granules (interp_machine.h); each has a shadow of
+// its own, and what is said below of "an element" is done to every one of them.
+//
 // unordered() is the only place that knows what an order is. Barriers that fewer than all threads
 // meet (mbarriers, clusters) replace the epoch by a vector clock there and nowhere else.
 #include "model/interp_machine.h"
@@ -31,10 +34,20 @@ static inline bool unordered(const Touch *then, const Touch *now, uint32_t first
   return then->epoch == now->epoch && then->thread != now->thread;
 }
 
-bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at) {
-  if (!memory->shadow) return true;
+static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {
   uint32_t since = is_shared(memory) ? machine->block_first : machine->run_first;
-  return memory->shadow[at].write.epoch >= since;
+  return shadow->write.epoch >= since;
+}
+
+static inline Shadow *first_of(const Memory *memory, int64_t at) {
+  return &memory->shadow[at * memory->n_shadows];
+}
+
+bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at) {
+  bool all = true;
+  for (int i = 0; memory->shadow && i < memory->n_shadows; i++)
+    all = all && is_written(machine, memory, first_of(memory, at) + i);
+  return all;
 }
 
 // Keeps the latest access and one that is unordered with it.
@@ -47,73 +60,93 @@ static inline bool in_flight(const Shadow *shadow, uint32_t first) {
   return shadow->in_flight && shadow->write.epoch >= first;
 }
 
-static bool against(Machine *machine, const Memory *memory, int64_t at, const Touch *then,
+static bool against(Machine *machine, const Memory *memory, const Shadow *shadow, const Touch *then,
                     const Touch *now, uint32_t first) {
   if (!unordered(then, now, first)) return false;
-  interp_report_conflict(machine, FINDING_RACE, memory, at, then, now);
+  interp_report_conflict(machine, FINDING_RACE, memory, shadow, then, now);
   return true;
 }
 
-static void read_against_all(Machine *machine, const Memory *memory, int64_t at, const Touch *now,
-                             uint32_t first) {
-  Shadow *shadow = &memory->shadow[at];
+static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
+                             const Touch *now, uint32_t first) {
   if (in_flight(shadow, first))
-    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, at, &shadow->write, now);
-  else if (!against(machine, memory, at, &shadow->write, now, first) &&
-           !against(machine, memory, at, &shadow->atomic, now, first))
-    against(machine, memory, at, &shadow->other_atomic, now, first);
+    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
+  else if (!against(machine, memory, shadow, &shadow->write, now, first) &&
+           !against(machine, memory, shadow, &shadow->atomic, now, first))
+    against(machine, memory, shadow, &shadow->other_atomic, now, first);
 }
 
 // Most of a run's time goes by here, so the usual case is decided first: the last write is ordered
 // and nobody adds atomically.
-bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
-  Shadow *shadow = &memory->shadow[at];
+static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *shadow,
+                                const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
   if (shadow->in_flight || unordered(&shadow->write, now, first) || shadow->atomic.epoch >= first)
-    read_against_all(machine, memory, at, now, first);
+    read_against_all(machine, memory, shadow, now, first);
   remember(&shadow->read, &shadow->other_read, now, first);
-  return is_shared(memory) ? shadow->write.epoch >= first : shadow_is_written(machine, memory, at);
+  return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
 }
 
-static void write_against_all(Machine *machine, const Memory *memory, int64_t at,
+bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  Shadow *shadow = first_of(memory, at);
+  bool written = read_granule(machine, memory, shadow, now);
+  for (int i = 1; i < memory->n_shadows; i++)
+    written = read_granule(machine, memory, shadow + i, now) && written;
+  return written;
+}
+
+static void write_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
                               const Touch *now) {
-  Shadow *shadow = &memory->shadow[at];
   uint32_t first = first_epoch(machine, memory);
   if (in_flight(shadow, first)) {
-    interp_report_conflict(machine, FINDING_RACE, memory, at, &shadow->write, now);
+    interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
     return;
   }
   const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read, &shadow->atomic,
                             &shadow->other_atomic};
   for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
-    if (against(machine, memory, at, earlier[i], now, first)) return;
+    if (against(machine, memory, shadow, earlier[i], now, first)) return;
+}
+
+static void write_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now,
+                          bool in_background) {
+  write_against_all(machine, memory, shadow, now);
+  shadow->write = *now;
+  shadow->in_flight = in_background;
 }
 
 void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
-  write_against_all(machine, memory, at, now);
-  memory->shadow[at].write = *now;
-  memory->shadow[at].in_flight = 0;
+  for (int i = 0; i < memory->n_shadows; i++)
+    write_granule(machine, memory, first_of(memory, at) + i, now, false);
+}
+
+static bool add_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  uint32_t first = first_epoch(machine, memory);
+  if (!against(machine, memory, shadow, &shadow->write, now, first) &&
+      !against(machine, memory, shadow, &shadow->read, now, first))
+    against(machine, memory, shadow, &shadow->other_read, now, first);
+  remember(&shadow->atomic, &shadow->other_atomic, now, first);
+  return is_written(machine, memory, shadow);
 }
 
 bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
-  Shadow *shadow = &memory->shadow[at];
-  uint32_t first = first_epoch(machine, memory);
-  if (!against(machine, memory, at, &shadow->write, now, first) &&
-      !against(machine, memory, at, &shadow->read, now, first))
-    against(machine, memory, at, &shadow->other_read, now, first);
-  remember(&shadow->atomic, &shadow->other_atomic, now, first);
-  return shadow_is_written(machine, memory, at);
+  bool written = true;
+  for (int i = 0; i < memory->n_shadows; i++)
+    written = add_granule(machine, memory, first_of(memory, at) + i, now) && written;
+  return written;
 }
 
 void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
-  shadow_write(machine, memory, at, now);
-  memory->shadow[at].in_flight = 1;
+  for (int i = 0; i < memory->n_shadows; i++)
+    write_granule(machine, memory, first_of(memory, at) + i, now, true);
 }
 
 void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
-  Shadow *shadow = &memory->shadow[at];
-  bool same = shadow->write.thread == now->thread && shadow->write.block == now->block;
-  if (!in_flight(shadow, first_epoch(machine, memory)) || !same) return;
-  shadow->write.epoch = now->epoch;
-  shadow->in_flight = 0;
+  for (int i = 0; i < memory->n_shadows; i++) {
+    Shadow *shadow = first_of(memory, at) + i;
+    bool same = shadow->write.thread == now->thread && shadow->write.block == now->block;
+    if (!in_flight(shadow, first_epoch(machine, memory)) || !same) continue;
+    shadow->write.epoch = now->epoch;
+    shadow->in_flight = 0;
+  }
 }

@@ -7,15 +7,35 @@
 // GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
 #include "model/reduce.h"
 
+#include "model/fragment.h"
 #include "model/model.h"
 
 enum { MIN_EXTENT = 64 };
 
 static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
-static int64_t tile_m(const Schedule *s) { return s->value[KNOB_BM] * s->value[KNOB_FM]; }
-static int64_t tile_n(const Schedule *s) { return s->value[KNOB_BN] * s->value[KNOB_FN]; }
-static int64_t tile_k(const Schedule *s) { return s->value[KNOB_BK] * s->value[KNOB_SPLITK]; }
+static const Atom *atom_of(const Schedule *schedule) {
+  int64_t kind = schedule->value[KNOB_ATOM_KIND];
+  return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
+}
+
+int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
+  const int64_t *v = schedule->value;
+  const Atom *atom = atom_of(schedule);
+  if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
+  if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
+  return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
+}
+
+int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
+  const Atom *atom = atom_of(schedule);
+  bool rows_are_copied = atom && schedule->value[KNOB_STAGE] && axis != KNOB_M;
+  return rows_are_copied ? 128 / atom->bits : 1;
+}
+
+static int64_t tile_m(const Schedule *s) { return schedule_tile(s, KNOB_M); }
+static int64_t tile_n(const Schedule *s) { return schedule_tile(s, KNOB_N); }
+static int64_t tile_k(const Schedule *s) { return schedule_tile(s, KNOB_K); }
 
 int64_t schedule_fma(const Schedule *schedule) {
   const int64_t *v = schedule->value;

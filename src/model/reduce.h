@@ -9,6 +9,13 @@ enum { REDUCE_FMA_MAX = 1 << 24 };
 // The multiply-adds of a schedule's grid, those of cells outside C included.
 int64_t schedule_fma(const Schedule *schedule);
 
+// How far one block reaches along the axis of KNOB_M or KNOB_N, and how far all splits of K reach
+// with one slab each, in elements.
+int64_t schedule_tile(const Schedule *schedule, KnobId axis);
+// What the extent has to be a multiple of: 8 for K and N where rows of f16 are copied 16 bytes at a
+// time, else 1.
+int64_t schedule_grain(const Schedule *schedule, KnobId axis);
+
 // `schedule` with M, N and K cut down until the grid does at most `fma_max` multiply-adds, keeping
 // what makes the program what it is: the remainder of each extent by its tile (so that every edge
 // and every wide access stays), two tiles each way, more of them down M where blocks walk in

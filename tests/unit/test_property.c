@@ -14,6 +14,7 @@
 #include "model/ladder.h"
 #include "model/model.h"
 #include "model/random_schedule.h"
+#include "model/reduce.h"
 
 Suite *suite_property(void);
 
@@ -123,9 +124,10 @@ static const struct {
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
-static int64_t extent(int64_t tile, int64_t tiles, int64_t edge) {
-  int64_t value = tile * tiles + edge;
-  return value < 1 ? 1 : value;
+static int64_t extent(const Schedule *schedule, KnobId axis, int64_t tiles, int64_t edge) {
+  int64_t grain = schedule_grain(schedule, axis);
+  int64_t value = (schedule_tile(schedule, axis) * tiles + edge + grain - 1) / grain * grain;
+  return value < grain ? grain : value;
 }
 
 static Schedule shaped(const Schedule *rung, int shape) {
@@ -133,15 +135,15 @@ static Schedule shaped(const Schedule *rung, int shape) {
   const int64_t *v = schedule.value;
   // Three splits are as good as 64, and a twentieth of the work.
   if (v[KNOB_SPLITK] > 3) schedule_set(&schedule, KNOB_SPLITK, 3);
-  int64_t slab = v[KNOB_BK] * v[KNOB_SPLITK];
-  schedule_set(&schedule, KNOB_M,
-               extent(v[KNOB_BM] * v[KNOB_FM], shapes[shape].m_tiles, shapes[shape].m_edge));
-  schedule_set(&schedule, KNOB_N,
-               extent(v[KNOB_BN] * v[KNOB_FN], shapes[shape].n_tiles, shapes[shape].n_edge));
-  schedule_set(&schedule, KNOB_K, extent(slab, shapes[shape].k_slabs, shapes[shape].k_edge));
+  int64_t m = extent(&schedule, KNOB_M, shapes[shape].m_tiles, shapes[shape].m_edge);
+  int64_t n = extent(&schedule, KNOB_N, shapes[shape].n_tiles, shapes[shape].n_edge);
+  int64_t k = extent(&schedule, KNOB_K, shapes[shape].k_slabs, shapes[shape].k_edge);
   // A single cell has no K to split: every split needs a slab.
-  if (v[KNOB_SPLITK] > 1 && schedule.value[KNOB_K] < slab)
-    schedule_set(&schedule, KNOB_K, slab - 1);
+  int64_t slab = schedule_tile(&schedule, KNOB_K);
+  if (v[KNOB_SPLITK] > 1 && k < slab) k = slab - 1;
+  schedule_set(&schedule, KNOB_M, m);
+  schedule_set(&schedule, KNOB_N, n);
+  schedule_set(&schedule, KNOB_K, k);
   return schedule;
 }
 

@@ -132,11 +132,16 @@ enum {
   CUBLAS_COMPUTE_32F = 68,
   CUBLAS_COMPUTE_32F_PEDANTIC = 69,
   CUBLAS_COMPUTE_64F = 70,
+  CUBLAS_COMPUTE_32I = 72,
   CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
   CUDA_TYPE_32F = 0,
   CUDA_TYPE_64F = 1,
   CUDA_TYPE_16F = 2,
+  CUDA_TYPE_8I = 3,
+  CUDA_TYPE_32I = 10,
   CUDA_TYPE_16BF = 14,
+  CUDA_TYPE_8F_E4M3 = 28,
+  CUDA_TYPE_8F_E5M2 = 29,
 };
 
 #define CUBLAS_FUNCTIONS(X)                                                                    \

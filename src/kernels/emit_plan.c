@@ -23,6 +23,14 @@ static PlanArg plan_arg(BufferRole role) {
   }
 }
 
+static PlanType plan_type(DType type) {
+  static const PlanType types[DTYPE_COUNT] = {
+      [DTYPE_F32] = PLAN_F32,   [DTYPE_F16] = PLAN_F16,   [DTYPE_BF16] = PLAN_BF16,
+      [DTYPE_TF32] = PLAN_TF32, [DTYPE_F64] = PLAN_F64,   [DTYPE_S8] = PLAN_S8,
+      [DTYPE_E4M3] = PLAN_E4M3, [DTYPE_E5M2] = PLAN_E5M2, [DTYPE_S32] = PLAN_S32};
+  return types[type];
+}
+
 static PlanKernel plan_kernel(const EmitKernel *from) {
   PlanKernel kernel = {.name = from->name,
                        .grid = {from->n_blocks, 1, 1},
@@ -40,6 +48,9 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
   *plan = (Plan){.cuda = emission->text,
                  .arch = target->arch,
                  .label = label ? label : "",
+                 .operand_type = plan_type(program->problem.dtype),
+                 .accumulate_type = plan_type(program->problem.acc),
+                 .output_type = plan_type(program->problem.out),
                  .m = program->problem.m,
                  .n = program->problem.n,
                  .k = program->problem.k,

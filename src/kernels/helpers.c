@@ -1,11 +1,11 @@
 // The text of our own kernels.
 //
 // fill_normal   Box-Muller on a counter: cell i depends on (seed, i) only, so A is the same matrix
-//               whatever the launch looks like. Rounded to the type it is stored as.
+//               whatever the launch looks like. Rounded to the type it is stored as; 8-bit
+//               integers are 32 times as large.
 // product_f64   64 × 64 cells of C by 16 × 16 threads of 4 × 4 cells, both sums (a·b and |a·b|) in
-// one
-//               pass. A thread's cells lie 16 apart, so shared memory is read without conflicts.
-//               Some two thirds of the FP64 rate: 8192³ in about 0.1 s on an H200.
+//               one pass. A thread's cells lie 16 apart, so shared memory is read without
+//               conflicts. Some two thirds of the FP64 rate: 8192³ in about 0.1 s on an H200.
 // compare       every cell against expected ± bound; a wrong one is counted once in total and once
 //               in its rectangle of the error map. `!(error <= bound)`: NaN is wrong.
 // count_changed words that no longer hold the guard's pattern.
@@ -21,16 +21,38 @@ const char *const helper_names[GPU_N_HELPERS] = {"fill_normal", "product_f64", "
 
 const char helper_cuda[] =
     "typedef unsigned long long u64;\n"
-    "enum Type { F32, F16, BF16, TF32, F64 };\n"
+    "enum Type { F32, F16, BF16, TF32, F64, S8, E4M3, E5M2, S32 };\n"
     "struct Counters {\n"
     "  u64 n_wrong, n_unwritten, first_wrong, n_outside;\n"
     "  unsigned worst_bits, n_nan;\n"
     "};\n"
     "\n"
+    "// An 8-bit float: e4m3 has 3 fraction bits and a bias of 7, e5m2 2 and 15.\n"
+    "__device__ __forceinline__ float small_float(unsigned bits, int fraction) {\n"
+    "  int bias = fraction == 3 ? 7 : 15, exponent = (bits & 127) >> fraction;\n"
+    "  unsigned rest = bits & ((1u << fraction) - 1);\n"
+    "  float hidden = exponent ? 1u << fraction : 0;\n"
+    "  float size = ldexpf(hidden + rest, (exponent ? exponent : 1) - bias - fraction);\n"
+    "  return bits & 128 ? -size : size;\n"
+    "}\n"
+    "\n"
+    "__device__ __forceinline__ unsigned small_bits(float x, int fraction) {\n"
+    "  int bias = fraction == 3 ? 7 : 15;\n"
+    "  int exponent = x == 0 ? 1 - bias : max(ilogbf(x), 1 - bias);\n"
+    "  unsigned whole = (unsigned)rintf(ldexpf(fabsf(x), fraction - exponent));\n"
+    "  unsigned hidden = 1u << fraction, sign = x < 0 ? 128 : 0;\n"
+    "  if (whole < hidden) return sign | whole;\n"
+    "  return sign | (((unsigned)(exponent + bias) << fraction) + whole - hidden);\n"
+    "}\n"
+    "\n"
     "__device__ __forceinline__ double load(const void *p, int type, u64 i) {\n"
     "  float x;\n"
     "  if (type == F64) return ((const double *)p)[i];\n"
     "  if (type == F32 || type == TF32) return ((const float *)p)[i];\n"
+    "  if (type == S32) return ((const int *)p)[i];\n"
+    "  if (type == S8) return ((const signed char *)p)[i];\n"
+    "  if (type == E4M3 || type == E5M2)\n"
+    "    return small_float(((const unsigned char *)p)[i], type == E4M3 ? 3 : 2);\n"
     "  unsigned short h = ((const unsigned short *)p)[i];\n"
     "  if (type == BF16) return __uint_as_float((unsigned)h << 16);\n"
     "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(h));\n"
@@ -41,6 +63,14 @@ const char helper_cuda[] =
     "  unsigned short h;\n"
     "  if (type == F64) { ((double *)p)[i] = x; return; }\n"
     "  if (type == F32 || type == TF32) { ((float *)p)[i] = x; return; }\n"
+    "  if (type == S8) {  // a standard deviation of 32\n"
+    "    ((signed char *)p)[i] = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);\n"
+    "    return;\n"
+    "  }\n"
+    "  if (type == E4M3 || type == E5M2) {\n"
+    "    ((unsigned char *)p)[i] = (unsigned char)small_bits(x, type == E4M3 ? 3 : 2);\n"
+    "    return;\n"
+    "  }\n"
     "  if (type == BF16) {\n"
     "    unsigned u = __float_as_uint(x);\n"
     "    h = (unsigned short)((u + 0x7fffu + ((u >> 16) & 1)) >> 16);\n"

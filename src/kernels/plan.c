@@ -25,8 +25,9 @@ enum { CUDA_TEXT_MAX = 4 << 20, SMEM_MAX = 256 << 10, CLUSTER_MAX = 16, BLOCK_MA
 static const int64_t extent_max = INT64_C(1) << 30;
 static const int64_t bytes_max = INT64_C(1) << 42;
 
-static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16", "bf16", "tf32", "f64"};
-static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8};
+static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf32", "f64",
+                                                     "s8",  "e4m3", "e5m2", "s32"};
+static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {"A", "B", "C", "workspace", "alpha"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
@@ -123,6 +124,38 @@ static void check_matrix(Diags *diags, const char *what, int64_t rows, int64_t c
               bytes_max);
 }
 
+// What a type may be: PLAN_OPERAND, PLAN_SUM, PLAN_OUTPUT.
+enum { PLAN_OPERAND = 1, PLAN_SUM = 2, PLAN_OUTPUT = 4, PLAN_ANYTHING = 7 };
+
+static void check_type(Diags *diags, const char *what, PlanType type, int use,
+                       const char *instead) {
+  static const int uses[PLAN_N_TYPES] = {[PLAN_F32] = PLAN_ANYTHING,
+                                         [PLAN_F16] = PLAN_ANYTHING,
+                                         [PLAN_BF16] = PLAN_OPERAND | PLAN_OUTPUT,
+                                         [PLAN_TF32] = PLAN_OPERAND,
+                                         [PLAN_F64] = PLAN_ANYTHING,
+                                         [PLAN_S8] = PLAN_OPERAND,
+                                         [PLAN_E4M3] = PLAN_OPERAND,
+                                         [PLAN_E5M2] = PLAN_OPERAND,
+                                         [PLAN_S32] = PLAN_SUM | PLAN_OUTPUT};
+  if (uses[type] & use) return;
+  diag_add(diags, "plan", "%s is no type of %s; f16, f32, f64%s are", type_names[type], what,
+           instead);
+}
+
+static void check_types(const Plan *plan, Diags *diags) {
+  check_type(diags, "operands", plan->operand_type, PLAN_OPERAND,
+             ", bf16, tf32 and the 8-bit types");
+  check_type(diags, "sums", plan->accumulate_type, PLAN_SUM, " and s32");
+  check_type(diags, "the output", plan->output_type, PLAN_OUTPUT, ", bf16 and s32");
+  bool whole = plan->operand_type == PLAN_S8;
+  if (whole != (plan->accumulate_type == PLAN_S32) || whole != (plan->output_type == PLAN_S32))
+    diag_add(diags, "plan",
+             "s8 operands, and they alone, have s32 sums and an s32 output; here %s, %s, %s",
+             type_names[plan->operand_type], type_names[plan->accumulate_type],
+             type_names[plan->output_type]);
+}
+
 bool plan_check(const Plan *plan, Diags *diags) {
   int before = diags->count;
   if (!plan->cuda || !plan->cuda[0] || strlen(plan->cuda) > CUDA_TEXT_MAX)
@@ -136,8 +169,7 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_matrix(diags, "A", plan->m, plan->k, plan_type_bytes(plan->operand_type));
   check_matrix(diags, "B", plan->k, plan->n, plan_type_bytes(plan->operand_type));
   check_matrix(diags, "C", plan->m, plan->n, plan_type_bytes(plan->output_type));
-  if (plan->output_type == PLAN_TF32)
-    diag_add(diags, "plan", "tf32 is a type of operands; the output is stored as f32");
+  check_types(plan, diags);
   check_range(diags, "workspace_bytes", plan->workspace_bytes, 0, bytes_max);
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);

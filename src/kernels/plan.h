@@ -27,8 +27,20 @@ typedef enum PlanArg {
   PLAN_N_ARGS
 } PlanArg;
 
-// PLAN_TF32 is stored as f32 and rounded to 10 bits by the multiplier; it names operands only.
-typedef enum PlanType { PLAN_F32, PLAN_F16, PLAN_BF16, PLAN_TF32, PLAN_F64, PLAN_N_TYPES } PlanType;
+// PLAN_TF32 is stored as f32 and cut to 10 fraction bits by the multiplier; it names operands only,
+// as the 8-bit types do. PLAN_S32 is what 8-bit integers are summed in and stored as.
+typedef enum PlanType {
+  PLAN_F32,
+  PLAN_F16,
+  PLAN_BF16,
+  PLAN_TF32,
+  PLAN_F64,
+  PLAN_S8,
+  PLAN_E4M3,
+  PLAN_E5M2,
+  PLAN_S32,
+  PLAN_N_TYPES
+} PlanType;
 
 const char *plan_type_name(PlanType type);  // "f32", "f16", …
 int plan_type_bytes(PlanType type);

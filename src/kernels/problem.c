@@ -108,7 +108,7 @@ static bool launch_compare(Gpu *gpu, const Plan *plan, const VerifyResult *resul
   unsigned long long m = (unsigned long long)plan->m, n = (unsigned long long)plan->n,
                      map_m = (unsigned long long)result->map_tile_m,
                      map_n = (unsigned long long)result->map_tile_n;
-  double tolerance = result->tolerance, rounding = verify_output_rounding(plan);
+  double tolerance = result->tolerance, rounding = verify_rounding(plan);
   void *parameters[] = {&c,         &type,     &expected, &magnitude, &m,   &n,
                         &tolerance, &rounding, &map_m,    &map_n,     &map, &counters};
   return gpu_launch_helper(gpu, GPU_COMPARE, FILL_BLOCKS, THREADS, parameters);
@@ -131,10 +131,13 @@ static double value_of(PlanType type, const unsigned char bytes[8]) {
   float f;
   double d;
   uint16_t h;
+  int32_t s;
   memcpy(&f, bytes, sizeof f);
+  memcpy(&s, bytes, sizeof s);
   memcpy(&d, bytes, sizeof d);
   memcpy(&h, bytes, sizeof h);
   if (type == PLAN_F64) return d;
+  if (type == PLAN_S32) return s;
   if (type == PLAN_F32 || type == PLAN_TF32) return f;
   if (type == PLAN_BF16) {
     uint32_t u = (uint32_t)h << 16;
@@ -160,8 +163,8 @@ static bool read_first_wrong(Gpu *gpu, const Plan *plan, uint64_t cell, VerifyRe
   result->first_row = (int64_t)(cell / (uint64_t)plan->n);
   result->first_col = (int64_t)(cell % (uint64_t)plan->n);
   result->first_got = value_of(plan->output_type, got);
-  result->first_bound = result->tolerance * (double)magnitude +
-                        verify_output_rounding(plan) * fabs(result->first_expected);
+  result->first_bound =
+      result->tolerance * (double)magnitude + verify_rounding(plan) * fabs(result->first_expected);
   return true;
 }
 

@@ -3,10 +3,23 @@
 // Rows for plain f32, in the order tried:
 //   cublasGemmEx, CUBLAS_COMPUTE_32F and its pedantic form (neither may round operands to tf32)
 //   cublasLt, up to 12 heuristic rows for CUBLAS_COMPUTE_32F with 64 MiB of workspace
-// Other types take the compute type of their accumulator. Every row is run once to load it and then
-// timed in at most three launches; one that takes 1.3 times the best so far is dropped after the
-// first. The winner must pass the same check as a plan, so that a library talked into tf32 by an
-// environment variable is no reference for f32.
+// Other types take the compute type of their accumulator, in both libraries:
+//
+//   operands   sums  C          compute type                   scalars
+//   f16        f32   f16 (f32)  CUBLAS_COMPUTE_32F             f32
+//   f16        f16   f16        CUBLAS_COMPUTE_16F             f16
+//   bf16       f32   bf16       CUBLAS_COMPUTE_32F             f32
+//   tf32       f32   f32        CUBLAS_COMPUTE_32F_FAST_TF32   f32; A, B and C are f32 in memory
+//   f64        f64   f64        CUBLAS_COMPUTE_64F             f64
+//   s8         s32   s32        CUBLAS_COMPUTE_32I             s32
+//   e4m3 e5m2  f32   f32        CUBLAS_COMPUTE_32F             f32; cublasLt, k-contiguous operands
+//   only
+//
+// Where the library has no kernel for a product (8-bit types in layouts it does not support), the
+// reference says so and the plan is timed alone. Every row is run once to load it and then timed in
+// at most three launches; one that takes 1.3 times the best so far is dropped after the first. The
+// winner must pass the same check as a plan, so that a library talked into tf32 by an environment
+// variable is no reference for f32.
 //
 // cuBLAS thinks in columns. A row-major C (m × n) is a column-major Cᵀ (n × m), and Cᵀ = Bᵀ·Aᵀ:
 //
@@ -38,6 +51,7 @@ typedef union Scalar {
   float f;
   double d;
   uint16_t h;
+  int32_t i;
 } Scalar;
 
 struct ReferenceState {
@@ -56,11 +70,12 @@ struct ReferenceState {
 };
 
 static int cuda_type(PlanType type) {
-  static const int types[PLAN_N_TYPES] = {[PLAN_F32] = CUDA_TYPE_32F,
-                                          [PLAN_F16] = CUDA_TYPE_16F,
-                                          [PLAN_BF16] = CUDA_TYPE_16BF,
-                                          [PLAN_TF32] = CUDA_TYPE_32F,
-                                          [PLAN_F64] = CUDA_TYPE_64F};
+  static const int types[PLAN_N_TYPES] = {
+      [PLAN_F32] = CUDA_TYPE_32F,      [PLAN_F16] = CUDA_TYPE_16F,
+      [PLAN_BF16] = CUDA_TYPE_16BF,    [PLAN_TF32] = CUDA_TYPE_32F,
+      [PLAN_F64] = CUDA_TYPE_64F,      [PLAN_S8] = CUDA_TYPE_8I,
+      [PLAN_E4M3] = CUDA_TYPE_8F_E4M3, [PLAN_E5M2] = CUDA_TYPE_8F_E5M2,
+      [PLAN_S32] = CUDA_TYPE_32I};
   return types[type];
 }
 
@@ -78,6 +93,10 @@ static void set_types(ReferenceState *state, const Plan *plan) {
   if (plan->accumulate_type == PLAN_F64) {
     state->compute = CUBLAS_COMPUTE_64F;
     state->one.d = 1;
+  }
+  if (plan->accumulate_type == PLAN_S32) {
+    state->compute = CUBLAS_COMPUTE_32I;
+    state->one.i = 1;
   }
 }
 

@@ -12,26 +12,32 @@
 
 enum { UNNAMED_TILE = 16 };
 
-// Half a unit in the last place of 1: the largest relative error of one rounding.
+// The largest relative error of one rounding: half a unit in the last place of 1.
 static double unit_roundoff(PlanType type) {
-  static const double units[PLAN_N_TYPES] = {[PLAN_F32] = 0x1p-24,
-                                             [PLAN_F16] = 0x1p-11,
-                                             [PLAN_BF16] = 0x1p-8,
-                                             [PLAN_TF32] = 0x1p-11,
-                                             [PLAN_F64] = 0x1p-53};
+  static const double units[PLAN_N_TYPES] = {
+      [PLAN_F32] = 0x1p-24, [PLAN_F16] = 0x1p-11, [PLAN_BF16] = 0x1p-8, [PLAN_F64] = 0x1p-53};
   return units[type];
+}
+
+// Of one addition inside the sum.
+static double sum_roundoff(const Plan *plan) {
+  bool eight_bit_floats = plan->operand_type == PLAN_E4M3 || plan->operand_type == PLAN_E5M2;
+  if (plan->accumulate_type == PLAN_F32 && eight_bit_floats) return 0x1p-13;
+  return unit_roundoff(plan->accumulate_type) * (plan->accumulate_type == PLAN_F64 ? 2 : 1);
 }
 
 double verify_tolerance(const Plan *plan) {
   if (plan->tolerance > 0) return plan->tolerance;
-  double sum = unit_roundoff(plan->accumulate_type) * (8 + sqrt((double)plan->k) / 4);
-  double operands = plan->operand_type == PLAN_TF32 ? 2 * unit_roundoff(PLAN_TF32) : 0;
-  return sum + operands;
+  double root = sqrt((double)plan->k);
+  double growth = plan->accumulate_type == PLAN_F16 ? 8 : 8 + root / 4;
+  double operands = plan->operand_type == PLAN_TF32 ? 0x1p-9 * fmin(1, 3 / root) : 0;
+  return sum_roundoff(plan) * growth + operands;
 }
 
-double verify_output_rounding(const Plan *plan) {
+double verify_rounding(const Plan *plan) {
   bool rounds = plan_type_bytes(plan->output_type) < plan_type_bytes(plan->accumulate_type);
-  return rounds ? unit_roundoff(plan->output_type) : 0;
+  double output = rounds ? unit_roundoff(plan->output_type) : 0;
+  return output + (plan->operand_type == PLAN_TF32 ? 0x1p-10 : 0);
 }
 
 static int size_direction(int64_t extent, int64_t tile, int64_t *entry) {

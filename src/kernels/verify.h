@@ -1,15 +1,30 @@
 // Is C right? Every cell of it is compared with a float64 product computed on the GPU.
 //
 // A cell is right when |c − ref| <= bound, with
-//   bound = tolerance · (|A|·|B|)ij + u_out · |ref|
-//   tolerance = u_acc · (8 + √K/4) [+ 2 · u_in where the multiplier rounds its operands: tf32]
-// u = 2^-24 for f32, 2^-11 for f16 and tf32, 2^-8 for bf16, 2^-53 for f64 (u_out is 0 where output
-// and accumulator agree). Why this size: with data of random sign a running f32 sum of K products
-// is off by 0.47 u · (|A|·|B|)ij (root mean square; simulated for K from 4 to 8192, it does not
-// depend on K), and the worst of 4·10^7 cells by 6.6 u, at K = 64, where the bound is 10 u. At K =
-// 4096 it is 24 u; one product of typical size left out (1/K of the sum = 4096 u) or operands
-// rounded to tf32 (some 100 u, root mean square) are far outside. For K up to 8 it is the worst
-// case of any data. NaN is never right.
+//   bound = tolerance · (|A|·|B|)ij + rounding · |ref|
+//
+//   sums in      tolerance                    why
+//   f32          2^-24 · (8 + √K/4)           below
+//   f64          2^-52 · (8 + √K/4)           the reference is a float64 sum, too: twice 2^-53
+//   f16          2^-11 · 8                    below
+//   s32          0                            nothing is rounded; sums stay below 2^31 up to K =
+//   10^5 f32 of e4m3, e5m2  2^-13 · (8 + √K/4)     the tensor core keeps some 14 bits of the
+//   aligned sum
+//
+//   + 2^-9 · min(1, 3/√K) of the magnitude and 2^-10 of |ref| for operands in tf32, which the
+//     multiplier cuts to 10 fraction bits: a product loses 2^-10 of itself on average and 2^-9 at
+//     most; the average scales the whole sum, what is left grows like √K while the magnitude grows
+//     like K. 16- and 8-bit operands have exact products in f32.
+//   + u of |ref| where the output has fewer bits than the sum: 2^-11 for f16, 2^-8 for bf16
+//
+// With data of random sign a running sum of K products, each addition rounded by u, is off by 0.47
+// u · (|A|·|B|)ij (root mean square; simulated for K from 4 to 8192, it does not depend on K), and
+// the worst of 4·10^7 cells by 6.6 u. In f32 there is room for sums that are truncated instead, as
+// the tensor core's are: 24 u at K = 4096, where one product of typical size left out (1/K of the
+// sum = 4096 u) or operands rounded to tf32 (some 100 u, root mean square) are far outside. Sums in
+// f16 have no such room: at K = 4096 8 u is 10, where a cell is some 64, so what one sees in a
+// single cell is a wrong fragment, and in the worst of a million cells a slab left out. For K up to
+// 8 the bounds are the worst case of any data. NaN is never right.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,9 +53,9 @@ typedef struct VerifyResult {
 } VerifyResult;
 
 double verify_tolerance(const Plan *plan);
-// u_out: what rounding the sum to the output type costs, relative to |ref|; 0 where nothing is
-// rounded.
-double verify_output_rounding(const Plan *plan);
+// What is relative to |ref|: rounding the sum to the output type, and what tf32 cuts off the
+// operands on average. 0 where neither is done.
+double verify_rounding(const Plan *plan);
 // The map's rows, columns and cells per entry for this plan.
 void verify_size_map(const Plan *plan, VerifyResult *result);
 

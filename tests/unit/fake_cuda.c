@@ -9,6 +9,7 @@
 
 #include "kernels/dl.h"
 #include "kernels/helpers.h"
+#include "numbers.h"
 
 typedef unsigned long long U64;
 
@@ -17,6 +18,7 @@ static bool rounds_operands;
 static double clock_ms;
 static U64 last_m, last_n, last_k;
 static int last_a_col, last_b_col;
+static PlanType operand_type, sum_type, output_type;
 
 typedef struct Kernel {
   const char *name;
@@ -57,7 +59,8 @@ static int answer(void) {
 #define VALUE(T, I) (*(T *)parameters[I])
 
 static void run_fill(void **parameters) {
-  float *out = POINTER(float, 0);
+  void *out = POINTER(void, 0);
+  PlanType type = (PlanType)VALUE(int, 1);
   U64 n = VALUE(U64, 2), state = VALUE(U64, 3) * 977 + 1;
   for (U64 i = 0; i < n; i++) {
     double sum = 0;
@@ -65,21 +68,22 @@ static void run_fill(void **parameters) {
       state = state * 6364136223846793005ull + 1442695040888963407ull;
       sum += (double)(state >> 40) / (double)(1 << 24) - 0.5;
     }
-    out[i] = (float)sum;
+    number_store(type, out, i, type == PLAN_S8 ? 32 * sum : sum);
   }
 }
 
-static double a_at(const float *a, U64 i, U64 p) {
-  return (double)(last_a_col ? a[p * last_m + i] : a[i * last_k + p]);
+static double a_at(const void *a, U64 i, U64 p) {
+  return number_load(operand_type, a, last_a_col ? p * last_m + i : i * last_k + p);
 }
-static double b_at(const float *b, U64 p, U64 j) {
-  return (double)(last_b_col ? b[j * last_k + p] : b[p * last_n + j]);
+static double b_at(const void *b, U64 p, U64 j) {
+  return number_load(operand_type, b, last_b_col ? j * last_k + p : p * last_n + j);
 }
 
 static void run_product(void **parameters) {
-  const float *a = POINTER(float, 0), *b = POINTER(float, 1);
+  const void *a = POINTER(void, 0), *b = POINTER(void, 1);
   double *expected = POINTER(double, 2);
   float *magnitude = POINTER(float, 3);
+  operand_type = (PlanType)VALUE(int, 4);
   last_m = VALUE(U64, 5), last_n = VALUE(U64, 6), last_k = VALUE(U64, 7);
   last_a_col = VALUE(int, 8), last_b_col = VALUE(int, 9);
   for (U64 i = 0; i < last_m; i++)
@@ -95,24 +99,27 @@ static void run_product(void **parameters) {
 }
 
 static void run_compare(void **parameters) {
-  const float *c = POINTER(float, 0), *magnitude = POINTER(float, 3);
+  const void *c = POINTER(void, 0);
+  const float *magnitude = POINTER(float, 3);
+  PlanType type = (PlanType)VALUE(int, 1);
   const double *expected = POINTER(double, 2);
   U64 m = VALUE(U64, 4), n = VALUE(U64, 5), map_m = VALUE(U64, 8), map_n = VALUE(U64, 9);
   double tolerance = VALUE(double, 6), rounding = VALUE(double, 7);
   unsigned *map = POINTER(unsigned, 10);
   HelperCounters *counters = POINTER(HelperCounters, 11);
   for (U64 i = 0; i < m * n; i++) {
-    double error = fabs((double)c[i] - expected[i]);
+    double error = fabs(number_load(type, c, i) - expected[i]);
     double bound = tolerance * (double)magnitude[i] + rounding * fabs(expected[i]);
-    float worst = (float)(error / bound), before;
+    float worst = error > 0 ? (float)(error / bound) : 0, before;
     memcpy(&before, &counters->worst_bits, 4);
     if (worst > before) memcpy(&counters->worst_bits, &worst, 4);
     if (error <= bound) continue;
-    uint32_t bits;
-    memcpy(&bits, &c[i], 4);
+    const unsigned char *bytes = (const unsigned char *)c + i * (U64)plan_type_bytes(type);
+    bool untouched = true;
+    for (int b = 0; b < plan_type_bytes(type); b++) untouched = untouched && bytes[b] == 0xff;
     counters->n_nan += isnan(error) != 0;
     counters->n_wrong++;
-    counters->n_unwritten += bits == UINT32_MAX;
+    counters->n_unwritten += untouched;
     if (i < counters->first_wrong) counters->first_wrong = i;
     map[i / n / map_m * ((n + map_n - 1) / map_n) + i % n / map_n]++;
   }
@@ -127,34 +134,43 @@ static void run_count(void **parameters) {
 
 static void run_spin(void **parameters) { clock_ms += (double)VALUE(long long, 0) / 1.5e6; }
 
+// As the multiplier reads it.
+static double operand(double x) { return operand_type == PLAN_TF32 ? number_cut_to_tf32(x) : x; }
+
 static void run_gemm(void **parameters) {
-  const float *a = POINTER(float, 0), *b = POINTER(float, 1);
-  float *c = POINTER(float, 2);
+  const void *a = POINTER(void, 0), *b = POINTER(void, 1);
+  void *c = POINTER(void, 2);
   for (U64 i = 0; i < last_m; i++)
     for (U64 j = 0; j < last_n; j++) {
-      float sum = 0;
-      for (U64 p = 0; p < last_k; p++) sum += (float)a_at(a, i, p) * (float)b_at(b, p, j);
-      c[i * last_n + j] = sum;
+      double sum = 0;
+      for (U64 p = 0; p < last_k; p++)
+        sum = number_rounded(sum_type, sum + operand(a_at(a, i, p)) * operand(b_at(b, p, j)));
+      number_store(output_type, c, i * last_n + j, sum);
     }
 }
 
 static void run_wrong(void **parameters) {
   run_gemm(parameters);
-  POINTER(float, 2)[3 * last_n + 5] += 1;
+  void *c = POINTER(void, 2);
+  U64 cell = 3 * last_n + 5;
+  number_store(output_type, c, cell, number_load(output_type, c, cell) + 1);
 }
 static void run_short(void **parameters) {
   run_gemm(parameters);
-  memset(POINTER(float, 2) + (last_m - 1) * last_n, 0xFF, last_n * 4);
+  U64 bytes = (U64)plan_type_bytes(output_type);
+  memset(POINTER(char, 2) + (last_m - 1) * last_n * bytes, 0xFF, last_n * bytes);
 }
 static void run_outside(void **parameters) {
   run_gemm(parameters);
-  POINTER(float, 2)[last_m * last_n + 7] = 1;
+  number_store(output_type, POINTER(void, 2), last_m * last_n + 7, 1);
 }
 static void run_crash(void **parameters) {
   (void)parameters;
   broken = 700;
 }
-static void run_zero(void **parameters) { memset(POINTER(float, 0), 0, last_m * last_n * 4); }
+static void run_zero(void **parameters) {
+  memset(POINTER(float, 0), 0, last_m * last_n * (U64)plan_type_bytes(output_type));
+}
 
 // Eight warps that start together; 16 accesses of 32 clocks a round.
 static void run_probe(void **parameters) {
@@ -411,33 +427,44 @@ static const NvrtcApi nvrtc = {
 
 // cuBLAS: the column-major definition, written down.
 typedef struct Operand {
-  const float *data;
+  const void *data;
   int64_t leading;
   bool transposed;
 } Operand;
 
-static float rounded(float x) {
-  uint32_t u;
-  memcpy(&u, &x, 4);
-  if (rounds_operands) u = (u + 0x1000) & 0xFFFFE000u;
-  memcpy(&x, &u, 4);
-  return x;
+static double element(Operand o, int64_t row, int64_t col) {
+  int64_t at = o.transposed ? row * o.leading + col : col * o.leading + row;
+  double x = number_load(operand_type, o.data, (U64)at);
+  return rounds_operands ? number_cut_to_tf32(x) : operand(x);
 }
 
-static float element(Operand o, int64_t row, int64_t col) {
-  return rounded(o.transposed ? o.data[row * o.leading + col] : o.data[col * o.leading + row]);
-}
-
-static int multiply(int64_t m, int64_t n, int64_t k, Operand a, Operand b, float *c, int64_t ldc) {
+static int multiply(int64_t m, int64_t n, int64_t k, Operand a, Operand b, void *c, int64_t ldc) {
   int status = answer();
   if (status) return 13;
   for (int64_t j = 0; j < n; j++)
     for (int64_t i = 0; i < m; i++) {
-      float sum = 0;
-      for (int64_t p = 0; p < k; p++) sum += element(a, i, p) * element(b, p, j);
-      c[j * ldc + i] = sum;
+      double sum = 0;
+      for (int64_t p = 0; p < k; p++)
+        sum = number_rounded(sum_type, sum + element(a, i, p) * element(b, p, j));
+      number_store(output_type, c, (U64)(j * ldc + i), sum);
     }
   return 0;
+}
+
+// The types as cublasGemmEx and cublasLt are told them (library_types.h).
+static const int library_types[PLAN_N_TYPES] = {0, 2, 14, 0, 1, 3, 28, 29, 10};
+
+static bool computes(int compute) {
+  bool plain = compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_PEDANTIC;
+  if (operand_type == PLAN_TF32) return compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (sum_type == PLAN_F16) return compute == CUBLAS_COMPUTE_16F;
+  if (sum_type == PLAN_F64) return compute == CUBLAS_COMPUTE_64F;
+  if (sum_type == PLAN_S32) return compute == CUBLAS_COMPUTE_32I;
+  return plain;
+}
+
+static bool is_one(const void *alpha, const void *beta) {
+  return number_load(sum_type, alpha, 0) == 1 && number_load(sum_type, beta, 0) == 0;
 }
 
 static int fake_cublas_version(void *handle, int *version) { return *version = 130100, !handle; }
@@ -450,8 +477,9 @@ static int fake_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, i
                         const void *alpha, const void *a, int a_type, int lda, const void *b,
                         int b_type, int ldb, const void *beta, void *c, int c_type, int ldc,
                         int compute_type, int algo) {
-  if (!handle || a_type || b_type || c_type || algo != -1 || *(const float *)alpha != 1.0f ||
-      *(const float *)beta != 0.0f)
+  const int type = library_types[operand_type];
+  if (!handle || a_type != type || b_type != type || c_type != library_types[output_type] ||
+      algo != -1 || !computes(compute_type) || !is_one(alpha, beta))
     return 7;
   if (lda < (transpose_a ? k : m) || ldb < (transpose_b ? n : k) || ldc < m) return 7;
   clock_ms += compute_type == CUBLAS_COMPUTE_32F ? 0.08 : 0.09;
@@ -482,7 +510,8 @@ static int new_layout(void **out, Layout layout) {
   return 0;
 }
 static int fake_description(void **out, int compute, int scale) {
-  return compute == CUBLAS_COMPUTE_32F && scale == 0 ? new_layout(out, (Layout){0}) : 7;
+  bool fits = computes(compute) && scale == library_types[sum_type];
+  return fits ? new_layout(out, (Layout){0}) : 7;
 }
 static int fake_description_set(void *description, int attribute, const void *value, size_t bytes) {
   if ((attribute != 3 && attribute != 4) || bytes != 4) return 7;
@@ -490,7 +519,8 @@ static int fake_description_set(void *description, int attribute, const void *va
   return 0;
 }
 static int fake_layout(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading) {
-  if (type != 0 || leading < (int64_t)rows) return 7;
+  bool known = type == library_types[operand_type] || type == library_types[output_type];
+  if (!known || leading < (int64_t)rows) return 7;
   return new_layout(out, (Layout){(int64_t)rows, (int64_t)columns, leading, {0, 0}});
 }
 static int fake_preference(void **out) { return new_layout(out, (Layout){0}); }
@@ -512,7 +542,7 @@ static int fake_matmul(void *handle, void *description, const void *alpha, const
                        void *stream) {
   const Layout *operation = description, *la = a_layout, *lb = b_layout, *lc = c_layout;
   if (!handle || !workspace || workspace_bytes == 0 || !stream || c != d || c_layout != d_layout ||
-      *(const float *)alpha != 1.0f || *(const float *)beta != 0.0f)
+      !is_one(alpha, beta))
     return 7;
   bool ta = operation->transpose[0] != 0, tb = operation->transpose[1] != 0;
   int64_t k = ta ? la->rows : la->columns;
@@ -579,6 +609,7 @@ void fake_cuda_install(void) {
   dl_replace(DL_NVML, &nvml);
   live = calls = fail_at = broken = 0;
   rounds_operands = false;
+  fake_cuda_set_types(PLAN_F32, PLAN_F32);
 }
 
 void fake_cuda_remove(void) {
@@ -592,4 +623,8 @@ void fake_cuda_fail(int n, int status) {
 }
 int fake_cuda_calls(void) { return calls; }
 int fake_cuda_live(void) { return live; }
+void fake_cuda_set_types(PlanType accumulate, PlanType output) {
+  sum_type = accumulate;
+  output_type = output;
+}
 void fake_cublas_round(bool rounds) { rounds_operands = rounds; }

@@ -9,6 +9,8 @@
 #pragma once
 #include <stdbool.h>
 
+#include "kernels/plan.h"
+
 void fake_cuda_install(void);
 void fake_cuda_remove(void);
 
@@ -19,5 +21,8 @@ int fake_cuda_calls(void);
 int fake_cuda_live(void);
 // cuBLAS computes like tf32 from now on.
 void fake_cublas_round(bool rounds);
+// What "gemm" sums in and stores as from now on; the operands' type is what the data was made in.
+// cuBLAS refuses a call whose types, scalars or compute type do not fit it.
+void fake_cuda_set_types(PlanType accumulate, PlanType output);
 // Microseconds of fake time that a launch of `name` takes.
 void fake_cuda_set_us(const char *name, double us);

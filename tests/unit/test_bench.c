@@ -372,7 +372,7 @@ END_TEST
 START_TEST(test_bounds) {
   Plan plan = {.m = 8192, .n = 100, .k = 4096, .tile_m = 32, .tile_n = 64};
   ck_assert_double_eq(verify_tolerance(&plan), 24 * 0x1p-24);
-  ck_assert_double_eq(verify_output_rounding(&plan), 0);
+  ck_assert_double_eq(verify_rounding(&plan), 0);
   VerifyResult map = {0};
   verify_size_map(&plan, &map);
   ck_assert_int_eq(map.map_rows, 64);
@@ -381,7 +381,7 @@ START_TEST(test_bounds) {
   ck_assert_int_eq(map.map_tile_n, 64);
   Plan half = {.k = 64, .operand_type = PLAN_F16, .output_type = PLAN_F16};
   ck_assert_double_eq(verify_tolerance(&half), 10 * 0x1p-24);
-  ck_assert_double_eq(verify_output_rounding(&half), 0x1p-11);
+  ck_assert_double_eq(verify_rounding(&half), 0x1p-11);
   plan.tolerance = 1e-3;
   ck_assert_double_eq(verify_tolerance(&plan), 1e-3);
 }

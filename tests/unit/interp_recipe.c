@@ -8,6 +8,7 @@
 static Arena *arena;
 
 void recipe_use(Arena *to) { arena = to; }
+Arena *recipe_arena(void) { return arena; }
 
 typedef struct Build {
   Program *p;

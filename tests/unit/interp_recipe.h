@@ -42,6 +42,7 @@ typedef struct Recipe {
 
 // Where everything below is built; to be called first in each test.
 void recipe_use(Arena *arena);
+Arena *recipe_arena(void);
 
 Program *recipe_build(const Recipe *recipe);
 // Three serial loops, one thread.

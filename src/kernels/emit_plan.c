@@ -54,6 +54,8 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
                  .m = program->problem.m,
                  .n = program->problem.n,
                  .k = program->problem.k,
+                 .a_col_major = program->problem.a_col,
+                 .b_col_major = program->problem.b_col,
                  .workspace_bytes = emission->workspace_bytes,
                  .tile_m = axis_tile(&program->axis[AXIS_M]),
                  .tile_n = axis_tile(&program->axis[AXIS_N]),

@@ -7,6 +7,7 @@
 // guarded by an IF.
 #include <assert.h>
 
+#include "model/fragment.h"
 #include "model/passes.h"
 
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column) {
@@ -17,25 +18,37 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   return access3(slab, slot, first, second);
 }
 
-// Which operand a slab stages, and how large it is in the operand's own orientation.
+// Which operand a slab stages, and how large it is as the operand lies in memory: rows run along the
+// fast dimension.
 typedef struct Staged {
   BufferRole operand, registers;
   const char *counter;
   const Axis *row, *column;
   int64_t rows, columns;
+  int slow;  // the operand's dimension that counts the rows
 } Staged;
 
 static Staged staged_of(const Program *program, BufferRole slab) {
-  const Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N], *k = &program->axis[AXIS_K];
-  if (slab == ROLE_SLAB_A)
-    return (Staged){ROLE_A, ROLE_STAGE_A, "c_a", m, k, axis_tile(m), axis_tile(k)};
-  return (Staged){ROLE_B, ROLE_STAGE_B, "c_b", k, n, axis_tile(k), axis_tile(n)};
+  bool a = slab == ROLE_SLAB_A;
+  int operand = a ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
+  const Axis *row = &program->axis[operand_axis(operand, slow)];
+  const Axis *column = &program->axis[operand_axis(operand, 1 - slow)];
+  return (Staged){a ? ROLE_A : ROLE_B, a ? ROLE_STAGE_A : ROLE_STAGE_B, a ? "c_a" : "c_b", row,
+                  column,              axis_tile(row),                  axis_tile(column), slow};
+}
+
+// The operand's element at a row and column of the slab.
+static Access global_access(Program *program, const Staged *s, const Expr *row, const Expr *column) {
+  const Expr *idx[2];
+  idx[s->slow] = ex_add(program->arena, axis_outside(program, s->row), row);
+  idx[1 - s->slow] = ex_add(program->arena, axis_outside(program, s->column), column);
+  return access2(program_buffer(program, s->operand), idx[0], idx[1]);
 }
 
 int copy_width(Program *program, BufferRole slab) {
   Staged s = staged_of(program, slab);
   const Expr *start = axis_outside(program, s.column);
-  int64_t length = program_buffer(program, s.operand)->dim[1];
+  int64_t length = program_buffer(program, s.operand)->dim[1 - s.slow];
   int widest = 16 / dtype_bytes(program->problem.dtype);
   for (int width = widest; width > 1; width /= 2)
     if (s.columns % width == 0 && length % width == 0 && expr_divisor(start) % width == 0)
@@ -102,12 +115,9 @@ static Stmt *store_piece(Program *program, KnobId knob, Buffer *slab, Buffer *re
 
 // Straight into the slab: the width of a copy is limited by both sides.
 static Copy async_copy(Program *program, const Staged *s, Buffer *slab, int width, KnobId knob) {
-  Arena *arena = program->arena;
   width = slab_width(slab, width);
   Piece piece = piece_of(program, s, width);
-  Access from = access2(program_buffer(program, s->operand),
-                        ex_add(arena, axis_outside(program, s->row), piece.row),
-                        ex_add(arena, axis_outside(program, s->column), piece.column));
+  Access from = global_access(program, s, piece.row, piece.column);
   Access to = slab_access(program, slab, piece.row, piece.column);
   Stmt *op = stmt_op(program, knob,
                      (Op){.kind = OP_CP_ASYNC, .dst = to, .src = from, .width = width});
@@ -121,9 +131,7 @@ Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId
   if (async) return async_copy(program, &s, slab, width, knob);
   Piece piece = piece_of(program, &s, width);
   Buffer *registers = staging_registers(program, s.registers, piece.round->extent * width, knob);
-  Access from = access2(program_buffer(program, s.operand),
-                        ex_add(arena, axis_outside(program, s.row), piece.row),
-                        ex_add(arena, axis_outside(program, s.column), piece.column));
+  Access from = global_access(program, &s, piece.row, piece.column);
   Access at = access1(registers, ex_mul_const(arena, ex_var(arena, piece.round), width));
   Stmt *load = stmt_op(program, knob,
                        (Op){.kind = OP_LOAD, .dst = at, .src = from, .width = width});

@@ -56,11 +56,13 @@ const double *interpret_reference(Arena *arena, const Problem *problem, const fl
   double *c = ARENA_ARRAY(arena, double, problem->m * problem->n);
   const double *x = rounded(arena, problem->dtype, a, problem->m * problem->k);
   const double *y = rounded(arena, problem->dtype, b, problem->k * problem->n);
+  int64_t x_row = problem->a_col ? 1 : problem->k, x_col = problem->a_col ? problem->m : 1;
+  int64_t y_row = problem->b_col ? 1 : problem->n, y_col = problem->b_col ? problem->k : 1;
   for (int64_t i = 0; i < problem->m; i++)
     for (int64_t k = 0; k < problem->k; k++) {
-      double factor = x[i * problem->k + k];
+      double factor = x[i * x_row + k * x_col];
       for (int64_t j = 0; j < problem->n; j++)
-        c[i * problem->n + j] += factor * y[k * problem->n + j];
+        c[i * problem->n + j] += factor * y[k * y_row + j * y_col];
     }
   return c;
 }

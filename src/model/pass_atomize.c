@@ -44,13 +44,15 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
   axis->digit[2] = (Digit){r, extent};
 }
 
-// How many of a lane's values in a row are neighbours in memory (rows of the operand run along its
-// columns): the low value bits that step the column by 1, 2, 4, …
+// How many of a lane's values in a row are neighbours in memory: the low value bits that step the fast
+// dimension by 1, 2, 4, …
 static int neighbours(const Program *program, const FragmentMap *map, int operand) {
   static const BufferRole roles[] = {[ATOM_A] = ROLE_A, [ATOM_B] = ROLE_B, [ATOM_C] = ROLE_C};
-  int64_t length = program_buffer(program, roles[operand])->dim[1];
+  int fast = 1 - slow_dimension(program, operand);
+  int64_t length = program_buffer(program, roles[operand])->dim[fast];
+  const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
   int width = 1;
-  for (int bit = 0; bit < map->n_value_bits && map->col_of_value_bit[bit] == 1 << bit; bit++)
+  for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
     if (length % (width * 2) == 0) width *= 2;
   return width;
 }

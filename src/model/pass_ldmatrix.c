@@ -17,15 +17,23 @@ bool pass_ldmatrix_wanted(const Schedule *schedule) {
          schedule->value[KNOB_ATOM_KIND] != 0;
 }
 
+static const Expr *address_part(Program *program, int operand, int dimension, const void *context) {
+  (void)operand;
+  const LdMatrix *load = context;
+  const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
+  return bits_expr(program->arena, ex_var(program->arena, program->lane), of_bit, load->n_lane_bits);
+}
+
 static Access row_address(Program *program, Buffer *slab, int operand, const LdMatrix *load) {
-  Arena *arena = program->arena;
-  OperandAxes axes = operand_axes(operand);
-  const Expr *lane = ex_var(arena, program->lane);
-  const Expr *row = bits_expr(arena, lane, load->row_of_lane_bit, load->n_lane_bits);
-  const Expr *column = bits_expr(arena, lane, load->col_of_lane_bit, load->n_lane_bits);
-  return slab_access(program, slab,
-                     ex_add(arena, axis_inside(program, &program->axis[axes.row]), row),
-                     ex_add(arena, axis_inside(program, &program->axis[axes.column]), column));
+  const Expr *slow, *fast;
+  tile_position(program, operand, address_part, load, &slow, &fast);
+  return slab_access(program, slab, slow, fast);
+}
+
+// Do neighbours along k lie together in the slab? A row-major, B column-major, or turned round.
+static bool runs_along_k(const Program *program, int operand, const Buffer *slab) {
+  int fast = 1 - slow_dimension(program, operand);
+  return (operand_axis(operand, fast) == AXIS_K) != slab->transposed;
 }
 
 static void replace_reads(Program *program, int operand, BufferRole role, BufferRole fragment_role,
@@ -33,9 +41,8 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
   Arena *arena = program->arena;
   Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
   LdMatrix load;
-  bool along_k = operand == ATOM_A || (slab && slab->transposed);
-  if (!slab ||
-      !fragment_ldmatrix(program->atom, (AtomOperand)operand, along_k, n_fragments, &load))
+  if (!slab || !fragment_ldmatrix(program->atom, (AtomOperand)operand,
+                                  runs_along_k(program, operand, slab), n_fragments, &load))
     return;
   Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;
   Op op = {.kind = OP_LDMATRIX,

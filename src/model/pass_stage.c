@@ -34,24 +34,27 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
   return loop;
 }
 
+// As the operand lies in global memory: slow dimension first.
 static Buffer *new_slab(Program *program, BufferRole role) {
-  const Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N], *k = &program->axis[AXIS_K];
-  bool a = role == ROLE_SLAB_A;
-  int64_t dim[2] = {axis_tile(a ? m : k), axis_tile(a ? k : n)};
-  return program_new_buffer(program, a ? "A_s" : "B_s", SPACE_SHARED, role, 2, dim, KNOB_STAGE);
+  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
+  int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),
+                    axis_tile(&program->axis[operand_axis(operand, 1 - slow)])};
+  const char *name = operand == ATOM_A ? "A_s" : "B_s";
+  return program_new_buffer(program, name, SPACE_SHARED, role, 2, dim, KNOB_STAGE);
+}
+
+static const Expr *value_part(Program *program, int operand, int dimension, const void *context) {
+  (void)context;
+  return fragment_part(program, operand, dimension);
 }
 
 // The fragment's load reads the slab instead of the operand.
 static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
-  bool a = role == ROLE_SLAB_A;
-  int operand = a ? ATOM_A : ATOM_B;
-  OperandAxes axes = operand_axes(operand);
-  Stmt *load = find_op(k_o->body, OP_LOAD, a ? ROLE_FRAG_A : ROLE_FRAG_B);
-  const Expr *row = axis_inside(program, &program->axis[axes.row]);
-  const Expr *column = axis_inside(program, &program->axis[axes.column]);
-  load->op.src = slab_access(program, slab,
-                             ex_add(program->arena, row, fragment_part(program, operand, 0)),
-                             ex_add(program->arena, column, fragment_part(program, operand, 1)));
+  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B;
+  Stmt *load = find_op(k_o->body, OP_LOAD, operand == ATOM_A ? ROLE_FRAG_A : ROLE_FRAG_B);
+  const Expr *slow, *fast;
+  tile_position(program, operand, value_part, NULL, &slow, &fast);
+  load->op.src = slab_access(program, slab, slow, fast);
   load->knob = KNOB_STAGE;
 }
 

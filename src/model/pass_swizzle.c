@@ -18,7 +18,8 @@ bool pass_swizzle_wanted(const Schedule *schedule) {
 enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 
 static int piece_bits(const Program *program, const Buffer *slab) {
-  bool plain_b = program->atom && slab->role == ROLE_SLAB_B && !slab->transposed;
+  bool along_k = slab->transposed != program->problem.b_col;
+  bool plain_b = program->atom && slab->role == ROLE_SLAB_B && !along_k;
   return plain_b && dtype_bytes(slab->type) == 4 ? CHUNK_BITS + 1 : CHUNK_BITS;
 }
 

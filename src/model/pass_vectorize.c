@@ -30,7 +30,7 @@ static const Access *register_side(const Op *op) { return op->kind == OP_LOAD ? 
 static bool aligned(Program *program, const Access *access, int width) {
   if (expr_divisor(access_offset(program->arena, access)) % width != 0) return false;
   if (access->buffer->space != SPACE_GLOBAL) return true;
-  int last = access->buffer->rank - 1;
+  int last = buffer_fast_dimension(access->buffer);
   return access->buffer->dim[last] % width == 0 && expr_divisor(access->idx[last]) % width == 0;
 }
 

@@ -30,6 +30,8 @@ static Problem problem_of(const Schedule *schedule) {
   return (Problem){.m = v[KNOB_M],
                    .n = v[KNOB_N],
                    .k = v[KNOB_K],
+                   .a_col = v[KNOB_A_COL] != 0,
+                   .b_col = v[KNOB_B_COL] != 0,
                    .dtype = type,
                    .acc = acc,
                    .out = half ? type : acc};

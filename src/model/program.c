@@ -42,7 +42,16 @@ bool dtype_find(const char *name, DType *type) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-int64_t buffer_elements(const Buffer *buffer) { return buffer->stride[0] * buffer->dim[0]; }
+// The slowest dimension is the first, or the last one of a column-major operand.
+int64_t buffer_elements(const Buffer *buffer) {
+  int slow = buffer_fast_dimension(buffer) == 0 ? buffer->rank - 1 : 0;
+  return buffer->stride[slow] * buffer->dim[slow];
+}
+
+int buffer_fast_dimension(const Buffer *buffer) {
+  int last = buffer->rank - 1;
+  return buffer->stride[last] == 1 ? last : 0;
+}
 
 int64_t buffer_bytes(const Buffer *buffer) {
   return buffer_elements(buffer) * dtype_bytes(buffer->type);
@@ -180,10 +189,13 @@ void stmt_walk(Stmt *body, StmtVisit *visit, void *context) { walk(body, 0, visi
 
 // ---- building -----------------------------------------------------------------------------------
 
-static Buffer *operand(Program *program, const char *name, BufferRole role, int64_t rows,
-                       int64_t columns) {
+static void operand(Program *program, const char *name, BufferRole role, int64_t rows,
+                    int64_t columns, bool column_major) {
   int64_t dim[2] = {rows, columns};
-  return program_new_buffer(program, name, SPACE_GLOBAL, role, 2, dim, KNOB_NONE);
+  Buffer *buffer = program_new_buffer(program, name, SPACE_GLOBAL, role, 2, dim, KNOB_NONE);
+  if (!column_major) return;
+  buffer->stride[0] = 1;
+  buffer->stride[1] = rows;
 }
 
 Program *program_new(Arena *arena, Problem problem) {
@@ -195,9 +207,9 @@ Program *program_new(Arena *arena, Problem problem) {
   program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
-  operand(program, "A", ROLE_A, problem.m, problem.k);
-  operand(program, "B", ROLE_B, problem.k, problem.n);
-  operand(program, "C", ROLE_C, problem.m, problem.n);
+  operand(program, "A", ROLE_A, problem.m, problem.k, problem.a_col);
+  operand(program, "B", ROLE_B, problem.k, problem.n, problem.b_col);
+  operand(program, "C", ROLE_C, problem.m, problem.n, false);
   return program;
 }
 

@@ -42,7 +42,8 @@ const char *dtype_name(DType type);           // "f32"
 bool dtype_find(const char *name, DType *type);
 
 typedef struct Problem {
-  int64_t m, n, k;  // C[M, N] = A[M, K] · B[K, N], row-major
+  int64_t m, n, k;  // C[M, N] = A[M, K] · B[K, N], C row-major
+  bool a_col, b_col;  // A, B column-major: element (i, j) lies at i + j·rows
   DType dtype;      // of A and B
   DType acc;        // of the accumulators and of split-K's partial sums
   DType out;        // of C: a STORE from accumulators of another type converts, round to nearest even
@@ -206,6 +207,10 @@ typedef struct Launch {
 } Launch;
 
 Launch kernel_launch(const Kernel *kernel);
+
+// The dimension along which neighbours are neighbours in memory: the last one, but for a column-major
+// operand.
+int buffer_fast_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel

@@ -1,10 +1,11 @@
 // Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
 //
-// Each knob of the table below is drawn on its own; the rules then decide, and what breaks one is
-// drawn again. Numbers are drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5
-// are as interesting as all from 32 to 64 together, and half of them are rounded to a power of two,
-// because wide accesses and patches of lanes only happen there. The problem comes last and fits the
-// tile: 1 to 3 tiles each way, with an edge more often than not. Worked example:
+// The family is drawn first, plain FMA or a tensor-core atom, two of five. Then each knob of its
+// table is drawn on its own; the rules decide, and what breaks one is drawn again. Numbers are
+// drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5 are as interesting as all
+// from 32 to 64 together, and half of them are rounded to a power of two, because wide accesses,
+// swizzles and patches of lanes only happen there. The problem comes last and fits the tile: 1 to 3
+// tiles each way, with an edge more often than not. Worked example:
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/random_schedule.h"
 
@@ -14,38 +15,51 @@
 #include "base/die.h"
 #include "base/random.h"
 #include "model/derive.h"
+#include "model/fragment.h"
+#include "model/reduce.h"
 #include "model/rule.h"
 
 // The knobs that are drawn, up to where. The others keep their defaults: they name what the rules
 // call not built, or follow from the problem.
-static const struct {
+typedef struct Drawn {
   KnobId knob;
   int64_t hi;
-} drawn[] = {
-    {KNOB_BM, 32},
-    {KNOB_BN, 32},
-    {KNOB_FM, 16},
-    {KNOB_FN, 16},
-    {KNOB_CELL_GROUP, 8},
-    {KNOB_LANES_M, 32},
-    {KNOB_LANE_ORDER, 1},
-    {KNOB_BK, 32},
-    {KNOB_STAGE, 3},
-    {KNOB_TRANSPOSE_A, 1},
-    {KNOB_VECTORIZE, 1},
-    {KNOB_PAD_SMEM, 8},
-    {KNOB_BUFFER_COUNT, 4},
-    {KNOB_PIPELINE_STAGES, 1},
-    {KNOB_ASYNC_COPY, 1},
-    {KNOB_FRAG_BUFFER, 2},
-    {KNOB_INTERLEAVE_LOADS, 1},
-    {KNOB_UNROLL_K, 16},
-    {KNOB_GROUP_M, 4},
-    {KNOB_SPLITK, 6},
-    {KNOB_ATOMIC_FREE_SPLITK, 1},
+} Drawn;
+
+static const Drawn fma_knobs[] = {
+    {KNOB_BM, 32},         {KNOB_BN, 32},       {KNOB_FM, 16},        {KNOB_FN, 16},
+    {KNOB_CELL_GROUP, 8},  {KNOB_LANES_M, 32},  {KNOB_LANE_ORDER, 1}, {KNOB_BK, 32},
+    {KNOB_TRANSPOSE_A, 1}, {KNOB_VECTORIZE, 1}, {KNOB_PAD_SMEM, 8},
+};
+
+static const Drawn atom_knobs[] = {
+    {KNOB_WM, 4},        {KNOB_WN, 4},          {KNOB_FM, 4},      {KNOB_FN, 8},       {KNOB_BK, 4},
+    {KNOB_VECTORIZE, 1}, {KNOB_TRANSPOSE_B, 1}, {KNOB_SWIZZLE, 3}, {KNOB_LDMATRIX, 2},
+};
+
+static const Drawn common_knobs[] = {
+    {KNOB_STAGE, 3},           {KNOB_BUFFER_COUNT, 4},
+    {KNOB_PIPELINE_STAGES, 2}, {KNOB_ASYNC_COPY, 1},
+    {KNOB_FRAG_BUFFER, 2},     {KNOB_INTERLEAVE_LOADS, 1},
+    {KNOB_UNROLL_K, 16},       {KNOB_GROUP_M, 4},
+    {KNOB_SPLITK, 6},          {KNOB_ATOMIC_FREE_SPLITK, 1},
     {KNOB_ALPHA, 1},
 };
-enum { N_DRAWN = sizeof drawn / sizeof drawn[0], DRAWS_MAX = 100000 };
+
+// Typed layouts for a slab of either operand; which of them fit its rows the rules say.
+static const char *const layouts[] = {
+    "swizzle:3:4:3",
+    "swizzle:2:4:3",
+    "swizzle:1:4:4",
+    "xor:'col ^ ((row & 7) << 3)'",
+    "xor:'col ^ ((row & 3) << 3)'",
+    "xor:'col ^ (((row >> 1) & 3) << 2)'",
+    "xor:'col ^ ((row & 1) << 4)'",
+    "xoroff:'off ^ (((off >> 6) & 3) << 3)'",
+    "xoroff:'off ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2) ^ (((row >> 5) & 1) << 4)'",
+};
+
+enum { DRAWS_MAX = 100000, TENSOR_IN_5 = 2, LAYOUT_ONE_IN = 6, ATOMS_MAX = 32 };
 
 static int64_t power_at_most(int64_t value) {
   int64_t power = 1;
@@ -70,6 +84,53 @@ static int64_t draw_knob(uint64_t *state, KnobId id, int64_t hi) {
   return knob->type == KNOB_TYPE_POWER && value > 0 ? power_at_most(value) : value;
 }
 
+static void draw_all(uint64_t *state, const Drawn *drawn, int n, Schedule *schedule) {
+  for (int i = 0; i < n; i++)
+    schedule->value[drawn[i].knob] = draw_knob(state, drawn[i].knob, drawn[i].hi);
+}
+#define DRAW_ALL(state, table, schedule) \
+  draw_all(state, table, (int)(sizeof(table) / sizeof *(table)), schedule)
+
+static void draw_layouts(uint64_t *state, Schedule *schedule) {
+  const int n = sizeof layouts / sizeof *layouts;
+  for (int side = 0; side < 2; side++) {
+    bool wanted = random_between(state, 1, LAYOUT_ONE_IN) == 1;
+    const char *text = layouts[random_between(state, 0, n - 1)];
+    if (wanted && schedule->value[KNOB_PAD_SMEM] == 0 && schedule->value[KNOB_SWIZZLE] == 0)
+      strcpy(schedule->layout[side], text);
+  }
+}
+
+// ---- atoms --------------------------------------------------------------------------------------
+
+// The values of ATOM_KIND that a warp of the target can carry out; returns how many.
+static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
+  int n = 0;
+  for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
+    const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
+    if (atom && atom->warps == 1 && atom_on(atom, target->cc)) kind[n++] = value;
+  }
+  assert(n <= ATOMS_MAX);
+  return n;
+}
+
+// What goes with an atom: its types, a pad in whole 16-byte chunks, no swizzle where there is one.
+static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
+  const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, v[KNOB_ATOM_KIND]));
+  DType type = DTYPE_F32;
+  dtype_find(atom->type, &type);
+  v[KNOB_DTYPE] = (int64_t)type;
+  v[KNOB_ACC] = atom->f16_acc ? random_between(state, 0, 1) : 0;
+  DRAW_ALL(state, atom_knobs, schedule);
+  if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
+  if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
+  if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
+}
+
+// ---- the problem --------------------------------------------------------------------------------
+
 // About `tiles` tiles, a few elements less three times out of four.
 static int64_t draw_extent(uint64_t *state, int64_t tile, int64_t max) {
   int64_t extent = tile * random_between(state, 1, 3);
@@ -78,29 +139,22 @@ static int64_t draw_extent(uint64_t *state, int64_t tile, int64_t max) {
   return extent < max ? extent : max;
 }
 
-static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
-
-static void draw(uint64_t *state, const RandomLimits *limits, Schedule *schedule) {
-  for (int i = 0; i < N_DRAWN; i++)
-    schedule->value[drawn[i].knob] = draw_knob(state, drawn[i].knob, drawn[i].hi);
-  const int64_t *v = schedule->value;
-  int64_t depth = v[KNOB_BK] * v[KNOB_SPLITK];
-  schedule->value[KNOB_M] = draw_extent(state, v[KNOB_BM] * v[KNOB_FM], limits->extent_max);
-  schedule->value[KNOB_N] = draw_extent(state, v[KNOB_BN] * v[KNOB_FN], limits->extent_max);
-  schedule->value[KNOB_K] = draw_extent(state, depth, limits->extent_max);
+static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
+  for (KnobId axis = KNOB_M; axis <= KNOB_K; axis++) {
+    int64_t grain = schedule_grain(schedule, axis);
+    int64_t extent = draw_extent(state, schedule_tile(schedule, axis), max) / grain * grain;
+    schedule->value[axis] = extent < grain ? grain : extent;
+  }
 }
 
-// Cells outside C are computed too, and threads of a last partial warp idle along.
-static int64_t count_fma(const Schedule *schedule) {
-  const int64_t *v = schedule->value;
-  return round_up(v[KNOB_M], v[KNOB_BM] * v[KNOB_FM]) *
-         round_up(v[KNOB_N], v[KNOB_BN] * v[KNOB_FN]) *
-         round_up(v[KNOB_K], v[KNOB_BK] * v[KNOB_SPLITK]);
+// A tensor core's multiply-adds come by the thousand: an eighth of the trouble each.
+static bool is_small(const Schedule *schedule, int64_t fma_max) {
+  int64_t fma = schedule_fma(schedule);
+  return (schedule->value[KNOB_ATOM_KIND] ? fma / 8 : fma) <= fma_max;
 }
 
-static bool is_legal(Arena *scratch, const TargetTable *targets, const Schedule *schedule) {
-  const Target *target = target_find(targets, schedule->target, NULL);
-  assert(target);
+static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
+                     const Schedule *schedule) {
   Diags diags = diags_new(scratch);
   rules_check_knobs(schedule, target, &diags);
   return diags.count == 0 && model_build(scratch, targets, schedule)->ok;
@@ -112,20 +166,34 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
   for (int id = 0; id < KNOB_COUNT; id++)
     if (schedule->value[id] != defaults->value[id] || id <= KNOB_K)
       schedule_set(schedule, (KnobId)id, schedule->value[id]);
+  static const KnobId sides[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
+  for (int side = 0; side < 2; side++)
+    if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
 }
 
-Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *target,
+Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
   Schedule defaults = schedule_default();
-  assert(strlen(target) < sizeof defaults.target);
-  strcpy(defaults.target, target);
+  const Target *target = target_find(targets, name, NULL);
+  assert(target && strlen(name) < sizeof defaults.target);
+  strcpy(defaults.target, name);
+  int64_t kind[ATOMS_MAX];
+  int n_kinds = find_atoms(target, kind);
+  bool tensor = n_kinds > 0 && random_between(state, 1, 5) <= TENSOR_IN_5;
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
-    draw(state, limits, &schedule);
-    if (count_fma(&schedule) > limits->fma_max || !is_legal(scratch, targets, &schedule)) continue;
+    DRAW_ALL(state, common_knobs, &schedule);
+    if (tensor)
+      draw_atom(state, kind, n_kinds, &schedule);
+    else
+      DRAW_ALL(state, fma_knobs, &schedule);
+    if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
+    draw_problem(state, limits->extent_max, &schedule);
+    if (!is_small(&schedule, limits->fma_max) || !is_legal(scratch, targets, target, &schedule))
+      continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;
     return schedule;
   }
-  die("no legal schedule within %d draws for target %s", DRAWS_MAX, target);
+  die("no legal schedule within %d draws for target %s", DRAWS_MAX, name);
 }

@@ -157,10 +157,25 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
 
 // ---- axes ---------------------------------------------------------------------------------------
 
-OperandAxes operand_axes(int operand) {
-  static const OperandAxes axes[] = {
+int operand_axis(int operand, int dimension) {
+  static const int axes[][2] = {
       [ATOM_A] = {AXIS_M, AXIS_K}, [ATOM_B] = {AXIS_K, AXIS_N}, [ATOM_C] = {AXIS_M, AXIS_N}};
-  return axes[operand];
+  return axes[operand][dimension];
+}
+
+int slow_dimension(const Program *program, int operand) {
+  const Problem *problem = &program->problem;
+  return (operand == ATOM_A && problem->a_col) || (operand == ATOM_B && problem->b_col);
+}
+
+void tile_position(Program *program, int operand, PartOf *part, const void *context,
+                   const Expr **slow, const Expr **fast) {
+  int slow_dim = slow_dimension(program, operand);
+  for (int dim = 0; dim < 2; dim++) {
+    const Axis *axis = &program->axis[operand_axis(operand, dim)];
+    *(dim == slow_dim ? slow : fast) =
+        ex_add(program->arena, axis_inside(program, axis), part(program, operand, dim, context));
+  }
 }
 
 const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits) {
@@ -196,11 +211,11 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   BufferRole role = access->buffer->role;
   if (role != ROLE_A && role != ROLE_B && role != ROLE_C) return;
   int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
-  OperandAxes axes = operand_axes(operand);
-  const Axis *axis[2] = {&program->axis[axes.row], &program->axis[axes.column]};
-  for (int d = 0; d < 2; d++)
-    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis[d]),
+  for (int d = 0; d < 2; d++) {
+    const Axis *axis = &program->axis[operand_axis(operand, d)];
+    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis),
                             fragment_part(program, operand, d));
+  }
 }
 
 void apply_axes(Program *program) {

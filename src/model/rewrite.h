@@ -45,11 +45,17 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
 // Sets the indices of every access to A, B, C and the partial sums from the axes.
 void apply_axes(Program *program);
 
-// The axes of an operand's rows and columns (AtomOperand: A, B, C).
-typedef struct OperandAxes {
-  int row, column;
-} OperandAxes;
-OperandAxes operand_axes(int operand);
+// The axis of dimension 0 (rows) or 1 (columns) of an operand (AtomOperand: A, B, C), and the dimension
+// along which it runs slowly in memory: 0, or 1 where it is column-major.
+int operand_axis(int operand, int dimension);
+int slow_dimension(const Program *program, int operand);
+
+// The operand's element at (slow, fast) coordinates inside the block's tile: what its slab is indexed
+// with. `part` adds what lane and value contribute to a dimension (fragment_part, or an address of
+// ldmatrix).
+typedef const Expr *PartOf(Program *program, int operand, int dimension, const void *context);
+void tile_position(Program *program, int operand, PartOf *part, const void *context,
+                   const Expr **slow, const Expr **fast);
 
 // What lane and value add to the row (dimension 0) or column (1) of an operand's element: the
 // fragment map of the program's atom; 0 without an atom.

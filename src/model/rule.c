@@ -95,9 +95,25 @@ static int64_t slabs(const Facts *f) { return (value(f, KNOB_K) + depth(f) - 1) 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
 
+// Does an operand run along K in global memory, and its slab in shared memory?
+static bool runs_along_k(const Facts *f, int side) {
+  return side == FM_BM ? !value(f, KNOB_A_COL) : value(f, KNOB_B_COL) != 0;
+}
+
+static bool slab_along_k(const Facts *f, int side) {
+  bool turned = side == FM_BM ? value(f, KNOB_TRANSPOSE_A) && !atom_of(f)
+                              : value(f, KNOB_TRANSPOSE_B) && atom_of(f);
+  return runs_along_k(f, side) != turned;
+}
+
+// Elements in a row of the operand.
+static int64_t run_length(const Facts *f, int side) {
+  if (runs_along_k(f, side)) return value(f, KNOB_K);
+  return value(f, side == FM_BM ? KNOB_M : KNOB_N);
+}
+
 static int64_t row_bytes(const Facts *f, int side) {
-  bool along_k = side == FM_BM || (value(f, KNOB_TRANSPOSE_B) && atom_of(f));
-  int64_t row = along_k ? depth(f) : tile(f, FN_BN);
+  int64_t row = slab_along_k(f, side) ? depth(f) : tile(f, side);
   return row * dtype_bytes((DType)value(f, KNOB_DTYPE));
 }
 
@@ -226,8 +242,7 @@ static void check(Phase phase, const Facts *facts, Diags *diags) {
 static LayoutSlab slab_of(const Facts *f, int side) {
   int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
   int64_t across = tile(f, side), along = depth(f);
-  bool along_k = side == FM_BM ? !(value(f, KNOB_TRANSPOSE_A) && !atom_of(f))
-                               : value(f, KNOB_TRANSPOSE_B) && atom_of(f);
+  bool along_k = slab_along_k(f, side);
   int64_t rows = along_k ? across : along, columns = along_k ? along : across;
   return (LayoutSlab){(int)rows, (int)columns * bytes, bytes};
 }

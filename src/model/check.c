@@ -27,7 +27,7 @@ static void check_access(Access *access, Stmt *stmt, void *context) {
     int64_t last = at->hi + (d == buffer->rank - 1 ? width - 1 : 0);
     bool inside = at->lo >= 0 && (buffer->space == SPACE_GLOBAL || last < buffer->dim[d]);
     // The copy's last round is cut short by an IF, which the ranges do not see.
-    if (!inside && buffer->role != ROLE_SLAB_A && buffer->role != ROLE_SLAB_B)
+    if (!inside && buffer->space != SPACE_SHARED)
       report(check, stmt, "%s is accessed outside its bounds (statement %d)", buffer->name);
   }
   if (width > 1 && expr_divisor(access_offset(check->arena, access)) % width != 0)

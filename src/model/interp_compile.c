@@ -262,7 +262,8 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
 // take part in arithmetic are as many as one likes.
 static const char *width_fault(Compiler *c, const Op *op) {
   bool counts = op->kind == OP_INIT || op->kind == OP_SCALE || op->kind == OP_ADD;
-  bool moves = op->kind == OP_LOAD || op->kind == OP_STORE || op->kind == OP_CP_ASYNC;
+  bool moves = op->kind == OP_LOAD || op->kind == OP_STORE || op->kind == OP_ATOMIC_ADD ||
+               op->kind == OP_CP_ASYNC;
   if (!moves) {
     if (op->width == 1 || (counts && op->width >= 1)) return NULL;
     return arena_printf(c->arena, "%s takes one element, not %d", op_name(op->kind), op->width);

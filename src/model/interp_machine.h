@@ -292,6 +292,8 @@ static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) 
 // Reads an element of memory into a register as `now`, which is an access of a lane.
 void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
                   const Memory *memory, int64_t at, Row *to, uint32_t lane);
+void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                      const Memory *memory, int64_t at);
 // Only what a copy does of it: is it written, does it race?
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at);

@@ -103,24 +103,28 @@ static void run_scale(Machine *m, Warp *w, const Code *code) {
   }
 }
 
+static void add_to_cell(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                        const Memory *memory, int64_t at, double term) {
+  uint8_t *cell = memory_at(memory, at);
+  double old = interp_poison();
+  if (shadow_atomic(m, memory, at, now))
+    old = number_read(memory->type, cell);
+  else
+    report_unwritten(m, w, code, now, memory, at);
+  number_write(memory->type, cell, old + term);
+}
+
 static void run_atomic_add(Machine *m, Warp *w, const Code *code) {
   Registers from = read_registers(m, w, code, &code->src);
   if (!from.row) return;
   Reach reach;
   reach_memory(m, w, code, &code->dst, w->active, &reach);
-  const DType type = reach.memory->type;
   Touch now = touch_of(m, w, code);
   EACH_LANE(lane, reach.inside) {
     now.thread = thread_of(w, lane);
-    int64_t at = reach.at.lane[lane];
-    uint8_t *cell = memory_at(reach.memory, at);
-    double old = interp_poison();
-    if (shadow_atomic(m, reach.memory, at, &now))
-      old = number_read(type, cell);
-    else
-      interp_report(m, FINDING_UNWRITTEN_READ, w, (int)lane, code->stmt, reach.memory->buffer, at,
-                    "reads what nothing wrote");
-    number_write(type, cell, old + row_get(from.row, from.type, lane));
+    for (int j = 0; j < code->src.width; j++)
+      add_to_cell(m, w, code, &now, reach.memory, reach.at.lane[lane] + j,
+                  row_get(&from.row[j * from.rows], from.type, lane));
   }
 }
 

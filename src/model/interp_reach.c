@@ -125,16 +125,16 @@ void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *op
   if (operand->width > 1) check_alignment(m, w, code, operand, reach);
 }
 
-static void report_unwritten(Machine *m, const Warp *w, const Code *code, uint32_t lane,
-                             const Memory *memory, int64_t at) {
-  interp_report(m, FINDING_UNWRITTEN_READ, w, (int)lane, code->stmt, memory->buffer, at,
-                "reads what nothing wrote");
+void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                      const Memory *memory, int64_t at) {
+  interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % WARP_LANES, code->stmt, memory->buffer,
+                at, "reads what nothing wrote");
 }
 
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at) {
   if (!memory->shadow || shadow_read(m, memory, at, now)) return true;
-  report_unwritten(m, w, code, now->thread % WARP_LANES, memory, at);
+  report_unwritten(m, w, code, now, memory, at);
   return false;
 }
 

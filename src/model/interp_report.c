@@ -58,11 +58,45 @@ static Finding *place(Machine *machine, FindingKind kind, const Stmt *a, const S
   return f;
 }
 
-static void set_index(Finding *finding, const Buffer *buffer, int64_t offset) {
+// The dimension with the largest stride below `limit`; of a dense buffer all strides differ, or the
+// dimensions that share one have a single index.
+static int next_slower(const Buffer *buffer, int64_t limit) {
+  int next = -1;
   for (int d = 0; d < buffer->rank; d++) {
-    int64_t stride = buffer->stride[d] ? buffer->stride[d] : 1;
-    finding->index[d] = offset / stride;
-    offset %= stride;
+    if (buffer->dim[d] == 1 || buffer->stride[d] >= limit) continue;
+    if (next < 0 || buffer->stride[d] > buffer->stride[next]) next = d;
+  }
+  return next;
+}
+
+// The bits that a permuted slab xors onto an offset, in bytes.
+static int64_t xored_bits(const Buffer *buffer, int64_t byte) {
+  int base = buffer->swizzle_base;
+  int64_t mask = ((int64_t)1 << buffer->swizzle_bits) - 1;
+  int64_t bits = (byte >> (base + buffer->swizzle_shift) & mask) << base;
+  for (int i = 0; i < buffer->n_xor; i++) {
+    const XorTerm *term = &buffer->xor_term[i];
+    bits ^= (byte >> term->from & (((int64_t)1 << term->bits) - 1)) << term->to;
+  }
+  return bits;
+}
+
+// Where an element would lie without the permutation. The offset solves x ^ bits(x) = at; x =
+// at ^ bits(x) is repeated until it holds, which it soon does as bits come from higher ones.
+static int64_t unpermuted(const Buffer *buffer, int64_t at) {
+  enum { ROUNDS = 32 };
+  int64_t bytes = dtype_bytes(buffer->type), to = at * bytes, from = to;
+  for (int i = 0; i < ROUNDS && (from ^ xored_bits(buffer, from)) != to; i++)
+    from = to ^ xored_bits(buffer, from);
+  return (from ^ xored_bits(buffer, from)) == to ? from / bytes : at;
+}
+
+static void set_index(Finding *finding, const Buffer *buffer, int64_t offset) {
+  if (offset >= 0) offset = unpermuted(buffer, offset);
+  int64_t limit = INT64_MAX;
+  for (int d; (d = next_slower(buffer, limit)) >= 0; offset %= limit) {
+    limit = buffer->stride[d];
+    finding->index[d] = offset / limit;
   }
 }
 

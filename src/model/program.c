@@ -261,7 +261,7 @@ Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, in
 }
 
 static DType type_of_role(const Problem *problem, BufferRole role) {
-  if (role == ROLE_C) return problem->out;
+  if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
   bool sum = role == ROLE_ACC || role == ROLE_PARTIAL || role == ROLE_TEMP;
   return sum ? problem->acc : problem->dtype;
 }

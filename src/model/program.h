@@ -59,6 +59,7 @@ typedef enum BufferRole {
   ROLE_ACC,                      // accumulators [FM][FN]
   ROLE_FRAG_A, ROLE_FRAG_B,      // one k-step's values of a thread
   ROLE_STAGE_A, ROLE_STAGE_B,    // registers on the way from global to shared
+  ROLE_SLAB_C, ROLE_STAGE_C,     // the epilogue's staged tile, and registers on its way to C
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -112,7 +113,7 @@ const char *op_help(OpKind kind);
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  int width;      // elements moved by LOAD, STORE, CP_ASYNC, INIT; 1 otherwise
+  int width;      // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
   int64_t count;  // CP_WAIT: groups that may stay in flight; LDMATRIX: matrices (1, 2 or 4)
   bool trans;     // LDMATRIX: .trans
   double value;   // INIT

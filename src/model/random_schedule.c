@@ -38,6 +38,7 @@ static const Drawn atom_knobs[] = {
 };
 
 static const Drawn common_knobs[] = {
+    {KNOB_A_COL, 1},           {KNOB_B_COL, 1},
     {KNOB_STAGE, 3},           {KNOB_BUFFER_COUNT, 4},
     {KNOB_PIPELINE_STAGES, 2}, {KNOB_ASYNC_COPY, 1},
     {KNOB_FRAG_BUFFER, 2},     {KNOB_INTERLEAVE_LOADS, 1},

@@ -28,9 +28,11 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
 }
 
 int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
+  const int64_t *v = schedule->value;
   const Atom *atom = atom_of(schedule);
-  bool rows_are_copied = atom && schedule->value[KNOB_STAGE] && axis != KNOB_M;
-  return rows_are_copied ? 128 / atom->bits : 1;
+  KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
+  bool is_copied = atom && v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
+  return is_copied ? 128 / atom->bits : 1;
 }
 
 static int64_t tile_m(const Schedule *s) { return schedule_tile(s, KNOB_M); }

@@ -95,6 +95,12 @@ static int64_t slabs(const Facts *f) { return (value(f, KNOB_K) + depth(f) - 1) 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
 
+// Elements of C in 16 bytes: C has the operands' type where that is a 16-bit one, else the sum's.
+static int out_chunk(const Facts *f) {
+  int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
+  return bytes == 2 ? 8 : bytes == 8 ? 2 : 4;
+}
+
 // Does an operand run along K in global memory, and its slab in shared memory?
 static bool runs_along_k(const Facts *f, int side) {
   return side == FM_BM ? !value(f, KNOB_A_COL) : value(f, KNOB_B_COL) != 0;

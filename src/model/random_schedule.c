@@ -1,6 +1,6 @@
 // Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
 //
-// The family is drawn first, plain FMA or a tensor-core atom, two of five. Then each knob of its
+// The family is drawn first, plain FMA or a tensor-core atom, half and half. Then each knob of its
 // table is drawn on its own; the rules decide, and what breaks one is drawn again. Numbers are
 // drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5 are as interesting as all
 // from 32 to 64 together, and half of them are rounded to a power of two, because wide accesses,
@@ -60,7 +60,7 @@ static const char *const layouts[] = {
     "xoroff:'off ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2) ^ (((row >> 5) & 1) << 4)'",
 };
 
-enum { DRAWS_MAX = 100000, TENSOR_IN_5 = 2, LAYOUT_ONE_IN = 6, ATOMS_MAX = 32 };
+enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, ATOMS_MAX = 32 };
 
 static int64_t power_at_most(int64_t value) {
   int64_t power = 1;
@@ -180,7 +180,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
   strcpy(defaults.target, name);
   int64_t kind[ATOMS_MAX];
   int n_kinds = find_atoms(target, kind);
-  bool tensor = n_kinds > 0 && random_between(state, 1, 5) <= TENSOR_IN_5;
+  bool tensor = n_kinds > 0 && random_between(state, 0, 1);
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
     DRAW_ALL(state, common_knobs, &schedule);

@@ -9,10 +9,10 @@ typedef struct RandomLimits {
                        // times as many on a tensor core
 } RandomLimits;
 
-// Two of five are of a tensor-core atom, where the target has one. Draws schedules from *state (see
-// base/random.h) until one breaks no rule, and returns it; every knob that differs from its default
-// counts as given, so schedule_text() names them all. `draws` (may be NULL) gets the number of
-// tries. The same state gives the same schedule.
+// Half of them are of a tensor-core atom, where the target has one. Draws schedules from *state
+// (see base/random.h) until one breaks no rule, and returns it; every knob that differs from its
+// default counts as given, so schedule_text() names them all. `draws` (may be NULL) gets the number
+// of tries. The same state gives the same schedule.
 //
 // `target` must be known to `targets`. Dies when there is no legal one within 100,000 draws.
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *target,

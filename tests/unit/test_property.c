@@ -175,18 +175,22 @@ END_TEST
 START_TEST(random_legal_schedules_compute_the_nest) {
   uint64_t seed = seed_of_run(), state = seed;
   const RandomLimits limits = {200, 400000};
-  int failed = 0, draws = 0;
+  int failed = 0, draws = 0, tensor = 0, layouts = 0;
   printf("%d random legal schedules from GEMMVIEW_SEED=%llu\n", N_RANDOM, (unsigned long long)seed);
   for (int i = 0; i < N_RANDOM; i++) {
     arena_reset(arena);
     int tries = 0;
     Schedule schedule = schedule_random(arena, &targets, "h200", &limits, &state, &tries);
     draws += tries;
+    tensor += schedule.value[KNOB_ATOM_KIND] != 0;
+    layouts += schedule.layout[0][0] || schedule.layout[1][0];
     arena_reset(arena);
     failed += !last_stage_computes(&schedule, &state);
   }
-  printf("drew %d for %d legal ones\n", draws, N_RANDOM);
+  printf("drew %d for %d legal ones: %d on tensor cores, %d with a typed layout\n", draws, N_RANDOM,
+         tensor, layouts);
   ck_assert_int_eq(failed, 0);
+  ck_assert_int_ge(tensor, N_RANDOM / 3);
 }
 END_TEST
 
@@ -440,16 +444,21 @@ START_TEST(what_is_not_there_cannot_be_broken) {
 }
 END_TEST
 
-Suite *suite_property(void) {
-  Suite *suite = suite_create("property");
-  TCase *tc = tcase_create("property");
+static TCase *new_case(Suite *suite, const char *name) {
+  TCase *tc = tcase_create(name);
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 300);
-  tcase_add_test(tc, every_pass_of_every_rung_computes_the_nest);
-  tcase_add_test(tc, random_legal_schedules_compute_the_nest);
-  tcase_add_test(tc, every_mutant_is_noticed);
-  tcase_add_loop_test(tc, breakages_are_told, 0, N_BROKEN);
-  tcase_add_test(tc, what_is_not_there_cannot_be_broken);
   suite_add_tcase(suite, tc);
+  return tc;
+}
+
+Suite *suite_property(void) {
+  Suite *suite = suite_create("property");
+  tcase_add_test(new_case(suite, "rungs"), every_pass_of_every_rung_computes_the_nest);
+  tcase_add_test(new_case(suite, "random"), random_legal_schedules_compute_the_nest);
+  tcase_add_test(new_case(suite, "mutants"), every_mutant_is_noticed);
+  TCase *breakages = new_case(suite, "breakages");
+  tcase_add_loop_test(breakages, breakages_are_told, 0, N_BROKEN);
+  tcase_add_test(breakages, what_is_not_there_cannot_be_broken);
   return suite;
 }

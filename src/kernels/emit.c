@@ -29,6 +29,8 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_ACC] = "this thread's cells of C",
     [ROLE_FRAG_A] = "its values of A for one k",
     [ROLE_FRAG_B] = "its values of B for one k",
+    [ROLE_SLAB_C] = "a row of atoms on its way to C",
+    [ROLE_STAGE_C] = "on their way to C",
     [ROLE_STAGE_A] = "on their way from A to shared memory",
     [ROLE_STAGE_B] = "on their way from B to shared memory",
 };
@@ -203,9 +205,21 @@ static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
   return out.text;
 }
 
+// What a register buffer is for, beside how many values it has in a register.
+static const char *print_words(Emitter *emitter, const Buffer *buffer) {
+  static const char *const sharing[] = {
+      [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
+  const char *words = role_words[buffer->role];
+  bool fragment = buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+  if (!words || buffer->space != SPACE_REGISTER) return words;
+  return arena_printf(emitter->arena, "%s%s%s", words,
+                      fragment && emitter->program->atom ? "-step" : "",
+                      sharing[emit_values_per_register(emitter, buffer)]);
+}
+
 // "FM=8: this thread's cells of C", as far as knob and role are known.
 static const char *print_purpose(Emitter *emitter, const Buffer *buffer) {
-  const char *words = role_words[buffer->role];
+  const char *words = print_words(emitter, buffer);
   if (buffer->knob == KNOB_NONE) return words ? words : "";
   const char *knob = emitter_knob(emitter, buffer->knob);
   return words ? arena_printf(emitter->arena, "%s: %s", knob, words) : knob;

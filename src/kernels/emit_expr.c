@@ -159,23 +159,29 @@ static void print_extent(ExprText *text, int axis) {
   str_add(text->out, emit_extent_names[axis]);
 }
 
-// "K" or "132": dimension d's stride is the length of what lies inside it.
-static void print_stride(ExprText *text, const Program *program, const Buffer *buffer, int d) {
-  int inner = dim_axis(program, buffer, d + 1);
-  if (inner >= 0 && d + 2 == buffer->rank && buffer->stride[d] == buffer->dim[d + 1])
-    print_extent(text, inner);
+// The dimensions from slow to fast; those of a column-major operand the other way round.
+static int dim_in_memory(const Buffer *buffer, int i) {
+  return buffer_fast_dimension(buffer) == buffer->rank - 1 ? i : buffer->rank - 1 - i;
+}
+
+// "K" or "132": the stride of the i-th dimension is the length of what lies inside it.
+static void print_stride(ExprText *text, const Program *program, const Buffer *buffer, int i) {
+  int d = dim_in_memory(buffer, i), inside = dim_in_memory(buffer, i + 1);
+  int axis = dim_axis(program, buffer, inside);
+  if (axis >= 0 && i + 2 == buffer->rank && buffer->stride[d] == buffer->dim[inside])
+    print_extent(text, axis);
   else
     emit_expr(text, ex_const(text->arena, buffer->stride[d]));
 }
 
-static void print_multiple(ExprText *text, const Program *program, const Buffer *buffer, int d,
+static void print_multiple(ExprText *text, const Program *program, const Buffer *buffer, int i,
                            const Expr *multiple, bool wide) {
   bool enclose = op_rows[multiple->op].precedence < PRECEDENCE_PRODUCT;
   if (!expr_is_const(multiple, 1) || wide) {
     print_operand(text, multiple, enclose, wide);
     str_add(text->out, " * ");
   }
-  print_stride(text, program, buffer, d);
+  print_stride(text, program, buffer, i);
 }
 
 void emit_offset(ExprText *text, const Program *program, const Access *access) {
@@ -185,14 +191,15 @@ void emit_offset(ExprText *text, const Program *program, const Access *access) {
 void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, const Expr *rest) {
   bool wide = is_wide(rest) || buffer_elements(buffer) > INT32_MAX;
   bool empty = true;
-  for (int d = 0; d + 1 < buffer->rank; d++) {
+  for (int i = 0; i + 1 < buffer->rank; i++) {
+    int d = dim_in_memory(buffer, i);
     if (buffer->stride[d] <= 1 || buffer->dim[d] == 1) continue;
     const Expr *zero = ex_const(text->arena, 0);
     Split split = {zero, zero};
     split_sum(text->arena, rest, buffer->stride[d], &split);
     if (expr_is_const(split.multiple, 0)) continue;
     if (!empty) str_add(text->out, " + ");
-    print_multiple(text, program, buffer, d, split.multiple, wide);
+    print_multiple(text, program, buffer, i, split.multiple, wide);
     rest = split.rest;
     empty = false;
   }

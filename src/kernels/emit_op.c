@@ -78,28 +78,13 @@ static void guarded_line(Emitter *emitter, const char *guard, const char *statem
   emitter->depth--;
 }
 
-static void emit_one_by_one(Emitter *emitter, const Op *op,
-                            void (*write)(Emitter *emitter, const Op *op)) {
-  for (int j = 0; j < op->width; j++) {
-    Op one = *op;
-    one.width = 1;
-    one.dst = emit_neighbour(emitter->arena, &op->dst, j);
-    one.src = emit_neighbour(emitter->arena, &op->src, j);
-    write(emitter, &one);
-  }
-}
-
 // ---- plain memory -------------------------------------------------------------------------------
 
 static void emit_init(Emitter *emitter, const Op *op) {
   const Buffer *buffer = op->dst.buffer;
-  if (!is_one_move(buffer, op->width)) {
-    if (op->width > 1)
-      emit_one_by_one(emitter, op, emit_init);
-    else
-      emitter_line(
-          emitter, "%s",
-          emit_assignment(emitter, &op->dst, emit_constant(emitter, buffer->type, op->value)));
+  if (op->width == 1) {
+    const char *value = emit_constant(emitter, buffer->type, op->value);
+    emitter_line(emitter, "%s", emit_assignment(emitter, &op->dst, value));
     return;
   }
   const char *fill =
@@ -125,12 +110,8 @@ static void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Bu
 
 static void emit_load(Emitter *emitter, const Op *op) {
   const Buffer *to = op->dst.buffer;
-  if (is_one_move(to, op->width) && is_same_type(to, op->src.buffer)) {
-    emit_move(emitter, op, PRELUDE_LOAD, to);
-    return;
-  }
   if (op->width > 1) {
-    emit_one_by_one(emitter, op, emit_load);
+    emit_move(emitter, op, PRELUDE_LOAD, to);
     return;
   }
   const char *guard = print_guard(emitter, &op->src);
@@ -141,25 +122,14 @@ static void emit_load(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "%s", emit_assignment(emitter, &op->dst, value));
 }
 
-// Pairs of float sums become one register of two 16-bit values.
-static bool rounds_in_pairs(const Emitter *emitter, const Op *op) {
-  const Buffer *memory = op->dst.buffer, *registers = op->src.buffer;
-  return op->width % 2 == 0 && is_one_move(memory, op->width) && dtype_bytes(memory->type) == 2 &&
-         registers->type == DTYPE_F32 && !emitter->packed[registers->id];
-}
-
 static void emit_store(Emitter *emitter, const Op *op) {
   const Buffer *memory = op->dst.buffer, *registers = op->src.buffer;
-  bool plain = is_one_move(memory, op->width) && is_same_type(memory, registers);
   const char *guard = print_guard(emitter, &op->dst), *statement;
-  if (plain || rounds_in_pairs(emitter, op)) {
+  if (op->width > 1) {
     const char *store =
         emit_helper(emitter, move_of(emitter, PRELUDE_STORE, memory, registers, op->width));
     statement = arena_printf(emitter->arena, "%s(&%s, &%s);", store,
                              emit_element(emitter, &op->dst), emit_element(emitter, &op->src));
-  } else if (op->width > 1) {
-    emit_one_by_one(emitter, op, emit_store);
-    return;
   } else {
     statement = emit_assignment(emitter, &op->dst, emit_converted(emitter, memory->type, &op->src));
   }
@@ -254,7 +224,40 @@ static void (*const writers[OP_COUNT])(Emitter *emitter, const Op *op) = {
     [OP_MMA] = emit_mma,
 };
 
+// ---- widths without an instruction --------------------------------------------------------------
+
+// Pairs of float sums become one register of two 16-bit values.
+static bool rounds_in_pairs(const Emitter *emitter, const Op *op) {
+  const Buffer *memory = op->dst.buffer, *registers = op->src.buffer;
+  return dtype_bytes(memory->type) == 2 && registers->type == DTYPE_F32 &&
+         !emitter->packed[registers->id];
+}
+
+bool emit_op_is_split(const Emitter *emitter, const Op *op) {
+  if (op->width == 1) return false;
+  if (op->kind == OP_INIT) return !is_one_move(op->dst.buffer, op->width);
+  if (op->kind == OP_ATOMIC_ADD) return true;
+  if (op->kind != OP_LOAD && op->kind != OP_STORE) return false;
+  const Buffer *memory = op->kind == OP_LOAD ? op->src.buffer : op->dst.buffer;
+  if (!is_one_move(memory, op->width)) return true;
+  bool rounds = op->kind == OP_STORE && rounds_in_pairs(emitter, op);
+  return !rounds && !is_same_type(op->dst.buffer, op->src.buffer);
+}
+
+static void emit_one_by_one(Emitter *emitter, const Op *op) {
+  for (int j = 0; j < op->width; j++) {
+    Op one = *op;
+    one.width = 1;
+    one.dst = emit_neighbour(emitter->arena, &op->dst, j);
+    one.src = emit_neighbour(emitter->arena, &op->src, j);
+    writers[op->kind](emitter, &one);
+  }
+}
+
 void emit_op(Emitter *emitter, const Op *op) {
   assert(writers[op->kind]);
-  writers[op->kind](emitter, op);
+  if (emit_op_is_split(emitter, op))
+    emit_one_by_one(emitter, op);
+  else
+    writers[op->kind](emitter, op);
 }

@@ -19,9 +19,11 @@ static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
     [OP_LOAD] = {[ROLE_STAGE_A] = "fetch the slab of A",
                  [ROLE_STAGE_B] = "fetch the slab of B",
                  [ROLE_FRAG_A] = "this thread's values of A",
+                 [ROLE_STAGE_C] = "take a piece of it, in whole lines",
                  [ROLE_FRAG_B] = "this thread's values of B"},
     [OP_STORE] = {[ROLE_SLAB_A] = "put the slab of A into shared memory",
                   [ROLE_SLAB_B] = "put the slab of B into shared memory",
+                  [ROLE_SLAB_C] = "put a row of atoms into shared memory",
                   [ROLE_C] = "write the cells of C",
                   [ROLE_PARTIAL] = "write this split's partial sums"},
     [OP_FMA] = {[ROLE_ACC] = "add the outer product of a and b"},
@@ -65,12 +67,12 @@ static bool is_flattened(const Stmt *stmt) {
 
 // Whether the list comes out as one statement under no new remark, so that it needs no braces: an
 // operation, perhaps in unrolled loops of its own.
-static bool is_bare(const Stmt *list, const char *group) {
+static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
   if (!list || list->next) return false;
   const char *remark = remark_of(list);
   if (remark && !same_text(remark, group)) return false;
-  if (list->kind == STMT_OP) return true;
-  return is_unrolled(list) && is_bare(list->body, remark);
+  if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
+  return is_unrolled(list) && is_bare(emitter, list->body, remark);
 }
 
 static bool has_let(const Stmt *list) {
@@ -130,7 +132,7 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
     return;
   }
   const char *name = emitter->names[loop->var->id];
-  bool braces = !is_bare(loop->body, group);
+  bool braces = !is_bare(emitter, loop->body, group);
   emit_unroll(emitter, loop);
   emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
                print_extent(emitter, loop->var), name, braces ? " {" : "",
@@ -139,7 +141,7 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
 }
 
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
-  bool braces = !is_bare(stmt->body, group);
+  bool braces = !is_bare(emitter, stmt->body, group);
   emitter_line(emitter, "if (%s)%s", emit_condition(emitter, stmt->expr), braces ? " {" : "");
   emit_block(emitter, stmt, group, braces);
 }

@@ -127,8 +127,8 @@ const char *emit_element(Emitter *emitter, const Access *access) {
 Access emit_neighbour(Arena *arena, const Access *access, int j) {
   Access next = *access;
   if (!next.buffer) return next;
-  int last = next.buffer->rank - 1;
-  next.idx[last] = ex_add_const(arena, next.idx[last], j);
+  int fast = buffer_fast_dimension(next.buffer);
+  next.idx[fast] = ex_add_const(arena, next.idx[fast], j);
   return next;
 }
 

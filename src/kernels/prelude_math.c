@@ -10,11 +10,14 @@
 // Operands of tf32 are the bits of floats as they are: the unit reads sign, exponent and the upper
 // ten fraction bits, so what lies below is cut off, not rounded.
 //
-// ldmatrix names memory as clobbered: it reads what other threads stored, so no load or store may
-// move across it. The multiplies do not, and move as the compiler likes.
+// All of these are volatile: the whole warp must take part (.sync.aligned), so the compiler may not
+// move one into a branch, say that of the guarded store which is the only reader of its sums.
+// ldmatrix names memory as clobbered, too: it reads what other threads stored, so no load or store
+// may move across it.
 #include "kernels/prelude_math.h"
 
 #include <assert.h>
+#include <string.h>
 
 // ---- mma ----------------------------------------------------------------------------------------
 
@@ -64,7 +67,7 @@ static void add_registers(Str *out, const MmaOperand *operand, const char *prefi
 }
 
 static void add_mma_text(Str *out, const Atom *atom, int n_c, int n_a, int n_b) {
-  str_printf(out, "  asm(\"%s \"\n      \"", atom_ptx(out->arena, atom));
+  str_printf(out, "  asm volatile(\"%s \"\n               \"", atom_ptx(out->arena, atom));
   add_places(out, 0, n_c);
   str_add(out, ", ");
   add_places(out, n_c, n_a);
@@ -79,18 +82,19 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   const Atom *atom = prelude->atom;
   MmaOperand a = mma_operand(atom, ATOM_A), b = mma_operand(atom, ATOM_B),
              c = mma_operand(atom, ATOM_C);
-  str_printf(out, "// c += a * b, %d x %d x %d, one warp. Which lane holds what: PTX ISA %s.\n",
-             atom->m, atom->n, atom->k, atom->section);
+  str_printf(out,
+             "// c += a * b, %d x %d x %d, by a warp; PTX ISA %.*s says which lane holds what.\n",
+             atom->m, atom->n, atom->k, (int)strcspn(atom->section, " "), atom->section);
   if (a.cast)
     str_add(out, "// The unit reads the upper 19 bits of a and b: fractions are cut to 10 bits.\n");
   str_printf(out, "__device__ __forceinline__ void %s(%s *c, const %s *a,\n    const %s *b) {\n",
              prelude_mma_name(out->arena, atom), c.type, a.type, b.type);
   add_mma_text(out, atom, c.n, a.n, b.n);
-  str_add(out, "      : ");
+  str_add(out, "               : ");
   add_registers(out, &c, "+");
-  str_add(out, "\n      : ");
+  str_add(out, "\n               : ");
   add_registers(out, &a, "");
-  str_add(out, a.n > 2 ? ",\n        " : ", ");
+  str_add(out, a.n > 2 ? ",\n                 " : ", ");
   add_registers(out, &b, "");
   str_add(out, ");\n}\n");
 }
@@ -98,14 +102,16 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
 void prelude_write_ldmatrix(Str *out, const Prelude *prelude) {
+  static const char *const counts[] = {
+      [1] = "One matrix", [2] = "Two matrices", [4] = "Four matrices"};
   bool is_float = prelude->type == DTYPE_F32;
   int n = prelude->width;
-  str_printf(out,
-             "// %d 8 x 8 %s of 16 bits: lane l gives the address of row l %% 8 of matrix l / 8.\n"
-             "__device__ __forceinline__ void %s(%s *to, const void *row) {\n"
-             "  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));\n",
-             n, n == 1 ? "matrix" : "matrices", prelude_name(out->arena, prelude),
-             is_float ? "float" : "unsigned");
+  str_printf(
+      out,
+      "// %s of eight 16-byte rows: lane l gives the address of row l %% 8 of matrix l / 8.\n"
+      "__device__ __forceinline__ void %s(%s *to, const void *row) {\n"
+      "  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));\n",
+      counts[n], prelude_name(out->arena, prelude), is_float ? "float" : "unsigned");
   if (is_float) str_printf(out, "  unsigned bits[%d];\n", n);
   str_printf(out, "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 ", n,
              prelude->trans ? ".trans" : "");

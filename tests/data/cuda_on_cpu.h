@@ -1,48 +1,56 @@
 // The part of CUDA that emitted kernels use, on one CPU thread, so that a text can be run and its
 // result compared where there is no GPU.
 //
-// Each CUDA thread is a fiber with a stack of its own. __syncthreads() gives control back; a round
-// ends when every fiber has arrived or returned, and some of each is an error. A cp.async lands at
-// the last moment it may: when its thread waits for its group. Shared memory starts as NaN, the
-// operands end where an unreadable page begins, C and the workspace start as NaN and have NaN
-// around them that nobody may touch. Threads run in rising and in falling order.
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+// Each CUDA thread is a fiber with a stack of its own. Warps run one after the other, each up to
+// the next __syncthreads(); a round ends when every fiber has arrived there or returned, and some
+// of each is an error. What a warp does together (ldmatrix, mma) is done when its 32 fibers have
+// come to it. A cp.async lands at the last moment it may: when its thread waits for its group.
+// Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
+// workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
+// rising and in falling order.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#define constexpr static const
+#include "cuda_on_cpu_types.h"
 
-typedef struct Index {
+struct Index {
   int x;
-} Index;
+};
 static Index threadIdx, blockIdx;
 
-enum { SMEM_FLOATS = 58 * 1024, THREADS_MAX = 1024, STACK_BYTES = 48 * 1024, COPIES_MAX = 1024 };
-static float smem[SMEM_FLOATS] __attribute__((aligned(128)));
+enum { SMEM_BYTES = 232 * 1024, THREADS_MAX = 1024, STACK_BYTES = 64 * 1024, COPIES_MAX = 1024 };
+static unsigned char pool[SMEM_BYTES] __attribute__((aligned(1024)));
 
-typedef struct Copy {
-  float *to;
-  const float *from;
-  int n;
+struct Copy {
+  void *to;
+  const void *from;
+  int bytes;
   bool inside;
-} Copy;
+};
 
-typedef struct Fiber {
+enum State { RUNS, AT_WARP, AT_BARRIER, DONE };
+
+// What a lane brings to an operation of its warp: pointers to its registers, or an address.
+struct WarpOp {
+  void (*run)(WarpOp *lanes);
+  void *to;
+  const void *from[2];
+};
+
+struct Fiber {
   ucontext_t context;
-  bool done;
+  State state;
   int n_copies, n_landed;  // of the ring `copy`
   int n_groups, n_waited;
   int group_end[COPIES_MAX];
   Copy copy[COPIES_MAX];
-} Fiber;
+};
 
 static Fiber *fibers;
+static WarpOp *warp_ops;
 static char *stacks;
 static Fiber *running;
 static ucontext_t scheduler;
@@ -53,91 +61,215 @@ static void fail(const char *what) {
   exit(1);
 }
 
-// ---- what kernels call --------------------------------------------------------------------------
-
-static void __syncthreads(void) {
+static void give_up_control(State state) {
   int thread = threadIdx.x;
+  running->state = state;
   swapcontext(&running->context, &scheduler);
   threadIdx.x = thread;
 }
 
-static float atomicAdd(float *to, float value) {
-  float before = *to;
+// ---- what a thread does alone -------------------------------------------------------------------
+
+static void __syncthreads() { give_up_control(AT_BARRIER); }
+
+template <class T>
+T atomicAdd(T *to, T value) {
+  T before = *to;
   *to += value;
   return before;
 }
+static void atomic_add(f16 *to, f16 value) { *to = to_f16(to_float(*to) + to_float(value)); }
+static void atomic_add(bf16 *to, bf16 value) { *to = to_bf16(to_float(*to) + to_float(value)); }
 
 static long long min(long long a, long long b) { return a < b ? a : b; }
 
-static void aligned(const void *pointer, int width) {
-  if ((uintptr_t)pointer % (4 * (unsigned)width)) fail("a wide access is not aligned");
+static void aligned(const void *pointer, int bytes) {
+  if ((uintptr_t)pointer % (unsigned)bytes) fail("a wide access is not aligned");
 }
 
-static void load(float *to, const float *from, int width, bool inside) {
-  aligned(from, width);
-  for (int i = 0; i < width; i++) to[i] = inside ? from[i] : 0;
+static void move(void *to, const void *from, int bytes, bool inside) {
+  if (inside)
+    memcpy(to, from, (size_t)bytes);
+  else
+    memset(to, 0, (size_t)bytes);
 }
-static void load2(float *to, const float *from) { load(to, from, 2, true); }
-static void load4(float *to, const float *from) { load(to, from, 4, true); }
-static void load2_or_zero(float *to, const float *from, bool inside) { load(to, from, 2, inside); }
-static void load4_or_zero(float *to, const float *from, bool inside) { load(to, from, 4, inside); }
 
-static void store(float *to, const float *from, int width) {
-  aligned(to, width);
-  memcpy(to, from, sizeof *to * (unsigned)width);
+template <class R, class T>
+void load(R *to, const T *from, int width, bool inside) {
+  if (inside) aligned(from, width * (int)sizeof(T));
+  move(to, from, width * (int)sizeof(T), inside);
 }
-static void store2(float *to, const float *from) { store(to, from, 2); }
-static void store4(float *to, const float *from) { store(to, from, 4); }
 
-static void fill2(float *to, float value) { to[0] = to[1] = value; }
-static void fill4(float *to, float value) { to[0] = to[1] = to[2] = to[3] = value; }
+template <class T, class R>
+void store(T *to, const R *from, int width) {
+  aligned(to, width * (int)sizeof(T));
+  move(to, from, width * (int)sizeof(T), true);
+}
+static void store(f16 *to, const float *from, int width) {
+  aligned(to, width * 2);
+  for (int i = 0; i < width; i++) to[i] = to_f16(from[i]);
+}
+static void store(bf16 *to, const float *from, int width) {
+  aligned(to, width * 2);
+  for (int i = 0; i < width; i++) to[i] = to_bf16(from[i]);
+}
 
-static void start_copy(float *to, const float *from, int width, bool inside) {
-  aligned(to, width);
-  if (inside) aligned(from, width);
+template <class T>
+void fill(T *to, T value, int width) {
+  for (int i = 0; i < width; i++) to[i] = value;
+}
+// Sums in f16, two to a register.
+static void fill(unsigned *to, unsigned value, int width) {
+  for (int i = 0; i < width / 2; i++) to[i] = value;
+}
+
+static void start_copy(void *to, const void *from, int bytes, bool inside) {
+  aligned(to, bytes);
+  if (inside) aligned(from, bytes);
+  if (bytes != 4 && bytes != 8 && bytes != 16) fail("no cp.async moves so many bytes");
   if (running->n_copies - running->n_landed == COPIES_MAX) fail("too many copies in flight");
-  running->copy[running->n_copies++ % COPIES_MAX] = (Copy){to, from, width, inside};
-}
-static void cp_async1(float *to, const float *from) { start_copy(to, from, 1, true); }
-static void cp_async2(float *to, const float *from) { start_copy(to, from, 2, true); }
-static void cp_async4(float *to, const float *from) { start_copy(to, from, 4, true); }
-static void cp_async1_or_zero(float *to, const float *from, bool in) {
-  start_copy(to, from, 1, in);
-}
-static void cp_async2_or_zero(float *to, const float *from, bool in) {
-  start_copy(to, from, 2, in);
-}
-static void cp_async4_or_zero(float *to, const float *from, bool in) {
-  start_copy(to, from, 4, in);
+  running->copy[running->n_copies++ % COPIES_MAX] = Copy{to, from, bytes, inside};
 }
 
-static void cp_async_commit(void) {
+#define OF_WIDTH(N)                                               \
+  template <class R, class T>                                     \
+  void load##N(R *to, const T *from) {                            \
+    load(to, from, N, true);                                      \
+  }                                                               \
+  template <class R, class T>                                     \
+  void load##N##_or_zero(R *to, const T *from, bool inside) {     \
+    load(to, from, N, inside);                                    \
+  }                                                               \
+  template <class T, class R>                                     \
+  void store##N(T *to, const R *from) {                           \
+    store(to, from, N);                                           \
+  }                                                               \
+  template <class T>                                              \
+  void fill##N(T *to, T value) {                                  \
+    fill(to, value, N);                                           \
+  }                                                               \
+  template <class T>                                              \
+  void cp_async##N(T *to, const T *from) {                        \
+    start_copy(to, from, N *(int)sizeof(T), true);                \
+  }                                                               \
+  template <class T>                                              \
+  void cp_async##N##_or_zero(T *to, const T *from, bool inside) { \
+    start_copy(to, from, N *(int)sizeof(T), inside);              \
+  }
+OF_WIDTH(1)
+OF_WIDTH(2)
+OF_WIDTH(4)
+OF_WIDTH(8)
+OF_WIDTH(16)
+
+static void cp_async_commit() {
   running->group_end[running->n_groups++ % COPIES_MAX] = running->n_copies;
 }
 
-static void cp_async_wait(int n_in_flight) {
+template <int n_in_flight>
+void cp_async_wait() {
   for (; running->n_waited < running->n_groups - n_in_flight; running->n_waited++) {
     int end = running->group_end[running->n_waited % COPIES_MAX];
     for (; running->n_landed < end; running->n_landed++) {
       const Copy *copy = &running->copy[running->n_landed % COPIES_MAX];
-      for (int i = 0; i < copy->n; i++) copy->to[i] = copy->inside ? copy->from[i] : 0;
+      move(copy->to, copy->from, copy->bytes, copy->inside);
     }
   }
 }
 
+// ---- what a warp does together ------------------------------------------------------------------
+
+static void do_together(WarpOp op) {
+  warp_ops[threadIdx.x] = op;
+  give_up_control(AT_WARP);
+}
+
+// PTX ISA, ldmatrix: lane l gives the address of row l % 8 of matrix l / 8. Register r of a lane
+// gets word l % 4 of row l / 4 of matrix r; transposed, halves l / 4 of rows 2 · (l % 4) and the
+// next.
+template <int n, bool trans>
+void run_ldmatrix(WarpOp *lanes) {
+  for (int lane = 0; lane < 32; lane++)
+    for (int r = 0; r < n; r++)
+      for (int half = 0; half < 2; half++) {
+        int row = trans ? lane % 4 * 2 + half : lane / 4;
+        int col = trans ? lane / 4 : lane % 4 * 2 + half;
+        const void *from = lanes[r * 8 + row].from[0];
+        aligned(from, 16);
+        insert((char *)lanes[lane].to + 4 * r, half, extract<f16>(from, col));
+      }
+}
+
+#define LDMATRIX(N)                                                  \
+  static void ldmatrix_x##N(void *to, const void *row) {             \
+    do_together(WarpOp{run_ldmatrix<N, false>, to, {row, nullptr}}); \
+  }                                                                  \
+  static void ldmatrix_x##N##_trans(void *to, const void *row) {     \
+    do_together(WarpOp{run_ldmatrix<N, true>, to, {row, nullptr}});  \
+  }
+LDMATRIX(1)
+LDMATRIX(2)
+LDMATRIX(4)
+
+// Fragments as the PTX ISA writes them, with g = lane / 4 and t = lane % 4 and p values in a
+// register (f64: one): register r of A has row g + 8 · (r % 2), columns t · p … + 4p · (r / 2); of
+// B column g, rows t · p … + 4p · r; value i of C has row g + 8 · (i / 2) and column 2t + i % 2.
+template <int M, int N, int K, class Sum, class T>
+void run_mma(WarpOp *lanes) {
+  const int p = sizeof(T) < 4 ? 4 / (int)sizeof(T) : 1;
+  double a[M][K], b[K][N];
+  for (int lane = 0; lane < 32; lane++) {
+    int g = lane / 4, t = lane % 4;
+    for (int i = 0; i < M * K / 32; i++) {
+      int r = i / p, row = g + 8 * (r % (M / 8)), col = t * p + i % p + 4 * p * (r / (M / 8));
+      a[row][col] = (double)to_float(extract<T>(lanes[lane].from[0], i));
+    }
+    for (int i = 0; i < K * N / 32; i++)
+      b[t * p + i % p + 4 * p * (i / p)][g] = (double)to_float(extract<T>(lanes[lane].from[1], i));
+  }
+  for (int lane = 0; lane < 32; lane++)
+    for (int i = 0; i < M * N / 32; i++) {
+      int row = lane / 4 + 8 * (i / 2), col = lane % 4 * 2 + i % 2;
+      double sum = (double)to_float(extract<Sum>(lanes[lane].to, i));
+      for (int k = 0; k < K; k++) sum += a[row][k] * b[k][col];
+      insert(lanes[lane].to, i, from_number<Sum>((int)sum));  // the tests' numbers are whole
+      if (sum != (int)sum) insert(lanes[lane].to, i, from_number<Sum>(30000));
+    }
+}
+
+#define MMA(M, N, K, SUM, TYPE, Sum, T)                                                      \
+  static void mma_m##M##n##N##k##K##_##SUM##_##TYPE(void *c, const void *a, const void *b) { \
+    do_together(WarpOp{run_mma<M, N, K, Sum, T>, c, {a, b}});                                \
+  }
+MMA(16, 8, 16, f32, f16, float, f16)
+MMA(16, 8, 16, f16, f16, f16, f16)
+MMA(16, 8, 8, f32, f16, float, f16)
+MMA(16, 8, 8, f16, f16, f16, f16)
+MMA(16, 8, 16, f32, bf16, float, bf16)
+MMA(16, 8, 8, f32, bf16, float, bf16)
+MMA(16, 8, 8, f32, tf32, float, float)
+MMA(16, 8, 4, f32, tf32, float, float)
+MMA(16, 8, 32, s32, s8, int, signed char)
+MMA(16, 8, 16, s32, s8, int, signed char)
+MMA(16, 8, 32, f32, e4m3, float, e4m3)
+MMA(16, 8, 32, f32, e5m2, float, e5m2)
+MMA(16, 8, 32, f16, e4m3, f16, e4m3)
+MMA(16, 8, 32, f16, e5m2, f16, e5m2)
+MMA(8, 8, 4, f64, f64, double, double)
+
 // ---- launching ----------------------------------------------------------------------------------
 
-static void (*kernel)(void);
+static void (*kernel)();
 
-static void run_fiber(void) {
+static void run_fiber() {
   kernel();
-  running->done = true;
+  running->state = DONE;
   swapcontext(&running->context, &scheduler);
 }
 
 static void start_fiber(int thread) {
   Fiber *fiber = &fibers[thread];
-  fiber->done = false;
+  fiber->state = RUNS;
   fiber->n_copies = fiber->n_landed = fiber->n_groups = fiber->n_waited = 0;
   getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = stacks + (size_t)thread * STACK_BYTES;
@@ -146,102 +278,138 @@ static void start_fiber(int thread) {
   makecontext(&fiber->context, run_fiber, 0);
 }
 
-static int run_round(int n_threads, bool falling) {
-  int n_done = 0;
-  for (int i = 0; i < n_threads; i++) {
-    threadIdx.x = falling ? n_threads - 1 - i : i;
+// Each lane up to the next place where it waits; how many do so for their warp.
+static int run_lanes(int first, int n, bool falling) {
+  int n_together = 0;
+  for (int i = 0; i < n; i++) {
+    threadIdx.x = first + (falling ? n - 1 - i : i);
     running = &fibers[threadIdx.x];
-    if (!running->done) swapcontext(&scheduler, &running->context);
-    n_done += running->done;
+    if (running->state == RUNS) swapcontext(&scheduler, &running->context);
+    n_together += running->state == AT_WARP;
   }
-  return n_done;
+  return n_together;
 }
 
-static void launch(void (*body)(void), long long n_blocks, int n_threads, bool falling) {
+static void run_warp(int first, int n, bool falling) {
+  for (int n_together; (n_together = run_lanes(first, n, falling)) > 0;) {
+    if (n_together != 32) fail("some lanes miss what their warp does together");
+    for (int i = 1; i < 32; i++)
+      if (warp_ops[first + i].run != warp_ops[first].run) fail("lanes do different things");
+    warp_ops[first].run(&warp_ops[first]);
+    for (int i = 0; i < 32; i++) fibers[first + i].state = RUNS;
+  }
+}
+
+static bool run_round(int n_threads, bool falling) {
+  int n_warps = (n_threads + 31) / 32, n_done = 0;
+  for (int i = 0; i < n_threads; i++)
+    if (fibers[i].state == AT_BARRIER) fibers[i].state = RUNS;
+  for (int i = 0; i < n_warps; i++) {
+    int first = 32 * (falling ? n_warps - 1 - i : i);
+    run_warp(first, n_threads - first < 32 ? n_threads - first : 32, falling);
+  }
+  for (int i = 0; i < n_threads; i++) n_done += fibers[i].state == DONE;
+  if (n_done != 0 && n_done != n_threads) fail("some threads miss a barrier");
+  return n_done == n_threads;
+}
+
+static void launch(void (*body)(), long long n_blocks, int n_threads, bool falling) {
   if (n_threads > THREADS_MAX) fail("too many threads");
-  if (!fibers) fibers = calloc(THREADS_MAX, sizeof *fibers);
-  if (!stacks) stacks = malloc((size_t)THREADS_MAX * STACK_BYTES);
+  if (!fibers) fibers = (Fiber *)calloc(THREADS_MAX, sizeof *fibers);
+  if (!warp_ops) warp_ops = (WarpOp *)calloc(THREADS_MAX, sizeof *warp_ops);
+  if (!stacks) stacks = (char *)malloc((size_t)THREADS_MAX * STACK_BYTES);
   kernel = body;
   for (long long block = 0; block < n_blocks; block++) {
     blockIdx.x = (int)block;
-    for (int i = 0; i < SMEM_FLOATS; i++) smem[i] = NAN;
+    memset(pool, 0xff, sizeof pool);
     for (int i = 0; i < n_threads; i++) start_fiber(i);
-    for (int n_done = 0; n_done != n_threads;) {
-      n_done = run_round(n_threads, falling);
-      if (n_done != 0 && n_done != n_threads) fail("some threads miss a barrier");
-    }
+    while (!run_round(n_threads, falling)) continue;
   }
 }
 
 // ---- operands and verdict -----------------------------------------------------------------------
 
-enum { FENCE_FLOATS = 64 };
+enum { FENCE_BYTES = 256 };
 
-// `n` floats that end where an unreadable page begins, FENCE_FLOATS before them; all NaN.
-static float *operand(long long n) {
+// Bytes that end where an unreadable page begins, FENCE_BYTES before them; all NaN.
+static void *operand(long long bytes) {
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
-  size_t bytes = sizeof(float) * (size_t)(n + FENCE_FLOATS),
-         room = (bytes + page - 1) / page * page;
-  char *base = mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t room = ((size_t)bytes + FENCE_BYTES + 16 + page - 1) / page * page;
+  char *base =
+      (char *)mmap(NULL, room + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (base == MAP_FAILED || mprotect(base + room, page, PROT_NONE)) fail("no memory");
   memset(base, 0xff, room);
-  // Rounded down to 16 bytes, as a device allocation is; at most 12 bytes can be read past the end.
-  return (float *)(base + (room - sizeof(float) * (size_t)n) / 16 * 16);
+  // Rounded down to 16 bytes, as a device allocation is; at most 15 bytes can be read past the end.
+  return base + (room - (size_t)bytes) / 16 * 16;
 }
 
-static void release(float *x, long long n) {
+static void release(void *x, long long bytes) {
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  uintptr_t first = (uintptr_t)(x - FENCE_FLOATS) / page * page;
-  uintptr_t end = ((uintptr_t)(x + n) + page - 1) / page * page + page;
+  uintptr_t first = ((uintptr_t)x - FENCE_BYTES) / page * page;
+  uintptr_t end = ((uintptr_t)x + (uintptr_t)bytes + page - 1) / page * page + page;
   munmap((void *)first, end - first);
 }
 
-// Small whole numbers: every sum is exact in f32, whatever the order.
-static void fill_operand(float *x, long long n, uint32_t seed) {
+// Small whole numbers: every sum is exact, whatever the order; up to 2048 of them in f16.
+template <class T>
+void fill_operand(T *x, long long n, uint32_t seed, int most) {
   for (long long i = 0; i < n; i++) {
     seed = seed * 1664525u + 1013904223u;
-    x[i] = (float)((int)(seed >> 28) - 7);
+    x[i] = from_number<T>((int)((seed >> 20) % (unsigned)(2 * most + 1)) - most);
   }
 }
 
-static void check_product(const float *A, const float *B, const float *C, int m, int n, int k) {
+struct Case {
+  const char *name;
+  int m, n, k;
+  bool a_col, b_col;    // column-major
+  long long workspace;  // bytes
+  int most;             // of the operands' whole numbers
+  void (*multiply)(void *A, void *B, void *C, void *P, bool falling);
+  void (*run)(const Case *c, bool falling);
+};
+
+template <class In, class Out>
+void check_product(const Case *c, const In *A, const In *B, const Out *C) {
+  const int m = c->m, n = c->n, k = c->k;
+  const int a_row = c->a_col ? 1 : k, a_next = c->a_col ? m : 1;
+  const int b_row = c->b_col ? 1 : n, b_next = c->b_col ? k : 1;
   for (int i = 0; i < m; i++)
     for (int j = 0; j < n; j++) {
       double sum = 0;
-      for (int l = 0; l < k; l++) sum += (double)A[(size_t)i * k + l] * B[(size_t)l * n + j];
-      if (C[(size_t)i * n + j] == sum) continue;
-      printf("%s: C[%d, %d] = %g, expected %g\n", case_name, i, j, C[(size_t)i * n + j], sum);
+      for (int l = 0; l < k; l++)
+        sum += (double)to_float(A[i * a_row + l * a_next]) *
+               (double)to_float(B[l * b_row + j * b_next]);
+      double got = (double)to_float(C[i * n + j]);
+      if (got == sum) continue;
+      printf("%s: C[%d, %d] = %g, expected %g\n", case_name, i, j, got, sum);
       exit(1);
     }
-  for (int i = 1; i <= FENCE_FLOATS; i++)
-    if (!isnan(C[-i])) fail("something was written before C");
+  for (int i = 1; i <= FENCE_BYTES; i++)
+    if (((const unsigned char *)C)[-i] != 0xff) fail("something was written before C");
 }
 
-typedef struct Case {
-  const char *name;
-  int m, n, k;
-  long long workspace;  // floats
-  void (*multiply)(float *A, float *B, float *C, float *P, bool falling);
-} Case;
-
-static void run_case(const Case *c, bool falling) {
+template <class In, class Out>
+void run_case(const Case *c, bool falling) {
   case_name = c->name;
   long long na = (long long)c->m * c->k, nb = (long long)c->k * c->n, nc = (long long)c->m * c->n;
-  float *A = operand(na), *B = operand(nb), *C = operand(nc), *P = operand(c->workspace);
-  fill_operand(A, na, 1);
-  fill_operand(B, nb, 2);
+  In *A = (In *)operand(na * (int)sizeof(In)), *B = (In *)operand(nb * (int)sizeof(In));
+  Out *C = (Out *)operand(nc * (int)sizeof(Out));
+  void *P = operand(c->workspace);
+  fill_operand(A, na, 1, c->most);
+  fill_operand(B, nb, 2, c->most);
   c->multiply(A, B, C, P, falling);
-  check_product(A, B, C, c->m, c->n, c->k);
-  release(A, na);
-  release(B, nb);
-  release(C, nc);
+  check_product(c, A, B, C);
+  release(A, na * (int)sizeof(In));
+  release(B, nb * (int)sizeof(In));
+  release(C, nc * (int)sizeof(Out));
   release(P, c->workspace);
 }
 
 static int run_cases(const Case *cases, int n) {
   for (int i = 0; i < n; i++) {
-    run_case(&cases[i], false);
-    run_case(&cases[i], true);
+    cases[i].run(&cases[i], false);
+    cases[i].run(&cases[i], true);
   }
   printf("%d texts compute C = A * B\n", n);
   return 0;

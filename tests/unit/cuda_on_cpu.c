@@ -1,6 +1,8 @@
-// What is left of CUDA after tests/data/cuda_on_cpu.h is turned into C line by line: the signature,
-// the declaration of the shared pool (it is a global there) and the template argument of the wait.
-// The names that every text has get a number, so that many texts fit into one file.
+// An emitted text is C++ but for its signature and the declaration of the shared pool; these two
+// are rewritten line by line. Each text gets a namespace of its own, so that many fit into one
+// file:
+//   extern "C" __global__ void __launch_bounds__(256)   ->   static void
+//   __shared__ __align__(128) float smem[4160];         ->   float *const smem = (float *)pool;
 #include "cuda_on_cpu.h"
 
 #include <check.h>
@@ -9,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const renamed[] = {"M", "N", "K", "matmul", "zero", "reduce"};
-enum { N_RENAMED = sizeof renamed / sizeof renamed[0] };
+#include "kernels/prelude.h"
 
 CpuProgram cpu_program_new(Arena *arena) {
   CpuProgram cpu = {.text = str_new(arena)};
@@ -20,66 +21,77 @@ CpuProgram cpu_program_new(Arena *arena) {
 
 static void add_line(Str *out, const char *line, size_t n) {
   static const char signature[] = "extern \"C\" __global__";
-  static const char wait[] = "cp_async_wait<";
-  char *copy = strndup(line, n);
-  char *at = strstr(copy, wait);
+  char *copy = strndup(line, n), *pool = strstr(copy, "__align__("), *name = strstr(copy, " smem[");
   if (strncmp(copy, signature, sizeof signature - 1) == 0) {
     str_add(out, "static void");
-  } else if (at) {
-    str_printf(out, "cp_async_wait(%d);", atoi(at + sizeof wait - 1));
-  } else if (!strstr(copy, "__shared__")) {
+  } else if (pool && name) {
+    char *type = strchr(pool, ' ') + 1;
+    *name = 0;
+    str_printf(out, "%s *const smem = (%s *)pool;", type, type);
+  } else {
     str_add(out, copy);
   }
   str_add_char(out, '\n');
   free(copy);
 }
 
-static void add_call(Str *out, const EmitKernel *kernel, int number, int index) {
-  str_printf(out, "static void call_%d_%d(void) { %s(", number, index, kernel->name);
-  for (int i = 0; i < kernel->n_args; i++)
-    str_printf(out, "%son_%d[%d]", i ? ", " : "", number,
-               kernel->arg[i]->role == ROLE_PARTIAL ? 3 : kernel->arg[i]->id);
+static void add_call(Str *out, const EmitKernel *kernel, int index) {
+  str_printf(out, "static void call_%d() { %s(", index, kernel->name);
+  for (int i = 0; i < kernel->n_args; i++) {
+    const Buffer *buffer = kernel->arg[i];
+    str_printf(out, "%s(%s *)on[%d]", i ? ", " : "", prelude_type_name(buffer->type),
+               buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
+  }
   str_add(out, kernel->takes_alpha ? ", 1.0f); }\n" : "); }\n");
 }
 
-static void add_multiply(Str *out, const Emission *emission, int number) {
-  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], number, i);
-  str_printf(out,
-             "static void multiply_%d(float *A, float *B, float *C, float *P, bool falling) {\n"
-             "  float *const with[] = {A, B, C, P};\n"
-             "  memcpy(on_%d, with, sizeof with);\n",
-             number, number);
+static void add_multiply(Str *out, const Emission *emission) {
+  str_add(out, "static void *on[4];\n");
+  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i);
+  str_add(out,
+          "static void multiply(void *A, void *B, void *C, void *P, bool falling) {\n"
+          "  on[0] = A, on[1] = B, on[2] = C, on[3] = P;\n");
   for (int i = 0; i < emission->n_kernels; i++)
-    str_printf(out, "  launch(call_%d_%d, %lld, %d, falling);\n", number, i,
+    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i,
                (long long)emission->kernel[i].n_blocks, (int)emission->kernel[i].n_threads);
   str_add(out, "}\n");
+}
+
+// Whole numbers whose products and sums are exact in every type of the problem.
+static int largest_operand(const Problem *problem) {
+  bool narrow = dtype_bytes(problem->acc) < 4 || dtype_bytes(problem->out) < 4;
+  if (problem->out == DTYPE_BF16) return 1;
+  return narrow ? 2 : 7;
 }
 
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program) {
   Str *out = &cpu->text;
+  const Problem *problem = &program->problem;
   for (int i = 0; i < cpu->n_cases; i++)
     if (strcmp(cpu->seen[i], emission->text) == 0) return;
   int number = cpu->n_cases++;
   ck_assert_int_lt(number, CPU_CASES_MAX);
   cpu->seen[number] = emission->text;
-  for (int i = 0; i < N_RENAMED; i++)
-    str_printf(out, "#define %s %s_%d\n", renamed[i], renamed[i], number);
+  str_printf(out, "namespace case_%d {\n", number);
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
-  str_printf(out, "static float *on_%d[4];\n", number);
-  add_multiply(out, emission, number);
-  for (int i = 0; i < N_RENAMED; i++) str_printf(out, "#undef %s\n", renamed[i]);
-  str_printf(out, "static const Case case_%d = {\"%s\", %lld, %lld, %lld, %lld, multiply_%d};\n\n",
-             number, name, (long long)program->problem.m, (long long)program->problem.n,
-             (long long)program->problem.k, (long long)(emission->workspace_bytes / 4), number);
+  add_multiply(out, emission);
+  str_printf(out,
+             "static const Case one = {\"%s\", %lld, %lld, %lld, %d, %d, %lld, %d, multiply, "
+             "run_case<%s, %s>};\n",
+             name, (long long)problem->m, (long long)problem->n, (long long)problem->k,
+             problem->a_col, problem->b_col, (long long)emission->workspace_bytes,
+             largest_operand(problem), prelude_type_name(problem->dtype),
+             prelude_type_name(problem->out));
+  str_add(out, "}\n\n");
 }
 
 static const char *finish(Arena *arena, const CpuProgram *cpu) {
   Str out = str_new(arena);
   str_add(&out, cpu->text.text);
-  str_add(&out, "int main(void) {\n  const Case cases[] = {");
-  for (int i = 0; i < cpu->n_cases; i++) str_printf(&out, "%scase_%d", i ? ", " : "", i);
+  str_add(&out, "int main() {\n  const Case cases[] = {");
+  for (int i = 0; i < cpu->n_cases; i++) str_printf(&out, "%scase_%d::one", i ? ", " : "", i);
   str_printf(&out, "};\n  return run_cases(cases, %d);\n}\n", cpu->n_cases);
   return out.text;
 }
@@ -104,17 +116,17 @@ static void write_file(const char *path, const char *text) {
 
 bool cpu_program_run(Arena *arena, const CpuProgram *cpu, const char **said, bool *skipped) {
   int status = 0;
-  run_command(arena, "cc --version 2>&1", &status);
+  run_command(arena, "c++ --version 2>&1", &status);
   *skipped = status != 0;
   if (*skipped) return true;
   char folder[] = "/tmp/gemmview-emit-XXXXXX";
   ck_assert(mkdtemp(folder) != NULL);
-  write_file(arena_printf(arena, "%s/texts.c", folder), finish(arena, cpu));
+  write_file(arena_printf(arena, "%s/texts.cc", folder), finish(arena, cpu));
   // Locals nobody initialised hold a pattern, so that a register read too early shows.
   const char *command = arena_printf(
       arena,
-      "cd %s && cc -std=gnu17 -O0 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.c -o "
-      "texts -lm 2>&1 && timeout 120 ./texts 2>&1",
+      "cd %s && c++ -std=gnu++17 -O0 -w -ftrivial-auto-var-init=pattern -I%s/tests/data texts.cc "
+      "-o texts 2>&1 && timeout 120 ./texts 2>&1",
       folder, getcwd(arena_alloc(arena, 4096), 4096));
   *said = run_command(arena, command, &status);
   bool failed = status != 0 || !strstr(*said, "texts compute C = A * B");

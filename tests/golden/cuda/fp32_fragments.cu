@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,MIN_BLOCKS=2,FRAG_BUFFER=2
+// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,FRAG_BUFFER=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   33792 bytes of shared memory
@@ -15,7 +15,7 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
   *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(128) float smem[8448];
   float *const A_s = smem;         // [2][16][128 + 4] BUFFER_COUNT=2: the slab of A

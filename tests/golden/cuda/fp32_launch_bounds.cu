@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,MIN_BLOCKS=2
+// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,FRAG_BUFFER=2,MIN_BLOCKS=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   33792 bytes of shared memory
@@ -39,8 +39,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   float *const B_s_at2 = B_s + n_w * 32 + n_l2 * 16 + n_l1 * 8 + n_l * 4;
 
   float acc[8][8];  // FM=8: this thread's cells of C
-  float a[8];       // FM=8: its values of A for one k
-  float b[8];       // FN=8: its values of B for one k
+  float a[2][8];    // FRAG_BUFFER=2: its values of A for one k
+  float b[2][8];    // FRAG_BUFFER=2: its values of B for one k
   float r_a[8];     // STAGE=11: on their way from A to shared memory
   float r_b[8];     // STAGE=11: on their way from B to shared memory
 
@@ -79,6 +79,16 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // PIPELINE_STAGES=1: slab 0 is filled
   __syncthreads();
 
+  // CELL_GROUP=4: this thread's values of A
+  #pragma unroll
+  for (int m_g = 0; m_g < 2; ++m_g)
+    load4(&a[0][m_g * 4], &A_s_at2[m_g * 64]);
+
+  // CELL_GROUP=4: this thread's values of B
+  #pragma unroll
+  for (int n_g = 0; n_g < 2; ++n_g)
+    load4(&b[0][n_g * 4], &B_s_at2[n_g * 64]);
+
   for (int k_o = 0; k_o < 256; ++k_o) {  // BK=16
     if (k_o + 1 < 256) {
       const int k_n = k_o + 1;
@@ -94,16 +104,17 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         load4(&r_b[c_b * 4], &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
 
-    for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
+    #pragma unroll
+    for (int k_i = 0; k_i < 15; ++k_i) {  // BK=16
       // CELL_GROUP=4: this thread's values of A
       #pragma unroll
       for (int m_g = 0; m_g < 2; ++m_g)
-        load4(&a[m_g * 4], &A_s_at2[k_o % 2 * 2112 + k_i * 132 + m_g * 64]);
+        load4(&a[(k_i + 1) % 2][m_g * 4], &A_s_at2[k_o % 2 * 2112 + (k_i + 1) * 132 + m_g * 64]);
 
       // CELL_GROUP=4: this thread's values of B
       #pragma unroll
       for (int n_g = 0; n_g < 2; ++n_g)
-        load4(&b[n_g * 4], &B_s_at2[k_o % 2 * 2112 + k_i * 132 + n_g * 64]);
+        load4(&b[(k_i + 1) % 2][n_g * 4], &B_s_at2[k_o % 2 * 2112 + (k_i + 1) * 132 + n_g * 64]);
 
       // CELL_GROUP=4: add the outer product of a and b
       #pragma unroll
@@ -114,7 +125,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
           for (int n_g = 0; n_g < 2; ++n_g)
             #pragma unroll
             for (int n_v = 0; n_v < 4; ++n_v)
-              acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[m_g * 4 + m_v] * b[n_g * 4 + n_v];
+              acc[m_g * 4 + m_v][n_g * 4 + n_v] +=
+                  a[k_i % 2][m_g * 4 + m_v] * b[k_i % 2][n_g * 4 + n_v];
     }
 
     if (k_o + 1 < 256) {
@@ -135,6 +147,31 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
     // PIPELINE_STAGES=1: the next slab is filled
     __syncthreads();
+
+    if (k_o + 1 < 256) {
+      const int k_n = k_o + 1;
+
+      // CELL_GROUP=4: this thread's values of A
+      #pragma unroll
+      for (int m_g = 0; m_g < 2; ++m_g)
+        load4(&a[0][m_g * 4], &A_s_at2[k_n % 2 * 2112 + m_g * 64]);
+
+      // CELL_GROUP=4: this thread's values of B
+      #pragma unroll
+      for (int n_g = 0; n_g < 2; ++n_g)
+        load4(&b[0][n_g * 4], &B_s_at2[k_n % 2 * 2112 + n_g * 64]);
+    }
+
+    // CELL_GROUP=4: add the outer product of a and b
+    #pragma unroll
+    for (int m_g = 0; m_g < 2; ++m_g)
+      #pragma unroll
+      for (int m_v = 0; m_v < 4; ++m_v)
+        #pragma unroll
+        for (int n_g = 0; n_g < 2; ++n_g)
+          #pragma unroll
+          for (int n_v = 0; n_v < 4; ++n_v)
+            acc[m_g * 4 + m_v][n_g * 4 + n_v] += a[1][m_g * 4 + m_v] * b[1][n_g * 4 + n_v];
   }
 
   // CELL_GROUP=4: write the cells of C

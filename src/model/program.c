@@ -42,10 +42,12 @@ bool dtype_find(const char *name, DType *type) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// The slowest dimension is the first, or the last one of a column-major operand.
+// The slowest dimension decides: the first, or the last one of a column-major operand.
 int64_t buffer_elements(const Buffer *buffer) {
-  int slow = buffer_fast_dimension(buffer) == 0 ? buffer->rank - 1 : 0;
-  return buffer->stride[slow] * buffer->dim[slow];
+  int64_t n = 0;
+  for (int d = 0; d < buffer->rank; d++)
+    if (buffer->stride[d] * buffer->dim[d] > n) n = buffer->stride[d] * buffer->dim[d];
+  return n;
 }
 
 int buffer_fast_dimension(const Buffer *buffer) {

@@ -89,7 +89,7 @@ typedef struct Buffer {
   int64_t offset_bytes;    // SHARED: where it starts in the block's shared memory
 } Buffer;
 
-int64_t buffer_elements(const Buffer *buffer);  // stride[0] · dim[0]
+int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 bool buffer_is_permuted(const Buffer *buffer);  // by a swizzle or a typed layout
 

@@ -1,0 +1,149 @@
+// A layout of one slab → the knobs that make it, the other slab staying as it is.
+//
+// Three kinds of knob lay slabs out: SWIZZLE and PAD_SMEM for both at once, LAYOUT_A and LAYOUT_B
+// one by one, and those exclude the first two. So SWIZZLE is tried first: its pass is run on the
+// program that has just been staged, and both slabs must come out as wished. A pad can only be
+// PAD_SMEM. Everything else is typed, and when the other slab was swizzled by SWIZZLE, its swizzle
+// is typed too.
+//
+// Worked example, tf32 with SWIZZLE=2 on both slabs, and for B the solver's
+//   xoroff:off ^ ((off >> 2) & 8) ^ ((off >> 4) & 28)
+// becomes LAYOUT_B=xoroff:'off ^ …',LAYOUT_A=swizzle:2:4:3,SWIZZLE=0.
+#include "model/slab_problem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/passes.h"
+#include "model/slab_layout.h"
+
+typedef struct Wish {
+  Arena *arena;
+  const Model *model;
+  const Buffer *slab, *other;  // other: NULL when one operand alone is staged
+  const Layout *layout;        // of slab
+} Wish;
+
+static bool same_layout(const Layout *a, const Layout *b) {
+  size_t bytes = sizeof *a->offset_of * (size_t)(a->slab.rows * a->slab.row_bytes);
+  return a->storage_bytes == b->storage_bytes && memcmp(a->offset_of, b->offset_of, bytes) == 0;
+}
+
+// The program after the pass that made the slabs, before any pass that lays them out.
+static const Program *bare_program(const Model *model) {
+  const Program *program = NULL;
+  for (int i = 0; i < model->pipeline.n_stages; i++) {
+    const Pass *pass = model->pipeline.stage[i].pass;
+    if (pass && (str_equal(pass->name, "stage") || str_equal(pass->name, "transpose")))
+      program = model->pipeline.stage[i].program;
+  }
+  return program;
+}
+
+static bool lies_as(const Wish *wish, const Program *trial, const Schedule *schedule,
+                    const Buffer *slab, const Layout *layout) {
+  Diags diags = diags_new(wish->arena);
+  const Buffer *made = program_buffer(trial, slab->role);
+  const Layout *now = slab_layout_now(wish->arena, schedule, made, &diags);
+  return now && same_layout(now, layout);
+}
+
+// The SWIZZLE that lays out both slabs as wished, 0 included; -1: none.
+static int find_swizzle(const Wish *wish) {
+  enum { SWIZZLE_MAX = 3 };
+  Diags diags = diags_new(wish->arena);
+  const Schedule *now = &wish->model->schedule;
+  const Layout *other = wish->other ? slab_layout_now(wish->arena, now, wish->other, &diags) : NULL;
+  for (int bits = 0; bits <= SWIZZLE_MAX; bits++) {
+    Schedule schedule = *now;
+    schedule.value[KNOB_SWIZZLE] = bits;
+    Program *trial = program_clone(wish->arena, bare_program(wish->model));
+    if (bits) pass_swizzle(trial, &schedule);
+    if (!lies_as(wish, trial, &schedule, wish->slab, wish->layout)) continue;
+    if (!other || lies_as(wish, trial, &schedule, wish->other, other)) return bits;
+  }
+  return -1;
+}
+
+static const char *const KNOB_OF_ROLE[ROLE_COUNT] = {
+    [ROLE_SLAB_A] = "LAYOUT_A", [ROLE_SLAB_B] = "LAYOUT_B"};
+
+// As a state line holds it: no comma outside quotes.
+static const char *typed_text(Arena *arena, const char *layout) {
+  char *text = arena_strdup(arena, layout);
+  if (!strchr(layout, ',') && !strchr(layout, '\'') && str_starts(layout, "xor")) {
+    size_t kind = strcspn(layout, ":") + 1;
+    return arena_printf(arena, "%.*s'%s'", (int)kind, layout, layout + kind);
+  }
+  if (!strchr(layout, ',')) return text;
+  if (!str_starts(layout, "swizzle:") || strchr(layout, ';'))
+    return arena_printf(arena, "'%s'", layout);
+  for (char *c = text; *c; c++)
+    if (*c == ',') *c = ':';
+  return text;
+}
+
+// Knobs of layouts that are set to something else, each preceded by a comma.
+static void add_if_set(Str *out, const Schedule *now, KnobId knob, bool keep, const char *none) {
+  Arena *arena = out->arena;
+  const char *value = knob_value_text(arena, now, knob);
+  if (!keep && !str_equal(value, none)) str_printf(out, ",%s=%s", knob_table[knob].name, none);
+}
+
+static const char *swizzle_knobs(const Wish *wish, int bits) {
+  const Schedule *now = &wish->model->schedule;
+  Str out = str_new(wish->arena);
+  str_printf(&out, "SWIZZLE=%d", bits);
+  add_if_set(&out, now, KNOB_PAD_SMEM, false, "0");
+  add_if_set(&out, now, KNOB_LAYOUT_A, false, "none");
+  add_if_set(&out, now, KNOB_LAYOUT_B, false, "none");
+  return out.text;
+}
+
+static const char *pad_knobs(const Wish *wish, const char *layout) {
+  const Schedule *now = &wish->model->schedule;
+  Str out = str_new(wish->arena);
+  str_printf(&out, "PAD_SMEM=%d", atoi(layout + strlen("pad:")));
+  add_if_set(&out, now, KNOB_SWIZZLE, false, "0");
+  add_if_set(&out, now, KNOB_LAYOUT_A, false, "none");
+  add_if_set(&out, now, KNOB_LAYOUT_B, false, "none");
+  return out.text;
+}
+
+static const char *typed_knobs(const Wish *wish, const char *layout, Diags *diags) {
+  const Schedule *now = &wish->model->schedule;
+  XorTerm terms[XOR_TERMS_MAX];
+  int n;
+  const char *text = typed_text(wish->arena, layout);
+  if (!slab_layout_read(text, slab_shape(wish->slab), terms, &n, diags)) return NULL;
+  if (strlen(text) >= LAYOUT_TEXT_MAX) {
+    diag_add(diags, "layout", "%s: %zu characters, a knob holds %d", text, strlen(text),
+             LAYOUT_TEXT_MAX - 1);
+    return NULL;
+  }
+  Str out = str_new(wish->arena);
+  str_printf(&out, "%s=%s", KNOB_OF_ROLE[wish->slab->role], text);
+  const Buffer *other = wish->other;
+  const char *kept = other ? slab_layout_text(wish->arena, now, other) : "none";
+  bool swizzled = other && !other->n_xor && other->swizzle_bits;
+  if (swizzled)
+    str_printf(&out, ",%s=%s", KNOB_OF_ROLE[other->role], typed_text(wish->arena, kept));
+  add_if_set(&out, now, KNOB_PAD_SMEM, false, "0");
+  add_if_set(&out, now, KNOB_SWIZZLE, false, "0");
+  return out.text;
+}
+
+const char *slab_layout_knobs(Arena *arena, const Model *model, const Buffer *slab,
+                              const char *layout, Diags *diags) {
+  Wish wish = {.arena = arena, .model = model, .slab = slab};
+  BufferRole role = slab->role == ROLE_SLAB_A ? ROLE_SLAB_B : ROLE_SLAB_A;
+  LayoutSlab shape = slab_shape(slab);
+  wish.other = program_buffer(model->program, role);
+  wish.layout = layout_parse(arena, &shape, layout, diags);
+  if (!wish.layout) return NULL;
+  int bits = find_swizzle(&wish);
+  if (bits >= 0) return swizzle_knobs(&wish, bits);
+  bool pad = str_starts(layout, "pad:") && !strchr(layout, ';');
+  return pad ? pad_knobs(&wish, layout) : typed_knobs(&wish, layout, diags);
+}

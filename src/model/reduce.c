@@ -27,12 +27,21 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
 }
 
+// Elements of C in 16 bytes.
+static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
+  if (atom->bits == 16) return 8;
+  return schedule->value[KNOB_ACC] ? 8 : 128 / atom->acc_bits;
+}
+
 int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   const Atom *atom = atom_of(schedule);
+  if (!atom) return 1;
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
-  bool is_copied = atom && v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
-  return is_copied ? 128 / atom->bits : 1;
+  bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
+  int64_t in = is_copied ? 128 / atom->bits : 1;
+  int64_t out = v[KNOB_EPILOGUE] && axis == KNOB_N ? out_chunk(schedule, atom) : 1;
+  return in > out ? in : out;  // both are powers of two
 }
 
 static int64_t tile_m(const Schedule *s) { return schedule_tile(s, KNOB_M); }

@@ -10,11 +10,6 @@
 //      same neighbour
 //   5. every timed plan is verified once more, since a race may spare the first run
 //
-// Where the power cap throttles (tensor work on a large GPU), a batch in a turn of its own is not a
-// fair one: the clock belongs to the average of all participants, so one that draws less power runs
-// slower than it would alone and its neighbour faster. Each then begins its turn with 20 ms of its own
-// work that nobody times, and the next 5 ms are the batch: it is timed at the clock it holds by itself.
-//
 // A batch is [spin, start event, launches, stop event]: the spin kernel keeps the GPU busy while
 // the host queues the batch, so short kernels are not measured at the speed of the host. With the
 // L2 flushed, a batch is one product after a memset of twice the L2's size.
@@ -38,7 +33,6 @@
 enum { PARTICIPANTS_MAX = BENCH_MAX_PLANS + 1, QUEUED_MAX = 1000 };
 static const double warm_up_ns = 1e8;
 static const double default_budget_s = 2;
-static const double lead_in_ns = 2e7, capped_batch_ns = 5e6;
 static const double launch_us = 4;  // what the host needs for one launch, generously
 
 typedef struct Participant {
@@ -46,7 +40,6 @@ typedef struct Participant {
   Timing *time;
   double batch_ns;
   int batch;
-  int lead_in;  // products in front of a batch, not timed
   void *start, *stop;
   double samples[TIMING_SAMPLES_MAX];
   int n_samples;
@@ -160,12 +153,10 @@ static bool flush_l2(Gpu *gpu) {
          gpu_fill_bytes(gpu, &gpu->flush, 0, false);
 }
 
-// Queues [lead-in] [flush] [spin] start, `batch` products, stop; does not wait.
+// Queues [flush] [spin] start, `batch` products, stop; does not wait.
 static bool queue_batch(Bench *bench, Participant *participant, int batch) {
   Gpu *gpu = bench->gpu;
   const CudaApi *cuda = gpu->cuda;
-  for (int i = 0; i < participant->lead_in; i++)
-    if (!launch_one(gpu, participant)) return false;
   if (bench->options->flush_l2 && !flush_l2(gpu)) return false;
   if (!gpu_spin(gpu, launch_us * (batch + 2)) ||
       !gpu_check(gpu, cuda->cuEventRecord(participant->start, gpu->stream), "cuEventRecord"))
@@ -213,21 +204,6 @@ static bool warm_up(Bench *bench) {
   return true;
 }
 
-static int at_most(double wanted, int most) {
-  return wanted < 1 ? 1 : wanted > most ? most : (int)wanted;
-}
-
-// Turns long enough for each participant to settle at its own clock.
-static void lengthen_turns(Bench *bench) {
-  for (int i = 0; i < bench->n_participants; i++) {
-    Participant *participant = bench->participants[i];
-    const double one_ns = participant->batch_ns / participant->batch;
-    participant->lead_in = at_most(lead_in_ns / one_ns, QUEUED_MAX);
-    if (!bench->options->flush_l2) participant->batch = at_most(capped_batch_ns / one_ns, QUEUED_MAX);
-    participant->batch_ns = one_ns * participant->batch;
-  }
-}
-
 static bool run_round(Bench *bench, int round, bool last) {
   const int n = bench->n_participants;
   for (int i = 0; i < n; i++) {
@@ -249,9 +225,7 @@ static double round_ns(const Bench *bench) {
   double ns = 0;
   for (int i = 0; i < bench->n_participants; i++) {
     const Participant *participant = bench->participants[i];
-    const double one_ns = participant->batch_ns / participant->batch;
-    ns += participant->batch_ns + one_ns * participant->lead_in +
-          1000 * launch_us * (participant->batch + participant->lead_in + 2);
+    ns += participant->batch_ns + 1000 * launch_us * (participant->batch + 2);
   }
   return ns;
 }
@@ -280,24 +254,11 @@ static void destroy_events(Bench *bench) {
   }
 }
 
-static const char *method_text(const Bench *bench) {
-  const bool own_clock = bench->n_participants && bench->participants[0]->lead_in > 0;
-  return arena_printf(
-      bench->arena,
-      "median of interleaved batches timed by events%s, L2 %s, random normal data (seed %llu), "
-      "every cell checked against float64 before and after",
-      own_clock ? " after 20 ms of their own work (power cap)" : "",
-      bench->options->flush_l2 ? "flushed before each product" : "warm",
-      (unsigned long long)bench->result->seed);
-}
-
 static bool time_all(Bench *bench) {
   for (int i = 0; i < bench->n_participants; i++)
     if (!estimate(bench, bench->participants[i])) return stop(bench, last_error(bench));
   if (!warm_up(bench)) return stop(bench, last_error(bench));
   bench->result->before = gpu_state(bench->arena, bench->gpu);
-  if (bench->result->before.throttled) lengthen_turns(bench);
-  bench->result->method = method_text(bench);
   if (!time_rounds(bench)) return false;
   for (int i = 0; i < bench->n_participants; i++) {
     Participant *participant = bench->participants[i];
@@ -367,6 +328,15 @@ static bool add_participants(Bench *bench) {
       reference_choose(bench->arena, bench->gpu, bench->inputs[0].plan, &result->reference);
   if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
   return !found || add_participant(bench, NULL, &result->reference.time);
+}
+
+static const char *method_text(const Bench *bench) {
+  return arena_printf(
+      bench->arena,
+      "median of interleaved batches timed by events, L2 %s, random normal data (seed %llu), "
+      "every cell checked against float64 before and after",
+      bench->options->flush_l2 ? "flushed before each product" : "warm",
+      (unsigned long long)bench->result->seed);
 }
 
 static void fill_header(Bench *bench) {

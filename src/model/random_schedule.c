@@ -142,9 +142,11 @@ static int64_t draw_extent(uint64_t *state, int64_t tile, int64_t max) {
   return extent < max ? extent : max;
 }
 
+// One problem in four has extents that the rules ought to refuse.
 static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
+  bool rough = random_between(state, 0, 3) == 0;
   for (KnobId axis = KNOB_M; axis <= KNOB_K; axis++) {
-    int64_t grain = schedule_grain(schedule, axis);
+    int64_t grain = rough ? 1 : schedule_grain(schedule, axis);
     int64_t extent = draw_extent(state, schedule_tile(schedule, axis), max) / grain * grain;
     schedule->value[axis] = extent < grain ? grain : extent;
   }

@@ -98,7 +98,7 @@ static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_
 // Elements of C in 16 bytes: C has the operands' type where that is a 16-bit one, else the sum's.
 static int out_chunk(const Facts *f) {
   int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
-  return bytes == 2 ? 8 : bytes == 8 ? 2 : 4;
+  return bytes == 2 || value(f, KNOB_ACC) ? 8 : bytes == 8 ? 2 : 4;
 }
 
 // Does an operand run along K in global memory, and its slab in shared memory?

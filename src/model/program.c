@@ -44,10 +44,11 @@ bool dtype_find(const char *name, DType *type) {
 
 // The slowest dimension decides: the first, or the last one of a column-major operand.
 int64_t buffer_elements(const Buffer *buffer) {
-  int64_t n = 0;
-  for (int d = 0; d < buffer->rank; d++)
-    if (buffer->stride[d] * buffer->dim[d] > n) n = buffer->stride[d] * buffer->dim[d];
-  return n;
+  int64_t n = buffer->stride[0] * buffer->dim[0];
+  if (buffer->space != SPACE_GLOBAL) return n;
+  int last = buffer->rank - 1;  // the slowest dimension of a column-major operand
+  int64_t columns = buffer->stride[last] * buffer->dim[last];
+  return columns > n ? columns : n;
 }
 
 int buffer_fast_dimension(const Buffer *buffer) {

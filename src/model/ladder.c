@@ -122,6 +122,7 @@ int schedule_distance(const Schedule *a, const Schedule *b) {
   for (int i = 0; i < KNOB_COUNT; i++)
     n += knob_table[i].type == KNOB_TYPE_TARGET ? !str_equal_fold(a->target, b->target)
                                                 : a->value[i] != b->value[i];
+  for (int side = 0; side < 2; side++) n += !str_equal(a->layout[side], b->layout[side]);
   return n;
 }
 

@@ -240,8 +240,20 @@ void palette_open(Session *session, Prompt prompt) {
   textfield_set(&session->field, "");
 }
 
+// Keys in the field of the view.
+static void type_into_view(Session *session, Key key) {
+  TextFieldResult result = textfield_key(&session->field, key);
+  if (result == TEXTFIELD_ACCEPTED || result == TEXTFIELD_CANCELLED) session->prompt = PROMPT_NONE;
+  if (result == TEXTFIELD_IGNORED || result == TEXTFIELD_MOVED) return;
+  view_table[session->view].body->typed(session, result);
+}
+
 void palette_key(Session *session, Key key) {
   Prompt prompt = session->prompt;
+  if (prompt == PROMPT_FIELD) {
+    type_into_view(session, key);
+    return;
+  }
   switch (textfield_key(&session->field, key)) {
     case TEXTFIELD_CANCELLED:
       session->prompt = PROMPT_NONE;
@@ -267,9 +279,11 @@ void palette_key(Session *session, Key key) {
 void palette_draw(Canvas *canvas, Rect screen, const Session *session) {
   Rect line = rect_take_bottom(&screen, 1), above = rect_take_bottom(&screen, 1);
   canvas_fill(canvas, line, STYLE_TEXT);
-  textfield_draw(&session->field, canvas, line, STYLE_FIELD,
-                 session->prompt == PROMPT_SEARCH ? "/" : ":");
-  if (session->prompt == PROMPT_SEARCH) return;
+  const char *label = session->prompt == PROMPT_FIELD ? view_table[session->view].body->field_label
+                      : session->prompt == PROMPT_SEARCH ? "/"
+                                                         : ":";
+  textfield_draw(&session->field, canvas, line, STYLE_FIELD, label);
+  if (session->prompt != PROMPT_COMMAND) return;
   Candidates all = candidates(session);
   canvas_fill(canvas, above, STYLE_TEXT);
   int col = 1;

@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "tui/swizzle.h"
 #include "tui/view.h"
 
 // ---- opening ----------------------------------------------------------------------------------
@@ -146,6 +147,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   side_init(&session->then, "then");
   session->now.ascii = session->then.ascii = options->ascii;
   advice_init(&session->advice);
+  session->swizzle = swizzle_new(app);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);
   load_results(session);
@@ -159,6 +161,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
 void session_close(Session *session) {
   results_free(&session->results);
   advice_free(&session->advice);
+  swizzle_free(session->swizzle);
   side_free(&session->now);
   side_free(&session->then);
   arena_free(session->trial);
@@ -240,8 +243,9 @@ static void write_fix(Session *session) {
   session->fix_text[0] = '\0';
   arena_reset(session->trial);
   for (int i = 0; i < KNOB_COUNT && n < sizeof session->fix_text; i++) {
-    if (session->fix.value[i] == session->now.schedule.value[i]) continue;
     const char *value = knob_value_text(session->trial, &session->fix, (KnobId)i);
+    if (str_equal(value, knob_value_text(session->trial, &session->now.schedule, (KnobId)i)))
+      continue;
     n += (size_t)snprintf(session->fix_text + n, sizeof session->fix_text - n, "%s%s=%s",
                           n ? "," : "", knob_table[i].name, value);
   }

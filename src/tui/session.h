@@ -37,7 +37,8 @@ typedef struct UndoEntry {
   int rung;
 } UndoEntry;
 
-typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH } Prompt;
+// PROMPT_FIELD: the view's own field (ViewBody.typed).
+typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH, PROMPT_FIELD } Prompt;
 typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 
 // What the session would like its surroundings to do; app.c and the scripts take note and reset it.
@@ -102,6 +103,7 @@ typedef struct Session {
   int rows, cols;  // of the frame being prepared
   bool ascii;
   const void *prepared;  // what the view made for this frame
+  struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
 } Session;
 
 typedef struct SessionOptions {

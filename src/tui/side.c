@@ -8,6 +8,12 @@
 #include <ctype.h>
 #include <string.h>
 
+static uint64_t add_text(uint64_t hash, const char *text) {
+  for (; *text; text++)
+    hash = (hash ^ (uint64_t)tolower((unsigned char)*text)) * UINT64_C(0x100000001b3);
+  return (hash ^ 255) * UINT64_C(0x100000001b3);
+}
+
 uint64_t schedule_key(const Schedule *schedule) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (int i = 0; i < KNOB_COUNT; i++) {
@@ -15,8 +21,8 @@ uint64_t schedule_key(const Schedule *schedule) {
     for (int byte = 0; byte < 8; byte++, value >>= 8)
       hash = (hash ^ (value & 255)) * UINT64_C(0x100000001b3);
   }
-  for (const char *c = schedule->target; *c; c++)
-    hash = (hash ^ (uint64_t)tolower((unsigned char)*c)) * UINT64_C(0x100000001b3);
+  hash = add_text(hash, schedule->target);
+  for (int side = 0; side < 2; side++) hash = add_text(hash, schedule->layout[side]);
   return hash;
 }
 

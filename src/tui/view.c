@@ -81,6 +81,7 @@ const Action *view_find_action(const Session *session, const char *name) {
 
 void view_show(Session *session, int view) {
   if (view < 0 || view >= view_count || view == session->view) return;
+  if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
   session->view_before = session->view;
   session->view = view;
   session->prepared = NULL;
@@ -114,7 +115,9 @@ void view_paste(Session *session, const char *text) {
     session->prompt = PROMPT_COMMAND;
     textfield_set(&session->field, "");
   }
-  textfield_insert(&session->field, text);
+  bool changed = textfield_insert(&session->field, text);
+  if (changed && session->prompt == PROMPT_FIELD)
+    view_table[session->view].body->typed(session, TEXTFIELD_CHANGED);
 }
 
 // ---- moving -----------------------------------------------------------------------------------
@@ -186,7 +189,7 @@ static int tabs_width(void) {
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 11, HELP_COLS = 7 };
   bool named = row.cols >= tabs_width() + NAME_COLS + HELP_COLS;
-  bool whole = named || row.cols >= tabs_width() + HELP_COLS;
+  bool whole = named || row.cols > tabs_width() + HELP_COLS;
   int cols = whole ? row.cols : row.cols >= 64 ? 4 : 0, col = 1;
   if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
   for (int i = 0; i < view_count - 1; i++)
@@ -198,7 +201,7 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
 static const char *problem_text(const Session *session, char *out, size_t size) {
   const Schedule *s = &session->now.schedule;
   long long m = s->value[KNOB_M], n = s->value[KNOB_N], k = s->value[KNOB_K];
-  const char *type = dtype_name(DTYPE_F32);
+  const char *type = dtype_name((DType)s->value[KNOB_DTYPE]);
   if (m == n && n == k)
     snprintf(out, size, "%lld%s %s", m, session->ascii ? "^3" : "³", type);
   else

@@ -36,6 +36,10 @@ typedef struct ViewBody {
   int (*at)(const Session *session);
   void (*go)(Session *session, int i);
   void (*click)(Session *session, int what, int value);
+  // With session->prompt = PROMPT_FIELD keys go to session->field; called after each change with
+  // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
+  void (*typed)(Session *session, TextFieldResult result);
+  const char *field_label;
   const Action *actions;
   int n_actions, n_panes;
 } ViewBody;

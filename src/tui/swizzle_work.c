@@ -1,0 +1,127 @@
+// Slab, layouts and costs, each computed when it changes.
+//
+// Worked example: hgemm at the ldmatrix rung with the cursor on a <- A_s. The slab is A_s, 128 rows
+// of 128 bytes, with two sites; "none" and "now" are the same layout there, 2048 wavefronts for 64
+// executions. The solver's swizzle:3,4,3 becomes the trial: 256. Applied, the picture changes, the
+// slab is walked again, "now" is the swizzle and the trial is gone.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/session.h"
+#include "tui/swizzle.h"
+
+Swizzle *swizzle_new(Arena *app) {
+  Swizzle *work = ARENA_NEW(app, Swizzle);
+  work->slab_arena = arena_new("slab");
+  work->trial_arena = arena_new("trial layout");
+  work->scratch = arena_new("solver");
+  return work;
+}
+
+void swizzle_free(Swizzle *work) {
+  if (!work) return;
+  arena_free(work->slab_arena);
+  arena_free(work->trial_arena);
+  arena_free(work->scratch);
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+static void fill_column(Arena *arena, const SlabProblem *slab, const char *name,
+                        const Layout *layout, SwizzleColumn *out) {
+  *out = (SwizzleColumn){.name = name, .layout = layout, .legal = true};
+  out->facts = layout_examine(arena, layout);
+  if (!out->facts.bijective) return;
+  SlabCost *cost = ARENA_ARRAY(arena, SlabCost, slab->problem.n_sites);
+  for (int i = 0; i < slab->problem.n_sites; i++) {
+    const SlabSite *site = &slab->problem.sites[i];
+    cost[i] = slab_site_cost(site, layout);
+    out->legal &= cost[i].legal;
+    if (cost[i].known && cost[i].legal) out->total += (double)cost[i].wavefronts * site->weight;
+  }
+  out->cost = cost;
+}
+
+const SwizzleColumn *swizzle_after(const Swizzle *work) {
+  const SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
+  return trial->layout ? trial : &work->column[SWIZZLE_NOW];
+}
+
+void swizzle_drop(Swizzle *work) {
+  arena_reset(work->trial_arena);
+  work->column[SWIZZLE_TRIAL] = (SwizzleColumn){0};
+  work->error = NULL;
+  work->solved = false;
+}
+
+// ---- the slab -----------------------------------------------------------------------------------
+
+static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
+  arena_reset(work->slab_arena);
+  swizzle_drop(work);
+  Diags diags = diags_new(work->slab_arena);
+  work->why = NULL;
+  work->built = slab_problem_build(work->slab_arena, model, buffer, &work->slab, &diags);
+  if (!work->built) {
+    work->why = diags.first->text;
+    return;
+  }
+  fill_column(work->slab_arena, &work->slab, "none", work->slab.plain, &work->column[0]);
+  fill_column(work->slab_arena, &work->slab, "now", work->slab.layout, &work->column[1]);
+}
+
+// The uses point at sites of the model they were built from; a model that is built anew has others.
+static void renew_sites(Swizzle *work, const Model *model) {
+  SlabUse *use = (SlabUse *)work->slab.use;
+  int n = 0;
+  for (int i = 0; i < model->n_sites && n < work->slab.problem.n_sites; i++)
+    if (model->site[i].slab->role == work->role) use[n++].site = &model->site[i];
+  work->slab.slab = program_buffer(model->program, work->role);
+}
+
+void swizzle_follow(Swizzle *work, const Session *session) {
+  const Site *site = session_site(session);
+  const Model *model = session->now.picture->model;
+  work->model = model;
+  if (!site) {
+    work->built = false;
+    work->why = "This kernel does not touch shared memory.";
+    return;
+  }
+  bool same = work->built && work->role == site->slab->role &&
+              schedule_equal(&work->schedule, &model->schedule);
+  if (same) {
+    renew_sites(work, model);
+    return;
+  }
+  work->role = site->slab->role;
+  work->schedule = model->schedule;
+  build(work, model, site->slab);
+}
+
+// ---- trials -------------------------------------------------------------------------------------
+
+void swizzle_try(Swizzle *work, const char *text) {
+  if (!work->built) return;
+  swizzle_drop(work);
+  Diags diags = diags_new(work->trial_arena);
+  const Layout *layout = layout_parse(work->trial_arena, &work->slab.problem.slab, text, &diags);
+  if (layout)
+    fill_column(work->trial_arena, &work->slab, "trial", layout, &work->column[SWIZZLE_TRIAL]);
+  else
+    work->error = diags.first->text;
+}
+
+void swizzle_solve(Swizzle *work) {
+  if (!work->built) return;
+  swizzle_drop(work);
+  work->result = solver_solve(work->trial_arena, work->scratch, &work->slab.problem);
+  arena_reset(work->scratch);
+  work->solved = true;
+  if (!work->result.found) return;
+  Diags diags = diags_new(work->trial_arena);
+  const Layout *layout =
+      layout_parse(work->trial_arena, &work->slab.problem.slab, work->result.best.layout, &diags);
+  fill_column(work->trial_arena, &work->slab, "best", layout, &work->column[SWIZZLE_TRIAL]);
+}

@@ -56,7 +56,8 @@ static int break_cost(const char *text, size_t at, int parens, int brackets) {
   bool conjunction = text[at] == '&' && at > 0 && text[at - 1] == '&' && text[at + 1] == ' ';
   bool assignment = text[at] == '=' && text[at + 1] == ' ' && at > 0 &&
                     (text[at - 1] == ' ' || text[at - 1] == '+');
-  bool sum = text[at] == '+' && text[at + 1] == ' ' && at > 0 && text[at - 1] == ' ';
+  bool sum =
+      (text[at] == '+' || text[at] == '^') && text[at + 1] == ' ' && at > 0 && text[at - 1] == ' ';
   if (comma || question || assignment) return parens + 4 * brackets;
   if (conjunction) return 1 + parens + 4 * brackets;
   return sum ? 2 + parens + 4 * brackets : -1;
@@ -77,14 +78,31 @@ static size_t break_point(const char *text, size_t columns) {
   return best;
 }
 
+// A remark inside a kernel goes on in a second one; the heading's state line stays whole, to be
+// copied.
+static void add_comment(Emitter *emitter, int indent, const char *text) {
+  size_t room = (size_t)(LINE_COLUMNS - indent);
+  while (emitter->kernel >= 0 && strlen(text) > room) {
+    size_t keep = room;
+    while (keep > 3 && text[keep] != ' ') keep--;
+    if (keep <= 3) break;
+    add_row(emitter, arena_printf(emitter->arena, "%*s%.*s", indent, "", (int)keep, text));
+    text = arena_printf(emitter->arena, "// %s", text + keep + 1);
+  }
+  add_row(emitter, arena_printf(emitter->arena, "%*s%s", indent, "", text));
+}
+
 static void add_wrapped(Emitter *emitter, int indent, const char *text) {
   bool continued = false;
+  if (strncmp(text, "//", 2) == 0) {
+    add_comment(emitter, indent, text);
+    return;
+  }
   for (;;) {
     while (continued && *text == ' ') text++;
     int own = indent + (continued ? WRAP_INDENT : 0);
     size_t room = LINE_COLUMNS > own ? (size_t)(LINE_COLUMNS - own) : 1, n = strlen(text);
-    bool is_comment = strncmp(text, "//", 2) == 0;
-    size_t keep = n > room && !is_comment ? break_point(text, room) : n;
+    size_t keep = n > room ? break_point(text, room) : n;
     if (keep == 0) keep = n;
     size_t end = keep;
     while (end > 0 && text[end - 1] == ' ') end--;
@@ -101,7 +119,15 @@ void emitter_line(Emitter *emitter, const char *format, ...) {
   va_start(args, format);
   str_vprintf(&text, format, args);
   va_end(args);
-  add_wrapped(emitter, emitter->depth * 2, text.text);
+  int indent = emitter->depth * 2;
+  const char *remark = strstr(text.text, "  // ");
+  if (remark && indent + (int)text.length > LINE_COLUMNS) {  // above the line instead of behind it
+    add_wrapped(emitter, indent, remark + 2);
+    add_wrapped(emitter, indent,
+                arena_strndup(emitter->arena, text.text, (size_t)(remark - text.text)));
+  } else {
+    add_wrapped(emitter, indent, text.text);
+  }
 }
 
 void emitter_blank(Emitter *emitter) { add_row(emitter, ""); }
@@ -114,18 +140,24 @@ const char *emitter_knob(const Emitter *emitter, KnobId knob) {
                       knob_value_text(emitter->arena, schedule, knob));
 }
 
+// The remark behind a line; NULL when there is none, or nothing before it.
+static const char *remark_behind(const char *text) {
+  const char *remark = strstr(text, "  // ");
+  return remark && strspn(text, " ") < (size_t)(remark - text) ? remark : NULL;
+}
+
 // Puts the remarks behind the rows from `first` on below each other.
 static void align_remarks(Emitter *emitter, int first) {
   size_t column = 0;
   for (int i = first; i < emitter->rows.n; i++) {
-    const char *remark = strstr(emitter->rows.row[i].text, "  // ");
+    const char *remark = remark_behind(emitter->rows.row[i].text);
     size_t at = remark ? (size_t)(remark - emitter->rows.row[i].text) : 0;
     if (at > column) column = at;
   }
   for (int i = first; i < emitter->rows.n; i++) {
     EmitRow *row = &emitter->rows.row[i];
-    const char *remark = strstr(row->text, "  // ");
-    if (!remark || column > LINE_COLUMNS / 2) continue;
+    const char *remark = remark_behind(row->text);
+    if (!remark || column > LINE_COLUMNS / 2 || column + strlen(remark) > LINE_COLUMNS) continue;
     row->text = arena_printf(emitter->arena, "%-*.*s%s", (int)column, (int)(remark - row->text),
                              row->text, remark);
   }
@@ -275,7 +307,8 @@ static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
 static int pool_align(const Program *program) {
   int align = 128;
   for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_SHARED && program->buffer[i]->swizzle_bits) align = 1024;
+    if (program->buffer[i]->space == SPACE_SHARED && buffer_is_permuted(program->buffer[i]))
+      align = 1024;
   return align;
 }
 
@@ -468,8 +501,12 @@ static const char *print_types(Arena *arena, const Problem *problem) {
 static void print_heading(Emitter *emitter, const Emission *emission) {
   const Problem *problem = &emitter->program->problem;
   long long m = (long long)problem->m, n = (long long)problem->n, k = (long long)problem->k;
-  emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, row-major", m, n, m,
-               k, k, n, print_types(emitter->arena, problem));
+  static const char *const layouts[] = {"row-major", "B column-major, A and C row-major",
+                                        "A column-major, B and C row-major",
+                                        "A and B column-major, C row-major"};
+  emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, %s", m, n, m, k, k,
+               n, print_types(emitter->arena, problem),
+               layouts[2 * problem->a_col + problem->b_col]);
   const EmitOptions *options = emitter->options;
   if (options->schedule && options->schedule->n_given > 0)
     emitter_line(emitter, "// %s", schedule_text(emitter->arena, options->schedule));

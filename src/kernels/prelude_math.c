@@ -59,11 +59,14 @@ static void add_places(Str *out, int first, int n) {
   str_add_char(out, '}');
 }
 
-// "r"(a[0]), "r"(a[1])
+// "r"(a[0]), "r"(a[1]), two or four in a line
 static void add_registers(Str *out, const MmaOperand *operand, const char *prefix) {
-  for (int i = 0; i < operand->n; i++)
-    str_printf(out, operand->cast ? "%s\"%s%s\"(__float_as_uint(%s[%d]))" : "%s\"%s%s\"(%s[%d])",
-               i ? ", " : "", prefix, operand->constraint, operand->name, i);
+  int in_line = operand->cast ? 2 : 4;
+  for (int i = 0; i < operand->n; i++) {
+    if (i > 0) str_add(out, i % in_line ? ", " : ",\n                 ");
+    str_printf(out, operand->cast ? "\"%s%s\"(__float_as_uint(%s[%d]))" : "\"%s%s\"(%s[%d])",
+               prefix, operand->constraint, operand->name, i);
+  }
 }
 
 static void add_mma_text(Str *out, const Atom *atom, int n_c, int n_a, int n_b) {
@@ -82,9 +85,10 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   const Atom *atom = prelude->atom;
   MmaOperand a = mma_operand(atom, ATOM_A), b = mma_operand(atom, ATOM_B),
              c = mma_operand(atom, ATOM_C);
-  str_printf(out,
-             "// c += a * b, %d x %d x %d, by a warp; PTX ISA %.*s says which lane holds what.\n",
-             atom->m, atom->n, atom->k, (int)strcspn(atom->section, " "), atom->section);
+  str_printf(
+      out,
+      "// c += a * b, %d x %d x %d, by a warp; PTX ISA, section %.*s says which lane holds what.\n",
+      atom->m, atom->n, atom->k, (int)strcspn(atom->section, " "), atom->section);
   if (a.cast)
     str_add(out, "// The unit reads the upper 19 bits of a and b: fractions are cut to 10 bits.\n");
   str_printf(out, "__device__ __forceinline__ void %s(%s *c, const %s *a,\n    const %s *b) {\n",
@@ -94,7 +98,7 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   add_registers(out, &c, "+");
   str_add(out, "\n               : ");
   add_registers(out, &a, "");
-  str_add(out, a.n > 2 ? ",\n                 " : ", ");
+  str_add(out, a.n > 2 || a.cast ? ",\n                 " : ", ");
   add_registers(out, &b, "");
   str_add(out, ");\n}\n");
 }
@@ -121,8 +125,7 @@ void prelude_write_ldmatrix(Str *out, const Prelude *prelude) {
     str_printf(out, "%s\"=r\"(%s[%d])", i ? ", " : "", is_float ? "bits" : "to", i);
   str_add(out, "\n               : \"r\"(from) : \"memory\");\n");
   for (int i = 0; is_float && i < n; i++)
-    str_printf(out, "%sto[%d] = __uint_as_float(bits[%d])%s", i ? ", " : "  ", i, i,
-               i == n - 1 ? ";\n" : "");
+    str_printf(out, "  to[%d] = __uint_as_float(bits[%d]);\n", i, i);
   str_add(out, "}\n");
 }
 
@@ -207,14 +210,17 @@ void prelude_write_extract(Str *out, const Prelude *prelude) {
 
 void prelude_write_insert(Str *out, const Prelude *prelude) {
   int bits = 8 * dtype_bytes(prelude->type);
-  const char *value = prelude_type_is_struct(prelude->type)
-                          ? "static_cast<unsigned>(value.bits)"
-                          : "static_cast<unsigned>(static_cast<unsigned char>(value))";
+  const char *whole = bits == 16 ? "unsigned short" : "unsigned char";
+  bool is_struct = prelude_type_is_struct(prelude->type);
   str_printf(out, "// Value i of a register that holds %d; the others stay.\n", 32 / bits);
   str_printf(out, "__device__ __forceinline__ void %s(unsigned *to, int i, %s value) {\n",
              prelude_name(out->arena, prelude), prelude_type_name(prelude->type));
-  str_printf(out, "  *to = (*to & ~(0x%xu << %d * i)) | %s << %d * i;\n}\n",
-             bits == 16 ? 0xffffu : 0xffu, bits, value, bits);
+  if (is_struct)
+    str_add(out, "  const unsigned bits = value.bits;\n");
+  else
+    str_printf(out, "  const unsigned bits = static_cast<%s>(value);\n", whole);
+  str_printf(out, "  *to = (*to & ~(0x%xu << %d * i)) | bits << %d * i;\n}\n",
+             bits == 16 ? 0xffffu : 0xffu, bits, bits);
 }
 
 void prelude_write_atomic_add(Str *out, const Prelude *prelude) {

@@ -5,14 +5,25 @@
 
 #include "base/embed.h"
 
+static void add_ladder(EmitCases *cases, const char *path, Diags *diags) {
+  const EmbeddedFile *file = embed_find(cases->arena, path);
+  const Ladder *ladder = ladder_read(cases->arena, file->text, file->size, file->path, diags);
+  ck_assert_msg(ladder != NULL, "%s", diags_text(cases->arena, diags));
+  for (int i = 0; i < ladder->n_rungs; i++) {
+    const Rung *rung = &ladder->rung[i];
+    ck_assert_int_lt(cases->n, EMIT_CASES_MAX);
+    cases->rung[cases->n++] =
+        (EmitCase){arena_printf(cases->arena, "%s_%s", ladder->name, rung->name), rung};
+  }
+}
+
 EmitCases emit_cases(Arena *arena) {
   EmitCases cases = {.arena = arena};
   Diags diags = diags_new(arena);
   const EmbeddedFile *gpus = embed_find(arena, "gpus.json");
-  const EmbeddedFile *ladder = embed_find(arena, "ladders/fp32.json");
   ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &cases.targets));
-  cases.ladder = ladder_read(arena, ladder->text, ladder->size, ladder->path, &diags);
-  ck_assert_msg(cases.ladder != NULL, "%s", diags_text(arena, &diags));
+  EmbeddedList ladders = embed_list(arena, "ladders/");
+  for (int i = 0; i < ladders.count; i++) add_ladder(&cases, ladders.paths[i], &diags);
   return cases;
 }
 
@@ -23,13 +34,13 @@ static const Model *build(const EmitCases *cases, const Schedule *schedule, cons
 }
 
 const Model *emit_case(const EmitCases *cases, int rung) {
-  const Rung *r = &cases->ladder->rung[rung];
+  const Rung *r = cases->rung[rung].rung;
   return r->not_built ? NULL : build(cases, &r->schedule, r->name);
 }
 
 const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
                           const char *target) {
-  const Rung *r = &cases->ladder->rung[rung];
+  const Rung *r = cases->rung[rung].rung;
   if (r->not_built) return NULL;
   Schedule schedule = r->schedule;
   // A short k has few slabs; as many splits as it allows.
@@ -42,9 +53,20 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
   return build(cases, &schedule, r->name);
 }
 
-const Model *emit_state(const EmitCases *cases, const char *state) {
+static const Model *build_state(const EmitCases *cases, const char *state) {
   Schedule schedule = schedule_default();
   Diags diags = diags_new(cases->arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(cases->arena, &diags));
-  return build(cases, &schedule, state);
+  return model_build(cases->arena, &cases->targets, &schedule);
+}
+
+const Model *emit_state(const EmitCases *cases, const char *state) {
+  const Model *model = build_state(cases, state);
+  ck_assert_msg(model->ok, "%s: %s", state, diags_text(cases->arena, &model->diags));
+  return model;
+}
+
+const Model *emit_state_if_legal(const EmitCases *cases, const char *state) {
+  const Model *model = build_state(cases, state);
+  return model->ok ? model : NULL;
 }

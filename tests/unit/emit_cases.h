@@ -1,15 +1,23 @@
-// Models of the fp32 ladder's rungs, for the tests of what is emitted from them.
+// Models of all ladders' rungs, for the tests of what is emitted from them.
 #pragma once
 #include "model/ladder.h"
 #include "model/model.h"
 
+enum { EMIT_CASES_MAX = 128 };
+
+typedef struct EmitCase {
+  const char *name;  // "fp32_padded"
+  const Rung *rung;
+} EmitCase;
+
 typedef struct EmitCases {
   Arena *arena;
-  const Ladder *ladder;
+  int n;
+  EmitCase rung[EMIT_CASES_MAX];
   TargetTable targets;
 } EmitCases;
 
-// Reads the ladder and the table of GPUs; a fault fails the running test.
+// Reads the ladders and the table of GPUs; a fault fails the running test.
 EmitCases emit_cases(Arena *arena);
 
 // Of the rung as it stands, or for a problem and a target of the caller's; NULL for a rung that is
@@ -20,3 +28,5 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
 
 // Of a state line, which must be legal.
 const Model *emit_state(const EmitCases *cases, const char *state);
+// The same; NULL when a rule is broken.
+const Model *emit_state_if_legal(const EmitCases *cases, const char *state);

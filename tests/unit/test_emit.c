@@ -37,11 +37,11 @@ static bool contains(const Emission *emission, const char *part) {
 // ---- the rungs ----------------------------------------------------------------------------------
 
 START_TEST(every_rung_is_written_as_reviewed) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
-    const char *name = cases.ladder->rung[i].name;
-    golden_check(arena_printf(arena, "cuda/fp32_%s.cu", name), emit(model)->text);
+    const char *name = cases.rung[i].name;
+    golden_check(arena_printf(arena, "cuda/%s.cu", name), emit(model)->text);
   }
 }
 END_TEST
@@ -98,7 +98,7 @@ static void op_has_a_line(Stmt *stmt, int depth, void *context) {
 }
 
 START_TEST(every_operation_has_a_line_of_its_kernel) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
     const Emission *emission = emit(model);
@@ -113,7 +113,7 @@ START_TEST(every_operation_has_a_line_of_its_kernel) {
 END_TEST
 
 START_TEST(lines_keep_to_their_columns) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     const Emission *emission = model ? emit(model) : NULL;
     for (int l = 0; emission && l < emission->n_lines; l++) {
@@ -129,7 +129,7 @@ END_TEST
 // ---- launches and plans -------------------------------------------------------------------------
 
 START_TEST(launch_facts_are_the_programs) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
     const Emission *emission = emit(model);
@@ -152,7 +152,7 @@ START_TEST(launch_facts_are_the_programs) {
 END_TEST
 
 START_TEST(every_rung_makes_a_sound_plan) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
     Diags diags = diags_new(arena);
@@ -205,7 +205,8 @@ static Program *shell(Problem problem, Stmt *(*body)(Program *program, const Exp
   Var *lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, 32);
   Stmt *loop = stmt_loop(program, KNOB_NONE, lane, NULL);
   loop->body = body(program, ex_var(arena, lane));
-  program->kernel[program->n_kernels++] = (Kernel){.name = "matmul", .body = loop, .knob = KNOB_NONE};
+  program->kernel[program->n_kernels++] =
+      (Kernel){.name = "matmul", .body = loop, .knob = KNOB_NONE};
   return program;
 }
 
@@ -226,10 +227,12 @@ static Stmt *copy_far(Program *program, const Expr *lane) {
 
 START_TEST(offsets_beyond_31_bits_are_long_long) {
   // A has 2^32 elements, C has 2^16 · 40 and stays int.
-  const Emission *far = emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 16}, copy_far));
+  const Emission *far =
+      emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 16}, copy_far));
   assert_contains(far, "x = A[(long long)(lane * 2000) * K + lane];");
   assert_contains(far, "C[lane * N + lane] = x;");
-  const Emission *near = emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 8}, copy_far));
+  const Emission *near =
+      emit_program(shell((Problem){.m = 1 << 16, .n = 40, .k = 1 << 8}, copy_far));
   assert_contains(near, "x = A[lane * 2000 * K + lane];");
 }
 END_TEST
@@ -344,7 +347,7 @@ static void check_scope(const Stmt *list, Scope scope) {
 }
 
 START_TEST(no_name_hides_another) {
-  for (int i = 0; i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     for (int k = 0; model && k < model->program->n_kernels; k++)
       check_scope(model->program->kernel[k].body, (Scope){.n = 0});

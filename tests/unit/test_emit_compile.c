@@ -21,7 +21,7 @@ static void teardown(void) { arena_free(arena); }
 static const CompileResult *compile(const Model *model, CompileStage stage, const char *what) {
   const Plan *plan = plan_from_model(arena, model, what);
   const CompileResult *result = nvrtc_compile(arena, plan, stage);
-  ck_assert_msg(result->ok, "%s: %s\n%s\n%s", what, result->error, result->log, plan->cuda);
+  ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
   return result;
 }
@@ -33,7 +33,7 @@ static int count(const char *text, const char *part) {
 }
 
 static void check_registers_stay_registers(const CompileResult *result, const char *what) {
-  ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory in\n%s", what, result->ptx);
+  ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory", what);
   for (int i = 0; i < result->n_kernels; i++) {
     const KernelResources *kernel = &result->kernels[i];
     ck_assert_msg(kernel->stack_bytes == 0, "%s: %d bytes of stack", what, kernel->stack_bytes);
@@ -42,16 +42,20 @@ static void check_registers_stay_registers(const CompileResult *result, const ch
   }
 }
 
+// A rung that asks for room for several blocks may have to spill; what it asked for it must get.
 START_TEST(every_rung_compiles_without_local_memory) {
-  for (int i = 0; has_nvrtc && i < cases.ladder->n_rungs; i++) {
+  for (int i = 0; has_nvrtc && i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
-    const char *name = cases.ladder->rung[i].name;
+    const char *name = cases.rung[i].name;
     if (!model) continue;
     const CompileResult *result = compile(model, COMPILE_BOTH, name);
-    check_registers_stay_registers(result, name);
     const KernelResources *main_one = &result->kernels[model->program->main_kernel];
     int64_t bytes = program_smem_bytes(model->program);
     if (bytes <= EMIT_STATIC_SMEM_BYTES) ck_assert_int_ge(main_one->smem_bytes, bytes);
+    int64_t min_blocks = model->schedule.value[KNOB_MIN_BLOCKS];
+    int64_t threads = kernel_launch(&model->program->kernel[model->program->main_kernel]).n_threads;
+    ck_assert_int_le(main_one->registers * threads * min_blocks, model->target->regs_per_sm);
+    if (min_blocks < 2) check_registers_stay_registers(result, name);
   }
 }
 END_TEST

@@ -1,0 +1,228 @@
+// Every atom of mma.sync, from its row to CUDA: golden texts, the product on a CPU, and what NVRTC
+// makes of it for each generation.
+#include <check.h>
+#include <string.h>
+
+#include "cuda_on_cpu.h"
+#include "emit_cases.h"
+#include "golden.h"
+#include "kernels/emit_plan.h"
+#include "kernels/nvrtc.h"
+#include "model/fragment.h"
+
+static Arena *arena;
+static EmitCases cases;
+static bool has_nvrtc;
+
+static void setup(void) {
+  arena = arena_new("test emit atoms");
+  cases = emit_cases(arena);
+  nvrtc_describe(arena, &has_nvrtc);
+}
+static void teardown(void) { arena_free(arena); }
+
+// The ways an atom's fragments come to it; those that break a rule are left out.
+static const struct {
+  const char *name, *knobs;
+} ways[] = {
+    {"direct", ""},
+    {"staged", ",WM=2,FN=2,BK=2,STAGE=11"},
+    {"ldmatrix", ",WN=2,FM=2,FN=2,BK=4,STAGE=11,LDMATRIX=1,SWIZZLE=1,ASYNC_COPY=1"},
+    {"ldmatrix_pairs", ",FM=2,FN=4,BK=4,STAGE=11,LDMATRIX=2,BUFFER_COUNT=2,PIPELINE_STAGES=1"},
+    {"transposed", ",FM=2,FN=2,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,SWIZZLE=1"},
+    {"by_columns", ",A_COL=1,B_COL=1,FM=2,FN=2,BK=2,STAGE=11,LDMATRIX=1"},
+    {"fragment_buffer",
+     ",FM=2,FN=2,BK=4,STAGE=11,LDMATRIX=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+     "ASYNC_COPY=1,FRAG_BUFFER=2"},
+    {"epilogue", ",WM=2,WN=2,FM=2,FN=2,BK=2,STAGE=11,EPILOGUE=1"},
+    {"splitk", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2"},
+    {"splitk_partials", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
+    {"alpha", ",FN=2,ALPHA=1"},
+    {"f16_sums", ",ACC=f16,FM=2,FN=2,BK=2,STAGE=11,LDMATRIX=1"},
+    {"f16_sums_alpha", ",ACC=f16,FN=2,ALPHA=1"},
+    {"f16_sums_epilogue", ",ACC=f16,WM=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1"},
+    {"f16_sums_partials", ",ACC=f16,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
+};
+enum { N_WAYS = sizeof ways / sizeof *ways };
+
+static const Model *model_of(const Atom *atom, int way, const char *problem) {
+  const char *state =
+      arena_printf(arena, "%s,ATOM_KIND=%s%s", problem, atom->knob, ways[way].knobs);
+  return emit_state_if_legal(&cases, state);
+}
+
+static bool is_tested(const Atom *atom) { return atom->knob && atom->warps == 1; }
+
+// ---- texts --------------------------------------------------------------------------------------
+
+START_TEST(every_atom_is_written_as_reviewed) {
+  for (int i = 0; i < atom_count; i++) {
+    if (!is_tested(&atom_table[i])) continue;
+    const Model *model = model_of(&atom_table[i], 0, "M=512,N=512,K=512");
+    ck_assert(model != NULL);
+    const Emission *emission =
+        emit_cuda(arena, model->program,
+                  &(EmitOptions){&model->schedule, plan_target_text(arena, model->target), false});
+    golden_check(arena_printf(arena, "cuda/atom_%s.cu", atom_table[i].knob), emission->text);
+  }
+}
+END_TEST
+
+START_TEST(a_plan_names_the_types) {
+  static const struct {
+    const char *knobs;
+    PlanType operand, sum, output;
+  } types[] = {
+      {"", PLAN_F32, PLAN_F32, PLAN_F32},
+      {",ATOM_KIND=mma_m16n8k16_f16", PLAN_F16, PLAN_F32, PLAN_F16},
+      {",ATOM_KIND=mma_m16n8k16_f16,ACC=f16", PLAN_F16, PLAN_F16, PLAN_F16},
+      {",ATOM_KIND=mma_m16n8k16_bf16", PLAN_BF16, PLAN_F32, PLAN_BF16},
+      {",ATOM_KIND=mma_m16n8k8_tf32", PLAN_TF32, PLAN_F32, PLAN_F32},
+      {",ATOM_KIND=mma_m8n8k4_f64", PLAN_F64, PLAN_F64, PLAN_F64},
+      {",ATOM_KIND=mma_m16n8k32_s8", PLAN_S8, PLAN_S32, PLAN_S32},
+      {",ATOM_KIND=mma_m16n8k32_e4m3", PLAN_E4M3, PLAN_F32, PLAN_F32},
+      {",ATOM_KIND=mma_m16n8k32_e5m2", PLAN_E5M2, PLAN_F32, PLAN_F32},
+  };
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    const char *state = arena_printf(arena, "M=512,N=512,K=512%s", types[i].knobs);
+    Diags diags = diags_new(arena);
+    const Plan *plan = plan_from_model(arena, emit_state(&cases, state), "");
+    ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(arena, &diags));
+    ck_assert_int_eq(plan->operand_type, types[i].operand);
+    ck_assert_int_eq(plan->accumulate_type, types[i].sum);
+    ck_assert_int_eq(plan->output_type, types[i].output);
+  }
+  const Plan *columns = plan_from_model(arena, emit_state(&cases, "M=64,N=64,K=64,A_COL=1"), "");
+  ck_assert(columns->a_col_major && !columns->b_col_major);
+}
+END_TEST
+
+// A sum of differences: the xor binds less than the +, so it must stand in parentheses.
+START_TEST(xors_in_sums_are_enclosed) {
+  const Model *model =
+      emit_state(&cases,
+                 "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=8,BK=4,STAGE=11,LDMATRIX=1,"
+                 "SWIZZLE=3,BUFFER_COUNT=2,PIPELINE_STAGES=1");
+  const Emission *emission = emit_cuda(arena, model->program, &(EmitOptions){.no_prelude = true});
+  int n_xors = 0;
+  for (const char *at = emission->text; (at = strstr(at, " ^ ")); at += 3) {
+    const char *begin = at;
+    int depth = 0;
+    while (depth >= 0 && begin > emission->text && *begin != '\n') {
+      begin--;
+      depth += (*begin == ')') - (*begin == '(' || *begin == '[');
+    }
+    for (const char *c = begin + 1; c < at; c++) {
+      depth += (*c == '(') - (*c == ')');
+      ck_assert_msg(!(depth == -1 && strncmp(c, " + ", 3) == 0), "%.*s", (int)(at - begin + 20),
+                    begin);
+    }
+    n_xors++;
+  }
+  ck_assert_int_gt(n_xors, 4);
+  ck_assert_ptr_nonnull(strstr(emission->text, "__align__(1024)"));
+}
+END_TEST
+
+// ---- on the CPU ---------------------------------------------------------------------------------
+
+START_TEST(every_atom_computes_the_product) {
+  static const char *const problems[] = {"M=64,N=64,K=64", "M=50,N=88,K=80", "M=21,N=17,K=36",
+                                         "M=33,N=30,K=70"};
+  CpuProgram cpu = cpu_program_new(arena);
+  int n_ways[N_WAYS] = {0};
+  for (int i = 0; i < atom_count; i++)
+    for (int way = 0; way < N_WAYS && is_tested(&atom_table[i]); way++)
+      for (size_t p = 0; p < sizeof problems / sizeof *problems; p++) {
+        const Model *model = model_of(&atom_table[i], way, problems[p]);
+        if (!model) continue;
+        const Emission *emission =
+            emit_cuda(arena, model->program, &(EmitOptions){.no_prelude = true});
+        cpu_program_add(&cpu, schedule_text(arena, &model->schedule), emission, model->program);
+        n_ways[way]++;
+      }
+  for (int way = 0; way < N_WAYS; way++)
+    ck_assert_msg(n_ways[way] > 0, "%s: no atom can", ways[way].name);
+  const char *said = "";
+  bool skipped = false, right = cpu_program_run(arena, &cpu, &said, &skipped);
+  ck_assert_msg(right, "%s", said);
+}
+END_TEST
+
+// ---- NVRTC --------------------------------------------------------------------------------------
+
+static void check_compiled(const Model *model, const char *what) {
+  const Plan *plan = plan_from_model(arena, model, what);
+  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
+  ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
+  ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory", what);
+  for (int i = 0; i < result->n_kernels; i++) {
+    const KernelResources *kernel = &result->kernels[i];
+    ck_assert_msg(kernel->stack_bytes == 0 && kernel->spill_store_bytes == 0, "%s: spills", what);
+  }
+}
+
+START_TEST(every_atom_compiles_for_every_generation) {
+  static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
+  const char *known = NULL;
+  if (!has_nvrtc || !nvrtc_supports(arena, archs[_i], &known)) return;
+  int n = 0;
+  for (int i = 0; i < atom_count; i++)
+    for (int way = 0; way < N_WAYS && is_tested(&atom_table[i]); way += way ? 4 : 2) {
+      const char *problem = arena_printf(arena, "M=1000,N=600,K=208,TARGET=%s", archs[_i]);
+      const Model *model = model_of(&atom_table[i], way, problem);
+      if (!model) continue;
+      check_compiled(model, schedule_text(arena, &model->schedule));
+      n++;
+    }
+  ck_assert_int_gt(n, 8);
+}
+END_TEST
+
+// The instructions that the text asks for, by count: one k-step of 2 x 2 atoms.
+START_TEST(ptx_has_the_instructions) {
+  if (!has_nvrtc) return;
+  static const struct {
+    const char *knobs, *instruction;
+    int n, k;
+  } expected[] = {
+      {"mma_m16n8k16_f16,LDMATRIX=1", "ldmatrix.sync.aligned.m8n8.x4.shared.b16", 2, 16},
+      {"mma_m16n8k16_f16,LDMATRIX=1", "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16", 2, 16},
+      {"mma_m16n8k16_f16,LDMATRIX=2", "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", 1, 16},
+      {"mma_m16n8k16_f16", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 4, 16},
+      {"mma_m16n8k16_f16", "cvt.rn.f16x2.f32", 8, 16},
+      {"mma_m16n8k16_f16,ACC=f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 4, 16},
+      {"mma_m16n8k16_f16,ACC=f16", "cvt.rn", 0, 16},
+      {"mma_m16n8k8_bf16", "cvt.rn.bf16x2.f32", 8, 8},
+      {"mma_m16n8k8_tf32", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 8},
+      {"mma_m16n8k32_s8", "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 4, 32},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    const char *state = arena_printf(arena, "M=512,N=512,K=%d,FM=2,FN=2,BK=1,STAGE=11,ATOM_KIND=%s",
+                                     expected[i].k, expected[i].knobs);
+    const Plan *plan = plan_from_model(arena, emit_state(&cases, state), "");
+    const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_PTX);
+    ck_assert_msg(result->ok, "%s: %s", state, result->log);
+    int n = 0;
+    for (const char *at = result->ptx; (at = strstr(at, expected[i].instruction)); at++) n++;
+    ck_assert_msg(n == expected[i].n, "%s: %d of %s", state, n, expected[i].instruction);
+  }
+}
+END_TEST
+
+Suite *suite_emit_atoms(void);
+Suite *suite_emit_atoms(void) {
+  Suite *suite = suite_create("emit_atoms");
+  TCase *texts = tcase_create("texts");
+  tcase_add_checked_fixture(texts, setup, teardown);
+  tcase_set_timeout(texts, 300);
+  tcase_add_test(texts, every_atom_is_written_as_reviewed);
+  tcase_add_test(texts, a_plan_names_the_types);
+  tcase_add_test(texts, xors_in_sums_are_enclosed);
+  tcase_add_test(texts, every_atom_computes_the_product);
+  tcase_add_loop_test(texts, every_atom_compiles_for_every_generation, 0, 4);
+  tcase_add_test(texts, ptx_has_the_instructions);
+  suite_add_tcase(suite, texts);
+  return suite;
+}

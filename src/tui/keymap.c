@@ -75,8 +75,10 @@ const char *keymap_keys(Arena *arena, const Keymap *map, const char *context, co
   for (const Binding *at = map->last; at; at = at->next) {
     if (!str_equal(at->action, action) || !in_force(map, context, at)) continue;
     bool twice = false;
+    // Another view's binding of the same key to the same action is no reason to leave this one out.
     for (const Binding *newer = map->last; newer != at; newer = newer->next)
-      twice |= newer->key == at->key && str_equal(newer->action, action);
+      twice |= newer->key == at->key && str_equal(newer->action, action) &&
+               in_force(map, context, newer);
     if (!twice) str_printf(&keys, "%s%s", keys.length ? " " : "", key_print(at->key, name));
   }
   return keys.text;

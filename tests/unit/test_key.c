@@ -128,6 +128,10 @@ START_TEST(a_view_goes_before_the_whole) {
   ck_assert_uint_eq(keymap_key(map, "banks", "bench"), KEY_NONE);
   ck_assert_uint_eq(keymap_key(map, "loops", "bench"), 'b');
   ck_assert_str_eq(keymap_keys(arena, map, "loops", "down"), "Down j");
+  // Another view binds the same key to the same action later: the key is still named here.
+  ck_assert(keymap_bind(map, "banks", "Down", "down", NULL, &diags));
+  ck_assert_str_eq(keymap_keys(arena, map, "loops", "down"), "Down j");
+  ck_assert_str_eq(keymap_keys(arena, map, "banks", "down"), "Down j");
 }
 END_TEST
 

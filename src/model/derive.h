@@ -13,4 +13,8 @@ Sites derive_sites(Arena *arena, const Program *program);
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
 
+// The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
+// blocks per SM, limiter, occupancy and waves that follow from it.
+Resources resources_with_registers(const Model *model, int registers);
+
 Traffic derive_traffic(const Model *model, double global_lines);

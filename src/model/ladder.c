@@ -117,12 +117,17 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags) {
   return -1;
 }
 
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
+  int side = knob == KNOB_LAYOUT_B;
+  if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
+    return !str_equal(a->layout[side], b->layout[side]);
+  if (knob_table[knob].type == KNOB_TYPE_TARGET) return !str_equal_fold(a->target, b->target);
+  return a->value[knob] != b->value[knob];
+}
+
 int schedule_distance(const Schedule *a, const Schedule *b) {
   int n = 0;
-  for (int i = 0; i < KNOB_COUNT; i++)
-    n += knob_table[i].type == KNOB_TYPE_TARGET ? !str_equal_fold(a->target, b->target)
-                                                : a->value[i] != b->value[i];
-  for (int side = 0; side < 2; side++) n += !str_equal(a->layout[side], b->layout[side]);
+  for (int i = 0; i < KNOB_COUNT; i++) n += schedule_differs(a, b, (KnobId)i);
   return n;
 }
 

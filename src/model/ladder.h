@@ -56,6 +56,9 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
 // nearest one, when there is none. `diags` may be NULL.
 int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
 
+// Whether the two differ in that knob; TARGET and typed layouts are compared as texts.
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
+
 // The number of knobs in which two schedules differ, the problem (M, N, K, DTYPE, TARGET) included.
 int schedule_distance(const Schedule *a, const Schedule *b);
 

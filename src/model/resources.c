@@ -56,8 +56,21 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   return smallest(limit, sizeof limit / sizeof *limit);
 }
 
+// Blocks per SM, their limiter, occupancy and waves, from everything else of `r`.
+static void derive_fit(Resources *r, int min_blocks, const Target *target) {
+  Limit limit = blocks_per_sm(r, min_blocks, target);
+  r->blocks_per_sm = (int)limit.blocks;
+  r->limiter = limit.name;
+  int64_t warps = ceil_div(r->n_threads, LANES) * limit.blocks;
+  r->occupancy = (double)warps / target->max_warps_per_sm;
+  r->waves = 0;
+  if (limit.blocks > 0)
+    r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
+}
+
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
-  Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
+  const Kernel *kernel = &program->kernel[program->main_kernel];
+  Launch launch = kernel_launch(kernel);
   Resources r = {.smem_bytes = program_smem_bytes(program),
                  .n_accumulators = registers(program, ROLE_ACC),
                  .n_fragments = registers(program, ROLE_FRAG_A) + registers(program, ROLE_FRAG_B),
@@ -65,12 +78,14 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
                  .n_blocks = launch.n_blocks,
                  .n_threads = launch.n_threads};
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
-  Limit limit = blocks_per_sm(&r, program->kernel[program->main_kernel].min_blocks, target);
-  r.blocks_per_sm = (int)limit.blocks;
-  r.limiter = limit.name;
-  int64_t warps = ceil_div(r.n_threads, LANES) * limit.blocks;
-  r.occupancy = (double)warps / target->max_warps_per_sm;
-  if (limit.blocks > 0)
-    r.waves = (double)r.n_blocks / ((double)limit.blocks * target->sm_count);
+  derive_fit(&r, kernel->min_blocks, target);
+  return r;
+}
+
+// What the compiler gives out is what counts: launch bounds have had their say already.
+Resources resources_with_registers(const Model *model, int registers) {
+  Resources r = model->resources;
+  r.n_registers = registers;
+  derive_fit(&r, 0, model->target);
   return r;
 }

@@ -1,0 +1,102 @@
+// A knob that is said to be of no use changes nothing; every family has knobs the other lacks.
+#include "model/knob_use.h"
+
+#include <check.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "model/derive.h"
+#include "model/ladder.h"
+#include "model/model.h"
+
+static Arena *arena;
+static Diags diags;
+static TargetTable targets;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  const EmbeddedFile *file = embed_find(arena, "gpus.json");
+  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+}
+
+static void teardown(void) { arena_free(arena); }
+
+static void check_step(const Rung *rung, const Model *before, KnobId knob, int direction) {
+  Schedule schedule = rung->schedule;
+  int64_t value;
+  if (!knob_step(&schedule, knob, direction, &value)) return;
+  schedule_set(&schedule, knob, value);
+  const Model *after = model_build(arena, &targets, &schedule);
+  if (!after->ok) return;  // a rule may forbid what would say nothing
+  ck_assert_msg(
+      str_equal(program_text(arena, before->program), program_text(arena, after->program)),
+      "%s: %s does something", rung->name, knob_table[knob].name);
+}
+
+static void check_ladder(const char *path, int *n_unused) {
+  const EmbeddedFile *file = embed_find(arena, path);
+  const Ladder *ladder = ladder_read(arena, file->text, file->size, path, &diags);
+  ck_assert_ptr_nonnull(ladder);
+  for (int i = 0; i < ladder->n_rungs; i++) {
+    const Model *model = model_build(arena, &targets, &ladder->rung[i].schedule);
+    for (int k = 0; k < KNOB_COUNT && model->ok; k++) {
+      if (knob_is_used((KnobId)k, &ladder->rung[i].schedule)) continue;
+      check_step(&ladder->rung[i], model, (KnobId)k, -1);
+      check_step(&ladder->rung[i], model, (KnobId)k, +1);
+      ++*n_unused;
+    }
+  }
+}
+
+START_TEST(unused_knobs_change_nothing) {
+  EmbeddedList list = embed_list(arena, "ladders/");
+  int n_unused = 0;
+  for (int i = 0; i < list.count; i++) check_ladder(list.paths[i], &n_unused);
+  ck_assert_int_gt(n_unused, 100);
+}
+END_TEST
+
+START_TEST(families_differ) {
+  Schedule schedule = schedule_default();
+  ck_assert(knob_is_used(KNOB_BM, &schedule) && !knob_is_used(KNOB_WM, &schedule));
+  ck_assert(schedule_parse(&schedule, "ATOM_KIND=mma_m16n8k16_f16", &diags));
+  ck_assert(!knob_is_used(KNOB_BM, &schedule) && knob_is_used(KNOB_WM, &schedule));
+  ck_assert(knob_is_used(KNOB_FM, &schedule) && knob_is_used(KNOB_M, &schedule));
+}
+END_TEST
+
+// 128 threads of 168 registers: 65536 / (4 warps · 5376) is 3 blocks; of 255 it is 2, of 40 it is
+// shared memory or the limits of the SM that count.
+START_TEST(the_compilers_registers_decide) {
+  Schedule schedule = schedule_default();
+  ck_assert(schedule_parse(&schedule, "BM=8,BN=16,FM=8,FN=8,BK=8,STAGE=11", &diags));
+  const Model *model = model_build(arena, &targets, &schedule);
+  ck_assert(model->ok);
+  Resources many = resources_with_registers(model, 168),
+            most = resources_with_registers(model, 255);
+  ck_assert_int_eq(many.blocks_per_sm, 3);
+  ck_assert_int_eq(most.blocks_per_sm, 2);
+  ck_assert_str_eq(most.limiter, "registers");
+  ck_assert_int_eq(most.n_registers, 255);
+  Resources few = resources_with_registers(model, 40);
+  ck_assert_int_gt(few.blocks_per_sm, 3);
+  ck_assert(few.occupancy > many.occupancy && few.waves < many.waves);
+  ck_assert_int_eq((int)few.smem_bytes, (int)model->resources.smem_bytes);
+  Resources same = resources_with_registers(model, model->resources.n_registers);
+  ck_assert_int_eq(same.blocks_per_sm, model->resources.blocks_per_sm);
+}
+END_TEST
+
+Suite *suite_knob_use(void);
+Suite *suite_knob_use(void) {
+  Suite *suite = suite_create("knob use");
+  TCase *tcase = tcase_create("knob use");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, unused_knobs_change_nothing);
+  tcase_add_test(tcase, families_differ);
+  tcase_add_test(tcase, the_compilers_registers_decide);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

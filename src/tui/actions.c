@@ -26,6 +26,8 @@ static void pane_previous(Session *s, const char *a) { (void)a, step_pane(s, -1)
 
 static void rung_next(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung + 1); }
 static void rung_previous(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung - 1); }
+static void ladder_next(Session *s, const char *a) { (void)a, session_step_ladder(s, 1); }
+static void ladder_previous(Session *s, const char *a) { (void)a, session_step_ladder(s, -1); }
 static void undo(Session *s, const char *a) { (void)a, session_undo(s); }
 static void redo(Session *s, const char *a) { (void)a, session_redo(s); }
 static void reset(Session *s, const char *a) { (void)a, session_reset_rung(s); }
@@ -121,6 +123,8 @@ const Action global_actions[] = {
     {"rung-previous", "[", "rung", "rung-next", "the rung before; edits stay with their rung",
      rung_previous},
     {"rung-next", "]", NULL, NULL, "the next rung; edits stay with their rung", rung_next},
+    {"ladder-previous", "{", NULL, "ladder-next", "the ladder before", ladder_previous},
+    {"ladder-next", "}", NULL, NULL, "the next ladder: fp32, hgemm, tf32 …", ladder_next},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
     {"compare", "c", "compare", NULL, "A|B: the rung before, or this one unedited, as A", compare},

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/knob_use.h"
 
 void advice_init(Advice *advice) { *advice = (Advice){.arena = arena_new("advice")}; }
 
@@ -41,7 +42,15 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   trial->totals = side_total_sites(model);
 }
 
-// The powers of two beyond the next one: CELL_GROUP 4 when it is 0 and one step would be 1.
+// A few positions, each a thing of its own: LDMATRIX 0, 1, 2.
+static bool is_switch(const Knob *knob) {
+  enum { POSITIONS_MAX = 4 };
+  return knob->type == KNOB_TYPE_FLAG ||
+         (knob->type == KNOB_TYPE_INT && knob->hi - knob->lo < POSITIONS_MAX);
+}
+
+// The powers of two beyond the next one: CELL_GROUP 4 when it is 0 and one step would be 1; of a
+// switch the positions beyond: SWIZZLE 3.
 static void make_far_trial(Advice *advice, Trial *best, const TargetTable *targets) {
   Schedule schedule = advice->schedule;
   int64_t value;
@@ -63,9 +72,9 @@ static void make_trial(Advice *advice, int index, const TargetTable *targets) {
   *trial = (Trial){.knob = (KnobId)(index / ADVICE_PER_KNOB),
                    .direction = directions[index % ADVICE_PER_KNOB]};
   const Knob *knob = &knob_table[trial->knob];
-  if (str_equal(knob->tier, "PROBLEM")) return;
+  if (str_equal(knob->tier, "PROBLEM") || !knob_is_used(trial->knob, &schedule)) return;
   if (trial->direction == 2) {
-    if (knob->type == KNOB_TYPE_POWER) make_far_trial(advice, trial, targets);
+    if (knob->type == KNOB_TYPE_POWER || is_switch(knob)) make_far_trial(advice, trial, targets);
     return;
   }
   trial->exists = knob_step(&schedule, trial->knob, trial->direction, &trial->value);
@@ -104,7 +113,8 @@ const Trial *advice_find(const Advice *advice, KnobId knob, int direction) {
 static double worth(const Trial *trial) {
   KnobType type = knob_table[trial->knob].type;
   if (type == KNOB_TYPE_STAGE && trial->direction < 0) return 0;
-  return trial->traffic.roofline_tflops * (type == KNOB_TYPE_INT ? 0.9 : 1);
+  bool size = type == KNOB_TYPE_INT && !is_switch(&knob_table[trial->knob]);
+  return trial->traffic.roofline_tflops * (size ? 0.9 : 1);
 }
 
 const Trial *advice_best(const Advice *advice, const Traffic *now) {

@@ -186,6 +186,11 @@ void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
   }
 }
 
+int card_table_rows(int cols) {
+  int columns = cols / CARD_TABLE_COLS;
+  return columns < 1 ? 0 : 1 + (BANK_LANES + columns - 1) / columns;
+}
+
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]) {
   int columns = in.cols / CARD_TABLE_COLS, rank[BANK_LANES];
   rank_addresses(map, rank);
@@ -238,7 +243,8 @@ const char *card_collision(Arena *arena, const BankMap *map) {
   if (!map->count.known || p->wavefronts < 2) return NULL;
   Str out = str_new(arena);
   str_printf(&out, "%c%d: lanes", bank_text_phase(map, phase), phase + 1);
-  for (; n < p->wavefronts && n < 6; n++)
+  int named = p->wavefronts > 6 ? 4 : p->wavefronts;
+  for (; n < named; n++)
     str_printf(&out, " %d", map->rows[p->first_row + n].cells[p->worst_bank].lane);
   str_printf(&out, "%s meet in bank %d", n < p->wavefronts ? " …" : "", p->worst_bank);
   return out.text;

@@ -25,6 +25,9 @@ void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
 // "lane  address  bank" in as many columns as fit.
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]);
 
+// The rows that the table takes in `cols` columns, its head included.
+int card_table_rows(int cols);
+
 // "2-WAY", "free", "no count": what the access pays, and the style that says so.
 const char *card_verdict(const BankCount *count, char out[32], Style *style);
 // "x2", "ok", "-": the same in a nest.

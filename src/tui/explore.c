@@ -4,13 +4,16 @@
 // nest and its knobs in knob.def. Knobs that do something come first, in the table's order; where
 // rows are left, knobs at rest fill them; the others go to the end of the list under "off". Worked
 // example, the register tile 8×8: REG has one row before the loop over k, and FM, FN at 8 sit there
-// as "FM 8  FN 8"; CELL_GROUP is 0, finds the row full, and goes to the end.
+// as "FM 8  FN 8"; CELL_GROUP is 0, finds the row full, and goes to the end. The row that
+// multiplies stands among those of the k loop with a knob of its own, the atom; knobs of the other
+// family of kernels (BM and BN where warps are tiled) are nowhere.
 #include "tui/explore.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "model/knob_use.h"
 #include "tui/utf8.h"
 
 enum {
@@ -19,15 +22,17 @@ enum {
   WIDE = 60,
   LISTING = 100,
   ROWS_MAX = 320,
-  CLASSES = 4,
+  CLASS_ATOM = 4,
+  CLASSES = 5,
   NAME_MAX_COLS = 10
 };
 
 // Which rows of the nest share their knobs.
 static int class_of(NestGroup group) {
   static const int classes[NEST_GROUP_COUNT + 1] = {
-      [NEST_KERNEL] = -1,  [NEST_BLOCK] = 0,  [NEST_WARP] = 1,  [NEST_THREAD] = 1,
-      [NEST_REGISTER] = 2, [NEST_SERIAL] = 3, [NEST_STAGE] = 3, [NEST_GROUP_COUNT] = -1};
+      [NEST_KERNEL] = -1, [NEST_BLOCK] = 0,         [NEST_WARP] = 1,
+      [NEST_THREAD] = 1,  [NEST_REGISTER] = 2,      [NEST_SERIAL] = 3,
+      [NEST_STAGE] = 3,   [NEST_ATOM] = CLASS_ATOM, [NEST_GROUP_COUNT] = -1};
   return classes[group];
 }
 
@@ -49,8 +54,21 @@ typedef struct Layout {
 static bool at_rest(const Session *session, KnobId id) {
   const Knob *knob = &knob_table[id];
   if (knob->type == KNOB_TYPE_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
+  if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[id == KNOB_LAYOUT_B][0];
   bool lowest = knob->value == knob->lo;
   return lowest && session->now.schedule.value[id] == knob->value;
+}
+
+// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", then cut.
+static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
+  int cols = layout->explore->knob_cols;
+  size_t alias = strcspn(knob->aliases, " ");
+  const char *tail = knob->type == KNOB_TYPE_ATOM ? strchr(value, '_') : NULL;
+  const char *text =
+      arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, tail ? tail + 1 : value);
+  if (!alias) text = arena_printf(layout->arena, "%s %s", knob->name, value);
+  if (utf8_columns(text) < cols) return text;
+  return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
 }
 
 static void write_texts(Layout *layout) {
@@ -60,6 +78,10 @@ static void write_texts(Layout *layout) {
     const char *name = wide ? knob->name : explore_knob_name(layout->arena, knob);
     const char *value = knob_value_text(layout->arena, &layout->session->now.schedule, (KnobId)i);
     layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
+    if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
+      layout->text[i] = shorten(layout, knob, value);
+    // What says nothing about this family of kernels is nowhere.
+    layout->placed[i] = !knob_is_used((KnobId)i, &layout->session->now.schedule);
   }
 }
 
@@ -82,7 +104,9 @@ static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT], int
   int n = 0;
   for (int rest = 0; rest < 2; rest++) {
     for (int i = 0; i < KNOB_COUNT; i++)
-      if (class_of(nest_group_of_knobs(knob_table[i].tier)) == class &&
+      // A layout is typed, so where there is none it waits at the end.
+      if (!layout->placed[i] && !(rest && knob_table[i].type == KNOB_TYPE_LAYOUT) &&
+          class_of(nest_group_of_knobs(knob_table[i].tier)) == class &&
           at_rest(layout->session, (KnobId)i) == rest)
         out[n++] = (KnobId)i;
     if (!rest) *n_live = n;
@@ -97,6 +121,18 @@ static int knobs_in_row(const Layout *layout, const KnobId *knob, int at, int n)
   return cols < layout->explore->knob_cols ? 2 : 1;
 }
 
+static int class_of_row(const Layout *layout, int row) {
+  int nest = layout->explore->row[row].nest;
+  return nest < 0 ? -1 : class_of(layout->explore->nest->row[nest].group);
+}
+
+// The first row that multiplies takes the knob of the atom.
+static void place_atom(Layout *layout, int row) {
+  KnobId knob[KNOB_COUNT];
+  int n_live, n = knobs_of(layout, CLASS_ATOM, knob, &n_live);
+  if (n > 0) place(layout, knob[0], row, layout->explore->knob_col, false);
+}
+
 // Fills the rows of a class, which end just before `end`, with its knobs; adds rows while live
 // knobs are left over.
 static void flow_knobs(Layout *layout, int class, int begin) {
@@ -107,6 +143,7 @@ static void flow_knobs(Layout *layout, int class, int begin) {
       if (at >= n_live) return;
       add_row(layout, NULL, -1);
     }
+    if (class_of_row(layout, row) == CLASS_ATOM) continue;
     int k = knobs_in_row(layout, knob, at, n), col = layout->explore->knob_col;
     for (; k > 0; k--, at++) {
       place(layout, knob[at], row, col, at >= n_live);
@@ -140,12 +177,15 @@ static void add_nest(Layout *layout) {
   for (int i = 0; i < nest->n_rows; i++) {
     const NestRow *row = &nest->row[i];
     int class = row->kernel == main_kernel ? class_of(row->group) : -1;
+    bool multiplies = class == CLASS_ATOM;
+    if (multiplies) class = last_class;
     if (class != last_class && last_class >= 0 && !flowed[last_class]) {
       flow_knobs(layout, last_class, begin[last_class]);
       flowed[last_class] = true;
     }
     add_row(layout, row->group == last ? NULL : nest_group_name(row->group), i);
     if (class != last_class && class >= 0) begin[class] = layout->explore->n_rows - 1;
+    if (multiplies) place_atom(layout, layout->explore->n_rows - 1);
     last_class = class;
     last = row->group;
   }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/derive.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
@@ -57,7 +58,8 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   Before before = before_of(session);
   const Traffic *old = before.known ? before.traffic : now;
-  Clocks clocks[] = {{"fma", now->fma_clocks, old->fma_clocks},
+  bool atom = session->now.picture->model->program->atom != NULL;
+  Clocks clocks[] = {{atom ? "mma" : "fma", now->fma_clocks, old->fma_clocks},
                      {"shared", now->shared_clocks, old->shared_clocks},
                      {"L2", now->l2_clocks, old->l2_clocks},
                      {"DRAM", now->dram_clocks, old->dram_clocks}};
@@ -75,17 +77,24 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
-  const Resources *now = &session->now.picture->model->resources;
-  Before before = before_of(session);
-  const Resources *old = before.known ? before.resources : now;
+  const Model *model = session->now.picture->model;
   const Compiled *compiled = results_compiled(&session->results, session->now.picture->key);
+  bool spoken = compiled && compiled->registers >= 0;
+  Resources fit = spoken ? resources_with_registers(model, compiled->registers) : model->resources;
+  const Resources *now = &fit;
+  Before before = before_of(session);
+  // An estimate is not a "before" of what the compiler says.
+  const Resources *old = before.known && !spoken ? before.resources : now;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
   col = draw_change(canvas, in, 1, col, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
                       " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
                       100 * now->occupancy);
-  if (compiled && compiled->registers >= 0) {
-    col = canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "%d registers", compiled->registers);
+  if (spoken) {
+    bool by_registers = str_equal(now->limiter, "registers");
+    if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
+    col = canvas_printf(canvas, in, 1, col, STYLE_MEASURED,
+                        by_registers ? "%d registers" : "%d regs", compiled->registers);
     if (compiled->spill_bytes > 0)
       canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
     return;

@@ -18,13 +18,10 @@ enum { NEST_ROWS_MAX = 256 };
 static const struct {
   const char *name, *knobs;  // knobs: the headings of knob.def that stand here
 } group_table[NEST_GROUP_COUNT] = {
-    [NEST_KERNEL] = {"KERNEL", ""},
-    [NEST_BLOCK] = {"BLOCK", "BLOCK CLUSTER"},
-    [NEST_WARP] = {"WARP", "WARP"},
-    [NEST_THREAD] = {"THREAD", "THREAD"},
-    [NEST_REGISTER] = {"REG", "REGISTER ATOM"},
-    [NEST_SERIAL] = {"SERIAL", "SERIAL"},
-    [NEST_STAGE] = {"STAGE", "STAGE"},
+    [NEST_KERNEL] = {"KERNEL", ""},        [NEST_BLOCK] = {"BLOCK", "BLOCK CLUSTER"},
+    [NEST_WARP] = {"WARP", "WARP"},        [NEST_THREAD] = {"THREAD", "THREAD"},
+    [NEST_REGISTER] = {"REG", "REGISTER"}, [NEST_ATOM] = {"ATOM", "ATOM"},
+    [NEST_SERIAL] = {"SERIAL", "SERIAL"},  [NEST_STAGE] = {"STAGE", "STAGE"},
 };
 
 const char *nest_group_name(NestGroup group) { return group_table[group].name; }
@@ -162,12 +159,14 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       return arena_printf(walk->arena, "%s *= alpha", t.dst);
     case OP_FMA:
       return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
+    case OP_MMA:
+      return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_ADD:
       return arena_printf(walk->arena, "%s += %s", t.dst, t.src);
     case OP_ATOMIC_ADD:
       return arena_printf(walk->arena, "%s += %s  atomic", t.dst, t.src);
     case OP_CP_ASYNC:
-      return arena_printf(walk->arena, "%s%s%s  async", t.dst, walk->arrow, t.src);
+      return arena_printf(walk->arena, "%s%s%s async", t.dst, walk->arrow, t.src);
     case OP_CP_WAIT:
       return arena_printf(walk->arena, "wait ≤ %lld in flight", (long long)op->count);
     default:
@@ -187,6 +186,15 @@ static int site_of(const Model *model, const Stmt *stmt) {
 
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
 
+// "commit" and the wait that follows it are one row.
+static bool joins_commit(Walk *walk, const Stmt *stmt, NestRow *row) {
+  NestRow *last = row - 1;
+  if (stmt->op.kind != OP_CP_WAIT || walk->nest->n_rows < 2 || !last->stmt) return false;
+  if (last->stmt->next != stmt || last->stmt->op.kind != OP_CP_COMMIT) return false;
+  last->text = arena_printf(walk->arena, "commit, wait ≤ %lld", (long long)stmt->op.count);
+  return true;
+}
+
 // Equal neighbours (an unrolled or interleaved loop) are one row with a count.
 static bool joins_previous(Walk *walk, const NestRow *row) {
   if (walk->nest->n_rows < 2 || row->site) return false;
@@ -196,11 +204,13 @@ static bool joins_previous(Walk *walk, const NestRow *row) {
 }
 
 static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
+  bool multiplies = stmt->op.kind == OP_FMA || stmt->op.kind == OP_MMA;
+  if (multiplies) group = NEST_ATOM;
   NestRow *row = add_row(walk, group, depth, op_text(walk, &stmt->op, count));
   row->stmt = stmt;
   row->knob = stmt->knob;
   row->site = site_of(walk->model, stmt);
-  if (joins_previous(walk, row)) walk->nest->n_rows--;
+  if (joins_previous(walk, row) || joins_commit(walk, stmt, row)) walk->nest->n_rows--;
 }
 
 static void add_loop(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
@@ -347,6 +357,8 @@ static NestGroup group_of_tier(Tier tier, NestGroup outside) {
 }
 
 static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
+  bool op = line->stmt && line->stmt->kind == STMT_OP;
+  if (op && (line->stmt->op.kind == OP_FMA || line->stmt->op.kind == OP_MMA)) group = NEST_ATOM;
   NestRow *row = add_row(walk, group, line->depth, line->text);
   row->stmt = line->stmt;
   row->note = line->stmt ? line->stmt->note : NULL;

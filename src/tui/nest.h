@@ -11,7 +11,7 @@
 //             barrier
 //   STAGE     k_i in 0..16
 //               a[8] <- A_s        site 3
-//               acc[8x8] += a*b
+//   ATOM        acc[8x8] += a*b
 //           C <- acc[8x8]
 #pragma once
 #include "base/arena.h"
@@ -23,6 +23,7 @@ typedef enum NestGroup {
   NEST_WARP,
   NEST_THREAD,
   NEST_REGISTER,
+  NEST_ATOM,
   NEST_SERIAL,
   NEST_STAGE,
   NEST_GROUP_COUNT,

@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/knob_use.h"
 #include "tui/swizzle.h"
 #include "tui/view.h"
 
@@ -69,10 +70,25 @@ static const Ladder *find_ladder(const Session *session, const char *name, Diags
   return NULL;
 }
 
+static void begin_work(Session *session) {
+  session->works = ARENA_ARRAY(session->app, Schedule *, session->n_ladders);
+  for (int i = 0; i < session->n_ladders; i++) {
+    const Ladder *ladder = session->ladders[i];
+    session->works[i] = ARENA_ARRAY(session->app, Schedule, ladder->n_rungs);
+    for (int rung = 0; rung < ladder->n_rungs; rung++)
+      session->works[i][rung] = ladder->rung[rung].schedule;
+  }
+}
+
+static int ladder_index(const Session *session) {
+  int at = 0;
+  while (session->ladders[at] != session->ladder) at++;
+  return at;
+}
+
 static void take_ladder(Session *session, const Ladder *ladder) {
   session->ladder = ladder;
-  session->work = ARENA_ARRAY(session->app, Schedule, ladder->n_rungs);
-  for (int i = 0; i < ladder->n_rungs; i++) session->work[i] = ladder->rung[i].schedule;
+  session->work = session->works[ladder_index(session)];
 }
 
 static int nearest_rung(const Ladder *ladder, const Schedule *schedule) {
@@ -119,18 +135,28 @@ static void show_worst_site(Session *session) {
   if (site >= 0) session->site = site;
 }
 
+// The cursor leaves a knob that says nothing here for the first one that makes a loop.
+static void keep_knob(Session *session) {
+  const Schedule *schedule = &session->now.schedule;
+  if (session->knob >= 0 && knob_is_used(session->knob, schedule)) return;
+  for (int i = KNOB_COUNT - 1; i >= 0; i--)
+    if (!str_equal(knob_table[i].tier, "PROBLEM") && knob_is_used((KnobId)i, schedule))
+      session->knob = (KnobId)i;
+}
+
 static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
-  session->ladder = NULL;
   const Ladder *ladder = find_ladder(session, options->ladder, diags);
   if (!ladder) return false;
+  begin_work(session);
   take_ladder(session, ladder);
   if (!choose_rung(session, options, diags)) return false;
   if (!side_build(&session->now, &session->targets)) {
     copy_diags(diags, session->now.reasons);
     return false;
   }
-  session->undo[0] = (UndoEntry){session->now.schedule, session->rung};
+  session->undo[0] = (UndoEntry){session->now.schedule, session->ladder, session->rung};
   show_worst_site(session);
+  keep_knob(session);
   return true;
 }
 
@@ -154,6 +180,9 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
             open_side(session, options, diags);
   if (ok) return session;
+  // What is nearest may be a name out of a ladder, and those go with the session.
+  for (Diag *d = diags->first; d; d = d->next)
+    d->nearest = d->nearest ? arena_strdup(diags->arena, d->nearest) : NULL;
   session_close(session);
   return NULL;
 }
@@ -207,7 +236,8 @@ static KnobId changed_knob(const Session *session) {
   KnobId changed = KNOB_NONE;
   if (schedule_distance(&session->now.schedule, &session->now.pictured) != 1) return KNOB_NONE;
   for (int i = 0; i < KNOB_COUNT; i++)
-    if (session->now.schedule.value[i] != session->now.pictured.value[i]) changed = (KnobId)i;
+    if (schedule_differs(&session->now.schedule, &session->now.pictured, (KnobId)i))
+      changed = (KnobId)i;
   return changed;
 }
 
@@ -243,9 +273,8 @@ static void write_fix(Session *session) {
   session->fix_text[0] = '\0';
   arena_reset(session->trial);
   for (int i = 0; i < KNOB_COUNT && n < sizeof session->fix_text; i++) {
+    if (!schedule_differs(&session->fix, &session->now.schedule, (KnobId)i)) continue;
     const char *value = knob_value_text(session->trial, &session->fix, (KnobId)i);
-    if (str_equal(value, knob_value_text(session->trial, &session->now.schedule, (KnobId)i)))
-      continue;
     n += (size_t)snprintf(session->fix_text + n, sizeof session->fix_text - n, "%s%s=%s",
                           n ? "," : "", knob_table[i].name, value);
   }
@@ -275,6 +304,7 @@ static void rebuild(Session *session) {
   session->work[session->rung] = session->now.schedule;
   session->new_rung = false;
   session->phase = 0;
+  keep_knob(session);
 }
 
 static void push_undo(Session *session) {
@@ -282,7 +312,8 @@ static void push_undo(Session *session) {
     memmove(session->undo, session->undo + 1, sizeof *session->undo * (SESSION_UNDO - 1));
     session->undo_at--;
   }
-  session->undo[++session->undo_at] = (UndoEntry){session->now.schedule, session->rung};
+  session->undo[++session->undo_at] =
+      (UndoEntry){session->now.schedule, session->ladder, session->rung};
   session->undo_top = session->undo_at;
 }
 
@@ -377,13 +408,21 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   const Ladder *ladder = find_ladder(session, name, diags);
   if (!ladder) return false;
   if (ladder == session->ladder) return true;
+  session->work[session->rung] = session->now.schedule;
   take_ladder(session, ladder);
   session->rung = ladder->opens;
+  session->new_rung = true;
   session->now.schedule = session->work[session->rung];
   rebuild(session);
-  session->undo[0] = (UndoEntry){session->now.schedule, session->rung};
-  session->undo_at = session->undo_top = 0;
+  push_undo(session);
+  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
   return true;
+}
+
+void session_step_ladder(Session *session, int direction) {
+  int n = session->n_ladders, to = (ladder_index(session) + direction + n) % n;
+  Diags ignored = diags_new(session->frame);
+  session_go_ladder(session, session->ladders[to]->name, &ignored);
 }
 
 void session_reset_rung(Session *session) {
@@ -395,6 +434,7 @@ void session_reset_rung(Session *session) {
 static void restore(Session *session, int at) {
   session->undo_at = at;
   session->work[session->rung] = session->now.schedule;
+  take_ladder(session, session->undo[at].ladder);
   session->now.schedule = session->undo[at].schedule;
   session->rung = session->undo[at].rung;
   rebuild(session);

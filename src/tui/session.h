@@ -34,6 +34,7 @@ typedef struct ViewState {
 
 typedef struct UndoEntry {
   Schedule schedule;
+  const Ladder *ladder;
   int rung;
 } UndoEntry;
 
@@ -65,7 +66,8 @@ typedef struct Session {
   const Ladder **ladders;
   const Ladder *ladder;
   int rung;
-  Schedule *work;  // [ladder->n_rungs] what has been made of each rung
+  Schedule **works;  // [n_ladders][n_rungs] what has been made of each rung
+  Schedule *work;    // of the present ladder
 
   Side now, then;
   bool comparing;
@@ -102,7 +104,7 @@ typedef struct Session {
 
   int rows, cols;  // of the frame being prepared
   bool ascii;
-  const void *prepared;  // what the view made for this frame
+  const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
 } Session;
 
@@ -126,7 +128,9 @@ void session_step_knob(Session *session, KnobId knob, int direction);
 // Knobs given as text, over the present schedule. False after findings, nothing changed then.
 bool session_set_text(Session *session, const char *text, Diags *diags);
 bool session_go_rung(Session *session, int rung);
+// Edits stay with their rungs here too, and undo leads back.
 bool session_go_ladder(Session *session, const char *name, Diags *diags);
+void session_step_ladder(Session *session, int direction);
 void session_reset_rung(Session *session);
 bool session_undo(Session *session);
 bool session_redo(Session *session);

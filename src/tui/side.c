@@ -17,7 +17,8 @@ static uint64_t add_text(uint64_t hash, const char *text) {
 uint64_t schedule_key(const Schedule *schedule) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (int i = 0; i < KNOB_COUNT; i++) {
-    uint64_t value = knob_table[i].type == KNOB_TYPE_TARGET ? 0 : (uint64_t)schedule->value[i];
+    bool text = knob_table[i].type == KNOB_TYPE_TARGET || knob_table[i].type == KNOB_TYPE_LAYOUT;
+    uint64_t value = text ? 0 : (uint64_t)schedule->value[i];
     for (int byte = 0; byte < 8; byte++, value >>= 8)
       hash = (hash ^ (value & 255)) * UINT64_C(0x100000001b3);
   }

@@ -20,6 +20,6 @@ Style nest_style(NestGroup group) {
       [NEST_KERNEL] = STYLE_TITLE,           [NEST_BLOCK] = STYLE_TIER_BLOCK,
       [NEST_WARP] = STYLE_TIER_WARP,         [NEST_THREAD] = STYLE_TIER_THREAD,
       [NEST_REGISTER] = STYLE_TIER_REGISTER, [NEST_SERIAL] = STYLE_TIER_SERIAL,
-      [NEST_STAGE] = STYLE_TIER_STAGE};
+      [NEST_STAGE] = STYLE_TIER_STAGE,       [NEST_ATOM] = STYLE_TIER_ATOM};
   return styles[group];
 }

@@ -178,22 +178,23 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   return col;
 }
 
-static int tabs_width(void) {
-  int width = 0;
-  for (int i = 0; i < view_count - 1; i++) width += utf8_columns(view_table[i].title) + 4;
+static int tabs_width(int gap) {
+  int width = 1;
+  for (int i = 0; i < view_count - 1; i++) width += 2 + utf8_columns(view_table[i].title) + gap;
   return width;
 }
 
-// The last view is help, at the right end. Where the titles do not fit they are cut to four
-// letters, and to none on the narrowest screens.
+// The last view is help, at the right end. Where the titles do not fit they stand closer, then they
+// are cut to four letters, and to none on the narrowest screens.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   enum { NAME_COLS = 11, HELP_COLS = 7 };
-  bool named = row.cols >= tabs_width() + NAME_COLS + HELP_COLS;
-  bool whole = named || row.cols > tabs_width() + HELP_COLS;
+  bool named = row.cols >= tabs_width(2) + NAME_COLS + HELP_COLS;
+  int gap = row.cols >= tabs_width(2) + HELP_COLS ? 2 : 1;
+  bool whole = row.cols >= tabs_width(gap) + HELP_COLS;
   int cols = whole ? row.cols : row.cols >= 64 ? 4 : 0, col = 1;
+  if (!whole && cols) gap = 2;
   if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  for (int i = 0; i < view_count - 1; i++)
-    col = draw_tab(canvas, row, col, session, i, cols) + 1 + (cols > 0);
+  for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i, cols) + gap;
   if (col + HELP_COLS <= row.cols)
     draw_tab(canvas, row, row.cols - HELP_COLS, session, view_count - 1, HELP_COLS);
 }

@@ -19,7 +19,7 @@
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64 };
+enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
 
 // ---- layout -----------------------------------------------------------------------------------
@@ -77,15 +77,20 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   if (row->changed) style = style_over(style, STYLE_CHANGED);
   char badge[16] = "";
   Style badge_style = STYLE_TEXT;
-  if (row->site) card_badge(&picture->model->site[row->site - 1].count, badge, &badge_style);
-  int badge_cols = row->site ? utf8_columns(badge) + 2 : 0;
-  int room = in.cols - col - badge_cols - (row->site > 0), width = utf8_columns(row->text);
+  const BankCount *count = row->site ? &picture->model->site[row->site - 1].count : NULL;
+  int width = utf8_columns(row->text);
+  if (count) card_badge(count, badge, &badge_style);
+  int badge_cols = count ? utf8_columns(badge) + 2 : 0;
+  // Where it is tight, the number of a site without a count stands alone.
+  bool tight = count && !count->known && width > in.cols - col - badge_cols - 1;
+  if (tight) badge_cols = 1;
+  int room = in.cols - col - badge_cols - (row->site > 0);
   canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, row->text);
   if (!row->site) return;
   col = in.cols - badge_cols;
   bool selected = row->site - 1 == session->site;
   canvas_printf(canvas, in, at, col, selected ? STYLE_ACCENT : STYLE_DIM, "%d", row->site);
-  canvas_text(canvas, in, at, col + 2, badge_style, badge);
+  if (!tight) canvas_text(canvas, in, at, col + 2, badge_style, badge);
   if (selected) canvas_over(canvas, (Rect){in.row + at, in.col + col, 1, badge_cols}, STYLE_LINKED);
 }
 
@@ -108,9 +113,7 @@ static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, in
 static bool knob_differs(const Session *session, KnobId knob) {
   const Schedule *other =
       session->comparing ? &session->then.pictured : &session_rung(session)->schedule;
-  if (knob_table[knob].type == KNOB_TYPE_TARGET)
-    return !str_equal_fold(other->target, session->now.schedule.target);
-  return other->value[knob] != session->now.schedule.value[knob];
+  return schedule_differs(other, &session->now.schedule, knob);
 }
 
 static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
@@ -198,9 +201,9 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
   char verdict[32];
   Style style;
   int n = session->now.picture->model->n_sites;
-  canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d of %d", site->number, n);
-  canvas_text(canvas, in, 0, 13, STYLE_SITE, site->text);
-  int col = canvas_text(canvas, in, 1, 0, STYLE_TEXT, "");
+  int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number, n);
+  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  col = 0;
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
   if (!site->count.known) return;
@@ -232,18 +235,19 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   const BankMap *map = &session->now.picture->map[session->site];
   draw_card_head(canvas, in, session, site);
   rect_take_top(&in, 2);
-  int spare = in.rows > 20 ? 14 : in.rows > 10 ? 2 : 0;
+  int collision = explore->collision ? canvas_wrap_rows(explore->collision, in.cols) : 0;
+  int legend = 2 + collision, table = card_table_rows(in.cols);
+  bool roomy = in.rows >= CARD_ROWS_MIN + legend + table;
+  int spare = roomy ? legend + table : in.rows > 10 ? 2 : 0;
   Rect card = {in.row, in.col, in.rows - spare, in.cols};
   int rows = card_draw(canvas, card, map, -1);
-  rect_take_top(&in, rows + (spare > 2));
+  int left = in.rows - rows - spare;  // rows for blank lines between the parts
+  rect_take_top(&in, rows + (roomy && left > 0));
   draw_legend(canvas, in, map, explore->collision);
-  if (spare <= 2) return;
-  rect_take_top(&in, explore->collision ? 2 + canvas_wrap_rows(explore->collision, in.cols) : 2);
-  rect_take_top(&in, 1);
+  if (!roomy) return;
+  rect_take_top(&in, legend + (left > 1));
   card_draw_table(canvas, in, map, site->addr);
-  rect_take_top(&in,
-                1 + (BANK_LANES + in.cols / CARD_TABLE_COLS - 1) / (in.cols / CARD_TABLE_COLS));
-  rect_take_top(&in, 1);
+  rect_take_top(&in, table + 1);
   if (in.rows > 8) slab_draw(canvas, in, site);
 }
 

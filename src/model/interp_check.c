@@ -45,32 +45,37 @@ const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t see
   return whole_numbers(arena, n, seed, which, most);
 }
 
-static const double *rounded(Arena *arena, DType type, const float *from, int64_t n) {
-  double *to = ARENA_ARRAY(arena, double, n);
-  for (int64_t i = 0; i < n; i++) to[i] = number_round(type, (double)from[i]);
+// One operand as its type has it, in row order.
+static double *rounded(Arena *arena, DType type, const float *from, int64_t rows, int64_t columns,
+                       bool column_major) {
+  double *to = ARENA_ARRAY(arena, double, rows *columns);
+  int64_t down = column_major ? 1 : columns, right = column_major ? rows : 1;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      to[i * columns + j] = number_round(type, (double)from[i * down + j * right]);
   return to;
 }
 
 const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
                                   const float *b) {
-  double *c = ARENA_ARRAY(arena, double, problem->m * problem->n);
-  const double *x = rounded(arena, problem->dtype, a, problem->m * problem->k);
-  const double *y = rounded(arena, problem->dtype, b, problem->k * problem->n);
-  int64_t x_row = problem->a_col ? 1 : problem->k, x_col = problem->a_col ? problem->m : 1;
-  int64_t y_row = problem->b_col ? 1 : problem->n, y_col = problem->b_col ? problem->k : 1;
+  int64_t n = problem->n;
+  double *c = ARENA_ARRAY(arena, double, problem->m *n);
+  const double *x = rounded(arena, problem->dtype, a, problem->m, problem->k, problem->a_col);
+  const double *y = rounded(arena, problem->dtype, b, problem->k, n, problem->b_col);
   for (int64_t i = 0; i < problem->m; i++)
     for (int64_t k = 0; k < problem->k; k++) {
-      double factor = x[i * x_row + k * x_col];
-      for (int64_t j = 0; j < problem->n; j++)
-        c[i * problem->n + j] += factor * y[k * y_row + j * y_col];
+      double factor = x[i * problem->k + k];
+      for (int64_t j = 0; j < n; j++) c[i * n + j] += factor * y[k * n + j];
     }
   return c;
 }
 
 typedef struct Comparison {
+  Arena *arena;
   InterpCheck *check;
   const Problem *problem;
-  const double *product;  // A·B
+  const float *a, *b;
+  const double *product;  // A·B; NULL until a run has come to its end
   double factor;          // C = factor·A·B
   uint8_t *wrong;         // M×N: already counted
   int *in_tile;
@@ -97,6 +102,7 @@ static void count_wrong(Comparison *to, int64_t at, double got) {
 static void compare(const double *c, void *context) {
   Comparison *to = context;
   int64_t n = to->problem->m * to->problem->n;
+  if (!to->product) to->product = interpret_reference(to->arena, to->problem, to->a, to->b);
   for (int64_t i = 0; i < n; i++) {
     bool equal = fabs(c[i] - expected(to, i)) <= 0.0;  // false for a NaN
     if (!equal && !to->wrong[i]) count_wrong(to, i, c[i]);
@@ -141,9 +147,11 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
   check->tiles_n = (problem->n + check->tile_n - 1) / check->tile_n;
   int *in_tile = ARENA_ARRAY(arena, int, check->tiles_m * check->tiles_n);
   check->wrong_in_tile = in_tile;
-  return (Comparison){.check = check,
+  return (Comparison){.arena = arena,
+                      .check = check,
                       .problem = problem,
-                      .product = interpret_reference(arena, problem, options->a, options->b),
+                      .a = options->a,
+                      .b = options->b,
                       .factor = factor_of(program, options),
                       .wrong = ARENA_ARRAY(arena, uint8_t, problem->m * problem->n),
                       .in_tile = in_tile};

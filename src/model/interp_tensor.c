@@ -122,10 +122,10 @@ static bool starts_register(Machine *m, const Warp *w, const Code *code, const O
 
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
-// The element of its matrix that a lane receives as part `part` of its 32 bits.
-static FragmentElement received(bool trans, DType type, int lane, int part) {
+// The element of its matrix that a lane receives as part `part` of `parts` in its 32 bits.
+static FragmentElement received(bool trans, int parts, int lane, int part) {
   if (trans) return ldmatrix_element(true, lane, part);
-  return (FragmentElement){lane / 4, lane % 4 * values_per_word(type) + part};
+  return (FragmentElement){lane / 4, lane % 4 * parts + part};
 }
 
 static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, const Registers *to,
@@ -135,7 +135,7 @@ static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, c
   for (int part = 0; part < parts; part++) {
     Row *row = &to->row[matrix * parts + part];
     for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
-      FragmentElement e = received(code->stmt->op.trans, to->type, (int)lane, part);
+      FragmentElement e = received(code->stmt->op.trans, parts, (int)lane, part);
       int from = ldmatrix_addressing_lane(matrix, e.row);
       now.thread = thread_of(w, lane);
       if (reach->inside >> from & 1)

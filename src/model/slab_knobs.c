@@ -142,6 +142,11 @@ const char *slab_layout_knobs(Arena *arena, const Model *model, const Buffer *sl
   wish.other = program_buffer(model->program, role);
   wish.layout = layout_parse(arena, &shape, layout, diags);
   if (!wish.layout) return NULL;
+  if (!KNOB_OF_ROLE[slab->role]) {
+    diag_add(diags, "layout", "%s: no knob lays it out, its swizzle comes with %s", slab->name,
+             slab->knob == KNOB_NONE ? "the program" : knob_table[slab->knob].name);
+    return NULL;
+  }
   int bits = find_swizzle(&wish);
   if (bits >= 0) return swizzle_knobs(&wish, bits);
   bool pad = str_starts(layout, "pad:") && !strchr(layout, ';');

@@ -237,6 +237,17 @@ START_TEST(what_no_knob_says_is_told) {
 }
 END_TEST
 
+START_TEST(the_epilogue_has_a_slab_without_a_knob) {
+  const Model *model = model_of(HGEMM ",LDMATRIX=1,EPILOGUE=1");
+  SlabProblem slab = slab_of(model, ROLE_SLAB_C);
+  ck_assert(strstr(slab.layout_text, "swizzle:3,4,"));
+  ck_assert_int_eq(cost_of(&slab, true, slab.layout).ways, 1);
+  ck_assert_int_eq(cost_of(&slab, true, slab.plain).ways, 8);
+  ck_assert_ptr_null(slab_layout_knobs(arena, model, slab.slab, "none", &diags));
+  ck_assert_ptr_nonnull(strstr(diags.first->text, "EPILOGUE"));
+}
+END_TEST
+
 Suite *suite_slab_problem(void);
 Suite *suite_slab_problem(void) {
   Suite *suite = suite_create("slab_problem");
@@ -250,6 +261,7 @@ Suite *suite_slab_problem(void) {
   tcase_add_test(tcase, direct_loads_and_ldmatrix_tie_per_fragment);
   tcase_add_loop_test(tcase, knobs_that_make_a_layout, 0, 6);
   tcase_add_test(tcase, what_no_knob_says_is_told);
+  tcase_add_test(tcase, the_epilogue_has_a_slab_without_a_knob);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -23,7 +23,7 @@ static PlanArg plan_arg(BufferRole role) {
   }
 }
 
-static PlanType plan_type(DType type) {
+PlanType plan_type_of(DType type) {
   static const PlanType types[DTYPE_COUNT] = {
       [DTYPE_F32] = PLAN_F32,   [DTYPE_F16] = PLAN_F16,   [DTYPE_BF16] = PLAN_BF16,
       [DTYPE_TF32] = PLAN_TF32, [DTYPE_F64] = PLAN_F64,   [DTYPE_S8] = PLAN_S8,
@@ -48,9 +48,9 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
   *plan = (Plan){.cuda = emission->text,
                  .arch = target->arch,
                  .label = label ? label : "",
-                 .operand_type = plan_type(program->problem.dtype),
-                 .accumulate_type = plan_type(program->problem.acc),
-                 .output_type = plan_type(program->problem.out),
+                 .operand_type = plan_type_of(program->problem.dtype),
+                 .accumulate_type = plan_type_of(program->problem.acc),
+                 .output_type = plan_type_of(program->problem.out),
                  .m = program->problem.m,
                  .n = program->problem.n,
                  .k = program->problem.k,

@@ -4,6 +4,8 @@
 #include "kernels/plan.h"
 #include "model/model.h"
 
+PlanType plan_type_of(DType type);
+
 // `label` may be NULL. The plan shares the emission's text.
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
                          const Target *target, const char *label);

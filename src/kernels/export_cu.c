@@ -1,13 +1,18 @@
 // The host side of an exported kernel, written once as text; only sizes and launches are filled in.
 //
-// The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij, the reference in float64
-// on the GPU, C filled with NaN before the launch so that a cell nobody wrote is wrong. Up to 2^36
-// products every cell is compared (4096³ is just that); beyond, every step-th cell, step odd, while
-// a NaN is looked for in all of them. Worked example, 8192³: 2^39 products, step 9.
+// The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij + rounding · |ref|, the
+// reference in float64 on the GPU, C filled with NaN before the launch so that a cell nobody wrote
+// is wrong. The kernels' own types serve the host part as well: number() and set() are all it needs
+// to know of them. Up to 2^36 products every cell is compared (4096³ is just that); beyond, every
+// step-th cell, step odd, while a NaN is looked for in all of them. Worked example, 8192³: 2^39
+// products, step 9.
 #include "kernels/export_cu.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "kernels/emit_plan.h"
+#include "kernels/prelude.h"
+#include "kernels/verify.h"
 
 static const char includes[] =
     "\n"
@@ -41,13 +46,13 @@ static const char host_start[] =
     "}\n"
     "\n"
     "// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.\n"
-    "__global__ void fill_normal(float *x, long long n, unsigned long long seed) {\n"
+    "__global__ void fill_normal(In *x, long long n, unsigned long long seed) {\n"
     "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
     "  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {\n"
     "    const unsigned long long bits = mix(seed ^ mix(i));\n"
     "    const float u = ((unsigned)(bits >> 40) + 1) * 0x1p-24f;\n"
     "    const float v = (unsigned)(bits & 0xffffff) * 0x1p-24f;\n"
-    "    x[i] = sqrtf(-2.0f * logf(u)) * cospif(2.0f * v);\n"
+    "    set(&x[i], sqrtf(-2.0f * logf(u)) * cospif(2.0f * v));\n"
     "  }\n"
     "}\n"
     "\n"
@@ -56,30 +61,31 @@ static const char host_start[] =
     "  unsigned worst;  // the bits of the largest error, in units of its bound\n"
     "};\n"
     "\n"
-    "__global__ void check_cells(const float *A, const float *B, const float *C, Verdict *verdict) "
-    "{\n"
+    "__global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {\n"
     "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
     "  long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
     "  for (; cell < n_rows * n_columns; cell += stride) {\n"
-    "    const double c = C[cell];\n"
+    "    const double c = number(C[cell]);\n"
     "    if (c == c && cell % check_step != 0) continue;\n"
-    "    const float *row = A + cell / n_columns * depth, *column = B + cell % n_columns;\n"
+    "    const In *row = A + cell / n_columns * a_row, *column = B + cell % n_columns * "
+    "b_column;\n"
     "    double sum = 0, magnitude = 0;\n"
     "    for (long long k = 0; k < depth; ++k) {\n"
-    "      const double product = (double)row[k] * column[k * n_columns];\n"
+    "      const double product = number(row[k * a_next]) * number(column[k * b_next]);\n"
     "      sum += product;\n"
     "      magnitude += fabs(product);\n"
     "    }\n"
-    "    const double error = fabs(c - sum), bound = tolerance * magnitude;\n"
+    "    const double error = fabs(c - sum), bound = tolerance * magnitude + rounding * "
+    "fabs(sum);\n"
     "    atomicAdd(&verdict->n_checked, 1ull);\n"
     "    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
-    "    atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
+    "    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
     "  }\n"
     "}\n"
     "\n";
 
 static const char host_check[] =
-    "static bool is_right(const float *A, const float *B, const float *C) {\n"
+    "static bool is_right(const In *A, const In *B, const Out *C) {\n"
     "  Verdict *on_device, verdict = {};\n"
     "  must(cudaMalloc(&on_device, sizeof verdict), \"cudaMalloc\");\n"
     "  must(cudaMemset(on_device, 0, sizeof verdict), \"cudaMemset\");\n"
@@ -93,14 +99,20 @@ static const char host_check[] =
     "  return verdict.n_checked > 0 && verdict.n_wrong == 0;\n"
     "}\n"
     "\n"
-    "static float *operand(long long n, unsigned long long seed) {\n"
-    "  float *x;\n"
+    "static In *operand(long long n, unsigned long long seed) {\n"
+    "  In *x;\n"
     "  must(cudaMalloc(&x, n * sizeof *x), \"cudaMalloc\");\n"
-    "  if (seed)\n"
-    "    fill_normal<<<4096, 256>>>(x, n, seed);\n"
-    "  else\n"
-    "    must(cudaMemset(x, 0xff, n * sizeof *x), \"cudaMemset\");  // NaN\n"
+    "  fill_normal<<<4096, 256>>>(x, n, seed);\n"
     "  must(cudaGetLastError(), \"fill\");\n"
+    "  return x;\n"
+    "}\n"
+    "\n"
+    "// Every byte 0xff: NaN, or -1 in a type that has none.\n"
+    "template <class T>\n"
+    "static T *unwritten(long long n) {\n"
+    "  T *x;\n"
+    "  must(cudaMalloc(&x, n * sizeof *x), \"cudaMalloc\");\n"
+    "  must(cudaMemset(x, 0xff, n * sizeof *x), \"cudaMemset\");\n"
     "  return x;\n"
     "}\n"
     "\n";
@@ -140,20 +152,105 @@ static const char host_main[] =
     "  return 0;\n"
     "}\n";
 
+// ---- types --------------------------------------------------------------------------------------
+
+// How the host part reads an element as a number, and rounds one to it. The 8-bit floats go through
+// f16, which holds them exactly.
+#define SMALL_FLOAT(type)                                                            \
+  "  float y;\n"                                                                     \
+  "  asm(\"{ .reg .b16 low, high; .reg .b32 pair;\\n\"\n"                            \
+  "      \"cvt.rn.f16x2." type                                                       \
+  "x2 pair, %1; mov.b32 {low, high}, pair;\\n\"\n"                                   \
+  "      \"cvt.f32.f16 %0, low; }\" : \"=f\"(y) : \"h\"((unsigned short)x.bits));\n" \
+  "  return y;\n"
+#define SMALL_BITS(type)                                            \
+  "  unsigned short pair;\n"                                        \
+  "  asm(\"cvt.rn.satfinite." type                                  \
+  "x2.f32 %0, %1, %2;\" : \"=h\"(pair) : \"f\"(0.0f), \"f\"(x));\n" \
+  "  to->bits = (unsigned char)pair;\n"
+
+static const struct {
+  const char *number, *set;
+} type_texts[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"  return x;\n", "  *to = x;\n"},
+    [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n"},
+    [DTYPE_F64] = {"  return x;\n", "  *to = x;\n"},
+    [DTYPE_S32] = {"  return x;\n", NULL},
+    [DTYPE_S8] =
+        {"  return x;\n",
+         "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n"},
+    [DTYPE_F16] = {"  float y;\n"
+                   "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x.bits));\n"
+                   "  return y;\n",
+                   "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n"},
+    [DTYPE_BF16] = {"  return __uint_as_float((unsigned)x.bits << 16);\n",
+                    "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n"},
+    [DTYPE_E4M3] = {SMALL_FLOAT("e4m3"), SMALL_BITS("e4m3")},
+    [DTYPE_E5M2] = {SMALL_FLOAT("e5m2"), SMALL_BITS("e5m2")},
+};
+
+static void add_number(Str *out, DType type) {
+  str_printf(out, "__device__ double number(%s x) {\n%s}\n\n", prelude_type_name(type),
+             type_texts[type].number);
+}
+
+static void add_types(Str *out, const Problem *problem) {
+  const char *operand = prelude_type_name(problem->dtype),
+             *output = prelude_type_name(problem->out);
+  str_printf(out, "typedef %s In;\ntypedef %s Out;\n\n", operand, output);
+  add_number(out, problem->dtype);
+  if (strcmp(operand, output) != 0) add_number(out, problem->out);
+  str_printf(out, "__device__ void set(In *to, float x) {\n%s}\n\n",
+             type_texts[problem->dtype].set);
+}
+
+// ---- sizes and bounds ---------------------------------------------------------------------------
+
+static const char *const bound_words[DTYPE_COUNT] = {
+    [DTYPE_F32] =
+        "// An f32 sum of K products strays from the exact one by a few units in the last place\n"
+        "// times the square root of K, relative to the sum of the products' magnitudes.\n",
+    [DTYPE_F64] =
+        "// The reference is a float64 sum as well: twice its error, and it grows like the\n"
+        "// square root of K.\n",
+    [DTYPE_F16] =
+        "// Sums in f16 lose half a unit in the last place of 11 bits with every addition.\n",
+    [DTYPE_S32] = "// Whole numbers are exact.\n",
+};
+
+static void add_bounds(Str *out, const Problem *problem) {
+  const Plan plan = {.k = problem->k,
+                     .operand_type = plan_type_of(problem->dtype),
+                     .accumulate_type = plan_type_of(problem->acc),
+                     .output_type = plan_type_of(problem->out)};
+  const double rounding = verify_rounding(&plan);
+  str_add(out, bound_words[problem->acc]);
+  if (problem->dtype == DTYPE_TF32)
+    str_add(out,
+            "// The multiplier cuts operands to 10 fraction bits: 2^-10 of the sum on average.\n");
+  else if (rounding > 0)
+    str_printf(out, "// Rounding the sum to %s costs half a unit in its last place.\n",
+               dtype_name(problem->out));
+  str_printf(out, "constexpr double tolerance = %.6e, rounding = %.6e;\n\n",
+             verify_tolerance(&plan), rounding);
+}
+
 static void add_constants(Str *out, const Problem *problem) {
   const double products = (double)problem->m * (double)problem->n * (double)problem->k;
   const double affordable = 0x1p36;
   long long step = products > affordable ? (long long)(products / affordable) | 1 : 1;
   str_printf(out, "constexpr long long n_rows = %lld, n_columns = %lld, depth = %lld;\n",
              (long long)problem->m, (long long)problem->n, (long long)problem->k);
+  str_printf(out, "// From one row of A to the next, and from one k; B likewise.\n");
+  str_printf(out, "constexpr long long a_row = %s, a_next = %s, b_column = %s, b_next = %s;\n",
+             problem->a_col ? "1" : "depth", problem->a_col ? "n_rows" : "1",
+             problem->b_col ? "depth" : "1", problem->b_col ? "1" : "n_columns");
   str_printf(out, "constexpr long long check_step = %lld;  // every cell%s\n", step,
              step == 1 ? "" : " of so many is compared, all are looked at");
-  str_add(out,
-          "// An f32 sum of K products strays from the exact one by a few units in the last place\n"
-          "// times the square root of K, relative to the sum of the products' magnitudes.\n");
-  str_printf(out, "constexpr double tolerance = %.6e;\n\n",
-             0x1p-24 * (8 + sqrt((double)problem->k) / 4));
+  add_bounds(out, problem);
 }
+
+// ---- launches -----------------------------------------------------------------------------------
 
 static void add_launch(Str *out, const EmitKernel *kernel) {
   str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
@@ -171,8 +268,9 @@ static const char *workspace_name(const Program *program) {
 
 static void add_multiply(Str *out, const Emission *emission, const Program *program) {
   const char *workspace = workspace_name(program);
-  str_printf(out, "struct Operands {\n  float *A, *B, *C%s%s;\n};\n\n", workspace ? ", *" : "",
-             workspace ? workspace : "");
+  str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
+  if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
+  str_add(out, "};\n\n");
   str_add(out,
           "// One product: the launches in their order.\n"
           "static void multiply(const Operands &on) {\n");
@@ -187,10 +285,11 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
           "  Operands on = {};\n"
           "  on.A = operand(n_rows * depth, 1);\n"
           "  on.B = operand(depth * n_columns, 2);\n"
-          "  on.C = operand(n_rows * n_columns, 0);\n");
+          "  on.C = unwritten<Out>(n_rows * n_columns);\n");
+  DType sum = program->problem.acc;
   if (workspace)
-    str_printf(out, "  on.%s = operand(%lld, 0);\n", workspace,
-               (long long)(emission->workspace_bytes / dtype_bytes(program->problem.dtype)));
+    str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
+               (long long)(emission->workspace_bytes / dtype_bytes(sum)));
   for (int i = 0; i < emission->n_kernels; i++) {
     const EmitKernel *kernel = &emission->kernel[i];
     if (kernel->dynamic_smem_bytes == 0) continue;
@@ -219,6 +318,7 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   str_add(&out, rest + (*rest == '\n'));
   str_add(&out, host_rule);
   add_constants(&out, &program->problem);
+  add_types(&out, &program->problem);
   str_add(&out, host_start);
   add_multiply(&out, emission, program);
   str_add(&out, host_check);

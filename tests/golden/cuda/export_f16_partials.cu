@@ -1,0 +1,322 @@
+// nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+//
+// C[512, 512] = A[512, 512] * B[512, 512], f16 summed in f32, row-major
+// M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<4096, 32>>>(A, B, P)   12288 bytes of shared memory
+//   reduce<<<1024, 256>>>(C, P)
+//   workspace: 2097152 bytes
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+constexpr int N = 512, K = 512;
+
+// An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
+struct f16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ void load2(unsigned *to, const f16 *from) {
+  const unsigned v = *reinterpret_cast<const unsigned *>(from);
+  to[0] = v;
+}
+
+__device__ __forceinline__ void load8(unsigned *to, const f16 *from) {
+  const uint4 v = *reinterpret_cast<const uint4 *>(from);
+  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+
+__device__ __forceinline__ void store2(float *to, const float *from) {
+  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
+}
+
+__device__ __forceinline__ void store8(f16 *to, const unsigned *from) {
+  *reinterpret_cast<uint4 *>(to) = uint4{from[0], from[1], from[2], from[3]};
+}
+
+__device__ __forceinline__ void fill4(float *to, float value) {
+  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
+}
+
+// c += a * b, 16 x 8 x 16, by a warp; PTX ISA, section 9.7.14.5.8 says which lane holds what.
+__device__ __forceinline__ void mma_m16n8k16_f32_f16(float *c, const unsigned *a,
+    const unsigned *b) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
+                 "r"(b[0]), "r"(b[1]));
+}
+
+__device__ __forceinline__ f16 to_f16(float from) {
+  f16 to;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(from));
+  return to;
+}
+
+// Value i of a register that holds 2; the others stay.
+__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
+  const unsigned bits = value.bits;
+  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
+}
+
+extern "C" __global__ void __launch_bounds__(32)
+matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, float *__restrict__ P) {
+  __shared__ __align__(128) f16 smem[6144];
+  f16 *const A_s = smem;         // [16][256] STAGE=11: the slab of A
+  f16 *const B_s = smem + 4096;  // [256][8] STAGE=11: the slab of B
+
+  const int tid = threadIdx.x;
+  const int k_s = blockIdx.x / 2048;     // BLOCK 0..2, SPLITK=2
+  const int m_b = blockIdx.x / 64 % 32;  // BLOCK 0..32, WM=1
+  const int n_b = blockIdx.x % 64;       // BLOCK 0..64, WN=1
+  const int lane = threadIdx.x;          // THREAD 0..32, ATOM_KIND=mma_m16n8k16_f16
+
+  // where this thread begins
+  f16 *const A_s_at = A_s + tid * 8;
+  f16 *const B_s_at = B_s + tid * 8;
+  f16 *const A_s_at2 = A_s + lane / 4 * 256 + lane % 4 * 2;
+  f16 *const B_s_at2 = B_s + lane % 4 * 2 * 8 + lane / 4;
+
+  float acc[4];      // ATOM_KIND=mma_m16n8k16_f16: this thread's cells of C
+  unsigned a[4];  // ATOM_KIND=mma_m16n8k16_f16: its values of A for one k-step, two to a register
+  unsigned b[2];  // ATOM_KIND=mma_m16n8k16_f16: its values of B for one k-step, two to a register
+  unsigned r_a[64];  // STAGE=11: on their way from A to shared memory, two to a register
+  unsigned r_b[32];  // STAGE=11: on their way from B to shared memory, two to a register
+
+  fill4(&acc[0], 0.0f);
+
+  // BK=16: fetch the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 16; ++c_a)
+    load8(&r_a[c_a * 4], &A[(m_b * 16 + c_a) * K + k_s * 256 + tid * 8]);
+
+  // STAGE=11: fetch the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    load8(&r_b[c_b * 4], &B[(k_s * 256 + c_b * 32 + tid) * N + n_b * 8]);
+
+  // STAGE=11: put the slab of A into shared memory
+  #pragma unroll
+  for (int c_a = 0; c_a < 16; ++c_a)
+    store8(&A_s_at[c_a * 256], &r_a[c_a * 4]);
+
+  // STAGE=11: put the slab of B into shared memory
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    store8(&B_s_at[c_b * 32 * 8], &r_b[c_b * 4]);
+
+  // STAGE=11: the slab is filled
+  __syncthreads();
+
+  for (int k_i = 0; k_i < 16; ++k_i) {  // BK=16
+    // ATOM_KIND=mma_m16n8k16_f16: this thread's values of A
+    #pragma unroll
+    for (int v_a = 0; v_a < 4; ++v_a)
+      load2(&a[v_a], &A_s_at2[v_a % 2 * 8 * 256 + k_i * 16 + v_a / 2 * 8]);
+
+    // ATOM_KIND=mma_m16n8k16_f16: this thread's values of B
+    #pragma unroll
+    for (int v_b = 0; v_b < 4; ++v_b)
+      insert_f16(&b[v_b / 2], v_b % 2, B_s_at2[(k_i * 16 + v_b % 2 + v_b / 2 * 8) * 8]);
+
+    // ATOM_KIND=mma_m16n8k16_f16: multiply each fragment of A by each of B
+    mma_m16n8k16_f32_f16(&acc[0], &a[0], &b[0]);
+  }
+
+  // STAGE=11: the slab is read to the end
+  __syncthreads();
+
+  // ATOM_KIND=mma_m16n8k16_f16: write this split's partial sums
+  #pragma unroll
+  for (int v_c = 0; v_c < 2; ++v_c)
+    store2(&P[k_s * 262144 + (m_b * 16 + lane / 4 + v_c * 8) * N + n_b * 8 + lane % 4 * 2],
+        &acc[v_c * 2]);
+}
+
+// ATOMIC_FREE_SPLITK=1
+extern "C" __global__ void __launch_bounds__(256)
+reduce(f16 *__restrict__ C, const float *__restrict__ P) {
+  const int f_b = blockIdx.x;   // BLOCK 0..1024, ATOMIC_FREE_SPLITK=1
+  const int f_t = threadIdx.x;  // THREAD 0..256, ATOMIC_FREE_SPLITK=1
+
+  float sum;   // ATOMIC_FREE_SPLITK=1
+  float part;  // ATOMIC_FREE_SPLITK=1
+
+  sum = 0.0f;
+
+  for (int s = 0; s < 2; ++s) {  // ATOMIC_FREE_SPLITK=1
+    part = P[s * 262144 + f_b / 2 * N + (f_b * 256 + f_t) % 512];
+    sum += part;
+  }
+
+  // ATOMIC_FREE_SPLITK=1: write the cells of C
+  C[f_b / 2 * N + (f_b * 256 + f_t) % 512] = to_f16(sum);
+}
+
+// ---- fill, check, time --------------------------------------------------------------------
+
+constexpr long long n_rows = 512, n_columns = 512, depth = 512;
+// From one row of A to the next, and from one k; B likewise.
+constexpr long long a_row = depth, a_next = 1, b_column = 1, b_next = n_columns;
+constexpr long long check_step = 1;  // every cell
+// An f32 sum of K products strays from the exact one by a few units in the last place
+// times the square root of K, relative to the sum of the products' magnitudes.
+// Rounding the sum to f16 costs half a unit in its last place.
+constexpr double tolerance = 8.140119e-07, rounding = 4.882812e-04;
+
+typedef f16 In;
+typedef f16 Out;
+
+__device__ double number(f16 x) {
+  float y;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));
+  return y;
+}
+
+__device__ void set(In *to, float x) {
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to->bits) : "f"(x));
+}
+
+static void must(cudaError_t error, const char *what) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(3);
+}
+
+__device__ unsigned long long mix(unsigned long long x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.
+__global__ void fill_normal(In *x, long long n, unsigned long long seed) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
+    const unsigned long long bits = mix(seed ^ mix(i));
+    const float u = ((unsigned)(bits >> 40) + 1) * 0x1p-24f;
+    const float v = (unsigned)(bits & 0xffffff) * 0x1p-24f;
+    set(&x[i], sqrtf(-2.0f * logf(u)) * cospif(2.0f * v));
+  }
+}
+
+struct Verdict {
+  unsigned long long n_checked, n_wrong;
+  unsigned worst;  // the bits of the largest error, in units of its bound
+};
+
+__global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  for (; cell < n_rows * n_columns; cell += stride) {
+    const double c = number(C[cell]);
+    if (c == c && cell % check_step != 0) continue;
+    const In *row = A + cell / n_columns * a_row, *column = B + cell % n_columns * b_column;
+    double sum = 0, magnitude = 0;
+    for (long long k = 0; k < depth; ++k) {
+      const double product = number(row[k * a_next]) * number(column[k * b_next]);
+      sum += product;
+      magnitude += fabs(product);
+    }
+    const double error = fabs(c - sum), bound = tolerance * magnitude + rounding * fabs(sum);
+    atomicAdd(&verdict->n_checked, 1ull);
+    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
+    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));
+  }
+}
+
+struct Operands {
+  In *A, *B;
+  Out *C;
+  float *P;
+};
+
+// One product: the launches in their order.
+static void multiply(const Operands &on) {
+  matmul<<<4096, 32, 0>>>(on.A, on.B, on.P);
+  reduce<<<1024, 256, 0>>>(on.C, on.P);
+  must(cudaGetLastError(), "launch");
+}
+
+static bool is_right(const In *A, const In *B, const Out *C) {
+  Verdict *on_device, verdict = {};
+  must(cudaMalloc(&on_device, sizeof verdict), "cudaMalloc");
+  must(cudaMemset(on_device, 0, sizeof verdict), "cudaMemset");
+  check_cells<<<4096, 256>>>(A, B, C, on_device);
+  must(cudaMemcpy(&verdict, on_device, sizeof verdict, cudaMemcpyDeviceToHost), "check");
+  must(cudaFree(on_device), "cudaFree");
+  float worst;
+  std::memcpy(&worst, &verdict.worst, sizeof worst);
+  std::printf("%llu of %llu cells checked are wrong, worst error %.3g of its bound\n",
+              verdict.n_wrong, verdict.n_checked, worst);
+  return verdict.n_checked > 0 && verdict.n_wrong == 0;
+}
+
+static In *operand(long long n, unsigned long long seed) {
+  In *x;
+  must(cudaMalloc(&x, n * sizeof *x), "cudaMalloc");
+  fill_normal<<<4096, 256>>>(x, n, seed);
+  must(cudaGetLastError(), "fill");
+  return x;
+}
+
+// Every byte 0xff: NaN, or -1 in a type that has none.
+template <class T>
+static T *unwritten(long long n) {
+  T *x;
+  must(cudaMalloc(&x, n * sizeof *x), "cudaMalloc");
+  must(cudaMemset(x, 0xff, n * sizeof *x), "cudaMemset");
+  return x;
+}
+
+static Operands allocate() {
+  Operands on = {};
+  on.A = operand(n_rows * depth, 1);
+  on.B = operand(depth * n_columns, 2);
+  on.C = unwritten<Out>(n_rows * n_columns);
+  on.P = unwritten<float>(524288);
+  return on;
+}
+
+// Milliseconds of `n` products in a row.
+static float time_products(const Operands &on, int n) {
+  cudaEvent_t start, stop;
+  must(cudaEventCreate(&start), "cudaEventCreate");
+  must(cudaEventCreate(&stop), "cudaEventCreate");
+  must(cudaEventRecord(start), "cudaEventRecord");
+  for (int i = 0; i < n; ++i) multiply(on);
+  must(cudaEventRecord(stop), "cudaEventRecord");
+  must(cudaEventSynchronize(stop), "launch");
+  float ms;
+  must(cudaEventElapsedTime(&ms, start, stop), "cudaEventElapsedTime");
+  must(cudaEventDestroy(start), "cudaEventDestroy");
+  must(cudaEventDestroy(stop), "cudaEventDestroy");
+  return ms;
+}
+
+int main() {
+  Operands on = allocate();
+  multiply(on);
+  must(cudaDeviceSynchronize(), "launch");
+  if (!is_right(on.A, on.B, on.C)) return 1;  // a wrong kernel has no speed
+  const float once_ms = time_products(on, 3) / 3;  // warms up, too
+  const int n = std::max(1, std::min(1000, (int)(2.0f / once_ms)));
+  std::vector<float> ms;
+  for (int i = 0; i < 21; ++i) ms.push_back(time_products(on, n) / n);
+  std::sort(ms.begin(), ms.end());
+  const double median_ms = ms[ms.size() / 2];
+  std::printf("%.4f ms (median of %d samples of %d, fastest %.4f ms, L2 warm), "
+              "%.2f TFLOP/s\n",
+              median_ms, (int)ms.size(), n, ms[0],
+              2e-9 * n_rows * n_columns * depth / median_ms);
+  return 0;
+}

@@ -1,0 +1,91 @@
+// Standalone .cu files: one reviewed text for each kind of type, and nvcc's opinion where there is
+// one.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emit_cases.h"
+#include "golden.h"
+#include "kernels/emit_plan.h"
+#include "kernels/export_cu.h"
+
+static Arena *arena;
+static EmitCases cases;
+
+static void setup(void) {
+  arena = arena_new("test export cu");
+  cases = emit_cases(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static const struct {
+  const char *name, *state;
+  bool compiled;  // nvcc takes seconds: a text of each shape is enough
+} exports[] = {
+    {"f32", "M=512,N=512,K=512,FM=4,FN=4,STAGE=11", true},
+    {"f16_partials",
+     "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1", true},
+    {"f16_sums", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,A_COL=1", false},
+    {"bf16", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1", false},
+    {"tf32", "M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1", false},
+    {"s8", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_s8", true},
+    {"e4m3", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_e4m3", true},
+    {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
+};
+enum { N_EXPORTS = sizeof exports / sizeof *exports };
+
+static const char *exported(const char *state) {
+  const Model *model = emit_state(&cases, state);
+  const EmitOptions options = {&model->schedule, plan_target_text(arena, model->target), false};
+  const Emission *emission = emit_cuda(arena, model->program, &options);
+  return export_cu(arena, emission, model->program, model->target);
+}
+
+START_TEST(exports_are_written_as_reviewed) {
+  for (int i = 0; i < N_EXPORTS; i++)
+    golden_check(arena_printf(arena, "cuda/export_%s.cu", exports[i].name),
+                 exported(exports[i].state));
+}
+END_TEST
+
+START_TEST(lines_keep_to_their_columns) {
+  for (int i = 0; i < N_EXPORTS; i++)
+    for (const char *line = exported(exports[i].state); *line;) {
+      size_t n = strcspn(line, "\n");
+      ck_assert_msg(n <= 100 || strncmp(line, "// ", 3) == 0, "%s: %.*s", exports[i].name, (int)n,
+                    line);
+      line += n + (line[n] == '\n');
+    }
+}
+END_TEST
+
+START_TEST(nvcc_compiles_it) {
+  if (!exports[_i].compiled || system("nvcc --version > /dev/null 2>&1") != 0) return;
+  char folder[] = "/tmp/gemmview-export-XXXXXX";
+  ck_assert(mkdtemp(folder) != NULL);
+  const char *file = arena_printf(arena, "%s/matmul.cu", folder);
+  FILE *out = fopen(file, "w");
+  ck_assert(out != NULL && fputs(exported(exports[_i].state), out) >= 0 && fclose(out) == 0);
+  const char *command = arena_printf(
+      arena,
+      "nvcc -std=c++17 -arch=sm_90a -Werror all-warnings -c -o %s/matmul.o %s > %s/said 2>&1",
+      folder, file, folder);
+  ck_assert_msg(system(command) == 0, "%s: see %s/said", exports[_i].name, folder);
+  ck_assert(system(arena_printf(arena, "rm -r %s", folder)) == 0);
+}
+END_TEST
+
+Suite *suite_export_cu(void);
+Suite *suite_export_cu(void) {
+  Suite *suite = suite_create("export_cu");
+  TCase *tests = tcase_create("export cu");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, exports_are_written_as_reviewed);
+  tcase_add_test(tests, lines_keep_to_their_columns);
+  tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

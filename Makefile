@@ -104,6 +104,7 @@ build/asan/%.o: %.c build/asan/flags
 	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) -c $< -o $@)
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
 build/asan/src/model/interp%.o: HOT = -O2
+build/asan/src/model/number.o: HOT = -O2
 build/asan/src/model/expr.o: HOT = -O2
 build/asan/gen/%.o: build/gen/%.c build/asan/flags
 	@mkdir -p $(@D)

@@ -7,6 +7,7 @@
 // whose blocks k_s = 1, 2, 3 may well run before block 0 stores over what they added.
 #include "model/breakage.h"
 
+#include "model/fragment.h"
 #include "model/rewrite.h"
 
 static const struct {
@@ -168,6 +169,90 @@ static bool break_last_slab(Program *program) {
   return true;
 }
 
+// ---- tensor cores -------------------------------------------------------------------------------
+
+// A rewrite of one statement at a time; it says whether it found what it changes.
+typedef struct Each {
+  Program *program;
+  bool (*change)(Program *program, Stmt *stmt);
+  bool found;
+} Each;
+
+static void change_one(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Each *each = context;
+  if (stmt->kind == STMT_OP && each->change(each->program, stmt)) each->found = true;
+}
+
+static bool change_each(Program *program, bool (*change)(Program *, Stmt *)) {
+  Each each = {program, change, false};
+  stmt_walk(main_kernel(program)->body, change_one, &each);
+  return each.found;
+}
+
+static bool drop_trans(Program *program, Stmt *stmt) {
+  (void)program;
+  bool had = stmt->op.kind == OP_LDMATRIX && stmt->op.trans;
+  if (had) stmt->op.trans = false;
+  return had;
+}
+
+static bool break_trans(Program *program) { return change_each(program, drop_trans); }
+
+// Lanes 0 to 7 now give the rows of matrix 1, and so on round.
+static bool address_next_matrix(Program *program, Stmt *stmt) {
+  Arena *arena = program->arena;
+  Access *from = &stmt->op.src;
+  if (stmt->op.kind != OP_LDMATRIX || stmt->op.count == 1) return false;
+  const Expr *next = ex_add_const(arena, ex_var(arena, program->lane), LDMATRIX_ROWS);
+  next = ex_mod(arena, next, stmt->op.count * LDMATRIX_ROWS);
+  for (int d = 0; d < from->buffer->rank; d++)
+    from->idx[d] = expr_substitute(arena, from->idx[d], program->lane, next);
+  return true;
+}
+
+static bool break_matrix(Program *program) { return change_each(program, address_next_matrix); }
+
+typedef struct Alias {
+  const Buffer *slab;
+  Buffer *plain;
+} Alias;
+
+static void read_plain(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const Alias *alias = context;
+  if (stmt->kind == STMT_OP && stmt->op.src.buffer == alias->slab)
+    stmt->op.src.buffer = alias->plain;
+}
+
+// The same memory under another name, without the permutation.
+static bool break_layout(Program *program) {
+  for (int i = 0; i < program->n_buffers && program->n_buffers < BUFFERS_MAX; i++) {
+    const Buffer *slab = program->buffer[i];
+    if (slab->space != SPACE_SHARED || !buffer_is_permuted(slab)) continue;
+    Buffer *plain = program->buffer[program->n_buffers] = ARENA_NEW(program->arena, Buffer);
+    *plain = *slab;
+    plain->id = program->n_buffers++;
+    plain->swizzle_bits = plain->n_xor = 0;
+    stmt_walk(main_kernel(program)->body, read_plain, &(Alias){slab, plain});
+    return true;
+  }
+  return false;
+}
+
+static bool take_next_fragment(Program *program, Stmt *stmt) {
+  Access *a = &stmt->op.src;
+  if (stmt->op.kind != OP_MMA) return false;
+  int atom = a->buffer->rank - 2;  // … [atoms][values]
+  int64_t atoms = a->buffer->dim[atom];
+  if (atoms == 1) return false;
+  const Expr *next = ex_add_const(program->arena, a->idx[atom], 1);
+  a->idx[atom] = ex_mod(program->arena, next, atoms);
+  return true;
+}
+
+static bool break_fragments(Program *program) { return change_each(program, take_next_fragment); }
+
 static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FIRST_BARRIER] = break_first_barrier,
     [BREAK_LAST_BARRIER] = break_last_barrier,
@@ -178,6 +263,10 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_GUARDED_SPLIT] = break_guarded_split,
     [BREAK_ZERO] = break_zero,
     [BREAK_LAST_SLAB] = break_last_slab,
+    [BREAK_TRANS] = break_trans,
+    [BREAK_MATRIX] = break_matrix,
+    [BREAK_LAYOUT] = break_layout,
+    [BREAK_FRAGMENTS] = break_fragments,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

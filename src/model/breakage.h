@@ -6,17 +6,21 @@
 #include "model/program.h"
 
 // One row each: enum, the name users type, what is done to the main kernel.
-#define BREAKAGE_TABLE(X)                                                                   \
-  X(FIRST_BARRIER, "first_barrier", "the first barrier is left out")                        \
-  X(LAST_BARRIER, "last_barrier", "the last barrier is left out")                           \
-  X(WAIT, "wait", "the waits for cp.async are left out")                                    \
-  X(LAX_WAIT, "lax_wait", "each wait lets one more group stay in flight")                   \
-  X(PHASE, "phase", "the ring index is dropped: every slab goes to slot 0")                 \
-  X(PAD, "pad", "the rows of the first slab are one element too close together")            \
-  X(GUARDED_SPLIT, "guarded_split",                                                         \
-    "no zero kernel: the first split stores, the others add, as in the article")            \
-  X(ZERO, "zero", "split-K adds to a C that nobody cleared")                                \
-  X(LAST_SLAB, "last_slab", "the loop over slabs stops one early")
+#define BREAKAGE_TABLE(X)                                                        \
+  X(FIRST_BARRIER, "first_barrier", "the first barrier is left out")             \
+  X(LAST_BARRIER, "last_barrier", "the last barrier is left out")                \
+  X(WAIT, "wait", "the waits for cp.async are left out")                         \
+  X(LAX_WAIT, "lax_wait", "each wait lets one more group stay in flight")        \
+  X(PHASE, "phase", "the ring index is dropped: every slab goes to slot 0")      \
+  X(PAD, "pad", "the rows of the first slab are one element too close together") \
+  X(GUARDED_SPLIT, "guarded_split",                                              \
+    "no zero kernel: the first split stores, the others add, as in the article") \
+  X(ZERO, "zero", "split-K adds to a C that nobody cleared")                     \
+  X(LAST_SLAB, "last_slab", "the loop over slabs stops one early")               \
+  X(TRANS, "trans", "ldmatrix of B forgets its .trans")                          \
+  X(MATRIX, "matrix", "each lane gives ldmatrix its row of the next matrix")     \
+  X(LAYOUT, "layout", "a slab is stored swizzled and read as if it were not")    \
+  X(FRAGMENTS, "fragments", "the atoms multiply each other's fragments of A")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

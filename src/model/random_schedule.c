@@ -152,12 +152,6 @@ static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
   }
 }
 
-// A tensor core's multiply-adds come by the thousand: an eighth of the trouble each.
-static bool is_small(const Schedule *schedule, int64_t fma_max) {
-  int64_t fma = schedule_fma(schedule);
-  return (schedule->value[KNOB_ATOM_KIND] ? fma / 8 : fma) <= fma_max;
-}
-
 static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
                      const Schedule *schedule) {
   Diags diags = diags_new(scratch);
@@ -194,7 +188,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
       DRAW_ALL(state, fma_knobs, &schedule);
     if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
-    if (!is_small(&schedule, limits->fma_max) || !is_legal(scratch, targets, target, &schedule))
+    if (schedule_fma(&schedule) > limits->fma_max || !is_legal(scratch, targets, target, &schedule))
       continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;

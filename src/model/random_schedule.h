@@ -5,8 +5,7 @@
 
 typedef struct RandomLimits {
   int64_t extent_max;  // of M, N and K
-  int64_t fma_max;     // multiply-adds of the whole grid, those of cells outside C included; eight
-                       // times as many on a tensor core
+  int64_t fma_max;     // of the whole grid, as schedule_fma() counts them
 } RandomLimits;
 
 // Half of them are of a tensor-core atom, where the target has one. Draws schedules from *state

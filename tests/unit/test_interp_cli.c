@@ -13,6 +13,10 @@ Suite *suite_interp_cli(void);
 
 #define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
 
+#define HALF                                                                                \
+  "M=80,N=64,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=1,FN=2,BK=4,STAGE=11,LDMATRIX=1," \
+  "SWIZZLE=2"
+
 static Arena *arena;
 static const char *said;
 
@@ -48,6 +52,12 @@ static const struct {
     {"-k " SMALL " --break pads", 2, "nearest: pad"},
     {"-k " SMALL " --pass stagr", 2, "nearest: stage"},
     {"-k " SMALL " --runs 0", 2, "not a whole number from 1 to 1000"},
+    {"-k " HALF, 0, "6 blocks of 128 threads"},
+    {"-k " HALF " --pass atomize", 0, "C equals the float64 loop in all 5120 cells"},
+    {"-k " HALF " --break trans", 1, "cells of C are wrong, the first C[0, 0]"},
+    {"-k " HALF " --break layout", 1, "'#' wrong everywhere"},
+    {"-k " HALF " --break first_barrier", 1, "reads (ldmatrix"},
+    {"-k " SMALL " --break trans", 2, "this program has nothing of the kind"},
     {"-k BM=64,BN=64", 2, "4096 threads in a block"},
     {"some.txt", 2, "a state is given with -k"},
 };

@@ -362,6 +362,31 @@ START_TEST(inputs_suit_the_types) {
 }
 END_TEST
 
+// What is told about a swizzled slab is the element's own index, not where it lies.
+START_TEST(elements_of_swizzled_slabs_go_by_their_index) {
+  Program *p = program_new(arena, (Problem){.m = 1, .n = 1, .k = 1, .dtype = DTYPE_F16});
+  Buffer *slab =
+      program_new_buffer(p, "S", SPACE_SHARED, ROLE_SLAB_A, 3, (int64_t[]){2, 8, 64}, KNOB_NONE);
+  Buffer *x = program_new_buffer(p, "x", SPACE_REGISTER, ROLE_FRAG_A, 1, (int64_t[]){1}, KNOB_NONE);
+  slab->swizzle_bits = 3;
+  slab->swizzle_base = 4;
+  slab->swizzle_shift = 3;
+  if (_i) slab->swizzle_bits = 0;
+  if (_i) slab->xor_term[slab->n_xor++] = (XorTerm){.from = 7, .to = 4, .bits = 3};
+  program_place_shared(p);
+  Access at = access3(slab, num(1), num(5), num(11)), from = access1(x, num(0));
+  const Expr *offset = access_offset(arena, &at);
+  ck_assert_int_eq(expr_eval(offset, NULL), 512 + 5 * 64 + (11 ^ 5 << 3));
+  Stmt *body = stmt_list(init(p, from), op1(p, OP_STORE, at, from), NULL);
+  Var *t = new_var(p, "t", TIER_THREAD, 2);
+  p->kernel[p->n_kernels++] = (Kernel){.name = "race", .body = loop(p, t, body), .knob = KNOB_NONE};
+  const InterpResult *result = interpret(arena, p, &(InterpOptions){.seed = 1});
+  ck_assert_int_ge(result->n_findings, 1);
+  ck_assert_msg(strstr(result->finding[0].text, "race on S[1, 5, 11]: ") != NULL, "%s",
+                result->finding[0].text);
+}
+END_TEST
+
 Suite *suite_interp_tensor(void) {
   Suite *suite = suite_create("interp_tensor");
   TCase *tc = tcase_create("interp_tensor");
@@ -375,6 +400,7 @@ Suite *suite_interp_tensor(void) {
   tcase_add_test(tc, tf32_operands_are_cut);
   tcase_add_test(tc, s32_sums_wrap_around);
   tcase_add_test(tc, inputs_suit_the_types);
+  tcase_add_loop_test(tc, elements_of_swizzled_slabs_go_by_their_index, 0, 2);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -477,6 +477,11 @@ END_TEST
 
 #define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11,"
 #define RING "BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+#define HALF                                                                                 \
+  "M=80,N=64,K=256,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,LDMATRIX=1," \
+  "SWIZZLE=3,"
+#define TF32 \
+  "M=80,N=64,K=68,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1,"
 
 static const struct {
   const char *state;
@@ -497,6 +502,24 @@ static const struct {
     {SMALL "SPLITK=3", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
     {SMALL "SPLITK=3", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
     {SMALL "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
+    {HALF "EPILOGUE=0", BREAK_FIRST_BARRIER, FINDING_RACE, "reads (ldmatrix"},
+    {HALF "EPILOGUE=1", BREAK_LAST_BARRIER, FINDING_RACE, "C_s["},
+    {HALF "ASYNC_COPY=1," RING "FRAG_BUFFER=2", BREAK_WAIT, FINDING_MISSING_WAIT,
+     "reads (ldmatrix"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_LAX_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_WAIT, FINDING_ABANDONED_COPY, "ends without a wait"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {HALF "BUFFER_COUNT=1", BREAK_TRANS, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_MATRIX, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_LAYOUT, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_FRAGMENTS, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
+    {TF32 "PAD_SMEM=4", BREAK_PAD, FINDING_MISALIGNED, "moves 16 bytes at byte"},
+    {TF32 "TRANSPOSE_B=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)'", BREAK_LAYOUT, FINDING_COUNT,
+     NULL},
+    {TF32 "TRANSPOSE_B=1,SWIZZLE=2", BREAK_MATRIX, FINDING_COUNT, NULL},
+    {TF32 "SPLITK=2", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
+    {TF32 "SPLITK=2", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
 };
 enum { N_BROKEN = sizeof broken / sizeof broken[0] };
 

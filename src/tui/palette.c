@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/decode.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
@@ -63,6 +64,20 @@ static bool run_view(Session *session, const char *argument, Diags *diags) {
   return view >= 0;
 }
 
+// The nearest schedule becomes B, what was there A.
+static bool run_decode(Session *session, const char *argument, Diags *diags) {
+  DecodedKernel kernel;
+  if (!decode_kernel(session->frame, argument, &kernel, diags)) return false;
+  Schedule now = session->now.schedule;
+  DecodedSchedule near = decode_schedule(session->frame, &kernel, &now);
+  if (!session_compare(session, &now, "what was here")) return true;
+  session_set_schedule(session, &near.schedule);
+  if (!session->now.reasons)
+    session_say(session, SAID_NOTE, "%s: %s", kernel.name,
+                near.n_notes ? near.note[0] : near.knobs);
+  return true;
+}
+
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
   if (!*argument) {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
@@ -78,6 +93,7 @@ const PaletteCommand palette_commands[] = {
     {"rung", "NAME | NUMBER", "go to a rung of the ladder", run_rung},
     {"ladder", "NAME", "another ladder", run_ladder},
     {"compare", "[RUNG | KNOB=value,…]", "show another schedule as A beside this one", run_compare},
+    {"decode", "KERNEL", "the schedule nearest to a cuBLAS or CUTLASS kernel, as B", run_decode},
     {"view", "NAME", "another view", run_view},
     {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
 };

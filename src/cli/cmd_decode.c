@@ -1,0 +1,152 @@
+// gemmview decode: the name of a cuBLAS or CUTLASS kernel, piece by piece, and the nearest
+// schedule.
+//
+//   gemmview decode ampere_h16816gemm_128x128_ldg8_stages_64x3_nn
+//   gemmview decode -k TARGET=a100,M=8192 s1688gemm_64x256_16x4
+//
+// What no knob says follows the schedule. Exit status 1 when the schedule breaks a rule on the
+// target (the rule is named), 2 when the text holds no such name.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/cli_model.h"
+#include "cli/options.h"
+#include "model/decode.h"
+
+CommandRun cmd_decode;
+
+typedef struct DecodeOptions {
+  const char *state;
+  bool json;
+} DecodeOptions;
+
+static const Option OPTIONS[] = {
+    OPTION_STATE(DecodeOptions),
+    OPTION_JSON(DecodeOptions),
+};
+
+typedef struct Decoded {
+  Arena *arena;
+  DecodedKernel kernel;
+  DecodedSchedule near;
+  const Model *model;
+} Decoded;
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_text(const Decoded *decoded) {
+  const DecodedKernel *kernel = &decoded->kernel;
+  printf("%s: %s\n\n", kernel->name, decoded_family_name(kernel->family));
+  for (int i = 0; i < kernel->n_parts; i++)
+    printf("  %-22s %s\n", kernel->part[i].text,
+           *kernel->part[i].meaning ? kernel->part[i].meaning : "(not known)");
+  printf("\nnearest schedule\n  %s\n", decoded->near.knobs);
+  if (decoded->near.n_notes) puts("\nwhat the knobs do not say, or say in its place");
+  for (int i = 0; i < decoded->near.n_notes; i++) printf("  %s\n", decoded->near.note[i]);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_number(JsonWriter *w, const char *key, int value) {
+  if (value)
+    json_member_int(w, key, value);
+  else
+    json_member_null(w, key);
+}
+
+static void put_kernel(JsonWriter *w, const DecodedKernel *kernel) {
+  json_member_string(w, "name", kernel->name);
+  json_member_string(w, "family", decoded_family_name(kernel->family));
+  put_number(w, "arch", kernel->arch);
+  json_member_bool(w, "tensor", kernel->tensor);
+  json_member_bool(w, "warpgroup", kernel->warpgroup);
+  json_member_string(w, "type", dtype_name(kernel->type));
+  json_member_string(w, "accumulator", dtype_name(kernel->acc));
+  json_member_string(w, "layout", *kernel->layout ? kernel->layout : NULL);
+  const struct {
+    const char *key;
+    int value;
+  } numbers[] = {
+      {"tile_m", kernel->tile_m},       {"tile_n", kernel->tile_n},
+      {"tile_k", kernel->tile_k},       {"stages", kernel->stages},
+      {"mma_m", kernel->mma_m},         {"mma_n", kernel->mma_n},
+      {"mma_k", kernel->mma_k},         {"warps_m", kernel->warps_m},
+      {"warps_n", kernel->warps_n},     {"cluster_m", kernel->cluster_m},
+      {"cluster_n", kernel->cluster_n}, {"align", kernel->align},
+  };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    put_number(w, numbers[i].key, numbers[i].value);
+}
+
+static void put_parts(JsonWriter *w, const DecodedKernel *kernel) {
+  json_key(w, "parts");
+  json_begin_array(w);
+  for (int i = 0; i < kernel->n_parts; i++) {
+    const char *meaning = kernel->part[i].meaning;
+    json_begin_object(w);
+    json_member_string(w, "text", kernel->part[i].text);
+    json_member_string(w, "meaning", *meaning ? meaning : NULL);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void print_json(const Decoded *decoded) {
+  Str out = str_new(decoded->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "decode");
+  put_kernel(&w, &decoded->kernel);
+  put_parts(&w, &decoded->kernel);
+  json_member_string(&w, "knobs", decoded->near.knobs);
+  json_member_string(&w, "state", schedule_text(decoded->arena, &decoded->near.schedule));
+  json_member_bool(&w, "legal", decoded->model->ok);
+  json_key(&w, "notes");
+  json_begin_array(&w);
+  for (int i = 0; i < decoded->near.n_notes; i++) json_put_string(&w, decoded->near.note[i]);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int run_given(Arena *arena, const DecodeOptions *given, int argc, char **argv,
+                     Diags *diags) {
+  if (argc != 2) {
+    diag_add(diags, "usage", "the name of one kernel is needed")->nearest =
+        "ampere_h16816gemm_128x128_ldg8_stages_64x3_nn";
+    return cli_fail(diags);
+  }
+  Decoded decoded = {.arena = arena};
+  Schedule base;
+  TargetTable *targets = ARENA_NEW(arena, TargetTable);
+  if (!decode_kernel(arena, argv[1], &decoded.kernel, diags)) return cli_fail(diags);
+  if (!cli_schedule(given->state, &base, diags) || !cli_targets(arena, targets, diags))
+    return cli_fail(diags);
+  decoded.near = decode_schedule(arena, &decoded.kernel, &base);
+  decoded.model = model_build(arena, targets, &decoded.near.schedule);
+  if (given->json)
+    print_json(&decoded);
+  else
+    print_text(&decoded);
+  if (decoded.model->ok) return CLI_OK;
+  return cli_error(CLI_NO, "the nearest schedule is not legal: %s",
+                   decoded.model->diags.first->text);
+}
+
+int cmd_decode(int argc, char **argv) {
+  Arena *arena = arena_new("decode");
+  Diags diags = diags_new(arena);
+  DecodeOptions given = {0};
+  int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
+  int status = options_parse(OPTIONS, n, &given, &argc, argv, &diags)
+                   ? run_given(arena, &given, argc, argv, &diags)
+                   : cli_fail(&diags);
+  arena_free(arena);
+  return status;
+}

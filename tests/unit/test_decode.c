@@ -1,0 +1,215 @@
+// Names of kernels as profilers show them, and what becomes of them.
+#include "model/decode.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/random.h"
+#include "base/str.h"
+#include "cli_harness.h"
+#include "model/model.h"
+
+static Arena *arena;
+static Diags diags;
+static TargetTable targets;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  const EmbeddedFile *file = embed_find(arena, "gpus.json");
+  ck_assert(targets_parse(arena, file->text, file->size, &diags, &targets));
+}
+
+static void teardown(void) { arena_free(arena); }
+
+#define MANGLED                                                                                \
+  "_ZN7cutlass7Kernel2I66cutlass_80_tensorop_f16_s16816gemm_relu_f16_256x128_32x3_tn_align8EE" \
+  "vNT_6ParamsE"
+
+static const struct {
+  const char *name;
+  DecodedFamily family;
+  int arch, mma_k, tile_m, tile_n, tile_k, stages;
+  DType type, acc;
+  const char *layout, *knobs, *note;  // knobs, note: a part
+} cases[] = {
+    {"s1688gemm_64x256_16x4", DECODED_BARE, 0, 8, 64, 256, 16, 4, DTYPE_TF32, DTYPE_F32, "",
+     "ATOM_KIND=mma_m16n8k8_tf32,WM=1,WN=4,FM=4,FN=8,BK=2,", "type of A and B: tf32"},
+    {"cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4", DECODED_CUTLASS, 80, 8, 64, 256, 16, 4,
+     DTYPE_TF32, DTYPE_F32, "nn", "BUFFER_COUNT=4,PIPELINE_STAGES=1,LDMATRIX=1,SWIZZLE=2",
+     "exchanged"},
+    {"void cutlass::Kernel2<cutlass_80_tensorop_s1688tf32gemm_128x128_32x3_nt_align4>(Params)",
+     DECODED_CUTLASS, 80, 8, 128, 128, 32, 3, DTYPE_TF32, DTYPE_F32, "nt", "BK=4", "exchanged"},
+    {MANGLED, DECODED_CUTLASS, 80, 16, 256, 128, 32, 3, DTYPE_F16, DTYPE_F32, "tn",
+     "WM=4,WN=2,FM=4,FN=8", "as CUTLASS has them"},
+    {"cutlass_80_tensorop_i16832gemm_s8_128x128_64x4_tn_align16", DECODED_CUTLASS, 80, 32, 128, 128,
+     64, 4, DTYPE_S8, DTYPE_S32, "tn", "ATOM_KIND=mma_m16n8k32_s8", "warps"},
+    {"cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", DECODED_CUTLASS, 80, 4, 64, 64, 16, 4,
+     DTYPE_F64, DTYPE_F64, "nt", "ATOM_KIND=mma_m8n8k4_f64,WM=2,WN=2,FM=4,FN=4", "warps"},
+    {"cutlass_80_simt_sgemm_128x128_8x5_nn_align1", DECODED_CUTLASS, 80, 1, 128, 128, 8, 5,
+     DTYPE_F32, DTYPE_F32, "nn", "BM=16,BN=16,FM=8,FN=8,BK=8,STAGE=11,ASYNC_COPY=1,BUFFER_COUNT=5",
+     "cells"},
+    {"ampere_h16816gemm_128x128_ldg8_stages_64x3_nn", DECODED_CUBLAS, 80, 16, 128, 128, 64, 3,
+     DTYPE_F16, DTYPE_F16, "nn", "ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4",
+     "warps"},
+    {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", DECODED_CUBLAS, 80, 16, 128, 64,
+     64, 4, DTYPE_BF16, DTYPE_F32, "tn", "ATOM_KIND=mma_m16n8k16_bf16", "not read: f2f"},
+    {"volta_sgemm_128x64_nn", DECODED_CUBLAS, 70, 1, 128, 64, 0, 0, DTYPE_F32, DTYPE_F32, "nn",
+     "BM=16,BN=8,FM=8,FN=8,BK=8,STAGE=11,BUFFER_COUNT=2", "depth of a slab: 8"},
+    {"volta_h884gemm_256x128_ldg8_nn", DECODED_CUBLAS, 70, 4, 256, 128, 0, 0, DTYPE_F16, DTYPE_F16,
+     "nn", "ATOM_KIND=mma_m16n8k16_f16,ACC=f16", "m8n8k4 is not among the atoms"},
+    {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize2x2x1_ffma_aligna4_"
+     "alignc4_"
+     "execute_kernel__51_cublas",
+     DECODED_XMMA, 80, 1, 256, 128, 8, 3, DTYPE_F32, DTYPE_F32, "nnn", "BM=32,BN=16,FM=8,FN=8",
+     "51"},
+    {"sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_"
+     "kernel",
+     DECODED_XMMA, 80, 16, 128, 128, 32, 4, DTYPE_F16, DTYPE_F32, "tnn", "WM=2,WN=2,FM=4,FN=8,BK=2",
+     "exchanged"},
+    {"sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize64x64x64_stage3_warpsize2x2x2_tensor16x8x8_"
+     "kernel",
+     DECODED_XMMA, 80, 8, 64, 64, 64, 3, DTYPE_TF32, DTYPE_F32, "nnn", "ATOM_KIND=mma_m16n8k8_tf32",
+     "2 warps share a tile along K"},
+    {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", DECODED_NVJET, 90, 0, 128, 256, 64, 4, DTYPE_F16,
+     DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4", "not read: v bz"},
+    {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
+     "warpspecialized_cooperative_epi_tma",
+     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn", "mma_m16n8k16_bf16",
+     "clusters of 2 x 1"},
+};
+
+START_TEST(names) {
+  DecodedKernel kernel;
+  ck_assert_msg(decode_kernel(arena, cases[_i].name, &kernel, &diags), "%s",
+                diags_text(arena, &diags));
+  ck_assert_int_eq(kernel.family, cases[_i].family);
+  ck_assert_int_eq(kernel.arch, cases[_i].arch);
+  ck_assert_int_eq(kernel.mma_k, cases[_i].mma_k);
+  ck_assert_int_eq(kernel.tile_m, cases[_i].tile_m);
+  ck_assert_int_eq(kernel.tile_n, cases[_i].tile_n);
+  ck_assert_int_eq(kernel.tile_k, cases[_i].tile_k);
+  ck_assert_int_eq(kernel.stages, cases[_i].stages);
+  ck_assert_str_eq(dtype_name(kernel.type), dtype_name(cases[_i].type));
+  ck_assert_str_eq(dtype_name(kernel.acc), dtype_name(cases[_i].acc));
+  ck_assert_str_eq(kernel.layout, cases[_i].layout);
+}
+END_TEST
+
+// Every one of them is legal here as it comes, for the problem and the target that one has.
+START_TEST(schedules) {
+  DecodedKernel kernel;
+  Schedule base = schedule_default();
+  ck_assert(decode_kernel(arena, cases[_i].name, &kernel, &diags));
+  const char *target = kernel.arch == 90 ? "h100" : "a100";
+  const char *state = arena_printf(arena, "M=8192,TARGET=%s,BM=4,PAD_SMEM=4", target);
+  ck_assert(schedule_parse(&base, state, &diags));
+  DecodedSchedule near = decode_schedule(arena, &kernel, &base);
+  ck_assert_msg(strstr(near.knobs, cases[_i].knobs), "%s", near.knobs);
+  bool noted = false;
+  for (int i = 0; i < near.n_notes; i++) noted |= strstr(near.note[i], cases[_i].note) != NULL;
+  ck_assert_msg(noted, "no note says \"%s\"", cases[_i].note);
+  ck_assert_int_eq(near.schedule.value[KNOB_M], 8192);
+  ck_assert_int_eq(near.schedule.value[KNOB_PAD_SMEM], 0);
+  const Model *model = model_build(arena, &targets, &near.schedule);
+  ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
+  const Axis *m = &model->program->axis[AXIS_M], *n = &model->program->axis[AXIS_N];
+  ck_assert_int_eq(m->digit[0].weight, kernel.tile_m);
+  ck_assert_int_eq(n->digit[0].weight, kernel.tile_n);
+}
+END_TEST
+
+START_TEST(what_is_no_name_is_said) {
+  static const char *const texts[] = {"",
+                                      "foo",
+                                      "__",
+                                      "gemm",
+                                      "cutlass_80_tensorop",
+                                      "ampere_sgemm_0x0_nn",
+                                      "nvjet_",
+                                      "sgemm_99999999999999999999x1"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    DecodedKernel kernel;
+    diags = diags_new(arena);
+    ck_assert_msg(!decode_kernel(arena, texts[i], &kernel, &diags), "%s", texts[i]);
+    ck_assert_str_eq(diags.first->rule, "decode");
+  }
+  DecodedKernel kernel;
+  char *longest = arena_alloc(arena, 5000);
+  memset(longest, 'x', 4999);
+  memcpy(longest, "ampere_sgemm_1x1_", 17);
+  ck_assert(!decode_kernel(arena, longest, &kernel, &diags));
+}
+END_TEST
+
+// Names with bytes exchanged, left out and doubled: an answer or a finding, and never a bad
+// schedule text.
+START_TEST(mutants) {
+  uint64_t state = 20261121;
+  for (int i = 0; i < 20000; i++) {
+    Arena *round = arena_new("mutant");
+    Diags findings = diags_new(round);
+    char text[400];
+    snprintf(text, sizeof text, "%s",
+             cases[random_next(&state) % (sizeof cases / sizeof *cases)].name);
+    for (int edits = (int)(random_next(&state) % 4) + 1; edits; edits--) {
+      size_t n = strlen(text), at = random_next(&state) % n;
+      if (random_next(&state) % 2)
+        text[at] = (char)(32 + random_next(&state) % 95);
+      else if (n > 8)
+        memmove(text + at, text + at + 1, n - at);
+    }
+    DecodedKernel kernel;
+    if (decode_kernel(round, text, &kernel, &findings)) {
+      Schedule base = schedule_default();
+      DecodedSchedule near = decode_schedule(round, &kernel, &base);
+      ck_assert_ptr_nonnull(near.knobs);
+      if (i % 16 == 0) model_build(round, &targets, &near.schedule);
+    } else {
+      ck_assert_int_eq(findings.count, 1);
+    }
+    arena_free(round);
+  }
+}
+END_TEST
+
+START_TEST(command) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, "decode s1688gemm_64x256_16x4 --json");
+  ck_assert_int_eq(run.status, 0);
+  const JsonValue *document = cli_json(arena, &run);
+  const struct {
+    const char *key;
+    int value;
+  } numbers[] = {{"tile_m", 64}, {"tile_n", 256}, {"tile_k", 16}, {"stages", 4}, {"mma_k", 8}};
+  for (size_t i = 0; i < 5; i++) {
+    int value = 0;
+    ck_assert(json_require_int(document, numbers[i].key, 0, 4096, &value, &diags));
+    ck_assert_int_eq(value, numbers[i].value);
+  }
+  run = cli_run(arena, "decode foo");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert(strstr(run.err, "nearest: ampere_h16816gemm"));
+  run = cli_run(arena, "decode ampere_h16816gemm_256x256_ldg8_stages_64x3_nn -k TARGET=t4");
+  ck_assert_int_eq(run.status, 1);
+  ck_assert(strstr(run.err, "is not legal"));
+}
+END_TEST
+
+Suite *suite_decode(void);
+Suite *suite_decode(void) {
+  Suite *suite = suite_create("decode");
+  TCase *tcase = tcase_create("decode");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  int n = (int)(sizeof cases / sizeof *cases);
+  tcase_add_loop_test(tcase, names, 0, n);
+  tcase_add_loop_test(tcase, schedules, 0, n);
+  tcase_add_test(tcase, what_is_no_name_is_said);
+  tcase_add_test(tcase, mutants);
+  tcase_add_test(tcase, command);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

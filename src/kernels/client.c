@@ -115,7 +115,9 @@ static void read_result(ClientEvent *event) {
     event->sass = sass_result_read_json(event->arena, data, &diags);
   else if (str_equal(what, "bench"))
     event->bench = bench_result_read_json(event->arena, data, &diags);
-  if (event->compile || event->sass || event->bench) return;
+  else if (str_equal(what, "probe"))
+    event->probe = probe_results_read_json(event->arena, data, &diags);
+  if (event->compile || event->sass || event->bench || event->probe) return;
   const char *text = arena_printf(event->arena, "the worker's result \"%s\" cannot be read: %s",
                                   what, diags_text(event->arena, &diags));
   event->message = message_new(MESSAGE_ERROR);
@@ -214,20 +216,28 @@ static void set_bench_fields(Message *ask, const ClientRequest *request) {
     MESSAGE_SET(*ask, seed, (int64_t)(request->seed & ((UINT64_C(1) << 53) - 1)));
 }
 
+static void set_compile_fields(Message *ask, const ClientRequest *request) {
+  MESSAGE_SET(*ask, want, request->want ? request->want : "ptx,cubin");
+  if (request->keep) MESSAGE_SET(*ask, keep, true);
+}
+
+static const char *probe_text(Arena *arena, const ProbeRequest *probe) {
+  Str text = str_new(arena);
+  probe_request_write_json(&text, probe);
+  return text.text;
+}
+
 static void make_line(Flight *flight, const ClientRequest *request) {
   Arena *arena = arena_new("job");
   Str line = str_new(arena);
   Message ask = message_new(request->kind);
   MESSAGE_SET(ask, id, flight->id);
-  MESSAGE_SET(ask, plan, plan_text(arena, request->plan));
   MESSAGE_SET(ask, deadline_ms, flight->deadline_ms);
-  if (request->kind == MESSAGE_BENCH) {
-    if (request->plan_b) MESSAGE_SET(ask, plan_b, plan_text(arena, request->plan_b));
-    set_bench_fields(&ask, request);
-  } else {
-    MESSAGE_SET(ask, want, request->want ? request->want : "ptx,cubin");
-    if (request->keep) MESSAGE_SET(ask, keep, true);
-  }
+  if (request->plan) MESSAGE_SET(ask, plan, plan_text(arena, request->plan));
+  if (request->plan_b) MESSAGE_SET(ask, plan_b, plan_text(arena, request->plan_b));
+  if (request->probe) MESSAGE_SET(ask, probe, probe_text(arena, request->probe));
+  if (request->kind == MESSAGE_BENCH) set_bench_fields(&ask, request);
+  if (request->kind == MESSAGE_COMPILE) set_compile_fields(&ask, request);
   message_write(&line, &ask);
   flight->n_line = line.length;
   flight->line = or_die(malloc(line.length));
@@ -284,8 +294,8 @@ int64_t client_submit(Client *client, const ClientRequest *request) {
   flight->id = id;
   flight->key = request->key;
   flight->kind = request->kind;
-  flight->keep = request->keep || request->kind == MESSAGE_BENCH;
-  flight->deadline_ms = request->kind == MESSAGE_BENCH ? BENCH_MS : COMPILE_MS;
+  flight->keep = request->keep || request->kind != MESSAGE_COMPILE;
+  flight->deadline_ms = request->kind == MESSAGE_COMPILE ? COMPILE_MS : BENCH_MS;
   if (request->deadline_ms > 0) flight->deadline_ms = request->deadline_ms;
   make_line(flight, request);
   if (client->records && request->kind == MESSAGE_BENCH) make_sides(flight, request);

@@ -18,6 +18,7 @@
 #include "kernels/bench.h"
 #include "kernels/nvrtc.h"
 #include "kernels/plan.h"
+#include "kernels/probe.h"
 #include "kernels/protocol.h"
 #include "kernels/sass.h"
 
@@ -43,13 +44,14 @@ typedef struct ClientOptions {
 } ClientOptions;
 
 typedef struct ClientRequest {
-  MessageKind kind;             // MESSAGE_COMPILE or MESSAGE_BENCH
-  const Plan *plan, *plan_b;    // copied; B may be NULL
+  MessageKind kind;             // MESSAGE_COMPILE, MESSAGE_BENCH or MESSAGE_PROBE
+  const Plan *plan, *plan_b;    // compile, bench: copied; B (of a bench) may be NULL
+  const ProbeRequest *probe;    // probe: copied
   const char *state, *state_b;  // bench: the one-line states, for the history; NULL = ""
   const char *want;             // compile: "ptx,cubin,sass", NULL = "ptx,cubin"
   uint64_t key;                 // the caller's own, returned with every event
   bool keep;                    // compile: newer compiles do not make it stale
-  int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s to time)
+  int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s on the GPU)
   int budget_ms;                // bench: of the timing; 0 = bench.h's default
   bool flush_l2, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
@@ -64,6 +66,7 @@ struct ClientEvent {
   CompileResult *compile;  // of a result "ptx" or "cubin"
   SassResult *sass;        // of a result "sass"
   BenchResult *bench;      // of a result "bench"
+  ProbeResults *probe;     // of a result "probe"
   Arena *arena;            // everything above lives here
   ClientEvent *next;       // the client's own
 };

@@ -316,9 +316,10 @@ static bool is_up(const Worker *worker) {
   return worker->said_hello && process_is_running(&worker->process);
 }
 
-static int count_kind(const FlightList *list, MessageKind kind) {
+static int count_of(const FlightList *list, bool on_gpu) {
   int n = 0;
-  for (const Flight *at = list->first; at; at = at->next) n += at->kind == kind;
+  for (const Flight *at = list->first; at; at = at->next)
+    n += (at->kind != MESSAGE_COMPILE) == on_gpu;
   return n;
 }
 
@@ -326,9 +327,10 @@ static int count_kind(const FlightList *list, MessageKind kind) {
 // compiler is asked last, so that its own sentence about that is what the user sees.
 static int load(const Worker *worker, MessageKind kind) {
   const ClientStatus *status = &worker->status;
-  const int n = count_kind(&worker->flights, kind);
-  if (!is_up(worker) || n >= (kind == MESSAGE_BENCH ? BENCHES_EACH : COMPILES_EACH)) return -1;
-  const bool able = kind == MESSAGE_BENCH ? status->gpu[0] != '\0' : status->can_compile;
+  const bool on_gpu = kind != MESSAGE_COMPILE;
+  const int n = count_of(&worker->flights, on_gpu);
+  if (!is_up(worker) || n >= (on_gpu ? BENCHES_EACH : COMPILES_EACH)) return -1;
+  const bool able = on_gpu ? status->gpu[0] != '\0' : status->can_compile;
   return worker->flights.n + (status->machine_known && !able ? 1000 : 0);
 }
 

@@ -32,6 +32,7 @@
 #include "kernels/driver.h"
 #include "kernels/lines.h"
 #include "kernels/nvrtc.h"
+#include "kernels/probe.h"
 #include "kernels/protocol.h"
 #include "kernels/result_json.h"
 #include "kernels/sass.h"
@@ -313,6 +314,31 @@ static void run_bench(Job *job, const Message *ask) {
   if (result->cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the timing was cancelled");
 }
 
+// --- probing ------------------------------------------------------------------------------------
+
+static const CompileResult *compile_probe(void *context, const Plan *plan) {
+  const Watching *watching = context;
+  bool cached = false;
+  return job_compile(watching->job, plan, COMPILE_CUBIN, &cached);
+}
+
+static void run_probe(Job *job, const Message *ask) {
+  Diags diags = diags_new(job->arena);
+  Watching watching = {job, ask->id};
+  const ProbeHooks hooks = {compile_probe, on_progress, &watching};
+  const ProbeRequest *request = probe_request_read_json(job->arena, ask->probe, &diags);
+  if (!request) {
+    say_error(job, ask->id, ERROR_PLAN, diags_text(job->arena, &diags));
+    return;
+  }
+  if (!open_gpu(job, ask)) return;
+  const ProbeResults *results = probe_run_all(job->arena, job->gpu, request, &hooks);
+  Str json = str_new(job->arena);
+  probe_results_write_json(&json, results);
+  say_result(job, ask->id, "probe", json.text, false);
+  if (results->cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the probing was cancelled");
+}
+
 // --- what this machine has ----------------------------------------------------------------------
 
 // What a driver does not tell is empty, not absent: absent means that there is no GPU.
@@ -393,8 +419,12 @@ static int job_bench_main(Job *job) {
   Message ask;
   use_compiler(job);
   while (next_request(job, &ask)) {
-    if (ask.kind != MESSAGE_BENCH) continue;  // a cancel that came after its request was done
-    run_bench(job, &ask);
+    if (ask.kind == MESSAGE_BENCH)
+      run_bench(job, &ask);
+    else if (ask.kind == MESSAGE_PROBE)
+      run_probe(job, &ask);
+    else
+      continue;  // a cancel that came after its request was done
     say_done(job, ask.id);
     if (job->gpu && gpu_poisoned(job->gpu)) return 1;
     arena_reset(job->arena);

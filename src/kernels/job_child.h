@@ -5,8 +5,9 @@
 //
 //   compile  one request, then it ends: a compile is answered by its results; a bench is only made
 //            ready (its cubins are in the cache afterwards)
-//   bench    one request after the other with one GPU context, until stdin ends or the context is
-//   lost machine  no request: says what this machine has, then ends
+//   bench    one request (bench, probe) after the other with one GPU context, until stdin ends or
+//            the context is lost
+//   machine  no request: says what this machine has, then ends
 #pragma once
 #include <stdbool.h>
 

@@ -13,16 +13,13 @@
 //
 // Worked example: lds32 with lane · 128 has all lanes on bank 0, 32 wavefronts; T grows by 32 · 16
 // · 8 · 32 = 131072 clocks, 32.0 per access. Addresses are moved down by whole rows first, so that
-// only their span has to fit into shared memory. Copies by cp.async include their way through the
-// L2.
+// only their span has to fit into shared memory. Copies by cp.async include their way through L1;
+// they are waited for once, after the last round, so that no round pays for a latency.
 #include "kernels/probe.h"
-
-#include <stddef.h>
 
 #include "base/str.h"
 #include "kernels/gpu.h"
 #include "kernels/nvrtc.h"
-#include "kernels/record.h"
 #include "kernels/timing.h"
 
 enum { STEPS = 16, WARPS = 8, SHORT_ROUNDS = 8, LONG_ROUNDS = 40, SAMPLES = 15 };
@@ -45,7 +42,6 @@ static const char text_head[] =
     "    for (int round = 0; round < rounds; round++) {\n";
 
 static const char text_tail[] =
-    "    }\n"
     "  }\n"
     "  const long long stop = clock64();\n"
     "  const int warp = threadIdx.x / 32;\n"
@@ -154,8 +150,9 @@ Plan *probe_plan(Arena *arena, const char *arch, const BankOp *op, const int64_t
     str_printf(&text, "%s%lld", lane ? ", " : "", (long long)offsets[lane]);
   str_printf(&text, "};\n%s", text_head);
   for (int step = 0; step < STEPS; step++) add_access(arena, &text, op, step);
+  str_add(&text, "    }\n");
   if (op->kind == BANK_CPASYNC)
-    str_add(&text, "      asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");
+    str_add(&text, "    asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n");
   str_add(&text, text_tail);
   Plan *plan = ARENA_NEW(arena, Plan);
   *plan = (Plan){.cuda = text.text,
@@ -213,9 +210,14 @@ static bool measure(Probe *probe, Timing *timing) {
   return true;
 }
 
-static bool prepare(Arena *arena, Probe *probe, const Plan *plan) {
+static const CompileResult *compile(Arena *arena, const Plan *plan, const ProbeHooks *hooks) {
+  if (hooks && hooks->compile) return hooks->compile(hooks->context, plan);
+  return nvrtc_compile(arena, plan, COMPILE_BOTH);
+}
+
+static bool prepare(Arena *arena, Probe *probe, const Plan *plan, const ProbeHooks *hooks) {
   Gpu *gpu = probe->gpu;
-  CompileResult *compiled = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *compiled = compile(arena, plan, hooks);
   if (!compiled->ok) return gpu_refuse(gpu, "the probe's kernel: %s", compiled->error);
   const BenchInput input = {plan, compiled->cubin, compiled->cubin_bytes, compiled->ptx};
   return gpu_load(gpu, &input, &probe->program) &&
@@ -224,55 +226,79 @@ static bool prepare(Arena *arena, Probe *probe, const Plan *plan) {
          gpu_fill_bytes(gpu, &probe->source, 0, false);
 }
 
-ProbeResult *probe_run(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t addr[BANK_LANES]) {
-  ProbeResult *result = ARENA_NEW(arena, ProbeResult);
-  const GpuInfo *info = gpu_info(gpu);
+static ProbeResult new_result(Arena *arena, Gpu *gpu, const BankOp *op,
+                              const int64_t addr[BANK_LANES]) {
   const BankCount count = banks_count(op, addr);
-  *result = (ProbeResult){.op = op->name,
-                          .wavefronts = count.known ? count.wavefronts : -1,
-                          .gpu = arena_strdup(arena, info->name),
-                          .date = gpu_date_now(arena)};
+  return (ProbeResult){.op = op->name,
+                       .wavefronts = count.known ? count.wavefronts : -1,
+                       .gpu = arena_strdup(arena, gpu_info(gpu)->name),
+                       .date = gpu_date_now(arena)};
+}
+
+static ProbeResult run_one(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t addr[BANK_LANES],
+                           const ProbeHooks *hooks) {
+  ProbeResult result = new_result(arena, gpu, op, addr);
+  const GpuInfo *info = gpu_info(gpu);
   const char *arch = arena_printf(arena, "sm_%d%d", info->capability_major, info->capability_minor);
-  Plan *plan = probe_plan(arena, arch, op, addr, &result->error);
+  Plan *plan = probe_plan(arena, arch, op, addr, &result.error);
   if (!plan) return result;
   Probe probe = {.gpu = gpu};
   Timing timing = {0};
-  result->ok = prepare(arena, &probe, plan) && measure(&probe, &timing);
-  if (!result->ok) result->error = str_sanitise(arena, gpu_error(gpu));
+  result.ok = prepare(arena, &probe, plan, hooks) && measure(&probe, &timing);
+  if (!result.ok) result.error = str_sanitise(arena, gpu_error(gpu));
   gpu_release(gpu, &probe.times);
   gpu_release(gpu, &probe.source);
   gpu_unload(gpu, &probe.program);
-  result->clocks = timing.median_ns;
-  result->p10_clocks = timing.p10_ns;
-  result->p90_clocks = timing.p90_ns;
-  result->n_samples = timing.n_samples;
-  result->poisoned = gpu_poisoned(gpu);
+  result.clocks = timing.median_ns;
+  result.p10_clocks = timing.p10_ns;
+  result.p90_clocks = timing.p90_ns;
+  result.n_samples = timing.n_samples;
+  if (result.wavefronts > 0) result.clocks_per_wavefront = result.clocks / result.wavefronts;
+  result.poisoned = gpu_poisoned(gpu);
   return result;
 }
 
-#define FIELD(NAME, KIND) \
-  { .key = #NAME, .kind = KIND, .offset = offsetof(ProbeResult, NAME) }
-static const RecordField probe_fields[] = {
-    FIELD(ok, RECORD_BOOL),
-    FIELD(error, RECORD_MAYBE_TEXT),
-    FIELD(poisoned, RECORD_BOOL),
-    FIELD(op, RECORD_TEXT),
-    FIELD(clocks, RECORD_POSITIVE),
-    FIELD(p10_clocks, RECORD_POSITIVE),
-    FIELD(p90_clocks, RECORD_POSITIVE),
-    FIELD(n_samples, RECORD_INT),
-    FIELD(wavefronts, RECORD_COUNT),
-    FIELD(gpu, RECORD_MAYBE_TEXT),
-    FIELD(date, RECORD_MAYBE_TEXT),
-};
-static const Record probe_record = {probe_fields, sizeof probe_fields / sizeof *probe_fields,
-                                    sizeof(ProbeResult)};
-
-void probe_result_write_json(Str *out, const ProbeResult *result) {
-  JsonWriter w = json_writer(out);
-  record_write(&w, &probe_record, result);
+ProbeResult *probe_run(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t addr[BANK_LANES]) {
+  ProbeResult *result = ARENA_NEW(arena, ProbeResult);
+  *result = run_one(arena, gpu, op, addr, NULL);
+  return result;
 }
 
-ProbeResult *probe_result_read_json(Arena *arena, const char *text, Diags *diags) {
-  return record_read_text(arena, text, "probe result", &probe_record, diags);
+// What follows the loss of the context is told, not tried.
+static ProbeResult lost(Arena *arena, Gpu *gpu, const ProbeAccess *access, const BankOp *op) {
+  ProbeResult result = new_result(arena, gpu, op, access->addr);
+  result.error = "not tried: an access before it cost the CUDA context";
+  result.poisoned = true;
+  return result;
+}
+
+ProbeResults *probe_run_all(Arena *arena, Gpu *gpu, const ProbeRequest *request,
+                            const ProbeHooks *hooks) {
+  ProbeResults *results = ARENA_NEW(arena, ProbeResults);
+  ProbeResult *to = ARENA_ARRAY(arena, ProbeResult, request->n + 1);
+  for (int i = 0; i < request->n; i++) {
+    const ProbeAccess *access = &request->access[i];
+    const BankOp *op = banks_op_find(access->op);
+    results->cancelled = hooks && hooks->progress &&
+                         hooks->progress(hooks->context, "probe", (double)i / request->n);
+    if (results->cancelled) break;
+    to[i] = gpu_poisoned(gpu) ? lost(arena, gpu, access, op)
+                              : run_one(arena, gpu, op, access->addr, hooks);
+    results->n++;
+  }
+  results->result = to;
+  return results;
+}
+
+bool probe_same(const BankOp *op, const int64_t a[BANK_LANES], const int64_t b[BANK_LANES]) {
+  bool found = false;
+  int64_t distance = 0;
+  for (int lane = 0; lane < op->n_addresses; lane++) {
+    if ((a[lane] < 0) != (b[lane] < 0)) return false;
+    if (a[lane] < 0) continue;
+    if (!found) distance = a[lane] - b[lane];
+    if (a[lane] - b[lane] != distance) return false;
+    found = true;
+  }
+  return distance % BANK_LINE_BYTES == 0;
 }

@@ -1,8 +1,9 @@
 // One loop over poll(): requests in, children fed and read, answers out; nothing in it waits.
 //
 //   stdin ──► Request list ──► compile slots ──► (bench) the GPU child ──► stdout
-//                                    │                   │
-//                              deadline: SIGKILL    deadline: SIGKILL
+//                    │               │                   │
+//                    │         deadline: SIGKILL    deadline: SIGKILL
+//                    └──────────── (probe) ──────────────┘
 //
 // The lines of a child are checked (strictly, and for the id of the request it was given) and
 // passed on as they are, except its done: that is said here, once, whatever happened. Worked
@@ -114,13 +115,15 @@ static void *or_die(void *memory) {
   return memory;
 }
 
+// A probe's kernels are ours and small: it needs no compile child before its turn on the GPU.
 static Request *add_request(Server *server, const Message *ask, const char *line, size_t n) {
-  const bool is_bench = ask->kind == MESSAGE_BENCH;
+  const bool on_gpu = ask->kind != MESSAGE_COMPILE;
   Request *request = or_die(calloc(1, sizeof *request));
   request->id = ask->id;
   request->kind = ask->kind;
-  request->keep = ask->keep || is_bench;
-  request->deadline_ms = is_bench ? WORKER_BENCH_MS : WORKER_COMPILE_MS;
+  request->phase = ask->kind == MESSAGE_PROBE ? PHASE_WAITING_BENCH : PHASE_WAITING_COMPILE;
+  request->keep = ask->keep || on_gpu;
+  request->deadline_ms = on_gpu ? WORKER_BENCH_MS : WORKER_COMPILE_MS;
   if (MESSAGE_HAS(*ask, deadline_ms)) request->deadline_ms = ask->deadline_ms;
   request->told_place = -1;
   request->line = or_die(malloc(n + 1));

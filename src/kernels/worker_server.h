@@ -1,7 +1,8 @@
 // Inside of the worker: the state that worker.c, worker_compile.c and worker_bench.c share.
 //
 // A request moves WAITING_COMPILE → COMPILING → (a bench only) WAITING_BENCH → BENCHING and leaves
-// by request_finish(), which says done. It owns its line, which children are given as it came.
+// by request_finish(), which says done; a probe begins at WAITING_BENCH. It owns its line, which
+// children are given as it came.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

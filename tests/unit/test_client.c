@@ -417,6 +417,40 @@ START_TEST(test_result_is_checked) {
 }
 END_TEST
 
+START_TEST(test_probe_is_typed) {
+  const ProbeResult result = {.ok = true,
+                              .op = "lds32",
+                              .clocks = 2.25,
+                              .p10_clocks = 2.2,
+                              .p90_clocks = 2.3,
+                              .n_samples = 15,
+                              .wavefronts = 2,
+                              .gpu = "FAKE GPU",
+                              .date = "2025-01-31T12:00:00Z"};
+  Str json = str_new(arena);
+  probe_results_write_json(&json, &(ProbeResults){.n = 1, .result = &result});
+  start(arena_printf(arena,
+                     "{\"on\":\"probe\",\"match\":\"\\\"op\\\":\\\"lds32\\\"\",\"do\":\"reply\","
+                     "\"line\":{\"type\":\"result\",\"id\":0,\"what\":\"probe\",\"data\":%s}}\n",
+                     json.text));
+  const ProbeAccess access = {.op = "lds32", .addr = {0, 128}};
+  const ProbeRequest probe = {1, &access};
+  const int64_t id =
+      client_submit(client, &(ClientRequest){.kind = MESSAGE_PROBE, .probe = &probe, .key = 5});
+  double clocks = 0;
+  bool done = false;
+  for (const int64_t until = lines_now_ms() + SOON_MS; !done && lines_now_ms() < until;) {
+    ClientEvent *event = client_next(client, 100);
+    if (event && event->id == id && event->probe) clocks = event->probe->result[0].clocks;
+    if (event && event->id == id) ck_assert_uint_eq(event->key, 5);
+    done = event && event->id == id && event->message.kind == MESSAGE_DONE;
+    client_event_free(event);
+  }
+  ck_assert(done);
+  ck_assert_double_eq(clocks, 2.25);
+}
+END_TEST
+
 START_TEST(test_too_many) {
   start("{\"on\":\"compile\",\"do\":\"ignore\"}\n");
   int n_full = 0;
@@ -653,6 +687,7 @@ Suite *suite_client(void) {
   tcase_add_test(tests, test_two_workers_share);
   tcase_add_test(tests, test_stop_is_quick_and_leaves_nothing);
   tcase_add_test(tests, test_result_is_checked);
+  tcase_add_test(tests, test_probe_is_typed);
   tcase_add_test(tests, test_too_many);
   tcase_add_test(tests, test_wake_fd);
   tcase_add_test(tests, test_escapes);

@@ -1,11 +1,13 @@
 // The probe's kernels: they compile for every operation, keep their sixteen accesses, and refuse
-// what cannot be timed. What the clocks say needs a GPU.
+// what cannot be timed; requests and results on the pipe; and the verdict on orders. What the
+// clocks say needs a GPU.
 #include <check.h>
 #include <string.h>
 
 #include "fake_cuda.h"
 #include "kernels/nvrtc.h"
 #include "kernels/probe.h"
+#include "kernels/probe_order.h"
 #include "kernels/sass.h"
 
 static Arena *arena;
@@ -95,6 +97,211 @@ START_TEST(test_on_fake_driver) {
 }
 END_TEST
 
+// ---- several accesses ---------------------------------------------------------------------------
+
+static ProbeAccess access_of(const char *op, int64_t stride) {
+  ProbeAccess access = {.op = op};
+  spread(access.addr, stride);
+  return access;
+}
+
+typedef struct Hooked {
+  int n_compiled, n_progress, cancel_at;
+} Hooked;
+
+static const CompileResult *count_compile(void *context, const Plan *plan) {
+  ((Hooked *)context)->n_compiled++;
+  return nvrtc_compile(arena, plan, COMPILE_CUBIN);
+}
+
+static bool count_progress(void *context, const char *stage, double fraction) {
+  Hooked *hooked = context;
+  ck_assert_str_eq(stage, "probe");
+  ck_assert(fraction >= 0 && fraction < 1);
+  return ++hooked->n_progress == hooked->cancel_at;
+}
+
+static ProbeResults *probe_all_on_fake(const ProbeRequest *request, Hooked *hooked, int fail_at,
+                                       int status) {
+  const char *error = NULL;
+  const ProbeHooks hooks = {count_compile, count_progress, hooked};
+  fake_cuda_install();
+  Gpu *gpu = gpu_open(arena, 0, &error);
+  fake_cuda_fail(fail_at, status);
+  ProbeResults *results = probe_run_all(arena, gpu, request, &hooks);
+  fake_cuda_fail(0, 0);
+  gpu_close(gpu);
+  fake_cuda_remove();
+  return results;
+}
+
+START_TEST(test_several) {
+  ProbeAccess access[3] = {access_of("lds32", 128), access_of("sts64", 8), access_of("lds32", 4)};
+  access[1].addr[0] = 230000;  // too wide
+  Hooked hooked = {0};
+  const ProbeRequest request = {3, access};
+  ProbeResults *results = probe_all_on_fake(&request, &hooked, 0, 0);
+  ck_assert_int_eq(results->n, 3);
+  ck_assert(!results->cancelled);
+  ck_assert(results->result[0].ok && !results->result[1].ok && results->result[2].ok);
+  ck_assert_ptr_nonnull(strstr(results->result[1].error, "span"));
+  ck_assert_double_eq_tol(results->result[0].clocks_per_wavefront, 1, 1e-9);
+  ck_assert_double_eq_tol(results->result[2].clocks_per_wavefront, 32, 1e-9);
+  ck_assert_int_eq(hooked.n_compiled, 2);
+  ck_assert_int_eq(hooked.n_progress, 3);
+  Str text = str_new(arena), again = str_new(arena);
+  Diags diags = diags_new(arena);
+  probe_results_write_json(&text, results);
+  probe_results_write_json(&again, probe_results_read_json(arena, text.text, &diags));
+  ck_assert_str_eq(text.text, again.text);
+}
+END_TEST
+
+START_TEST(test_cancelled) {
+  const ProbeAccess access[3] = {access_of("lds32", 4), access_of("lds32", 8),
+                                 access_of("lds32", 16)};
+  Hooked hooked = {.cancel_at = 2};
+  const ProbeRequest request = {3, access};
+  ProbeResults *results = probe_all_on_fake(&request, &hooked, 0, 0);
+  ck_assert(results->cancelled);
+  ck_assert_int_eq(results->n, 1);
+}
+END_TEST
+
+// An illegal address in the first one: nothing else is tried on the lost context.
+START_TEST(test_lost_context) {
+  const ProbeAccess access[2] = {access_of("lds32", 4), access_of("lds64", 8)};
+  Hooked hooked = {0};
+  const ProbeRequest request = {2, access};
+  ProbeResults *results = probe_all_on_fake(&request, &hooked, 12, 700);
+  ck_assert_int_eq(results->n, 2);
+  ck_assert(results->result[0].poisoned && results->result[1].poisoned);
+  ck_assert_ptr_nonnull(strstr(results->result[0].error, "ILLEGAL_ADDRESS"));
+  ck_assert_ptr_nonnull(strstr(results->result[1].error, "not tried"));
+  ck_assert_int_eq(hooked.n_compiled, 1);
+}
+END_TEST
+
+static const struct {
+  const char *text, *says;
+} bad_requests[] = {
+    {"{}", "accesses"},
+    {"{\"accesses\":[]}", "no access"},
+    {"{\"accesses\":[{\"op\":\"lds32\",\"addr\":[0,4]}]}", "32"},
+    {"{\"accesses\":[{\"op\":\"lds23\",\"addr\":[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+     "0,0,0,0,0,0,0,0]}]}",
+     "lds23"},
+    {"{\"accesses\":[{\"op\":\"lds32\",\"addr\":[233472,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
+     "0,0,0,0,0,0,0,0,0,0]}]}",
+     "233472 is outside shared memory"},
+};
+
+START_TEST(test_bad_request) {
+  Diags diags = diags_new(arena);
+  ck_assert_ptr_null(probe_request_read_json(arena, bad_requests[_i].text, &diags));
+  ck_assert_msg(strstr(diags_text(arena, &diags), bad_requests[_i].says) != NULL, "%s",
+                diags_text(arena, &diags));
+}
+END_TEST
+
+START_TEST(test_request_round_trip) {
+  ProbeAccess access[PROBE_ACCESSES_MAX + 1];
+  for (int i = 0; i <= PROBE_ACCESSES_MAX; i++) access[i] = access_of("lds32", i % 40);
+  Diags diags = diags_new(arena);
+  Str text = str_new(arena), more = str_new(arena);
+  access[7].addr[3] = -1;
+  probe_request_write_json(&text, &(ProbeRequest){PROBE_ACCESSES_MAX, access});
+  const ProbeRequest *back = probe_request_read_json(arena, text.text, &diags);
+  ck_assert_int_eq(back->n, PROBE_ACCESSES_MAX);
+  ck_assert_int_eq(memcmp(back->access[7].addr, access[7].addr, sizeof access[7].addr), 0);
+  probe_request_write_json(&more, &(ProbeRequest){PROBE_ACCESSES_MAX + 1, access});
+  ck_assert_ptr_null(probe_request_read_json(arena, more.text, &diags));
+}
+END_TEST
+
+START_TEST(test_same) {
+  const BankOp *op = banks_op_find("lds32"), *matrix = banks_op_find("ldsm_x1");
+  int64_t a[BANK_LANES], b[BANK_LANES];
+  spread(a, 4);
+  spread(b, 4);
+  for (int lane = 0; lane < BANK_LANES; lane++) b[lane] += 640;
+  ck_assert(probe_same(op, a, b));
+  b[5] = -1;
+  ck_assert(!probe_same(op, a, b));
+  a[5] = -1;
+  ck_assert(probe_same(op, a, b));
+  b[31] += 128;
+  ck_assert(!probe_same(op, a, b));
+  ck_assert(probe_same(matrix, a, b));  // lane 31 does not count
+  spread(a, 16);
+  spread(b, 16);
+  b[9] = 4096;  // a lane whose address nobody reads
+  ck_assert(probe_same(matrix, a, b));
+  for (int lane = 0; lane < BANK_LANES; lane++) b[lane] += 64;
+  ck_assert(!probe_same(matrix, a, b));
+}
+END_TEST
+
+// ---- orders -------------------------------------------------------------------------------------
+
+static ProbeResult measured(const char *op, int wavefronts, double clocks) {
+  return (ProbeResult){.ok = clocks > 0,
+                       .op = op,
+                       .clocks = clocks,
+                       .p10_clocks = clocks - 0.01,
+                       .p90_clocks = clocks + 0.01,
+                       .n_samples = 15,
+                       .wavefronts = wavefronts};
+}
+
+static const struct {
+  double clocks[4];  // of 2, 4, 4 and 8 wavefronts; 0: not measured
+  int with, tied, against, split, few, many;
+  bool alike;
+} orders[] = {
+    {{2.1, 4.0, 4.02, 8.0}, 5, 0, 0, 0, -1, -1, true},
+    {{4.0, 4.0, 4.0, 8.0}, 3, 2, 0, 0, -1, -1, true},
+    {{4.0, 4.03, 4.0, 4.04}, 0, 5, 0, 0, -1, -1, false},
+    {{2.0, 4.0, 4.0, 3.0}, 3, 0, 2, 0, 1, 3, false},
+    {{2.0, 4.0, 3.5, 3.0}, 3, 0, 2, 1, 1, 3, false},
+    {{2.0, 4.0, 6.5, 8.0}, 5, 0, 0, 1, -1, -1, true},
+    {{0, 4.0, 4.0, 0}, 0, 0, 0, 0, -1, -1, true},
+    {{0, 0, 0, 0}, 0, 0, 0, 0, -1, -1, true},
+};
+
+START_TEST(test_order) {
+  static const int wavefronts[] = {2, 4, 4, 8};
+  ProbeResult results[6];
+  const ProbeResult *list[7] = {NULL};
+  for (int i = 0; i < 4; i++) results[i] = measured("lds128", wavefronts[i], orders[_i].clocks[i]);
+  results[4] = measured("lds64", 1, 100);
+  results[5] = measured("lds128", -1, 100);
+  for (int i = 0; i < 6; i++) list[i] = &results[i];
+  const ProbeOrder order = probe_order(list, 7, "lds128");
+  ck_assert_int_eq(order.n_with, orders[_i].with);
+  ck_assert_int_eq(order.n_tied, orders[_i].tied);
+  ck_assert_int_eq(order.n_against, orders[_i].against);
+  ck_assert_int_eq(order.n_split, orders[_i].split);
+  ck_assert_int_eq(order.few, orders[_i].few);
+  ck_assert_int_eq(order.many, orders[_i].many);
+  ck_assert(order.alike == orders[_i].alike);
+  ck_assert_int_eq(probe_order(list, 7, "lds64").n, 1);
+  ck_assert_double_eq_tol(probe_order(list, 7, "lds64").slope, 100, 1e-9);
+}
+END_TEST
+
+START_TEST(test_slope) {
+  const ProbeResult a = measured("sts32", 1, 2.5), b = measured("sts32", 4, 5.5),
+                    c = measured("sts32", 32, 33.5);
+  const ProbeResult *list[] = {&a, &b, &c};
+  const ProbeOrder order = probe_order(list, 3, "sts32");
+  ck_assert_double_eq_tol(order.slope, 1, 1e-9);
+  ck_assert_int_eq(order.wavefronts_lo, 1);
+  ck_assert_int_eq(order.wavefronts_hi, 32);
+  ck_assert_double_eq(order.clocks_hi, 33.5);
+}
+END_TEST
+
 Suite *suite_probe(void);
 Suite *suite_probe(void) {
   Suite *suite = suite_create("probe");
@@ -105,6 +312,15 @@ Suite *suite_probe(void) {
   tcase_add_test(tests, test_placing);
   tcase_add_test(tests, test_refusals);
   tcase_add_test(tests, test_on_fake_driver);
+  tcase_add_test(tests, test_several);
+  tcase_add_test(tests, test_cancelled);
+  tcase_add_test(tests, test_lost_context);
+  tcase_add_loop_test(tests, test_bad_request, 0,
+                      (int)(sizeof bad_requests / sizeof *bad_requests));
+  tcase_add_test(tests, test_request_round_trip);
+  tcase_add_test(tests, test_same);
+  tcase_add_loop_test(tests, test_order, 0, (int)(sizeof orders / sizeof *orders));
+  tcase_add_test(tests, test_slope);
   suite_add_tcase(suite, tests);
   return suite;
 }

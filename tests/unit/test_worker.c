@@ -420,6 +420,38 @@ START_TEST(test_lost_context) {
 }
 END_TEST
 
+// A probe goes to the GPU's child as it is; no compiler is asked before.
+START_TEST(test_probe_goes_to_the_gpu) {
+  start_server("kill -9 $$",
+               "case $line in *lds32*) echo \"{\\\"type\\\":\\\"progress\\\",\\\"id\\\":$id,"
+               "\\\"stage\\\":\\\"probe\\\"}\";; esac");
+  Message ask = message_new(MESSAGE_PROBE);
+  MESSAGE_SET(ask, id, 1);
+  MESSAGE_SET(ask, probe, "{\"accesses\":[{\"op\":\"lds32\",\"addr\":[0]}]}");
+  send_message(&ask);
+  Outcome outcome = outcome_of(1);
+  ck_assert_int_eq(outcome.n_errors, 0);
+  ck_assert_int_eq(outcome.n_progress, 1);
+  send_bench(2);
+  ck_assert_str_eq(error_kind_name(outcome_of(2).error.error), "compiler");
+}
+END_TEST
+
+// The real children: without a GPU the request is answered, with one a bad request is refused.
+START_TEST(test_probe_of_nothing) {
+  start_program();
+  wait_for_machine();
+  Message ask = message_new(MESSAGE_PROBE);
+  MESSAGE_SET(ask, id, 1);
+  MESSAGE_SET(ask, probe, "{\"accesses\":[]}");
+  send_message(&ask);
+  Outcome outcome = outcome_of(1);
+  ck_assert_int_eq(outcome.n_errors, 1);
+  ck_assert_str_eq(error_kind_name(outcome.error.error),
+                   MESSAGE_HAS(machine, gpu) ? "plan" : "no_gpu");
+}
+END_TEST
+
 START_TEST(test_queue_places) {
   start_server("", "sleep 0.15");
   for (int64_t id = 1; id <= 4; id++) send_bench(id);
@@ -534,6 +566,8 @@ Suite *suite_worker(void) {
   tcase_add_test(tests, test_bench_goes_through_both_children);
   tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));
   tcase_add_test(tests, test_lost_context);
+  tcase_add_test(tests, test_probe_goes_to_the_gpu);
+  tcase_add_test(tests, test_probe_of_nothing);
   tcase_add_test(tests, test_queue_places);
   tcase_add_test(tests, test_cancel);
   tcase_add_test(tests, test_cancel_of_a_deaf_run);

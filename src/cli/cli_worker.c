@@ -135,6 +135,7 @@ static void take_result(WorkerAnswer *answer, const ClientEvent *event) {
   if (event->compile) take_compile(answer, event->compile, str_equal(event->message.what, "ptx"));
   if (event->sass) take_sass(answer, event->sass);
   if (event->bench) cli_answer_bench(answer, event->bench);
+  if (event->probe) answer->probe = event->probe;
 }
 
 static WorkerAnswer *find_answer(const CliWorker *worker, int64_t id) {

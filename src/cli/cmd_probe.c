@@ -1,15 +1,17 @@
-// gemmview probe: the clocks that an access to shared memory takes on the GPU at hand, beside the
-// wavefronts that the bank model counts for it.
+// gemmview probe: the clocks that accesses to shared memory take on the GPU at hand, beside the
+// wavefronts that the bank model counts for them.
 //
 //   $ gemmview probe --op lds32 --addr 'lane * 128'
 //   NVIDIA H200
-//   access                           op         wavefronts  clocks   p10..p90
-//   given                            lds32              32   32.01   32.00..32.03
+//    # access                           wavefronts ideal ways  clocks  p10..p90     a wavefront
+//      given                LDS                 32     1   32   32.01  32.00..32.03        1.00
 //
 //   gemmview probe -k STATE              every access of the schedule's kernel
 //   gemmview probe -k STATE --site 3     one of them, by its number in gemmview resources
+//   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
 //
-// Runs in a process of its own. Exit status 5 when a probe fails.
+// Where several accesses are probed, those of one operation are ordered by both numbers. Exit
+// status 1 when the orders disagree, 5 when an access could not be measured.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,13 +19,14 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/cli_child.h"
+#include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
+#include "cli/cli_probe.h"
 #include "cli/cli_timing.h"
-#include "kernels/probe.h"
 
 typedef struct ProbeGiven {
-  const char *op, *addr, *state;
+  const char *op, *addr, *state, *ladder;
+  OptionList worker;
   int site;
   bool json;
 } ProbeGiven;
@@ -31,146 +34,269 @@ typedef struct ProbeGiven {
 static const Option options[] = {
     OPTION_STATE(ProbeGiven),
     OPTION_JSON(ProbeGiven),
+    OPTION_WORKER(ProbeGiven),
     {.name = "op", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, op)},
     {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, addr)},
+    {.name = "ladder", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, ladder)},
     {.name = "site",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(ProbeGiven, site),
      .lo = 1,
      .hi = 1000},
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0], SITES_MAX = 64, SECONDS_MAX = 120 };
+enum { N_OPTIONS = sizeof options / sizeof options[0], OPS_MAX = 64 };
 
-typedef struct ProbedAccess {
-  const char *name;
-  const BankOp *op;
-  int64_t addr[BANK_LANES];
-} ProbedAccess;
-
-typedef struct Probe {
-  Arena *arena;
-  const ProbeGiven *given;
-  int n;
-  ProbedAccess access[SITES_MAX];
-} Probe;
+typedef struct Verdict {
+  bool alike;
+  ProbeOrder order[OPS_MAX];  // by the operation's row
+} Verdict;
 
 // ---- what is probed -----------------------------------------------------------------------------
 
-static void take_sites(Probe *probe, const Model *model, Diags *diags) {
-  for (int i = 0; i < model->n_sites && probe->n < SITES_MAX; i++) {
-    const Site *site = &model->site[i];
-    if (probe->given->site && site->number != probe->given->site) continue;
-    ProbedAccess *access = &probe->access[probe->n++];
-    *access = (ProbedAccess){.name = arena_printf(probe->arena, "%d  %s", site->number, site->text),
-                             .op = site->op};
-    for (int lane = 0; lane < BANK_LANES; lane++) access->addr[lane] = site->addr[lane];
-  }
-  if (probe->n) return;
-  Diag *diag =
-      diag_add(diags, "usage", "the kernel of this schedule has %d accesses to shared memory",
-               model->n_sites);
-  diag->nearest =
-      model->n_sites ? arena_printf(probe->arena, "--site %d", model->n_sites) : "STAGE=11";
-}
-
-static bool prepare(Probe *probe, Diags *diags) {
-  const ProbeGiven *given = probe->given;
+static bool check_given(const ProbeGiven *given, Diags *diags) {
   if (!given->op != !given->addr)
     diag_add(diags, "usage", "--op and --addr belong together")->nearest =
         "--op lds32 --addr 'lane * 4'";
   if (given->op && (given->state || given->site))
     diag_add(diags, "usage", "--op with --addr, or a schedule with -k: one of the two");
-  if (diags->count) return false;
-  if (!given->op) {
-    const Model *model = cli_model(probe->arena, given->state, diags);
-    if (model) take_sites(probe, model, diags);
-    return diags->count == 0;
-  }
-  ProbedAccess *access = &probe->access[probe->n++];
-  access->name = "given";
-  access->op = bank_input_op(given->op, diags);
-  return access->op && bank_input_addresses(access->op, given->addr, access->addr, diags);
+  if (given->ladder && (given->op || given->state || given->site))
+    diag_add(diags, "usage", "--ladder goes without -k, --site, --op and --addr");
+  return diags->count == 0;
 }
 
-// ---- printing -----------------------------------------------------------------------------------
+static void add_given(CliProbe *probe, const ProbeGiven *given, Diags *diags) {
+  int64_t addr[BANK_LANES];
+  const BankOp *op = bank_input_op(given->op, diags);
+  if (op && bank_input_addresses(op, given->addr, addr, diags)) cli_probe_add(probe, op, addr);
+}
 
-static void print_text(const ProbedAccess *access, const ProbeResult *result) {
-  char wavefronts[16] = "no count";
-  if (result->wavefronts >= 0) snprintf(wavefronts, sizeof wavefronts, "%d", result->wavefronts);
-  printf("%-32s %-10s %10s ", access->name, access->op->name, wavefronts);
-  if (result->ok)
-    printf("%8.2f   %.2f..%.2f\n", result->clocks, result->p10_clocks, result->p90_clocks);
+static void add_state(CliProbe *probe, const ProbeGiven *given, CliWorker *worker,
+                      const TargetTable *targets, Diags *diags) {
+  Schedule schedule;
+  if (!cli_schedule(given->state, &schedule, diags)) return;
+  cli_worker_set_target(worker, targets, &schedule);
+  const Model *model = cli_model_of(probe->arena, targets, &schedule, diags);
+  if (!model || cli_probe_add_model(probe, NULL, model, given->site) > 0) return;
+  diag_add(diags, "usage", "the kernel of this schedule has %d accesses to shared memory",
+           model->n_sites)
+      ->nearest =
+      model->n_sites ? arena_printf(probe->arena, "--site %d", model->n_sites) : "STAGE=11";
+}
+
+static void add_ladders(CliProbe *probe, const char *name, CliWorker *worker,
+                        const TargetTable *targets, Diags *diags) {
+  const Ladder *one[2] = {NULL, NULL}, *const *ladders = one;
+  if (str_equal(name, "all"))
+    ladders = cli_ladders(probe->arena, diags);
   else
-    printf("%s\n", result->error ? result->error : "not measured");
+    one[0] = cli_ladder(probe->arena, name, diags);
+  for (int i = 0; ladders && ladders[i]; i++)
+    cli_probe_add_ladder(probe, worker, targets, ladders[i]);
 }
 
-static void put_result(JsonWriter *w, Arena *arena, const ProbedAccess *access,
-                       const ProbeResult *result) {
-  Str text = str_new(arena);
+static bool collect(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
+  TargetTable *targets = ARENA_NEW(probe->arena, TargetTable);
+  if (!cli_targets(probe->arena, targets, diags)) return false;
+  if (given->ladder)
+    add_ladders(probe, given->ladder, worker, targets, diags);
+  else if (given->op)
+    add_given(probe, given, diags);
+  else
+    add_state(probe, given, worker, targets, diags);
+  return diags->count == 0;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_count(const BankCount *count) {
+  if (count->known)
+    printf("%10d %5d %4d ", count->wavefronts, count->ideal, count->ways);
+  else
+    printf("%10s %5s %4s ", "no count", "-", "-");
+}
+
+static void print_access(const CliProbe *probe, const ShownAccess *shown) {
+  const ProbeResult *result = probe->different[shown->different].result;
+  if (shown->site)
+    printf("%2d %-34s ", shown->site, shown->name);
+  else
+    printf("   %-20s %-13s ", shown->name, probe->different[shown->different].op->sass);
+  print_count(&shown->count);
+  if (!result || !result->ok) {
+    printf("%s\n", result && result->error ? result->error : "not measured");
+    return;
+  }
+  printf("%8.2f  %6.2f..%-6.2f", result->clocks, result->p10_clocks, result->p90_clocks);
+  if (result->clocks_per_wavefront > 0) printf(" %9.2f", result->clocks_per_wavefront);
+  putchar('\n');
+}
+
+static void print_accesses(const CliProbe *probe) {
+  printf("%s\n%2s %-34s %10s %5s %4s %8s  %-14s %9s\n", probe->gpu ? probe->gpu : "unknown GPU",
+         "#", "access", "wavefronts", "ideal", "ways", "clocks", "p10..p90", "each");
+  const char *rung = NULL;
+  for (int i = 0; i < probe->n_shown; i++) {
+    const ShownAccess *shown = &probe->shown[i];
+    if (shown->rung && (!rung || !str_equal(rung, shown->rung))) printf("%s\n", shown->rung);
+    rung = shown->rung;
+    print_access(probe, shown);
+  }
+}
+
+// The pair that is most against the model, in words.
+static void print_pair(const CliProbe *probe, const ProbeOrder *order) {
+  if (order->many < 0) return;
+  const DifferentAccess *few = &probe->different[order->few],
+                        *many = &probe->different[order->many];
+  printf("  %s: %d wavefronts, %.2f clocks; %s: %d wavefronts, %.2f clocks\n", few->first,
+         few->result->wavefronts, few->result->clocks, many->first, many->result->wavefronts,
+         many->result->clocks);
+}
+
+static void print_order(const CliProbe *probe, const BankOp *op, const ProbeOrder *order) {
+  if (order->n == 0) return;
+  printf("%-14s %9d %7d..%-3d %8.2f..%-6.2f %9.2f %9d %5d %7d %5d  %s\n", op->name, order->n,
+         order->wavefronts_lo, order->wavefronts_hi, order->clocks_lo, order->clocks_hi,
+         order->slope, order->n_with, order->n_tied, order->n_against, order->n_split,
+         order->alike ? "alike" : "NOT alike");
+  if (!order->alike) print_pair(probe, order);
+}
+
+static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
+  if (probe->n_different < 2) return;
+  printf("\n%-14s %9s %12s %16s %9s %9s %5s %7s %5s\n", "operation", "different", "wavefronts",
+         "clocks", "each", "with", "tied", "against", "split");
+  for (int i = 0; i < banks_op_count(); i++) print_order(probe, banks_op_at(i), &verdict->order[i]);
+  puts(
+      "Pairs of one operation with different counts: with the model, tied within the noise, or\n"
+      "against it; split: the same count, further apart than half a wavefront.");
+  if (probe->n_left_out)
+    printf("%d rungs left out: not built, or not legal on this GPU\n", probe->n_left_out);
+  puts(verdict->alike ? "measured and predicted order alike"
+                      : "measured and predicted do NOT order alike");
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_count(JsonWriter *w, const char *key, const BankCount *count, int value) {
+  if (count->known)
+    json_member_int(w, key, value);
+  else
+    json_member_null(w, key);
+}
+
+static void put_access(JsonWriter *w, const CliProbe *probe, const ShownAccess *shown) {
+  const DifferentAccess *different = &probe->different[shown->different];
   json_begin_object(w);
-  json_member_string(w, "access", access->name);
+  json_member_string(w, "rung", shown->rung);
+  if (shown->site)
+    json_member_int(w, "site", shown->site);
+  else
+    json_member_null(w, "site");
+  json_member_string(w, "access", shown->name);
+  json_member_string(w, "op", different->op->name);
+  put_count(w, "wavefronts", &shown->count, shown->count.wavefronts);
+  put_count(w, "ideal", &shown->count, shown->count.ideal);
+  put_count(w, "conflicts", &shown->count, shown->count.conflicts);
+  put_count(w, "ways", &shown->count, shown->count.ways);
   json_key(w, "addr");
   json_begin_array(w);
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, access->addr[lane]);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, different->addr[lane]);
   json_end_array(w);
-  probe_result_write_json(&text, result);
-  cli_put_json(w, arena, "probe", text.text);
+  Str text = str_new(probe->arena);
+  if (different->result) probe_result_write_json(&text, different->result);
+  if (different->result)
+    cli_put_json(w, probe->arena, "probe", text.text);
+  else
+    json_member_null(w, "probe");
   json_end_object(w);
 }
 
-static void print_json(const Probe *probe, ProbeResult **results) {
+static void put_order(JsonWriter *w, const BankOp *op, const ProbeOrder *order) {
+  json_begin_object(w);
+  json_member_string(w, "op", op->name);
+  json_member_int(w, "different", order->n);
+  json_member_int(w, "wavefronts_lo", order->wavefronts_lo);
+  json_member_int(w, "wavefronts_hi", order->wavefronts_hi);
+  json_member_double(w, "clocks_lo", order->clocks_lo);
+  json_member_double(w, "clocks_hi", order->clocks_hi);
+  json_member_double(w, "clocks_per_wavefront", order->slope);
+  json_member_int(w, "pairs", order->n_pairs);
+  json_member_int(w, "with", order->n_with);
+  json_member_int(w, "tied", order->n_tied);
+  json_member_int(w, "against", order->n_against);
+  json_member_int(w, "split", order->n_split);
+  json_member_bool(w, "alike", order->alike);
+  json_end_object(w);
+}
+
+static void print_json(const CliProbe *probe, const Verdict *verdict, int status) {
   Str out = str_new(probe->arena);
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
   json_member_string(&w, "schema", "gemmview/1");
   json_member_string(&w, "command", "probe");
+  json_member_string(&w, "gpu", probe->gpu);
+  json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
+  json_member_bool(&w, "alike", verdict->alike);
+  json_member_int(&w, "rungs_left_out", probe->n_left_out);
   json_key(&w, "probes");
   json_begin_array(&w);
-  for (int i = 0; i < probe->n; i++)
-    if (results[i]) put_result(&w, probe->arena, &probe->access[i], results[i]);
+  for (int i = 0; i < probe->n_shown; i++) put_access(&w, probe, &probe->shown[i]);
+  json_end_array(&w);
+  json_key(&w, "operations");
+  json_begin_array(&w);
+  for (int i = 0; i < banks_op_count(); i++)
+    if (verdict->order[i].n) put_order(&w, banks_op_at(i), &verdict->order[i]);
   json_end_array(&w);
   json_end_object(&w);
   puts(out.text);
 }
 
-// ---- in the child -------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
-static bool run_probes(const Probe *probe, Gpu *gpu, ProbeResult **results) {
-  bool ok = true;
-  for (int i = 0; i < probe->n && !gpu_poisoned(gpu); i++) {
-    results[i] = probe_run(probe->arena, gpu, probe->access[i].op, probe->access[i].addr);
-    ok = ok && results[i]->ok;
-    if (!probe->given->json) print_text(&probe->access[i], results[i]);
-  }
-  return ok && !gpu_poisoned(gpu);
+// The probe's kernels are compiled where the GPU is.
+static int need_tools(CliWorker *worker) {
+  const int missing = cli_worker_need_gpu(worker);
+  const WorkerMachine machine = cli_worker_machine(worker);
+  if (missing || machine.can_compile) return missing;
+  return cli_error(CLI_MISSING, "there is no compiler for the probe's kernels: %s", machine.nvrtc);
 }
 
-static int run_in_child(void *context) {
-  const Probe *probe = context;
-  const char *why = NULL;
-  ProbeResult *results[SITES_MAX] = {NULL};
-  Gpu *gpu = gpu_open(probe->arena, 0, &why);
-  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to probe: %s", why);
-  if (!probe->given->json)
-    printf("%s\n%-32s %-10s %10s %8s   %s\n", gpu_info(gpu)->name, "access", "op", "wavefronts",
-           "clocks", "p10..p90");
-  const bool ok = run_probes(probe, gpu, results);
-  if (probe->given->json) print_json(probe, results);
-  if (!gpu_poisoned(gpu)) gpu_close(gpu);
-  return ok ? CLI_OK : CLI_BENCH;
+static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
+  if (!collect(probe, given, worker, diags)) return cli_fail(diags);
+  int status = need_tools(worker);
+  if (!status) status = cli_probe_run(probe, worker);
+  if (status && status != CLI_BENCH) return status;
+  Verdict *verdict = ARENA_NEW(probe->arena, Verdict);
+  verdict->alike = cli_probe_judge(probe, verdict->order);
+  if (!status && !verdict->alike) status = CLI_NO;
+  if (given->json) {
+    print_json(probe, verdict, status);
+  } else {
+    print_accesses(probe);
+    print_verdict(probe, verdict);
+  }
+  return status;
+}
+
+static int probe(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  ProbeGiven given = {0};
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
+    diag_add(&diags, "usage", "probe takes no argument \"%s\"", str_sanitise(arena, argv[1]));
+  if (diags.count || !check_given(&given, &diags)) return cli_fail(&diags);
+  CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
+  if (!worker) return cli_fail(&diags);
+  CliProbe probe = {.arena = arena};
+  const int status = run(&probe, &given, worker, &diags);
+  cli_worker_close(worker);
+  return status;
 }
 
 int cmd_probe(int argc, char **argv) {
   Arena *arena = arena_new("probe");
-  Diags diags = diags_new(arena);
-  ProbeGiven given = {0};
-  Probe *probe = ARENA_NEW(arena, Probe);
-  probe->arena = arena;
-  probe->given = &given;
-  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
-    diag_add(&diags, "usage", "probe takes no argument \"%s\"", str_sanitise(arena, argv[1]));
-  const bool ready = diags.count == 0 && prepare(probe, &diags);
-  int status = ready ? cli_in_child(run_in_child, probe, SECONDS_MAX) : cli_fail(&diags);
+  const int status = probe(arena, argc, argv);
   arena_free(arena);
   return status;
 }

@@ -52,6 +52,7 @@ static void grant_wishes(App *app) {
   if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
   if (wishes.redraw) terminal_redraw(app->terminal);
   if (wishes.bench) work_bench(app->work);
+  if (wishes.probe) work_probe(app->work);
   if (wishes.suspend) terminal_suspend(app->terminal);
   if (!wishes.toggle_mouse) return;
   terminal_set_mouse(app->terminal, !terminal_mouse(app->terminal));

@@ -9,6 +9,7 @@
 // for another state.
 #include "tui/results.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -26,7 +27,9 @@ const char *origin_name(Origin origin) {
 }
 
 void results_init(Results *results, Arena *arena) {
-  *results = (Results){.arena = arena, .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX)};
+  *results = (Results){.arena = arena,
+                       .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX),
+                       .probed = ARENA_ARRAY(arena, Probed, RESULTS_PROBED_MAX)};
 }
 
 void results_free(Results *results) {
@@ -140,6 +143,37 @@ const Timed *results_nearest(const Results *results, const Schedule *schedule, i
     *distance = d;
   }
   return nearest;
+}
+
+// ---- single accesses --------------------------------------------------------------------------
+
+static int find_probed(const Results *results, const BankOp *op, const int64_t *addr) {
+  for (int i = 0; i < results->n_probed; i++)
+    if (results->probed[i].op == op && probe_same(op, results->probed[i].addr, addr)) return i;
+  return -1;
+}
+
+void results_add_probe(Results *results, const ProbeAccess *access, const ProbeResult *result) {
+  const BankOp *op = banks_op_find(access->op);
+  int at = find_probed(results, op, access->addr);
+  if (at < 0) {
+    at = results->next_probed;
+    results->next_probed = (at + 1) % RESULTS_PROBED_MAX;
+    if (results->n_probed < RESULTS_PROBED_MAX) results->n_probed++;
+  }
+  Probed *probed = &results->probed[at];
+  *probed = (Probed){.op = op,
+                     .clocks = result->clocks,
+                     .p10_clocks = result->p10_clocks,
+                     .p90_clocks = result->p90_clocks};
+  memcpy(probed->addr, access->addr, sizeof probed->addr);
+  snprintf(probed->gpu, sizeof probed->gpu, "%s", result->gpu ? result->gpu : "");
+}
+
+const Probed *results_probed(const Results *results, const BankOp *op,
+                             const int64_t addr[BANK_LANES]) {
+  const int at = find_probed(results, op, addr);
+  return at < 0 ? NULL : &results->probed[at];
 }
 
 // ---- compilations -----------------------------------------------------------------------------

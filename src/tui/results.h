@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "kernels/bench.h"
 #include "kernels/nvrtc.h"
+#include "kernels/probe.h"
 #include "kernels/ptx.h"
 #include "kernels/sass.h"
 #include "model/knob.h"
@@ -38,7 +39,15 @@ typedef struct Timed {
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
 } Timed;
 
-enum { RESULTS_TIMED_MAX = 512, RESULTS_COMPILED_MAX = 12 };
+// One shared-memory access timed here; what asks the same of the banks finds it again.
+typedef struct Probed {
+  const BankOp *op;
+  int64_t addr[BANK_LANES];
+  double clocks, p10_clocks, p90_clocks;  // of one access
+  char gpu[96];
+} Probed;
+
+enum { RESULTS_TIMED_MAX = 512, RESULTS_COMPILED_MAX = 12, RESULTS_PROBED_MAX = 64 };
 
 // One compilation as it comes in: PTX first, ptxas numbers and SASS after.
 typedef struct Compiled {
@@ -60,6 +69,8 @@ typedef struct Results {
   Timed *timed;
   int n_compiled, next_compiled;
   Compiled compiled[RESULTS_COMPILED_MAX];
+  int n_probed, next_probed;
+  Probed *probed;
 } Results;
 
 void results_init(Results *results, Arena *arena);
@@ -76,6 +87,12 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
 const Timed *results_find(const Results *results, const Schedule *schedule);
 // The result whose schedule differs least (same problem only); `distance` gets the knobs between.
 const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance);
+
+// Files a measurement that is ok; the oldest makes room.
+void results_add_probe(Results *results, const ProbeAccess *access, const ProbeResult *result);
+// NULL when no access like this one was timed here.
+const Probed *results_probed(const Results *results, const BankOp *op,
+                             const int64_t addr[BANK_LANES]);
 
 const Compiled *results_compiled(const Results *results, uint64_t key);
 // The place for a compilation of `key`, made when there is none: the oldest makes room.

@@ -44,7 +44,7 @@ typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 
 // What the session would like its surroundings to do; app.c and the scripts take note and reset it.
 typedef struct Wishes {
-  bool quit, suspend, redraw, toggle_mouse, bench;
+  bool quit, suspend, redraw, toggle_mouse, bench, probe;
   const char *copy;       // text for the clipboard; NULL: none
   const char *save_path;  // a file for the picture of the screen; NULL: none
 } Wishes;

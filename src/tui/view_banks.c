@@ -3,7 +3,8 @@
 // The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads;
 // wide screens show two of them. While A|B is on, A stands on the left and B on the right, phase
 // beside phase. Below, every site with its numbers: wavefronts, ideal, conflicts and ways are four
-// different numbers and each is named.
+// different numbers and each is named. p times the selected access on the GPU, by the clock: the
+// clocks then stand beside the wavefronts, of every access that asks the same of the banks.
 //
 // Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
 // picture, session->phase is 0 for all phases, else 1 + the phase.
@@ -19,6 +20,7 @@
 
 enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT };
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
+enum { BAR_COL = 72, CLOCKS_COLS = 9 };  // the list: the share's bar, behind the clocks if any
 
 // ---- one side ---------------------------------------------------------------------------------
 
@@ -26,8 +28,17 @@ static int phase_of(const Session *session, const BankMap *map) {
   return session->phase <= map->count.phases ? session->phase - 1 : -1;
 }
 
-static void draw_title(Canvas *canvas, Rect in, const Site *site, const char *side,
-                       Style side_style) {
+static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) {
+  if (!probed) return;
+  if (in.cols - col >= 32)
+    canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "  %.2f clocks, measured here",
+                  probed->clocks);
+  else
+    canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "  %.2f clk", probed->clocks);
+}
+
+static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *probed,
+                       const char *side, Style side_style) {
   char verdict[32];
   Style style;
   int col = 0;
@@ -38,8 +49,9 @@ static void draw_title(Canvas *canvas, Rect in, const Site *site, const char *si
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
   if (site->count.known)
-    canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefronts, ideal %d", site->count.wavefronts,
-                  site->count.ideal);
+    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefronts, ideal %d",
+                        site->count.wavefronts, site->count.ideal);
+  draw_probed(canvas, in, col, probed);
 }
 
 static void draw_picture(Canvas *canvas, Rect in, const Site *site, const BankMap *map, int phase,
@@ -60,7 +72,8 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   const Site *site = &picture->model->site[index];
   const BankMap *map = &picture->map[index];
   int phase = phase_of(session, map), mode = session_view_state_const(session)->mode;
-  draw_title(canvas, in, site, name, style);
+  draw_title(canvas, in, site, results_probed(&session->results, site->op, site->addr), name,
+             style);
   rect_take_top(&in, 2);
   bool pair = in.cols >= PAIR_COLS && mode != PICTURE_SLAB;
   Rect first = rect_take_left(&in, pair ? CARD_COLS + 3 : in.cols);
@@ -76,7 +89,15 @@ static double share_of(const Picture *picture, const Site *site) {
   return site->executions * warps * site->count.wavefronts / picture->totals.wavefronts;
 }
 
-static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index) {
+// Whether the list of sites has a column for the clocks.
+static bool any_probed(const Session *session) {
+  const Model *model = session->now.picture->model;
+  for (int i = 0; i < model->n_sites; i++)
+    if (results_probed(&session->results, model->site[i].op, model->site[i].addr)) return true;
+  return false;
+}
+
+static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index, int bar) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
   const BankCount *count = &site->count;
@@ -94,7 +115,9 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   canvas_printf(canvas, row, 0, 58, STYLE_DIM, "%6.0f×", site->executions);
   double share = share_of(picture, site);
   canvas_printf(canvas, row, 0, 66, STYLE_TEXT, "%3.0f %%", 100 * share);
-  if (row.cols > 74) canvas_bar(canvas, row, 0, 72, row.cols - 73, share, STYLE_BAR);
+  const Probed *probed = results_probed(&session->results, site->op, site->addr);
+  if (probed) canvas_printf(canvas, row, 0, BAR_COL, STYLE_MEASURED, "%8.2f", probed->clocks);
+  if (row.cols > bar + 2) canvas_bar(canvas, row, 0, bar, row.cols - bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, row, SPOT_SITE, index);
   if (index == session->site) canvas_over(canvas, (Rect){row.row, row.col, 1, 71}, STYLE_CURSOR);
 }
@@ -104,9 +127,11 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER,
               " # access                         wavef. ideal conflicts ways  per slab  share");
+  const int bar = any_probed(session) ? BAR_COL + CLOCKS_COLS : BAR_COL;
+  if (bar > BAR_COL) canvas_text(canvas, head, 0, BAR_COL, STYLE_HEADER, "clk here");
   int first = view_scroll(session->site, model->n_sites, in.rows);
   for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
-    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i);
+    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, bar);
 }
 
 // ---- the view ---------------------------------------------------------------------------------
@@ -165,6 +190,14 @@ static void change_picture(Session *session, const char *argument) {
   state->mode = (state->mode + 1) % PICTURE_COUNT;
 }
 
+static void probe(Session *session, const char *argument) {
+  (void)argument;
+  if (session_site(session))
+    session->wishes.probe = true;
+  else
+    session_say(session, SAID_NOTE, "this kernel does not touch shared memory");
+}
+
 static int sites_count(const Session *session) { return session->now.picture->model->n_sites; }
 static int banks_at(const Session *session) { return session->site; }
 static void banks_go(Session *session, int i) { banks_move(session, i - session->site); }
@@ -181,8 +214,9 @@ static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
-    {"picture", "v", "card/lanes/slab", NULL, "punch card, lanes by banks, or the slab",
-     change_picture},
+    {"picture", "v", "picture", NULL, "punch card, lanes by banks, or the slab", change_picture},
+    {"probe", "p", "probe", NULL, "time this access on the GPU: clocks beside its wavefronts",
+     probe},
 };
 
 const ViewBody banks_view = {

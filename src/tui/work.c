@@ -18,9 +18,10 @@ enum { REQUESTS_MAX = 32 };
 typedef struct Request {
   int64_t id;  // 0: the place is free
   uint64_t key;
-  bool bench;
+  bool bench, probe;
   Schedule schedule, schedule_b;
-  int n_plans;
+  int n_plans, n_accesses;
+  ProbeAccess access[2];
 } Request;
 
 struct Work {
@@ -103,11 +104,9 @@ int work_tick(Work *work, int64_t now_ms) {
   return -1;
 }
 
-static bool can_bench(Work *work) {
+static bool has_gpu(Work *work) {
   Session *session = work->session;
-  if (session->now.reasons)
-    session_say(session, SAID_WARNING, "not legal, so there is nothing to time; f mends it");
-  else if (!work->client)
+  if (!work->client)
     session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
   else if (!session->worker.gpu[0])
     session_say(
@@ -115,6 +114,12 @@ static bool can_bench(Work *work) {
         session->worker.gpu_error[0] ? session->worker.gpu_error : "the worker is starting");
   else
     return true;
+  return false;
+}
+
+static bool can_bench(Work *work) {
+  if (!work->session->now.reasons) return has_gpu(work);
+  session_say(work->session, SAID_WARNING, "not legal, so there is nothing to time; f mends it");
   return false;
 }
 
@@ -139,6 +144,30 @@ void work_bench(Work *work) {
   snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
 }
 
+static void add_access(Request *request, const Picture *picture, int index) {
+  if (index < 0 || index >= picture->model->n_sites) return;
+  const Site *site = &picture->model->site[index];
+  ProbeAccess *access = &request->access[request->n_accesses++];
+  access->op = site->op->name;
+  memcpy(access->addr, site->addr, sizeof access->addr);
+}
+
+void work_probe(Work *work) {
+  Session *session = work->session;
+  Request *request = free_request(work);
+  if (!request || !has_gpu(work)) return;
+  *request = (Request){.probe = true, .key = session->now.picture->key};
+  add_access(request, session->now.picture, session->site);
+  if (session->comparing)
+    add_access(request, session->then.picture,
+               session_matching_site(session, session->then.picture));
+  if (!request->n_accesses) return;
+  const ProbeRequest probe = {request->n_accesses, request->access};
+  const ClientRequest ask = {.kind = MESSAGE_PROBE, .probe = &probe, .key = request->key};
+  request->id = client_submit(work->client, &ask);
+  snprintf(session->worker.line, sizeof session->worker.line, "probing begins");
+}
+
 // ---- hearing ----------------------------------------------------------------------------------
 
 static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
@@ -149,18 +178,32 @@ static void take_bench(Work *work, const Request *request, const BenchResult *be
   if (bench->error) session_say(work->session, SAID_ERROR, "%s", bench->error);
 }
 
+static void take_probe(Work *work, const Request *request, const ProbeResults *probe) {
+  Session *session = work->session;
+  for (int i = 0; i < probe->n && i < request->n_accesses; i++) {
+    const ProbeResult *result = &probe->result[i];
+    if (result->ok && result->clocks > 0)
+      results_add_probe(&session->results, &request->access[i], result);
+    else
+      session_say(session, SAID_ERROR, "%.300s", result->error ? result->error : "not measured");
+  }
+}
+
 static void take_result(Work *work, const Request *request, const ClientEvent *event) {
   Results *results = &work->session->results;
   if (event->compile)
     results_add_compile(results_begin_compile(results, request->key), event->compile);
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
   if (event->bench) take_bench(work, request, event->bench);
+  if (event->probe) take_probe(work, request, event->probe);
 }
+
+static bool is_on_gpu(const Request *request) { return request->bench || request->probe; }
 
 static void take_error(Work *work, const Request *request, const Message *message) {
   Session *session = work->session;
   if (message->error == ERROR_SUPERSEDED || !request) return;
-  if (request->bench) {
+  if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
     return;
   }
@@ -179,20 +222,20 @@ static void take_machine(Session *session, const Message *message) {
 }
 
 static void take_progress(Session *session, const Request *request, const Message *message) {
-  if (!request || !request->bench) return;
+  if (!request || !is_on_gpu(request)) return;
   if (message->kind == MESSAGE_QUEUED)
     snprintf(session->worker.line, sizeof session->worker.line, "%d before us, about %.0f s",
              (int)message->place, message->seconds);
   else
-    snprintf(session->worker.line, sizeof session->worker.line, "timing: %.60s %.0f %%",
-             message->stage, 100 * message->fraction);
+    snprintf(session->worker.line, sizeof session->worker.line, "%s: %.60s %.0f %%",
+             request->probe ? "probing" : "timing", message->stage, 100 * message->fraction);
 }
 
 static void take_done(Work *work, Request *request) {
   if (!request) return;
-  if (request->bench) work->session->worker.line[0] = '\0';
+  if (is_on_gpu(request)) work->session->worker.line[0] = '\0';
   Compiled *compiled =
-      request->bench ? NULL : results_begin_compile(&work->session->results, request->key);
+      is_on_gpu(request) ? NULL : results_begin_compile(&work->session->results, request->key);
   if (compiled) compiled->running = false;
   *request = (Request){0};
 }

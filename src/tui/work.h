@@ -25,5 +25,7 @@ bool work_poll(Work *work);
 int work_tick(Work *work, int64_t now_ms);
 // Verify and time the present schedule (and A beside it, while A|B is on).
 void work_bench(Work *work);
+// Time the selected shared-memory access (and A's beside it, while A|B is on).
+void work_probe(Work *work);
 // Whether requests are under way: for scripts that wait for the worker.
 bool work_busy(const Work *work);

@@ -18,7 +18,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest ladder skinny ui sanitizer}
+steps=${*:-doctor selftest probe ladder skinny ui sanitizer}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-480}))
 passed=0 failed=0 skipped=0 tables=''
@@ -81,6 +81,12 @@ if wanted selftest; then
     echo 'there is no GPU here: nothing was tested'
     exit 3
   fi
+fi
+# Every access of every rung by the clock, beside its wavefronts: fails when they order otherwise.
+if wanted probe; then
+  step probe 120 "$GEMMVIEW" probe --ladder all
+  tables="$tables probe"
+  "$GEMMVIEW" probe --ladder all --json >"$OUT/probe.json" 2>/dev/null
 fi
 if wanted ladder; then
   for size in 2048 4096 8192; do

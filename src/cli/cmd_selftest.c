@@ -3,6 +3,8 @@
 //   banks      the bank engine against every measured access that the program brings along
 //   interpret  every rung of every ladder on the CPU, cut down: right, no race, nothing unwritten
 //   compile    every rung through NVRTC, where there is one
+//   fragments  (--gpu) every form of ldmatrix and every mma.sync the GPU has, on tagged data: what
+//              each lane receives against the fragment maps
 //   gpu        (--gpu) the path from a text to a timing: right kernels pass, wrong ones are caught
 //   run        (--gpu) every rung at small sizes, most of which no tile divides, every cell checked
 //   random     (--random N) that many legal schedules drawn from --seed: interpreted, and with
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "banks/bank_batch.h"
@@ -24,6 +27,7 @@
 #include "cli/cli_model.h"
 #include "cli/cli_timing.h"
 #include "kernels/gpu_selftest.h"
+#include "kernels/tagged.h"
 #include "model/interp.h"
 #include "model/random_schedule.h"
 #include "model/reduce.h"
@@ -59,6 +63,8 @@ enum {
   CHECKS_MAX = 8,
   BATCH = 32,
   PATH_SECONDS = 180,
+  FRAGMENT_SECONDS = 60,
+  FRAGMENT_CASES_MAX = 128,
   INTERPRET_FMA_MAX = 1 << 21,
   RANDOM_FMA_MAX = 1 << 24
 };
@@ -287,6 +293,65 @@ static void check_runs(Selftest *t) {
   run_jobs(t, check, &jobs, true);
 }
 
+// What the child notes of one case, in memory that both see: a case it did not come to stays
+// untold.
+typedef struct FragmentNote {
+  bool told, absent, ok;  // absent: the GPU does not have the instruction
+  char error[400];
+} FragmentNote;
+
+static void note_case(Arena *scratch, Gpu *gpu, int index, FragmentNote *note) {
+  const GpuInfo *info = gpu_info(gpu);
+  note->absent = !tagged_on(index, 10 * info->capability_major + info->capability_minor);
+  const char *error = note->absent ? NULL : tagged_check(scratch, gpu, index);
+  note->ok = error == NULL;
+  if (error) snprintf(note->error, sizeof note->error, "%s", error);
+  note->told = true;
+}
+
+// In a child: a kernel that hangs or loses the context costs that child.
+static int run_fragments(void *context) {
+  FragmentNote *notes = context;
+  const char *why = NULL;
+  Arena *arena = arena_new("fragments"), *scratch = arena_new("tagged");
+  Gpu *gpu = gpu_open(arena, 0, &why);
+  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  for (int i = 0; i < tagged_count() && !gpu_poisoned(gpu); i++) {
+    note_case(scratch, gpu, i, &notes[i]);
+    arena_reset(scratch);
+  }
+  if (!gpu_poisoned(gpu)) gpu_close(gpu);
+  return CLI_OK;
+}
+
+static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes) {
+  for (int i = 0; i < tagged_count(); i++) {
+    const char *name = tagged_name(t->arena, i);
+    if (notes[i].absent) continue;
+    if (notes[i].ok)
+      passed(t, check, name);
+    else
+      failed(
+          t, check, name, NULL,
+          notes[i].told ? arena_strdup(t->arena, notes[i].error) : "not tried, or it did not end");
+  }
+}
+
+static void check_fragments(Selftest *t) {
+  Check *check = begin(t, "fragments", "what lanes receive from ldmatrix and mma, on tagged data");
+  const size_t bytes = FRAGMENT_CASES_MAX * sizeof(FragmentNote);
+  FragmentNote *notes =
+      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (notes == MAP_FAILED || tagged_count() > FRAGMENT_CASES_MAX) {
+    failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
+  } else {
+    cli_in_child(run_fragments, notes, FRAGMENT_SECONDS);
+    tell_fragments(t, check, notes);
+    munmap(notes, bytes);
+  }
+  end(t, check);
+}
+
 // In a child: its last check destroys the CUDA context, and a kernel may hang.
 static int run_path(void *context) {
   static char name[] = "selftest", size[] = "1024";
@@ -386,8 +451,9 @@ static const struct {
   bool needs_gpu, is_random;
 } checks[] = {
     {"banks", check_banks, false, false},      {"interpret", check_interpreter, false, false},
-    {"compile", check_compiler, false, false}, {"gpu", check_path, true, false},
-    {"run", check_runs, true, false},          {"random", check_random, false, true},
+    {"compile", check_compiler, false, false}, {"fragments", check_fragments, true, false},
+    {"gpu", check_path, true, false},          {"run", check_runs, true, false},
+    {"random", check_random, false, true},
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 
@@ -412,7 +478,7 @@ static bool read_given(Selftest *t, int argc, char **argv, Diags *diags) {
   for (int i = 0; i < N_CHECKS && !known; i++) known = wants(t, checks[i].name);
   if (!known)
     diag_add(diags, "usage",
-             "--only: \"%s\" is none of banks, interpret, compile, gpu, run, random",
+             "--only: \"%s\" is none of banks, interpret, compile, fragments, gpu, run, random",
              str_sanitise(t->arena, t->given->only))
         ->nearest = "banks";
   if (diags->count || !cli_targets(t->arena, &t->targets, diags)) return false;

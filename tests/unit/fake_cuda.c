@@ -190,6 +190,26 @@ static Kernel kernels[] = {{"probe", 1, run_probe},         {"fill_normal", 1, r
                            {"gemm_crash", 50, run_crash},   {"zero", 10, run_zero}};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
+// Kernels of a test's own, and PTX that has them all.
+enum { ADDED_MAX = 64 };
+static Kernel added[ADDED_MAX];
+static int n_added;
+static char fake_ptx[8192];
+
+void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters)) {
+  added[n_added++ % ADDED_MAX] = (Kernel){name, 1, run};
+  const size_t n = strlen(fake_ptx);
+  snprintf(fake_ptx + n, sizeof fake_ptx - n, ".entry %s(\n", name);
+}
+
+static Kernel *find_kernel(const char *name) {
+  for (int i = 0; i < N_KERNELS; i++)
+    if (strcmp(kernels[i].name, name) == 0) return &kernels[i];
+  for (int i = 0; i < n_added; i++)
+    if (strcmp(added[i].name, name) == 0) return &added[i];
+  return NULL;
+}
+
 void fake_cuda_set_us(const char *name, double us) {
   for (int i = 0; i < N_KERNELS; i++)
     if (strcmp(kernels[i].name, name) == 0) kernels[i].us = us;
@@ -240,12 +260,9 @@ static int fake_set_current(void *context) {
 }
 static int fake_load(void **module, const void *image) { return image ? create(module) : 200; }
 static int fake_function(void **function, void *module, const char *name) {
-  for (int i = 0; i < N_KERNELS; i++)
-    if (strcmp(kernels[i].name, name) == 0) {
-      *function = &kernels[i];
-      return module ? answer() : 400;
-    }
-  return 500;
+  *function = find_kernel(name);
+  if (!*function) return 500;
+  return module ? answer() : 400;
 }
 static int fake_function_attribute(int *value, int attribute, void *function) {
   *value = attribute == CU_FUNC_REGISTERS ? 128 : 0;
@@ -375,7 +392,7 @@ static const CudaApi cuda = {
 };
 
 // NVRTC that finds every kernel in every text.
-static const char fake_ptx[] =
+static const char own_ptx[] =
     ".entry fill_normal(\n.entry gemm(\n.entry gemm_wrong(\n.entry gemm_short(\n"
     ".entry probe(\n.entry gemm_outside(\n.entry gemm_crash(\n.entry zero(\n";
 static const char *fake_nvrtc_error(int status) { return status ? "error" : "success"; }
@@ -396,10 +413,10 @@ static int fake_compile(void *program, int n, const char *const *options) {
   return program && n > 0 && options ? 0 : 5;
 }
 static int fake_ptx_size(void *program, size_t *bytes) {
-  return *bytes = sizeof fake_ptx, !program;
+  return *bytes = strlen(fake_ptx) + 1, !program;
 }
 static int fake_ptx_get(void *program, char *ptx) {
-  memcpy(ptx, fake_ptx, sizeof fake_ptx);
+  memcpy(ptx, fake_ptx, strlen(fake_ptx) + 1);
   return !program;
 }
 static int fake_cubin_size(void *program, size_t *bytes) { return *bytes = 4, !program; }
@@ -607,7 +624,8 @@ void fake_cuda_install(void) {
   dl_replace(DL_CUBLAS, &cublas);
   dl_replace(DL_CUBLASLT, &cublaslt);
   dl_replace(DL_NVML, &nvml);
-  live = calls = fail_at = broken = 0;
+  live = calls = fail_at = broken = n_added = 0;
+  memcpy(fake_ptx, own_ptx, sizeof own_ptx);
   rounds_operands = false;
   fake_cuda_set_types(PLAN_F32, PLAN_F32);
 }

@@ -14,6 +14,9 @@
 void fake_cuda_install(void);
 void fake_cuda_remove(void);
 
+// One more kernel, until the next install; `name` is kept as it is.
+void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters));
+
 // The n-th call from now fails with this CUresult; n = 0 = none.
 void fake_cuda_fail(int n, int status);
 int fake_cuda_calls(void);

@@ -7,7 +7,9 @@
 #include "emit_cases.h"
 #include "golden.h"
 #include "kernels/emit_plan.h"
+#include "kernels/helpers.h"
 #include "kernels/nvrtc.h"
+#include "kernels/prelude.h"
 #include "model/fragment.h"
 
 static Arena *arena;
@@ -211,6 +213,127 @@ START_TEST(ptx_has_the_instructions) {
 }
 END_TEST
 
+// ---- wrappers that no schedule asks for yet -----------------------------------------------------
+
+static void check_kernel(const char *text, const char *kernel, const char *arch, const char *what) {
+  const Plan plan = {.cuda = text,
+                     .arch = arch,
+                     .m = 1,
+                     .n = 1,
+                     .k = 1,
+                     .n_kernels = 1,
+                     .kernels = {{.name = kernel, .grid = {1, 1, 1}, .block = {32, 1, 1}}}};
+  const CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_BOTH);
+  ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
+  ck_assert_msg(!strstr(result->log, "warning"), "%s: %.2000s", what, result->log);
+}
+
+static void check_text(const char *text, const char *arch, const char *what) {
+  check_kernel(text, "use", arch, what);
+}
+
+// extern "C" __global__ void use(the wrapper's own parameters) { wrapper(their names); }
+static const char *with_a_caller(const Prelude *prelude, const char *names) {
+  const char *text = prelude_text(arena, prelude);
+  const char *open =
+      strstr(text, prelude_name(arena, prelude)) + strlen(prelude_name(arena, prelude));
+  const char *types =
+      prelude_type_is_struct(prelude->type) && prelude->kind != PRELUDE_MMA
+          ? prelude_text(arena, &(Prelude){.kind = PRELUDE_TYPE, .type = prelude->type})
+          : "";
+  return arena_printf(arena, "%s%sextern \"C\" __global__ void use%.*s) { %s(%s); }\n", types, text,
+                      (int)strcspn(open, ")"), open, prelude_name(arena, prelude), names);
+}
+
+START_TEST(every_mma_wrapper_compiles) {
+  for (int i = 0; has_nvrtc && i < atom_count; i++) {
+    Atom atom = atom_table[i];
+    for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom.warps == 1; f16_sums++) {
+      if (f16_sums) {
+        atom.acc = "f16";
+        atom.acc_bits = 16;
+      }
+      const Prelude mma = {.kind = PRELUDE_MMA, .atom = &atom};
+      check_text(with_a_caller(&mma, "c, a, b"), atom.cc_first > 80 ? "sm_90a" : "sm_80",
+                 prelude_name(arena, &mma));
+    }
+  }
+}
+END_TEST
+
+START_TEST(every_move_compiles) {
+  static const DType stored[] = {DTYPE_F32, DTYPE_F64,  DTYPE_S32,  DTYPE_S8,
+                                 DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
+  for (size_t t = 0; has_nvrtc && t < sizeof stored / sizeof *stored; t++)
+    for (int bytes = 4; bytes <= 16; bytes *= 2) {
+      DType type = stored[t];
+      Prelude move = {.type = type, .registers = type, .width = bytes / dtype_bytes(type)};
+      move.packed = dtype_bytes(type) < 4;
+      if (move.width < 1) continue;
+      move.kind = PRELUDE_LOAD;
+      check_text(with_a_caller(&move, "to, from"), "sm_80", "load");
+      move.kind = PRELUDE_LOAD_OR_ZERO;
+      check_text(with_a_caller(&move, "to, from, inside"), "sm_80", "load or zero");
+      move.kind = PRELUDE_STORE;
+      check_text(with_a_caller(&move, "to, from"), "sm_80", "store");
+      move.kind = PRELUDE_CP_ASYNC_OR_ZERO;
+      check_text(with_a_caller(&move, "to_shared, from_global, inside"), "sm_80", "cp.async");
+      if (dtype_bytes(type) != 2) continue;
+      move.kind = PRELUDE_STORE;
+      move.packed = false;
+      move.registers = DTYPE_F32;
+      check_text(with_a_caller(&move, "to, from"), "sm_80", "rounding store");
+    }
+}
+END_TEST
+
+START_TEST(every_ldmatrix_compiles) {
+  for (int i = 0; has_nvrtc && i < 12; i++) {
+    const Prelude load = {.kind = PRELUDE_LDMATRIX,
+                          .type = i % 2 ? DTYPE_F32 : DTYPE_S32,
+                          .trans = i / 2 % 2,
+                          .width = 1 << i / 4};
+    check_text(with_a_caller(&load, "to, row"), "sm_80", prelude_name(arena, &load));
+  }
+}
+END_TEST
+
+START_TEST(every_conversion_compiles) {
+  static const DType types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
+  for (int t = 0; has_nvrtc && t < 4; t++) {
+    bool rounds = dtype_bytes(types[t]) == 2;
+    Str text = str_new(arena);
+    Prelude prelude = {.type = types[t]};
+    const char *name = prelude_type_name(types[t]);
+    for (int kind = 0; kind < PRELUDE_KINDS; kind++) {
+      prelude.kind = (PreludeKind)kind;
+      bool wanted = kind == PRELUDE_TYPE || kind == PRELUDE_TO_FLOAT || kind == PRELUDE_EXTRACT ||
+                    kind == PRELUDE_INSERT ||
+                    (rounds && (kind == PRELUDE_FROM_FLOAT || kind == PRELUDE_ATOMIC_ADD));
+      if (wanted) str_add(&text, prelude_text(arena, &prelude));
+    }
+    str_printf(&text,
+               "extern \"C\" __global__ void use(%s *x, float *y, unsigned *z, int i) {\n"
+               "  y[i] = to_float(x[i]);\n"
+               "  x[i + 1] = extract_%s(z[0], i);\n"
+               "  insert_%s(&z[1], i, x[i]);\n",
+               name, name, name);
+    if (rounds) str_printf(&text, "  atomic_add(&x[2], to_%s(y[1]));\n", name);
+    str_add(&text, "}\n");
+    check_text(text.text, types[t] == DTYPE_F16 ? "sm_80" : "sm_90a", name);
+  }
+}
+END_TEST
+
+START_TEST(the_checking_kernels_compile) {
+  static const char *const archs[] = {"sm_80", "sm_90a", "sm_120a"};
+  const char *known = NULL;
+  for (int i = 0; has_nvrtc && i < 3; i++)
+    if (nvrtc_supports(arena, archs[i], &known))
+      check_kernel(helper_cuda, helper_names[0], archs[i], "helpers");
+}
+END_TEST
+
 Suite *suite_emit_atoms(void);
 Suite *suite_emit_atoms(void) {
   Suite *suite = suite_create("emit_atoms");
@@ -223,6 +346,11 @@ Suite *suite_emit_atoms(void) {
   tcase_add_test(texts, every_atom_computes_the_product);
   tcase_add_loop_test(texts, every_atom_compiles_for_every_generation, 0, 4);
   tcase_add_test(texts, ptx_has_the_instructions);
+  tcase_add_test(texts, every_mma_wrapper_compiles);
+  tcase_add_test(texts, every_move_compiles);
+  tcase_add_test(texts, every_ldmatrix_compiles);
+  tcase_add_test(texts, every_conversion_compiles);
+  tcase_add_test(texts, the_checking_kernels_compile);
   suite_add_tcase(suite, texts);
   return suite;
 }

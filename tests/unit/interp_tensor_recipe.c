@@ -247,6 +247,7 @@ static void make_slabs(TensorBuild *b) {
   b->a_s = b->a_read = slab(b, "A_s", ROLE_SLAB_A, b->tile_m, b->tile_k);
   b->b_s = slab(b, "B_s", ROLE_SLAB_B, b->tile_k, b->tile_n);
   program_place_shared(b->p);
+  if (b->r->fault == FOLDED_LAYOUT) b->a_s->xor_term[b->a_s->n_xor++] = (XorTerm){4, 4, 1};
   if (b->r->fault != READ_UNSWIZZLED) return;
   b->a_read = slab(b, "A_u", ROLE_SLAB_A, b->tile_m, b->tile_k);
   b->a_read->swizzle_bits = 0;

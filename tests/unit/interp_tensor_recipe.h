@@ -17,6 +17,7 @@ typedef enum TensorFault {
   HALF_MULTIPLIES,    // mma without lane 31
   INSIDE_REGISTER,    // ldmatrix of A to registers from value 1 on
   READ_UNSWIZZLED,    // A is stored swizzled and read as if it were not
+  FOLDED_LAYOUT,      // the layout of A puts every second chunk onto the one before
   FRAGMENTS_SWAPPED,  // mma takes the other fragment of A
   VALUES_SWAPPED,     // direct loads of A: rows 8 apart come in the wrong order
   NO_FILL_BARRIER,

@@ -170,6 +170,8 @@ static const Planted planted[] = {
      "starts inside a register of 2 values",
      true},
     {{PLAIN, .fault = READ_UNSWIZZLED}, FINDING_COUNT, NULL, true},
+    {{PLAIN, .fault = FOLDED_LAYOUT}, FINDING_RACE, "writes (store", true},
+    {{PIPED, .fault = FOLDED_LAYOUT}, FINDING_RACE, "copies into (cp.async", false},
     {{PLAIN, .fault = FRAGMENTS_SWAPPED}, FINDING_COUNT, NULL, true},
     {{DIRECT, .fault = VALUES_SWAPPED}, FINDING_COUNT, NULL, true},
     {{PLAIN, .fault = NO_FILL_BARRIER}, FINDING_RACE, "reads (ldmatrix", false},

@@ -204,6 +204,21 @@ START_TEST(random_legal_schedules_compute_the_nest) {
 }
 END_TEST
 
+START_TEST(every_target_has_schedules_of_its_own) {
+  const RandomLimits limits = {100, 100000};
+  uint64_t state = seed_of_run();
+  for (int t = 0; t < targets.count; t++)
+    for (int i = 0; i < 8; i++) {
+      arena_reset(arena);
+      const Target *target = &targets.targets[t];
+      Schedule schedule = schedule_random(arena, &targets, target->id, &limits, &state, NULL);
+      const Model *model = model_build(arena, &targets, &schedule);
+      ck_assert_msg(model->ok, "%s", schedule_text(arena, &schedule));
+      ck_assert_str_eq(model->target->id, target->id);
+    }
+}
+END_TEST
+
 // ---- mutants ------------------------------------------------------------------------------------
 
 // A mutation changes one place of a program; `n` counts places, so n = 0, 1, 2, … visits them all
@@ -565,7 +580,9 @@ static TCase *new_case(Suite *suite, const char *name) {
 Suite *suite_property(void) {
   Suite *suite = suite_create("property");
   tcase_add_test(new_case(suite, "rungs"), every_pass_of_every_rung_computes_the_nest);
-  tcase_add_test(new_case(suite, "random"), random_legal_schedules_compute_the_nest);
+  TCase *random = new_case(suite, "random");
+  tcase_add_test(random, random_legal_schedules_compute_the_nest);
+  tcase_add_test(random, every_target_has_schedules_of_its_own);
   tcase_add_test(new_case(suite, "mutants"), every_mutant_is_noticed);
   TCase *breakages = new_case(suite, "breakages");
   tcase_add_loop_test(breakages, breakages_are_told, 0, N_BROKEN);

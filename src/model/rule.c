@@ -33,24 +33,31 @@ static bool divides_cells(int64_t group, int64_t cells) {
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
+// The row that ATOM_KIND names; NULL for fma.
+static const Atom *atom_named(const Facts *f) {
+  int64_t kind = value(f, KNOB_ATOM_KIND);
+  return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
+}
+
+// The same as far as it is built: an atom of one warp, all of whose operands are in registers.
 static const Atom *atom_of(const Facts *f) {
-  return value(f, KNOB_ATOM_KIND) ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value(f, KNOB_ATOM_KIND))) : NULL;
+  const Atom *atom = atom_named(f);
+  return atom && atom->warps == 1 ? atom : NULL;
 }
 
-static bool atom_is_built(const Facts *f) {
-  const Atom *atom = atom_of(f);
-  return value(f, KNOB_ATOM_KIND) == 0 || (atom && atom->warps == 1);
-}
+static bool atom_is_built(const Facts *f) { return value(f, KNOB_ATOM_KIND) == 0 || atom_of(f); }
 
-// The value of the DTYPE knob that the atom multiplies; fma: f32.
+// The value of the DTYPE knob that the atom multiplies; fma: f32. An atom without a row is told by
+// another rule.
 static int64_t dtype_of_atom(const Facts *f) {
   DType type = DTYPE_F32;
-  const Atom *atom = atom_of(f);
+  const Atom *atom = atom_named(f);
+  if (!atom && value(f, KNOB_ATOM_KIND)) return value(f, KNOB_DTYPE);
   if (atom) dtype_find(atom->type, &type);
   return (int64_t)type;
 }
 
-static bool atom_sums_f16(const Facts *f) { return atom_of(f) && atom_of(f)->f16_acc; }
+static bool atom_sums_f16(const Facts *f) { return atom_named(f) && atom_named(f)->f16_acc; }
 
 static int64_t threads(const Facts *f) {
   if (atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * 32;

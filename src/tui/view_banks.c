@@ -6,6 +6,9 @@
 // different numbers and each is named. p times the selected access on the GPU, by the clock: the
 // clocks then stand beside the wavefronts, of every access that asks the same of the banks.
 //
+// For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
+// side where there is an A and a B; its punch card comes last.
+//
 // Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
 // picture, session->phase is 0 for all phases, else 1 + the phase.
 #include <stdio.h>
@@ -14,13 +17,41 @@
 #include "base/str.h"
 #include "tui/card.h"
 #include "tui/fmt.h"
+#include "tui/matrix_lines.h"
 #include "tui/slab.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT };
+enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT, PICTURE_LINES };
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
 enum { BAR_COL = 72, CLOCKS_COLS = 9 };  // the list: the share's bar, behind the clocks if any
+
+// What drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and of B.
+typedef struct BanksFrame {
+  MatrixLines then, now;
+  const char *matrix;  // "matrix 1 of 4: …"
+} BanksFrame;
+
+// ldmatrix begins with the lines and ends with the card.
+static int picture_of(const Session *session, const Site *site) {
+  int mode = session_view_state_const(session)->mode;
+  if (matrix_lines_fit(site)) return mode == PICTURE_CARD ? PICTURE_LINES : mode % PICTURE_COUNT;
+  return mode % PICTURE_COUNT;
+}
+
+static void banks_prepare(Session *session) {
+  BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
+  session->prepared = frame;
+  const Picture *now = session->now.picture, *then = session->then.picture;
+  const Site *site = session_site(session);
+  if (!site) return;
+  frame->now = matrix_lines_make(session->frame, now->model, site, &now->map[session->site]);
+  frame->matrix = matrix_lines_say(session->frame, &frame->now, session->phase - 1);
+  int other = session->comparing ? session_matching_site(session, then) : -1;
+  if (other >= 0)
+    frame->then = matrix_lines_make(session->frame, then->model, &then->model->site[other],
+                                    &then->map[other]);
+}
 
 // ---- one side ---------------------------------------------------------------------------------
 
@@ -55,7 +86,8 @@ static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *
 }
 
 static void draw_picture(Canvas *canvas, Rect in, const Site *site, const BankMap *map, int phase,
-                         int picture) {
+                         int picture, const MatrixLines *lines) {
+  if (picture == PICTURE_LINES) matrix_lines_draw(canvas, in, lines, phase);
   if (picture == PICTURE_CARD) card_draw(canvas, in, map, phase);
   if (picture == PICTURE_LANES) card_draw_lanes(canvas, in, map, site->addr, phase);
   if (picture == PICTURE_SLAB) slab_draw(canvas, in, site);
@@ -71,14 +103,18 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   }
   const Site *site = &picture->model->site[index];
   const BankMap *map = &picture->map[index];
-  int phase = phase_of(session, map), mode = session_view_state_const(session)->mode;
+  const BanksFrame *frame = session->prepared;
+  const MatrixLines *lines = picture == session->now.picture ? &frame->now : &frame->then;
+  int phase = phase_of(session, map), mode = picture_of(session, site);
   draw_title(canvas, in, site, results_probed(&session->results, site->op, site->addr), name,
              style);
   rect_take_top(&in, 2);
   bool pair = in.cols >= PAIR_COLS && mode != PICTURE_SLAB;
-  Rect first = rect_take_left(&in, pair ? CARD_COLS + 3 : in.cols);
-  draw_picture(canvas, first, site, map, phase, mode);
-  if (pair) draw_picture(canvas, in, site, map, phase, mode + 1);
+  int width = mode == PICTURE_LINES ? MATRIX_LINES_COLS + 1 : CARD_COLS + 3;
+  Rect first = rect_take_left(&in, pair ? width : in.cols);
+  draw_picture(canvas, first, site, map, phase, mode, lines);
+  int second = mode == PICTURE_LINES ? PICTURE_CARD : mode + 1;
+  if (pair) draw_picture(canvas, in, site, map, phase, second, lines);
 }
 
 // ---- all sites --------------------------------------------------------------------------------
@@ -141,8 +177,15 @@ static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
       "row = wavefront, column = bank, cell = lane (0-9 a-v), below it: sharers",
       "row = lane, column = bank, letter = address: the same one in a column is free",
       "the slab row by row, cell = bank; what this access reads wears its lane"};
-  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM,
-             legends[session_view_state_const(session)->mode]);
+  const Site *site = session_site(session);
+  int picture = picture_of(session, site);
+  if (picture != PICTURE_LINES) {
+    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, legends[picture]);
+    return;
+  }
+  int col =
+      canvas_text(canvas, in, 0, 1, STYLE_TITLE, ((const BanksFrame *)session->prepared)->matrix);
+  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_DIM, "[cN] is read now");
 }
 
 static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
@@ -187,7 +230,8 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
   ViewState *state = session_view_state(session);
-  state->mode = (state->mode + 1) % PICTURE_COUNT;
+  bool lines = matrix_lines_fit(session_site(session));
+  state->mode = (state->mode + 1) % (lines ? PICTURE_COUNT + 1 : PICTURE_COUNT);
 }
 
 static void probe(Session *session, const char *argument) {
@@ -214,12 +258,14 @@ static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
-    {"picture", "v", "picture", NULL, "punch card, lanes by banks, or the slab", change_picture},
+    {"picture", "v", "picture", NULL,
+     "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
     {"probe", "p", "probe", NULL, "time this access on the GPU: clocks beside its wavefronts",
      probe},
 };
 
 const ViewBody banks_view = {
+    .prepare = banks_prepare,
     .draw = banks_draw,
     .move = banks_move,
     .move_label = "site",

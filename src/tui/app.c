@@ -17,7 +17,7 @@
 #include "tui/view.h"
 #include "tui/work.h"
 
-enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8 };
+enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3 };
 
 typedef struct App {
   Arena *arena;
@@ -53,6 +53,8 @@ static void grant_wishes(App *app) {
   if (wishes.redraw) terminal_redraw(app->terminal);
   if (wishes.bench) work_bench(app->work);
   if (wishes.probe) work_probe(app->work);
+  if (wishes.bench_sweep) work_bench_sweep(app->work);
+  if (wishes.stop) work_stop_timing(app->work);
   if (wishes.suspend) terminal_suspend(app->terminal);
   if (!wishes.toggle_mouse) return;
   terminal_set_mouse(app->terminal, !terminal_mouse(app->terminal));
@@ -70,10 +72,11 @@ static void take(App *app, const Event *event) {
   session_prepare(app->session, app->canvas->rows, app->canvas->cols);
 }
 
-// A few trials; true when they changed what the screen can say.
+// A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
   int before = app->session->advice.n_done;
-  for (int i = 0; i < IDLE_STEPS && app->idle_left; i++)
+  int64_t begin = lines_now_ms();
+  for (int i = 0; i < IDLE_STEPS && app->idle_left && lines_now_ms() - begin < IDLE_MS; i++)
     app->idle_left = session_idle(app->session);
   bool first = before < 2 && app->session->advice.n_done >= 2;
   return first || !app->idle_left;

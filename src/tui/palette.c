@@ -78,6 +78,12 @@ static bool run_decode(Session *session, const char *argument, Diags *diags) {
   return true;
 }
 
+static bool run_sweep(Session *session, const char *argument, Diags *diags) {
+  (void)diags;
+  view_show(session, view_find("measure"));
+  return view_run(session, "sweep", argument);
+}
+
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
   if (!*argument) {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
@@ -95,6 +101,7 @@ const PaletteCommand palette_commands[] = {
     {"compare", "[RUNG | KNOB=value,…]", "show another schedule as A beside this one", run_compare},
     {"decode", "KERNEL", "the schedule nearest to a cuBLAS or CUTLASS kernel, as B", run_decode},
     {"view", "NAME", "another view", run_view},
+    {"sweep", "[KNOB]", "a knob through all its values, in the measure view", run_sweep},
     {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
 };
 const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;
@@ -137,7 +144,8 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, view_table[i].name, prefix);
   for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
     offer(&all, session->ladders[i]->name, prefix);
-  bool knobs = str_starts(command, "set") || str_starts(command, "compare");
+  bool knobs =
+      str_starts(command, "set") || str_starts(command, "compare") || str_starts(command, "sweep");
   for (int i = 0; knobs && i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
   return all;
 }

@@ -88,6 +88,23 @@ static Timed *place_for(Results *results, const Schedule *schedule) {
   return &results->timed[RESULTS_TIMED_MAX - 1];
 }
 
+// The map is kept, the rest of a benchmark's memory goes.
+static const VerifyResult *keep_failure(Arena *arena, const VerifyResult *verify) {
+  if (!verify->ran || verify->ok) return NULL;
+  VerifyResult *copy = ARENA_NEW(arena, VerifyResult);
+  *copy = *verify;
+  uint32_t *map = ARENA_ARRAY(arena, uint32_t, verify->n_map);
+  for (int i = 0; i < verify->n_map; i++) map[i] = verify->map[i];
+  copy->map = map;
+  return copy;
+}
+
+static const char *note_of(Arena *arena, const BenchResult *bench) {
+  const GpuState *state = bench->after.throttled ? &bench->after : &bench->before;
+  if (!state->throttled || !state->throttle_text) return NULL;
+  return arena_printf(arena, "throttled: %s", str_sanitise(arena, state->throttle_text));
+}
+
 void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
                        const BenchResult *bench) {
   Arena *arena = results->arena;
@@ -111,6 +128,8 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .date = keep(arena, bench->date),
       .method = keep(arena, bench->method),
       .reference = keep(arena, bench->reference.name),
+      .verify = keep_failure(arena, &entry->verify),
+      .note = note_of(arena, bench),
   };
 }
 

@@ -37,6 +37,8 @@ typedef struct Timed {
   double reference_tflops;
   int registers, local_bytes;                                   // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+  const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
+  const char *note;            // "throttled: power cap"; NULL: nothing to note
 } Timed;
 
 // One shared-memory access timed here; what asks the same of the banks finds it again.

@@ -173,6 +173,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   side_init(&session->then, "then");
   session->now.ascii = session->then.ascii = options->ascii;
   advice_init(&session->advice);
+  knobsweep_init(&session->sweep);
   session->swizzle = swizzle_new(app);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);
@@ -190,6 +191,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
 void session_close(Session *session) {
   results_free(&session->results);
   advice_free(&session->advice);
+  knobsweep_free(&session->sweep);
   swizzle_free(session->swizzle);
   side_free(&session->now);
   side_free(&session->then);
@@ -559,5 +561,8 @@ void session_prepare(Session *session, int rows, int cols) {
 bool session_idle(Session *session) {
   if (session->now.reasons) return false;
   advice_start(&session->advice, &session->now.schedule, session->knob);
+  if (session->sweep.n_done < session->sweep.n &&
+      knobsweep_step(&session->sweep, &session->targets))
+    return true;
   return advice_step(&session->advice, &session->targets);
 }

@@ -16,6 +16,7 @@
 #include "tui/advice.h"
 #include "tui/key.h"
 #include "tui/keymap.h"
+#include "tui/knobsweep.h"
 #include "tui/results.h"
 #include "tui/side.h"
 #include "tui/textfield.h"
@@ -45,8 +46,9 @@ typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 // What the session would like its surroundings to do; app.c and the scripts take note and reset it.
 typedef struct Wishes {
   bool quit, suspend, redraw, toggle_mouse, bench, probe;
-  const char *copy;       // text for the clipboard; NULL: none
-  const char *save_path;  // a file for the picture of the screen; NULL: none
+  bool bench_sweep, stop;  // time every value of the sweep; take back what has not begun
+  const char *copy;        // text for the clipboard; NULL: none
+  const char *save_path;   // a file for the picture of the screen; NULL: none
 } Wishes;
 
 // What is known of the worker, for the screen.
@@ -91,6 +93,7 @@ typedef struct Session {
   const Ladder *estimated;  // the ladder whose rungs `estimates` are of
   double estimates[SESSION_RUNGS_MAX];
   Advice advice;
+  KnobSweep sweep;
   WorkerState worker;
   Keymap *keymap;
 

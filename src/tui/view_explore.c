@@ -353,6 +353,11 @@ static void take_advice(Session *session, const char *argument) {
   session->knob = knob;
 }
 
+static void sweep(Session *session, const char *argument) {
+  view_show(session, view_find("measure"));
+  view_run(session, "sweep", argument);
+}
+
 static void zoom(Session *session, const char *argument) {
   (void)argument;
   view_show(session, view_find(session_site(session) ? "banks" : "loops"));
@@ -373,6 +378,7 @@ static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
     {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
+    {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
     {"zoom", "Enter", NULL, NULL, "the selected access in the banks view", zoom},
 };
 

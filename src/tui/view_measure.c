@@ -1,254 +1,173 @@
-// measure: the ladder, every rung with its number and where the number comes from; below, what
-// limits this kernel, and A beside B.
+// measure: what was timed, what is estimated, what is claimed, each marked as what it is.
 //
-//   #  rung               TFLOP/s  of cuBLAS             estimate  origin
-//   6  padding               31.2    0.61    ██████▏         48.3  recorded, NVIDIA H200
+//   LADDER  A|B  SWEEP  ERRORS             m measured here  r recorded  e estimate  c claim
 //
-// A claim of an article is quoted as a claim, on a line of its own for the rung under the cursor;
-// estimates never stand in the column of measurements.
-#include <math.h>
-#include <stdio.h>
+// Left and Right choose the picture (measure.h); the letters of the title line stand beside every
+// number, so that none is ever taken for another.
+#include "tui/measure.h"
 
 #include "base/str.h"
-#include "tui/fmt.h"
+#include "model/knob_use.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { SPOT_RUNG = SPOT_VIEW, LIMIT_ROWS = 5, FIGURE_COLS = 51 };
+static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers, &measure_sweep,
+                                                 &measure_errors};
+enum { PICTURES = sizeof pictures / sizeof *pictures };
 
-typedef struct RungLine {
-  const Timed *timed;  // NULL: never timed
-  double estimate;     // TFLOP/s; NaN: it breaks a rule here
-} RungLine;
+// ---- where a number comes from ----------------------------------------------------------------
 
-typedef struct Measure {
-  int n;
-  RungLine *line;
-  double top, reference;  // TFLOP/s; 0 = not known
-} Measure;
+static const struct {
+  Style style;
+  char mark;
+} origins[] = {
+    [ORIGIN_NONE] = {STYLE_TEXT, ' '},           [ORIGIN_CLAIM] = {STYLE_CLAIM, 'c'},
+    [ORIGIN_ESTIMATED] = {STYLE_ESTIMATED, 'e'}, [ORIGIN_RECORDED] = {STYLE_RECORDED, 'r'},
+    [ORIGIN_MEASURED] = {STYLE_MEASURED, 'm'},
+};
 
-// Estimates need a model of every rung; they change with the ladder only.
-static double estimate_rung(Session *session, const Rung *rung) {
-  const Model *model = model_build(session->frame, &session->targets, &rung->schedule);
-  return model->ok ? model->traffic.roofline_tflops : NAN;
+Style measure_origin_style(Origin origin) { return origins[origin].style; }
+char measure_origin_mark(Origin origin) { return origins[origin].mark; }
+
+// ---- drawing ----------------------------------------------------------------------------------
+
+static int mode_of(const Session *session) {
+  int mode = session_view_state_const(session)->mode;
+  return mode >= 0 && mode < PICTURES ? mode : 0;
 }
 
-static const double *ladder_estimates(Session *session) {
-  if (session->estimated == session->ladder) return session->estimates;
-  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
-    session->estimates[i] = estimate_rung(session, &session->ladder->rung[i]);
-  session->estimated = session->ladder;
-  return session->estimates;
+static const MeasurePicture *picture_of(const Session *session) {
+  return pictures[mode_of(session)];
 }
 
 static void measure_prepare(Session *session) {
-  Measure *measure = ARENA_NEW(session->frame, Measure);
-  const double *estimates = ladder_estimates(session);
-  int n = session->ladder->n_rungs;
-  measure->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
-  measure->line = ARENA_ARRAY(session->frame, RungLine, measure->n);
-  for (int i = 0; i < measure->n; i++) {
-    RungLine *line = &measure->line[i];
-    line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
-    line->estimate = estimates[i];
-    if (line->timed && line->timed->ok) measure->top = fmax(measure->top, line->timed->tflops);
-    if (line->timed && i == session->rung) measure->reference = line->timed->reference_tflops;
-    if (line->timed) measure->top = fmax(measure->top, line->timed->reference_tflops);
-    if (line->estimate > 0) measure->top = fmax(measure->top, line->estimate);
-  }
-  session->prepared = measure;
+  session->prepared = picture_of(session)->prepare(session);
 }
 
-// ---- the ladder -------------------------------------------------------------------------------
-
-static Style timed_style(const Timed *timed) {
-  return timed->origin == ORIGIN_MEASURED ? STYLE_MEASURED : STYLE_RECORDED;
-}
-
-static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
-  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
-  const Timed *timed = line->timed;
-  if (timed && timed->ok) {
-    canvas_fit(canvas, row, 0, 29, 7, ALIGN_RIGHT, timed_style(timed),
-               fmt_figure(a, timed->tflops));
-    canvas_fit(canvas, row, 0, 37, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
-  } else {
-    const char *why = rung->not_built ? "not built" : timed ? "failed" : "–";
-    canvas_fit(canvas, row, 0, 26, 10, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
-  }
-  canvas_fit(canvas, row, 0, 44, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
-             line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
-}
-
-// The bar of the measurement, and a mark where the estimate stands.
-static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
-  int cols = row.cols - 53;
-  if (cols < 6 || !(top > 0)) return;
-  const Timed *timed = line->timed;
-  if (timed && timed->ok)
-    canvas_bar(canvas, row, 0, 52, cols, timed->tflops / top, here ? STYLE_BAR_BEST : STYLE_BAR);
-  if (line->estimate > 0) {
-    int at = (int)((cols - 1) * line->estimate / top);
-    canvas_text(canvas, row, 0, 52 + at, STYLE_ESTIMATED, "┊");
+static void draw_legend(Canvas *canvas, Rect row, int from) {
+  static const Origin shown[] = {ORIGIN_MEASURED, ORIGIN_RECORDED, ORIGIN_ESTIMATED, ORIGIN_CLAIM};
+  static const char *const names[] = {"measured here", "recorded", "estimate", "claim"};
+  int width = 1;
+  for (int i = 0; i < 4; i++) width += utf8_columns(names[i]) + 4;
+  int col = row.cols - width;
+  if (col < from) return;
+  for (int i = 0; i < 4; i++) {
+    col = canvas_printf(canvas, row, 0, col, origins[shown[i]].style, "%c", origins[shown[i]].mark);
+    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, names[i]) + 2;
   }
 }
 
-static void draw_rung(Canvas *canvas, Rect row, const Session *session, int index) {
-  const Measure *measure = session->prepared;
-  const Rung *rung = &session->ladder->rung[index];
-  const RungLine *line = &measure->line[index];
-  bool here = index == session->rung;
-  canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%2d%s", index,
-                here          ? "▸"
-                : rung->aside ? "·"
-                              : " ");
-  canvas_fit(canvas, row, 0, 5, 22, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT, rung->title);
-  draw_figures(canvas, row, rung, line);
-  draw_bar(canvas, row, line, measure->top, here);
-  canvas_spot(canvas, row, SPOT_RUNG, index);
-}
-
-static void draw_ladder(Canvas *canvas, Rect in, const Session *session) {
-  const Measure *measure = session->prepared;
-  Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
-              " #  rung                    TFLOP/s cuBLAS   model");
-  int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, measure->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < measure->n; i++) {
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_rung(canvas, row, session, first + i);
-    if (first + i == cursor)
-      canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
+static void draw_titles(Canvas *canvas, Rect row, const Session *session) {
+  int col = 1, mode = mode_of(session);
+  for (int i = 0; i < PICTURES; i++) {
+    int begin = col;
+    col = canvas_text(canvas, row, 0, col, i == mode ? STYLE_TITLE : STYLE_DIM, pictures[i]->title);
+    Rect area = {row.row, row.col + begin, 1, col - begin};
+    if (i == mode) canvas_over(canvas, area, STYLE_SELECTED);
+    canvas_spot(canvas, area, SPOT_MEASURE_MODE, i);
+    col += 2;
   }
-}
-
-// The reference is a row of its own, so that its bar can be compared with every other.
-static void draw_reference(Canvas *canvas, Rect row, const Session *session) {
-  const Measure *measure = session->prepared;
-  char figure[FMT_MAX];
-  if (!(measure->reference > 0) || row.rows < 1) return;
-  canvas_text(canvas, row, 0, 5, STYLE_TITLE, "cuBLAS, same run");
-  canvas_fit(canvas, row, 0, 29, 7, ALIGN_RIGHT, STYLE_RECORDED,
-             fmt_figure(figure, measure->reference));
-  canvas_fit(canvas, row, 0, 37, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
-  if (row.cols > 60)
-    canvas_bar(canvas, row, 0, 52, row.cols - 53, measure->reference / measure->top,
-               STYLE_BAR_BEST);
-}
-
-// ---- the rung under the cursor ----------------------------------------------------------------
-
-static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
-  if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
-  int col = canvas_text(canvas, in, 0, 1, timed_style(timed), origin_name(timed->origin));
-  if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
-  if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
-  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
-  if (timed->ok) {
-    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));
-    if (timed->p10_ns > 0 && timed->p90_ns > 0)
-      canvas_printf(canvas, in, 0, col, STYLE_DIM, " (%s to %s in 8 of 10)",
-                    fmt_time(b, timed->p10_ns), fmt_time(c, timed->p90_ns));
-  } else if (timed->error) {
-    canvas_printf(canvas, in, 0, col, STYLE_BAD, ": %s", timed->error);
-  }
-  return 1;
-}
-
-static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
-  if (!claim) return 0;
-  char text[400];
-  snprintf(text, sizeof text, "claim (%s%s%s): %s", claim->gpu ? claim->gpu : "?",
-           claim->source ? ", article " : "", claim->source ? claim->source : "", claim->text);
-  return canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_CLAIM, text);
-}
-
-static void draw_details(Canvas *canvas, Rect in, const Session *session) {
-  const Measure *measure = session->prepared;
-  int cursor = session_view_state_const(session)->cursor;
-  if (cursor >= measure->n) cursor = measure->n - 1;
-  const Rung *rung = &session->ladder->rung[cursor];
-  Rect line = rect_inset(in, 0, 1);
-  rect_take_top(&in, canvas_wrap(canvas, line, STYLE_TEXT, rung->line));
-  rect_take_top(&in, draw_origin(canvas, in, measure->line[cursor].timed));
-  draw_claim(canvas, in, rung->claim);
-}
-
-// ---- what limits this kernel ------------------------------------------------------------------
-
-static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
-                       double top, bool limits) {
-  char a[FMT_MAX], b[FMT_MAX];
-  canvas_text(canvas, row, 0, 1, limits ? STYLE_ACCENT : STYLE_TEXT, name);
-  canvas_fit(canvas, row, 0, 9, 7, ALIGN_RIGHT, limits ? STYLE_ACCENT : STYLE_TEXT,
-             fmt_figure(a, clocks));
-  if (other >= 0)
-    canvas_fit(canvas, row, 0, 17, 9, ALIGN_RIGHT, STYLE_SIDE_A, fmt_figure(b, other));
-  int cols = row.cols - 28;
-  if (cols > 4)
-    canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
-}
-
-static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
-  const Traffic *now = &session->now.picture->model->traffic;
-  const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
-  const struct {
-    const char *name;
-    double now, a;
-  } rows[] = {{"fma", now->fma_clocks, a ? a->fma_clocks : -1},
-              {"shared", now->shared_clocks, a ? a->shared_clocks : -1},
-              {"L2", now->l2_clocks, a ? a->l2_clocks : -1},
-              {"DRAM", now->dram_clocks, a ? a->dram_clocks : -1}};
-  double top = 1;
-  for (int i = 0; i < 4; i++) top = fmax(top, rows[i].now);
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER,
-              a ? "LIMIT    B clk        A   of one SM per slab (model)"
-                : "LIMIT      clk            of one SM per slab (model)");
-  for (int i = 0; i < 4; i++)
-    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, rows[i].name, rows[i].now,
-               rows[i].a, top, !(rows[i].now < top));
+  draw_legend(canvas, row, col);
 }
 
 static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
-  const Measure *measure = session->prepared;
-  Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
-  Rect details = rect_take_bottom(&in, in.rows > 10 ? 4 : 0);
-  Rect reference = {in.row, in.col, 0, in.cols};
-  if (measure->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
-  Rect table = rect_take_top(&in, measure->n + 1);
-  if (!rect_empty(reference)) reference.row = table.row + table.rows;
-  if (details.rows) {
-    canvas_hline(canvas, all, details.row - all.row, 0, all.cols, STYLE_BORDER);
-    rect_take_top(&details, 1);
-  }
-  draw_ladder(canvas, table, session);
-  draw_reference(canvas, reference, session);
-  draw_details(canvas, details, session);
-  if (limits.rows) draw_limits(canvas, limits, session);
+  draw_titles(canvas, rect_take_top(&in, 1), session);
+  picture_of(session)->draw(canvas, in, session, session->prepared);
 }
 
 // ---- keys -------------------------------------------------------------------------------------
 
-static void go(Session *session, const char *argument) {
-  (void)argument;
-  session_go_rung(session, session_view_state(session)->cursor);
+static void show_picture(Session *session, int mode) {
+  session_view_state(session)->mode = mode;
+  session_view_state(session)->cursor = 0;
+  session->prepared = NULL;
+  if (pictures[mode]->enter) pictures[mode]->enter(session);
 }
 
-static void measure_enter(Session *session) { session_view_state(session)->cursor = session->rung; }
+static void step_picture(Session *session, int step) {
+  show_picture(session, (mode_of(session) + step + PICTURES) % PICTURES);
+}
 
-static int measure_count(const Session *session) { return session->ladder->n_rungs; }
+static void picture_before(Session *s, const char *a) { (void)a, step_picture(s, -1); }
+static void picture_after(Session *s, const char *a) { (void)a, step_picture(s, 1); }
+
+static void take(Session *session, const char *argument) {
+  (void)argument;
+  const MeasurePicture *picture = picture_of(session);
+  if (picture->take) picture->take(session, session_view_state(session)->cursor);
+}
+
+static void show_sweep(Session *session) {
+  for (int i = 0; i < PICTURES; i++)
+    if (pictures[i] == &measure_sweep) show_picture(session, i);
+}
+
+// The next knob that says something here, in the order of the table.
+static void step_knob(Session *session, int step) {
+  int at = session->knob;
+  do {
+    at = (at + step + KNOB_COUNT) % KNOB_COUNT;
+  } while (!knob_is_used((KnobId)at, &session->now.schedule) ||
+           knob_table[at].type == KNOB_TYPE_TARGET || knob_table[at].type == KNOB_TYPE_LAYOUT);
+  session->knob = (KnobId)at;
+  show_sweep(session);
+}
+
+static void knob_before(Session *s, const char *a) { (void)a, step_knob(s, -1); }
+static void knob_after(Session *s, const char *a) { (void)a, step_knob(s, 1); }
+
+// ":sweep PAD_SMEM", or the knob under the cursor.
+static void sweep(Session *session, const char *argument) {
+  const char *nearest = NULL;
+  if (argument && *argument) {
+    KnobId knob = knob_find(argument, &nearest);
+    if (knob == KNOB_NONE) {
+      session_say(session, SAID_ERROR, "there is no knob \"%.40s\"; nearest: %s", argument,
+                  nearest ? nearest : "none");
+      return;
+    }
+    session->knob = knob;
+  }
+  show_sweep(session);
+}
+
+static void bench_all(Session *session, const char *argument) {
+  (void)argument;
+  session->wishes.bench_sweep = true;
+}
+
+static void stop(Session *session, const char *argument) {
+  (void)argument;
+  session->wishes.stop = true;
+}
+
+static void measure_enter(Session *session) {
+  if (picture_of(session)->enter) picture_of(session)->enter(session);
+}
+
+static int measure_count(const Session *session) { return picture_of(session)->count(session); }
+
 static const char *measure_line(const Session *session, int i) {
-  return session->ladder->rung[i].title;
+  const MeasurePicture *picture = picture_of(session);
+  return picture->line ? picture->line(session, i) : NULL;
 }
 
 static void measure_click(Session *session, int what, int value) {
-  if (what == SPOT_RUNG) session_view_state(session)->cursor = value;
+  if (what == SPOT_MEASURE_LINE) session_view_state(session)->cursor = value;
+  if (what == SPOT_MEASURE_MODE && value >= 0 && value < PICTURES) show_picture(session, value);
 }
 
 static const Action actions[] = {
-    {"go-rung", "Enter", "go to this rung", NULL, "make the rung under the cursor the present one",
-     go},
+    {"picture-before", "Left h", "picture", "picture-after", "the picture before: ladder, A|B, …",
+     picture_before},
+    {"picture-after", "Right l", NULL, NULL, "the next picture", picture_after},
+    {"take", "Enter", "take", NULL, "the rung, or the swept value, under the cursor", take},
+    {"sweep", "w", "sweep", NULL, "the knob under the explorer's cursor through all its values",
+     sweep},
+    {"knob-before", "<", NULL, "knob-after", "sweep the knob before", knob_before},
+    {"knob-after", ">", NULL, NULL, "sweep the next knob", knob_after},
+    {"bench-sweep", "B", NULL, NULL, "verify and time every legal value of the sweep", bench_all},
+    {"stop", "x", NULL, NULL, "take back the timings that have not begun", stop},
 };
 
 const ViewBody measure_view = {

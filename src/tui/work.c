@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "kernels/emit_plan.h"
 
-enum { REQUESTS_MAX = 32 };
+enum { REQUESTS_MAX = 160 };
 
 typedef struct Request {
   int64_t id;  // 0: the place is free
@@ -130,6 +130,7 @@ void work_bench(Work *work) {
   arena_reset(work->scratch);
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_of(work, session->now.picture, "B"),
+                       .state = schedule_text(work->scratch, &session->now.pictured),
                        .key = session->now.picture->key};
   *request = (Request){.bench = true,
                        .key = ask.key,
@@ -138,6 +139,7 @@ void work_bench(Work *work) {
                        .schedule_b = session->then.pictured};
   if (session->comparing) {
     ask.plan_b = plan_of(work, session->then.picture, "A");
+    ask.state_b = schedule_text(work->scratch, &session->then.pictured);
     request->n_plans = 2;
   }
   request->id = client_submit(work->client, &ask);
@@ -166,6 +168,53 @@ void work_probe(Work *work) {
   const ClientRequest ask = {.kind = MESSAGE_PROBE, .probe = &probe, .key = request->key};
   request->id = client_submit(work->client, &ask);
   snprintf(session->worker.line, sizeof session->worker.line, "probing begins");
+}
+
+// One value of the sweep; false when it is not legal, timed here already, or nothing can be asked.
+static bool ask_point(Work *work, const Schedule *schedule) {
+  Session *session = work->session;
+  const Timed *timed = results_find(&session->results, schedule);
+  Request *request = free_request(work);
+  if (!request || (timed && timed->origin == ORIGIN_MEASURED)) return false;
+  arena_reset(work->scratch);
+  const Model *model = model_build(work->scratch, &session->targets, schedule);
+  if (!model->ok) return false;
+  ClientRequest ask = {.kind = MESSAGE_BENCH,
+                       .plan = plan_from_model(work->scratch, model, "B"),
+                       .state = schedule_text(work->scratch, schedule),
+                       .key = schedule_key(schedule)};
+  *request = (Request){.bench = true, .key = ask.key, .n_plans = 1, .schedule = *schedule};
+  request->id = client_submit(work->client, &ask);
+  return true;
+}
+
+void work_bench_sweep(Work *work) {
+  Session *session = work->session;
+  const KnobSweep *sweep = &session->sweep;
+  if (!can_bench(work)) return;
+  int n = 0;
+  for (int i = 0; i < sweep->n; i++) {
+    Schedule schedule = knobsweep_schedule(sweep, i);
+    n += ask_point(work, &schedule);
+  }
+  if (n)
+    session_say(session, SAID_NOTE, "%d values of %s will be timed, x stops", n,
+                knob_table[sweep->knob].name);
+  else
+    session_say(session, SAID_NOTE, "nothing left to time: every legal value was timed here");
+}
+
+void work_stop_timing(Work *work) {
+  int n = 0;
+  for (int i = 0; i < REQUESTS_MAX; i++) {
+    if (!work->request[i].id || !work->request[i].bench) continue;
+    client_cancel(work->client, work->request[i].id);
+    n++;
+  }
+  if (n)
+    session_say(work->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
+  else
+    session_say(work->session, SAID_NOTE, "nothing is being timed");
 }
 
 // ---- hearing ----------------------------------------------------------------------------------

@@ -27,5 +27,9 @@ int work_tick(Work *work, int64_t now_ms);
 void work_bench(Work *work);
 // Time the selected shared-memory access (and A's beside it, while A|B is on).
 void work_probe(Work *work);
+// Verify and time every legal value of session->sweep that was not timed here yet.
+void work_bench_sweep(Work *work);
+// Takes back every timing that was asked for.
+void work_stop_timing(Work *work);
 // Whether requests are under way: for scripts that wait for the worker.
 bool work_busy(const Work *work);

@@ -1,0 +1,250 @@
+// The ladder: every rung with its number, where the number comes from, and a bar; below, the rung
+// under the cursor and what limits the present kernel.
+//
+//   #  rung               TFLOP/s     cuBLAS    model
+//   6  padding               31.2 r     0.61     48.3  ██████▏     ┊
+//
+// Estimates never stand in the column of measurements; a claim of an article is quoted as a claim,
+// on a line of its own.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "tui/fmt.h"
+#include "tui/measure.h"
+#include "tui/utf8.h"
+#include "tui/view.h"
+
+enum { LIMIT_ROWS = 5, TITLE_COL = 5, TITLE_COLS = 22, FIGURE_COLS = 53, BAR_COL = 54 };
+
+// ---- lines ------------------------------------------------------------------------------------
+
+// Estimates need a model of every rung; they change with the ladder only.
+static double estimate_rung(Session *session, const Rung *rung) {
+  arena_reset(session->trial);
+  const Model *model = model_build(session->trial, &session->targets, &rung->schedule);
+  return model->ok ? model->traffic.roofline_tflops : NAN;
+}
+
+static const double *ladder_estimates(Session *session) {
+  if (session->estimated == session->ladder) return session->estimates;
+  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
+    session->estimates[i] = estimate_rung(session, &session->ladder->rung[i]);
+  session->estimated = session->ladder;
+  return session->estimates;
+}
+
+LadderLines *measure_ladder_lines(Session *session) {
+  LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
+  const double *estimates = ladder_estimates(session);
+  int n = session->ladder->n_rungs;
+  lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
+  lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
+  for (int i = 0; i < lines->n; i++) {
+    RungLine *line = &lines->line[i];
+    line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
+    line->estimate = estimates[i];
+    if (line->timed && line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
+    if (line->timed && i == session->rung) {
+      lines->reference = line->timed->reference_tflops;
+      lines->referred = line->timed;
+    }
+    if (line->timed) lines->top = fmax(lines->top, line->timed->reference_tflops);
+    if (line->estimate > 0) lines->top = fmax(lines->top, line->estimate);
+  }
+  return lines;
+}
+
+static const void *prepare(Session *session) { return measure_ladder_lines(session); }
+
+// ---- the table --------------------------------------------------------------------------------
+
+static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  const Timed *timed = line->timed;
+  if (timed && timed->ok) {
+    char mark[2] = {measure_origin_mark(timed->origin), 0};
+    Style style = measure_origin_style(timed->origin);
+    canvas_fit(canvas, row, 0, 28, 7, ALIGN_RIGHT, style, fmt_figure(a, timed->tflops));
+    canvas_text(canvas, row, 0, 36, style, mark);
+    canvas_fit(canvas, row, 0, 38, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
+  } else {
+    const char *why = rung->not_built ? "not built" : timed ? "failed" : "–";
+    canvas_fit(canvas, row, 0, 28, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
+  }
+  canvas_fit(canvas, row, 0, 45, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
+             line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
+}
+
+// The bar of the measurement, and a mark where the estimate stands.
+static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
+  int cols = row.cols - BAR_COL - 1;
+  if (cols < 6 || !(top > 0)) return;
+  const Timed *timed = line->timed;
+  if (timed && timed->ok)
+    canvas_bar(canvas, row, 0, BAR_COL, cols, timed->tflops / top,
+               here ? STYLE_BAR_BEST : STYLE_BAR);
+  if (line->estimate > 0) {
+    int at = (int)((cols - 1) * line->estimate / top);
+    canvas_text(canvas, row, 0, BAR_COL + at, STYLE_ESTIMATED, "┊");
+  }
+}
+
+static void draw_rung(Canvas *canvas, Rect row, const Session *session, const LadderLines *lines,
+                      int index) {
+  const Rung *rung = &session->ladder->rung[index];
+  const RungLine *line = &lines->line[index];
+  bool here = index == session->rung;
+  canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%2d%s", index,
+                here          ? "▸"
+                : rung->aside ? "·"
+                              : " ");
+  canvas_fit(canvas, row, 0, TITLE_COL, TITLE_COLS, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT,
+             rung->title);
+  draw_figures(canvas, row, rung, line);
+  draw_bar(canvas, row, line, lines->top, here);
+  canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
+}
+
+static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung");
+  canvas_text(canvas, head, 0, 28, STYLE_HEADER, "TFLOP/s");
+  canvas_text(canvas, head, 0, 38, STYLE_HEADER, "cuBLAS");
+  canvas_text(canvas, head, 0, 47, STYLE_HEADER, "model");
+  int cursor = session_view_state_const(session)->cursor;
+  int first = view_scroll(cursor, lines->n, in.rows);
+  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_rung(canvas, row, session, lines, first + i);
+    if (first + i == cursor)
+      canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
+  }
+}
+
+// The reference is a row of its own, so that its bar can be compared with every other.
+static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
+  char figure[FMT_MAX];
+  if (!(lines->reference > 0) || row.rows < 1) return;
+  char mark[2] = {measure_origin_mark(lines->referred->origin), 0};
+  Style style = measure_origin_style(lines->referred->origin);
+  canvas_text(canvas, row, 0, TITLE_COL, STYLE_TITLE, "cuBLAS, same run");
+  canvas_fit(canvas, row, 0, 28, 7, ALIGN_RIGHT, style, fmt_figure(figure, lines->reference));
+  canvas_text(canvas, row, 0, 36, style, mark);
+  canvas_fit(canvas, row, 0, 38, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
+  if (row.cols > BAR_COL + 6)
+    canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, lines->reference / lines->top,
+               STYLE_BAR_BEST);
+}
+
+// ---- the rung under the cursor ----------------------------------------------------------------
+
+static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
+  if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
+  Style style = measure_origin_style(timed->origin);
+  int col = canvas_text(canvas, in, 0, 1, style, origin_name(timed->origin));
+  if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
+  if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  if (timed->ok) {
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));
+    if (timed->p10_ns > 0 && timed->p90_ns > 0)
+      col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " (%s to %s in 8 of 10)",
+                          fmt_time(b, timed->p10_ns), fmt_time(c, timed->p90_ns));
+    if (timed->note) canvas_printf(canvas, in, 0, col, STYLE_WARN, "  %s", timed->note);
+  } else if (timed->error) {
+    canvas_printf(canvas, in, 0, col, STYLE_BAD, ": %s", timed->error);
+  }
+  return 1;
+}
+
+static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
+  if (!claim) return 0;
+  char text[400];
+  snprintf(text, sizeof text, "claim (%s%s%s): %s", claim->gpu ? claim->gpu : "?",
+           claim->source ? ", article " : "", claim->source ? claim->source : "", claim->text);
+  return canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_CLAIM, text);
+}
+
+static void draw_details(Canvas *canvas, Rect in, const Session *session,
+                         const LadderLines *lines) {
+  int cursor = session_view_state_const(session)->cursor;
+  if (cursor >= lines->n) cursor = lines->n - 1;
+  const Rung *rung = &session->ladder->rung[cursor];
+  Rect line = rect_inset(in, 0, 1);
+  rect_take_top(&in, canvas_wrap(canvas, line, STYLE_TEXT, rung->line));
+  rect_take_top(&in, draw_origin(canvas, in, lines->line[cursor].timed));
+  draw_claim(canvas, in, rung->claim);
+}
+
+// ---- what limits this kernel ------------------------------------------------------------------
+
+static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
+                       double top, bool limits) {
+  char a[FMT_MAX], b[FMT_MAX];
+  canvas_text(canvas, row, 0, 1, limits ? STYLE_ACCENT : STYLE_TEXT, name);
+  canvas_fit(canvas, row, 0, 9, 7, ALIGN_RIGHT, limits ? STYLE_ACCENT : STYLE_TEXT,
+             fmt_figure(a, clocks));
+  if (other >= 0)
+    canvas_fit(canvas, row, 0, 17, 9, ALIGN_RIGHT, STYLE_SIDE_A, fmt_figure(b, other));
+  int cols = row.cols - 28;
+  if (cols > 4)
+    canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  const Traffic *now = &model->traffic;
+  const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
+  const struct {
+    const char *name;
+    double now, a;
+  } rows[] = {{model->program->atom ? "mma" : "fma", now->fma_clocks, a ? a->fma_clocks : -1},
+              {"shared", now->shared_clocks, a ? a->shared_clocks : -1},
+              {"L2", now->l2_clocks, a ? a->l2_clocks : -1},
+              {"DRAM", now->dram_clocks, a ? a->dram_clocks : -1}};
+  double top = 1;
+  for (int i = 0; i < 4; i++) top = fmax(top, rows[i].now);
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+              a ? "LIMIT    B clk        A   of one SM per slab (model)"
+                : "LIMIT      clk            of one SM per slab (model)");
+  for (int i = 0; i < 4; i++)
+    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, rows[i].name, rows[i].now,
+               rows[i].a, top, !(rows[i].now < top));
+}
+
+static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
+  const LadderLines *lines = prepared;
+  Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
+  Rect details = rect_take_bottom(&in, in.rows > 10 ? 4 : 0);
+  Rect reference = {in.row, in.col, 0, in.cols};
+  if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
+  Rect table = rect_take_top(&in, lines->n + 1);
+  if (!rect_empty(reference)) reference.row = table.row + table.rows;
+  if (details.rows) {
+    canvas_hline(canvas, all, details.row - all.row, 0, all.cols, STYLE_BORDER);
+    rect_take_top(&details, 1);
+  }
+  draw_table(canvas, table, session, lines);
+  draw_reference(canvas, reference, lines);
+  draw_details(canvas, details, session, lines);
+  if (limits.rows) draw_limits(canvas, limits, session);
+}
+
+// ---- moving -----------------------------------------------------------------------------------
+
+static void enter(Session *session) { session_view_state(session)->cursor = session->rung; }
+static int count(const Session *session) { return session->ladder->n_rungs; }
+static const char *line(const Session *session, int i) { return session->ladder->rung[i].title; }
+static void take(Session *session, int i) { session_go_rung(session, i); }
+
+const MeasurePicture measure_ladder = {
+    .title = "LADDER",
+    .help = "every rung: measured, recorded, estimated, claimed",
+    .prepare = prepare,
+    .draw = draw,
+    .count = count,
+    .line = line,
+    .enter = enter,
+    .take = take,
+};

@@ -1,0 +1,179 @@
+// One knob through all its values: the estimate at once, what was timed beside it.
+//
+//   SPLITK  blocks that share one tile of C, each with a part of K
+//   estimate ▁▂▄▆█▇▇      best 16: 41.2 TFLOP/s
+//   timed    ▁▂·▆█··      best 16: 38.0 TFLOP/s, recorded
+//     value   estimate  timed    of cuBLAS  shared  registers  blocks/SM
+//
+// Which knob it is, is the cursor of the explorer: < and > move it without leaving. A value that
+// breaks a rule keeps its row, with the rule's name instead of numbers.
+#include <math.h>
+#include <stdio.h>
+
+#include "tui/fmt.h"
+#include "tui/measure.h"
+#include "tui/view.h"
+
+enum { VALUE_COL = 3, BAR_COL = 62, HEAD_ROWS = 4 };
+
+typedef struct SweepLine {
+  const char *value;
+  double estimate, timed;  // TFLOP/s, NaN: none
+  const Timed *result;
+} SweepLine;
+
+typedef struct SweepLines {
+  int n, best_estimate, best_timed;  // -1: none
+  SweepLine *line;
+  double *estimates, *timings, top;
+} SweepLines;
+
+static void take_point(Session *session, SweepLines *lines, int i) {
+  const KnobSweep *sweep = &session->sweep;
+  const SweepPoint *point = &sweep->point[i];
+  Schedule schedule = knobsweep_schedule(sweep, i);
+  const Timed *timed = results_find(&session->results, &schedule);
+  SweepLine *line = &lines->line[i];
+  line->value = knob_value_text(session->frame, &schedule, sweep->knob);
+  line->estimate = point->done && point->legal ? point->traffic.roofline_tflops : NAN;
+  line->result = timed;
+  line->timed = timed && timed->ok ? timed->tflops : NAN;
+  lines->estimates[i] = line->estimate;
+  lines->timings[i] = line->timed;
+  lines->top = fmax(lines->top, fmax(line->estimate, line->timed));
+  bool better = lines->best_estimate < 0 || line->estimate > lines->estimates[lines->best_estimate];
+  if (line->estimate > 0 && better) lines->best_estimate = i;
+  better = lines->best_timed < 0 || line->timed > lines->timings[lines->best_timed];
+  if (line->timed > 0 && better) lines->best_timed = i;
+}
+
+static const void *prepare(Session *session) {
+  KnobSweep *sweep = &session->sweep;
+  if (!session->now.reasons) knobsweep_start(sweep, &session->now.schedule, session->knob);
+  SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
+  lines->best_estimate = lines->best_timed = -1;
+  lines->n = sweep->n;
+  lines->line = ARENA_ARRAY(session->frame, SweepLine, sweep->n + 1);
+  lines->estimates = ARENA_ARRAY(session->frame, double, sweep->n + 1);
+  lines->timings = ARENA_ARRAY(session->frame, double, sweep->n + 1);
+  for (int i = 0; i < sweep->n; i++) take_point(session, lines, i);
+  return lines;
+}
+
+// ---- drawing ----------------------------------------------------------------------------------
+
+static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style style,
+                       const SweepLines *lines, const double *values, int best) {
+  char figure[FMT_MAX];
+  canvas_text(canvas, in, row, 1, style, what);
+  canvas_spark(canvas, in, row, 11, values, lines->n, lines->top, style);
+  int col = 13 + lines->n;
+  if (best < 0) {
+    if (lines->n < in.cols - 14) canvas_text(canvas, in, row, 11, STYLE_UNKNOWN, "nothing yet");
+    return;
+  }
+  if (col + 30 > in.cols) return;
+  canvas_printf(canvas, in, row, col, style, "best %s: %s TFLOP/s", lines->line[best].value,
+                fmt_figure(figure, values[best]));
+}
+
+static void draw_head(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
+  const Knob *knob = &knob_table[session->sweep.knob];
+  int col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob->name) + 2;
+  canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, knob->help);
+  draw_spark(canvas, in, 1, "estimate", STYLE_ESTIMATED, lines, lines->estimates,
+             lines->best_estimate);
+  draw_spark(canvas, in, 2, "timed", STYLE_RECORDED, lines, lines->timings, lines->best_timed);
+  canvas_text(canvas, in, 3, VALUE_COL, STYLE_HEADER,
+              "value      estimate     timed   cuBLAS   shared   regs blk/SM");
+}
+
+static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const SweepPoint *point,
+                       int i) {
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX], d[FMT_MAX];
+  const SweepLine *line = &lines->line[i];
+  canvas_fit(canvas, row, 0, VALUE_COL, 10, ALIGN_LEFT, STYLE_NUMBER, line->value);
+  if (!point->done) return;
+  if (!point->legal) {
+    canvas_printf(canvas, row, 0, 14, STYLE_DIM, "breaks %s", point->rule);
+    return;
+  }
+  canvas_fit(canvas, row, 0, 14, 8, ALIGN_RIGHT, STYLE_ESTIMATED, fmt_figure(a, line->estimate));
+  if (line->timed > 0) {
+    char mark[2] = {measure_origin_mark(line->result->origin), 0};
+    Style style = measure_origin_style(line->result->origin);
+    canvas_fit(canvas, row, 0, 24, 8, ALIGN_RIGHT, style, fmt_figure(b, line->timed));
+    canvas_text(canvas, row, 0, 33, style, mark);
+    canvas_fit(canvas, row, 0, 35, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(c, line->result->ratio));
+  } else {
+    canvas_fit(canvas, row, 0, 24, 8, ALIGN_RIGHT, line->result ? STYLE_BAD : STYLE_UNKNOWN,
+               line->result ? "failed" : "–");
+  }
+  canvas_fit(canvas, row, 0, 42, 8, ALIGN_RIGHT, STYLE_ESTIMATED,
+             fmt_figure(d, point->traffic.shared_clocks));
+  canvas_printf(canvas, row, 0, 52, STYLE_ESTIMATED, "%5d", point->resources.n_registers);
+  canvas_printf(canvas, row, 0, 59, STYLE_ESTIMATED, "%5d", point->resources.blocks_per_sm);
+  int cols = row.cols - BAR_COL - 6;
+  if (cols < 8) return;
+  canvas_bar(canvas, row, 0, BAR_COL + 5, cols, line->estimate / lines->top,
+             i == lines->best_estimate ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+static void draw_points(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
+  const KnobSweep *sweep = &session->sweep;
+  int cursor = session_view_state_const(session)->cursor;
+  int first = view_scroll(cursor, lines->n, in.rows);
+  int here = knobsweep_find(sweep, session->now.schedule.value[sweep->knob]);
+  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    int at = first + i;
+    if (at == here) canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "▸");
+    draw_point(canvas, row, lines, &sweep->point[at], at);
+    canvas_spot(canvas, row, SPOT_MEASURE_LINE, at);
+    if (at == cursor) canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL + 2}, STYLE_CURSOR);
+  }
+}
+
+static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
+  const SweepLines *lines = prepared;
+  if (session->sweep.knob == KNOB_NONE) {
+    canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
+                "This knob has no row of values: it is typed. < and > choose another one.");
+    return;
+  }
+  draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
+  Rect foot = rect_take_bottom(&in, in.rows > 6);
+  draw_points(canvas, in, session, lines);
+  const char *line = session->worker.line;
+  canvas_fit(
+      canvas, foot, 0, 1, foot.cols - 1, ALIGN_LEFT, STYLE_DIM,
+      *line ? line : "Enter takes the value under the cursor; B times every legal value here");
+}
+
+// ---- moving -----------------------------------------------------------------------------------
+
+static void enter(Session *session) {
+  if (!session->now.reasons)
+    knobsweep_start(&session->sweep, &session->now.schedule, session->knob);
+  int here = session->knob < 0 || session->sweep.knob < 0
+                 ? 0
+                 : knobsweep_find(&session->sweep, session->now.schedule.value[session->knob]);
+  session_view_state(session)->cursor = here < 0 ? 0 : here;
+}
+
+static int count(const Session *session) { return session->sweep.n; }
+
+static void take(Session *session, int i) {
+  if (session->sweep.knob == KNOB_NONE || i >= session->sweep.n) return;
+  session_set_knob(session, session->sweep.knob, session->sweep.point[i].value);
+}
+
+const MeasurePicture measure_sweep = {
+    .title = "SWEEP",
+    .help = "the knob under the cursor through all its values",
+    .prepare = prepare,
+    .draw = draw,
+    .count = count,
+    .enter = enter,
+    .take = take,
+};

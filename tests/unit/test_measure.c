@@ -1,0 +1,256 @@
+// The pictures of the measure view: what is sorted how, which points a sweep has, where the error
+// map says the wrong cells are, and that no number is shown without its origin.
+#include "tui/measure.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "golden.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/view.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas = canvas_new(arena, 24, 80, false);
+  view_show(session, view_find("measure"));
+  drive_frame(session, canvas);
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static void keys(const char *text) { ck_assert(drive_keys(session, canvas, text, &diags)); }
+
+static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+
+static void settle(void) {
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+}
+
+// ---- A|B --------------------------------------------------------------------------------------
+
+START_TEST(the_largest_change_comes_first) {
+  ck_assert(session_compare(session, NULL, NULL));
+  SideNumbers a = side_numbers(session, &session->then), b = side_numbers(session, &session->now);
+  ck_assert_int_eq(a.n, b.n);
+  const NumberPair *pair = side_number_pairs(arena, &a, &b);
+  int n_changed = 0, n_unknown = 0;
+  for (int i = 0; i < a.n; i++) {
+    ck_assert_str_eq(pair[i].a.key, pair[i].b.key);
+    n_changed += pair[i].change > 0;
+    n_unknown += isnan(pair[i].change);
+    if (i == 0 || isnan(pair[i].change)) continue;
+    ck_assert(!isnan(pair[i - 1].change) && pair[i - 1].change >= pair[i].change);
+  }
+  ck_assert_int_ge(n_changed, 3);
+  ck_assert_int_ge(n_unknown, 1);  // nothing was compiled here
+}
+END_TEST
+
+START_TEST(a_pair_knows_its_change) {
+  SideNumbers a = {.n = 4}, b = {.n = 4};
+  double values[4][2] = {{2, 1}, {NAN, 3}, {5, 5}, {0, 8}};
+  for (int i = 0; i < 4; i++) {
+    a.number[i] = (SideNumber){"n", "", "n", values[i][0], ORIGIN_NONE};
+    b.number[i] = (SideNumber){"n", "", "n", values[i][1], ORIGIN_NONE};
+  }
+  const NumberPair *pair = side_number_pairs(arena, &a, &b);
+  ck_assert(isinf(pair[0].change));
+  ck_assert(fabs(pair[1].change - 1) < 1e-12);
+  ck_assert(!(pair[2].change > 0) && !isnan(pair[2].change));
+  ck_assert(isnan(pair[3].change));
+}
+END_TEST
+
+// ---- the sweep --------------------------------------------------------------------------------
+
+START_TEST(a_sweep_has_every_value_once) {
+  KnobSweep sweep;
+  knobsweep_init(&sweep);
+  for (int knob = 0; knob < KNOB_COUNT; knob++) {
+    knobsweep_start(&sweep, &session->now.schedule, (KnobId)knob);
+    KnobType type = knob_table[knob].type;
+    if (type == KNOB_TYPE_TARGET || type == KNOB_TYPE_LAYOUT) {
+      ck_assert_int_eq(sweep.n, 0);
+      continue;
+    }
+    ck_assert_int_ge(sweep.n, 2);
+    ck_assert_int_ge(knobsweep_find(&sweep, session->now.schedule.value[knob]), 0);
+    for (int i = 1; i < sweep.n; i++)
+      ck_assert_int_lt(sweep.point[i - 1].value, sweep.point[i].value);
+    ck_assert_int_eq(sweep.point[0].value, knob_table[knob].lo);
+  }
+  knobsweep_free(&sweep);
+}
+END_TEST
+
+START_TEST(a_sweep_agrees_with_the_model) {
+  KnobSweep sweep;
+  knobsweep_init(&sweep);
+  knobsweep_start(&sweep, &session->now.schedule, KNOB_PAD_SMEM);
+  while (knobsweep_step(&sweep, &session->targets)) {
+  }
+  ck_assert_int_eq(sweep.n_done, sweep.n);
+  Arena *trial = arena_new("trial");
+  for (int i = 0; i < sweep.n; i++) {
+    Schedule schedule = knobsweep_schedule(&sweep, i);
+    arena_reset(trial);
+    const Model *model = model_build(trial, &session->targets, &schedule);
+    ck_assert_int_eq(sweep.point[i].legal, model->ok);
+    if (model->ok)
+      ck_assert(
+          !(fabs(sweep.point[i].traffic.roofline_tflops - model->traffic.roofline_tflops) > 0));
+    else
+      ck_assert_ptr_nonnull(sweep.point[i].rule);
+  }
+  arena_free(trial);
+  knobsweep_free(&sweep);
+}
+END_TEST
+
+START_TEST(taking_a_value_keeps_the_points) {
+  keys("w");
+  settle();
+  int n_done = session->sweep.n_done;
+  ck_assert_int_eq(n_done, session->sweep.n);
+  keys("k Enter");
+  ck_assert_int_eq(session_edits(session), 1);
+  ck_assert_int_eq(session->sweep.n_done, n_done);
+  keys("u");
+  ck_assert_int_eq(session->sweep.n_done, n_done);
+  keys(">");
+  ck_assert_int_eq(session->sweep.n_done, 0);
+}
+END_TEST
+
+START_TEST(sweep_command_takes_a_knob) {
+  keys("1 : s w e e p Space p a d Enter");
+  ck_assert_int_eq(session->knob, KNOB_PAD_SMEM);
+  settle();
+  ck_assert(shows("PAD_SMEM"));
+  ck_assert(shows("estimate"));
+  keys(": s w e e p Space x x Enter");
+  ck_assert(shows("there is no knob \"xx\""));
+}
+END_TEST
+
+// ---- errors -----------------------------------------------------------------------------------
+
+// 32 × 32 tiles of 128 × 128: tiles 1 to 3 of the rows are wrong altogether, one more in a corner a
+// tenth.
+static void fail_check(void) {
+  static uint32_t map[32 * 32];
+  memset(map, 0, sizeof map);
+  for (int row = 1; row <= 3; row++)
+    for (int col = 0; col < 32; col++) map[row * 32 + col] = 128 * 128;
+  BenchEntry entry = {.error = "wrong: 1572864 of 16777216 cells"};
+  entry.verify = (VerifyResult){.ran = true,
+                                .worst = 900,
+                                .n_cells = 4096 * 4096,
+                                .n_wrong = 3 * 32 * 128 * 128,
+                                .first_row = 128,
+                                .first_got = 3.5,
+                                .first_expected = 1.25,
+                                .first_bound = 2e-4,
+                                .map_rows = 32,
+                                .map_cols = 32,
+                                .map_tile_m = 128,
+                                .map_tile_n = 128,
+                                .n_map = 32 * 32,
+                                .map = map};
+  BenchResult bench = {.gpu = "Test GPU", .date = "2026-11-20T12:00:00Z"};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  memset(map, 0, sizeof map);
+}
+
+START_TEST(the_error_map_says_which_rows) {
+  fail_check();
+  keys("h");
+  ck_assert(shows("rows 128–511 (384 = 3 × 128)"));
+  ck_assert(shows("columns 0–4095 (every tile)"));
+  ck_assert(shows("# # # #"));
+  golden_check("screens/measure_errors.txt", export_text(arena, canvas));
+  keys("l");
+  ck_assert(shows("failed"));
+  ck_assert(!shows("31.2 r"));  // a wrong kernel has no speed, recorded or not
+}
+END_TEST
+
+START_TEST(an_edit_takes_the_map_away) {
+  fail_check();
+  keys("h");
+  ck_assert(shows("1 × 128") || shows("128 × 128"));
+  session_set_knob(session, KNOB_PAD_SMEM, 8);
+  drive_frame(session, canvas);
+  ck_assert(shows("No check of this schedule has failed"));
+}
+END_TEST
+
+// ---- origins ----------------------------------------------------------------------------------
+
+START_TEST(marks_differ_and_stand_on_the_screen) {
+  for (int i = ORIGIN_CLAIM; i <= ORIGIN_MEASURED; i++)
+    for (int j = ORIGIN_CLAIM; j < i; j++) {
+      ck_assert_int_ne(measure_origin_mark((Origin)i), measure_origin_mark((Origin)j));
+      ck_assert_int_ne(measure_origin_style((Origin)i), measure_origin_style((Origin)j));
+    }
+  ck_assert(shows("m measured here  r recorded  e estimate  c claim"));
+  ck_assert(shows("31.2 r"));
+  BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
+  BenchResult bench = {.gpu = "Test GPU",
+                       .reference = {.tflops = 51, .name = "cublas"},
+                       .after = {.throttled = true, .throttle_text = "power cap"}};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  drive_frame(session, canvas);
+  ck_assert(shows("45.8 m"));
+  ck_assert(shows("throttled: power cap"));
+}
+END_TEST
+
+START_TEST(clicks_choose_pictures_and_lines) {
+  Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .button = 1, .row = 2, .col = 10};
+  ck_assert(drive_event(session, canvas, &click, &diags));
+  ck_assert(shows("less │ more"));
+  click.row = 6;
+  ck_assert(drive_event(session, canvas, &click, &diags));
+  ck_assert_int_eq(session_view_state(session)->cursor, 2);
+}
+END_TEST
+
+Suite *suite_measure(void);
+Suite *suite_measure(void) {
+  Suite *suite = suite_create("measure");
+  TCase *tcase = tcase_create("measure");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, the_largest_change_comes_first);
+  tcase_add_test(tcase, a_pair_knows_its_change);
+  tcase_add_test(tcase, a_sweep_has_every_value_once);
+  tcase_add_test(tcase, a_sweep_agrees_with_the_model);
+  tcase_add_test(tcase, taking_a_value_keeps_the_points);
+  tcase_add_test(tcase, sweep_command_takes_a_knob);
+  tcase_add_test(tcase, the_error_map_says_which_rows);
+  tcase_add_test(tcase, an_edit_takes_the_map_away);
+  tcase_add_test(tcase, marks_differ_and_stand_on_the_screen);
+  tcase_add_test(tcase, clicks_choose_pictures_and_lines);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "model/derive.h"
 #include "model/fragment.h"
+#include "model/passes.h"
 #include "model/reduce.h"
 #include "model/rule.h"
 
@@ -117,6 +118,7 @@ static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
 }
 
 // What goes with an atom: its types, a pad in whole 16-byte chunks, no swizzle where there is one.
+// Both operands staged and K in one piece are what ldmatrix, swizzles and staged epilogues live on.
 static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
@@ -126,6 +128,8 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   v[KNOB_DTYPE] = (int64_t)type;
   v[KNOB_ACC] = atom->f16_acc ? random_between(state, 0, 1) : 0;
   DRAW_ALL(state, atom_knobs, schedule);
+  if (random_between(state, 0, 1)) v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  if (random_between(state, 0, 2)) v[KNOB_SPLITK] = 1;
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
   if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;

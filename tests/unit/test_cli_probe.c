@@ -198,6 +198,20 @@ START_TEST(every_ladder_is_collected) {
 }
 END_TEST
 
+// The worker says that there is a GPU; whether there is one for this process is another matter.
+START_TEST(fragments_are_asked_of_a_gpu) {
+  CliRun run = cli_run(arena, arena_printf(arena, "selftest --gpu --only fragments %s",
+                                           cli_fake_worker(arena, NULL, NULL, NULL)));
+  ck_assert_int_eq(run.status, 3);
+  run = cli_run(arena, arena_printf(arena, "selftest --gpu --only fragments %s",
+                                    cli_fake_worker(arena, "NVIDIA H200", NULL, NULL)));
+  if (run.status == 0) return;
+  ck_assert_int_eq(run.status, 1);
+  assert_has(run.err, "there is no GPU to ask");
+  assert_has(run.err, "fragments: all: ");
+}
+END_TEST
+
 // ---- the key ------------------------------------------------------------------------------------
 
 static int run_explorer(void *argument) {
@@ -295,6 +309,7 @@ Suite *suite_cli_probe(void) {
   tcase_add_test(tc, orders_otherwise);
   tcase_add_test(tc, what_goes_wrong);
   tcase_add_test(tc, every_ladder_is_collected);
+  tcase_add_test(tc, fragments_are_asked_of_a_gpu);
   tcase_add_test(tc, p_puts_clocks_beside_wavefronts);
   return suite;
 }

@@ -204,7 +204,7 @@ START_TEST(test_bounds_fit_the_hardware) {
                  .output_type = s->types.output};
     unsigned seed = 11;
     double worst = 0;
-    int noticed = 0, cells = 80;
+    int noticed = 0, cells = 48;
     for (int i = 0; i < cells; i++) {
       Cell cell = simulate(s->types, k, s->depth, s->cuts, s->hole, &seed);
       double bound =

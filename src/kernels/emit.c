@@ -1,5 +1,6 @@
 // The text as a whole: heading, constants, prelude, and for each kernel its signature, shared pool,
-// hardware digits and register arrays; emit_stmt.c prints the statements below them.
+// hardware digits and register arrays; emit_stmt.c prints the statements below them, emit_line.c
+// breaks lines that are too long.
 //
 // Lines are gathered as rows and joined at the end, because the prelude stands first but only the
 // statements tell which helpers it needs. The shared pool is one array whose pointers stand at
@@ -13,15 +14,12 @@
 #include "kernels/emit.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "kernels/emit_base.h"
 #include "kernels/emit_names.h"
 #include "kernels/emit_value.h"
 #include "model/rewrite.h"
-
-enum { LINE_COLUMNS = 100, WRAP_INDENT = 4 };
 
 static const char *const role_words[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "the slab of A",
@@ -35,132 +33,12 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_STAGE_B] = "on their way from B to shared memory",
 };
 
-// ---- lines --------------------------------------------------------------------------------------
-
-static void add_row(Emitter *emitter, const char *text) {
-  EmitRows *rows = &emitter->rows;
-  if (rows->n == rows->capacity) {
-    rows->capacity = rows->capacity ? rows->capacity * 2 : 128;
-    EmitRow *larger = ARENA_ARRAY(emitter->arena, EmitRow, rows->capacity);
-    if (rows->n) memcpy(larger, rows->row, sizeof *larger * (size_t)rows->n);
-    rows->row = larger;
-  }
-  rows->row[rows->n++] = (EmitRow){text, emitter->stmt, emitter->knob, emitter->kernel};
-}
-
-// How good a place is for a line break after text[at]: depth of the parentheses around it, with
-// breaks inside brackets worse than any other; -1 where there may be none.
-static int break_cost(const char *text, size_t at, int parens, int brackets) {
-  bool comma = text[at] == ',' && text[at + 1] == ' ';
-  bool question = text[at] == ' ' && (text[at + 1] == '?' || text[at + 1] == ':');
-  bool conjunction = text[at] == '&' && at > 0 && text[at - 1] == '&' && text[at + 1] == ' ';
-  bool assignment = text[at] == '=' && text[at + 1] == ' ' && at > 0 &&
-                    (text[at - 1] == ' ' || text[at - 1] == '+');
-  bool sum =
-      (text[at] == '+' || text[at] == '^') && text[at + 1] == ' ' && at > 0 && text[at - 1] == ' ';
-  if (comma || question || assignment) return parens + 4 * brackets;
-  if (conjunction) return 1 + parens + 4 * brackets;
-  return sum ? 2 + parens + 4 * brackets : -1;
-}
-
-// The number of characters of `text` that stay on a line of `columns`; the rest goes on below.
-static size_t break_point(const char *text, size_t columns) {
-  size_t best = 0;
-  int best_cost = INT32_MAX, parens = 0, brackets = 0;
-  for (size_t i = 0; text[i] && i + 1 < columns; i++) {
-    parens += (text[i] == '(') - (text[i] == ')');
-    brackets += (text[i] == '[') - (text[i] == ']');
-    int cost = break_cost(text, i, parens, brackets);
-    if (cost < 0 || cost > best_cost) continue;
-    best = i + 1;
-    best_cost = cost;
-  }
-  return best;
-}
-
-// A remark inside a kernel goes on in a second one; the heading's state line stays whole, to be
-// copied.
-static void add_comment(Emitter *emitter, int indent, const char *text) {
-  size_t room = (size_t)(LINE_COLUMNS - indent);
-  while (emitter->kernel >= 0 && strlen(text) > room) {
-    size_t keep = room;
-    while (keep > 3 && text[keep] != ' ') keep--;
-    if (keep <= 3) break;
-    add_row(emitter, arena_printf(emitter->arena, "%*s%.*s", indent, "", (int)keep, text));
-    text = arena_printf(emitter->arena, "// %s", text + keep + 1);
-  }
-  add_row(emitter, arena_printf(emitter->arena, "%*s%s", indent, "", text));
-}
-
-static void add_wrapped(Emitter *emitter, int indent, const char *text) {
-  bool continued = false;
-  if (strncmp(text, "//", 2) == 0) {
-    add_comment(emitter, indent, text);
-    return;
-  }
-  for (;;) {
-    while (continued && *text == ' ') text++;
-    int own = indent + (continued ? WRAP_INDENT : 0);
-    size_t room = LINE_COLUMNS > own ? (size_t)(LINE_COLUMNS - own) : 1, n = strlen(text);
-    size_t keep = n > room ? break_point(text, room) : n;
-    if (keep == 0) keep = n;
-    size_t end = keep;
-    while (end > 0 && text[end - 1] == ' ') end--;
-    add_row(emitter, arena_printf(emitter->arena, "%*s%.*s", own, "", (int)end, text));
-    if (keep == n) return;
-    text += keep;
-    continued = true;
-  }
-}
-
-void emitter_line(Emitter *emitter, const char *format, ...) {
-  Str text = str_new(emitter->arena);
-  va_list args;
-  va_start(args, format);
-  str_vprintf(&text, format, args);
-  va_end(args);
-  int indent = emitter->depth * 2;
-  const char *remark = strstr(text.text, "  // ");
-  if (remark && indent + (int)text.length > LINE_COLUMNS) {  // above the line instead of behind it
-    add_wrapped(emitter, indent, remark + 2);
-    add_wrapped(emitter, indent,
-                arena_strndup(emitter->arena, text.text, (size_t)(remark - text.text)));
-  } else {
-    add_wrapped(emitter, indent, text.text);
-  }
-}
-
-void emitter_blank(Emitter *emitter) { add_row(emitter, ""); }
-
 const char *emitter_knob(const Emitter *emitter, KnobId knob) {
   const char *name = knob_table[knob].name;
   const Schedule *schedule = emitter->options->schedule;
   if (!schedule) return name;
   return arena_printf(emitter->arena, "%s=%s", name,
                       knob_value_text(emitter->arena, schedule, knob));
-}
-
-// The remark behind a line; NULL when there is none, or nothing before it.
-static const char *remark_behind(const char *text) {
-  const char *remark = strstr(text, "  // ");
-  return remark && strspn(text, " ") < (size_t)(remark - text) ? remark : NULL;
-}
-
-// Puts the remarks behind the rows from `first` on below each other.
-static void align_remarks(Emitter *emitter, int first) {
-  size_t column = 0;
-  for (int i = first; i < emitter->rows.n; i++) {
-    const char *remark = remark_behind(emitter->rows.row[i].text);
-    size_t at = remark ? (size_t)(remark - emitter->rows.row[i].text) : 0;
-    if (at > column) column = at;
-  }
-  for (int i = first; i < emitter->rows.n; i++) {
-    EmitRow *row = &emitter->rows.row[i];
-    const char *remark = remark_behind(row->text);
-    if (!remark || column > LINE_COLUMNS / 2 || column + strlen(remark) > LINE_COLUMNS) continue;
-    row->text = arena_printf(emitter->arena, "%-*.*s%s", (int)column, (int)(remark - row->text),
-                             row->text, remark);
-  }
 }
 
 // Lines that belong to no statement.
@@ -283,7 +161,7 @@ static void declare_registers(Emitter *emitter, const Uses *uses) {
     const Buffer *buffer = emitter->program->buffer[i];
     if (buffer->space == SPACE_REGISTER && is_used(uses, buffer)) declare_register(emitter, buffer);
   }
-  align_remarks(emitter, first);
+  emitter_align_remarks(emitter, first);
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
@@ -346,7 +224,7 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
     if (buffer->space == SPACE_SHARED && is_used(uses, buffer))
       declare_slab(emitter, buffer, type, element);
   }
-  align_remarks(emitter, first);
+  emitter_align_remarks(emitter, first);
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
@@ -439,7 +317,7 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *us
                  launch->n_blocks);
   declare_digits(emitter, kernel, uses, "threadIdx.x", launch->thread, launch->n_thread_digits,
                  launch->n_threads);
-  align_remarks(emitter, first);
+  emitter_align_remarks(emitter, first);
   declare_lets(emitter, launch);
 }
 
@@ -548,7 +426,7 @@ static void print_prelude(Emitter *emitter, const Prelude *used, int n_used) {
     emitter_blank(emitter);
     const char *line = prelude_text(emitter->arena, &used[h]);
     for (const char *end; (end = strchr(line, '\n')); line = end + 1)
-      add_row(emitter, arena_strndup(emitter->arena, line, (size_t)(end - line)));
+      emitter_row(emitter, arena_strndup(emitter->arena, line, (size_t)(end - line)));
   }
 }
 

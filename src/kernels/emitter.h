@@ -53,6 +53,9 @@ typedef struct Emitter {
 // an argument or an operator.
 void emitter_line(Emitter *emitter, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void emitter_blank(Emitter *emitter);
+void emitter_row(Emitter *emitter, const char *text);  // as it stands
+// Puts the remarks behind the rows from `first` on below each other.
+void emitter_align_remarks(Emitter *emitter, int first);
 
 // "BK=16", or "BK" when no schedule is known.
 const char *emitter_knob(const Emitter *emitter, KnobId knob);

@@ -57,8 +57,7 @@ const char *prelude_name(Arena *arena, const Prelude *prelude) {
 }
 
 int prelude_compare(const Prelude *a, const Prelude *b) {
-  const int left[] = {(int)a->kind, a->width,          a->trans,
-                      (int)a->type, (int)a->registers, a->packed};
+  const int left[] = {(int)a->kind, a->width, a->trans, (int)a->type, (int)a->registers, a->packed};
   const int right[] = {(int)b->kind, b->width,          b->trans,
                        (int)b->type, (int)b->registers, b->packed};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)

@@ -1,0 +1,77 @@
+// See property.h.
+#include "property.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "model/print.h"
+
+static const uint64_t default_seed = 20250607;
+
+Arena *property_data, *property_arena;
+TargetTable property_targets;
+
+void property_setup(void) {
+  property_data = arena_new("test property data");
+  property_arena = arena_new("test property");
+  const EmbeddedFile *file = embed_find(property_data, "gpus.json");
+  Diags diags = diags_new(property_data);
+  ck_assert_ptr_nonnull(file);
+  ck_assert(targets_parse(property_data, file->text, file->size, &diags, &property_targets));
+}
+
+void property_teardown(void) {
+  arena_free(property_arena);
+  arena_free(property_data);
+}
+
+uint64_t property_seed(void) {
+  const char *given = getenv("GEMMVIEW_SEED");
+  return given ? strtoull(given, NULL, 10) : default_seed;
+}
+
+const Ladder *property_read_ladder(const char *path) {
+  const EmbeddedFile *file = embed_find(property_data, path);
+  Diags diags = diags_new(property_data);
+  const Ladder *ladder = ladder_read(property_data, file->text, file->size, path, &diags);
+  ck_assert_msg(ladder != NULL, "%s", diags_text(property_data, &diags));
+  return ladder;
+}
+
+struct Seen {
+  const char *text;
+  struct Seen *next;
+};
+
+bool property_is_new(Seen **seen, const Program *program) {
+  const Problem *problem = &program->problem;
+  const char *text = arena_printf(property_data, "%lld %lld %lld\n%s", (long long)problem->m,
+                                  (long long)problem->n, (long long)problem->k,
+                                  program_text(property_arena, program));
+  for (const Seen *s = *seen; s; s = s->next)
+    if (strcmp(s->text, text) == 0) return false;
+  Seen *first = ARENA_NEW(property_data, Seen);
+  *first = (Seen){text, *seen};
+  *seen = first;
+  return true;
+}
+
+void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check) {
+  printf("%s\n  after %s:\n", schedule_text(property_arena, schedule), after);
+  for (int i = 0; i < check->n_findings; i++) printf("  %s\n", check->finding[i].text);
+  if (check->n_wrong)
+    printf("  %lld wrong cells, first C[%lld, %lld] = %g, expected %g\n", (long long)check->n_wrong,
+           (long long)check->wrong_row, (long long)check->wrong_column, check->wrong_got,
+           check->wrong_expected);
+}
+
+bool property_computes(const Schedule *schedule, const char *after, const Program *program,
+                       int runs) {
+  InterpOptions options = {.seed = property_seed(), .runs = runs};
+  InterpCheck check = interpret_check(property_arena, program, &options);
+  if (!check.ok) property_tell(schedule, after, &check);
+  return check.ok;
+}

@@ -1,0 +1,31 @@
+// What the property test and the mutants share: GPUs, ladders, and the question asked of a program.
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "model/interp.h"
+#include "model/knob.h"
+#include "model/ladder.h"
+#include "model/target.h"
+
+// One for the whole test, one that is reset between schedules.
+extern Arena *property_data, *property_arena;
+extern TargetTable property_targets;
+
+// The fixture.
+void property_setup(void);
+void property_teardown(void);
+
+// GEMMVIEW_SEED=… runs other random schedules than those of the test of every day.
+uint64_t property_seed(void);
+
+const Ladder *property_read_ladder(const char *path);
+
+// Neighbouring rungs share most of their stages; a program that was looked at is not run again.
+typedef struct Seen Seen;
+bool property_is_new(Seen **seen, const Program *program);
+
+// Whether C comes out right and nothing is found; prints what is wrong.
+bool property_computes(const Schedule *schedule, const char *after, const Program *program,
+                       int runs);
+void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check);

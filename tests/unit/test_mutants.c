@@ -1,0 +1,377 @@
+// Programs of the rungs with one thing wrong: every mutant, and every breakage that a user can
+// switch on, is noticed by the interpreter, by a finding or by a wrong cell.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "model/breakage.h"
+#include "model/model.h"
+#include "model/reduce.h"
+#include "property.h"
+
+Suite *suite_mutants(void);
+
+// ---- mutants ------------------------------------------------------------------------------------
+
+// A mutation changes one place of a program; `n` counts places, so n = 0, 1, 2, … visits them all
+// and false says that there are no more. The text is what is printed when nothing was noticed.
+typedef struct Mutant {
+  Program *program;
+  int n;  // places still to pass by
+  const Stmt *at;
+  char what[80];
+} Mutant;
+
+typedef void MutateStmt(Mutant *mutant, Stmt *stmt, Stmt **link);
+
+static bool here(Mutant *mutant, const Stmt *stmt) {
+  if (mutant->at || mutant->n-- > 0) return false;
+  mutant->at = stmt;
+  return true;
+}
+
+static void each_stmt(Mutant *mutant, Stmt **link, MutateStmt *mutate) {
+  while (*link && !mutant->at) {
+    Stmt *stmt = *link;
+    mutate(mutant, stmt, link);
+    if (stmt->body && !mutant->at) each_stmt(mutant, &stmt->body, mutate);
+    link = &stmt->next;
+  }
+}
+
+static void drop_op(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  if (stmt->kind != STMT_OP || !here(mutant, stmt)) return;
+  snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d left out", op_name(stmt->op.kind),
+           stmt->id);
+  *link = stmt->next;
+}
+
+static void shift_index(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3 && stmt->kind == STMT_OP; i++)
+    for (int d = 0; access[i]->buffer && d < access[i]->buffer->rank; d++) {
+      if (access[i]->buffer->dim[d] == 1 || !here(mutant, stmt)) continue;
+      access[i]->idx[d] = ex_add_const(property_arena, access[i]->idx[d], stmt->op.width);
+      snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d: index %d of %s is off by %d",
+               op_name(stmt->op.kind), stmt->id, d, access[i]->buffer->name, stmt->op.width);
+    }
+}
+
+// An index that changes becomes its first value.
+static void freeze_index(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3 && stmt->kind == STMT_OP; i++)
+    for (int d = 0; access[i]->buffer && d < access[i]->buffer->rank; d++) {
+      if (access[i]->idx[d]->op == EXPR_CONST || !here(mutant, stmt)) continue;
+      access[i]->idx[d] = ex_const(property_arena, 0);
+      snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d: index %d of %s is always 0",
+               op_name(stmt->op.kind), stmt->id, d, access[i]->buffer->name);
+    }
+}
+
+static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_CP_WAIT || !here(mutant, stmt)) return;
+  stmt->op.count++;
+  snprintf(mutant->what, sizeof mutant->what, "wait of stmt %d leaves one more group", stmt->id);
+}
+
+static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  // A thread that loads too much into its own registers harms nobody.
+  bool harmless = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
+  if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
+  stmt_last(stmt->body)->next = stmt->next;
+  *link = stmt->body;
+  snprintf(mutant->what, sizeof mutant->what, "the condition of stmt %d always holds", stmt->id);
+}
+
+static void atomic_to_store(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  if (stmt->kind != STMT_OP || stmt->op.kind != OP_ATOMIC_ADD || !here(mutant, stmt)) return;
+  stmt->op.kind = OP_STORE;
+  snprintf(mutant->what, sizeof mutant->what, "atomic_add of stmt %d is a store", stmt->id);
+}
+
+static void shorten_loop(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  bool counts = stmt->kind == STMT_LOOP && stmt->var->extent > 1;
+  if (!counts || !here(mutant, stmt)) return;
+  Var *shorter = ARENA_NEW(property_arena, Var);
+  *shorter = *stmt->var;
+  shorter->extent--;
+  stmt->var = shorter;  // the same id: expressions read it as before
+  snprintf(mutant->what, sizeof mutant->what, "the loop over %s stops one early", shorter->name);
+}
+
+static bool is_op(const Stmt *stmt, OpKind kind) {
+  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+}
+
+static void turn_trans(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  if (!is_op(stmt, OP_LDMATRIX) || !here(mutant, stmt)) return;
+  stmt->op.trans = !stmt->op.trans;
+  snprintf(mutant->what, sizeof mutant->what, "ldmatrix of stmt %d: .trans is the other way",
+           stmt->id);
+}
+
+// Every lane addresses its row of the next matrix.
+static void next_matrix(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  const Program *program = mutant->program;
+  if (!is_op(stmt, OP_LDMATRIX) || !here(mutant, stmt)) return;
+  const Expr *lane = ex_var(property_arena, program->lane);
+  const Expr *next = ex_mod(property_arena, ex_add_const(property_arena, lane, 8), 32);
+  for (int d = 0; d < stmt->op.src.buffer->rank; d++)
+    stmt->op.src.idx[d] = expr_substitute(property_arena, stmt->op.src.idx[d], program->lane, next);
+  snprintf(mutant->what, sizeof mutant->what, "ldmatrix of stmt %d: lanes address the next matrix",
+           stmt->id);
+}
+
+static void swap_fragments(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3 && is_op(stmt, OP_MMA); i++) {
+    int d = i == 0 ? 1 : access[i]->buffer->rank - 2;  // acc: along n; the atoms of a and b
+    int64_t atoms = access[i]->buffer->dim[d];
+    if (atoms == 1 || !here(mutant, stmt)) continue;
+    access[i]->idx[d] =
+        ex_mod(property_arena, ex_add_const(property_arena, access[i]->idx[d], 1), atoms);
+    snprintf(mutant->what, sizeof mutant->what, "mma of stmt %d: the fragments of %s change places",
+             stmt->id, access[i]->buffer->name);
+  }
+}
+
+// One side of a slab does not know that it is permuted.
+static void forget_layout(Mutant *mutant, Stmt *stmt, Stmt **link) {
+  (void)link;
+  Program *program = mutant->program;
+  Access *access[] = {&stmt->op.dst, &stmt->op.src};
+  for (int i = 0; i < 2 && stmt->kind == STMT_OP; i++) {
+    const Buffer *slab = access[i]->buffer;
+    if (!slab || !buffer_is_permuted(slab) || program->n_buffers == BUFFERS_MAX) continue;
+    if (!here(mutant, stmt)) continue;
+    Buffer *plain = program->buffer[program->n_buffers] = ARENA_NEW(property_arena, Buffer);
+    *plain = *slab;
+    plain->id = program->n_buffers++;
+    plain->swizzle_bits = plain->n_xor = 0;
+    access[i]->buffer = plain;
+    snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d does not know the layout of %s",
+             op_name(stmt->op.kind), stmt->id, slab->name);
+  }
+}
+
+static bool mutate(Mutant *mutant, MutateStmt *how, int n) {
+  *mutant = (Mutant){.program = program_clone(property_arena, mutant->program), .n = n};
+  for (int k = 0; k < mutant->program->n_kernels && !mutant->at; k++)
+    each_stmt(mutant, &mutant->program->kernel[k].body, how);
+  return mutant->at != NULL;
+}
+
+// The rows of a slab one element closer together than they are long, the slab as short as that
+// makes it: what a pad that is off by one does.
+static bool shrink_rows(Mutant *mutant, int n) {
+  Program *program = mutant->program = program_clone(property_arena, mutant->program);
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *slab = program->buffer[i];
+    if (slab->space != SPACE_SHARED || n-- > 0) continue;
+    int row = slab->rank - 2;
+    if (slab->dim[row] == 1) return false;
+    slab->stride[row] = slab->dim[row + 1] - 1;
+    if (slab->rank == 3) slab->stride[0] = slab->dim[1] * slab->stride[1];
+    program_place_shared(program);
+    snprintf(mutant->what, sizeof mutant->what, "the rows of %s overlap", slab->name);
+    return true;
+  }
+  return false;
+}
+
+typedef struct Tally {
+  int seen, made, noticed;
+} Tally;
+
+// Mutants of tensor-core programs take ten times as long, and neighbouring rungs share most of
+// theirs: one in six is tried, unless GEMMVIEW_MUTANTS=all.
+static bool is_tried(const Schedule *schedule, Tally *tally) {
+  enum { ONE_IN = 6 };
+  const char *wanted = getenv("GEMMVIEW_MUTANTS");
+  bool all = wanted && strcmp(wanted, "all") == 0;
+  return tally->seen++ % ONE_IN == 0 || all || schedule->value[KNOB_ATOM_KIND] == 0;
+}
+
+static bool is_noticed(const Schedule *schedule, const Program *program) {
+  InterpOptions options = {.seed = 3,
+                           .runs = 1,
+                           .max_findings = 1,
+                           .stop_at_first = true,
+                           .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
+  return !interpret_check(property_arena, program, &options).ok;
+}
+
+static void try_mutant(const Schedule *schedule, const Mutant *mutant, Tally *tally) {
+  if (!is_tried(schedule, tally)) return;
+  tally->made++;
+  if (is_noticed(schedule, mutant->program))
+    tally->noticed++;
+  else
+    printf("not noticed: %s in %s\n", mutant->what, schedule_text(property_data, schedule));
+}
+
+static void try_all(const Schedule *schedule, const Program *program, Tally *tally) {
+  static MutateStmt *const ways[] = {drop_op,     shift_index,     freeze_index, wait_less,
+                                     drop_if,     atomic_to_store, shorten_loop, turn_trans,
+                                     next_matrix, swap_fragments,  forget_layout};
+  Mutant mutant;
+  for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
+    for (int n = 0; mutant.program = (Program *)(uintptr_t)program, mutate(&mutant, ways[w], n);
+         n++)
+      try_mutant(schedule, &mutant, tally);
+  for (int n = 0; mutant.program = (Program *)(uintptr_t)program, shrink_rows(&mutant, n); n++)
+    try_mutant(schedule, &mutant, tally);
+}
+
+typedef struct Cap {
+  KnobId knob;
+  int64_t most;
+} Cap;
+
+// A rung's knobs on 64 threads and slabs of 8, or on four warps of 2 x 4 atoms: its program, small
+// enough to be run a hundred times.
+static Schedule scaled_down(const Schedule *rung) {
+  Schedule schedule = *rung;
+  int64_t *v = schedule.value;
+  static const Cap fma[] = {{KNOB_BM, 8}, {KNOB_BN, 8},     {KNOB_FM, 8},     {KNOB_FN, 8},
+                            {KNOB_BK, 8}, {KNOB_SPLITK, 2}, {KNOB_GROUP_M, 2}};
+  static const Cap atom[] = {{KNOB_WM, 2}, {KNOB_WN, 2},     {KNOB_FM, 2},     {KNOB_FN, 4},
+                             {KNOB_BK, 4}, {KNOB_SPLITK, 2}, {KNOB_GROUP_M, 2}};
+  const Cap *caps = v[KNOB_ATOM_KIND] ? atom : fma;
+  for (size_t i = 0; i < sizeof fma / sizeof fma[0]; i++)
+    if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
+  int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
+  schedule_set(&schedule, KNOB_M, schedule_tile(&schedule, KNOB_M) + 4);
+  schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
+  schedule_set(&schedule, KNOB_K, slab * (v[KNOB_BUFFER_COUNT] + 1) - (grain < 4 ? 4 : grain));
+  return schedule;
+}
+
+static void mutate_rung(const Rung *rung, Seen **seen, Tally *tally) {
+  Schedule schedule = scaled_down(&rung->schedule);
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
+  if (!property_is_new(seen, model->program)) return;
+  ck_assert_msg(!is_noticed(&schedule, model->program), "%s is wrong already", rung->name);
+  try_all(&schedule, model->program, tally);
+}
+
+START_TEST(every_mutant_is_noticed) {
+  EmbeddedList list = embed_list(property_data, "ladders/");
+  Tally tally = {0, 0, 0};
+  Seen *seen = NULL;
+  for (int f = 0; f < list.count; f++) {
+    const Ladder *ladder = property_read_ladder(list.paths[f]);
+    for (int r = 0; r < ladder->n_rungs; r++) {
+      arena_reset(property_arena);
+      if (!ladder->rung[r].not_built) mutate_rung(&ladder->rung[r], &seen, &tally);
+    }
+  }
+  printf("%d of %d mutants noticed\n", tally.noticed, tally.made);
+  ck_assert_int_eq(tally.noticed, tally.made);
+}
+END_TEST
+
+// ---- breakages ----------------------------------------------------------------------------------
+
+#define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11,"
+#define RING "BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+#define HALF                                                                                 \
+  "M=80,N=64,K=256,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,LDMATRIX=1," \
+  "SWIZZLE=3,"
+#define TF32 \
+  "M=80,N=64,K=68,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1,"
+
+static const struct {
+  const char *state;
+  BreakageId id;
+  FindingKind kind;
+  const char *says;
+} broken[] = {
+    {SMALL "PAD_SMEM=0", BREAK_FIRST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL "PAD_SMEM=0", BREAK_LAST_BARRIER, FINDING_RACE, "_s["},
+    {SMALL "BUFFER_COUNT=2", BREAK_FIRST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL RING "VECTORIZE=1", BREAK_LAST_BARRIER, FINDING_RACE, "with no barrier between"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_LAX_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL "ASYNC_COPY=1", BREAK_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {SMALL RING "ASYNC_COPY=1", BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {SMALL "BUFFER_COUNT=2", BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {SMALL "PAD_SMEM=1", BREAK_PAD, FINDING_RACE, "with no barrier between"},
+    {SMALL "SPLITK=3", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
+    {SMALL "SPLITK=3", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+    {SMALL "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
+    {HALF "EPILOGUE=0", BREAK_FIRST_BARRIER, FINDING_RACE, "reads (ldmatrix"},
+    {HALF "EPILOGUE=1", BREAK_LAST_BARRIER, FINDING_RACE, "C_s["},
+    {HALF "ASYNC_COPY=1," RING "FRAG_BUFFER=2", BREAK_WAIT, FINDING_MISSING_WAIT,
+     "reads (ldmatrix"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_LAX_WAIT, FINDING_MISSING_WAIT, "with no wait for that copy"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_WAIT, FINDING_ABANDONED_COPY, "ends without a wait"},
+    {HALF "ASYNC_COPY=1," RING, BREAK_PHASE, FINDING_RACE, "_s[0, "},
+    {HALF "BUFFER_COUNT=1", BREAK_TRANS, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_MATRIX, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_LAYOUT, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=1", BREAK_FRAGMENTS, FINDING_COUNT, NULL},
+    {HALF "BUFFER_COUNT=2", BREAK_LAST_SLAB, FINDING_COUNT, NULL},
+    {TF32 "PAD_SMEM=4", BREAK_PAD, FINDING_MISALIGNED, "moves 16 bytes at byte"},
+    {TF32 "TRANSPOSE_B=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)'", BREAK_LAYOUT, FINDING_COUNT,
+     NULL},
+    {TF32 "TRANSPOSE_B=1,SWIZZLE=2", BREAK_MATRIX, FINDING_COUNT, NULL},
+    {TF32 "SPLITK=2", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
+    {TF32 "SPLITK=2", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+};
+enum { N_BROKEN = sizeof broken / sizeof broken[0] };
+
+static bool tells(const InterpCheck *check, FindingKind kind, const char *says) {
+  for (int i = 0; i < check->n_findings; i++)
+    if (check->finding[i].kind == kind && strstr(check->finding[i].text, says)) return true;
+  return false;
+}
+
+START_TEST(breakages_are_told) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert(schedule_parse(&schedule, broken[_i].state, &diags));
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s", diags_text(property_arena, &model->diags));
+  ck_assert(property_computes(&schedule, "all passes", model->program, 1));
+  const Program *program = program_break(property_arena, model->program, broken[_i].id);
+  ck_assert_ptr_nonnull(program);
+  InterpCheck check = interpret_check(property_arena, program, &(InterpOptions){.seed = 1});
+  bool told = broken[_i].kind == FINDING_COUNT || tells(&check, broken[_i].kind, broken[_i].says);
+  if (!told) property_tell(&schedule, breakage_name(broken[_i].id), &check);
+  ck_assert(told);
+  ck_assert(!check.ok);
+}
+END_TEST
+
+START_TEST(what_is_not_there_cannot_be_broken) {
+  Schedule schedule = schedule_default();
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  for (int id = 0; id < BREAK_COUNT; id++)
+    ck_assert_ptr_null(program_break(property_arena, model->program, (BreakageId)id));
+}
+END_TEST
+
+Suite *suite_mutants(void) {
+  Suite *suite = suite_create("mutants");
+  TCase *tc = tcase_create("mutants");
+  tcase_add_checked_fixture(tc, property_setup, property_teardown);
+  tcase_set_timeout(tc, 300);
+  tcase_add_test(tc, every_mutant_is_noticed);
+  tcase_add_loop_test(tc, breakages_are_told, 0, N_BROKEN);
+  tcase_add_test(tc, what_is_not_there_cannot_be_broken);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

@@ -46,7 +46,8 @@ static Job jobs[] = {
 enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
-static const char *const slow[] = {"property", "mutants", "bench", "terminal", "worker", "emit_compile"};
+static const char *const slow[] = {"property", "mutants", "bench",
+                                   "terminal", "worker",  "emit_compile"};
 
 static int compare_jobs(const void *a, const void *b) {
   const Job *left = a, *right = b;

@@ -1,125 +1,33 @@
 // source: the CUDA text, and what the compiler made of it.
 //
-// Mode 0 is CUDA with, at the left of each line, the tier of the loop it comes from and, below, the
-// knob that put it there; modes 1 and 2 are PTX and SASS once a worker has compiled this state. The
-// lines of the statement that the nest's cursor stands on are linked, and the other way round:
-// moving here moves the selected site. s goes to the next line that touches shared memory.
+//   CUDA  PTX  SASS   178 lines                    SASS identical: yes   NVRTC 13.0  118 registers
+//   A LLFFFFFFFFFFFFFFFFFFFFFF…B     the ribbon: what the instructions do, in order
+//   B L·FFFFFFFFFFFFFFFFFFFFFF…B
+//    12 T  for (int k_i = 0; …        tier or site, then the line
+//
+// Lines of the statement under the cursor are linked; below stands the knob that put the line
+// there. PTX and SASS come when a worker has compiled this state. With A|B, CUDA shows what
+// differs, PTX and SASS how often each instruction is used in both. s goes to the next line that
+// touches shared memory.
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "tui/card.h"
 #include "tui/fmt.h"
+#include "tui/source.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { SHOW_CUDA, SHOW_PTX, SHOW_SASS, SHOW_COUNT };
-enum { SPOT_LINE = SPOT_VIEW, GUTTER = 7, SIDE_MIN_SCREEN = 130, SIDE_COLS = 44 };
-
-typedef struct SourceLine {
-  const char *text;
-  Style style;
-  KnobId knob;
-  const Stmt *stmt;
-  int site;
-  int cuda_line;  // of PTX and SASS; -1 not known
-} SourceLine;
-
-typedef struct Source {
-  int n_lines;
-  SourceLine *line;
-  const Compiled *compiled;
-  const char *missing;  // why there is no text of this kind; NULL: there is
-  const char *status;   // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
-} Source;
-
-// ---- lines ------------------------------------------------------------------------------------
-
-static Style cuda_style(const char *text, const Stmt *stmt) {
-  const char *at = text + strspn(text, " ");
-  if (str_starts(at, "//") || str_starts(at, "/*") || *at == '*') return STYLE_COMMENT;
-  if (str_starts(at, "#")) return STYLE_LABEL;
-  if (strstr(at, "__syncthreads") || strstr(at, "cp_async_wait")) return STYLE_BARRIER;
-  if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)
-    return tier_style(stmt->var->tier);
-  if (strstr(at, "__global__") || strstr(at, "__shared__")) return STYLE_KEYWORD;
-  return STYLE_TEXT;
-}
-
-static int site_number(const Model *model, const Stmt *stmt) {
-  for (int i = 0; stmt && i < model->n_sites; i++)
-    if (model->site[i].stmt == stmt) return model->site[i].number;
-  return 0;
-}
-
-static void list_cuda(Session *session, Source *source) {
-  const Emission *emission = side_emission(&session->now);
-  source->line = ARENA_ARRAY(session->frame, SourceLine, emission->n_lines);
-  for (int i = 0; i < emission->n_lines; i++) {
-    const EmitLine *from = &emission->lines[i];
-    const char *text = arena_strndup(session->frame, emission->text + from->begin, from->length);
-    int site = site_number(session->now.picture->model, from->stmt);
-    Style style = site ? STYLE_SITE : cuda_style(text, from->stmt);
-    source->line[source->n_lines++] = (SourceLine){text, style, from->knob, from->stmt, site, -1};
-  }
-}
-
-static Style ptx_style(const char *text) {
-  const char *at = text + strspn(text, " \t");
-  if (str_starts(at, "//")) return STYLE_COMMENT;
-  if (*at == '.' || *at == '$') return STYLE_LABEL;
-  if (strstr(at, ".shared")) return STYLE_SITE;
-  if (str_starts(at, "fma")) return STYLE_ACCENT;
-  return str_starts(at, "bar") ? STYLE_BARRIER : STYLE_TEXT;
-}
-
-// An instruction takes over the statement and the knob of the CUDA line it was made from, which is
-// counted from 1.
-static SourceLine from_cuda(const Session *session, const Emission *emission, const char *text,
-                            Style style, int cuda_line) {
-  SourceLine line = {text, style, KNOB_NONE, NULL, 0, cuda_line};
-  if (cuda_line < 1 || cuda_line > emission->n_lines) return line;
-  line.stmt = emission->lines[cuda_line - 1].stmt;
-  line.knob = emission->lines[cuda_line - 1].knob;
-  line.site = site_number(session->now.picture->model, line.stmt);
-  return line;
-}
-
-static void list_ptx(Session *session, Source *source) {
-  const PtxListing *listing = source->compiled->listing;
-  const Emission *emission = side_emission(&session->now);
-  source->line = ARENA_ARRAY(session->frame, SourceLine, listing->n_lines);
-  for (int i = 0; i < listing->n_lines; i++) {
-    const PtxLine *from = &listing->lines[i];
-    source->line[source->n_lines++] =
-        from_cuda(session, emission, from->text, ptx_style(from->text), from->cuda_line);
-  }
-}
-
-static Style sass_style(const SassLine *line) {
-  if (!line->opcode) return STYLE_LABEL;
-  if (str_starts(line->opcode, "LDS") || str_starts(line->opcode, "STS")) return STYLE_SITE;
-  if (str_starts(line->opcode, "FFMA")) return STYLE_ACCENT;
-  return str_starts(line->opcode, "BAR") ? STYLE_BARRIER : STYLE_TEXT;
-}
-
-static void list_sass(Session *session, Source *source) {
-  const SassResult *sass = source->compiled->sass;
-  const Emission *emission = side_emission(&session->now);
-  source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines);
-  for (int i = 0; i < sass->n_lines; i++) {
-    const SassLine *from = &sass->lines[i];
-    source->line[source->n_lines++] =
-        from_cuda(session, emission, from->text, sass_style(from), from->cuda_line);
-  }
-}
+enum { SPOT_LINE = SPOT_VIEW, SPOT_TEXT, GUTTER = 7, SIDE_COLS = 44 };
+enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
 
 // ---- what is there ----------------------------------------------------------------------------
 
 static const char *missing_text(const Session *session, const Source *source, int mode) {
   const Compiled *compiled = source->compiled;
-  if (mode == SHOW_CUDA) return NULL;
+  if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
     if (!session->worker.present)
       return "Nothing compiles here: no worker runs. `gemmview doctor` says what is missing.";
@@ -127,8 +35,12 @@ static const char *missing_text(const Session *session, const Source *source, in
     return "Compiling begins when the knobs rest.";
   }
   if (compiled->error) return compiled->error;
-  if (mode == SHOW_PTX) return compiled->listing ? NULL : "Compiling …";
-  if (!compiled->sass) return "SASS has not arrived yet.";
+  if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";
+  if (!compiled->sass)
+    return compiled->running
+               ? "SASS has not arrived yet."
+               : "No SASS: nvdisasm is not installed here. `gemmview doctor` says where "
+                 "it was looked for; PTX and register counts are there without it.";
   return compiled->sass->ok ? NULL : compiled->sass->error;
 }
 
@@ -145,14 +57,22 @@ static const char *status_text(Session *session, const Compiled *compiled) {
 
 static void source_prepare(Session *session) {
   Source *source = ARENA_NEW(session->frame, Source);
-  int mode = session_view_state(session)->mode;
-  source->compiled = results_compiled(&session->results, session->now.picture->key);
-  source->missing = missing_text(session, source, mode);
+  Results *results = &session->results;
+  bool comparing = session->comparing;
+  source->mode = (SourceMode)session_view_state(session)->mode;
+  source->compiled = results_compiled(results, session->now.picture->key);
+  source->compiled_a = comparing ? results_compiled(results, session->then.picture->key) : NULL;
+  source->missing = missing_text(session, source, source->mode);
   source->status = status_text(session, source->compiled);
-  if (mode == SHOW_CUDA) list_cuda(session, source);
-  if (!source->missing && mode == SHOW_PTX) list_ptx(session, source);
-  if (!source->missing && mode == SHOW_SASS) list_sass(session, source);
+  source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
   session->prepared = source;
+  if (source->mode == SOURCE_CUDA && comparing) source_list_diff(session, source);
+  if (source->mode == SOURCE_CUDA && !comparing) source_list_cuda(session, source);
+  if (source->missing || source->mode == SOURCE_CUDA) return;
+  if (source->mode == SOURCE_PTX) source_list_ptx(session, source);
+  if (source->mode == SOURCE_SASS) source_list_sass(session, source);
+  source_count(session->frame, source);
+  source_make_ribbons(session->frame, source);
 }
 
 // ---- drawing ----------------------------------------------------------------------------------
@@ -165,31 +85,91 @@ static int cursor_of(const Session *session, const Source *source) {
 static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   static const char *const names[] = {"CUDA", "PTX", "SASS"};
   const Source *source = session->prepared;
-  int col = 1, mode = session_view_state_const(session)->mode;
-  for (int i = 0; i < SHOW_COUNT; i++) {
-    int begin = col;
-    col = canvas_text(canvas, in, 0, col, i == mode ? STYLE_TITLE : STYLE_DIM, names[i]);
-    if (i == mode)
-      canvas_over(canvas, (Rect){in.row, in.col + begin, 1, col - begin}, STYLE_SELECTED);
-    col += 2;
+  int col = 1;
+  for (int i = 0; i < SOURCE_MODES; i++) {
+    bool here = i == (int)source->mode;
+    Rect area = {in.row, in.col + col, 1, utf8_columns(names[i])};
+    col = canvas_text(canvas, in, 0, col, here ? STYLE_TITLE : STYLE_DIM, names[i]) + 2;
+    if (here) canvas_over(canvas, area, STYLE_SELECTED);
+    canvas_spot(canvas, area, SPOT_TEXT, i);
   }
-  canvas_printf(canvas, in, 0, col + 1, STYLE_DIM, "%d lines", source->n_lines);
+  if (source->n_added + source->n_removed) {
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_ADD, "+%d", source->n_added);
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_DELETE, "-%d", source->n_removed);
+  } else if (session->comparing && source->mode == SOURCE_CUDA) {
+    col = canvas_text(canvas, in, 0, col + 1, STYLE_OK, "CUDA identical: yes");
+  } else {
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIM, "%d lines", source->n_lines);
+  }
+  if (*source->identity) col = canvas_text(canvas, in, 0, col + 2, STYLE_ACCENT, source->identity);
   int width = utf8_columns(source->status);
-  if (in.cols - width > col + 14)
+  if (in.cols - width > col + 2)
     canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
 }
+
+// ---- the ribbon -------------------------------------------------------------------------------
+
+// The letter that occurs most often among instructions first … end; a barrier always shows.
+static char letter_of(const Ribbon *ribbon, int first, int end) {
+  int counts[128] = {0};
+  char most = '.';
+  for (int i = first; i < end; i++) {
+    char letter = ribbon->letter[i];
+    if (letter == 'B') return letter;
+    if (++counts[(int)letter] > counts[(int)most]) most = letter;
+  }
+  return most;
+}
+
+static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label_style,
+                        const Ribbon *ribbon, int longest) {
+  int cols = row.cols - 4;
+  if (ribbon->n == 0 || cols < 8) return;
+  int each = (longest + cols - 1) / cols;
+  canvas_text(canvas, row, 0, 1, label_style, label);
+  for (int i = 0; i * each < ribbon->n; i++) {
+    int end = (i + 1) * each < ribbon->n ? (i + 1) * each : ribbon->n;
+    char text[2] = {letter_of(ribbon, i * each, end), 0};
+    canvas_text(canvas, row, 0, 3 + i, source_class_style(text[0]), text);
+  }
+}
+
+// B alone, or A above B at the same scale.
+static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
+  const Ribbon *a = &source->ribbon_a, *b = &source->ribbon;
+  int longest = a->n > b->n ? a->n : b->n;
+  if (b->n == 0 || in.rows < 8) return 0;
+  Rect row = {in.row, in.col, 1, in.cols};
+  if (a->n) {
+    draw_ribbon(canvas, row, "A", STYLE_SIDE_A, a, longest);
+    row.row++;
+  }
+  draw_ribbon(canvas, row, "B", STYLE_SIDE_B, b, longest);
+  row.row++;
+  canvas_fit(canvas, row, 0, 3, row.cols - 3, ALIGN_LEFT, STYLE_DIM,
+             "F fma  M mma  L S shared  G W global  A async  B barrier  J jump  . other");
+  return row.row + 1 - in.row;
+}
+
+// ---- lines ------------------------------------------------------------------------------------
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, int index, bool linked) {
   const Source *source = session->prepared;
   const SourceLine *line = &source->line[index];
+  if (!line->text) {
+    canvas_text(canvas, row, 0, 3, STYLE_DIM, "…");
+    return;
+  }
   const Stmt *stmt = line->stmt;
-  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%4d", index + 1);
+  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%4d", line->number);
   if (stmt && stmt->kind == STMT_LOOP) {
     char mark[2] = {tier_mark(stmt->var->tier), 0};
     canvas_text(canvas, row, 0, 5, tier_style(stmt->var->tier), mark);
   }
   if (line->site) canvas_printf(canvas, row, 0, 5, STYLE_ACCENT, "%d", line->site);
-  canvas_fit(canvas, row, 0, GUTTER, row.cols - GUTTER, ALIGN_LEFT, line->style, line->text);
+  if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
+  if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
+  source_draw_text(canvas, row, GUTTER, line);
   if (linked) canvas_over(canvas, row, STYLE_LINKED);
   canvas_spot(canvas, row, SPOT_LINE, index);
 }
@@ -227,20 +207,22 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
-static void draw_opcode(Canvas *canvas, Rect in, int row, int count, const char *opcode) {
-  canvas_printf(canvas, in, row, 1, STYLE_NUMBER, "%6d", count);
-  canvas_text(canvas, in, row, 9, STYLE_TEXT, opcode);
-}
-
-// How often the compiler used each instruction.
-static void draw_opcodes(Canvas *canvas, Rect in, const Compiled *compiled, int mode) {
-  const SassResult *sass = compiled->sass;
-  const PtxListing *ptx = compiled->listing;
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "OPCODES");
-  for (int i = 0; mode == SHOW_SASS && i < sass->n_counts; i++)
-    draw_opcode(canvas, in, i + 1, sass->counts[i].count, sass->counts[i].opcode);
-  for (int i = 0; mode == SHOW_PTX && i < ptx->n_counts; i++)
-    draw_opcode(canvas, in, i + 1, ptx->counts[i].count, ptx->counts[i].opcode);
+// How often the compiler used each instruction, in A and in B.
+static void draw_opcodes(Canvas *canvas, Rect in, const Source *source) {
+  bool both = source->compiled_a && source->ribbon_a.n;
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, both ? "OPCODES       A       B" : "OPCODES  count");
+  for (int i = 0; i < source->n_opcodes && i + 1 < in.rows; i++) {
+    const OpcodeRow *row = &source->opcode[i];
+    Rect line = {in.row + 1 + i, in.col, 1, in.cols};
+    bool differs = both && row->a != row->b;
+    if (both) canvas_printf(canvas, line, 0, 9, STYLE_SIDE_A, "%6d", row->a);
+    canvas_printf(canvas, line, 0, both ? 17 : 9, both ? STYLE_SIDE_B : STYLE_NUMBER, "%6d",
+                  row->b);
+    if (differs) canvas_printf(canvas, line, 0, 1, STYLE_CHANGED, "%+6d", row->b - row->a);
+    int col = both ? 25 : 17;
+    canvas_fit(canvas, line, 0, col, in.cols - col, ALIGN_LEFT,
+               source_class_style(source_class_of(row->opcode)), row->opcode);
+  }
 }
 
 static void draw_why(Canvas *canvas, Rect in, const Session *session) {
@@ -258,23 +240,28 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
     canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, line->stmt->note);
 }
 
+static void draw_side(Canvas *canvas, Rect side, const Session *session) {
+  const Source *source = session->prepared;
+  canvas_vline(canvas, side, 0, 0, side.rows, STYLE_BORDER);
+  rect_take_left(&side, 1);
+  if (source->mode != SOURCE_CUDA && !source->missing)
+    draw_opcodes(canvas, side, source);
+  else
+    draw_nest(canvas, side, session);
+}
+
 static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   const Source *source = session->prepared;
-  int mode = session_view_state_const(session)->mode;
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
+  rect_take_top(&in, draw_ribbons(canvas, in, source));
   Rect why = rect_take_bottom(&in, 1);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, why.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
-  if (all.cols >= SIDE_MIN_SCREEN) {
-    Rect side = rect_take_right(&in, SIDE_COLS);
-    canvas_vline(canvas, all, 1, side.col - all.col, in.rows, STYLE_BORDER);
-    rect_take_left(&side, 1);
-    if (mode != SHOW_CUDA && !source->missing)
-      draw_opcodes(canvas, side, source->compiled, mode);
-    else
-      draw_nest(canvas, side, session);
-  }
+  // Counts are worth more room than the nest, and most where there are two of each.
+  bool counts = source->mode != SOURCE_CUDA && !source->missing;
+  int least = counts ? session->comparing ? COUNTS_MIN_SCREEN : SIDE_MIN_SCREEN : NEST_MIN_SCREEN;
+  if (all.cols >= least) draw_side(canvas, rect_take_right(&in, SIDE_COLS), session);
   draw_lines(canvas, in, session);
   draw_why(canvas, why, session);
 }
@@ -283,14 +270,14 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
 
 static void change_text(Session *session, int step) {
   ViewState *state = session_view_state(session);
-  state->mode = (state->mode + step + SHOW_COUNT) % SHOW_COUNT;
+  state->mode = (state->mode + step + SOURCE_MODES) % SOURCE_MODES;
   state->cursor = 0;
 }
 
 static void text_before(Session *s, const char *a) { (void)a, change_text(s, -1); }
 static void text_after(Session *s, const char *a) { (void)a, change_text(s, 1); }
 
-static int source_count(const Session *session) {
+static int count_lines(const Session *session) {
   const Source *source = session->prepared;
   return source ? source->n_lines : 0;
 }
@@ -316,7 +303,9 @@ static void site_line(Session *session, const char *argument) {
 }
 
 static void source_click(Session *session, int what, int value) {
-  if (what == SPOT_LINE) session_view_state(session)->cursor = value;
+  ViewState *state = session_view_state(session);
+  if (what == SPOT_LINE) state->cursor = value;
+  if (what == SPOT_TEXT && state->mode != value) change_text(session, value - state->mode);
 }
 
 static const Action actions[] = {
@@ -329,7 +318,7 @@ static const Action actions[] = {
 const ViewBody source_view = {
     .prepare = source_prepare,
     .draw = source_draw,
-    .count = source_count,
+    .count = count_lines,
     .line = source_line,
     .click = source_click,
     .actions = actions,

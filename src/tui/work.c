@@ -29,7 +29,7 @@ struct Work {
   Client *client;
   Session *session;
   Request request[REQUESTS_MAX];
-  uint64_t seen_key, asked_key;
+  uint64_t seen_key, asked_key, asked_other;
   int64_t rests_since_ms;
 };
 
@@ -74,18 +74,30 @@ static const Plan *plan_of(Work *work, const Picture *picture, const char *label
   return plan_from_model(work->scratch, picture->model, label);
 }
 
-static void ask_compile(Work *work) {
+static void ask_compile(Work *work, const Side *side) {
   Session *session = work->session;
   Request *request = free_request(work);
   if (!request) return;
   arena_reset(work->scratch);
   ClientRequest ask = {.kind = MESSAGE_COMPILE,
-                       .plan = plan_of(work, session->now.picture, "explorer"),
+                       .plan = plan_of(work, side->picture, "explorer"),
                        .want = "ptx,cubin,sass",
-                       .key = session->now.picture->key};
+                       .keep = side == &session->then,
+                       .key = side->picture->key};
   *request = (Request){
-      .id = client_submit(work->client, &ask), .key = ask.key, .schedule = session->now.pictured};
+      .id = client_submit(work->client, &ask), .key = ask.key, .schedule = side->pictured};
   results_begin_compile(&session->results, ask.key)->running = true;
+}
+
+// A of A|B is compiled after B, so that their instructions can stand beside each other.
+static int tick_other(Work *work) {
+  Session *session = work->session;
+  if (!session->comparing) return -1;
+  uint64_t key = session->then.picture->key;
+  if (key == work->asked_other || results_compiled(&session->results, key)) return -1;
+  work->asked_other = key;
+  ask_compile(work, &session->then);
+  return -1;
 }
 
 int work_tick(Work *work, int64_t now_ms) {
@@ -96,12 +108,12 @@ int work_tick(Work *work, int64_t now_ms) {
     work->seen_key = key;
     work->rests_since_ms = now_ms;
   }
-  if (key == work->asked_key || results_compiled(&session->results, key)) return -1;
+  if (key == work->asked_key || results_compiled(&session->results, key)) return tick_other(work);
   int64_t left = work->rests_since_ms + WORK_REST_MS - now_ms;
   if (left > 0) return (int)left;
   work->asked_key = key;
-  ask_compile(work);
-  return -1;
+  ask_compile(work, &session->now);
+  return tick_other(work);
 }
 
 static bool has_gpu(Work *work) {

@@ -1,0 +1,63 @@
+// What the source view shows of one kernel, or of two: lines, counts of instructions, the ribbon.
+//
+// Everything is made in the frame arena by source_text.c and source_opcodes.c; view_source.c draws.
+#pragma once
+#include "model/print.h"
+#include "tui/canvas.h"
+#include "tui/session.h"
+
+typedef enum SourceMode { SOURCE_CUDA, SOURCE_PTX, SOURCE_SASS, SOURCE_MODES } SourceMode;
+
+typedef struct SourceLine {
+  const char *text;  // NULL: lines that are alike were left out here
+  Style style;
+  DiffKind kind;  // of A|B; DIFF_SAME otherwise
+  int number;     // of the line in its text, from 1
+  KnobId knob;
+  const Stmt *stmt;  // of B
+  int site;
+  int cuda_line;  // of PTX and SASS; -1 not known
+} SourceLine;
+
+typedef struct OpcodeRow {
+  const char *opcode;
+  int a, b;
+} OpcodeRow;
+
+// The instructions of a text in order, one letter each (source_class_of).
+typedef struct Ribbon {
+  int n;
+  const char *letter;
+} Ribbon;
+
+typedef struct Source {
+  SourceMode mode;
+  int n_lines, n_added, n_removed;
+  SourceLine *line;
+  const Compiled *compiled, *compiled_a;  // NULL: not there (yet)
+  const char *missing;                    // why there is no text of this kind; NULL: there is
+  const char *status;    // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
+  const char *identity;  // "PTX identical: yes  SASS identical: no"; "" when nothing is compared
+  int n_opcodes;
+  OpcodeRow *opcode;  // the largest difference first; without A|B the most frequent first
+  Ribbon ribbon, ribbon_a;
+} Source;
+
+void source_list_cuda(Session *session, Source *source);
+void source_list_ptx(Session *session, Source *source);
+void source_list_sass(Session *session, Source *source);
+// The CUDA text of B against A: what differs, with a little around it.
+void source_list_diff(Session *session, Source *source);
+
+void source_count(Arena *arena, Source *source);
+void source_make_ribbons(Arena *arena, Source *source);
+const char *source_identity(Arena *arena, const Compiled *a, const Compiled *b);
+
+// What an instruction does: 'M' multiplies on tensor cores, 'F' multiplies, 'L' reads shared
+// memory, 'S' writes it, 'G' reads global memory, 'W' writes it, 'A' copies in the background, 'B'
+// waits, 'J' jumps, '.' anything else. `opcode` of PTX or SASS.
+char source_class_of(const char *opcode);
+Style source_class_style(char letter);
+
+// CUDA, PTX or SASS with its words in their colours, cut to `cols`.
+void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line);

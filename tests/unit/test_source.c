@@ -1,0 +1,204 @@
+// The source view of A|B: what differs, how often each instruction is used, whether the compiler
+// made the same of both, and the ribbon. Listings are handed in, as a worker would.
+#include "tui/source.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "golden.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/view.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void open_at(const char *rung) {
+  session = session_open(&(SessionOptions){.rung = rung}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas = canvas_new(arena, 30, 100, false);
+  view_show(session, view_find("source"));
+  drive_frame(session, canvas);
+}
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  open_at("vectorized");
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+static void keys(const char *text) { ck_assert(drive_keys(session, canvas, text, &diags)); }
+
+static const char ptx_wide[] =
+    "// made for A\n.version 9.0\n$L_1:\n\tld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%r1];\n"
+    "\tfma.rn.f32 %f5, %f1, %f2, %f5;\n\tfma.rn.f32 %f6, %f1, %f3, %f6;\n\tbar.sync 0;\n\tret;\n";
+static const char ptx_narrow[] =
+    "// made for B\n.version 9.0\n$L_1:\n\tld.shared.f32 %f1, [%r1];\n"
+    "\tld.shared.f32 %f2, [%r1+4];\n\tld.shared.f32 %f3, [%r1+8];\n"
+    "\tfma.rn.f32 %f5, %f1, %f2, %f5;\n\tfma.rn.f32 %f6, %f1, %f3, %f6;\n\tbar.sync 0;\n\tret;\n";
+
+static const SassLine sass_lines[] = {
+    {"matmul", "LDS.128 R4, [R2]", "LDS.128", 0, 12, 8},
+    {"matmul", "FFMA R8, R4, R5, R8", "FFMA", 16, 14, 9},
+    {"matmul", "BAR.SYNC.DEFER_BLOCKING 0x0", "BAR.SYNC.DEFER_BLOCKING", 32, 20, 9},
+    {"matmul", "EXIT", "EXIT", 48, -1, 0}};
+static const SassLine sass_other[] = {{"matmul", "LDS.128 R4, [R2]", "LDS.128", 0, 12, 8},
+                                      {"matmul", "FFMA R8, R4, R5, R8", "FFMA", 16, 14, 9},
+                                      {"matmul", "FFMA R9, R4, R6, R9", "FFMA", 32, 14, 9},
+                                      {"matmul", "EXIT", "EXIT", 48, -1, 0}};
+static const SassCount counts[] = {{"matmul", "LDS.128", 1},
+                                   {"matmul", "FFMA", 1},
+                                   {"matmul", "BAR.SYNC.DEFER_BLOCKING", 1},
+                                   {"matmul", "EXIT", 1}};
+static const SassCount counts_other[] = {
+    {"matmul", "FFMA", 2}, {"matmul", "LDS.128", 1}, {"matmul", "EXIT", 1}};
+
+static void compiled(const Side *side, const char *ptx, bool other_sass) {
+  Compiled *compiled = results_begin_compile(&session->results, side->picture->key);
+  results_add_compile(
+      compiled,
+      &(CompileResult){
+          .ok = true, .ptx = ptx, .ptx_ms = 12, .cubin_ms = 80, .compiler = "NVRTC 13.0"});
+  SassResult sass = {.ok = true,
+                     .n_lines = 4,
+                     .lines = other_sass ? sass_other : sass_lines,
+                     .n_counts = other_sass ? 3 : 4,
+                     .counts = other_sass ? counts_other : counts};
+  results_add_sass(compiled, &sass);
+}
+
+START_TEST(cuda_differs_line_by_line) {
+  keys("c");
+  ck_assert(shows("A|B with rung"));
+  const Source *source = session->prepared;
+  ck_assert_int_gt(source->n_added, 3);
+  ck_assert_int_gt(source->n_removed, 3);
+  int added = 0, removed = 0;
+  for (int i = 0; i < source->n_lines; i++) {
+    added += source->line[i].text && source->line[i].kind == DIFF_ADDED;
+    removed += source->line[i].text && source->line[i].kind == DIFF_REMOVED;
+    ck_assert(source->line[i].text || i == 0 || source->line[i - 1].text);
+  }
+  ck_assert_int_eq(added, source->n_added);
+  ck_assert_int_eq(removed, source->n_removed);
+  golden_check("screens/source_compare.txt", export_text(arena, canvas));
+}
+END_TEST
+
+START_TEST(the_same_cuda_is_said_so) {
+  ck_assert(session_compare(session, &session->now.schedule, "itself"));
+  drive_frame(session, canvas);
+  ck_assert(shows("CUDA identical: yes"));
+}
+END_TEST
+
+START_TEST(ptx_is_counted_in_both) {
+  keys("c l");
+  compiled(&session->then, ptx_narrow, false);
+  compiled(&session->now, ptx_wide, false);
+  drive_frame(session, canvas);
+  const Source *source = session->prepared;
+  ck_assert_str_eq(source->opcode[0].opcode, "ld.shared.f32");
+  ck_assert_int_eq(source->opcode[0].a, 3);
+  ck_assert_int_eq(source->opcode[0].b, 0);
+  ck_assert_str_eq(source->identity, "PTX identical: no  SASS identical: yes");
+  ck_assert(shows("SASS identical: yes"));
+  ck_assert(shows("-3"));
+  golden_check("screens/source_ptx_compare.txt", export_text(arena, canvas));
+}
+END_TEST
+
+START_TEST(a_comment_does_not_make_ptx_another) {
+  keys("c");
+  compiled(&session->then, "// one\n\tret;\n", false);
+  compiled(&session->now, "// two\n\tret;\n", true);
+  drive_frame(session, canvas);
+  const Source *source = session->prepared;
+  ck_assert_str_eq(source->identity, "PTX identical: yes  SASS identical: no");
+}
+END_TEST
+
+START_TEST(the_ribbon_is_in_order) {
+  keys("h");
+  compiled(&session->now, ptx_wide, false);
+  drive_frame(session, canvas);
+  const Source *source = session->prepared;
+  ck_assert_int_eq(source->mode, SOURCE_SASS);
+  ck_assert_int_eq(source->ribbon.n, 4);
+  ck_assert(strncmp(source->ribbon.letter, "LFBJ", 4) == 0);
+  ck_assert(shows(" B LFBJ"));
+  ck_assert(shows("F fma  M mma"));
+}
+END_TEST
+
+static const struct {
+  const char *opcode;
+  char letter;
+} classes[] = {{"FFMA", 'F'},
+               {"FFMA.FTZ", 'F'},
+               {"HMMA.16816.F32", 'M'},
+               {"LDS.128", 'L'},
+               {"LDSM.16.M88.4", 'L'},
+               {"LDGSTS.E.BYPASS.128", 'A'},
+               {"LDG.E.128", 'G'},
+               {"LDGDEPBAR", 'A'},
+               {"STS.64", 'S'},
+               {"STG.E", 'W'},
+               {"BAR.SYNC", 'B'},
+               {"IMAD.WIDE", '.'},
+               {"BRA", 'J'},
+               {"fma.rn.f32", 'F'},
+               {"mma.sync.aligned.m16n8k16", 'M'},
+               {"ld.shared.v4.f32", 'L'},
+               {"ld.global.f32", 'G'},
+               {"ld.param.u64", '.'},
+               {"cp.async.cg.shared.global", 'A'},
+               {"cp.async.wait_group", 'B'},
+               {"bar.sync", 'B'},
+               {"barrier.sync", 'B'},
+               {"branch", '.'},
+               {"LDSX", '.'}};
+
+START_TEST(instructions_have_classes) {
+  char letter = source_class_of(classes[_i].opcode);
+
+  ck_assert_msg(letter == classes[_i].letter, "%s is %c", classes[_i].opcode, letter);
+}
+END_TEST
+
+START_TEST(no_disassembler_is_said_so) {
+  Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide, .ptx_ms = 1, .cubin_ms = 2});
+  keys("h");
+  ck_assert(shows("nvdisasm is not installed"));
+}
+END_TEST
+
+Suite *suite_source(void);
+Suite *suite_source(void) {
+  Suite *suite = suite_create("source");
+  TCase *tcase = tcase_create("source");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, cuda_differs_line_by_line);
+  tcase_add_test(tcase, the_same_cuda_is_said_so);
+  tcase_add_test(tcase, ptx_is_counted_in_both);
+  tcase_add_test(tcase, a_comment_does_not_make_ptx_another);
+  tcase_add_test(tcase, the_ribbon_is_in_order);
+  tcase_add_loop_test(tcase, instructions_have_classes, 0, sizeof classes / sizeof *classes);
+  tcase_add_test(tcase, no_disassembler_is_said_so);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -25,7 +25,8 @@ enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
 
 // ---- what is there ----------------------------------------------------------------------------
 
-static const char *missing_text(const Session *session, const Source *source, int mode) {
+static const char *missing_text(const Session *session, const Source *source) {
+  SourceMode mode = source->mode;
   const Compiled *compiled = source->compiled;
   if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
@@ -62,7 +63,7 @@ static void source_prepare(Session *session) {
   source->mode = (SourceMode)session_view_state(session)->mode;
   source->compiled = results_compiled(results, session->now.picture->key);
   source->compiled_a = comparing ? results_compiled(results, session->then.picture->key) : NULL;
-  source->missing = missing_text(session, source, source->mode);
+  source->missing = missing_text(session, source);
   source->status = status_text(session, source->compiled);
   source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
   session->prepared = source;

@@ -2,7 +2,7 @@
 //
 // The list of suites is generated from the file names. Each suite runs in a process of its own, as
 // many at a time as there are processors: a crash or a leak found by a sanitizer ends one suite and
-// not the others, and its words are printed under its name. Within a suite nothing is forked.
+// not the others, and its words are printed at the end. Within a suite nothing is forked.
 //
 //   banks            31 checks   0.42 s
 //   100%: Checks: 31, Failures: 0, Errors: 0
@@ -31,7 +31,7 @@ typedef struct Counts {
 typedef struct Job {
   const char *name;
   Suite *(*make)(void);
-  bool wanted;
+  bool wanted, failed;
   pid_t pid;
   FILE *words;  // what it prints
   int counts;   // read end of a pipe with its Counts
@@ -114,10 +114,16 @@ static void start(Job *job) {
   job->counts = ends[0];
 }
 
-static void print_words(Job *job) {
-  char bytes[4096];
-  rewind(job->words);
-  for (size_t n; (n = fread(bytes, 1, sizeof bytes, job->words)) > 0;) fwrite(bytes, 1, n, stdout);
+// What the failed suites printed, last of all: the end of a log is what everybody reads first.
+static void print_failed(void) {
+  for (Job *job = jobs; job < jobs + N_JOBS; job++) {
+    char bytes[4096];
+    if (!job->failed) continue;
+    printf("\n%s printed:\n", job->name);
+    rewind(job->words);
+    for (size_t n; (n = fread(bytes, 1, sizeof bytes, job->words)) > 0;)
+      fwrite(bytes, 1, n, stdout);
+  }
 }
 
 // Adds what the ended process counted; a process that ended otherwise than by its counts is an
@@ -135,9 +141,8 @@ static void finish(Job *job, int status, Counts *total) {
          broke   ? "  ended by a signal or a sanitizer"
          : clean ? ""
                  : "  FAILED");
-  if (!clean || broke) print_words(job);
   fflush(stdout);
-  fclose(job->words);
+  job->failed = !clean || broke;
   close(job->counts);
   job->pid = 0;
   total->checks += counts.checks;
@@ -196,6 +201,7 @@ int main(int argc, char **argv) {
   long at_once = given ? strtol(given, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);
   if (at_once > JOBS_MAX) at_once = JOBS_MAX;
   Counts total = at_once < 1 ? run_here() : run_apart((int)at_once);
+  print_failed();
   int bad = total.failures + total.errors;
   int percent = total.checks == 0 ? 100 : 100 * (total.checks - bad) / total.checks;
   printf("%d%%: Checks: %d, Failures: %d, Errors: %d\n", percent, total.checks, total.failures,

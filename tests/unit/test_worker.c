@@ -26,6 +26,16 @@ static Process worker;
 static Reaper reaper;
 static Message machine;
 
+typedef struct Outcome {
+  Message result[4];
+  int n_results, n_errors, n_queued, n_progress;
+  Message error;
+  bool ended;
+} Outcome;
+
+enum { OUTCOMES_MAX = 300 };
+static Outcome outcomes[OUTCOMES_MAX];  // by id: requests may end in any order
+
 static const char *program(void) {
   const char *path = getenv("GEMMVIEW");
   return path ? path : "build/asan/gemmview";
@@ -34,6 +44,7 @@ static const char *program(void) {
 static void setup(void) {
   arena = arena_new("test worker");
   worker = process_none();
+  memset(outcomes, 0, sizeof outcomes);
   strcpy(folder, "/tmp/gemmview-worker-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(folder));
   setenv("XDG_CACHE_HOME", folder, 1);
@@ -103,29 +114,29 @@ static void wait_for_machine(void) {
   ck_assert(machine.has != 0);
 }
 
-typedef struct Outcome {
-  Message result[4];
-  int n_results, n_errors, n_queued, n_progress;
-  Message error;
-} Outcome;
+static void note_said(Outcome *outcome, const Message *said) {
+  outcome->ended |= said->kind == MESSAGE_DONE;
+  outcome->n_queued += said->kind == MESSAGE_QUEUED;
+  outcome->n_progress += said->kind == MESSAGE_PROGRESS;
+  if (said->kind == MESSAGE_ERROR) {
+    outcome->error = *said;
+    outcome->n_errors++;
+  }
+  if (said->kind == MESSAGE_RESULT && outcome->n_results < 4)
+    outcome->result[outcome->n_results++] = *said;
+}
 
+// All that was said of a request, once it has ended; what is said of others meanwhile is kept.
 static Outcome outcome_of(int64_t id) {
-  Outcome outcome = {0};
-  for (;;) {
+  while (!outcomes[id].ended) {
     Message said = next_message(SOON_MS);
     ck_assert_msg(said.kind != MESSAGE_N_KINDS, "request %lld never ended: %s", (long long)id,
                   worker.words);
-    if (said.id != id) continue;
-    if (said.kind == MESSAGE_DONE) return outcome;
-    outcome.n_queued += said.kind == MESSAGE_QUEUED;
-    outcome.n_progress += said.kind == MESSAGE_PROGRESS;
-    if (said.kind == MESSAGE_ERROR) {
-      outcome.error = said;
-      outcome.n_errors++;
-    }
-    if (said.kind == MESSAGE_RESULT && outcome.n_results < 4)
-      outcome.result[outcome.n_results++] = said;
+    if (said.id >= 0 && said.id < OUTCOMES_MAX) note_said(&outcomes[said.id], &said);
   }
+  Outcome outcome = outcomes[id];
+  outcomes[id] = (Outcome){0};
+  return outcome;
 }
 
 static const char *plan_json(const char *cuda) {

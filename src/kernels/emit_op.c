@@ -101,15 +101,26 @@ static void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Bu
   if (guard) kind++;  // the kind "or zero" follows its plain one
   const char *name =
       emit_helper(emitter, move_of(emitter, kind, op->src.buffer, registers, op->width));
-  const char *to = emit_element(emitter, &op->dst), *from = emit_element(emitter, &op->src);
-  if (guard)
-    emitter_line(emitter, "%s(&%s, &%s, %s);", name, to, from, guard);
-  else
-    emitter_line(emitter, "%s(&%s, &%s);", name, to, from);
+  emitter_line(emitter, "%s(&%s, &%s%s%s);", name, emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "");
+}
+
+// A tensor-core program's plain read of a slab of 4-byte values; plain FMA has the registers that
+// 64-bit addresses take.
+static bool reads_slab_by_offset(const Emitter *emitter, const Op *op) {
+  return emitter->program->atom && op->width == 1 && op->src.buffer->space == SPACE_SHARED &&
+         stored_type(op->src.buffer->type) == DTYPE_F32;
 }
 
 static void emit_load(Emitter *emitter, const Op *op) {
   const Buffer *to = op->dst.buffer;
+  if (reads_slab_by_offset(emitter, op)) {
+    const Prelude load = {.kind = PRELUDE_LOAD_SHARED, .type = DTYPE_F32};
+    const char *value = arena_printf(emitter->arena, "%s(%s)", emit_helper(emitter, load),
+                                     emit_place(emitter, &op->src));
+    emitter_line(emitter, "%s", emit_assignment(emitter, &op->dst, value));
+    return;
+  }
   if (op->width > 1) {
     emit_move(emitter, op, PRELUDE_LOAD, to);
     return;
@@ -177,13 +188,13 @@ static void emit_scale(Emitter *emitter, const Op *op) {
 // ---- the tensor core ----------------------------------------------------------------------------
 
 static void emit_ldmatrix(Emitter *emitter, const Op *op) {
-  bool in_floats = dtype_bytes(op->dst.buffer->type) == REGISTER_BYTES;
   const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_LDMATRIX,
-                                                    .type = in_floats ? DTYPE_F32 : DTYPE_F16,
+                                                    .type = stored_type(op->src.buffer->type),
                                                     .width = (int)op->count,
                                                     .trans = op->trans});
-  emitter_line(emitter, "%s(&%s, &%s);", name, emit_element(emitter, &op->dst),
-               emit_element(emitter, &op->src));
+  emit_type_name(emitter, op->src.buffer->type);
+  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
+               emit_place(emitter, &op->src));
 }
 
 static void emit_mma(Emitter *emitter, const Op *op) {
@@ -201,8 +212,16 @@ static void emit_barrier(Emitter *emitter, const Op *op) {
   emitter_line(emitter, "__syncthreads();");
 }
 
+// cp_async4(slab, at, &from); with a guard and a predicate, which comes last,
+// cp_async4_or_zero_if(slab, at, &from, guard, predicate);
 static void emit_cp_async(Emitter *emitter, const Op *op) {
-  emit_move(emitter, op, PRELUDE_CP_ASYNC, NULL);
+  const char *guard = print_guard(emitter, &op->src), *wanted = emitter->predicate;
+  PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
+  if (guard) kind++;  // the kind "or zero" follows its plain one
+  const char *name = emit_helper(emitter, move_of(emitter, kind, op->src.buffer, NULL, op->width));
+  emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
+               emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
+               wanted ? ", " : "", wanted ? wanted : "");
 }
 
 static void emit_cp_commit(Emitter *emitter, const Op *op) {

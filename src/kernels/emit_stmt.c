@@ -140,7 +140,19 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
   emit_block(emitter, loop, group, braces);
 }
 
+// Copies that carry the condition themselves: a block for the LETs, and no branch.
+static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *group) {
+  emitter->predicate = emit_condition(emitter, stmt->expr);
+  if (has_let(stmt->body)) emitter_line(emitter, "{");
+  emit_block(emitter, stmt, group, has_let(stmt->body));
+  emitter->predicate = NULL;
+}
+
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
+  if (stmt->predicated) {
+    emit_predicated(emitter, stmt, group);
+    return;
+  }
   bool braces = !is_bare(emitter, stmt->body, group);
   emitter_line(emitter, "if (%s)%s", emit_condition(emitter, stmt->expr), braces ? " {" : "");
   emit_block(emitter, stmt, group, braces);

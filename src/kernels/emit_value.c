@@ -105,22 +105,35 @@ static void print_register_index(Emitter *emitter, ExprText *text, const Access 
   }
 }
 
-const char *emit_element(Emitter *emitter, const Access *access) {
-  Str out = str_new(emitter->arena);
-  ExprText text = expr_text(emitter, &out);
+// Base, `between`, and how far from it in elements.
+static void print_memory_place(Emitter *emitter, Str *out, const Access *access,
+                               const char *between) {
+  ExprText text = expr_text(emitter, out);
   const Expr *rest;
   const EmitBase *base = emit_base_of(emitter, access, &rest);
-  str_add(&out, base ? base->name : access->buffer->name);
-  if (access->buffer->space == SPACE_REGISTER) {
-    print_register_index(emitter, &text, access);
-    return out.text;
-  }
-  str_add_char(&out, '[');
+  str_printf(out, "%s%s", base ? base->name : access->buffer->name, between);
   if (base)
     emit_sum(&text, emitter->program, access->buffer, rest);
   else
     emit_offset(&text, emitter->program, access);
+}
+
+const char *emit_element(Emitter *emitter, const Access *access) {
+  Str out = str_new(emitter->arena);
+  ExprText text = expr_text(emitter, &out);
+  if (access->buffer->space == SPACE_REGISTER) {
+    str_add(&out, access->buffer->name);
+    print_register_index(emitter, &text, access);
+    return out.text;
+  }
+  print_memory_place(emitter, &out, access, "[");
   str_add_char(&out, ']');
+  return out.text;
+}
+
+const char *emit_place(Emitter *emitter, const Access *access) {
+  Str out = str_new(emitter->arena);
+  print_memory_place(emitter, &out, access, ", ");
   return out.text;
 }
 

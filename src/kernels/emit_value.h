@@ -16,6 +16,8 @@ const char *emit_register_type(Emitter *emitter, const Buffer *buffer);  // "uns
 
 // "acc[m_r][n_r]", "A_s[k_i * 132 + m_t * 8]"; of a packed buffer the register.
 const char *emit_element(Emitter *emitter, const Access *access);
+// The same in shared memory as base and offset: "A_s_at, k_i * 132 + m_r".
+const char *emit_place(Emitter *emitter, const Access *access);
 // The element `j` places further on.
 Access emit_neighbour(Arena *arena, const Access *access, int j);
 

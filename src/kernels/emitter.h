@@ -42,6 +42,7 @@ typedef struct Emitter {
   int depth;           // of indentation
   const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;
+  const char *predicate;  // the condition that copies carry themselves; NULL: none
   EmitSymbols symbols;
   EmitBases bases;           // of the kernel being printed
   bool packed[BUFFERS_MAX];  // by id: registers that hold several values each

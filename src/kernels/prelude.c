@@ -147,23 +147,27 @@ static void write_fill(Str *out, const Prelude *prelude) {
 
 // ---- asynchronous copies ------------------------------------------------------------------------
 
+// The predicate is set inside the asm, so that no branch stands around the copy.
 static void write_copy(Str *out, const Prelude *prelude) {
   const char *type = prelude_type_name(prelude->type), *name = prelude_name(out->arena, prelude);
   int bytes = prelude->width * dtype_bytes(prelude->type);
-  bool guarded = prelude->kind == PRELUDE_CP_ASYNC_OR_ZERO;
+  int indent = (int)(strlen("__device__ __forceinline__ void (") + strlen(name));
+  bool wished = prelude->kind >= PRELUDE_CP_ASYNC_IF;
+  bool guarded =
+      prelude->kind == PRELUDE_CP_ASYNC_OR_ZERO || prelude->kind == PRELUDE_CP_ASYNC_IF_OR_ZERO;
   begin(out, prelude);
-  str_printf(out, "%s *to_shared, const %s *from_global", type, type);
-  if (guarded)
-    str_printf(out, ",\n%*sbool inside",
-               (int)strlen("__device__ __forceinline__ void (") + (int)strlen(name), "");
-  str_add(out,
-          ") {\n"
-          "  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));\n");
+  str_printf(out, "%s *slab, int at,\n%*sconst %s *from_global%s%s) {\n", type, indent, "", type,
+             guarded ? ", bool inside" : "", wished ? ", bool wanted" : "");
+  prelude_write_address(out, "to", dtype_bytes(prelude->type));
   if (guarded) str_printf(out, "  const int n_bytes = inside ? %d : 0;\n", bytes);
-  str_printf(out, "  asm volatile(\"cp.async.%s.shared.global [%%0], [%%1], %d%s;\"\n",
-             bytes == 16 ? "cg" : "ca", bytes, guarded ? ", %2" : "");
-  str_printf(out, "               :: \"r\"(to), \"l\"(from_global)%s : \"memory\");\n}\n",
-             guarded ? ", \"r\"(n_bytes)" : "");
+  str_add(out, "  asm volatile(\"");
+  if (wished)
+    str_printf(out, "{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"\n               \" @p ",
+               guarded ? 3 : 2);
+  str_printf(out, "cp.async.%s.shared.global [%%0], [%%1], %d%s;%s\"\n", bytes == 16 ? "cg" : "ca",
+             bytes, guarded ? ", %2" : "", wished ? " }" : "");
+  str_printf(out, "               :: \"r\"(to), \"l\"(from_global)%s%s : \"memory\");\n}\n",
+             guarded ? ", \"r\"(n_bytes)" : "", wished ? ", \"r\"(static_cast<int>(wanted))" : "");
 }
 
 static void write_commit(Str *out, const Prelude *prelude) {
@@ -207,8 +211,11 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_FILL] = {"fill%d", write_fill},
     [PRELUDE_CP_ASYNC] = {"cp_async%d", write_copy},
     [PRELUDE_CP_ASYNC_OR_ZERO] = {"cp_async%d_or_zero", write_copy},
+    [PRELUDE_CP_ASYNC_IF] = {"cp_async%d_if", write_copy},
+    [PRELUDE_CP_ASYNC_IF_OR_ZERO] = {"cp_async%d_or_zero_if", write_copy},
     [PRELUDE_CP_ASYNC_COMMIT] = {"cp_async_commit", write_commit},
     [PRELUDE_CP_ASYNC_WAIT] = {"cp_async_wait", write_wait},
+    [PRELUDE_LOAD_SHARED] = {"load_shared", prelude_write_load_shared},
     [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},
     [PRELUDE_MMA] = {"mma", prelude_write_mma},
     [PRELUDE_TO_FLOAT] = {"to_float", prelude_write_to_float},

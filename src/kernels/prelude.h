@@ -23,8 +23,11 @@ typedef enum PreludeKind {
   PRELUDE_FILL,              // fill4: registers <- a constant
   PRELUDE_CP_ASYNC,          // cp_async4
   PRELUDE_CP_ASYNC_OR_ZERO,  // cp_async4_or_zero
+  PRELUDE_CP_ASYNC_IF,       // cp_async4_if: under a predicate, the last argument
+  PRELUDE_CP_ASYNC_IF_OR_ZERO,
   PRELUDE_CP_ASYNC_COMMIT,
   PRELUDE_CP_ASYNC_WAIT,
+  PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
   PRELUDE_LDMATRIX,    // ldmatrix_x4, ldmatrix_x2_trans
   PRELUDE_MMA,         // mma_m16n8k16_f32_f16
   PRELUDE_TO_FLOAT,    // to_float: an element as a number
@@ -38,7 +41,7 @@ typedef enum PreludeKind {
 // Which definition; what a kind does not depend on stays 0.
 typedef struct Prelude {
   PreludeKind kind;
-  DType type;        // of the elements in memory; LDMATRIX: of the registers
+  DType type;        // of the elements in memory
   DType registers;   // STORE: of the values in registers
   bool packed;       // LOAD, STORE, FILL: several values share a register
   int width;         // elements; LDMATRIX: matrices

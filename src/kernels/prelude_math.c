@@ -103,19 +103,44 @@ void prelude_write_mma(Str *out, const Prelude *prelude) {
   str_add(out, ");\n}\n");
 }
 
+// ---- shared memory ------------------------------------------------------------------------------
+
+// Base and offset come apart, because only then the sum is made in 32 bits: NVRTC (13.0) keeps
+// pointers to shared memory in 64, which doubles the registers that hold slots and rows. A tf32
+// kernel of 128 x 256 x 32 spills 1,304 bytes with pointers and none with offsets.
+void prelude_write_address(Str *out, const char *name, int element_bytes) {
+  str_printf(out, "  const unsigned %s = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + ",
+             name);
+  str_printf(out, element_bytes > 1 ? "%d * at;\n" : "at;\n", element_bytes);
+}
+
+// Ordered among barriers and copies by its clobber, as ldmatrix is.
+void prelude_write_load_shared(Str *out, const Prelude *prelude) {
+  int bytes = dtype_bytes(prelude->type);
+  assert(bytes == 4);
+  str_printf(out, "__device__ __forceinline__ float %s(const float *slab, int at) {\n",
+             prelude_name(out->arena, prelude));
+  prelude_write_address(out, "from", bytes);
+  str_add(
+      out,
+      "  float value;\n"
+      "  asm volatile(\"ld.shared.f32 %0, [%1];\" : \"=f\"(value) : \"r\"(from) : \"memory\");\n"
+      "  return value;\n}\n");
+}
+
 // ---- ldmatrix -----------------------------------------------------------------------------------
 
 void prelude_write_ldmatrix(Str *out, const Prelude *prelude) {
   static const char *const counts[] = {
       [1] = "One matrix", [2] = "Two matrices", [4] = "Four matrices"};
-  bool is_float = prelude->type == DTYPE_F32;
-  int n = prelude->width;
-  str_printf(
-      out,
-      "// %s of eight 16-byte rows: lane l gives the address of row l %% 8 of matrix l / 8.\n"
-      "__device__ __forceinline__ void %s(%s *to, const void *row) {\n"
-      "  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));\n",
-      counts[n], prelude_name(out->arena, prelude), is_float ? "float" : "unsigned");
+  int bytes = dtype_bytes(prelude->type), n = prelude->width;
+  bool is_float = bytes == 4;
+  str_printf(out,
+             "// %s of eight 16-byte rows: lane l says where row l %% 8 of matrix l / 8 begins.\n"
+             "__device__ __forceinline__ void %s(%s *to, const %s *slab, int at) {\n",
+             counts[n], prelude_name(out->arena, prelude), is_float ? "float" : "unsigned",
+             prelude_type_name(prelude->type));
+  prelude_write_address(out, "from", bytes);
   if (is_float) str_printf(out, "  unsigned bits[%d];\n", n);
   str_printf(out, "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 ", n,
              prelude->trans ? ".trans" : "");

@@ -215,7 +215,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
     expr_print(&text, stmt->expr);
   }
   if (stmt->kind == STMT_IF) {
-    str_add(&text, "if ");
+    str_add(&text, stmt->predicated ? "predicate " : "if ");
     expr_print(&text, stmt->expr);
   }
   add_line(printer,

@@ -132,6 +132,7 @@ struct Stmt {
   int unroll;      // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
   const Expr *expr;  // LET: value; IF: condition
   Stmt *body;      // LOOP, IF
+  bool predicated;   // IF around copies: each carries the condition itself, nothing branches
   Op op;           // OP
 };
 

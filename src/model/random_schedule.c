@@ -36,7 +36,7 @@ static const Drawn fma_knobs[] = {
 static const Drawn atom_knobs[] = {
     {KNOB_WM, 4},       {KNOB_WN, 4},        {KNOB_FM, 4},          {KNOB_FN, 8},
     {KNOB_BK, 4},       {KNOB_VECTORIZE, 1}, {KNOB_TRANSPOSE_B, 1}, {KNOB_SWIZZLE, 3},
-    {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},
+    {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},  {KNOB_SERPENTINE, 1},
 };
 
 static const Drawn common_knobs[] = {
@@ -46,7 +46,8 @@ static const Drawn common_knobs[] = {
     {KNOB_FRAG_BUFFER, 2},     {KNOB_INTERLEAVE_LOADS, 1},
     {KNOB_UNROLL_K, 16},       {KNOB_GROUP_M, 4},
     {KNOB_SPLITK, 6},          {KNOB_ATOMIC_FREE_SPLITK, 1},
-    {KNOB_ALPHA, 1},
+    {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
+    {KNOB_UNROLL_RING, 1},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.

@@ -84,6 +84,11 @@ static int64_t fragments(const Facts *f) {
   return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * value(f, KNOB_FRAG_BUFFER);
 }
 
+// Slabs whose steps stand one after the other in the text.
+static int64_t ring_unroll(const Facts *f) {
+  return value(f, KNOB_UNROLL_RING) && value(f, KNOB_STAGE) ? value(f, KNOB_BUFFER_COUNT) : 1;
+}
+
 // Elements of a block's tile along M or N, and of a slab along K.
 static int64_t tile(const Facts *f, int side) {
   const Atom *atom = atom_of(f);

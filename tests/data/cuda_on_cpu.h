@@ -155,18 +155,31 @@ static void start_copy(void *to, const void *from, int bytes, bool inside) {
     fill(to, value, N);                                           \
   }                                                               \
   template <class T>                                              \
-  void cp_async##N(T *to, const T *from) {                        \
-    start_copy(to, from, N *(int)sizeof(T), true);                \
+  void cp_async##N(T *slab, int at, const T *from) {              \
+    start_copy(slab + at, from, N *(int)sizeof(T), true);         \
   }                                                               \
   template <class T>                                              \
-  void cp_async##N##_or_zero(T *to, const T *from, bool inside) { \
-    start_copy(to, from, N *(int)sizeof(T), inside);              \
+  void cp_async##N##_or_zero(T *slab, int at, const T *from,      \
+                             bool inside) {                       \
+    start_copy(slab + at, from, N *(int)sizeof(T), inside);       \
+  }                                                               \
+  template <class T>                                              \
+  void cp_async##N##_if(T *slab, int at, const T *from,           \
+                        bool wanted) {                            \
+    if (wanted) cp_async##N(slab, at, from);                      \
+  }                                                               \
+  template <class T>                                              \
+  void cp_async##N##_or_zero_if(T *slab, int at, const T *from,   \
+                                bool inside, bool wanted) {       \
+    if (wanted) cp_async##N##_or_zero(slab, at, from, inside);    \
   }
 OF_WIDTH(1)
 OF_WIDTH(2)
 OF_WIDTH(4)
 OF_WIDTH(8)
 OF_WIDTH(16)
+
+static float load_shared(const float *slab, int at) { return slab[at]; }
 
 static void cp_async_commit() {
   running->group_end[running->n_groups++ % COPIES_MAX] = running->n_copies;
@@ -206,12 +219,16 @@ void run_ldmatrix(WarpOp *lanes) {
       }
 }
 
-#define LDMATRIX(N)                                                  \
-  static void ldmatrix_x##N(void *to, const void *row) {             \
-    do_together(WarpOp{run_ldmatrix<N, false>, to, {row, nullptr}}); \
-  }                                                                  \
-  static void ldmatrix_x##N##_trans(void *to, const void *row) {     \
-    do_together(WarpOp{run_ldmatrix<N, true>, to, {row, nullptr}});  \
+#define LDMATRIX(N)                                               \
+  template <class T>                                              \
+  void ldmatrix_x##N(void *to, const T *slab, int at) {           \
+    do_together(                                                  \
+        WarpOp{run_ldmatrix<N, false>, to, {slab + at, nullptr}});\
+  }                                                               \
+  template <class T>                                              \
+  void ldmatrix_x##N##_trans(void *to, const T *slab, int at) {   \
+    do_together(                                                  \
+        WarpOp{run_ldmatrix<N, true>, to, {slab + at, nullptr}}); \
   }
 LDMATRIX(1)
 LDMATRIX(2)

@@ -53,6 +53,9 @@ START_TEST(guards_are_written_as_reviewed) {
       {"tiers", "BM=16,BN=16"},
       {"padded", "FM=8,FN=8,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4"},
       {"cp_async", "FM=8,FN=8,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1"},
+      {"spread",
+       "FM=8,FN=8,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,"
+       "COPY_STEPS=3,UNROLL_RING=1"},
       {"splitk", "FM=2,FN=2,STAGE=11,SPLITK=8"},
       {"splitk_partials", "FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1"},
   };
@@ -270,7 +273,7 @@ static Stmt *every_wide_op(Program *program, const Expr *lane) {
 START_TEST(every_operation_has_its_form) {
   const Emission *inside = emit_program(shell((Problem){.m = 32, .n = 4, .k = 4}, every_wide_op));
   static const char *const forms[] = {"fill4(&r[0], 1.5f);",
-                                      "cp_async2(&S[lane * 4], &A[lane * K]);",
+                                      "cp_async2(S, lane * 4, &A[lane * K]);",
                                       "cp_async_commit();",
                                       "cp_async_wait<1>();",
                                       "__syncthreads();",
@@ -288,7 +291,7 @@ END_TEST
 START_TEST(every_guard_has_its_form) {
   const Emission *outside = emit_program(shell((Problem){.m = 20, .n = 4, .k = 4}, every_wide_op));
   static const char *const forms[] = {
-      "cp_async2_or_zero(&S[lane * 4], &A[lane * K], lane < M);",
+      "cp_async2_or_zero(S, lane * 4, &A[lane * K], lane < M);",
       "load2_or_zero(&r[0], &A[lane * K], lane < M);", "if (lane < M) store2(&C[lane * N], &r[0]);",
       "if (lane < M) atomicAdd(&C[lane * N], r[0]);", "constexpr int M = 20, N = 4, K = 4;"};
   for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) assert_contains(outside, forms[i]);

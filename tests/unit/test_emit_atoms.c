@@ -279,7 +279,11 @@ START_TEST(every_move_compiles) {
       move.kind = PRELUDE_STORE;
       check_text(with_a_caller(&move, "to, from"), "sm_80", "store");
       move.kind = PRELUDE_CP_ASYNC_OR_ZERO;
-      check_text(with_a_caller(&move, "to_shared, from_global, inside"), "sm_80", "cp.async");
+      check_text(with_a_caller(&move, "slab, at, from_global, inside"), "sm_80", "cp.async");
+      move.kind = PRELUDE_CP_ASYNC_IF;
+      check_text(with_a_caller(&move, "slab, at, from_global, wanted"), "sm_80", "predicate");
+      move.kind = PRELUDE_CP_ASYNC_IF_OR_ZERO;
+      check_text(with_a_caller(&move, "slab, at, from_global, inside, wanted"), "sm_80", "both");
       if (dtype_bytes(type) != 2) continue;
       move.kind = PRELUDE_STORE;
       move.packed = false;
@@ -292,10 +296,10 @@ END_TEST
 START_TEST(every_ldmatrix_compiles) {
   for (int i = 0; has_nvrtc && i < 12; i++) {
     const Prelude load = {.kind = PRELUDE_LDMATRIX,
-                          .type = i % 2 ? DTYPE_F32 : DTYPE_S32,
+                          .type = i % 2 ? DTYPE_F32 : DTYPE_BF16,
                           .trans = i / 2 % 2,
                           .width = 1 << i / 4};
-    check_text(with_a_caller(&load, "to, row"), "sm_80", prelude_name(arena, &load));
+    check_text(with_a_caller(&load, "to, slab, at"), "sm_80", prelude_name(arena, &load));
   }
 }
 END_TEST

@@ -15,17 +15,17 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
   *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
 }
 
-__device__ __forceinline__ void cp_async1_or_zero(float *to_shared, const float *from_global,
-                                                  bool inside) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async1_or_zero(float *slab, int at,
+                                                  const float *from_global, bool inside) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   const int n_bytes = inside ? 4 : 0;
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                :: "r"(to), "l"(from_global), "r"(n_bytes) : "memory");
 }
 
-__device__ __forceinline__ void cp_async4_or_zero(float *to_shared, const float *from_global,
-                                                  bool inside) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async4_or_zero(float *slab, int at,
+                                                  const float *from_global, bool inside) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   const int n_bytes = inside ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                :: "r"(to), "l"(from_global), "r"(n_bytes) : "memory");
@@ -75,27 +75,27 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async1_or_zero(&A_s_at[c_a * 16 * 16], &A[(m_b * 128 + c_a * 16 + tid / 16) * K + tid % 16],
+    cp_async1_or_zero(A_s_at, c_a * 16 * 16, &A[(m_b * 128 + c_a * 16 + tid / 16) * K + tid % 16],
         m_b * 128 + c_a * 16 + tid / 16 < M);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4_or_zero(&B_s_at[c_b * 8 * 128],
+    cp_async4_or_zero(B_s_at, c_b * 8 * 128,
         &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4], n_b * 128 + tid % 32 * 4 < N);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async1_or_zero(&A_s_at[2048 + c_a * 16 * 16],
+    cp_async1_or_zero(A_s_at, 2048 + c_a * 16 * 16,
         &A[(m_b * 128 + c_a * 16 + tid / 16) * K + tid % 16 + 16],
         m_b * 128 + c_a * 16 + tid / 16 < M);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4_or_zero(&B_s_at[2048 + c_b * 8 * 128],
+    cp_async4_or_zero(B_s_at, 2048 + c_b * 8 * 128,
         &B[(c_b * 8 + tid / 32 + 16) * N + n_b * 128 + tid % 32 * 4], n_b * 128 + tid % 32 * 4 < N);
   cp_async_commit();
   cp_async_wait<1>();
@@ -110,14 +110,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 8; ++c_a)
-        cp_async1_or_zero(&A_s_at[k_n % 3 * 2048 + c_a * 16 * 16],
+        cp_async1_or_zero(A_s_at, k_n % 3 * 2048 + c_a * 16 * 16,
             &A[(m_b * 128 + c_a * 16 + tid / 16) * K + k_n * 16 + tid % 16],
             m_b * 128 + c_a * 16 + tid / 16 < M && k_n * 16 + tid % 16 < K);
 
       // ASYNC_COPY=1: start the copy of the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
-        cp_async4_or_zero(&B_s_at[k_n % 3 * 2048 + c_b * 8 * 128],
+        cp_async4_or_zero(B_s_at, k_n % 3 * 2048 + c_b * 8 * 128,
             &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4],
             k_n * 16 + c_b * 8 + tid / 32 < K && n_b * 128 + tid % 32 * 4 < N);
     }

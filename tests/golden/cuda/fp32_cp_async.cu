@@ -15,8 +15,9 @@ __device__ __forceinline__ void store4(float *to, const float *from) {
   *reinterpret_cast<float4 *>(to) = float4{from[0], from[1], from[2], from[3]};
 }
 
-__device__ __forceinline__ void cp_async4(float *to_shared, const float *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async4(float *slab, int at,
+                                          const float *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :: "r"(to), "l"(from_global) : "memory");
 }
@@ -65,24 +66,24 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s_at[c_a * 64 * 16], &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
+    cp_async4(A_s_at, c_a * 64 * 16, &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s_at[c_b * 8 * 128], &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
+    cp_async4(B_s_at, c_b * 8 * 128, &B[(c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 2; ++c_a)
-    cp_async4(&A_s_at[2048 + c_a * 64 * 16],
+    cp_async4(A_s_at, 2048 + c_a * 64 * 16,
         &A[(m_b * 128 + c_a * 64 + tid / 4) * K + tid % 4 * 4 + 16]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 2; ++c_b)
-    cp_async4(&B_s_at[2048 + c_b * 8 * 128],
+    cp_async4(B_s_at, 2048 + c_b * 8 * 128,
         &B[(c_b * 8 + tid / 32 + 16) * N + n_b * 128 + tid % 32 * 4]);
   cp_async_commit();
   cp_async_wait<1>();
@@ -97,13 +98,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 2; ++c_a)
-        cp_async4(&A_s_at[k_n % 3 * 2048 + c_a * 64 * 16],
+        cp_async4(A_s_at, k_n % 3 * 2048 + c_a * 64 * 16,
             &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_n * 16 + tid % 4 * 4]);
 
       // ASYNC_COPY=1: start the copy of the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 2; ++c_b)
-        cp_async4(&B_s_at[k_n % 3 * 2048 + c_b * 8 * 128],
+        cp_async4(B_s_at, k_n % 3 * 2048 + c_b * 8 * 128,
             &B[(k_n * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     }
 

@@ -6,15 +6,16 @@
 
 constexpr int M = 4096, N = 4096, K = 4096;
 
-__device__ __forceinline__ void cp_async1(float *to_shared, const float *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async1(float *slab, int at,
+                                          const float *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
                :: "r"(to), "l"(from_global) : "memory");
 }
 
-__device__ __forceinline__ void cp_async1_or_zero(float *to_shared, const float *from_global,
-                                                  bool inside) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async1_or_zero(float *slab, int at,
+                                                  const float *from_global, bool inside) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   const int n_bytes = inside ? 4 : 0;
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                :: "r"(to), "l"(from_global), "r"(n_bytes) : "memory");
@@ -63,14 +64,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // ASYNC_COPY=1: start the copy of the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 26; ++c_a)
-      cp_async1_or_zero(&A_s_at[c_a * 8 * 33],
+      cp_async1_or_zero(A_s_at, c_a * 8 * 33,
           &A[(m_b * 208 + c_a * 8 + tid / 32) * K + k_o * 32 + tid % 32],
           m_b * 208 + c_a * 8 + tid / 32 < M);
 
     // ASYNC_COPY=1: start the copy of the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 16; ++c_b)
-      cp_async1(&B_s_at[c_b * 2 * 129],
+      cp_async1(B_s_at, c_b * 2 * 129,
           &B[(k_o * 32 + c_b * 2 + tid / 128) * N + n_b * 128 + tid % 128]);
     cp_async_commit();
     cp_async_wait<0>();

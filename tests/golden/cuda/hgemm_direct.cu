@@ -25,8 +25,9 @@ __device__ __forceinline__ void fill4(unsigned *to, unsigned value) {
   to[0] = value, to[1] = value;
 }
 
-__device__ __forceinline__ void cp_async8(f16 *to_shared, const f16 *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async8(f16 *slab, int at,
+                                          const f16 *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :: "r"(to), "l"(from_global) : "memory");
 }
@@ -93,13 +94,13 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     // ASYNC_COPY=1: start the copy of the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 8; ++c_a)
-      cp_async8(&A_s_at[c_a * 16 * 64],
+      cp_async8(A_s_at, c_a * 16 * 64,
           &A[(m_b * 128 + c_a * 16 + tid / 8) * K + k_o * 64 + tid % 8 * 8]);
 
     // ASYNC_COPY=1: start the copy of the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 8; ++c_b)
-      cp_async8(&B_s_at[c_b * 8 * 128],
+      cp_async8(B_s_at, c_b * 8 * 128,
           &B[(k_o * 64 + c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8]);
     cp_async_commit();
     cp_async_wait<0>();

@@ -20,8 +20,9 @@ __device__ __forceinline__ void fill4(unsigned *to, unsigned value) {
   to[0] = value, to[1] = value;
 }
 
-__device__ __forceinline__ void cp_async8(f16 *to_shared, const f16 *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async8(f16 *slab, int at,
+                                          const f16 *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :: "r"(to), "l"(from_global) : "memory");
 }
@@ -37,17 +38,17 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
-// Two matrices of eight 16-byte rows: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x2_trans(unsigned *to, const void *row) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x2_trans(unsigned *to, const f16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
                : "=r"(to[0]), "=r"(to[1])
                : "r"(from) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x4(unsigned *to, const void *row) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4(unsigned *to, const f16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                : "r"(from) : "memory");
@@ -96,24 +97,24 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async8(&A_s_at[c_a * 16 * 64], &A[(m_b * 128 + c_a * 16 + tid / 8) * K + tid % 8 * 8]);
+    cp_async8(A_s_at, c_a * 16 * 64, &A[(m_b * 128 + c_a * 16 + tid / 8) * K + tid % 8 * 8]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 8; ++c_b)
-    cp_async8(&B_s_at[c_b * 8 * 128], &B[(c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8]);
+    cp_async8(B_s_at, c_b * 8 * 128, &B[(c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8]);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
   for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async8(&A_s_at[8192 + c_a * 16 * 64],
+    cp_async8(A_s_at, 8192 + c_a * 16 * 64,
         &A[(m_b * 128 + c_a * 16 + tid / 8) * K + tid % 8 * 8 + 64]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 8; ++c_b)
-    cp_async8(&B_s_at[8192 + c_b * 8 * 128],
+    cp_async8(B_s_at, 8192 + c_b * 8 * 128,
         &B[(c_b * 8 + tid / 16 + 64) * N + n_b * 128 + tid % 16 * 8]);
   cp_async_commit();
   cp_async_wait<1>();
@@ -124,12 +125,12 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   // LDMATRIX=1: the warp's fragments of A
   #pragma unroll
   for (int m_r = 0; m_r < 4; ++m_r)
-    ldmatrix_x4(&a[0][m_r][0], &A_s_at2[m_r * 16 * 64]);
+    ldmatrix_x4(&a[0][m_r][0], A_s_at2, m_r * 16 * 64);
 
   // LDMATRIX=1: the warp's fragments of B
   #pragma unroll
   for (int n_r = 0; n_r < 8; ++n_r)
-    ldmatrix_x2_trans(&b[0][n_r][0], &B_s_at2[(n_r * 8) ^ (lane % 8 * 8)]);
+    ldmatrix_x2_trans(&b[0][n_r][0], B_s_at2, (n_r * 8) ^ (lane % 8 * 8));
 
   for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
     if (k_o + 2 < 64) {
@@ -138,13 +139,13 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       // ASYNC_COPY=1: start the copy of the slab of A
       #pragma unroll
       for (int c_a = 0; c_a < 8; ++c_a)
-        cp_async8(&A_s_at[k_n % 3 * 8192 + c_a * 16 * 64],
+        cp_async8(A_s_at, k_n % 3 * 8192 + c_a * 16 * 64,
             &A[(m_b * 128 + c_a * 16 + tid / 8) * K + k_n * 64 + tid % 8 * 8]);
 
       // ASYNC_COPY=1: start the copy of the slab of B
       #pragma unroll
       for (int c_b = 0; c_b < 8; ++c_b)
-        cp_async8(&B_s_at[k_n % 3 * 8192 + c_b * 8 * 128],
+        cp_async8(B_s_at, k_n % 3 * 8192 + c_b * 8 * 128,
             &B[(k_n * 64 + c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8]);
     }
 
@@ -155,15 +156,14 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       // LDMATRIX=1: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[(k_i + 1) % 2][m_r][0],
-            &A_s_at3[k_o % 3 * 8192 + m_r * 16 * 64 +
-            ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8))]);
+        ldmatrix_x4(&a[(k_i + 1) % 2][m_r][0], A_s_at3,
+            k_o % 3 * 8192 + m_r * 16 * 64 + ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8)));
 
       // LDMATRIX=1: the warp's fragments of B
       #pragma unroll
       for (int n_r = 0; n_r < 8; ++n_r)
-        ldmatrix_x2_trans(&b[(k_i + 1) % 2][n_r][0],
-            &B_s_at2[k_o % 3 * 8192 + (k_i * 16 + 16) * 128 + ((n_r * 8) ^ (lane % 8 * 8))]);
+        ldmatrix_x2_trans(&b[(k_i + 1) % 2][n_r][0], B_s_at2,
+            k_o % 3 * 8192 + (k_i * 16 + 16) * 128 + ((n_r * 8) ^ (lane % 8 * 8)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll
@@ -184,12 +184,12 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       // LDMATRIX=1: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[0][m_r][0], &A_s_at2[k_n % 3 * 8192 + m_r * 16 * 64]);
+        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 3 * 8192 + m_r * 16 * 64);
 
       // LDMATRIX=1: the warp's fragments of B
       #pragma unroll
       for (int n_r = 0; n_r < 8; ++n_r)
-        ldmatrix_x2_trans(&b[0][n_r][0], &B_s_at2[k_n % 3 * 8192 + ((n_r * 8) ^ (lane % 8 * 8))]);
+        ldmatrix_x2_trans(&b[0][n_r][0], B_s_at2, k_n % 3 * 8192 + ((n_r * 8) ^ (lane % 8 * 8)));
     }
 
     // FM=4: multiply each fragment of A by each of B

@@ -14,8 +14,9 @@ __device__ __forceinline__ void fill4(float *to, float value) {
   to[0] = value, to[1] = value, to[2] = value, to[3] = value;
 }
 
-__device__ __forceinline__ void cp_async4(float *to_shared, const float *from_global) {
-  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(to_shared));
+__device__ __forceinline__ void cp_async4(float *slab, int at,
+                                          const float *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
                :: "r"(to), "l"(from_global) : "memory");
 }
@@ -31,9 +32,16 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
 }
 
-// Four matrices of eight 16-byte rows: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x4(float *to, const void *row) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+__device__ __forceinline__ float load_shared(const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from) : "memory");
+  return value;
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   unsigned bits[4];
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
@@ -90,13 +98,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     // ASYNC_COPY=1: start the copy of the slab of A
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
-      cp_async4(&A_s_at[c_a * 64 * 16],
+      cp_async4(A_s_at, c_a * 64 * 16,
           &A[(m_b * 128 + c_a * 64 + tid / 4) * K + k_o * 16 + tid % 4 * 4]);
 
     // ASYNC_COPY=1: start the copy of the slab of B
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      cp_async4(&B_s_at[c_b * 8 * 128],
+      cp_async4(B_s_at, c_b * 8 * 128,
           &B[(k_o * 16 + c_b * 8 + tid / 32) * N + n_b * 128 + tid % 32 * 4]);
     cp_async_commit();
     cp_async_wait<0>();
@@ -108,8 +116,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // LDMATRIX=1: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[m_r][0],
-            &A_s_at2[m_r * 16 * 16 + ((k_i * 8 + lane / 16 * 4) ^ (lane % 16 / 2 % 4 * 4))]);
+        ldmatrix_x4(&a[m_r][0], A_s_at2,
+            m_r * 16 * 16 + ((k_i * 8 + lane / 16 * 4) ^ (lane % 16 / 2 % 4 * 4)));
 
       // FN=4: this thread's values of B
       #pragma unroll
@@ -117,7 +125,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         #pragma unroll
         for (int v_b = 0; v_b < 2; ++v_b)
           b[n_r][v_b] =
-              B_s_at2[(k_i * 8 + v_b * 4) * 128 + ((n_r * 8 + lane / 4) ^ (lane % 4 * 8))];
+              load_shared(B_s_at2,
+              (k_i * 8 + v_b * 4) * 128 + ((n_r * 8 + lane / 4) ^ (lane % 4 * 8)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll

@@ -23,9 +23,9 @@ __device__ __forceinline__ void fill4(float *to, float value) {
   to[0] = value, to[1] = value, to[2] = value, to[3] = value;
 }
 
-// Two matrices of eight 16-byte rows: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x2(float *to, const void *row) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+// Two matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x2(float *to, const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   unsigned bits[2];
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
                : "=r"(bits[0]), "=r"(bits[1])
@@ -34,9 +34,9 @@ __device__ __forceinline__ void ldmatrix_x2(float *to, const void *row) {
   to[1] = __uint_as_float(bits[1]);
 }
 
-// Four matrices of eight 16-byte rows: lane l gives the address of row l % 8 of matrix l / 8.
-__device__ __forceinline__ void ldmatrix_x4(float *to, const void *row) {
-  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(row));
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
   unsigned bits[4];
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
@@ -121,14 +121,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       // LDMATRIX=1: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[m_r][0],
-            &A_s_at2[m_r * 16 * 16 + ((k_i * 8 + lane / 16 * 4) ^ (lane % 16 / 2 % 4 * 4))]);
+        ldmatrix_x4(&a[m_r][0], A_s_at2,
+            m_r * 16 * 16 + ((k_i * 8 + lane / 16 * 4) ^ (lane % 16 / 2 % 4 * 4)));
 
       // LDMATRIX=1: the warp's fragments of B
       #pragma unroll
       for (int n_r = 0; n_r < 4; ++n_r)
-        ldmatrix_x2(&b[n_r][0],
-            &B_s_at2[n_r * 8 * 16 + ((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4))]);
+        ldmatrix_x2(&b[n_r][0], B_s_at2,
+            n_r * 8 * 16 + ((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll

@@ -1,0 +1,258 @@
+// C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
+// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=8,UNROLL_RING=1,COPY_STEPS=3,SERPENTINE=1
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<512, 256, 196608>>>(A, B, C)   196608 bytes of shared memory
+
+constexpr int N = 4096, K = 4096;
+
+__device__ __forceinline__ void store2(float *to, const float *from) {
+  *reinterpret_cast<float2 *>(to) = float2{from[0], from[1]};
+}
+
+__device__ __forceinline__ void fill4(float *to, float value) {
+  to[0] = value, to[1] = value, to[2] = value, to[3] = value;
+}
+
+__device__ __forceinline__ void cp_async4(float *slab, int at,
+                                          const float *from_global) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+               :: "r"(to), "l"(from_global) : "memory");
+}
+
+__device__ __forceinline__ void cp_async4_if(float *slab, int at,
+                                             const float *from_global, bool wanted) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0;"
+               " @p cp.async.cg.shared.global [%0], [%1], 16; }"
+               :: "r"(to), "l"(from_global), "r"(static_cast<int>(wanted)) : "memory");
+}
+
+// The copies this thread has issued since the last commit become one group.
+__device__ __forceinline__ void cp_async_commit() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+}
+
+__device__ __forceinline__ float load_shared(const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from) : "memory");
+  return value;
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void ldmatrix_x4(float *to, const float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  unsigned bits[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
+               : "r"(from) : "memory");
+  to[0] = __uint_as_float(bits[0]);
+  to[1] = __uint_as_float(bits[1]);
+  to[2] = __uint_as_float(bits[2]);
+  to[3] = __uint_as_float(bits[3]);
+}
+
+// c += a * b, 16 x 8 x 8, by a warp; PTX ISA, section 9.7.14.5.7 says which lane holds what.
+// The unit reads the upper 19 bits of a and b: fractions are cut to 10 bits.
+__device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
+    const float *b) {
+  asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+               "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])),
+                 "r"(__float_as_uint(a[2])), "r"(__float_as_uint(a[3])),
+                 "r"(__float_as_uint(b[0])), "r"(__float_as_uint(b[1])));
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
+  extern __shared__ __align__(1024) float smem[];  // 49152: 196608 bytes
+  float *const A_s = smem;          // [4][128][32] BUFFER_COUNT=4: the slab of A
+  float *const B_s = smem + 16384;  // [4][32][256] BUFFER_COUNT=4: the slab of B
+
+  const int tid = threadIdx.x;
+  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=8
+  const int m_w = threadIdx.x / 128;     // WARP 0..2, WM=2
+  const int n_w = threadIdx.x / 32 % 4;  // WARP 0..4, WN=4
+  const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k8_tf32
+  const int m_b = g / 128 * 8 + g % 8;
+  const int n_b = g % 128 / 8;
+
+  // where this thread begins
+  float *const A_s_at = A_s + tid / 8 * 32 + ((tid % 8 * 4) ^ (tid / 8 % 8 * 4));
+  float *const B_s_at = B_s + tid / 64 * 256;
+  float *const A_s_at2 = A_s + (m_w * 64 + lane % 16) * 32 + ((lane / 16 * 4) ^ (lane % 8 * 4));
+  float *const B_s_at2 = B_s + lane % 4 * 256 + n_w * 64;
+  float *const A_s_at3 = A_s + (m_w * 64 + lane % 16) * 32;
+
+  float acc[4][8][4];  // ATOM_KIND=mma_m16n8k8_tf32: this thread's cells of C
+  float a[2][4][4];    // FRAG_BUFFER=2: its values of A for one k-step
+  float b[2][8][2];    // FRAG_BUFFER=2: its values of B for one k-step
+
+  #pragma unroll
+  for (int m_r = 0; m_r < 4; ++m_r)
+    #pragma unroll
+    for (int n_r = 0; n_r < 8; ++n_r)
+      fill4(&acc[m_r][n_r][0], 0.0f);
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async4(A_s_at, c_a * 32 * 32, &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 4]);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    cp_async4(B_s_at, c_b * 4 * 256 + ((tid % 64 * 4) ^ ((c_b * 4 + tid / 64) % 8 * 8)),
+        &B[(c_b * 4 + tid / 64) * N + n_b * 256 + tid % 64 * 4]);
+  cp_async_commit();
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async4(A_s_at, 4096 + c_a * 32 * 32,
+        &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 4 + 32]);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    cp_async4(B_s_at, 8192 + c_b * 4 * 256 + ((tid % 64 * 4) ^ ((c_b * 4 + tid / 64) % 8 * 8)),
+        &B[(c_b * 4 + tid / 64 + 32) * N + n_b * 256 + tid % 64 * 4]);
+  cp_async_commit();
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async4(A_s_at, 2 * 4096 + c_a * 32 * 32,
+        &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 4 + 64]);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    cp_async4(B_s_at, 2 * 8192 + c_b * 4 * 256 + ((tid % 64 * 4) ^ ((c_b * 4 + tid / 64) % 8 * 8)),
+        &B[(c_b * 4 + tid / 64 + 64) * N + n_b * 256 + tid % 64 * 4]);
+  cp_async_commit();
+  cp_async_wait<2>();
+
+  // PIPELINE_STAGES=1: slab 0 is filled
+  __syncthreads();
+
+  // LDMATRIX=2: the warp's fragments of A
+  #pragma unroll
+  for (int m_r = 0; m_r < 4; ++m_r)
+    ldmatrix_x4(&a[0][m_r][0], A_s_at2, m_r * 16 * 32);
+
+  // FN=8: this thread's values of B
+  #pragma unroll
+  for (int n_r = 0; n_r < 8; ++n_r)
+    #pragma unroll
+    for (int v_b = 0; v_b < 2; ++v_b)
+      b[0][n_r][v_b] =
+          load_shared(B_s_at2, v_b * 4 * 256 + ((n_r * 8 + lane / 4) ^ (lane % 4 * 8 + v_b * 32)));
+
+  #pragma unroll 4
+  for (int k_o = 0; k_o < 128; ++k_o) {  // UNROLL_RING=1
+    #pragma unroll
+    for (int k_i = 0; k_i < 3; ++k_i) {  // BK=4
+      // LDMATRIX=2: the warp's fragments of A
+      #pragma unroll
+      for (int m_r = 0; m_r < 4; ++m_r)
+        ldmatrix_x4(&a[(k_i + 1) % 2][m_r][0], A_s_at3,
+            k_o % 4 * 4096 + m_r * 16 * 32 + ((k_i * 8 + lane / 16 * 4 + 8) ^ (lane % 8 * 4)));
+
+      // FN=8: this thread's values of B
+      #pragma unroll
+      for (int n_r = 0; n_r < 8; ++n_r)
+        #pragma unroll
+        for (int v_b = 0; v_b < 2; ++v_b)
+          b[(k_i + 1) % 2][n_r][v_b] =
+              load_shared(B_s_at2,
+              k_o % 4 * 8192 + (k_i * 8 + v_b * 4 + 8) * 256 +
+              ((n_r * 8 + lane / 4) ^ (lane % 4 * 8 + v_b * 32)));
+
+      // COPY_STEPS=3: this step's share of the copies of a slab ahead
+      {
+        const int k_n = k_o + 3;
+        #pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          if (k_i * 2 + i < 4) {
+            const int c_a = k_i * 2 + i;
+
+            // ASYNC_COPY=1: start the copy of the slab of A
+            cp_async4_if(A_s_at, k_n % 4 * 4096 + c_a * 32 * 32,
+                &A[(m_b * 128 + c_a * 32 + tid / 8) * K + k_n * 32 + tid % 8 * 4], k_o + 3 < 128);
+          }
+        }
+        #pragma unroll
+        for (int i = 0; i < 3; ++i) {
+          if (k_i * 3 + i < 8) {
+            const int c_b = k_i * 3 + i;
+
+            // ASYNC_COPY=1: start the copy of the slab of B
+            cp_async4_if(B_s_at,
+                k_n % 4 * 8192 + c_b * 4 * 256 + ((tid % 64 * 4) ^ ((c_b * 4 + tid / 64) % 8 * 8)),
+                &B[(k_n * 32 + c_b * 4 + tid / 64) * N + n_b * 256 + tid % 64 * 4], k_o + 3 < 128);
+          }
+        }
+      }
+
+      // SERPENTINE=1: multiply each fragment of A by each of B
+      #pragma unroll
+      for (int n_r = 0; n_r < 8; ++n_r)
+        #pragma unroll
+        for (int m_r = 0; m_r < 4; ++m_r)
+          mma_m16n8k8_f32_tf32(&acc[(n_r % 2 ? 3 - m_r : m_r)][n_r][0],
+              &a[k_i % 2][(n_r % 2 ? 3 - m_r : m_r)][0], &b[k_i % 2][n_r][0]);
+    }
+
+    cp_async_commit();
+    cp_async_wait<2>();
+
+    // PIPELINE_STAGES=1: the next slab is filled, this one read to the end
+    __syncthreads();
+
+    if (k_o + 1 < 128) {
+      const int k_n = k_o + 1;
+
+      // LDMATRIX=2: the warp's fragments of A
+      #pragma unroll
+      for (int m_r = 0; m_r < 4; ++m_r)
+        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 4 * 4096 + m_r * 16 * 32);
+
+      // FN=8: this thread's values of B
+      #pragma unroll
+      for (int n_r = 0; n_r < 8; ++n_r)
+        #pragma unroll
+        for (int v_b = 0; v_b < 2; ++v_b)
+          b[0][n_r][v_b] =
+              load_shared(B_s_at2,
+              k_n % 4 * 8192 + v_b * 4 * 256 + ((n_r * 8 + lane / 4) ^ (lane % 4 * 8 + v_b * 32)));
+    }
+
+    // SERPENTINE=1: multiply each fragment of A by each of B
+    #pragma unroll
+    for (int n_r = 0; n_r < 8; ++n_r)
+      #pragma unroll
+      for (int m_r = 0; m_r < 4; ++m_r)
+        mma_m16n8k8_f32_tf32(&acc[(n_r % 2 ? 3 - m_r : m_r)][n_r][0],
+            &a[1][(n_r % 2 ? 3 - m_r : m_r)][0], &b[1][n_r][0]);
+  }
+
+  // FM=4: write the cells of C
+  #pragma unroll
+  for (int m_r = 0; m_r < 4; ++m_r)
+    #pragma unroll
+    for (int n_r = 0; n_r < 8; ++n_r)
+      #pragma unroll
+      for (int v_c = 0; v_c < 2; ++v_c)
+        store2(&C[(m_b * 128 + m_w * 64 + m_r * 16 + lane / 4 + v_c * 8) * N + n_b * 256 +
+            n_w * 64 + n_r * 8 + lane % 4 * 2], &acc[m_r][n_r][v_c * 2]);
+}

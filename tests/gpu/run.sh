@@ -18,7 +18,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe ladder skinny ui sanitizer}
+steps=${*:-doctor selftest probe ladder tensor skinny ui sanitizer}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-480}))
 passed=0 failed=0 skipped=0 tables=''
@@ -54,7 +54,10 @@ wanted() { case " $steps " in *" $1 "*) true ;; *) false ;; esac; }
 base=BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11
 best=$base,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4,CELL_GROUP=4,LANES_M=4,LANE_ORDER=1,FRAG_BUFFER=2
 
-# One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks.
+tensor=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2
+
+# One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks, and
+# tensor cores with copies in a heap and spread.
 sanitize() {
   for state in \
     "M=130,N=70,K=90,BM=16,BN=16" \
@@ -63,7 +66,10 @@ sanitize() {
     "M=256,N=256,K=128,$base,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1" \
     "M=256,N=256,K=64,$best" \
     "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4" \
-    "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4,ATOMIC_FREE_SPLITK=1"; do
+    "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4,ATOMIC_FREE_SPLITK=1" \
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$tensor,EPILOGUE=1" \
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_bf16,$tensor,COPY_STEPS=3,SERPENTINE=1,EPILOGUE=1" \
+    "M=256,N=256,K=320,ATOM_KIND=mma_m16n8k8_tf32,$tensor,COPY_STEPS=3,SERPENTINE=1,UNROLL_RING=1"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "$state"
@@ -93,6 +99,13 @@ if wanted ladder; then
     step "fp32-$size" 150 "$GEMMVIEW" ladder fp32 --size $size --main --seconds "$SECONDS_EACH" \
       --record "$OUT/fp32-$size.json"
     tables="$tables fp32-$size"
+  done
+fi
+if wanted tensor; then
+  for ladder in hgemm tf32; do
+    step "$ladder" 200 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
+      --seconds "$SECONDS_EACH" --record "$OUT/$ladder.json"
+    tables="$tables $ladder"
   done
 fi
 if wanted skinny; then

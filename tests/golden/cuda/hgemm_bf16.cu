@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=8,EPILOGUE=1,COPY_STEPS=3,SERPENTINE=1
+// ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=16,EPILOGUE=1,COPY_STEPS=1,SERPENTINE=1,UNROLL_RING=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<1024, 128, 106496>>>(A, B, C)   106496 bytes of shared memory
+//   matmul<<<512, 256, 212992>>>(A, B, C)   212992 bytes of shared memory
 
 constexpr int N = 4096, K = 4096;
 
@@ -82,29 +82,29 @@ __device__ __forceinline__ void mma_m16n8k16_f32_bf16(float *c, const unsigned *
                  "r"(b[0]), "r"(b[1]));
 }
 
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(256)
 matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict__ C) {
-  extern __shared__ __align__(1024) bf16 smem[];  // 53248: 106496 bytes
-  bf16 *const A_s = smem;          // [3][128][64] BUFFER_COUNT=3: the slab of A
-  bf16 *const B_s = smem + 24576;  // [3][64][128] BUFFER_COUNT=3: the slab of B
-  bf16 *const C_s = smem + 49152;  // [32][128] EPILOGUE=1: a row of atoms on its way to C
+  extern __shared__ __align__(1024) bf16 smem[];  // 106496: 212992 bytes
+  bf16 *const A_s = smem;          // [4][128][64] BUFFER_COUNT=4: the slab of A
+  bf16 *const B_s = smem + 32768;  // [4][64][256] BUFFER_COUNT=4: the slab of B
+  bf16 *const C_s = smem + 98304;  // [32][256] EPILOGUE=1: a row of atoms on its way to C
 
   const int tid = threadIdx.x;
-  const int g = blockIdx.x;              // BLOCK 0..1024, GROUP_M=8
-  const int m_w = threadIdx.x / 64;      // WARP 0..2, WM=2
-  const int n_w = threadIdx.x / 32 % 2;  // WARP 0..2, WN=2
+  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=16
+  const int m_w = threadIdx.x / 128;     // WARP 0..2, WM=2
+  const int n_w = threadIdx.x / 32 % 4;  // WARP 0..4, WN=4
   const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k16_bf16
-  const int m_b = g / 256 * 8 + g % 8;
-  const int n_b = g % 256 / 8;
+  const int m_b = g / 256 * 16 + g % 16;
+  const int n_b = g % 256 / 16;
 
   // where this thread begins
   bf16 *const A_s_at = A_s + tid / 8 * 64 + ((tid % 8 * 8) ^ (tid / 8 % 8 * 8));
-  bf16 *const B_s_at = B_s + tid / 16 * 128 + ((tid % 16 * 8) ^ (tid / 16 * 8));
+  bf16 *const B_s_at = B_s + tid / 32 * 256 + ((tid % 32 * 8) ^ (tid / 32 * 8));
   bf16 *const A_s_at2 = A_s + (m_w * 64 + lane % 16) * 64 + ((lane / 16 * 8) ^ (lane % 8 * 8));
-  bf16 *const B_s_at2 = B_s + lane % 16 * 128 + n_w * 64;
+  bf16 *const B_s_at2 = B_s + lane % 16 * 256 + n_w * 64;
   bf16 *const A_s_at3 = A_s + (m_w * 64 + lane % 16) * 64;
-  bf16 *const C_s_at = C_s + (m_w * 16 + lane / 4) * 128 + n_w * 64;
-  bf16 *const C_s_at2 = C_s + tid / 16 * 128 + ((tid % 16 * 8) ^ (tid / 16 * 8));
+  bf16 *const C_s_at = C_s + (m_w * 16 + lane / 4) * 256 + n_w * 64;
+  bf16 *const C_s_at2 = C_s + tid / 32 * 256 + ((tid % 32 * 8) ^ (tid / 32 * 8));
 
   float acc[4][8][4];   // ATOM_KIND=mma_m16n8k16_bf16: this thread's cells of C
   unsigned a[2][4][4];  // FRAG_BUFFER=2: its values of A for one k-step, two to a register
@@ -119,28 +119,41 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
-  for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async8(A_s_at, c_a * 16 * 64, &A[(m_b * 128 + c_a * 16 + tid / 8) * K + tid % 8 * 8]);
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async8(A_s_at, c_a * 32 * 64, &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 8]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 8; ++c_b)
-    cp_async8(B_s_at, c_b * 8 * 128, &B[(c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8]);
+    cp_async8(B_s_at, c_b * 8 * 256, &B[(c_b * 8 + tid / 32) * N + n_b * 256 + tid % 32 * 8]);
   cp_async_commit();
 
   // ASYNC_COPY=1: start the copy of the slab of A
   #pragma unroll
-  for (int c_a = 0; c_a < 8; ++c_a)
-    cp_async8(A_s_at, 8192 + c_a * 16 * 64,
-        &A[(m_b * 128 + c_a * 16 + tid / 8) * K + tid % 8 * 8 + 64]);
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async8(A_s_at, 8192 + c_a * 32 * 64,
+        &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 8 + 64]);
 
   // ASYNC_COPY=1: start the copy of the slab of B
   #pragma unroll
   for (int c_b = 0; c_b < 8; ++c_b)
-    cp_async8(B_s_at, 8192 + c_b * 8 * 128,
-        &B[(c_b * 8 + tid / 16 + 64) * N + n_b * 128 + tid % 16 * 8]);
+    cp_async8(B_s_at, 16384 + c_b * 8 * 256,
+        &B[(c_b * 8 + tid / 32 + 64) * N + n_b * 256 + tid % 32 * 8]);
   cp_async_commit();
-  cp_async_wait<1>();
+
+  // ASYNC_COPY=1: start the copy of the slab of A
+  #pragma unroll
+  for (int c_a = 0; c_a < 4; ++c_a)
+    cp_async8(A_s_at, 2 * 8192 + c_a * 32 * 64,
+        &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 8 + 128]);
+
+  // ASYNC_COPY=1: start the copy of the slab of B
+  #pragma unroll
+  for (int c_b = 0; c_b < 8; ++c_b)
+    cp_async8(B_s_at, 2 * 16384 + c_b * 8 * 256,
+        &B[(c_b * 8 + tid / 32 + 128) * N + n_b * 256 + tid % 32 * 8]);
+  cp_async_commit();
+  cp_async_wait<2>();
 
   // PIPELINE_STAGES=1: slab 0 is filled
   __syncthreads();
@@ -155,42 +168,44 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
   for (int n_p = 0; n_p < 4; ++n_p)
     ldmatrix_x4_trans(&b[0][n_p * 2][0], B_s_at2, (n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8));
 
-  for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+  #pragma unroll 4
+  for (int k_o = 0; k_o < 64; ++k_o) {  // UNROLL_RING=1
     #pragma unroll
     for (int k_i = 0; k_i < 3; ++k_i) {  // BK=4
       // LDMATRIX=2: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
         ldmatrix_x4(&a[(k_i + 1) % 2][m_r][0], A_s_at3,
-            k_o % 3 * 8192 + m_r * 16 * 64 + ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8)));
+            k_o % 4 * 8192 + m_r * 16 * 64 + ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8)));
 
       // LDMATRIX=2: the warp's fragments of B
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p)
         ldmatrix_x4_trans(&b[(k_i + 1) % 2][n_p * 2][0], B_s_at2,
-            k_o % 3 * 8192 + (k_i * 16 + 16) * 128 + ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
+            k_o % 4 * 16384 + (k_i * 16 + 16) * 256 +
+            ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
-      // COPY_STEPS=3: this step's share of the copies of a slab ahead
+      // COPY_STEPS=1: this step's share of the copies of a slab ahead
       {
-        const int k_n = k_o + 2;
+        const int k_n = k_o + 3;
         #pragma unroll
-        for (int i = 0; i < 3; ++i) {
-          if (k_i * 3 + i < 8) {
-            const int c_a = k_i * 3 + i;
+        for (int i = 0; i < 4; ++i) {
+          if (k_i * 4 + i < 4) {
+            const int c_a = k_i * 4 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of A
-            cp_async8_if(A_s_at, k_n % 3 * 8192 + c_a * 16 * 64,
-                &A[(m_b * 128 + c_a * 16 + tid / 8) * K + k_n * 64 + tid % 8 * 8], k_o + 2 < 64);
+            cp_async8_if(A_s_at, k_n % 4 * 8192 + c_a * 32 * 64,
+                &A[(m_b * 128 + c_a * 32 + tid / 8) * K + k_n * 64 + tid % 8 * 8], k_o + 3 < 64);
           }
         }
         #pragma unroll
-        for (int i = 0; i < 3; ++i) {
-          if (k_i * 3 + i < 8) {
-            const int c_b = k_i * 3 + i;
+        for (int i = 0; i < 8; ++i) {
+          if (k_i * 8 + i < 8) {
+            const int c_b = k_i * 8 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of B
-            cp_async8_if(B_s_at, k_n % 3 * 8192 + c_b * 8 * 128,
-                &B[(k_n * 64 + c_b * 8 + tid / 16) * N + n_b * 128 + tid % 16 * 8], k_o + 2 < 64);
+            cp_async8_if(B_s_at, k_n % 4 * 16384 + c_b * 8 * 256,
+                &B[(k_n * 64 + c_b * 8 + tid / 32) * N + n_b * 256 + tid % 32 * 8], k_o + 3 < 64);
           }
         }
       }
@@ -205,7 +220,7 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
     }
 
     cp_async_commit();
-    cp_async_wait<1>();
+    cp_async_wait<2>();
 
     // PIPELINE_STAGES=1: the next slab is filled, this one read to the end
     __syncthreads();
@@ -216,13 +231,13 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
       // LDMATRIX=2: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 3 * 8192 + m_r * 16 * 64);
+        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 4 * 8192 + m_r * 16 * 64);
 
       // LDMATRIX=2: the warp's fragments of B
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p)
         ldmatrix_x4_trans(&b[0][n_p * 2][0], B_s_at2,
-            k_n % 3 * 8192 + ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
+            k_n % 4 * 16384 + ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
     }
 
     // SERPENTINE=1: multiply each fragment of A by each of B
@@ -241,7 +256,7 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
     for (int n_r = 0; n_r < 8; ++n_r)
       #pragma unroll
       for (int v_c = 0; v_c < 2; ++v_c)
-        store2(&C_s_at[v_c * 8 * 128 + ((n_r * 8 + lane % 4 * 2) ^ (lane / 4 * 8))],
+        store2(&C_s_at[v_c * 8 * 256 + ((n_r * 8 + lane % 4 * 2) ^ (lane / 4 * 8))],
             &acc[m_r][n_r][v_c * 2]);
 
     // EPILOGUE=1: a row of atoms lies in C_s
@@ -250,11 +265,11 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
     // EPILOGUE=1: take a piece of it, in whole lines
     #pragma unroll
     for (int c_c = 0; c_c < 4; ++c_c) {
-      load8(&r_c[0], &C_s_at2[c_c * 8 * 128]);
+      load8(&r_c[0], &C_s_at2[c_c * 8 * 256]);
 
       // EPILOGUE=1: write the cells of C
-      store8(&C[(m_b * 128 + c_c / 2 * 64 + m_r * 16 + (c_c * 8 + tid / 16) % 16) * N + n_b * 128 +
-          tid % 16 * 8], &r_c[0]);
+      store8(&C[(m_b * 128 + c_c / 2 * 64 + m_r * 16 + (c_c * 8 + tid / 32) % 16) * N + n_b * 256 +
+          tid % 32 * 8], &r_c[0]);
     }
 
     // EPILOGUE=1: C_s is read to the end

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, row-major
-// ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=8,EPILOGUE=1,COPY_STEPS=1,SERPENTINE=1,UNROLL_RING=1
+// ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=16,EPILOGUE=1,COPY_STEPS=1,SERPENTINE=1,UNROLL_RING=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<512, 256, 212992>>>(A, B, C)   212992 bytes of shared memory
@@ -90,12 +90,12 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   f16 *const C_s = smem + 98304;  // [32][256] EPILOGUE=1: a row of atoms on its way to C
 
   const int tid = threadIdx.x;
-  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=8
+  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=16
   const int m_w = threadIdx.x / 128;     // WARP 0..2, WM=2
   const int n_w = threadIdx.x / 32 % 4;  // WARP 0..4, WN=4
   const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k16_f16
-  const int m_b = g / 128 * 8 + g % 8;
-  const int n_b = g % 128 / 8;
+  const int m_b = g / 256 * 16 + g % 16;
+  const int n_b = g % 256 / 16;
 
   // where this thread begins
   f16 *const A_s_at = A_s + tid / 8 * 64 + ((tid % 8 * 8) ^ (tid / 8 % 8 * 8));

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=8,UNROLL_RING=1,COPY_STEPS=3,SERPENTINE=1
+// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=8,UNROLL_RING=1,COPY_STEPS=1,SERPENTINE=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<512, 256, 196608>>>(A, B, C)   196608 bytes of shared memory
@@ -178,13 +178,13 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
               k_o % 4 * 8192 + (k_i * 8 + v_b * 4 + 8) * 256 +
               ((n_r * 8 + lane / 4) ^ (lane % 4 * 8 + v_b * 32)));
 
-      // COPY_STEPS=3: this step's share of the copies of a slab ahead
+      // COPY_STEPS=1: this step's share of the copies of a slab ahead
       {
         const int k_n = k_o + 3;
         #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          if (k_i * 2 + i < 4) {
-            const int c_a = k_i * 2 + i;
+        for (int i = 0; i < 4; ++i) {
+          if (k_i * 4 + i < 4) {
+            const int c_a = k_i * 4 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of A
             cp_async4_if(A_s_at, k_n % 4 * 4096 + c_a * 32 * 32,
@@ -192,9 +192,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
           }
         }
         #pragma unroll
-        for (int i = 0; i < 3; ++i) {
-          if (k_i * 3 + i < 8) {
-            const int c_b = k_i * 3 + i;
+        for (int i = 0; i < 8; ++i) {
+          if (k_i * 8 + i < 8) {
+            const int c_b = k_i * 8 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of B
             cp_async4_if(B_s_at,

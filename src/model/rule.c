@@ -16,7 +16,7 @@
 #include "model/passes.h"
 #include "model/slab_layout.h"
 
-enum { FM_BM, FN_BN };
+enum { FM_BM, FN_BN, ROW_BY_ROW = 2 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
 typedef struct Facts {
@@ -77,11 +77,22 @@ static int64_t sums(const Facts *f) {
   return cells * fragment_registers(atom, ATOM_C) / (value(f, KNOB_ACC) ? 2 : 1);
 }
 
+// FRAG_ORDER where it has a say: a slab's fragments of an atom, read once.
+static int64_t frag_order(const Facts *f) {
+  return atom_of(f) && value(f, KNOB_STAGE) ? value(f, KNOB_FRAG_ORDER) : 0;
+}
+
 static int64_t fragments(const Facts *f) {
   const Atom *atom = atom_of(f);
   int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
   int64_t b = atom ? fragment_registers(atom, ATOM_B) : 1;
-  return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * value(f, KNOB_FRAG_BUFFER);
+  int64_t steps = value(f, KNOB_FRAG_BUFFER), order = frag_order(f);
+  if (order) steps = value(f, KNOB_BK);
+  if (order == ROW_BY_ROW) {  // ldmatrix may bring a pair of columns
+    bool pair = value(f, KNOB_LDMATRIX) == 2 && value(f, KNOB_FN) % 2 == 0;
+    return (a + (pair ? 2 * b : b)) * steps;
+  }
+  return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * steps;
 }
 
 // Elements of a block's tile along M or N, and of a slab along K.

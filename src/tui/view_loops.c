@@ -153,7 +153,8 @@ static void loops_prepare(Session *session) {
 
 static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "STEPS");
-  col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, "one iteration of k_o");
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_TITLE, "one iteration of %s",
+                      steps->n_slots ? "k_o" : "k");
   if (steps->n_slots)
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
                         steps->n_slots == 1 ? "" : "s in the ring");
@@ -294,7 +295,7 @@ static void draw_steps(Canvas *canvas, Rect in, const Session *session) {
   const StepsPicture *steps = ((const Loops *)session->prepared)->steps;
   int cursor = session_view_state_const(session)->cursor, n = steps->steps.n;
   if (cursor >= n) cursor = n ? n - 1 : 0;
-  steps_picture_why(canvas, rect_take_bottom(&in, in.cols < 80 ? 2 : 1), steps, cursor);
+  steps_picture_why(canvas, rect_take_bottom(&in, 2), steps, cursor);
   steps_picture_draw(canvas, in, steps, cursor, SPOT_LINE);
 }
 

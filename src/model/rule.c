@@ -277,8 +277,8 @@ static bool step_away(Schedule *trial, KnobId knob, int direction) {
   return true;
 }
 
-// Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that would
-// pass over 4096; so the extents of the problem are looked at one by one first.
+// Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that
+// would pass over 4096; so the extents of the problem are looked at one by one first.
 static char *nearest_number(Arena *arena, int rule, KnobId id, const Schedule *schedule,
                             const Target *target) {
   enum { REACH = 64 };
@@ -295,10 +295,29 @@ static char *nearest_number(Arena *arena, int rule, KnobId id, const Schedule *s
   return NULL;
 }
 
+// An atom that multiplies the same type comes before its neighbours in the list of names.
+static char *nearest_atom(Arena *arena, int rule, const Schedule *schedule, const Target *target) {
+  const Knob *knob = &knob_table[KNOB_ATOM_KIND];
+  int64_t now = schedule->value[KNOB_ATOM_KIND];
+  for (int64_t away = 1; away <= knob->hi; away++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      Schedule trial = *schedule;
+      int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
+      if (value < knob->lo || value > knob->hi) continue;
+      const Facts facts = {arena, &trial, target, NULL};
+      if (dtype_of_atom(&facts) != trial.value[KNOB_DTYPE]) continue;
+      if (holds_with(arena, rule, &trial, target))
+        return arena_printf(arena, "%s=%s", knob->name,
+                            knob_value_text(arena, &trial, KNOB_ATOM_KIND));
+    }
+  return NULL;
+}
+
 static char *nearest_of_knob(Arena *arena, int rule, KnobId knob, const Schedule *schedule,
                              const Target *target) {
-  char *number = nearest_number(arena, rule, knob, schedule, target);
-  if (number) return number;
+  char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(arena, rule, schedule, target)
+                                        : nearest_number(arena, rule, knob, schedule, target);
+  if (closer) return closer;
   Schedule up = *schedule, down = *schedule;
   for (bool more = true; more;) {
     more = false;

@@ -82,6 +82,11 @@ static const Bad bad[] = {
     {"check -k ATOM_KIND=m16n8k17", USAGE, "m16n8k17", "nearest: ATOM_KIND="},
     {"check --failing -k ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", NO, "sums in another type",
      "nearest: ACC=f32"},
+    {"check --failing -k ATOM_KIND=wgmma_m64n256k16_bf16", NO,
+     "ATOM_KIND=wgmma_m64n256k16_bf16 is not built yet", "nearest: ATOM_KIND=mma_m16n8k8_bf16"},
+    {"fragment wgmma.m64n264k16.f16 C", USAGE, "N is a multiple of 8 from 8 to 256",
+     "nearest: wgmma.m64n256k16.f16"},
+    {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
     {"check --failing -k " HALF ",N=4100", NO, "B in 4100", "nearest: N=4096"},
@@ -119,6 +124,38 @@ START_TEST(bad_input_is_told) {
   if (bad[_i].nearest)
     ck_assert_msg(strstr(said, bad[_i].nearest) != NULL, "%s: \"%s\" is not in\n%.800s",
                   bad[_i].arguments, bad[_i].nearest, said);
+}
+END_TEST
+
+// ---- the solver's problems ----------------------------------------------------------------------
+
+#define FLOATS16 "{\"slab\":{\"rows\":128,\"row_bytes\":64,\"elem\":4},\"sites\":["
+#define SITE(row, col) "{\"name\":\"a\",\"op\":\"lds32\",\"row\":\"" row "\",\"col\":\"" col "\"}"
+
+static const Bad problems[] = {
+    {FLOATS16 SITE("lane/(i*0)", "0") "]}", USAGE,
+     "site \"a\", lane 0, i = 0: the expression divides by zero", NULL},
+    {FLOATS16 SITE("lane*5", "0") "]}", USAGE, "row 130, col 0 is outside the 128 x 16 slab", NULL},
+    {FLOATS16 "]}", USAGE, "0 sites; a problem has 1 to 64", NULL},
+    {FLOATS16 "{\"name\":\"a\",\"op\":\"ldsm_x4\",\"row\":\"lane\",\"col\":\"2\"}]}", USAGE,
+     "col 2 (byte 8) does not begin a whole 16-byte ldsm_x4", NULL},
+    {FLOATS16 "{\"name\":\"a\",\"op\":\"lds32\",\"row\":\"0\",\"col\":\"0\",\"weight\":-1}]}",
+     USAGE, "-1 is outside 0 to 1000000", "nearest: 0"},
+    {"{\"slab\":{\"rows\":100000,\"row_bytes\":128,\"elem\":4},\"sites\":[" SITE("0", "0") "]}",
+     USAGE, "100000 rows of 128 bytes are 12800000 bytes", "nearest: 1824 rows"},
+    {"{\"slab\":{\"rows\":8,\"row_bytes\":64,\"elem\":3},\"sites\":[" SITE("0", "0") "]}", USAGE,
+     "elem = 3", "nearest: 4"},
+    {"nonsense", USAGE, "problem.json:1:1", NULL},
+};
+
+START_TEST(bad_problems_are_told) {
+  if (!cli_has_program()) return;
+  const Bad *problem = &problems[_i];
+  const char *path = cli_write_file(arena, "problem.json", problem->arguments);
+  CliRun run = cli_run(arena, arena_printf(arena, "solve %s", path));
+  ck_assert_int_eq(run.status, problem->status);
+  ck_assert_msg(strstr(run.err, problem->says) != NULL, "%s", run.err);
+  if (problem->nearest) ck_assert_msg(strstr(run.err, problem->nearest) != NULL, "%s", run.err);
 }
 END_TEST
 
@@ -250,6 +287,7 @@ Suite *suite_bad_input(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, bad_input_is_told, 0, N_BAD);
+  tcase_add_loop_test(tc, bad_problems_are_told, 0, sizeof problems / sizeof *problems);
   tcase_add_test(tc, check_counts_layouts_among_the_rules);
   tcase_add_test(tc, ten_thousand_characters);
   tcase_add_loop_test(tc, the_live_editor_says_why, 0, sizeof typed / sizeof *typed);

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
+#include "cli_harness.h"
 #include "kernels/emit_plan.h"
 #include "kernels/nvrtc.h"
 #include "model/random_schedule.h"
@@ -283,6 +284,26 @@ START_TEST(every_order_compiles) {
 }
 END_TEST
 
+// The command's numbers are the model's; `now` marks one row.
+START_TEST(the_command_tells_both_intensities) {
+  if (!cli_has_program()) return;
+  CliRun run =
+      cli_run(property_arena,
+              "resources --json -k M=64,N=64,K=64,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,"
+              "FM=2,FN=8,BK=4,STAGE=11,FRAG_ORDER=2");
+  cli_json(property_arena, &run);
+  ck_assert_ptr_nonnull(strstr(run.out, "\"computations_per_transfer\":1.6,"));
+  ck_assert_ptr_nonnull(strstr(run.out,
+                               "\"fragments\":{\"computations_per_slab\":128,"
+                               "\"transfers_per_slab\":144,"
+                               "\"computations_per_transfer\":0.888"));
+  ck_assert_ptr_nonnull(strstr(run.out,
+                               "\"knobs\":\"FRAG_ORDER=2,INTERLEAVE_LOADS=0,FRAG_BUFFER=1\","
+                               "\"now\":true"));
+  ck_assert_ptr_nonnull(strstr(run.out, "\"loads_per_fma\":1.125"));
+}
+END_TEST
+
 static void refused(const char *more, const char *says, const char *nearest) {
   const Model *model = model_with(HGEMM, more);
   ck_assert_msg(!model->ok, "%s is legal", more);
@@ -315,6 +336,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, rows_add_up);
   tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);
   tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
+  tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);
   return suite;

@@ -25,6 +25,11 @@
 
 enum { COLUMN_COPY, COLUMN_WAIT, COLUMN_BARRIER, COLUMN_READ, COLUMN_MULTIPLY };
 enum { SETS_MAX = 1024, REGISTER_BYTES = 4 };
+enum { READ_LDSM = 1, READ_LDS = 2, READ_LDG = 4, READ_KINDS = 8 };
+
+// A and B may come by different instructions.
+static const char *const read_names[READ_KINDS] = {NULL,  "LDSM",     "LDS",     "LDSM LDS",
+                                                   "LDG", "LDSM LDG", "LDS LDG", "LDSM LDS LDG"};
 
 typedef struct Walk {
   const Program *program;
@@ -32,6 +37,7 @@ typedef struct Walk {
   Steps *steps;
   Step *row;             // [STEPS_MAX]
   int column;            // of the last event
+  int reads;             // READ_… that were met
   int loaded;            // the slab that was last loaded to registers
   int of_set[SETS_MAX];  // the k-step that a set of A's registers holds
 } Walk;
@@ -126,7 +132,7 @@ static void add_read(Walk *walk, const Op *op) {
   const Buffer *from = op->src.buffer;
   Steps *steps = walk->steps;
   bool ldmatrix = op->kind == OP_LDMATRIX, global = from->space == SPACE_GLOBAL;
-  steps->read_name = ldmatrix ? "LDSM" : global ? "LDG" : "LDS";
+  walk->reads |= ldmatrix ? READ_LDSM : global ? READ_LDG : READ_LDS;
   steps->n_reads++;
   double registers = (double)op->width * dtype_bytes(from->type) / REGISTER_BYTES;
   steps->moved += ldmatrix ? (double)op->count : registers;
@@ -223,6 +229,7 @@ Steps derive_steps(Arena *arena, const Program *program) {
   if (!slab) slab = program_buffer(program, ROLE_SLAB_B);
   if (slab) steps.n_slots = slab->rank > 2 ? (int)slab->dim[0] : 1;
   steps.step = walk.row;
+  steps.read_name = read_names[walk.reads];
   return steps;
 }
 

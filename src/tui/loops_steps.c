@@ -126,7 +126,7 @@ static void draw_header(Canvas *canvas, Rect row, const Steps *steps, const Colu
   const char *read = steps->read_name ? steps->read_name : "read";
   const char *multiply = steps->multiply_name ? steps->multiply_name : "multiply";
   char reads[32];
-  snprintf(reads, sizeof reads, at->wide ? "%s, ' next slab" : "%s", read);
+  snprintf(reads, sizeof reads, at->wide ? "%s, ' ahead" : "%s", read);
   const char *names[CELLS] = {at->wide ? "copy a slab" : "copy", at->wide ? "wait for" : "wait",
                               reads, multiply};
   canvas_text(canvas, row, 0, 2, STYLE_HEADER, "#");
@@ -176,6 +176,10 @@ static void draw_strategy(Canvas *canvas, Rect row, const Strategy *strategy, bo
   if (row.cols - col >= KNOBS_COLS) canvas_text(canvas, row, 0, col, STYLE_KNOB, strategy->knobs);
 }
 
+static const char unit_text[] =
+    "A transfer brings an 8 × 8 matrix of 16-byte rows, one register in each of 32 lanes. A "
+    "computation is the product of two of them, of which an m16n8k16 makes four.";
+
 static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture) {
   bool wide = in.cols >= WIDE;
   Rect head = rect_take_top(&in, 1);
@@ -185,8 +189,12 @@ static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture
               wide ? "per move     regs  transfers  up front" : "/ move     regs");
   for (int i = 0; i < picture->n_strategies; i++)
     draw_strategy(canvas, rect_take_top(&in, 1), &picture->strategy[i], wide);
-  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_CLAIM,
-             "claim 003: 1.62 along K, 0.891 by rows, of 2 × 8; counted: 1.6, 0.889");
+  if (!str_equal(picture->steps.multiply_name, "MMA")) return;
+  rect_take_left(&in, 1);
+  rect_take_top(
+      &in, canvas_wrap(canvas, (Rect){in.row, in.col, CLAIM_ROWS, in.cols}, STYLE_CLAIM,
+                       "claim 003: 1.62 along K, 0.891 by rows, of 2 × 8; counted: 1.6, 0.889"));
+  canvas_wrap(canvas, in, STYLE_DIM, unit_text);
 }
 
 void steps_picture_draw(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor,
@@ -194,7 +202,7 @@ void steps_picture_draw(Canvas *canvas, Rect in, const StepsPicture *picture, in
   int rows = picture->n_strategies ? picture->n_strategies + 1 + CLAIM_ROWS : 0;
   Rect below = rect_take_bottom(&in, in.rows >= rows + 4 ? rows : 0);
   int spare = in.rows - picture->steps.n - 2;  // the head, and a blank row between the tables
-  if (spare > 0) below.row -= spare;
+  if (spare > 0) below = (Rect){below.row - spare, below.col, below.rows + spare, below.cols};
   draw_steps(canvas, in, picture, cursor, spot);
   if (below.rows) draw_strategies(canvas, below, picture);
 }

@@ -214,7 +214,7 @@ START_TEST(rows_add_up) {
   uint64_t state = property_seed();
   int orders[3] = {0}, interleaved = 0;
   const RandomLimits limits = {200, 400000};
-  for (int i = 0; i < 200; i++) {
+  for (int i = 0; i < 120; i++) {
     arena_reset(property_arena);
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/cli_compile.h"
 #include "cli/cli_cost.h"
+#include "cli/cli_steps.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;
@@ -55,6 +56,7 @@ static void print_text(const Compiled *c) {
   cli_print_traffic(c->arena, &c->model->traffic);
   putchar('\n');
   cli_print_sites(c->arena, c->model);
+  cli_print_steps(c->arena, c->model);
 }
 
 static void put_known(JsonWriter *w, const char *key, int64_t number) {
@@ -101,6 +103,7 @@ static void print_json(const Compiled *c) {
   write_model(&w, &c->model->resources);
   cli_put_traffic(&w, &c->model->traffic);
   cli_put_sites(&w, c->model);
+  cli_put_steps(&w, c->arena, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);
   for (int i = 0; i < c->emission->n_kernels; i++) write_kernel(&w, c, i);

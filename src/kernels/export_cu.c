@@ -1,11 +1,11 @@
 // The host side of an exported kernel, written once as text; only sizes and launches are filled in.
 //
-// The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij + rounding · |ref|, the
-// reference in float64 on the GPU, C filled with NaN before the launch so that a cell nobody wrote
-// is wrong. The kernels' own types serve the host part as well: number() and set() are all it needs
-// to know of them. Up to 2^36 products every cell is compared (4096³ is just that); beyond, every
-// step-th cell, step odd, while a NaN is looked for in all of them. Worked example, 8192³: 2^39
-// products, step 9.
+// The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij + rounding · |ref| +
+// least, the reference in float64 on the GPU, C filled with NaN before the launch so that a cell
+// nobody wrote is wrong. The kernels' own types serve the host part as well: number() and set() are
+// all it needs to know of them. Up to 2^36 products every cell is compared (4096³ is just that);
+// beyond, every step-th cell, step odd, while a NaN is looked for in all of them. Worked example,
+// 8192³: 2^39 products, step 9.
 #include "kernels/export_cu.h"
 
 #include <string.h>
@@ -75,8 +75,8 @@ static const char host_start[] =
     "      sum += product;\n"
     "      magnitude += fabs(product);\n"
     "    }\n"
-    "    const double error = fabs(c - sum), bound = tolerance * magnitude + rounding * "
-    "fabs(sum);\n"
+    "    const double error = fabs(c - sum);\n"
+    "    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;\n"
     "    atomicAdd(&verdict->n_checked, 1ull);\n"
     "    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
     "    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
@@ -231,8 +231,8 @@ static void add_bounds(Str *out, const Problem *problem) {
   else if (rounding > 0)
     str_printf(out, "// Rounding the sum to %s costs half a unit in its last place.\n",
                dtype_name(problem->out));
-  str_printf(out, "constexpr double tolerance = %.6e, rounding = %.6e;\n\n",
-             verify_tolerance(&plan), rounding);
+  str_printf(out, "constexpr double tolerance = %.6e, rounding = %.6e, least = %.6e;\n\n",
+             verify_tolerance(&plan), rounding, verify_floor(&plan));
 }
 
 static void add_constants(Str *out, const Problem *problem) {

@@ -108,9 +108,10 @@ static bool launch_compare(Gpu *gpu, const Plan *plan, const VerifyResult *resul
   unsigned long long m = (unsigned long long)plan->m, n = (unsigned long long)plan->n,
                      map_m = (unsigned long long)result->map_tile_m,
                      map_n = (unsigned long long)result->map_tile_n;
-  double tolerance = result->tolerance, rounding = verify_rounding(plan);
-  void *parameters[] = {&c,         &type,     &expected, &magnitude, &m,   &n,
-                        &tolerance, &rounding, &map_m,    &map_n,     &map, &counters};
+  double tolerance = result->tolerance, rounding = verify_rounding(plan),
+         floor = verify_floor(plan);
+  void *parameters[] = {&c,        &type,  &expected, &magnitude, &m,   &n,       &tolerance,
+                        &rounding, &floor, &map_m,    &map_n,     &map, &counters};
   return gpu_launch_helper(gpu, GPU_COMPARE, FILL_BLOCKS, THREADS, parameters);
 }
 
@@ -163,8 +164,7 @@ static bool read_first_wrong(Gpu *gpu, const Plan *plan, uint64_t cell, VerifyRe
   result->first_row = (int64_t)(cell / (uint64_t)plan->n);
   result->first_col = (int64_t)(cell % (uint64_t)plan->n);
   result->first_got = value_of(plan->output_type, got);
-  result->first_bound =
-      result->tolerance * (double)magnitude + verify_rounding(plan) * fabs(result->first_expected);
+  result->first_bound = verify_bound(plan, result->first_expected, (double)magnitude);
   return true;
 }
 

@@ -40,6 +40,20 @@ double verify_rounding(const Plan *plan) {
   return output + (plan->operand_type == PLAN_TF32 ? 0x1p-10 : 0);
 }
 
+double verify_floor(const Plan *plan) {
+  // Half the distance of neighbouring subnormal numbers; f64's is below what a double holds.
+  static const double half_step[PLAN_N_TYPES] = {
+      [PLAN_F32] = 0x1p-150, [PLAN_F16] = 0x1p-25, [PLAN_BF16] = 0x1p-134};
+  bool rounds = plan_type_bytes(plan->output_type) < plan_type_bytes(plan->accumulate_type);
+  double n_sums = fmin((double)plan->k, 8);
+  return half_step[plan->accumulate_type] * n_sums + (rounds ? half_step[plan->output_type] : 0);
+}
+
+double verify_bound(const Plan *plan, double exact, double magnitude) {
+  return verify_tolerance(plan) * magnitude + verify_rounding(plan) * fabs(exact) +
+         verify_floor(plan);
+}
+
 static int size_direction(int64_t extent, int64_t tile, int64_t *entry) {
   if (tile <= 0) tile = UNNAMED_TILE;
   int64_t tiles = (extent + tile - 1) / tile;

@@ -1,7 +1,7 @@
 // Is C right? Every cell of it is compared with a float64 product computed on the GPU.
 //
 // A cell is right when |c − ref| <= bound, with
-//   bound = tolerance · (|A|·|B|)ij + rounding · |ref|
+//   bound = tolerance · (|A|·|B|)ij + rounding · |ref| + floor
 //
 //   sums in      tolerance                    why
 //   f32          2^-24 · (8 + √K/4)           below
@@ -16,6 +16,11 @@
 //     most; the average scales the whole sum, what is left grows like √K while the magnitude grows
 //     like K. 16- and 8-bit operands have exact products in f32.
 //   + u of |ref| where the output has fewer bits than the sum: 2^-11 for f16, 2^-8 for bf16
+//   + the floor: below its smallest normal number a type has steps of one size, and rounding costs
+//     half a step whatever the cell's size: 2^-25 for f16, 2^-134 for bf16. Sums kept in such a
+//     type round once for each product, of which the same 8 are allowed as above. Worked example:
+//     one product of 5.4e-6 is stored in f16 as 5.3644e-6 or 5.4240e-6, up to 2.98e-8 off, of
+//     which 2^-11 of 5.4e-6 would allow an eleventh
 //
 // With data of random sign a running sum of K products, each addition rounded by u, is off by 0.47
 // u · (|A|·|B|)ij (root mean square; simulated for K from 4 to 8192, it does not depend on K), and
@@ -56,6 +61,10 @@ double verify_tolerance(const Plan *plan);
 // What is relative to |ref|: rounding the sum to the output type, and what tf32 cuts off the
 // operands on average. 0 where neither is done.
 double verify_rounding(const Plan *plan);
+// What is relative to nothing: half a step of the subnormal numbers that a cell is rounded to.
+double verify_floor(const Plan *plan);
+// The bound of one cell, from its exact value and from the sum of its products' sizes.
+double verify_bound(const Plan *plan, double exact, double magnitude);
 // The map's rows, columns and cells per entry for this plan.
 void verify_size_map(const Plan *plan, VerifyResult *result);
 

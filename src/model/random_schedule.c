@@ -36,7 +36,7 @@ static const Drawn fma_knobs[] = {
 static const Drawn atom_knobs[] = {
     {KNOB_WM, 4},       {KNOB_WN, 4},        {KNOB_FM, 4},          {KNOB_FN, 8},
     {KNOB_BK, 4},       {KNOB_VECTORIZE, 1}, {KNOB_TRANSPOSE_B, 1}, {KNOB_SWIZZLE, 3},
-    {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},  {KNOB_SERPENTINE, 1},
+    {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},  {KNOB_FRAG_ORDER, 2},  {KNOB_SERPENTINE, 1},
 };
 
 static const Drawn common_knobs[] = {
@@ -132,6 +132,7 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   if (random_between(state, 0, 1)) v[KNOB_STAGE] = STAGE_A | STAGE_B;
   if (random_between(state, 0, 2)) v[KNOB_SPLITK] = 1;
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
+  if (v[KNOB_FRAG_BUFFER] == 2) v[KNOB_FRAG_ORDER] = 0;
   if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;

@@ -1,9 +1,9 @@
 // Checking rules and finding the nearest legal value.
 //
-// Each row of rule.def becomes two functions, holds and text. When a rule fails, its knobs are walked
-// outwards from their present values, one step up, one down, two up, …, and the first value with which
-// the rule holds is the nearest. Worked example: BM=8, BN=256 on a GPU with 1024 threads per block
-// fails threads_fit; BN is tried first: 512 (no), 128 (yes), so "nearest: BN=128".
+// Each row of rule.def becomes two functions, holds and text. When a rule fails, its knobs are
+// walked outwards from their present values, one step up, one down, two up, …, and the first value
+// with which the rule holds is the nearest. Worked example: BM=8, BN=256 on a GPU with 1024 threads
+// per block fails threads_fit; BN is tried first: 512 (no), 128 (yes), so "nearest: BN=128".
 //
 // Ids that start with "not_built" are told to the user as the one rule `not_built`.
 #include "model/rule.h"
@@ -16,10 +16,11 @@
 #include "model/passes.h"
 #include "model/slab_layout.h"
 
-enum { FM_BM, FN_BN };
+enum { FM_BM, FN_BN, ROW_BY_ROW = 2 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
 typedef struct Facts {
+  Arena *arena;  // for what a rule must build to be judged
   const Schedule *schedule;
   const Target *target;
   const Resources *resources;  // NULL in phase KNOBS
@@ -29,7 +30,8 @@ static bool divides_cells(int64_t group, int64_t cells) {
   return group == 0 || cells <= group || cells % group == 0;
 }
 
-// ---- what the knobs come to, with fma and with an atom --------------------------------------------
+// ---- what the knobs come to, with fma and with an atom
+// --------------------------------------------
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
@@ -57,6 +59,15 @@ static int64_t dtype_of_atom(const Facts *f) {
   return (int64_t)type;
 }
 
+// "sm_80 or later", "sm_90"
+static const char *needed_archs(Arena *arena, const Facts *f) {
+  const Atom *atom = atom_of(f);
+  if (!atom) return "";
+  if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
+  if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
+  return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
+}
+
 static bool atom_sums_f16(const Facts *f) { return atom_named(f) && atom_named(f)->f16_acc; }
 
 static int64_t threads(const Facts *f) {
@@ -77,11 +88,22 @@ static int64_t sums(const Facts *f) {
   return cells * fragment_registers(atom, ATOM_C) / (value(f, KNOB_ACC) ? 2 : 1);
 }
 
+// FRAG_ORDER where it has a say: a slab's fragments of an atom, read once.
+static int64_t frag_order(const Facts *f) {
+  return atom_of(f) && value(f, KNOB_STAGE) ? value(f, KNOB_FRAG_ORDER) : 0;
+}
+
 static int64_t fragments(const Facts *f) {
   const Atom *atom = atom_of(f);
   int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
   int64_t b = atom ? fragment_registers(atom, ATOM_B) : 1;
-  return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * value(f, KNOB_FRAG_BUFFER);
+  int64_t steps = value(f, KNOB_FRAG_BUFFER), order = frag_order(f);
+  if (order) steps = value(f, KNOB_BK);
+  if (order == ROW_BY_ROW) {  // ldmatrix may bring a pair of columns
+    bool pair = value(f, KNOB_LDMATRIX) == 2 && value(f, KNOB_FN) % 2 == 0;
+    return (a + (pair ? 2 * b : b)) * steps;
+  }
+  return (a * value(f, KNOB_FM) + b * value(f, KNOB_FN)) * steps;
 }
 
 // Slabs whose steps stand one after the other in the text.
@@ -144,6 +166,56 @@ static bool swizzle_fits(const Facts *f) {
   return true;
 }
 
+// ---- typed layouts ------------------------------------------------------------------------------
+
+enum { SLAB_ELEMENTS_MAX = 1 << 20 };
+
+// Rows and row bytes of a slab as the knobs make it.
+static LayoutSlab slab_of(const Facts *f, int side) {
+  int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
+  int64_t across = tile(f, side), along = depth(f);
+  bool along_k = slab_along_k(f, side);
+  int64_t rows = along_k ? across : along, columns = along_k ? along : across;
+  return (LayoutSlab){(int)rows, (int)columns * bytes, bytes};
+}
+
+// Is there a slab, and of a size that can be laid out at all? If not, another rule says so.
+static bool is_laid_out(const Facts *f, int side) {
+  static const int64_t stage_bit[] = {[FM_BM] = STAGE_A, [FN_BN] = STAGE_B};
+  if (!f->schedule->layout[side][0] || !(value(f, KNOB_STAGE) & stage_bit[side])) return false;
+  return tile(f, side) <= SLAB_ELEMENTS_MAX && depth(f) <= SLAB_ELEMENTS_MAX &&
+         tile(f, side) * depth(f) <= SLAB_ELEMENTS_MAX;
+}
+
+// Why the typed layout cannot be; NULL when it can, or when nothing is typed.
+static const char *layout_fault(const Facts *f, int side, const char *text) {
+  if (!is_laid_out(f, side)) return NULL;
+  Diags diags = diags_new(f->arena);
+  XorTerm terms[XOR_TERMS_MAX];
+  LayoutSlab slab = slab_of(f, side);
+  int n;
+  if (slab_layout_read(text, slab, terms, &n, &diags)) return NULL;
+  return arena_printf(f->arena, "%d rows of %d bytes: %s", slab.rows, slab.row_bytes,
+                      diags.first->text);
+}
+
+static const char *fault_of(const Facts *f, int side) {
+  return layout_fault(f, side, f->schedule->layout[side]);
+}
+
+// The widest swizzle that lays out the same slab: of rows of 128 bytes or more by their own row
+// bits, of shorter ones by the bits of the 128-byte line.
+static const char *nearest_layout(const Facts *f, int side) {
+  const char *name = knob_table[side == FM_BM ? KNOB_LAYOUT_A : KNOB_LAYOUT_B].name;
+  int row_bytes = slab_of(f, side).row_bytes, line_bit = 7, chunk_bit = 4;
+  while (1 << line_bit < row_bytes) line_bit++;
+  for (int bits = 3; bits > 0; bits--) {
+    char *text = arena_printf(f->arena, "swizzle:%d:4:%d", bits, line_bit - chunk_bit);
+    if (!layout_fault(f, side, text)) return arena_printf(f->arena, "%s=%s", name, text);
+  }
+  return arena_printf(f->arena, "%s=none", name);
+}
+
 // Elements of one slab that each thread of the block fetches.
 static int64_t copy_share(const Facts *f, int side) {
   return (tile(f, side) * depth(f) + threads(f) - 1) / threads(f);
@@ -152,18 +224,18 @@ static int64_t copy_share(const Facts *f, int side) {
 #define V(knob) (f->schedule->value[KNOB_##knob])
 #define L(knob) ((long long)V(knob))
 #define TEXT(knob) knob_value_text(arena, f->schedule, KNOB_##knob)
-#define RULE(id, phase, knobs, help, holds, ...)              \
-  static bool id##_holds(const Facts *f) {                    \
-    const Target *t = f->target;                              \
-    const Resources *r = f->resources;                        \
-    (void)t, (void)r;                                         \
-    return holds;                                             \
-  }                                                           \
-  static char *id##_text(Arena *arena, const Facts *f) {      \
-    const Target *t = f->target;                              \
-    const Resources *r = f->resources;                        \
-    (void)t, (void)r, (void)f;                                \
-    return arena_printf(arena, __VA_ARGS__);                  \
+#define RULE(id, phase, knobs, help, holds, ...)         \
+  static bool id##_holds(const Facts *f) {               \
+    const Target *t = f->target;                         \
+    const Resources *r = f->resources;                   \
+    (void)t, (void)r;                                    \
+    return holds;                                        \
+  }                                                      \
+  static char *id##_text(Arena *arena, const Facts *f) { \
+    const Target *t = f->target;                         \
+    const Resources *r = f->resources;                   \
+    (void)t, (void)r, (void)f;                           \
+    return arena_printf(arena, __VA_ARGS__);             \
   }
 #include "model/rule.def"
 #undef RULE
@@ -191,7 +263,7 @@ const int rule_count = sizeof rule_table / sizeof *rule_table;
 
 // Does the rule hold with this schedule? Rules about the program need the program.
 static bool holds_with(Arena *arena, int rule, const Schedule *schedule, const Target *target) {
-  Facts facts = {schedule, target, NULL};
+  Facts facts = {arena, schedule, target, NULL};
   if (rule_code[rule].phase == PHASE_KNOBS) return rule_code[rule].holds(&facts);
   for (int i = 0; i < rule_count; i++)
     if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
@@ -210,8 +282,47 @@ static bool step_away(Schedule *trial, KnobId knob, int direction) {
   return true;
 }
 
+// Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that
+// would pass over 4096; so the extents of the problem are looked at one by one first.
+static char *nearest_number(Arena *arena, int rule, KnobId id, const Schedule *schedule,
+                            const Target *target) {
+  enum { REACH = 64 };
+  const Knob *knob = &knob_table[id];
+  if (id > KNOB_K || rule_code[rule].phase != PHASE_KNOBS) return NULL;
+  for (int64_t away = 1; away <= REACH; away++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      Schedule trial = *schedule;
+      int64_t value = trial.value[id] += sign * away;
+      if (value < knob->lo || value > knob->hi || !holds_with(arena, rule, &trial, target))
+        continue;
+      return arena_printf(arena, "%s=%s", knob->name, knob_value_text(arena, &trial, id));
+    }
+  return NULL;
+}
+
+// An atom that multiplies the same type comes before its neighbours in the list of names.
+static char *nearest_atom(Arena *arena, int rule, const Schedule *schedule, const Target *target) {
+  const Knob *knob = &knob_table[KNOB_ATOM_KIND];
+  int64_t now = schedule->value[KNOB_ATOM_KIND];
+  for (int64_t away = 1; away <= knob->hi; away++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      Schedule trial = *schedule;
+      int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
+      if (value < knob->lo || value > knob->hi) continue;
+      const Facts facts = {arena, &trial, target, NULL};
+      if (dtype_of_atom(&facts) != trial.value[KNOB_DTYPE]) continue;
+      if (holds_with(arena, rule, &trial, target))
+        return arena_printf(arena, "%s=%s", knob->name,
+                            knob_value_text(arena, &trial, KNOB_ATOM_KIND));
+    }
+  return NULL;
+}
+
 static char *nearest_of_knob(Arena *arena, int rule, KnobId knob, const Schedule *schedule,
                              const Target *target) {
+  char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(arena, rule, schedule, target)
+                                        : nearest_number(arena, rule, knob, schedule, target);
+  if (closer) return closer;
   Schedule up = *schedule, down = *schedule;
   for (bool more = true; more;) {
     more = false;
@@ -234,8 +345,7 @@ static const char *nearest_value(Arena *arena, int rule, const Schedule *schedul
     size_t n = strcspn(at, ",");
     memcpy(name, at, n);
     name[n] = '\0';
-    const char *nearest =
-        nearest_of_knob(arena, rule, knob_find(name, NULL), schedule, target);
+    const char *nearest = nearest_of_knob(arena, rule, knob_find(name, NULL), schedule, target);
     if (nearest) return nearest;
     at += n + (at[n] == ',');
   }
@@ -244,52 +354,42 @@ static const char *nearest_value(Arena *arena, int rule, const Schedule *schedul
 
 // ---- checking -----------------------------------------------------------------------------------
 
+// The operand whose typed layout the rule is about; -1: it is about something else.
+static int layout_side(int rule) {
+  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
+  return knob == KNOB_LAYOUT_A ? FM_BM : knob == KNOB_LAYOUT_B ? FN_BN : -1;
+}
+
 static void add_finding(int rule, const Facts *facts, Diags *diags) {
   const char *id = rule_table[rule].id;
   if (str_starts(id, "not_built")) id = "not_built";
   Diag *diag = diag_add(diags, id, "%s", rule_code[rule].text(diags->arena, facts));
-  diag->nearest = nearest_value(diags->arena, rule, facts->schedule, facts->target);
+  int side = layout_side(rule);
+  diag->nearest = side < 0 ? nearest_value(diags->arena, rule, facts->schedule, facts->target)
+                           : nearest_layout(facts, side);
 }
 
 static void check(Phase phase, const Facts *facts, Diags *diags) {
-  for (int i = 0; i < rule_count; i++)
-    if (rule_code[i].phase == phase && !rule_code[i].holds(facts)) add_finding(i, facts, diags);
-}
-
-// Rows and row bytes of a slab as the knobs make it.
-static LayoutSlab slab_of(const Facts *f, int side) {
-  int bytes = dtype_bytes((DType)value(f, KNOB_DTYPE));
-  int64_t across = tile(f, side), along = depth(f);
-  bool along_k = slab_along_k(f, side);
-  int64_t rows = along_k ? across : along, columns = along_k ? along : across;
-  return (LayoutSlab){(int)rows, (int)columns * bytes, bytes};
-}
-
-// Typed layouts are read only when everything else holds: their slabs are then of a sane size.
-static void check_layouts(const Facts *f, Diags *diags) {
-  static const int64_t stage_bit[] = {[FM_BM] = STAGE_A, [FN_BN] = STAGE_B};
-  for (int side = FM_BM; side <= FN_BN; side++) {
-    const char *text = f->schedule->layout[side];
-    XorTerm terms[XOR_TERMS_MAX];
-    int n;
-    if (*text && (value(f, KNOB_STAGE) & stage_bit[side]))
-      slab_layout_read(text, slab_of(f, side), terms, &n, diags);
+  for (int i = 0; i < rule_count; i++) {
+    if (rule_code[i].phase != phase || rule_code[i].holds(facts)) continue;
+    // What is wrong with the slab itself comes before what is wrong with its layout.
+    if (layout_side(i) < 0 || diags->count == 0) add_finding(i, facts, diags);
   }
 }
 
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
-  Facts facts = {schedule, target, NULL};
+  Facts facts = {diags->arena, schedule, target, NULL};
   check(PHASE_KNOBS, &facts, diags);
-  if (diags->count == 0) check_layouts(&facts, diags);
 }
 
 void rules_check_program(const Model *model, Diags *diags) {
-  Facts facts = {&model->schedule, model->target, &model->resources};
+  Facts facts = {diags->arena, &model->schedule, model->target, &model->resources};
   check(PHASE_PROGRAM, &facts, diags);
 }
 
 RuleVerdict rule_judge(const Model *model, int rule, Diags *diags) {
-  Facts facts = {&model->schedule, model->target, model->program ? &model->resources : NULL};
+  Facts facts = {diags->arena, &model->schedule, model->target,
+                 model->program ? &model->resources : NULL};
   if (rule_code[rule].phase == PHASE_PROGRAM && !model->program) return RULE_OPEN;
   if (rule_code[rule].holds(&facts)) return RULE_HOLDS;
   add_finding(rule, &facts, diags);

@@ -96,6 +96,9 @@ static double loads_per_fma(const Model *model) {
   const int64_t *v = model->schedule.value;
   double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
   double loads = (double)(v[KNOB_FM] + v[KNOB_FN]);
+  // Row by row, B is read once for each row of atoms.
+  if (model->program->atom && v[KNOB_STAGE] && v[KNOB_FRAG_ORDER] == 2)
+    loads = (double)v[KNOB_FM] + cells;
   return loads / cells;
 }
 

@@ -216,7 +216,7 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const LadderLines *lines = prepared;
   Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
-  Rect details = rect_take_bottom(&in, in.rows > 10 ? 4 : 0);
+  Rect details = rect_take_bottom(&in, in.rows > 24 ? 7 : in.rows > 10 ? 4 : 0);
   Rect reference = {in.row, in.col, 0, in.cols};
   if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
   Rect table = rect_take_top(&in, lines->n + 1);

@@ -102,15 +102,48 @@ void swizzle_follow(Swizzle *work, const Session *session) {
 
 // ---- trials -------------------------------------------------------------------------------------
 
+static const char *say_clash(Arena *arena, const SwizzleColumn *column) {
+  const LayoutSlab *slab = &column->layout->slab;
+  int at[2][2];
+  for (int i = 0; i < 2; i++) {
+    at[i][0] = column->facts.clash[i] / slab->row_bytes;
+    at[i][1] = column->facts.clash[i] % slab->row_bytes / slab->elem_bytes;
+  }
+  return arena_printf(
+      arena, "not a bijection: row %d, col %d and row %d, col %d both lie at byte %d", at[0][0],
+      at[0][1], at[1][0], at[1][1], column->layout->offset_of[column->facts.clash[0]]);
+}
+
+// Which access is taken apart, and by how much.
+static const char *say_cut(const Swizzle *work, const SwizzleColumn *column) {
+  const SolverProblem *problem = &work->slab.problem;
+  int i = 0;
+  while (i < problem->n_sites && column->cost[i].legal) i++;
+  if (i == problem->n_sites) return NULL;
+  return arena_printf(
+      work->trial_arena, "%s moves %d bytes at a time, and only %d stay whole%s",
+      work->slab.use[i].site->text, problem->sites[i].op->bytes, column->facts.whole_bytes,
+      column->facts.whole_bytes >= problem->sites[i].op->bytes ? " and aligned" : "");
+}
+
 void swizzle_try(Swizzle *work, const char *text) {
   if (!work->built) return;
   swizzle_drop(work);
   Diags diags = diags_new(work->trial_arena);
   const Layout *layout = layout_parse(work->trial_arena, &work->slab.problem.slab, text, &diags);
-  if (layout)
-    fill_column(work->trial_arena, &work->slab, "trial", layout, &work->column[SWIZZLE_TRIAL]);
-  else
-    work->error = diags.first->text;
+  if (!layout) {
+    const Diag *diag = diags.first;
+    work->error = diag->nearest ? arena_printf(work->trial_arena, "%s; nearest: %s", diag->text,
+                                               diag->nearest)
+                                : diag->text;
+    return;
+  }
+  SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
+  fill_column(work->trial_arena, &work->slab, "trial", layout, trial);
+  if (!trial->facts.bijective)
+    work->error = say_clash(work->trial_arena, trial);
+  else if (!trial->legal)
+    work->error = say_cut(work, trial);
 }
 
 void swizzle_solve(Swizzle *work) {

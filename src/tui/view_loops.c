@@ -7,17 +7,19 @@
 //   …
 //   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
 //
-// Left and Right step through the passes, d changes what is shown. ViewState: mode is what is
-// shown, pane how many passes before the last one the view stands.
+// Left and Right step through the passes, d changes what is shown, s shows what one iteration of
+// k_o issues (loops_steps.c). ViewState: mode is what is shown, pane how many passes before the
+// last one the view stands.
 #include <string.h>
 
 #include "base/str.h"
 #include "tui/card.h"
+#include "tui/loops_steps.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT };
+enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
 enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
 
@@ -36,6 +38,7 @@ typedef struct Loops {
   LoopLine *line;
   const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
   const char *title;
+  StepsPicture *steps;  // NULL: not shown
 } Loops;
 
 static const Pipeline *pipeline_of(const Session *session) {
@@ -44,7 +47,7 @@ static const Pipeline *pipeline_of(const Session *session) {
 
 static int stage_of(const Session *session) {
   int n = pipeline_of(session)->n_stages, back = session_view_state_const(session)->pane;
-  if (session_view_state_const(session)->mode == SHOW_RUNG) back = 0;
+  if (session_view_state_const(session)->mode >= SHOW_RUNG) back = 0;
   return back < n ? n - 1 - back : 0;
 }
 
@@ -133,6 +136,7 @@ static void loops_prepare(Session *session) {
   const Pipeline *pipeline = pipeline_of(session);
   int mode = session_view_state(session)->mode;
   loops->stage = stage_of(session);
+  if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
   const Program *program = pipeline->stage[loops->stage].program;
   const Program *before = NULL;
   if (mode == SHOW_PASS && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
@@ -147,11 +151,27 @@ static void loops_prepare(Session *session) {
 
 // ---- drawing ----------------------------------------------------------------------------------
 
+static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "STEPS");
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_TITLE, "one iteration of %s",
+                      steps->n_slots ? "k_o" : "k");
+  if (steps->n_slots)
+    col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
+                        steps->n_slots == 1 ? "" : "s in the ring");
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
+  canvas_fit(canvas, in, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_DIM,
+             "computations per transfer");
+}
+
 static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   const Pass *pass = pipeline->stage[loops->stage].pass;
   int mode = session_view_state_const(session)->mode;
+  if (loops->steps) {
+    draw_steps_head(canvas, in, &loops->steps->steps);
+    return;
+  }
   if (mode == SHOW_RUNG) {
     int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "against %s: ", other_name(session));
     col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
@@ -271,9 +291,21 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
+static void draw_steps(Canvas *canvas, Rect in, const Session *session) {
+  const StepsPicture *steps = ((const Loops *)session->prepared)->steps;
+  int cursor = session_view_state_const(session)->cursor, n = steps->steps.n;
+  if (cursor >= n) cursor = n ? n - 1 : 0;
+  steps_picture_why(canvas, rect_take_bottom(&in, 2), steps, cursor);
+  steps_picture_draw(canvas, in, steps, cursor, SPOT_LINE);
+}
+
 static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
+  if (((const Loops *)session->prepared)->steps) {
+    draw_steps(canvas, in, session);
+    return;
+  }
   Rect why = rect_take_bottom(&in, 1);
   Rect axes = rect_take_bottom(&in, AXIS_COUNT);
   rect_take_bottom(&in, 1);
@@ -294,7 +326,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
 static void step_pass(Session *session, int step) {
   ViewState *state = session_view_state(session);
   int n = pipeline_of(session)->n_stages, stage = stage_of(session) + step;
-  if (state->mode == SHOW_RUNG) state->mode = SHOW_PASS;
+  if (state->mode >= SHOW_RUNG) state->mode = SHOW_PASS;
   if (stage < 0 || stage >= n) return;
   state->pane = n - 1 - stage;
 }
@@ -305,18 +337,26 @@ static void pass_after(Session *s, const char *a) { (void)a, step_pass(s, 1); }
 static void change_mode(Session *session, const char *argument) {
   (void)argument;
   ViewState *state = session_view_state(session);
-  state->mode = (state->mode + 1) % SHOW_COUNT;
+  state->mode = state->mode < SHOW_COUNT ? (state->mode + 1) % SHOW_COUNT : SHOW_PROGRAM;
+  state->cursor = 0;
+}
+
+static void show_steps(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode = state->mode == SHOW_STEPS ? SHOW_PROGRAM : SHOW_STEPS;
   state->cursor = 0;
 }
 
 static int loops_count(const Session *session) {
   const Loops *loops = session->prepared;
+  if (loops && loops->steps) return loops->steps->steps.n;
   return loops ? loops->n_lines : 0;
 }
 
 static const char *loops_line(const Session *session, int i) {
   const Loops *loops = session->prepared;
-  return loops->line[i].text;
+  return loops->steps ? loops->steps->text[i].line : loops->line[i].text;
 }
 
 static void loops_click(Session *session, int what, int value) {
@@ -331,6 +371,8 @@ static const Action actions[] = {
     {"diff", "d", "program/diff", NULL,
      "the program, what the pass changed, what differs from the rung before or from A",
      change_mode},
+    {"steps", "s", "steps", NULL, "what one iteration of k_o issues, and how else it could read",
+     show_steps},
 };
 
 const ViewBody loops_view = {

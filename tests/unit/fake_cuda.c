@@ -103,13 +103,13 @@ static void run_compare(void **parameters) {
   const float *magnitude = POINTER(float, 3);
   PlanType type = (PlanType)VALUE(int, 1);
   const double *expected = POINTER(double, 2);
-  U64 m = VALUE(U64, 4), n = VALUE(U64, 5), map_m = VALUE(U64, 8), map_n = VALUE(U64, 9);
-  double tolerance = VALUE(double, 6), rounding = VALUE(double, 7);
-  unsigned *map = POINTER(unsigned, 10);
-  HelperCounters *counters = POINTER(HelperCounters, 11);
+  U64 m = VALUE(U64, 4), n = VALUE(U64, 5), map_m = VALUE(U64, 9), map_n = VALUE(U64, 10);
+  double tolerance = VALUE(double, 6), rounding = VALUE(double, 7), least = VALUE(double, 8);
+  unsigned *map = POINTER(unsigned, 11);
+  HelperCounters *counters = POINTER(HelperCounters, 12);
   for (U64 i = 0; i < m * n; i++) {
     double error = fabs(number_load(type, c, i) - expected[i]);
-    double bound = tolerance * (double)magnitude[i] + rounding * fabs(expected[i]);
+    double bound = tolerance * (double)magnitude[i] + rounding * fabs(expected[i]) + least;
     float worst = error > 0 ? (float)(error / bound) : 0, before;
     memcpy(&before, &counters->worst_bits, 4);
     if (worst > before) memcpy(&counters->worst_bits, &worst, 4);

@@ -207,8 +207,7 @@ START_TEST(test_bounds_fit_the_hardware) {
     int noticed = 0, cells = 48;
     for (int i = 0; i < cells; i++) {
       Cell cell = simulate(s->types, k, s->depth, s->cuts, s->hole, &seed);
-      double bound =
-          verify_tolerance(&plan) * cell.magnitude + verify_rounding(&plan) * fabs(cell.exact);
+      double bound = verify_bound(&plan, cell.exact, cell.magnitude);
       worst = fmax(worst, fabs(cell.sum - cell.exact) / bound);
       noticed += fabs(cell.sum - cell.left_out - cell.exact) > bound;
     }
@@ -219,11 +218,51 @@ START_TEST(test_bounds_fit_the_hardware) {
 }
 END_TEST
 
+// One product whose f16 is subnormal: the step is 2^-24 whatever the size, so a right kernel is up
+// to 2^-25 off and one that is two steps off is wrong. Exact is every size from zero to the
+// smallest normal number, 2^-14, in sixteenths of a step.
+static const Types subnormal[] = {{PLAN_F16, PLAN_F32, PLAN_F16}, {PLAN_F16, PLAN_F16, PLAN_F16}};
+
+START_TEST(test_subnormal_cells) {
+  Types t = subnormal[_i];
+  Plan plan = {.m = 1, .n = 1, .k = 1, .operand_type = t.operand};
+  plan.accumulate_type = t.sum;
+  plan.output_type = t.output;
+  const double step = 0x1p-24;
+  double worst = 0;
+  for (int i = 0; i <= 1024 * 16; i++) {
+    double exact = i * step / 16, bound = verify_bound(&plan, exact, exact);
+    double right = number_rounded(t.output, exact);
+    worst = fmax(worst, fabs(right - exact) / bound);
+    // Where f16 sums may be 8 · 2^-11 off, two steps are no fault from 2^-15 on.
+    if (t.sum == PLAN_F16 && i > 256 * 16) continue;
+    ck_assert_msg(fabs(right + 2 * step - exact) > bound, "two steps above %g pass", exact);
+    ck_assert_msg(fabs(right - 2 * step - exact) > bound, "two steps below %g pass", exact);
+  }
+  ck_assert_double_le(worst, 1);
+  ck_assert_double_gt(worst, t.sum == PLAN_F16 ? 0.1 : 0.9);
+}
+END_TEST
+
+// 1e-3 times 5.389e-3, both in f16: the store is 2.6e-8 off, nearly half a step of 5.96e-8.
+START_TEST(test_a_right_subnormal_cell_is_right) {
+  Plan plan = {.m = 1, .n = 1, .k = 1, .operand_type = PLAN_F16};
+  plan.accumulate_type = PLAN_F32;
+  plan.output_type = PLAN_F16;
+  double a = number_rounded(PLAN_F16, 1e-3), b = number_rounded(PLAN_F16, 5.389e-3), exact = a * b;
+  double error = fabs(number_rounded(PLAN_F16, exact) - exact);
+  ck_assert_double_gt(error, 2.5e-8);
+  ck_assert_double_le(error, verify_bound(&plan, exact, exact));
+  ck_assert_double_gt(error, verify_bound(&plan, exact, exact) - verify_floor(&plan));
+}
+END_TEST
+
 START_TEST(test_whole_numbers_have_no_tolerance) {
   Plan plan = {
       .k = 4096, .operand_type = PLAN_S8, .accumulate_type = PLAN_S32, .output_type = PLAN_S32};
   ck_assert_double_eq(verify_tolerance(&plan), 0);
   ck_assert_double_eq(verify_rounding(&plan), 0);
+  ck_assert_double_eq(verify_floor(&plan), 0);
 }
 END_TEST
 
@@ -254,6 +293,8 @@ Suite *suite_bench_types(void) {
   tcase_add_test(tests, test_types_that_do_not_go_together);
   tcase_add_loop_test(tests, test_bounds_fit_the_hardware, 0,
                       sizeof simulations / sizeof *simulations);
+  tcase_add_loop_test(tests, test_subnormal_cells, 0, sizeof subnormal / sizeof *subnormal);
+  tcase_add_test(tests, test_a_right_subnormal_cell_is_right);
   tcase_add_test(tests, test_whole_numbers_have_no_tolerance);
   tcase_add_test(tests, test_numbers_round_to_even);
   suite_add_tcase(suite, tests);

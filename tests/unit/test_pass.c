@@ -135,7 +135,7 @@ static const struct {
 } illegal[] = {
     {"TMA=1", "not_built", "TMA=0"},
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m8n8k4_f64"},
+    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k8_f16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows", NULL},

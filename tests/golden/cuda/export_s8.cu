@@ -87,7 +87,7 @@ constexpr long long n_rows = 512, n_columns = 512, depth = 512;
 constexpr long long a_row = depth, a_next = 1, b_column = 1, b_next = n_columns;
 constexpr long long check_step = 1;  // every cell
 // Whole numbers are exact.
-constexpr double tolerance = 0.000000e+00, rounding = 0.000000e+00;
+constexpr double tolerance = 0.000000e+00, rounding = 0.000000e+00, least = 0.000000e+00;
 
 typedef signed char In;
 typedef int Out;
@@ -146,7 +146,8 @@ __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *ver
       sum += product;
       magnitude += fabs(product);
     }
-    const double error = fabs(c - sum), bound = tolerance * magnitude + rounding * fabs(sum);
+    const double error = fabs(c - sum);
+    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;
     atomicAdd(&verdict->n_checked, 1ull);
     if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
     if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));

@@ -83,7 +83,7 @@ constexpr long long check_step = 9;  // every cell of so many is compared, all a
 // An f32 sum of K products strays from the exact one by a few units in the last place
 // times the square root of K, relative to the sum of the products' magnitudes.
 // The multiplier cuts operands to 10 fraction bits: 2^-10 of the sum on average.
-constexpr double tolerance = 6.656310e-05, rounding = 9.765625e-04;
+constexpr double tolerance = 6.656310e-05, rounding = 9.765625e-04, least = 5.605194e-45;
 
 typedef float In;
 typedef float Out;
@@ -138,7 +138,8 @@ __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *ver
       sum += product;
       magnitude += fabs(product);
     }
-    const double error = fabs(c - sum), bound = tolerance * magnitude + rounding * fabs(sum);
+    const double error = fabs(c - sum);
+    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;
     atomicAdd(&verdict->n_checked, 1ull);
     if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);
     if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));

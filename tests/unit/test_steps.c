@@ -1,0 +1,343 @@
+// What an iteration of k_o issues, and the orders in which a slab's fragments are read: counted
+// from programs, computed by the interpreter, compiled for three generations.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/str.h"
+#include "cli_harness.h"
+#include "kernels/emit_plan.h"
+#include "kernels/nvrtc.h"
+#include "model/random_schedule.h"
+#include "model/steps.h"
+#include "property.h"
+
+Suite *suite_steps(void);
+
+// The second text is read over the first.
+static const Model *model_with(const char *base, const char *more) {
+  Diags diags = diags_new(property_arena);
+  Schedule schedule = schedule_default();
+  bool ok = schedule_parse(&schedule, base, &diags) && schedule_parse(&schedule, more, &diags);
+  ck_assert_msg(ok, "%s %s: %s", base, more, diags_text(property_arena, &diags));
+  return model_build(property_arena, &property_targets, &schedule);
+}
+
+static const Model *model_of(const char *state, const char *more) {
+  const Model *model = model_with(state, more);
+  ck_assert_msg(model->ok, "%s,%s: %s", state, more,
+                diags_text(property_arena, (Diags *)&model->diags));
+  return model;
+}
+
+static Steps steps_of(const char *state, const char *more) {
+  return derive_steps(property_arena, model_of(state, more)->program);
+}
+
+#define HGEMM                                                                                     \
+  "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_" \
+  "COPY=1,"                                                                                       \
+  "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1"
+
+// ---- computations per transfer ------------------------------------------------------------------
+
+// Article 003 gives a warp 16 rows and 64 columns and prints 1.62 against 0.891. In 8×8 matrices
+// that is 2 × 8: along K 16 products for 2 + 8 matrices; row by row 16 for 2 + 2 · 8. An atom of 8
+// rows has such rows, so both numbers come out of programs.
+START_TEST(the_articles_two_intensities) {
+  static const char TILE[] =
+      "M=64,N=64,K=64,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,FM=2,FN=8,BK=4,STAGE=11";
+  Steps along = steps_of(TILE, "");
+  Steps rows = steps_of(TILE, "FRAG_ORDER=2");
+  ck_assert_double_eq(steps_intensity(&along), 16 / 10.0);
+  ck_assert_double_eq(steps_intensity(&rows), 16 / 18.0);
+  ck_assert_double_eq_tol(steps_intensity(&along), 1.62, 0.021);
+  ck_assert_double_eq_tol(steps_intensity(&rows), 0.891, 0.003);
+  ck_assert_double_eq_tol(steps_intensity(&along) / steps_intensity(&rows), 1.8, 1e-12);
+}
+END_TEST
+
+// The article's own shape with its own atom: one row of atoms, which has nothing to read twice.
+START_TEST(the_articles_warp) {
+  static const char TILE[] =
+      "M=64,N=64,K=128,ATOM_KIND=mma_m16n8k16_f16,WM=4,WN=1,FM=1,FN=8,BK=4,STAGE=11,LDMATRIX=1";
+  for (int order = 0; order <= 2; order++) {
+    Steps steps = steps_of(TILE, arena_printf(property_arena, "FRAG_ORDER=%d", order));
+    ck_assert_double_eq(steps_intensity(&steps), 1.6);
+    ck_assert_double_eq(steps.moved, 4 * (4 + 8 * 2));
+  }
+}
+END_TEST
+
+static const struct {
+  const char *knobs;
+  double products, moved;
+  int registers, up_front;
+} counted[] = {
+    {"FRAG_ORDER=0", 512, 128, 32, 12},
+    {"INTERLEAVE_LOADS=1", 512, 128, 20, 9},
+    {"FRAG_BUFFER=2", 512, 128, 64, 12},
+    {"FRAG_ORDER=1", 512, 128, 128, 48},
+    {"FRAG_ORDER=2", 512, 320, 24, 8},
+    {"FRAG_ORDER=2,LDMATRIX=2", 512, 320, 32, 8},
+    {"INTERLEAVE_LOADS=1,LDMATRIX=2", 512, 128, 20, 5},
+};
+
+START_TEST(counts_of_every_strategy) {
+  Steps steps = steps_of(HGEMM, counted[_i].knobs);
+  ck_assert_double_eq(steps.products, counted[_i].products);
+  ck_assert_double_eq(steps.moved, counted[_i].moved);
+  ck_assert_int_eq(steps.n_registers, counted[_i].registers);
+  ck_assert_int_eq(steps.reads_before, counted[_i].up_front);
+}
+END_TEST
+
+// Whatever the order, the products are those of the tile: M_tile · N_tile · K_tile / (8 · 8 · 8).
+START_TEST(fma_counts_values) {
+  Steps steps = steps_of("M=256,N=256,K=256,FM=26,FN=4,BM=8,BN=32,BK=8,STAGE=11", "");
+  ck_assert_double_eq(steps.products, 26 * 4 * 8);
+  ck_assert_double_eq(steps.moved, (26 + 4) * 8);
+  ck_assert_double_eq_tol(1 / steps_intensity(&steps), 0.29, 0.002);
+  Steps small = steps_of("M=256,N=256,K=256,FM=1,FN=1,BK=8,STAGE=11", "");
+  ck_assert_double_eq(1 / steps_intensity(&small), 2);
+}
+END_TEST
+
+START_TEST(strategies_of_a_schedule) {
+  Strategy strategy[STRATEGIES_MAX];
+  const Model *model = model_of(HGEMM, "FRAG_BUFFER=2");
+  ck_assert_int_eq(derive_strategies(property_arena, model, strategy), 5);
+  for (int i = 0; i < 5; i++) {
+    ck_assert_ptr_null(strategy[i].why);
+    ck_assert_int_eq(strategy[i].now, i == 2);
+    ck_assert_double_eq(strategy[i].steps.moved, counted[i].moved);
+    ck_assert_int_eq(strategy[i].steps.n_registers, counted[i].registers);
+    // What a row says of a strategy is what its knobs make.
+    Steps made = steps_of(HGEMM, strategy[i].knobs);
+    ck_assert_double_eq(made.moved, strategy[i].steps.moved);
+  }
+  model = model_of("M=256,N=256,K=256,FM=8,FN=8,STAGE=11", "");
+  ck_assert_int_eq(derive_strategies(property_arena, model, strategy), 3);
+  model = model_of("M=256,N=256,K=256,FM=8,FN=8", "");
+  ck_assert_int_eq(derive_strategies(property_arena, model, strategy), 0);
+}
+END_TEST
+
+START_TEST(a_strategy_that_does_not_fit_says_why) {
+  Strategy strategy[STRATEGIES_MAX];
+  const Model *model = model_of(
+      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,LDMATRIX=1",
+      "");
+  derive_strategies(property_arena, model, strategy);
+  ck_assert_ptr_nonnull(strategy[3].why);
+  ck_assert_ptr_nonnull(
+      strstr(strategy[3].why, "128 registers hold the fragments of BK=4 k-steps"));
+  ck_assert_ptr_nonnull(strstr(strategy[3].why, "at most 255"));
+}
+END_TEST
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+START_TEST(the_register_double_buffer) {
+  Steps steps = steps_of(HGEMM, "FRAG_BUFFER=2");
+  ck_assert_int_eq(steps.n_slots, 3);
+  ck_assert_str_eq(steps.copy_name, "cp.async");
+  ck_assert_str_eq(steps.read_name, "LDSM");
+  ck_assert_str_eq(steps.multiply_name, "MMA");
+  int copies = 0, read_ahead = 0, multiplies = 0, at = 0;
+  for (int i = 0; i < steps.n; i++) {
+    const Step *step = &steps.step[i];
+    copies += step->n_copies;
+    if (step->n_copies) ck_assert_int_eq(step->copy_slab, 2);
+    if (step->n_reads) {
+      // A k-step ahead of what is multiplied, into the other half; the last reads the next slab.
+      bool next = step->read_slab == 1;
+      ck_assert_int_eq(step->read_first, next ? 0 : at + 1);
+      ck_assert_int_eq(step->read_set, (at + 1) % 2);
+      ck_assert_int_eq(next, at == 3);
+      read_ahead++;
+    }
+    if (!step->n_multiplies) continue;
+    ck_assert_int_eq(step->multiply_first, at);
+    ck_assert_int_eq(step->multiply_last, at);
+    ck_assert_int_eq(step->multiply_set, at % 2);
+    multiplies += step->n_multiplies;
+    at++;
+  }
+  ck_assert_int_eq(copies, 16);
+  ck_assert_int_eq(read_ahead, 4);
+  ck_assert_int_eq(multiplies, 4 * 32);
+}
+END_TEST
+
+// One slab: a barrier behind the copy, and one behind the reads (article 003's two).
+START_TEST(the_two_barriers_of_one_slab) {
+  Steps steps = steps_of(
+      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=4,BK=2,"
+      "STAGE=11,ASYNC_COPY=1,LDMATRIX=1",
+      "");
+  ck_assert_int_eq(steps.n, 3);
+  ck_assert(steps.step[0].barrier && steps.step[0].wait == 0 && steps.step[0].copy_slab == 0);
+  ck_assert(!steps.step[1].barrier && steps.step[1].multiply_first == 1);
+  ck_assert(steps.step[2].barrier && steps.step[2].n_multiplies == 0);
+  const char *safe = steps_say_safe(property_arena, &steps, &steps.step[0]);
+  ck_assert_ptr_nonnull(strstr(safe, "k_o lands where k_o - 1 lay"));
+  ck_assert_str_eq(steps_say_safe(property_arena, &steps, &steps.step[1]), "");
+}
+END_TEST
+
+START_TEST(safe_load_points) {
+  static const struct {
+    const char *state, *more, *says;
+  } rows[] = {
+      {HGEMM, "", "k_o + 2 lands where k_o - 1 lay"},
+      {HGEMM, "BUFFER_COUNT=2", "k_o + 1 lands where k_o - 1 lay"},
+      {HGEMM, "BUFFER_COUNT=4,FM=2", "k_o + 3 lands where k_o - 1 lay"},
+      {"M=256,N=256,K=256,FM=8,FN=8,STAGE=11,PIPELINE_STAGES=1", "",
+       "k_o + 1 goes to registers first"},
+      {"M=256,N=256,K=256,FM=8,FN=8,STAGE=11,PIPELINE_STAGES=2,BUFFER_COUNT=2", "",
+       "k_o + 1 lands where k_o - 1 lay"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Steps steps = steps_of(rows[i].state, rows[i].more);
+    bool said = false;
+    for (int s = 0; s < steps.n; s++)
+      said |= strstr(steps_say_safe(property_arena, &steps, &steps.step[s]), rows[i].says) != NULL;
+    ck_assert_msg(said, "%s: nothing says \"%s\"", rows[i].state, rows[i].says);
+  }
+}
+END_TEST
+
+// The rows add up to what the sites count: both walk the same program.
+START_TEST(rows_add_up) {
+  uint64_t state = property_seed();
+  int orders[3] = {0}, interleaved = 0;
+  const RandomLimits limits = {200, 400000};
+  for (int i = 0; i < 120; i++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    const int64_t *v = schedule.value;
+    if (v[KNOB_ATOM_KIND] && v[KNOB_STAGE]) orders[v[KNOB_FRAG_ORDER]]++;
+    interleaved += v[KNOB_ATOM_KIND] && v[KNOB_INTERLEAVE_LOADS] && v[KNOB_FM] > 1;
+    Steps steps = derive_steps(property_arena, model->program);
+    int reads = 0, multiplies = 0;
+    for (int s = 0; s < steps.n; s++) {
+      reads += steps.step[s].n_reads;
+      multiplies += steps.step[s].n_multiplies;
+    }
+    if (!steps.cut) ck_assert_int_eq(reads, steps.n_reads);
+    if (!steps.cut && !v[KNOB_ATOM_KIND]) ck_assert_double_eq(multiplies, steps.products);
+    ck_assert_int_gt(steps.n, 0);
+  }
+  for (int order = 0; order < 3; order++) ck_assert_int_ge(orders[order], 5);
+  ck_assert_int_ge(interleaved, 5);
+}
+END_TEST
+
+// ---- what the programs compute
+// --------------------------------------------------------------------
+
+static const char *const tiles[] = {
+    "STAGE=11,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=1,FM=2,FN=4,BK=2,SWIZZLE=2",
+    "STAGE=11,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=3,FN=2,BK=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+    "ASYNC_"
+    "COPY=1",
+    "STAGE=11,ATOM_KIND=mma_m16n8k16_bf16,WM=1,WN=1,FM=1,FN=1,BK=1,B_COL=1",
+    "STAGE=11,ATOM_KIND=mma_m16n8k8_tf32,WM=1,WN=2,FM=2,FN=2,BK=2,TRANSPOSE_B=1",
+    "STAGE=11,ATOM_KIND=mma_m16n8k32_s8,WM=2,WN=1,FM=1,FN=4,BK=2,B_COL=1",
+    "STAGE=11,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,FM=2,FN=3,BK=4,A_COL=1",
+};
+enum { N_TILES = sizeof tiles / sizeof *tiles };
+
+START_TEST(every_order_computes_the_nest) {
+  bool ldmatrix = !strstr(tiles[_i], "f64");
+  for (int order = 0; order <= 2; order++)
+    for (int load = 0; load <= (ldmatrix ? 2 : 0); load++)
+      for (int near = 0; near <= 1; near++) {
+        const char *more = arena_printf(
+            property_arena, "M=72,N=48,K=112,FRAG_ORDER=%d,LDMATRIX=%d,INTERLEAVE_LOADS=%d", order,
+            load, near);
+        const Model *model = model_of(tiles[_i], more);
+        ck_assert_msg(property_computes(&model->schedule, more, model->program, 1), "%s", more);
+      }
+}
+END_TEST
+
+// Each order meets each generation on two of the tiles.
+START_TEST(every_order_compiles) {
+  static const char *const archs[] = {"sm_80", "sm_90a", "sm_120a"};
+  bool has_nvrtc, ldmatrix = !strstr(tiles[_i], "f64");
+  nvrtc_describe(property_arena, &has_nvrtc);
+  for (int order = 0; has_nvrtc && order <= 3; order++) {
+    const char *more = arena_printf(
+        property_arena, "TARGET=%s,M=512,N=512,K=512,LDMATRIX=%d,FRAG_ORDER=%d,INTERLEAVE_LOADS=%d",
+        archs[(_i + order) % 3], ldmatrix, order % 3, order == 3);
+    const Plan *plan = plan_from_model(property_arena, model_of(tiles[_i], more), more);
+    const CompileResult *result = nvrtc_compile(property_arena, plan, COMPILE_BOTH);
+    ck_assert_msg(result->ok, "%s: %s\n%.2000s", more, result->error, result->log);
+    ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory", more);
+    ck_assert_int_eq(result->kernels[0].spill_store_bytes, 0);
+  }
+}
+END_TEST
+
+// The command's numbers are the model's; `now` marks one row.
+START_TEST(the_command_tells_both_intensities) {
+  if (!cli_has_program()) return;
+  CliRun run =
+      cli_run(property_arena,
+              "resources --json -k M=64,N=64,K=64,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,"
+              "FM=2,FN=8,BK=4,STAGE=11,FRAG_ORDER=2");
+  cli_json(property_arena, &run);
+  ck_assert_ptr_nonnull(strstr(run.out, "\"computations_per_transfer\":1.6,"));
+  ck_assert_ptr_nonnull(strstr(run.out,
+                               "\"fragments\":{\"computations_per_slab\":128,"
+                               "\"transfers_per_slab\":144,"
+                               "\"computations_per_transfer\":0.888"));
+  ck_assert_ptr_nonnull(strstr(run.out,
+                               "\"knobs\":\"FRAG_ORDER=2,INTERLEAVE_LOADS=0,FRAG_BUFFER=1\","
+                               "\"now\":true"));
+  ck_assert_ptr_nonnull(strstr(run.out, "\"loads_per_fma\":1.125"));
+}
+END_TEST
+
+static void refused(const char *more, const char *says, const char *nearest) {
+  const Model *model = model_with(HGEMM, more);
+  ck_assert_msg(!model->ok, "%s is legal", more);
+  const char *text = diags_text(property_arena, (Diags *)&model->diags);
+  ck_assert_msg(strstr(text, says) != NULL, "%s: %s", more, text);
+  ck_assert_msg(strstr(text, nearest) != NULL, "%s: %s", more, text);
+}
+
+START_TEST(orders_that_cannot_be) {
+  refused("FRAG_ORDER=1,FRAG_BUFFER=2", "FRAG_ORDER=1 with FRAG_BUFFER=2", "nearest: FRAG_ORDER=0");
+  refused("FRAG_ORDER=1,BK=8,BUFFER_COUNT=2",
+          "FRAG_ORDER=1: 256 registers hold the fragments of BK=8", "nearest: FRAG_ORDER=0");
+}
+END_TEST
+
+Suite *suite_steps(void) {
+  Suite *suite = suite_create("steps");
+  TCase *tc = tcase_create("steps");
+  tcase_add_checked_fixture(tc, property_setup, property_teardown);
+  tcase_set_timeout(tc, 120);
+  tcase_add_test(tc, the_articles_two_intensities);
+  tcase_add_test(tc, the_articles_warp);
+  tcase_add_loop_test(tc, counts_of_every_strategy, 0, sizeof counted / sizeof *counted);
+  tcase_add_test(tc, fma_counts_values);
+  tcase_add_test(tc, strategies_of_a_schedule);
+  tcase_add_test(tc, a_strategy_that_does_not_fit_says_why);
+  tcase_add_test(tc, the_register_double_buffer);
+  tcase_add_test(tc, the_two_barriers_of_one_slab);
+  tcase_add_test(tc, safe_load_points);
+  tcase_add_test(tc, rows_add_up);
+  tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);
+  tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
+  tcase_add_test(tc, the_command_tells_both_intensities);
+  tcase_add_test(tc, orders_that_cannot_be);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

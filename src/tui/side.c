@@ -117,6 +117,7 @@ bool side_build(Side *side, const TargetTable *targets) {
     return false;
   }
   side->picture = draw_picture(side->arena[next], model, side->picture, side->ascii);
+  side->picture->serial = ++side->n_built;
   side->pictured = side->schedule;
   side->at = next;
   side->reasons = NULL;
@@ -130,4 +131,10 @@ const Emission *side_emission(Side *side) {
     picture->emission = emit_cuda(side->arena[side->at], picture->model->program, &options);
   }
   return picture->emission;
+}
+
+const Grid *side_grid(Side *side) {
+  Picture *picture = side->picture;
+  if (!picture->grid) picture->grid = grid_build(side->arena[side->at], picture->model);
+  return picture->grid;
 }

@@ -1,0 +1,375 @@
+// The element tracer: whatever the schedule, the way of an element ends in the register that the
+// axes and the atom's fragment map name, and every move starts where the one before it ended.
+#include "model/trace.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "cli_harness.h"
+#include "model/grid.h"
+#include "model/interp.h"
+#include "model/random_schedule.h"
+#include "model/rewrite.h"
+#include "model/tile_map.h"
+#include "property.h"
+
+static const Model *model_of(const char *state) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", state, diags_text(property_arena, &model->diags));
+  return model;
+}
+
+static int64_t cta_of(const Grid *grid, TraceAt at) {
+  return grid_owner(grid, at.i / grid->tile_m, at.j / grid->tile_n, at.k / grid->k_part);
+}
+
+static Trace trace_of(const Model *model, AtomOperand operand, TraceAt at) {
+  const Grid *grid = grid_build(property_arena, model);
+  return trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
+}
+
+// ---- by hand ------------------------------------------------------------------------------------
+
+// fp32, 16 × 16 threads of 8 × 8 cells, two slabs: A[130][21] is k 5 of slab 1, which iteration 0
+// fetches; row 130 is row 2 of its tile, so the 16 threads of row 0 read it.
+START_TEST(a_double_buffered_slab) {
+  const Model *model = model_of(
+      "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,TRANSPOSE_A=1,M=512,N=512,"
+      "K=512");
+  Trace trace = trace_of(model, ATOM_A, (TraceAt){130, 7, 21});
+  ck_assert_int_eq(trace.n_moves, 3);
+  const TraceMove *load = &trace.move[0], *store = &trace.move[1], *read = &trace.move[2];
+  ck_assert_int_eq(load->from.offset, 130 * 512 + 21);
+  ck_assert_int_eq(load->k_o, 0);
+  ck_assert_int_eq(load->thread, 2 * 16 + 5);
+  ck_assert_int_eq(store->thread, load->thread);
+  ck_assert_int_eq(store->to.index[0], 1);
+  ck_assert_int_eq(store->to.index[1], 5);
+  ck_assert_int_eq(store->to.index[2], 2);
+  ck_assert_int_eq(trace_address(&store->to), (1 * 16 * 128 + 5 * 128 + 2) * 4);
+  ck_assert_int_eq(trace_bank(&store->to), 2);
+  ck_assert_int_eq(read->k_o, 1);
+  ck_assert_int_eq(read->thread, 0);
+  ck_assert_int_eq(read->n_threads, 16);
+  ck_assert_int_eq(read->to.index[0], 2);
+}
+END_TEST
+
+// m16n8k16.f16: C[3][5] of the atom is value 1 of lane 14, A[3][5] value 1 of lane 14.
+START_TEST(an_atom_by_ldmatrix) {
+  const Model *model = model_of(
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,"
+      "BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2,SWIZZLE=2,EPILOGUE=1");
+  TraceAt at = {128 + 64 + 16 + 3, 32 + 8 + 5, 32 + 16 + 5};
+  Trace c = trace_of(model, ATOM_C, at);
+  ck_assert_int_eq(c.n_moves, 3);
+  ck_assert_int_eq(c.move[0].thread, 3 * 32 + 14);
+  ck_assert_int_eq(c.move[0].from.index[0], 1);
+  ck_assert_int_eq(c.move[0].from.index[1], 1);
+  ck_assert_int_eq(c.move[0].from.index[2], 1);
+  ck_assert_int_eq(c.move[2].to.offset, at.i * 4096 + at.j);
+  Trace a = trace_of(model, ATOM_A, at);
+  ck_assert_int_eq(a.n_moves, 2);
+  ck_assert_int_eq(a.move[0].stmt->op.kind, OP_CP_ASYNC);
+  ck_assert_int_eq(a.move[0].to.index[0], 1);
+  ck_assert_int_eq(a.move[1].stmt->op.kind, OP_LDMATRIX);
+  ck_assert_int_eq(a.move[1].thread, 3 * 32 + 14);
+  ck_assert_int_eq(a.move[1].address_lane, 3);
+  ck_assert_int_eq(a.move[1].n_threads, 2);
+  ck_assert_int_eq(a.move[1].to.index[1], 1);
+  ck_assert_int_eq(a.move[1].to.index[2], 1);
+}
+END_TEST
+
+// ---- every schedule -----------------------------------------------------------------------------
+
+// The digits of an axis that one thread's registers count, from the outside in: the program's
+// register index without the atom's values.
+static int64_t register_part(const Axis *axis, int64_t position) {
+  int64_t index = 0;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    int64_t value = position / digit->weight % digit->var->extent;
+    if (digit->var->tier == TIER_REGISTER) index = index * digit->var->extent + value;
+  }
+  return index;
+}
+
+static bool same_place(const TracePlace *a, const TracePlace *b) {
+  return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+// The last place of an operand's way, or the first of C's.
+static const TraceMove *register_move(const Trace *trace) {
+  return trace->operand == ATOM_C ? &trace->move[0] : &trace->move[trace->n_moves - 1];
+}
+
+static const char *fault_of_way(const Trace *trace) {
+  if (trace->n_moves == 0) return "no statement touches it";
+  for (int i = 1; i < trace->n_moves; i++)
+    if (!same_place(&trace->move[i - 1].to, &trace->move[i].from)) return "the way is broken";
+  BufferRole wanted[] = {ROLE_FRAG_A, ROLE_FRAG_B, ROLE_ACC};
+  const TraceMove *move = register_move(trace);
+  const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
+  return place->buffer->role == wanted[trace->operand] ? NULL : "it ends in the wrong buffer";
+}
+
+// Row or column inside the atom, and the register index of atoms outside.
+static const char *fault_of_register(const Program *program, const Trace *trace, TraceAt at) {
+  static const int axis_of[ATOM_OPERANDS][2] = {
+      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+  const TraceMove *move = register_move(trace);
+  const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
+  const Atom *atom = program->atom;
+  int64_t position[] = {at.i, at.j, at.k};
+  int64_t m = register_part(&program->axis[AXIS_M], at.i);
+  int64_t n = register_part(&program->axis[AXIS_N], at.j);
+  int rank = place->buffer->rank, of_value = atom ? 1 : 0;
+  const int64_t *index = place->index + (rank - of_value);
+  if (trace->operand == ATOM_C && (index[-2] != m || index[-1] != n)) return "wrong accumulator";
+  if (trace->operand == ATOM_A && index[-1] != m) return "wrong register of A";
+  if (trace->operand == ATOM_B && index[-1] != n) return "wrong register of B";
+  if (!atom) return NULL;
+  int extent[] = {atom->m, atom->n, atom->k};
+  const int *axis = axis_of[trace->operand];
+  FragmentOwner owner =
+      fragment_owner(atom, trace->operand, (int)(position[axis[0]] % extent[axis[0]]),
+                     (int)(position[axis[1]] % extent[axis[1]]));
+  if (owner.lane != move->thread % 32) return "wrong lane";
+  return owner.value == index[0] ? NULL : "wrong value";
+}
+
+static bool traces(const Model *model, const Grid *grid, AtomOperand operand, TraceAt at,
+                   int owner) {
+  Trace trace = trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
+  const char *fault = fault_of_way(&trace);
+  if (!fault) fault = fault_of_register(model->program, &trace, at);
+  int warp = register_move(&trace)->thread / 32;
+  if (!fault && owner >= 0 && warp != owner / 32) fault = "another warp than C's";
+  if (!fault && owner >= 0 && !model->program->atom && register_move(&trace)->thread != owner)
+    fault = "another thread than C's";
+  if (!fault) return true;
+  printf("%s\n  %s of i %lld, j %lld, k %lld: %s\n",
+         schedule_text(property_arena, &model->schedule), atom_operand_name(operand),
+         (long long)at.i, (long long)at.j, (long long)at.k, fault);
+  return false;
+}
+
+// The map of a tile gives every cell to one register of one thread, and no register twice.
+static bool is_shared_out(const TileMap *map) {
+  int64_t cells = map->rows * map->cols, per_thread = cells / map->n_threads;
+  uint8_t *seen = ARENA_ARRAY(property_arena, uint8_t, cells);
+  if (per_thread * map->n_threads != cells) return false;
+  for (int64_t i = 0; i < cells; i++) {
+    if (map->thread[i] >= map->n_threads || map->value[i] >= per_thread) return false;
+    if (seen[map->thread[i] * per_thread + map->value[i]]++) return false;
+  }
+  return true;
+}
+
+// The statements that store C and the axes agree about the owner of a cell.
+static bool map_agrees(const Grid *grid, const TileMap *map, TraceAt at, const Trace *c) {
+  TileOwner owner = tile_map_owner(map, at.i % grid->tile_m, at.j % grid->tile_n);
+  const TileBox *box = &map->of_thread[owner.thread];
+  int64_t row = at.i % grid->tile_m - box->row, col = at.j % grid->tile_n - box->col;
+  return c->move[0].thread == owner.thread && c->move[0].from.offset == owner.value && row >= 0 &&
+         row < box->rows && col >= 0 && col < box->cols;
+}
+
+START_TEST(ways_end_where_the_fragment_map_says) {
+  enum { SCHEDULES = 150, ELEMENTS = 4 };
+  const RandomLimits limits = {100, 400000};
+  uint64_t state = property_seed() + 1;
+  int failed = 0, staged = 0, matrices = 0;
+  for (int s = 0; s < SCHEDULES; s++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    const Grid *grid = grid_build(property_arena, model);
+    const TileMap *map = tile_map_build(property_arena, model->program);
+    ck_assert_msg(is_shared_out(map), "%s", schedule_text(property_arena, &schedule));
+    const Problem *p = &model->program->problem;
+    for (int e = 0; e < ELEMENTS; e++) {
+      TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
+                    random_between(&state, 0, p->k - 1)};
+      Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+      int owner = c.move[0].thread;
+      ck_assert_msg(map_agrees(grid, map, at, &c), "%s: C[%lld][%lld]",
+                    schedule_text(property_arena, &schedule), (long long)at.i, (long long)at.j);
+      for (int operand = 0; operand < ATOM_OPERANDS; operand++)
+        failed += !traces(model, grid, (AtomOperand)operand, at, owner);
+    }
+    staged += program_smem_bytes(model->program) > 0;
+    matrices += schedule.value[KNOB_LDMATRIX] > 0;
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_ge(staged, SCHEDULES / 4);
+  ck_assert_int_ge(matrices, 10);
+}
+END_TEST
+
+// ---- the interpreter as the judge ---------------------------------------------------------------
+
+typedef struct Sought {
+  int id;
+  Stmt *found;
+} Sought;
+
+static void find_id(Stmt *stmt, int depth, void *context) {
+  Sought *sought = context;
+  (void)depth;
+  if (stmt->id == sought->id) sought->found = stmt;
+}
+
+static const Expr *equals(const Var *var, int64_t value) {
+  return ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, var),
+                   ex_const(property_arena, value));
+}
+
+// The program in which the thread that stored the element into the slab wipes it out at once.
+static const Program *wiped(const Program *program, const Trace *trace) {
+  const TraceMove *store = &trace->move[trace->n_moves - 2];
+  Program *copy = program_clone(property_arena, program);
+  Kernel *kernel = &copy->kernel[copy->main_kernel];
+  Launch launch = kernel_launch(kernel);
+  const Expr *when = equals(copy->thread, store->thread);
+  for (int d = 0; d < launch.n_block_digits; d++)
+    when = ex_land(property_arena, when,
+                   equals(launch.block[d].var,
+                          trace->cta / launch.block[d].stride % launch.block[d].var->extent));
+  Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  if (store->k_o >= 0) when = ex_land(property_arena, when, equals(k_o->var, store->k_o));
+  int64_t one = 1;
+  Access zero =
+      access1(program_new_buffer(copy, "zero", SPACE_REGISTER, ROLE_TEMP, 1, &one, KNOB_NONE),
+              ex_const(property_arena, 0));
+  Access place = {.buffer = program_buffer(copy, store->to.buffer->role)};
+  for (int d = 0; d < place.buffer->rank; d++)
+    place.idx[d] = ex_const(property_arena, store->to.index[d]);
+  Op store_zero = {.kind = OP_STORE, .dst = place, .src = zero, .width = 1};
+  Op make_zero = {.kind = OP_INIT, .dst = zero, .width = 1};
+  Stmt *wipe = stmt_if(
+      copy, KNOB_NONE, when,
+      stmt_list(stmt_op(copy, KNOB_NONE, make_zero), stmt_op(copy, KNOB_NONE, store_zero), NULL));
+  Sought sought = {.id = store->stmt->id};
+  stmt_walk(kernel->body, find_id, &sought);
+  wipe->next = sought.found->next;
+  sought.found->next = wipe;
+  return copy;
+}
+
+// C lacks A[i][k] · B[k][j] exactly where that CTA reads the element from its slab.
+static bool lacks_one_element(const Model *model, const Grid *grid, const Trace *trace,
+                              TraceAt at) {
+  const Problem *p = &model->program->problem;
+  const float *a = interpret_inputs(property_arena, p->m * p->k, 5, 0);
+  const float *b = interpret_inputs(property_arena, p->k * p->n, 5, 1);
+  InterpOptions options = {.seed = 5, .a = a, .b = b, .alpha = 1};
+  const double *whole = interpret_reference(property_arena, p, a, b);
+  const InterpResult *result = interpret(property_arena, wiped(model->program, trace), &options);
+  bool of_a = trace->operand == ATOM_A;
+  for (int64_t i = 0; i < p->m; i++)
+    for (int64_t j = 0; j < p->n; j++) {
+      bool tile =
+          i / grid->tile_m == at.i / grid->tile_m && j / grid->tile_n == at.j / grid->tile_n;
+      bool lacks = tile && (of_a ? i == at.i : j == at.j);
+      // The arrays lie as the operands do in memory.
+      double product = (double)a[p->a_col ? at.k * p->m + i : i * p->k + at.k] *
+                       (double)b[p->b_col ? j * p->k + at.k : at.k * p->n + j];
+      double wanted = whole[i * p->n + j] - (lacks ? product : 0);
+      if (result->c[i * p->n + j] == wanted) continue;
+      printf("%s\n  without %s of i %lld, j %lld, k %lld: C[%lld][%lld] = %g, expected %g\n",
+             schedule_text(property_arena, &model->schedule), of_a ? "A" : "B", (long long)at.i,
+             (long long)at.j, (long long)at.k, (long long)i, (long long)j, result->c[i * p->n + j],
+             wanted);
+      return false;
+    }
+  return true;
+}
+
+// Stored by a thread through registers: what cp.async brings may land after the wipe.
+static bool can_be_wiped(const Trace *trace) {
+  return trace->n_moves >= 2 && trace->move[trace->n_moves - 2].stmt->op.kind == OP_STORE;
+}
+
+START_TEST(a_wiped_slab_element_is_missed_where_it_is_read) {
+  enum { WIPES = 120 };
+  const RandomLimits limits = {64, 100000};
+  uint64_t state = property_seed() + 2;
+  int failed = 0, judged = 0, in_loop = 0;
+  while (judged < WIPES) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    if (schedule.value[KNOB_STAGE] == 0 || schedule.value[KNOB_ASYNC_COPY]) continue;
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    const Grid *grid = grid_build(property_arena, model);
+    const Problem *p = &model->program->problem;
+    if (p->out != DTYPE_F32 && p->out != DTYPE_S32 && p->out != DTYPE_F64) continue;
+    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
+                  random_between(&state, 0, p->k - 1)};
+    for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+      Trace trace =
+          trace_element(property_arena, model->program, cta_of(grid, at), (AtomOperand)operand, at);
+      if (!can_be_wiped(&trace)) continue;
+      judged++;
+      in_loop += trace.move[trace.n_moves - 2].k_o > 0;
+      failed += !lacks_one_element(model, grid, &trace, at);
+    }
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_ge(in_loop, 10);
+}
+END_TEST
+
+// ---- as data ------------------------------------------------------------------------------------
+
+static int64_t number_at(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(property_arena);
+  int64_t value = -1;
+  ck_assert_msg(json_read_int64(json_object_get(object, key), 0, INT64_MAX, &value, &diags),
+                "%s: %s", key, diags_text(property_arena, &diags));
+  return value;
+}
+
+START_TEST(show_tiles_json_has_the_moves) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(property_arena,
+                       "show tiles --json --keys 'e A Space 1 3 0 Space 2 1 Enter' -k "
+                       "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,"
+                       "TRANSPOSE_A=1,M=512,N=512,K=512");
+  ck_assert_int_eq(run.status, 0);
+  const JsonValue *data = json_object_get(cli_json(property_arena, &run), "data");
+  ck_assert_int_eq(number_at(data, "i"), 130);
+  ck_assert_int_eq(number_at(data, "k"), 21);
+  ck_assert_int_eq(number_at(data, "cta"), 4);
+  const JsonValue *a = json_at(json_object_get(data, "elements"), 1);
+  const JsonValue *store = json_at(json_object_get(a, "moves"), 1);
+  const JsonValue *to = json_object_get(store, "to");
+  ck_assert_int_eq(number_at(store, "warp"), 1);
+  ck_assert_int_eq(number_at(store, "lane"), 5);
+  ck_assert_int_eq(number_at(to, "address_bytes"), 10760);
+  ck_assert_int_eq(number_at(to, "bank"), 2);
+}
+END_TEST
+
+Suite *suite_trace(void);
+Suite *suite_trace(void) {
+  Suite *suite = suite_create("trace");
+  TCase *tcase = tcase_create("trace");
+  tcase_add_checked_fixture(tcase, property_setup, property_teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, a_double_buffered_slab);
+  tcase_add_test(tcase, an_atom_by_ldmatrix);
+  tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
+  tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
+  tcase_add_test(tcase, show_tiles_json_has_the_moves);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -14,6 +14,7 @@
 #include "tui/clipboard.h"
 #include "tui/drive.h"
 #include "tui/script.h"
+#include "tui/tutor.h"
 #include "tui/view.h"
 #include "tui/work.h"
 
@@ -111,13 +112,21 @@ static bool run_script(App *app, const char *path, Diags *diags) {
   return drive_script_file(app->session, app->canvas, path, diags);
 }
 
+static bool open_lesson(Session *session, const AppOptions *options, Diags *diags) {
+  if (!options->lesson) return true;
+  bool chosen = *options->lesson != '\0';
+  if (chosen && !tutor_open(session, options->lesson, options->lesson_step, diags)) return false;
+  view_show(session, view_find("lesson"));
+  return true;
+}
+
 static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   app->theme = theme_find(app->arena, options->theme ? options->theme : "default", diags);
   if (!app->theme) return false;
   SessionOptions session = options->session;
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
   app->session = session_open(&session, diags);
-  return app->session != NULL;
+  return app->session && open_lesson(app->session, options, diags);
 }
 
 static void print_state(const App *app) {
@@ -148,10 +157,8 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
 AppEnd app_run(const AppOptions *options, Diags *diags) {
   App app = {.arena = arena_new("explorer")};
   AppEnd end = APP_FAILED;
-  if (open_app(&app, options, diags)) {
-    end = run_terminal(&app, options, diags);
-    session_close(app.session);
-  }
+  if (open_app(&app, options, diags)) end = run_terminal(&app, options, diags);
+  if (app.session) session_close(app.session);
   arena_free(app.arena);
   return end;
 }

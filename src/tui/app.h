@@ -10,6 +10,8 @@ typedef struct AppOptions {
   const char *theme;            // NULL: default
   const char *script;           // a file of keys and commands to begin with; NULL: none
   const ClientOptions *client;  // NULL: no worker
+  const char *lesson;           // to begin with; "" the list of them, NULL: none
+  int lesson_step;              // from 1; 0: where it was left
 } AppOptions;
 
 // How it ended.

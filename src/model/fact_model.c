@@ -149,6 +149,7 @@ NUMBER_FACT(tile_n, tile_of(m, AXIS_N))
 NUMBER_FACT(tile_k, slab_loop(m) ? tile_of(m, AXIS_K) : 1)
 NUMBER_FACT(slabs, slab_loop(m) ? slab_loop(m)->var->extent : 0)
 NUMBER_FACT(kernels, m->program->n_kernels)
+NUMBER_FACT(l2_mib, (double)m->target->l2_bytes / (1 << 20))
 NUMBER_FACT(workspace_mib, workspace(m) / (1 << 20))
 
 // Unknown where the GPU's numbers are.

@@ -2,7 +2,7 @@
 //
 // A breakage is run on the problem cut down to what the interpreter does in a few milliseconds,
 // with the same tiles, edges and ring. "intact" runs the program as it is. Worked example: a ring
-// of three with cp.async and BREAK_LAX_WAIT finds "missing wait" first; without a ring the same
+// of three with cp.async and BREAK_LAX_WAIT finds "missing wait"; without a ring the same
 // wait has nothing to be lax about, and the fact says so instead of answering.
 #include "base/nearest.h"
 #include "base/str.h"
@@ -51,19 +51,32 @@ static bool run(const FactScene *scene, const FactArgs *args, InterpCheck *check
   return true;
 }
 
+// The table of findings begins with what is worst; a missing wait is a race that knows its cause.
+static int rank(const Finding *finding) {
+  return finding->kind == FINDING_MISSING_WAIT ? -1 : (int)finding->kind;
+}
+
+static const Finding *gravest(const InterpCheck *check) {
+  const Finding *worst = NULL;
+  for (int i = 0; i < check->n_findings; i++)
+    if (!worst || rank(&check->finding[i]) < rank(worst)) worst = &check->finding[i];
+  return worst;
+}
+
 bool fact_finding(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   InterpCheck check;
   if (!run(scene, args, &check, diags)) return false;
   value->words = fact_findings;
-  value->word =
-      check.n_findings ? finding_name(check.finding[0].kind) : fact_findings[check.n_wrong > 0];
+  const Finding *worst = gravest(&check);
+  value->word = worst ? finding_name(worst->kind) : fact_findings[check.n_wrong > 0];
   return true;
 }
 
 bool fact_told(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   InterpCheck check;
   if (!run(scene, args, &check, diags)) return false;
-  value->word = check.n_findings ? check.finding[0].text : "nothing was found";
+  const Finding *worst = gravest(&check);
+  value->word = worst ? worst->text : "nothing was found";
   return true;
 }
 

@@ -16,8 +16,8 @@
 #include "base/str.h"
 
 static const char *const lesson_keys[] = {"name", "title", "about", "steps"};
-static const char *const step_keys[] = {"title", "text", "notes", "rung", "state", "compare",
-                                        "view",  "site", "knob",  "line", "ask"};
+static const char *const step_keys[] = {"title", "text",   "notes", "rung", "state", "compare",
+                                        "view",  "before", "site",  "knob", "line",  "ask"};
 static const char *const ask_keys[] = {"question",  "why",       "fact",    "choose",
                                        "least",     "most",      "beside",  "make",
                                        "more_than", "less_than", "solution"};
@@ -104,15 +104,20 @@ static void read_compare(const FactWorld *world, const JsonValue *object, Lesson
   if (rung) step->then = rung->schedule;
 }
 
-static void read_view(const LessonWorld *world, const JsonValue *object, LessonStep *step,
-                      Diags *diags) {
-  step->view = "explore";
-  json_optional_string(object, "view", &step->view, diags);
+static void read_view(const LessonWorld *world, const JsonValue *object, const char *key,
+                      const char **view, Diags *diags) {
+  json_optional_string(object, key, view, diags);
   for (int i = 0; i < world->n_views; i++)
-    if (str_equal(world->views[i], step->view)) return;
-  Diag *diag = json_diag(diags, place_of(object, "view"), "there is no view \"%s\"",
-                         str_sanitise(diags->arena, step->view));
-  diag->nearest = nearest_name(step->view, world->views, world->n_views);
+    if (str_equal(world->views[i], *view)) return;
+  Diag *diag = json_diag(diags, place_of(object, key), "there is no view \"%s\"",
+                         str_sanitise(diags->arena, *view));
+  diag->nearest = nearest_name(*view, world->views, world->n_views);
+}
+
+// The views that show who has what are for finding the answer; those that count would give it away.
+static const char *view_before(const LessonStep *step) {
+  bool asks = step->ask.kind == ASK_FACT || step->ask.kind == ASK_CHOICE;
+  return asks && !str_equal(step->view, "fragments") ? "loops" : step->view;
 }
 
 static void read_knob(const JsonValue *object, LessonStep *step, Diags *diags) {
@@ -189,9 +194,12 @@ static void read_step(Arena *arena, const LessonWorld *world, const JsonValue *v
   json_optional_string(value, "line", &step->line, diags);
   read_state(&world->facts, value, before, step, diags);
   read_compare(&world->facts, value, step, diags);
-  read_view(world, value, step, diags);
   read_knob(value, step, diags);
   read_ask(arena, json_object_get(value, "ask"), &step->ask, diags);
+  step->view = "explore";
+  read_view(world, value, "view", &step->view, diags);
+  step->before = view_before(step);
+  read_view(world, value, "before", &step->before, diags);
 }
 
 const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *what,

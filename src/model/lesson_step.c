@@ -245,9 +245,9 @@ Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const Less
     return (Verdict){FACT_NO_GUESS, ignored.first->text};
   bool right = passes(&step->ask, &value, &facts->limit);
   return (Verdict){right ? FACT_RIGHT : FACT_IS_OTHER,
-                   arena_printf(arena, "%s: %s, to %s is %s", fact_say(arena, &value),
-                                right ? "done" : "not yet", step->ask.most ? "exceed" : "undercut",
-                                fact_say(arena, &facts->limit))};
+                   arena_printf(arena, "%s: %s %s than %s", fact_say(arena, &value),
+                                right ? "done, wanted was" : "not yet, wanted is",
+                                step->ask.most ? "more" : "less", fact_say(arena, &facts->limit))};
 }
 
 static Verdict judge_knobs(Arena *arena, const LessonWorld *world, const LessonStep *step,

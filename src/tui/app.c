@@ -13,6 +13,7 @@
 #include "kernels/lines.h"
 #include "tui/clipboard.h"
 #include "tui/drive.h"
+#include "tui/progress.h"
 #include "tui/script.h"
 #include "tui/tutor.h"
 #include "tui/view.h"
@@ -27,8 +28,10 @@ typedef struct App {
   Canvas *canvas;
   const Theme *theme;
   Work *work;
-  bool idle_left;  // there are trials to make
-  bool ended;      // the terminal is gone or a signal came
+  bool idle_left;        // there are trials to make
+  bool ended;            // the terminal is gone or a signal came
+  bool progress_known;   // the marks of the lessons were read
+  const char *progress;  // where they are kept; NULL: nowhere
 } App;
 
 static void frame(App *app) {
@@ -45,10 +48,35 @@ static void copy(App *app, const char *text) {
   session_say(app->session, SAID_NOTE, "%s: %s", said, text);
 }
 
+// Lessons are read when they are first looked at, and their marks with them.
+static void load_progress(App *app) {
+  Tutor *tutor = app->session->tutor;
+  if (app->progress_known || !tutor->loaded) return;
+  app->progress_known = true;
+  Diags diags = diags_new(app->arena);
+  const char *path = progress_path(app->arena);
+  if (!path) return;
+  if (progress_load(tutor, path, &diags))
+    app->progress = path;
+  else
+    session_say(app->session, SAID_WARNING, "no progress is kept: %s", diags.first->text);
+}
+
+static void keep_progress(App *app) {
+  if (!app->progress) return;
+  Arena *arena = arena_new("progress");
+  const char *why = progress_save(arena, app->session->tutor, app->progress);
+  if (why) session_say(app->session, SAID_WARNING, "%s: %s", app->progress, why);
+  if (why) app->progress = NULL;
+  arena_free(arena);
+}
+
 static void grant_wishes(App *app) {
   Session *session = app->session;
   Wishes wishes = session->wishes;
   session->wishes = (Wishes){.quit = wishes.quit};
+  load_progress(app);
+  if (wishes.keep_progress) keep_progress(app);
   if (wishes.copy) copy(app, wishes.copy);
   if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
   if (wishes.redraw) terminal_redraw(app->terminal);
@@ -112,8 +140,11 @@ static bool run_script(App *app, const char *path, Diags *diags) {
   return drive_script_file(app->session, app->canvas, path, diags);
 }
 
-static bool open_lesson(Session *session, const AppOptions *options, Diags *diags) {
+static bool open_lesson(App *app, const AppOptions *options, Diags *diags) {
+  Session *session = app->session;
   if (!options->lesson) return true;
+  if (!tutor_load(session, diags)) return false;
+  load_progress(app);
   bool chosen = *options->lesson != '\0';
   if (chosen && !tutor_open(session, options->lesson, options->lesson_step, diags)) return false;
   view_show(session, view_find("lesson"));
@@ -126,7 +157,7 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   SessionOptions session = options->session;
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
   app->session = session_open(&session, diags);
-  return app->session && open_lesson(app->session, options, diags);
+  return app->session && open_lesson(app, options, diags);
 }
 
 static void print_state(const App *app) {

@@ -120,20 +120,54 @@ static void seek_line(struct Session *session, const ViewBody *body, const char 
   }
 }
 
-static void point(struct Session *session, const LessonStep *step) {
-  const Tutor *tutor = session->tutor;
-  int view = session->view, inner = view_find(step->view);
-  const ViewBody *body = view_table[inner].body;
-  if (step->knob != KNOB_NONE) session->knob = step->knob;
-  session->state[inner] = (ViewState){0};
-  session->view = inner;
+static const char *skip_blanks(const char *text) { return text + strspn(text, " "); }
+
+// The last of them, because a prologue stands before the loop. Of "b <- B_s  LDS.128" the line
+// "b[…] = load B_s[…]".
+static bool is_line_of(const char *line, const Site *site) {
+  const char *dst = site->stmt->op.dst.buffer->name, *src = site->stmt->op.src.buffer->name;
+  size_t n = strlen(dst);
+  line = skip_blanks(line);
+  const char *from = strstr(line, " = ");
+  return strncmp(line, dst, n) == 0 && line[n] == '[' && from && strstr(from, src);
+}
+
+static void seek_site(struct Session *session, const ViewBody *body, const Site *site) {
+  int n = body->line && body->count ? body->count(session) : 0;
+  for (int i = 0; i < n && !body->go; i++)
+    if (body->line(session, i) && is_line_of(body->line(session, i), site))
+      session_view_state(session)->cursor = i;
+}
+
+// The cursor of a view to what the step is about.
+static void point_view(struct Session *session, const char *name, const LessonStep *step) {
+  int view = session->view;
+  session->view = view_find(name);
+  const ViewBody *body = view_table[session->view].body;
+  *session_view_state(session) = (ViewState){0};
   if (body->enter) body->enter(session);
   if (body->prepare) body->prepare(session);
-  if (step->line) seek_line(session, body, step->line);
+  if (step->line)
+    seek_line(session, body, step->line);
+  else if (session->tutor->facts.site >= 0)
+    seek_site(session, body, session_site(session));
   session->view = view;
   session->prepared = NULL;
+}
+
+static void point(struct Session *session, const LessonStep *step) {
+  const Tutor *tutor = session->tutor;
+  if (step->knob != KNOB_NONE) session->knob = step->knob;
   if (tutor->facts.site >= 0) session->site = tutor->facts.site;
   session->phase = 0;
+  point_view(session, step->before, step);
+  if (!str_equal(step->view, step->before)) point_view(session, step->view, step);
+  if (tutor->facts.site >= 0) session->site = tutor->facts.site;
+}
+
+const char *tutor_view(const Tutor *tutor) {
+  const LessonStep *step = tutor_step(tutor);
+  return tutor->run.revealed ? step->view : step->before;
 }
 
 static void show(struct Session *session) {

@@ -65,6 +65,9 @@ bool tutor_go(struct Session *session, int step);
 int tutor_index(const Tutor *tutor);               // of the open lesson; -1: none
 const LessonStep *tutor_step(const Tutor *tutor);  // NULL: none
 
+// The view to show beside the text now: another one before the answer than after it.
+const char *tutor_view(const Tutor *tutor);
+
 void tutor_guess(struct Session *session, const char *guess);
 // Of a step that asks for a schedule: the present one is the guess.
 void tutor_guess_schedule(struct Session *session);

@@ -5,10 +5,12 @@
 //   PREDICT question                              │
 //   verdict, answer, why                          │
 //
-// The step's view draws itself into its part of the screen, with its own cursor: `prepare` lets it
-// prepare, and a copy of the session with that view on is what it draws. Up and Down move its
-// cursor; pages move the text where there is more of it than fits. v shows that view alone, 0 comes
-// back to the same place. Without a lesson, and with L, the list of lessons is shown.
+// Until the answer is shown the view is one that does not give it away: the nest instead of a card
+// that says "4-WAY", and no access wears its price. The view draws itself into its part of the
+// screen, with its own cursor: `prepare` lets it prepare, and a copy of the session with that view
+// on is what it draws. Up and Down move its cursor; pages move the text where there is more of it
+// than fits. v shows that view alone, 0 comes back to the same place. Without a lesson, and with L,
+// the list of lessons is shown.
 //
 // ViewState: cursor is the first line of the text that is shown.
 #include <stdio.h>
@@ -20,7 +22,13 @@
 #include "tui/view.h"
 
 enum { PARTS_MAX = 32, SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
-enum { WIDE_COLS = 110, TEXT_COLS_MIN = 46, TEXT_COLS_MAX = 72, STAGE_ROWS_MIN = 7 };
+enum {
+  WIDE_COLS = 110,
+  TEXT_COLS_MIN = 46,
+  TEXT_COLS_MAX = 72,
+  STAGE_ROWS_MIN = 7,
+  WORDS_SHOWN = 7
+};
 
 typedef struct Part {
   Style style;
@@ -69,10 +77,17 @@ static void add_choices(Session *session, LessonFrame *frame, const StepFacts *f
   }
 }
 
+// The first words of a long list; the answer is always among what is shown.
 static void add_words(Session *session, LessonFrame *frame, const FactValue *answer) {
   Str text = str_new(session->frame);
   str_add(&text, "one of:");
-  for (int i = 0; answer->words[i]; i++) str_printf(&text, "%s %s", i ? "," : "", answer->words[i]);
+  bool cut = false;
+  for (int i = 0; answer->words[i]; i++) {
+    bool shown = i < WORDS_SHOWN || str_equal(answer->words[i], answer->word);
+    cut = cut || !shown;
+    if (shown) str_printf(&text, "%s %s", i ? "," : "", answer->words[i]);
+  }
+  if (cut) str_add(&text, ", …");
   add(frame, STYLE_DIM, text.text);
 }
 
@@ -114,6 +129,28 @@ static void add_remarks(Session *session, LessonFrame *frame) {
     add(frame, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", step->notes));
 }
 
+// A copy in which no access has a count: what wavefronts there are is not told before it is
+// guessed.
+static Picture *veil(Arena *arena, const Picture *picture) {
+  Picture *veiled = ARENA_NEW(arena, Picture);
+  Model *model = ARENA_NEW(arena, Model);
+  Site *site = ARENA_ARRAY(arena, Site, picture->model->n_sites);
+  *veiled = *picture;
+  *model = *picture->model;
+  for (int i = 0; i < model->n_sites; i++) {
+    site[i] = picture->model->site[i];
+    site[i].count = (BankCount){.known = false};
+  }
+  model->site = site;
+  veiled->model = model;
+  return veiled;
+}
+
+static bool is_veiled(const Tutor *tutor) {
+  AskKind kind = tutor_step(tutor)->ask.kind;
+  return !tutor->run.revealed && (kind == ASK_FACT || kind == ASK_CHOICE);
+}
+
 // The step's view prepares itself, and gets a session of its own to draw.
 static void prepare_stage(Session *session, LessonFrame *frame) {
   const ViewBody *body = view_table[frame->inner].body;
@@ -123,6 +160,10 @@ static void prepare_stage(Session *session, LessonFrame *frame) {
   if (body->prepare) body->prepare(session);
   Session *stage = ARENA_NEW(session->frame, Session);
   *stage = *session;
+  if (is_veiled(session->tutor)) {
+    stage->now.picture = veil(session->frame, session->now.picture);
+    if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
+  }
   frame->stage = stage;
   session->view = view;
 }
@@ -157,7 +198,7 @@ static void prepare_step(Session *session, LessonFrame *frame) {
     add(frame, STYLE_TEXT, tutor->facts.text);
     add_question(session, frame);
     add_remarks(session, frame);
-    frame->inner = view_find(tutor_step(tutor)->view);
+    frame->inner = view_find(tutor_view(tutor));
     prepare_stage(session, frame);
   }
   LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - 4, session->cols});
@@ -416,9 +457,8 @@ static void lessons(Session *session, const char *argument) {
 
 static void look(Session *session, const char *argument) {
   (void)argument;
-  const LessonStep *step = tutor_step(session->tutor);
-  if (!step || in_list(session)) return;
-  view_show(session, view_find(step->view));
+  if (in_list(session) || session->tutor->error) return;
+  view_show(session, view_find(tutor_view(session->tutor)));
   session_say(session, SAID_NOTE, "0 goes back to the lesson");
 }
 

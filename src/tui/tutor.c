@@ -242,7 +242,8 @@ static void mark_step(struct Session *session, bool right) {
 static void judge(struct Session *session, Verdict verdict) {
   Tutor *tutor = session->tutor;
   tutor->verdict = verdict;
-  if (tutor->run.held) tutor->verdict.text = "your guess is in";
+  if (tutor->run.held)
+    tutor->verdict.text = arena_printf(tutor->arena, "%s: your guess is in", tutor->run.guess);
   if (tutor->run.held || verdict.fact != FACT_RIGHT) return;
   mark_step(session, true);
   tutor->run.revealed = true;
@@ -275,6 +276,16 @@ void tutor_reveal(struct Session *session) {
   }
   tutor->run.revealed = true;
   mark_step(session, false);
+}
+
+void tutor_release(struct Session *session) {
+  Tutor *tutor = session->tutor;
+  const LessonStep *step = tutor_step(tutor);
+  tutor->run.held = false;
+  if (!step || tutor->run.revealed) return;
+  if (tutor->run.guess[0] && step->ask.kind != ASK_MAKE)
+    tutor_guess(session, arena_strdup(session->frame, tutor->run.guess));
+  tutor_reveal(session);
 }
 
 // ---- the knobs ----------------------------------------------------------------------------------

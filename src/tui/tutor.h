@@ -30,6 +30,24 @@ typedef struct LessonMark {
   uint32_t right, shown;  // guessed right; the answer was looked at first
 } LessonMark;
 
+typedef enum ClassRole { CLASS_NONE, CLASS_TEACHER, CLASS_FOLLOWER } ClassRole;
+
+enum { CLASS_ROWS_MAX = 8, CLASS_GUESS_BYTES = 48 };
+
+typedef struct ClassRow {
+  char guess[CLASS_GUESS_BYTES];
+  int count;
+  bool right;
+} ClassRow;
+
+// What is known of the others, for the screen (classroom.h).
+typedef struct ClassState {
+  ClassRole role;
+  bool connected;  // CLASS_FOLLOWER: the teacher is there
+  int n_here, n_guessed, n_rows;
+  ClassRow row[CLASS_ROWS_MAX];  // CLASS_TEACHER: guesses, the most frequent first
+} ClassState;
+
 typedef struct Tutor {
   Arena *arena;  // of the step
   bool loaded;
@@ -44,6 +62,7 @@ typedef struct Tutor {
   Verdict verdict;       // of run.guess; text NULL: none
   bool listing, noting;  // the list of lessons is shown; the notes are
   int list_at;
+  ClassState class;
   LessonMark mark[TUTOR_LESSONS_MAX];  // by lesson
 } Tutor;
 
@@ -72,6 +91,8 @@ void tutor_guess(struct Session *session, const char *guess);
 // Of a step that asks for a schedule: the present one is the guess.
 void tutor_guess_schedule(struct Session *session);
 void tutor_reveal(struct Session *session);
+// The answer is free: the guess is judged, then everything is shown.
+void tutor_release(struct Session *session);
 // Knobs in which the session differs from the step, and back to none.
 int tutor_edits(const struct Session *session);
 void tutor_restore(struct Session *session);

@@ -111,9 +111,39 @@ static void add_question(Session *session, LessonFrame *frame) {
     add_words(session, frame, &facts->answer);
   if (tutor->verdict.text)
     add(frame, tutor->run.held ? STYLE_NOTE : styles[tutor->verdict.fact], tutor->verdict.text);
-  if (!revealed) return;
+}
+
+static void add_answer(Session *session, LessonFrame *frame) {
+  const Tutor *tutor = session->tutor;
+  if (!tutor->run.revealed || tutor_step(tutor)->ask.kind == ASK_NOTHING) return;
   add(frame, STYLE_TITLE, arena_printf(session->frame, "ANSWER %s", tutor->answer));
-  add(frame, STYLE_TEXT, facts->why);
+  add(frame, STYLE_TEXT, tutor->facts.why);
+}
+
+static void add_row(Session *session, LessonFrame *frame, const ClassRow *row, bool revealed) {
+  enum { BAR_MAX = 20 };
+  Str text = str_new(session->frame);
+  int n = row->count < BAR_MAX ? row->count : BAR_MAX;
+  str_printf(&text, "%-16.16s ", row->guess);
+  for (int i = 0; i < n; i++) str_add(&text, "█");
+  str_printf(&text, " %d%s", row->count, revealed && row->right ? "  <" : "");
+  add(frame, revealed && row->right ? STYLE_OK : STYLE_TEXT, text.text);
+}
+
+// What a class knows of itself: the teacher sees the guesses, the followers that they are followed.
+static void add_class(Session *session, LessonFrame *frame) {
+  const ClassState *class = &session->tutor->class;
+  bool revealed = session->tutor->run.revealed;
+  if (class->role == CLASS_NONE) return;
+  if (class->role == CLASS_FOLLOWER) {
+    add(frame, class->connected ? STYLE_NOTE : STYLE_WARN,
+        class->connected ? "CLASS the teacher turns the pages and reveals"
+                         : "CLASS the teacher is away; waiting");
+    return;
+  }
+  add(frame, STYLE_HEADER,
+      arena_printf(session->frame, "CLASS %d here, %d guessed", class->n_here, class->n_guessed));
+  for (int i = 0; i < class->n_rows; i++) add_row(session, frame, &class->row[i], revealed);
 }
 
 static void add_remarks(Session *session, LessonFrame *frame) {
@@ -197,6 +227,8 @@ static void prepare_step(Session *session, LessonFrame *frame) {
   } else {
     add(frame, STYLE_TEXT, tutor->facts.text);
     add_question(session, frame);
+    add_class(session, frame);
+    add_answer(session, frame);
     add_remarks(session, frame);
     frame->inner = view_find(tutor_view(tutor));
     prepare_stage(session, frame);
@@ -410,6 +442,10 @@ static void lesson_click(Session *session, int what, int value) {
 static void step_by(Session *session, int step) {
   const Tutor *tutor = session->tutor;
   if (in_list(session)) return;
+  if (tutor->class.role == CLASS_FOLLOWER && tutor->class.connected) {
+    session_say(session, SAID_NOTE, "the teacher turns the pages");
+    return;
+  }
   session_view_state(session)->cursor = 0;
   if (tutor_go(session, tutor->run.step + step)) return;
   session_say(session, SAID_NOTE,

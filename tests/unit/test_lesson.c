@@ -434,7 +434,7 @@ START_TEST(a_held_answer_is_not_shown) {
   tutor->run.held = true;
   view_show(session, view_find("lesson"));
   tutor_guess(session, "65536");
-  ck_assert_str_eq(tutor->verdict.text, "your guess is in");
+  ck_assert_str_eq(tutor->verdict.text, "65536: your guess is in");
   tutor_reveal(session);
   ck_assert(!tutor->run.revealed);
   drive_frame(session, canvas);

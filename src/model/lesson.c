@@ -114,10 +114,10 @@ static void read_view(const LessonWorld *world, const JsonValue *object, const c
   diag->nearest = nearest_name(*view, world->views, world->n_views);
 }
 
-// The views that show who has what are for finding the answer; those that count would give it away.
+// The nest tells what is done and not what it costs; every other view would give the answer away.
 static const char *view_before(const LessonStep *step) {
   bool asks = step->ask.kind == ASK_FACT || step->ask.kind == ASK_CHOICE;
-  return asks && !str_equal(step->view, "fragments") ? "loops" : step->view;
+  return asks ? "loops" : step->view;
 }
 
 static void read_knob(const JsonValue *object, LessonStep *step, Diags *diags) {

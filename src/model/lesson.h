@@ -15,8 +15,8 @@
 //                                                      neither: what the step before had
 //      "compare": "PAD_SMEM=0",                        A: the knobs over the state, or LADDER/RUNG
 //      "view": "banks", "site": "b<-B_s", "knob": "PAD_SMEM", "line": "barrier",   what to look at
-//      "before": "loops",                              the view until the answer is shown; without
-//                                                      it the nest, where the view would tell
+//      "before": "banks",                              the view until the answer is shown; without
+//                                                      it the nest, which tells no costs
 //      "ask": {"question": "…"*, "why": ["…"]*, and one of
 //         "fact": "wavefronts b<-B_s"                   the guess is a value
 //         "choose": ["PAD_SMEM=1", "PAD_SMEM=4"], "least" or "most": FACT, "beside": FACT

@@ -432,20 +432,25 @@ static void lesson_move(Session *session, int delta) {
     move_text(session, frame, delta);
 }
 
+// In a class the pages are the teacher's, as long as there is one.
+static bool is_led(Session *session) {
+  const ClassState *class = &session->tutor->class;
+  bool led = class->role == CLASS_FOLLOWER && class->connected;
+  if (led) session_say(session, SAID_NOTE, "the teacher turns the pages");
+  return led;
+}
+
 static void lesson_click(Session *session, int what, int value) {
   const LessonFrame *frame = session->prepared;
-  if (what == SPOT_STEP) tutor_go(session, value);
-  if (what == SPOT_LESSON) tutor_open_at(session, value, 0);
+  if (what == SPOT_STEP && !is_led(session)) tutor_go(session, value);
+  if (what == SPOT_LESSON && !is_led(session)) tutor_open_at(session, value, 0);
   if (what < SPOT_LESSON && frame && frame->stage) act_on_stage(session, frame, what, value);
 }
 
 static void step_by(Session *session, int step) {
   const Tutor *tutor = session->tutor;
   if (in_list(session)) return;
-  if (tutor->class.role == CLASS_FOLLOWER && tutor->class.connected) {
-    session_say(session, SAID_NOTE, "the teacher turns the pages");
-    return;
-  }
+  if (is_led(session)) return;
   session_view_state(session)->cursor = 0;
   if (tutor_go(session, tutor->run.step + step)) return;
   session_say(session, SAID_NOTE,
@@ -488,6 +493,7 @@ static void restore(Session *s, const char *a) { (void)a, tutor_restore(s); }
 static void lessons(Session *session, const char *argument) {
   (void)argument;
   Tutor *tutor = session->tutor;
+  if (tutor->run.lesson && is_led(session)) return;
   tutor->listing = !tutor->listing && tutor->run.lesson;
 }
 

@@ -108,10 +108,15 @@ static int open_file(const char *path, bool shared) {
   return fd;
 }
 
+const char *device_lock_folder(Arena *arena, bool *shared, const char **error) {
+  const char *folder = find_folder(arena, shared, error);
+  return folder && check_folder(arena, folder, *shared, error) ? folder : NULL;
+}
+
 DeviceLock *device_lock_open(Arena *arena, const char *gpu_uuid, const char **error) {
   bool shared = false;
-  const char *folder = find_folder(arena, &shared, error);
-  if (!folder || !check_folder(arena, folder, shared, error)) return NULL;
+  const char *folder = device_lock_folder(arena, &shared, error);
+  if (!folder) return NULL;
   DeviceLock *lock = ARENA_NEW(arena, DeviceLock);
   const char *name = safe_name(arena, gpu_uuid);
   *lock = (DeviceLock){.arena = arena, .lock_fd = -1, .ticket_fd = -1, .shared = shared};

@@ -10,6 +10,10 @@
 
 typedef struct DeviceLock DeviceLock;
 
+// The folder that holds it, made when it is a user's own; NULL with a sentence in `error`. `shared`:
+// it is the classroom's.
+const char *device_lock_folder(Arena *arena, bool *shared, const char **error);
+
 // `gpu_uuid` names the lock. NULL with a sentence in `error` when the folder cannot be used.
 DeviceLock *device_lock_open(Arena *arena, const char *gpu_uuid, const char **error);
 // Whether the folder is shared with other users.

@@ -8,12 +8,17 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "kernels/lines.h"
+#include "tui/classroom.h"
 #include "tui/clipboard.h"
 #include "tui/drive.h"
+#include "tui/progress.h"
 #include "tui/script.h"
+#include "tui/tutor.h"
 #include "tui/view.h"
 #include "tui/work.h"
 
@@ -26,8 +31,11 @@ typedef struct App {
   Canvas *canvas;
   const Theme *theme;
   Work *work;
-  bool idle_left;  // there are trials to make
-  bool ended;      // the terminal is gone or a signal came
+  bool idle_left;        // there are trials to make
+  bool ended;            // the terminal is gone or a signal came
+  const char *progress;  // where they are kept; NULL: nowhere
+  Classroom *class;      // NULL: no class
+  int wake;              // epoll of the worker and the class; -1 without a class
 } App;
 
 static void frame(App *app) {
@@ -44,10 +52,33 @@ static void copy(App *app, const char *text) {
   session_say(app->session, SAID_NOTE, "%s: %s", said, text);
 }
 
+// Marks are known before the first key, so that "where it was left" is where it was left.
+static void load_progress(App *app) {
+  Tutor *tutor = app->session->tutor;
+  Diags diags = diags_new(app->arena);
+  const char *path = progress_path(app->arena);
+  if (!path || !tutor_load(app->session, &diags)) return;
+  diags = diags_new(app->arena);
+  if (progress_load(tutor, path, &diags))
+    app->progress = path;
+  else
+    session_say(app->session, SAID_WARNING, "no progress is kept: %s", diags.first->text);
+}
+
+static void keep_progress(App *app) {
+  if (!app->progress) return;
+  Arena *arena = arena_new("progress");
+  const char *why = progress_save(arena, app->session->tutor, app->progress);
+  if (why) session_say(app->session, SAID_WARNING, "%s: %s", app->progress, why);
+  if (why) app->progress = NULL;
+  arena_free(arena);
+}
+
 static void grant_wishes(App *app) {
   Session *session = app->session;
   Wishes wishes = session->wishes;
   session->wishes = (Wishes){.quit = wishes.quit};
+  if (wishes.keep_progress) keep_progress(app);
   if (wishes.copy) copy(app, wishes.copy);
   if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
   if (wishes.redraw) terminal_redraw(app->terminal);
@@ -65,7 +96,10 @@ static void take(App *app, const Event *event) {
   if (event->kind == EVENT_KEY) view_key(app->session, event->key);
   if (event->kind == EVENT_MOUSE) view_mouse(app->session, app->canvas, event);
   if (event->kind == EVENT_PASTE) view_paste(app->session, event->text);
-  if (event->kind == EVENT_WAKE) work_poll(app->work);
+  if (event->kind == EVENT_WAKE) {
+    work_poll(app->work);
+    if (app->class) classroom_poll(app->class);
+  }
   if (event->kind == EVENT_END) app->ended = true;
   grant_wishes(app);
   // The next key may ask a view what it prepared: that must be of the state the key is for.
@@ -82,11 +116,34 @@ static bool idle(App *app) {
   return first || !app->idle_left;
 }
 
+// The terminal waits for one descriptor besides its own.
+static void join_fds(App *app) {
+  if (!app->class) return;
+  app->wake = epoll_create1(EPOLL_CLOEXEC);
+  int fds[] = {classroom_fd(app->class), work_fd(app->work)};
+  for (int i = 0; i < 2; i++) {
+    struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fds[i]}};
+    if (fds[i] >= 0) epoll_ctl(app->wake, EPOLL_CTL_ADD, fds[i], &event);
+  }
+}
+
+static int wake_fd(const App *app) { return app->class ? app->wake : work_fd(app->work); }
+
+static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
+
+// What is due, of the worker and of the class; the milliseconds until the next.
+static int tick(App *app) {
+  int64_t now = lines_now_ms();
+  int due = work_tick(app->work, now);
+  if (!app->class) return due;
+  return sooner(due, classroom_tick(app->class, now));
+}
+
 // Waits for something, doing what can wait meanwhile; then takes everything that is there.
 static void turn(App *app) {
-  int fd = work_fd(app->work);
+  int fd = wake_fd(app);
   for (;;) {
-    int due = work_tick(app->work, lines_now_ms());
+    int due = tick(app);
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
@@ -111,13 +168,34 @@ static bool run_script(App *app, const char *path, Diags *diags) {
   return drive_script_file(app->session, app->canvas, path, diags);
 }
 
+static bool open_lesson(App *app, const AppOptions *options, Diags *diags) {
+  Session *session = app->session;
+  if (!options->lesson) return true;
+  if (!tutor_load(session, diags)) return false;
+  bool chosen = *options->lesson != '\0';
+  if (chosen && !tutor_open(session, options->lesson, options->lesson_step, diags)) return false;
+  view_show(session, view_find("lesson"));
+  return true;
+}
+
+// A class is called like the lesson that it begins with.
+static bool open_class(App *app, const AppOptions *options, Diags *diags) {
+  Session *session = app->session;
+  if (options->role == CLASS_TEACHER)
+    app->class = classroom_teach(app->arena, session, session->tutor->run.lesson->name, diags);
+  if (options->role == CLASS_FOLLOWER)
+    app->class = classroom_join(app->arena, session, options->room, options->who, diags);
+  return options->role == CLASS_NONE || app->class;
+}
+
 static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   app->theme = theme_find(app->arena, options->theme ? options->theme : "default", diags);
   if (!app->theme) return false;
   SessionOptions session = options->session;
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
   app->session = session_open(&session, diags);
-  return app->session != NULL;
+  if (app->session) load_progress(app);
+  return app->session && open_lesson(app, options, diags) && open_class(app, options, diags);
 }
 
 static void print_state(const App *app) {
@@ -133,6 +211,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
                            terminal_ascii(app->terminal));
   frame(app);
   app->work = work_start(app->arena, options->client, app->session);
+  join_fds(app);
   bool ok = run_script(app, options->script, diags);
   frame(app);
   while (ok && !app->ended && !app->session->wishes.quit) {
@@ -146,12 +225,12 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
 }
 
 AppEnd app_run(const AppOptions *options, Diags *diags) {
-  App app = {.arena = arena_new("explorer")};
+  App app = {.arena = arena_new("explorer"), .wake = -1};
   AppEnd end = APP_FAILED;
-  if (open_app(&app, options, diags)) {
-    end = run_terminal(&app, options, diags);
-    session_close(app.session);
-  }
+  if (open_app(&app, options, diags)) end = run_terminal(&app, options, diags);
+  classroom_close(app.class);
+  if (app.wake >= 0) close(app.wake);
+  if (app.session) session_close(app.session);
   arena_free(app.arena);
   return end;
 }

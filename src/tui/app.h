@@ -3,6 +3,7 @@
 #include "kernels/client.h"
 #include "tui/session.h"
 #include "tui/terminal.h"
+#include "tui/tutor.h"
 
 typedef struct AppOptions {
   SessionOptions session;
@@ -10,6 +11,11 @@ typedef struct AppOptions {
   const char *theme;            // NULL: default
   const char *script;           // a file of keys and commands to begin with; NULL: none
   const ClientOptions *client;  // NULL: no worker
+  const char *lesson;           // to begin with; "" the list of them, NULL: none
+  int lesson_step;              // from 1; 0: where it was left
+  ClassRole role;               // CLASS_TEACHER: teaches `lesson`, CLASS_FOLLOWER: joins `room`
+  const char *room;             // NULL: the only one there is
+  const char *who;              // CLASS_FOLLOWER: the name that the teacher reads
 } AppOptions;
 
 // How it ended.

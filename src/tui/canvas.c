@@ -244,15 +244,19 @@ static size_t line_bytes(const char *text, int cols, size_t *skip) {
   return at;
 }
 
-int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text) {
-  int row = 0;
+int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first) {
+  int row = -first;
   if (in.cols <= 0) return 0;
   for (size_t skip; *text; row++) {
     size_t bytes = line_bytes(text, in.cols, &skip);
-    if (canvas && row < in.rows) draw_bytes(canvas, in, row, 0, style, text, bytes);
+    if (canvas && row >= 0 && row < in.rows) draw_bytes(canvas, in, row, 0, style, text, bytes);
     text += bytes + skip;
   }
-  return row;
+  return row + first;
+}
+
+int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text) {
+  return canvas_wrap_from(canvas, in, style, text, 0);
 }
 
 int canvas_wrap_rows(const char *text, int cols) {

@@ -72,6 +72,8 @@ int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align,
 // Text broken at blanks (and inside a word that is longer than a line) over the rows of `in`.
 // Returns the rows it needs, drawn or not; '\n' starts a new one.
 int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text);
+// The same without its first lines, for text that scrolls.
+int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first);
 int canvas_wrap_rows(const char *text, int cols);
 
 void canvas_fill(Canvas *canvas, Rect in, Style style);  // blanks

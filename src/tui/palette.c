@@ -7,12 +7,14 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/decode.h"
+#include "tui/tutor.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
@@ -84,6 +86,16 @@ static bool run_sweep(Session *session, const char *argument, Diags *diags) {
   return view_run(session, "sweep", argument);
 }
 
+// "lesson banks 3"; without a name the lesson that is open, or the list.
+static bool run_lesson(Session *session, const char *argument, Diags *diags) {
+  size_t n = strcspn(argument, " ");
+  const char *name = arena_strndup(session->frame, argument, n);
+  const char *step = argument + n + strspn(argument + n, " ");
+  if (*name && !tutor_open(session, name, atoi(step), diags)) return false;
+  view_show(session, view_find("lesson"));
+  return true;
+}
+
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
   if (!*argument) {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
@@ -102,6 +114,7 @@ const PaletteCommand palette_commands[] = {
     {"decode", "KERNEL", "the schedule nearest to a cuBLAS or CUTLASS kernel, as B", run_decode},
     {"view", "NAME", "another view", run_view},
     {"sweep", "[KNOB]", "a knob through all its values, in the measure view", run_sweep},
+    {"lesson", "[NAME [STEP]]", "a lesson, or the list of them", run_lesson},
     {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
 };
 const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;
@@ -144,6 +157,9 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, view_table[i].name, prefix);
   for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
     offer(&all, session->ladders[i]->name, prefix);
+  const Tutor *tutor = session->tutor;
+  for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
+    offer(&all, tutor->lesson[i]->name, prefix);
   bool knobs =
       str_starts(command, "set") || str_starts(command, "compare") || str_starts(command, "sweep");
   for (int i = 0; knobs && i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);

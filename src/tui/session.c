@@ -21,6 +21,7 @@
 #include "model/knob_use.h"
 #include "tui/swizzle.h"
 #include "tui/tiles.h"
+#include "tui/tutor.h"
 #include "tui/view.h"
 
 // ---- opening ----------------------------------------------------------------------------------
@@ -177,6 +178,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   knobsweep_init(&session->sweep);
   session->swizzle = swizzle_new(app);
   session->tiles = tiles_new(app);
+  session->tutor = tutor_new(app);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);
   load_results(session);
@@ -196,6 +198,7 @@ void session_close(Session *session) {
   knobsweep_free(&session->sweep);
   swizzle_free(session->swizzle);
   tiles_free(session->tiles);
+  tutor_free(session->tutor);
   side_free(&session->now);
   side_free(&session->then);
   arena_free(session->trial);

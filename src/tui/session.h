@@ -49,6 +49,7 @@ typedef struct Wishes {
   bool bench_sweep, stop;  // time every value of the sweep; take back what has not begun
   const char *copy;        // text for the clipboard; NULL: none
   const char *save_path;   // a file for the picture of the screen; NULL: none
+  bool keep_progress;      // the marks of the lessons changed
 } Wishes;
 
 // What is known of the worker, for the screen.
@@ -110,6 +111,7 @@ typedef struct Session {
   const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
   struct Tiles *tiles;      // the element that is followed (tiles.h)
+  struct Tutor *tutor;      // the lesson under way (tutor.h)
 } Session;
 
 typedef struct SessionOptions {

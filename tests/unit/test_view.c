@@ -167,10 +167,11 @@ END_TEST
 // Keys at random, sizes at random: the session must stand everything.
 START_TEST(random_keys) {
   static const char *const keys[] = {
-      "Up",     "Down", "Left", "Right", "Tab", "S-Tab", "PgDn",  "PgUp", "[", "]", "u",
-      "Ctrl-R", "c",    "C",    "s",     "S",   "f",     "Enter", "v",    "d", "1", "2",
-      "3",      "4",    "5",    "6",     "7",   "8",     "9",     "o",    "+", "-", "Backspace",
-      "e",      "w",    "a",    "A",     "?",   "Esc",   "g",     "G",    "n", "N", "y"};
+      "Up",     "Down", "Left", "Right", "Tab", "S-Tab", "PgDn",     "PgUp", "[", "]", "u",
+      "Ctrl-R", "c",    "C",    "s",     "S",   "f",     "Enter",    "v",    "d", "1", "2",
+      "3",      "4",    "5",    "6",     "7",   "8",     "9",        "0",    "0", "o", "+",
+      "-",      "e",    "w",    "a",     "A",   "?",     "Esc",      "g",    "G", "n", "N",
+      "y",      "r",    "L",    "=",     "t",   "Space", "Backspace"};
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;

@@ -1,0 +1,73 @@
+// The two commands differ in one word and in what their argument names: a lesson to teach, or the
+// class to join, which is called like the lesson it began with.
+#include "cli/cli_class.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+
+typedef struct ClassOptions {
+  const char *who, *color, *theme;
+  int at;
+  bool ascii, no_mouse;
+} ClassOptions;
+
+#define TEXT(key, field) \
+  { .name = key, .kind = OPTION_KIND_TEXT, .offset = offsetof(ClassOptions, field) }
+#define FLAG(key, field) \
+  { .name = key, .kind = OPTION_KIND_FLAG, .offset = offsetof(ClassOptions, field) }
+
+// The first is the teacher's, the last a follower's.
+static const Option options[] = {
+    {.name = "at",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(ClassOptions, at),
+     .lo = 1,
+     .hi = LESSON_STEPS_MAX},
+    TEXT("color", color),
+    TEXT("theme", theme),
+    FLAG("ascii", ascii),
+    FLAG("no-mouse", no_mouse),
+    TEXT("as", who),
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+static const char *user_name(void) {
+  const struct passwd *entry = getpwuid(getuid());
+  const char *user = getenv("USER");
+  return entry ? entry->pw_name : user ? user : "somebody";
+}
+
+static int run(int argc, char **argv, ClassRole role, Diags *diags) {
+  ClassOptions given = {0};
+  bool teaches = role == CLASS_TEACHER;
+  if (!options_parse(teaches ? options : options + 1, N_OPTIONS - 1, &given, &argc, argv, diags))
+    return cli_fail(diags);
+  if (argc > 2) return cli_error(CLI_USAGE, "one class at a time; \"%s\" is left over", argv[2]);
+  const char *name = argc > 1 ? argv[1] : NULL;
+  if (teaches && !name)
+    return cli_error(CLI_USAGE, "teach needs a lesson; gemmview lesson --list names them");
+  if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+    return cli_error(CLI_USAGE, "a class needs a terminal");
+  AppOptions app = {.terminal = {given.color, given.ascii, given.no_mouse},
+                    .theme = given.theme,
+                    .lesson = teaches ? name : "",
+                    .lesson_step = given.at,
+                    .role = role,
+                    .room = teaches ? NULL : name,
+                    .who = given.who ? given.who : user_name()};
+  AppEnd end = app_run(&app, diags);
+  if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(diags);
+  return end == APP_INTERRUPTED ? CLI_INTERRUPTED : CLI_OK;
+}
+
+int cli_class(int argc, char **argv, ClassRole role) {
+  Arena *arena = arena_new("class");
+  Diags diags = diags_new(arena);
+  int status = run(argc, argv, role, &diags);
+  arena_free(arena);
+  return status;
+}

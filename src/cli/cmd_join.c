@@ -1,0 +1,6 @@
+// gemmview join [NAME]: follow a class on this machine. The teacher turns the pages and reveals;
+// the knobs are one's own.
+#include "cli/cli.h"
+#include "cli/cli_class.h"
+
+int cmd_join(int argc, char **argv) { return cli_class(argc, argv, CLASS_FOLLOWER); }

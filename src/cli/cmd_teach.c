@@ -1,0 +1,7 @@
+// gemmview teach NAME: a lesson for everybody who joins. The class is called like the lesson.
+//
+//   GEMMVIEW_CLASSROOM=/srv/class gemmview teach banks      the others: gemmview join banks
+#include "cli/cli.h"
+#include "cli/cli_class.h"
+
+int cmd_teach(int argc, char **argv) { return cli_class(argc, argv, CLASS_TEACHER); }

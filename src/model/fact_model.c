@@ -1,0 +1,227 @@
+// Facts that stand in the model already: sites, resources, traffic, the shape, the GPU.
+//
+// Nothing is derived here a second time; each function reads one field, and says so when the field
+// has no value (a 16-byte cp.async has no counted wavefronts, a rung no claim).
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "model/fact_compute.h"
+#include "model/rewrite.h"
+
+const char *const fact_limiters[] = {"registers", "shared memory", "threads",
+                                     "blocks",    "grid",          NULL};
+const char *const fact_limits[] = {"fma", "shared", "l2", "dram", NULL};
+
+// ---- sites --------------------------------------------------------------------------------------
+
+static char *without_blanks(Arena *arena, const char *text) {
+  char *out = arena_strdup(arena, text), *to = out;
+  for (const char *c = text; *c; c++)
+    if (*c != ' ') *to++ = *c;
+  *to = '\0';
+  return out;
+}
+
+const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags) {
+  const Model *model = scene->model;
+  int64_t number;
+  if (model->n_sites == 0) {
+    diag_add(diags, "site", "this kernel does not touch shared memory");
+    return NULL;
+  }
+  if (isdigit((unsigned char)*text))
+    return fact_int(text, 1, model->n_sites, "SITE", &number, diags) ? &model->site[number - 1]
+                                                                     : NULL;
+  const char **names = ARENA_ARRAY(diags->arena, const char *, model->n_sites);
+  for (int i = 0; i < model->n_sites; i++) {
+    char *name = without_blanks(diags->arena, model->site[i].text);
+    if (str_starts(name, text)) return &model->site[i];
+    names[i] = arena_strndup(diags->arena, name, strlen(name) - strlen(model->site[i].op->sass));
+  }
+  Diag *diag = diag_add(diags, "site", "no access of this kernel begins with \"%s\"",
+                        str_sanitise(diags->arena, text));
+  diag->nearest = nearest_name(text, names, model->n_sites);
+  if (!diag->nearest) diag->nearest = names[0];
+  return NULL;
+}
+
+static bool count_of(const FactScene *scene, const FactArgs *args, const Site **site,
+                     Diags *diags) {
+  *site = fact_find_site(scene, args->word[0], diags);
+  if (!*site) return false;
+  if ((*site)->count.known) return true;
+  diag_add(diags, "fact", "%s has no counted wavefronts", (*site)->text);
+  return false;
+}
+
+#define SITE_FACT(name, field)                                                                     \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    const Site *site;                                                                              \
+    if (!count_of(scene, args, &site, diags)) return false;                                        \
+    value->number = site->field;                                                                   \
+    return true;                                                                                   \
+  }
+SITE_FACT(wavefronts, count.wavefronts)
+SITE_FACT(ideal, count.ideal)
+SITE_FACT(conflicts, count.conflicts)
+SITE_FACT(ways, count.ways)
+SITE_FACT(phases, count.phases)
+SITE_FACT(executions, executions)
+
+bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (site) value->word = site->text;
+  return site != NULL;
+}
+
+// ---- plain numbers ------------------------------------------------------------------------------
+
+static double total(const Model *model, bool ideal) {
+  double warps = ceil((double)model->resources.n_threads / 32), sum = 0;
+  for (int i = 0; i < model->n_sites; i++) {
+    const BankCount *count = &model->site[i].count;
+    if (count->known)
+      sum += (ideal ? count->ideal : count->wavefronts) * model->site[i].executions * warps;
+  }
+  return sum;
+}
+
+static double conflicting(const Model *model) {
+  int n = 0;
+  for (int i = 0; i < model->n_sites; i++)
+    n += model->site[i].count.known && model->site[i].count.conflicts > 0;
+  return n;
+}
+
+static const Stmt *slab_loop(const Model *model) {
+  const Program *program = model->program;
+  return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
+}
+
+static double tile_of(const Model *model, int axis) {
+  return (double)axis_tile(&model->program->axis[axis]);
+}
+
+static double workspace(const Model *model) {
+  const Buffer *partial = program_buffer(model->program, ROLE_PARTIAL);
+  return partial ? (double)buffer_bytes(partial) : 0;
+}
+
+static double idle_last(const Resources *r) {
+  double rounds = ceil(r->waves);
+  return 100 * (rounds - r->waves);
+}
+
+#define NUMBER_FACT(name, expression)                                                              \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    const Model *m = scene->model;                                                                 \
+    (void)args, (void)diags;                                                                       \
+    value->number = (double)(expression);                                                          \
+    return true;                                                                                   \
+  }
+NUMBER_FACT(accesses, m->n_sites)
+NUMBER_FACT(conflicting, conflicting(m))
+NUMBER_FACT(slab_wavefronts, total(m, false))
+NUMBER_FACT(slab_ideal, total(m, true))
+NUMBER_FACT(threads, m->resources.n_threads)
+NUMBER_FACT(warps, (m->resources.n_threads + 31) / 32)
+NUMBER_FACT(blocks, m->resources.n_blocks)
+NUMBER_FACT(accumulators, m->resources.n_accumulators)
+NUMBER_FACT(registers, m->resources.n_registers)
+NUMBER_FACT(smem_bytes, m->resources.smem_bytes)
+NUMBER_FACT(smem_kib, (double)m->resources.smem_bytes / 1024)
+NUMBER_FACT(blocks_per_sm, m->resources.blocks_per_sm)
+NUMBER_FACT(occupancy, 100 * m->resources.occupancy)
+NUMBER_FACT(waves, m->resources.waves)
+NUMBER_FACT(rounds, ceil(m->resources.waves))
+NUMBER_FACT(idle_last, idle_last(&m->resources))
+NUMBER_FACT(fma_clocks, m->traffic.fma_clocks)
+NUMBER_FACT(shared_clocks, m->traffic.shared_clocks)
+NUMBER_FACT(loads_per_fma, m->traffic.loads_per_fma)
+NUMBER_FACT(flop_per_l2_byte, m->traffic.flop_per_l2_byte)
+NUMBER_FACT(l2_gib, m->traffic.l2_bytes / (1 << 30))
+NUMBER_FACT(dram_gib, m->traffic.dram_bytes / (1 << 30))
+NUMBER_FACT(tile_m, tile_of(m, AXIS_M))
+NUMBER_FACT(tile_n, tile_of(m, AXIS_N))
+NUMBER_FACT(tile_k, slab_loop(m) ? tile_of(m, AXIS_K) : 1)
+NUMBER_FACT(slabs, slab_loop(m) ? slab_loop(m)->var->extent : 0)
+NUMBER_FACT(kernels, m->program->n_kernels)
+NUMBER_FACT(l2_mib, (double)m->target->l2_bytes / (1 << 20))
+NUMBER_FACT(workspace_mib, workspace(m) / (1 << 20))
+
+// Unknown where the GPU's numbers are.
+#define PEAK_FACT(fact, field)                                                                     \
+  bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    (void)args;                                                                                    \
+    value->number = scene->model->traffic.field;                                                   \
+    if (value->number >= 0) return true;                                                           \
+    diag_add(diags, "fact", #fact ": not known of %s", scene->model->target->name);                \
+    return false;                                                                                  \
+  }
+PEAK_FACT(l2_clocks, l2_clocks)
+PEAK_FACT(dram_clocks, dram_clocks)
+PEAK_FACT(estimate, roofline_tflops)
+
+// ---- words --------------------------------------------------------------------------------------
+
+bool fact_limiter(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  (void)args, (void)diags;
+  value->word = scene->model->resources.limiter;
+  value->words = fact_limiters;
+  return true;
+}
+
+bool fact_limit(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  (void)args, (void)diags;
+  value->word = scene->model->traffic.limit;
+  value->words = fact_limits;
+  return true;
+}
+
+bool fact_knob(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const char *nearest = NULL;
+  KnobId knob = knob_find(args->word[0], &nearest);
+  if (knob == KNOB_NONE) {
+    diag_add(diags, "unknown_knob", "%s: no such knob", str_sanitise(diags->arena, args->word[0]))
+        ->nearest = nearest;
+    return false;
+  }
+  value->word = knob_value_text(scene->arena, &scene->model->schedule, knob);
+  return true;
+}
+
+bool fact_gpu(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const char *names[TARGET_FIELD_COUNT];
+  for (int i = 0; i < TARGET_FIELD_COUNT; i++) {
+    names[i] = target_fields[i].name;
+    if (!str_equal(names[i], args->word[0])) continue;
+    double number = target_number(scene->model->target, (TargetField)i);
+    value->word = isnan(number) ? "?" : arena_printf(scene->arena, "%.10g", number);
+    return true;
+  }
+  Diag *diag = diag_add(diags, "fact", "\"%s\" is no number of a GPU",
+                        str_sanitise(diags->arena, args->word[0]));
+  diag->nearest = nearest_name(args->word[0], names, TARGET_FIELD_COUNT);
+  return false;
+}
+
+bool fact_gpu_name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  (void)args, (void)diags;
+  value->word = scene->model->target->name;
+  return true;
+}
+
+bool fact_claim(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const Rung *rung = fact_find_rung(scene->world, args->word[0], NULL, diags);
+  if (!rung) return false;
+  const Claim *claim = rung->claim;
+  if (!claim || !claim->has_value) {
+    diag_add(diags, "fact", "nothing with a figure is claimed of %s", rung->name);
+    return false;
+  }
+  value->word = arena_printf(scene->arena, "%g %s", claim->value, claim->unit ? claim->unit : "");
+  return true;
+}

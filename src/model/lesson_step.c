@@ -1,0 +1,296 @@
+// A step of a lesson, computed: placeholders filled, answers found, guesses judged.
+//
+// Worked example: "its eight rows take {wavefronts a<-A_s} wavefronts" on the hgemm rung ldmatrix
+// becomes "its eight rows take 32 wavefronts". The right choice among
+//   {"choose": ["PAD_SMEM=1", "PAD_SMEM=2", "PAD_SMEM=4"], "least": "conflicts A_s<-r_a"}
+// is whichever of the three schedules has the least of that fact; several may.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/lesson.h"
+
+// Everything one step is computed with.
+typedef struct Desk {
+  Arena *arena;
+  const LessonStep *step;
+  FactScene scene;
+  Diags *diags;
+} Desk;
+
+static void tell(const Desk *desk, const JsonValue *place, const char *key, const char *what,
+                 const Diags *inner) {
+  const JsonValue *value = json_object_get(place, key);
+  for (const Diag *d = inner->first; d; d = d->next) {
+    Diag *told = json_diag(desk->diags, value ? value : place, "%s%s%s%s", *what ? "{" : "", what,
+                           *what ? "}: " : "", d->text);
+    told->nearest = d->nearest;
+  }
+}
+
+static const Model *build(const Desk *desk, const LessonWorld *world, const Schedule *schedule,
+                          const char *key) {
+  const Model *model = model_build(desk->arena, world->facts.targets, schedule);
+  if (!model->ok) tell(desk, desk->step->place, key, "", &model->diags);
+  return model->ok ? model : NULL;
+}
+
+static bool compute(const Desk *desk, const JsonValue *place, const char *key, const char *text,
+                    FactValue *value) {
+  Diags inner = diags_new(desk->arena);
+  if (fact_compute(&desk->scene, text, value, &inner)) return true;
+  tell(desk, place, key, text, &inner);
+  return false;
+}
+
+// ---- placeholders -------------------------------------------------------------------------------
+
+// "{wavefronts 4}" becomes "8"; "{{" is a brace.
+static const char *fill(const Desk *desk, const JsonValue *place, const char *key,
+                        const char *text) {
+  Str out = str_new(desk->arena);
+  str_add(&out, "");
+  for (const char *c = text; *c;) {
+    size_t plain = strcspn(c, "{");
+    str_add_bytes(&out, c, plain);
+    c += plain;
+    if (!*c) break;
+    const char *end = strchr(c, '}');
+    if (c[1] == '{' || !end) {
+      if (c[1] != '{')
+        json_diag(desk->diags, place, "a \"{\" without its \"}\"; \"{{\" is a brace");
+      str_add_char(&out, '{');
+      c += c[1] == '{' ? 2 : 1;
+      continue;
+    }
+    FactValue value;
+    char buffer[FACT_TEXT_MAX];
+    const char *fact = arena_strndup(desk->arena, c + 1, (size_t)(end - c - 1));
+    if (compute(desk, place, key, fact, &value)) str_add(&out, fact_print(&value, buffer));
+    c = end + 1;
+  }
+  return out.text;
+}
+
+// ---- answers ------------------------------------------------------------------------------------
+
+static double size_of(const FactValue *value) { return value->number; }
+
+static bool is_number(const Desk *desk, const Ask *ask, const char *key, const FactValue *value) {
+  bool number = value->kind == FACT_COUNT || value->kind == FACT_REAL;
+  const JsonValue *place = json_object_get(ask->place, key);
+  if (!number)
+    json_diag(desk->diags, place ? place : ask->place, "\"%s\" is no number: it has no least",
+              ask->fact);
+  return number;
+}
+
+static bool compute_choice(const Desk *desk, const Ask *ask, int i, StepChoice *out) {
+  const char *key = ask->most ? "most" : "least", *knobs = ask->choice[i];
+  out->knobs = knobs;
+  const char *fact = arena_printf(desk->arena, "with %s | %s", knobs, ask->fact);
+  if (!compute(desk, ask->place, key, fact, &out->value)) return false;
+  if (!is_number(desk, ask, key, &out->value)) return false;
+  if (!ask->beside) return true;
+  fact = arena_printf(desk->arena, "with %s | %s", knobs, ask->beside);
+  return compute(desk, ask->place, "beside", fact, &out->beside);
+}
+
+static bool compute_choices(const Desk *desk, const Ask *ask, StepFacts *out) {
+  double best = 0;
+  int n_right = 0;
+  for (int i = 0; i < ask->n_choices; i++) {
+    if (!compute_choice(desk, ask, i, &out->choice[i])) return false;
+    double size = size_of(&out->choice[i].value);
+    if (i == 0 || (ask->most ? size > best : size < best)) best = size;
+  }
+  out->n_choices = ask->n_choices;
+  for (int i = 0; i < out->n_choices; i++) {
+    out->choice[i].right =
+        !(size_of(&out->choice[i].value) > best) && !(size_of(&out->choice[i].value) < best);
+    n_right += out->choice[i].right;
+  }
+  if (n_right < out->n_choices) return true;
+  json_diag(desk->diags, ask->place, "all choices are equally good: nothing to choose");
+  return false;
+}
+
+static bool passes(const Ask *ask, const FactValue *value, const FactValue *limit) {
+  return ask->most ? value->number > limit->number : value->number < limit->number;
+}
+
+static bool compute_goal(const Desk *desk, const Ask *ask, StepFacts *out) {
+  const char *limit = ask->most ? "more_than" : "less_than";
+  const char *solution = arena_printf(desk->arena, "with %s | %s", ask->solution, ask->fact);
+  if (!compute(desk, ask->place, "make", ask->fact, &out->answer) ||
+      !is_number(desk, ask, "make", &out->answer) ||
+      !compute(desk, ask->place, limit, ask->limit, &out->limit) ||
+      !is_number(desk, ask, limit, &out->limit) ||
+      !compute(desk, ask->place, "solution", solution, &out->solution))
+    return false;
+  if (passes(ask, &out->answer, &out->limit)) {
+    json_diag(desk->diags, ask->place, "the state passes already: there is nothing to make");
+    return false;
+  }
+  if (passes(ask, &out->solution, &out->limit)) return true;
+  json_diag(desk->diags, json_object_get(ask->place, "solution"), "it gives %g, to pass is %g",
+            out->solution.number, out->limit.number);
+  return false;
+}
+
+static bool compute_ask(const Desk *desk, StepFacts *out) {
+  const Ask *ask = &desk->step->ask;
+  if (ask->kind == ASK_NOTHING) return true;
+  out->question = fill(desk, ask->place, "question", ask->question);
+  out->why = fill(desk, ask->place, "why", ask->why);
+  if (ask->kind == ASK_CHOICE) return compute_choices(desk, ask, out);
+  if (ask->kind == ASK_MAKE) return compute_goal(desk, ask, out);
+  if (!compute(desk, ask->place, "fact", ask->fact, &out->answer)) return false;
+  if (out->answer.kind != FACT_TEXT) return true;
+  json_diag(desk->diags, ask->place, "\"%s\" is a text: nobody can guess it", ask->fact);
+  return false;
+}
+
+bool lesson_compute(Arena *arena, const LessonWorld *world, const Lesson *lesson, int step,
+                    StepFacts *out, Diags *diags) {
+  int before = diags->count;
+  Desk desk = {.arena = arena, .step = &lesson->step[step], .diags = diags};
+  const LessonStep *at = desk.step;
+  *out = (StepFacts){.site = -1};
+  desk.scene = (FactScene){.arena = arena, .world = &world->facts};
+  desk.scene.model = build(&desk, world, &at->schedule, "state");
+  if (at->compares) desk.scene.then = build(&desk, world, &at->then, "compare");
+  if (diags->count > before) return false;
+  if (at->site) {
+    FactValue site;
+    if (compute(&desk, at->place, "site", arena_printf(arena, "site %s", at->site), &site))
+      for (int i = 0; i < desk.scene.model->n_sites; i++)
+        if (desk.scene.model->site[i].text == site.word) out->site = i;
+  }
+  out->text = fill(&desk, at->place, "text", at->text);
+  return compute_ask(&desk, out) && diags->count == before;
+}
+
+// ---- guesses ------------------------------------------------------------------------------------
+
+static Verdict judge_value(Arena *arena, const FactValue *value, const char *guess) {
+  Verdict verdict = {.fact = fact_check(value, guess)};
+  static const char *const wanted[] = {[FACT_COUNT] = "a whole number",
+                                       [FACT_REAL] = "a number",
+                                       [FACT_PAIR] = "row and column, as in 12, 34",
+                                       [FACT_WORD] = "one of the words",
+                                       [FACT_TEXT] = "nothing"};
+  const char *clean = str_sanitise(arena, guess);
+  switch (verdict.fact) {
+    case FACT_RIGHT:
+      verdict.text = arena_printf(arena, "%s: right", clean);
+      break;
+    case FACT_IS_MORE:
+      verdict.text = arena_printf(arena, "%s: no, it is more", clean);
+      break;
+    case FACT_IS_LESS:
+      verdict.text = arena_printf(arena, "%s: no, it is less", clean);
+      break;
+    case FACT_IS_OTHER:
+      verdict.text = arena_printf(arena, "%s: no", clean);
+      break;
+    case FACT_NO_GUESS:
+      verdict.text =
+          arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
+  }
+  return verdict;
+}
+
+static int find_choice(const StepFacts *facts, const char *guess) {
+  while (*guess == ' ' || *guess == '(') guess++;
+  size_t n = strcspn(guess, " )");
+  if (n == 1 && (*guess | 0x20) >= 'a' && (*guess | 0x20) < 'a' + facts->n_choices)
+    return (*guess | 0x20) - 'a';
+  for (int i = 0; i < facts->n_choices; i++)
+    if (str_equal_fold(facts->choice[i].knobs, guess)) return i;
+  return -1;
+}
+
+static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *guess) {
+  int i = find_choice(facts, guess);
+  if (i < 0)
+    return (Verdict){FACT_NO_GUESS,
+                     arena_printf(arena, "\"%.40s\" is no guess: wanted is a letter, a to %c",
+                                  str_sanitise(arena, guess), 'a' + facts->n_choices - 1)};
+  bool right = facts->choice[i].right;
+  return (Verdict){
+      right ? FACT_RIGHT : FACT_IS_OTHER,
+      arena_printf(arena, "%c) %s: %s", 'a' + i, facts->choice[i].knobs, right ? "right" : "no")};
+}
+
+// The problem is part of the task: a smaller one is no answer.
+static bool same_problem(const Schedule *a, const Schedule *b) {
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (str_equal(knob_table[i].tier, "PROBLEM") && schedule_differs(a, b, (KnobId)i)) return false;
+  return true;
+}
+
+Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const LessonStep *step,
+                              const StepFacts *facts, const Schedule *made) {
+  if (!same_problem(&step->schedule, made))
+    return (Verdict){FACT_NO_GUESS,
+                     "the problem (M, N, K, types, GPU) is part of the task: it stays"};
+  const Model *model = model_build(arena, world->facts.targets, made);
+  if (!model->ok)
+    return (Verdict){FACT_NO_GUESS, arena_printf(arena, "not legal: %s", model->diags.first->text)};
+  FactScene scene = {.arena = arena, .world = &world->facts, .model = model};
+  FactValue value;
+  Diags ignored = diags_new(arena);
+  if (!fact_compute(&scene, step->ask.fact, &value, &ignored))
+    return (Verdict){FACT_NO_GUESS, ignored.first->text};
+  bool right = passes(&step->ask, &value, &facts->limit);
+  return (Verdict){right ? FACT_RIGHT : FACT_IS_OTHER,
+                   arena_printf(arena, "%s: %s %s than %s", fact_say(arena, &value),
+                                right ? "done, wanted was" : "not yet, wanted is",
+                                step->ask.most ? "more" : "less", fact_say(arena, &facts->limit))};
+}
+
+static Verdict judge_knobs(Arena *arena, const LessonWorld *world, const LessonStep *step,
+                           const StepFacts *facts, const char *guess) {
+  Schedule made = step->schedule;
+  Diags diags = diags_new(arena);
+  if (schedule_parse(&made, guess, &diags))
+    return lesson_check_schedule(arena, world, step, facts, &made);
+  return (Verdict){FACT_NO_GUESS, diags.first->text};
+}
+
+Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *step,
+                     const StepFacts *facts, const char *guess) {
+  if (step->ask.kind == ASK_CHOICE) return judge_choice(arena, facts, guess);
+  if (step->ask.kind == ASK_MAKE) return judge_knobs(arena, world, step, facts, guess);
+  if (step->ask.kind == ASK_FACT) return judge_value(arena, &facts->answer, guess);
+  return (Verdict){FACT_NO_GUESS, "nothing is asked here"};
+}
+
+// ---- the answer ---------------------------------------------------------------------------------
+
+static const char *choices_text(Arena *arena, const StepFacts *facts, bool beside) {
+  Str out = str_new(arena);
+  for (int i = 0; i < facts->n_choices; i++) {
+    const StepChoice *choice = &facts->choice[i];
+    if (!choice->right) continue;
+    str_printf(&out, "%s%c) %s: %s", out.length ? "; " : "", 'a' + i, choice->knobs,
+               fact_say(arena, &choice->value));
+    if (beside) str_printf(&out, ", %s", fact_say(arena, &choice->beside));
+  }
+  return out.text;
+}
+
+const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts *facts) {
+  const Ask *ask = &step->ask;
+  if (ask->kind == ASK_NOTHING) return "";
+  if (ask->kind == ASK_CHOICE)
+    return arena_printf(arena, "%s (%s)", choices_text(arena, facts, ask->beside != NULL),
+                        fact_origin_text(facts->choice[0].value.origin));
+  if (ask->kind == ASK_MAKE)
+    return arena_printf(arena, "one way: %s, %s (%s)", ask->solution,
+                        fact_say(arena, &facts->solution),
+                        fact_origin_text(facts->solution.origin));
+  return arena_printf(arena, "%s (%s)", fact_say(arena, &facts->answer),
+                      fact_origin_text(facts->answer.origin));
+}

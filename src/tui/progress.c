@@ -1,0 +1,162 @@
+// One JSON object, a row for each lesson:
+//   {"schema":"gemmview/1","lessons":[{"name":"banks","step":3,"right":[1,2],"shown":[]}]}
+//
+// Steps count from 1, as on the screen. Rows of lessons that this program does not have are passed
+// over, so that a folder of one's own lessons may come and go; steps that a lesson has no longer
+// are too.
+#include "tui/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+enum { PROGRESS_BYTES_MAX = 1 << 20 };
+
+const char *progress_path(Arena *arena) {
+  const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/lessons.json", xdg);
+  if (home && home[0] == '/')
+    return arena_printf(arena, "%s/.local/state/gemmview/lessons.json", home);
+  return NULL;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static char *read_file(Arena *arena, const char *path, size_t *size, int *error) {
+  *error = 0;
+  FILE *file = fopen(path, "rb");
+  if (!file) {
+    *error = errno;
+    return NULL;
+  }
+  char *text = arena_alloc(arena, PROGRESS_BYTES_MAX + 1);
+  *size = fread(text, 1, PROGRESS_BYTES_MAX + 1, file);
+  if (ferror(file) || *size > PROGRESS_BYTES_MAX) *error = *size > PROGRESS_BYTES_MAX ? EFBIG : EIO;
+  fclose(file);
+  return *error ? NULL : text;
+}
+
+static uint32_t read_steps(const JsonValue *row, const char *key, int n_steps, Diags *diags) {
+  const JsonValue *steps = json_require_array(row, key, diags);
+  uint32_t bits = 0;
+  for (int i = 0; i < json_count(steps); i++) {
+    int step = 0;
+    if (json_read_int(json_at(steps, i), 1, LESSON_STEPS_MAX, &step, diags) && step <= n_steps)
+      bits |= UINT32_C(1) << (step - 1);
+  }
+  return bits;
+}
+
+static void read_row(const Tutor *tutor, const JsonValue *row, LessonMark *marks, Diags *diags) {
+  static const char *const keys[] = {"name", "step", "right", "shown"};
+  const char *name = NULL;
+  int step = 1;
+  json_check_keys(row, keys, 4, diags);
+  if (!json_require_string(row, "name", &name, diags)) return;
+  if (!json_require_int(row, "step", 1, LESSON_STEPS_MAX, &step, diags)) return;
+  for (int i = 0; i < tutor->n_lessons; i++) {
+    int n = tutor->lesson[i]->n_steps;
+    if (!str_equal(tutor->lesson[i]->name, name)) continue;
+    marks[i].step = step <= n ? step - 1 : 0;
+    marks[i].right = read_steps(row, "right", n, diags);
+    marks[i].shown = read_steps(row, "shown", n, diags) & ~marks[i].right;
+  }
+}
+
+bool progress_load(Tutor *tutor, const char *path, Diags *diags) {
+  static const char *const keys[] = {"schema", "lessons"};
+  size_t size = 0;
+  int error, before = diags->count;
+  Arena *arena = arena_new("progress");
+  char *text = read_file(arena, path, &size, &error);
+  if (error && error != ENOENT)
+    diag_add(diags, "progress", "%s: %s", str_sanitise(diags->arena, path), strerror(error));
+  const JsonValue *root = text ? json_parse(arena, text, size, diags, path) : NULL;
+  if (root) {
+    LessonMark marks[TUTOR_LESSONS_MAX];
+    memcpy(marks, tutor->mark, sizeof marks);
+    json_check_keys(root, keys, 2, diags);
+    const JsonValue *rows = json_require_array(root, "lessons", diags);
+    for (int i = 0; i < json_count(rows); i++) read_row(tutor, json_at(rows, i), marks, diags);
+    if (diags->count == before) memcpy(tutor->mark, marks, sizeof marks);
+  }
+  arena_free(arena);
+  return diags->count == before;
+}
+
+// ---- writing ------------------------------------------------------------------------------------
+
+static void put_steps(JsonWriter *w, const char *key, uint32_t bits) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int i = 0; i < LESSON_STEPS_MAX; i++)
+    if (bits >> i & 1) json_put_int(w, i + 1);
+  json_end_array(w);
+}
+
+static char *write_marks(Arena *arena, const Tutor *tutor) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_key(&w, "lessons");
+  json_begin_array(&w);
+  for (int i = 0; i < tutor->n_lessons; i++) {
+    const LessonMark *mark = &tutor->mark[i];
+    if (!mark->step && !mark->right && !mark->shown) continue;
+    json_begin_object(&w);
+    json_member_string(&w, "name", mark->name);
+    json_member_int(&w, "step", mark->step + 1);
+    put_steps(&w, "right", mark->right);
+    put_steps(&w, "shown", mark->shown);
+    json_end_object(&w);
+  }
+  json_end_array(&w);
+  json_end_object(&w);
+  str_add(&out, "\n");
+  return out.text;
+}
+
+static bool make_folders(Arena *arena, const char *path) {
+  char *folder = arena_strdup(arena, path);
+  for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    bool failed = mkdir(folder, 0700) != 0 && errno != EEXIST;
+    *slash = '/';
+    if (failed) return false;
+  }
+  return true;
+}
+
+static bool write_whole(int fd, const char *text) {
+  size_t left = strlen(text);
+  while (left > 0) {
+    ssize_t n = write(fd, text, left);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    text += n;
+    left -= (size_t)n;
+  }
+  return fsync(fd) == 0;
+}
+
+const char *progress_save(Arena *arena, const Tutor *tutor, const char *path) {
+  const char *fresh = arena_printf(arena, "%s.%ld", path, (long)getpid());
+  if (!make_folders(arena, path)) return strerror(errno);
+  int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return strerror(errno);
+  bool ok = write_whole(fd, write_marks(arena, tutor));
+  ok = close(fd) == 0 && ok;
+  ok = ok && rename(fresh, path) == 0;
+  if (ok) return NULL;
+  const char *why = arena_strdup(arena, strerror(errno));
+  unlink(fresh);
+  return why;
+}

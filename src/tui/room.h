@@ -1,0 +1,32 @@
+// The socket of a class: where it is, who may come in, and lines to and fro. What the lines say is
+// classroom.c's business.
+#pragma once
+#include "base/arena.h"
+#include "base/diag.h"
+#include "kernels/lines.h"
+
+// One end of a connection.
+typedef struct RoomPeer {
+  int fd;  // -1: none
+  LineReader in;
+  OutQueue out;
+} RoomPeer;
+
+// The path of a room; NULL after a finding of rule "class": no folder, one that is not safe, a name
+// that is none, a path too long for a socket. `shared`: the folder belongs to a group.
+const char *room_path(Arena *arena, const char *room, bool *shared, Diags *diags);
+// The names of the rooms there are now, NULL-terminated; NULL after a finding.
+const char **room_list(Arena *arena, Diags *diags);
+
+// A listening socket, -1 after a finding; what a teacher who died left behind is replaced.
+int room_listen(const char *path, bool shared, Diags *diags);
+int room_connect(const char *path);  // -1: nobody listens
+
+void room_peer_open(RoomPeer *peer, int fd, size_t line_limit);
+void room_peer_close(RoomPeer *peer);
+// Reads what there is. False when the other end is gone.
+bool room_peer_read(RoomPeer *peer);
+// Queues a line and writes what goes without waiting. False when the other end is gone, or does not
+// read what it is sent.
+bool room_peer_send(RoomPeer *peer, const char *line);
+bool room_peer_flush(RoomPeer *peer);

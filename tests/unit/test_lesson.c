@@ -1,0 +1,668 @@
+// Lessons: what a file may say and what is refused, facts against known numbers, guesses, every
+// step of every lesson that is shipped, and lessons driven by keys.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/str.h"
+#include "golden.h"
+#include "model/lesson.h"
+#include "tui/app.h"
+#include "tui/canvas.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/progress.h"
+#include "tui/tutor.h"
+#include "tui/view.h"
+#include "vterm_harness.h"
+
+static Arena *arena;
+static Diags diags;
+static TargetTable targets;
+static const Ladder *ladders[8];
+static const char *views[SESSION_VIEWS_MAX];
+static LessonWorld world;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  const EmbeddedFile *gpus = embed_find(arena, "gpus.json");
+  ck_assert(targets_parse(arena, gpus->text, gpus->size, &diags, &targets));
+  EmbeddedList list = embed_list(arena, "ladders/");
+  int n = 0;
+  for (int i = 0; i < list.count && n < 8; i++) {
+    const EmbeddedFile *file = embed_find(arena, list.paths[i]);
+    ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
+  }
+  world = (LessonWorld){{&targets, ladders, n}, views, tutor_views(views)};
+  ck_assert_int_eq(diags.count, 0);
+}
+
+static void teardown(void) { arena_free(arena); }
+
+static FactScene scene_of(const char *state) {
+  Schedule schedule = schedule_default();
+  ck_assert(schedule_parse(&schedule, state, &diags));
+  const Model *model = model_build(arena, &targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", state, diags_text(arena, &model->diags));
+  return (FactScene){.arena = arena, .world = &world.facts, .model = model};
+}
+
+static bool said(const char *text) {
+  for (const Diag *d = diags.first; d; d = d->next)
+    if (strstr(d->text, text)) return true;
+  return false;
+}
+
+// ---- facts --------------------------------------------------------------------------------------
+
+#define TILED "BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
+#define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
+#define PADDED TILED ",TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4"
+#define HALF "ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1"
+
+// Numbers from the articles, the PTX manual and by hand: never from the program itself.
+static const struct {
+  const char *state, *fact, *value;
+} known[] = {
+    {"BM=16,BN=16", "owner 5 9", "89"},
+    {"BM=16,BN=16,FM=8,FN=8", "cell 37 3 2", "(19, 42)"},
+    {"BM=16,BN=16,FM=8,FN=8", "owner 19 42", "37"},
+    {"BM=16,BN=16,FM=8,FN=8,CELL_GROUP=4,BK=16,STAGE=11", "cell 37 4 0", "(72, 20)"},
+    {HALF ",LDMATRIX=1", "cell_mma 37 1 2 3", "(25, 83)"},
+    {HALF ",LDMATRIX=1", "owner 25 83", "37"},
+    {"BM=16,BN=16,FM=8,FN=8", "accumulators", "64"},
+    {"BM=16,BN=16,FM=8,FN=8", "loads_per_fma", "0.25"},
+    {PADDED, "wavefronts b<-B_s", "8"},
+    {PADDED, "ideal b<-B_s", "4"},
+    {PADDED, "with CELL_GROUP=4 | wavefronts b<-B_s", "4"},
+    {HALF ",LDMATRIX=1", "wavefronts a<-A_s", "32"},
+    {HALF ",LDMATRIX=1", "with SWIZZLE=3 | wavefronts a<-A_s", "4"},
+    {HALF ",LDMATRIX=1", "at hgemm/swizzle | conflicts a<-A_s", "0"},
+    {TILED, "smem_bytes", "16384"},
+    {TILED, "blocks", "1024"},
+    {TILED, "slabs", "256"},
+    {TILED, "knob FM", "8"},
+    {TILED, "gpu sm_count", "132"},
+    {TILED, "tile_of 33", "(1, 1)"},
+    {TILED, "with GROUP_M=8 | tile_of 9", "(1, 1)"},
+    {TILED, "block_of 1 1", "33"},
+    {TILED, "panels 32", "33"},
+    {TILED, "working_set 32", "66"},
+    {TILED, "with GROUP_M=8 | working_set 8", "18"},
+    {TILED, "lane m16n8k16.f16 A 3 5", "14"},
+    {TILED, "element m16n8k16.f16 A 0 2", "(8, 0)"},
+    {TILED, "element m16n8k16.f16 A 0 5", "(0, 9)"},
+    {TILED, "values m16n8k16.f16 A", "8"},
+    {TILED, "atom_flop m16n8k16.f16", "4096"},
+    {TILED, "ldmatrix_lane 2 3", "19"},
+    {TILED, "ldmatrix_receiver 5 6", "23"},
+    {SMALL, "finding intact", "nothing"},
+    {SMALL, "finding last_barrier", "race"},
+    {TILED ",SPLITK=4", "kernels", "2"},
+    {TILED ",SPLITK=4,ATOMIC_FREE_SPLITK=1", "workspace_mib", "256"},
+    {"M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11", "blocks", "16"},
+    {"ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1",
+     "slab_best B_s", "384"},
+};
+
+START_TEST(known_facts) {
+  FactScene scene = scene_of(known[_i].state);
+  FactValue value;
+  char out[FACT_TEXT_MAX];
+  bool ok = fact_compute(&scene, known[_i].fact, &value, &diags);
+  ck_assert_msg(ok, "%s: %s", known[_i].fact, diags_text(arena, &diags));
+  ck_assert_msg(str_equal(fact_print(&value, out), known[_i].value), "%s: %s, not %s",
+                known[_i].fact, fact_print(&value, out), known[_i].value);
+}
+END_TEST
+
+static const struct {
+  const char *state, *fact, *told, *nearest;
+} unknown[] = {
+    {TILED, "wavefront 1", "no fact \"wavefront\"", "wavefronts"},
+    {TILED, "wavefronts", "takes 1 argument (SITE), not 0", NULL},
+    {TILED, "blocks 3", "takes 0 arguments (none), not 1", NULL},
+    {TILED, "wavefronts b<-B_x", "begins with \"b<-B_x\"", "b<-B_s"},
+    {TILED, "wavefronts 9", "from 1 to 4", "4"},
+    {"BM=16,BN=16", "wavefronts 1", "does not touch shared memory", NULL},
+    {TILED, "owner 5 128", "from 0 to 127", "127"},
+    {TILED, "owner 5 x", "\"x\" is not a whole number", NULL},
+    {TILED, "cell 37 8 0", "from 0 to 7", "7"},
+    {TILED, "cell_mma 37 1 2 3", "acc has 2 indices here", NULL},
+    {TILED, "with FM=9999 | blocks", "FM", NULL},
+    {TILED, "with BM=1000 | blocks", "threads", NULL},
+    {TILED, "at fp32/paded | blocks", "no rung", "padded"},
+    {TILED, "at f32/padded | blocks", "no ladder \"f32\"", "fp32"},
+    {TILED, "A | blocks", "compares", NULL},
+    {TILED, "near x | blocks", "neither", NULL},
+    {TILED, "gpu sm_counts", "no number of a GPU", "sm_count"},
+    {TILED, "lane m16n8k16.f16 D 0 0", "no operand", "A"},
+    {TILED, "finding barrier", "no breakage", NULL},
+    {TILED, "finding wait", "nothing of the kind", NULL},
+    {HALF, "wavefronts A_s<-A", "no counted wavefronts", NULL},
+    {TILED, "claim fp32/tiers", "nothing with a figure", NULL},
+    {TILED, "slab_best C_s", "no slab", NULL},
+};
+
+START_TEST(what_cannot_be_computed_is_said) {
+  FactScene scene = scene_of(unknown[_i].state);
+  FactValue value;
+  ck_assert(!fact_compute(&scene, unknown[_i].fact, &value, &diags));
+  ck_assert_int_ge(diags.count, 1);
+  ck_assert_msg(said(unknown[_i].told), "%s: %s", unknown[_i].fact, diags_text(arena, &diags));
+  if (unknown[_i].nearest) ck_assert_pstr_eq(diags.first->nearest, unknown[_i].nearest);
+}
+END_TEST
+
+// Every row can be computed somewhere: a fact that nobody can use is no fact.
+START_TEST(every_fact_has_help_and_a_unit) {
+  for (int i = 0; i < fact_count; i++) {
+    const Fact *fact = &fact_table[i];
+    ck_assert_msg(strlen(fact->help) > 3, "%s", fact->name);
+    ck_assert_ptr_nonnull(fact->compute);
+    if (fact->kind == FACT_REAL || fact->kind == FACT_COUNT)
+      ck_assert_msg(*fact->unit, "%s", fact->name);
+    for (int j = 0; j < i; j++) ck_assert_str_ne(fact->name, fact_table[j].name);
+  }
+}
+END_TEST
+
+// ---- guesses ------------------------------------------------------------------------------------
+
+static const char *const words[] = {"registers", "shared memory", "threads", NULL};
+static const struct {
+  FactValue value;
+  const char *guess;
+  FactVerdict verdict;
+} guesses[] = {
+    {{.kind = FACT_COUNT, .number = 8}, "8", FACT_RIGHT},
+    {{.kind = FACT_COUNT, .number = 8}, " 8 wavefronts", FACT_RIGHT},
+    {{.kind = FACT_COUNT, .number = 8}, "4", FACT_IS_MORE},
+    {{.kind = FACT_COUNT, .number = 8}, "9", FACT_IS_LESS},
+    {{.kind = FACT_COUNT, .number = 8}, "8.1", FACT_IS_LESS},
+    {{.kind = FACT_COUNT, .number = 8}, "", FACT_NO_GUESS},
+    {{.kind = FACT_COUNT, .number = 8}, "8 9", FACT_NO_GUESS},
+    {{.kind = FACT_COUNT, .number = 8}, "nan", FACT_NO_GUESS},
+    {{.kind = FACT_COUNT, .number = 8}, "1e999", FACT_NO_GUESS},
+    {{.kind = FACT_COUNT, .number = 8}, "-", FACT_NO_GUESS},
+    {{.kind = FACT_REAL, .number = 39.0}, "38.5", FACT_RIGHT},
+    {{.kind = FACT_REAL, .number = 39.0}, "38", FACT_IS_MORE},
+    {{.kind = FACT_REAL, .number = 0}, "0", FACT_RIGHT},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "(19, 42)", FACT_RIGHT},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[19][42]", FACT_RIGHT},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "42 19", FACT_IS_OTHER},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "19", FACT_NO_GUESS},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "19 42 3", FACT_NO_GUESS},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "99999999999999999999 1", FACT_IS_OTHER},
+    {{.kind = FACT_WORD, .word = "shared memory", .words = words}, "SHARED", FACT_RIGHT},
+    {{.kind = FACT_WORD, .word = "shared memory", .words = words}, "registers", FACT_IS_OTHER},
+    {{.kind = FACT_WORD, .word = "shared memory", .words = words}, "warps", FACT_NO_GUESS},
+    {{.kind = FACT_WORD, .word = "shared memory", .words = words}, "", FACT_NO_GUESS},
+};
+
+START_TEST(guesses_are_judged) {
+  ck_assert_int_eq(fact_check(&guesses[_i].value, guesses[_i].guess), guesses[_i].verdict);
+}
+END_TEST
+
+// ---- files --------------------------------------------------------------------------------------
+
+#define STEP(rest) "{\"title\":\"s\",\"text\":[\"t\"]," rest "}"
+#define FILE_OF(steps) "{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\",\n\"steps\":[" steps "]}"
+
+static const Lesson *read_text(const char *text) {
+  return lesson_read(arena, text, strlen(text), "x.json", &world, &diags);
+}
+
+static const struct {
+  const char *text, *said, *nearest;
+} wrong[] = {
+    {"{", "x.json:1", NULL},
+    {"{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\"}", "steps", NULL},
+    {FILE_OF(""), "0 steps", NULL},
+    {FILE_OF("{\"title\":\"s\"}"), "x.json:2", NULL},
+    {FILE_OF(STEP("\"viw\":\"x\"")), "viw", "view"},
+    {FILE_OF(STEP("\"view\":\"bnaks\"")), "x.json:2:43: steps[0].view: there is no view", "banks"},
+    {FILE_OF(STEP("\"view\":\"lesson\"")), "there is no view", NULL},
+    {FILE_OF(STEP("\"state\":\"BMM=3\"")), "steps[0].state: BMM", "BM"},
+    {FILE_OF(STEP("\"rung\":\"fp32/paded\"")), "steps[0].rung", "padded"},
+    {FILE_OF(STEP("\"compare\":\"fp32/x\"")), "steps[0].compare", NULL},
+    {FILE_OF(STEP("\"knob\":\"FMM\"")), "steps[0].knob: FMM: no such knob", "FM"},
+    {FILE_OF(STEP("\"text\":[]")), "text", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"]}")), "one of \"fact\"", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\"],"
+                  "\"least\":\"blocks\"}")),
+     "1 choices", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\",\"FM=2\"]}")),
+     "one of \"least\" and \"most\"", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"make\":\"blocks\","
+                  "\"less_than\":\"blocks\"}")),
+     "solution", NULL},
+};
+
+START_TEST(wrong_files_are_told_with_their_place) {
+  ck_assert_ptr_null(read_text(wrong[_i].text));
+  ck_assert_msg(said(wrong[_i].said), "%s", diags_text(arena, &diags));
+  bool named = wrong[_i].nearest == NULL;
+  for (const Diag *d = diags.first; d; d = d->next)
+    named = named || (d->nearest && str_equal(d->nearest, wrong[_i].nearest));
+  ck_assert_msg(named, "%s", diags_text(arena, &diags));
+}
+END_TEST
+
+// Read without complaint, refused when the step is computed.
+static const struct {
+  const char *step, *said;
+} uncomputable[] = {
+    {STEP("\"state\":\"BM=1000\""), "steps[0].state"},
+    {"{\"title\":\"s\",\"text\":[\"{blocs} of\"]}", "steps[0].text: {blocs}: there is no fact"},
+    {"{\"title\":\"s\",\"text\":[\"{blocks of\"]}", "without its"},
+    {STEP("\"site\":\"b<-B_s\""), "steps[0].site"},
+    {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"gpu_name\"}"),
+     "nobody can guess"},
+    {STEP("\"ask\":{\"question\":\"q {x}\",\"why\":[\"w\"],\"fact\":\"blocks\"}"), "ask.question"},
+    {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\",\"FM=2\"],"
+          "\"least\":\"threads\"}"),
+     "equally good"},
+    {STEP(
+         "\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"make\":\"blocks\",\"less_than\":\"blocks\","
+         "\"solution\":\"FM=1\"}"),
+     "ask.solution: it gives"},
+    {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"make\":\"blocks\","
+          "\"less_than\":\"with FM=1,BM=1 | blocks\",\"solution\":\"FM=1\"}"),
+     "passes already"},
+};
+
+START_TEST(wrong_steps_are_told_with_their_place) {
+  const Lesson *lesson = read_text(arena_printf(arena, FILE_OF("%s"), uncomputable[_i].step));
+  StepFacts facts;
+  ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(!lesson_compute(arena, &world, lesson, 0, &facts, &diags));
+  ck_assert_msg(said(uncomputable[_i].said), "%s", diags_text(arena, &diags));
+  ck_assert(said("x.json:2:"));
+}
+END_TEST
+
+START_TEST(a_step_inherits_the_state_before_it) {
+  const Lesson *lesson =
+      read_text(FILE_OF(STEP("\"rung\":\"fp32/padded\",\"state\":\"FM=4\"") "," STEP(
+          "\"view\":\"banks\"") "," STEP("\"state\":\"FM=2\"")));
+  ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
+  ck_assert_int_eq(lesson->step[1].schedule.value[KNOB_FM], 4);
+  ck_assert_int_eq(lesson->step[1].schedule.value[KNOB_PAD_SMEM], 4);
+  ck_assert_ptr_eq(lesson->step[1].rung, lesson->step[0].rung);
+  ck_assert_int_eq(lesson->step[2].schedule.value[KNOB_PAD_SMEM], 0);
+}
+END_TEST
+
+// ---- the lessons that are shipped ---------------------------------------------------------------
+
+enum { TEXT_ROWS_MAX = 8, QUESTION_ROWS_MAX = 3, WHY_ROWS_MAX = 6, TITLE_MAX = 48, COLS = 78 };
+
+static void check_width(const char *where, const char *what, const char *text, int rows) {
+  int has = canvas_wrap_rows(text, COLS);
+  ck_assert_msg(has <= rows, "%s: %s has %d lines, %d fit", where, what, has, rows);
+  ck_assert_msg(!strchr(text, '{') && !strchr(text, '}'), "%s: a brace is left in %s", where, what);
+}
+
+// A guess that is the answer is right, and one that is off is not.
+static void check_ask(const char *where, const LessonStep *step, const StepFacts *facts) {
+  const Ask *ask = &step->ask;
+  char out[FACT_TEXT_MAX];
+  const char *guess = NULL;
+  for (int i = 0; i < facts->n_choices; i++)
+    if (facts->choice[i].right) guess = arena_printf(arena, "%c", 'a' + i);
+  if (ask->kind == ASK_FACT) guess = fact_print(&facts->answer, out);
+  if (ask->kind == ASK_MAKE) guess = ask->solution;
+  Verdict verdict = lesson_check(arena, &world, step, facts, guess);
+  ck_assert_msg(verdict.fact == FACT_RIGHT, "%s: \"%s\" is taken for wrong: %s", where, guess,
+                verdict.text);
+  verdict = lesson_check(arena, &world, step, facts, "123456789 1");
+  ck_assert_msg(verdict.fact != FACT_RIGHT, "%s: anything is right", where);
+  check_width(where, "the question", facts->question, QUESTION_ROWS_MAX);
+  check_width(where, "the answer", lesson_answer(arena, step, facts), 3);
+  check_width(where, "why", facts->why, WHY_ROWS_MAX);
+}
+
+static void check_step(const Lesson *lesson, int i) {
+  const LessonStep *step = &lesson->step[i];
+  const char *where = arena_printf(arena, "%s, step %d", lesson->name, i + 1);
+  StepFacts facts;
+  bool ok = lesson_compute(arena, &world, lesson, i, &facts, &diags);
+  ck_assert_msg(ok, "%s", diags_text(arena, &diags));
+  check_width(where, "the text", facts.text, TEXT_ROWS_MAX);
+  ck_assert_msg(strlen(step->title) <= TITLE_MAX, "%s: the title is too long", where);
+  ck_assert_msg(step->notes != NULL, "%s has no notes", where);
+  check_width(where, "the notes", step->notes, 4);
+  if (step->ask.kind != ASK_NOTHING) check_ask(where, step, &facts);
+}
+
+START_TEST(shipped_lessons_hold) {
+  EmbeddedList list = embed_list(arena, "lessons/");
+  ck_assert_int_ge(list.count, 1);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(arena, list.paths[i]);
+    const Lesson *lesson = lesson_read(arena, file->text, file->size, file->path, &world, &diags);
+    ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
+    int asked = 0;
+    for (int s = 0; s < lesson->n_steps; s++) {
+      check_step(lesson, s);
+      asked += lesson->step[s].ask.kind != ASK_NOTHING;
+    }
+    ck_assert_msg(asked > 0, "%s asks nothing", lesson->name);
+    ck_assert_uint_le(strlen(lesson->title), 38);
+  }
+}
+END_TEST
+
+// ---- mutants ------------------------------------------------------------------------------------
+
+static uint64_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+// Bytes changed, doubled or left out: a lesson or findings, never a crash; what is read is
+// computed.
+START_TEST(mutants_of_files_are_read_or_refused) {
+  EmbeddedList list = embed_list(arena, "lessons/");
+  uint64_t state = 7 + (uint64_t)_i;
+  int n = getenv("GEMMVIEW_STRESS") ? 20000 : 300, refused = 0;
+  Arena *scratch = arena_new("mutant");
+  for (int i = 0; i < n; i++, arena_reset(scratch)) {
+    const EmbeddedFile *file =
+        embed_find(scratch, list.paths[next_random(&state) % (uint64_t)list.count]);
+    char *text = arena_strndup(scratch, file->text, file->size);
+    size_t size = file->size, changes = 1 + next_random(&state) % 4;
+    for (size_t c = 0; c < changes; c++)
+      text[next_random(&state) % size] = "{}[]\",:|<0129azAZ_ \\"[next_random(&state) % 20];
+    Diags found = diags_new(scratch);
+    const Lesson *lesson = lesson_read(scratch, text, size, "m.json", &world, &found);
+    ck_assert((lesson != NULL) == (found.count == 0));
+    refused += lesson == NULL;
+    StepFacts facts;
+    int step = lesson ? (int)(next_random(&state) % (uint64_t)lesson->n_steps) : 0;
+    if (lesson && i % 8 == 0)
+      ck_assert(lesson_compute(scratch, &world, lesson, step, &facts, &found) ==
+                (found.count == 0));
+  }
+  arena_free(scratch);
+  ck_assert_int_gt(refused, n / 10);
+}
+END_TEST
+
+// ---- the view -----------------------------------------------------------------------------------
+
+static Session *open_session(Canvas **canvas, int rows, int cols) {
+  Session *session = session_open(&(SessionOptions){0}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  *canvas = canvas_new(arena, rows, cols, false);
+  drive_frame(session, *canvas);
+  return session;
+}
+
+START_TEST(a_step_sets_the_session_and_undo_leads_back) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  Schedule before = session->now.schedule;
+  ck_assert(tutor_open(session, "tiers", 2, &diags));
+  const LessonStep *step = tutor_step(session->tutor);
+  ck_assert(schedule_same(&session->now.schedule, &step->schedule));
+  ck_assert_int_eq(tutor_edits(session), 0);
+  session_step_knob(session, KNOB_BM, 1);
+  ck_assert_int_eq(tutor_edits(session), 1);
+  tutor_restore(session);
+  ck_assert_int_eq(tutor_edits(session), 0);
+  for (int i = 0; i < 8 && session_undo(session); i++) {
+  }
+  ck_assert(schedule_same(&session->now.schedule, &before));
+  ck_assert(!tutor_open(session, "teirs", 0, &diags));
+  ck_assert_pstr_eq(diags.last->nearest, "tiers");
+  ck_assert(!tutor_open(session, "tiers", 99, &diags));
+  session_close(session);
+}
+END_TEST
+
+START_TEST(a_held_answer_is_not_shown) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "tiers", 2, &diags));
+  Tutor *tutor = session->tutor;
+  tutor->run.held = true;
+  view_show(session, view_find("lesson"));
+  tutor_guess(session, "65536");
+  ck_assert_str_eq(tutor->verdict.text, "65536: your guess is in");
+  tutor_reveal(session);
+  ck_assert(!tutor->run.revealed);
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "ANSWER"));
+  tutor->run.held = false;
+  tutor_reveal(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "ANSWER"));
+  session_close(session);
+}
+END_TEST
+
+START_TEST(marks_tell_right_from_looked_at) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "tiers", 2, &diags));
+  Tutor *tutor = session->tutor;
+  session->wishes.keep_progress = false;
+  tutor_guess(session, "1");
+  ck_assert_int_eq(tutor->verdict.fact, FACT_IS_MORE);
+  ck_assert(!tutor->run.revealed && tutor->mark[0].right == 0);
+  tutor_guess(session, "65536");
+  ck_assert(tutor->run.revealed && session->wishes.keep_progress);
+  ck_assert_uint_eq(tutor->mark[0].right, 2);
+  ck_assert(tutor_go(session, 2));
+  ck_assert(!tutor->run.revealed);
+  tutor_reveal(session);
+  tutor_guess(session, "89");
+  ck_assert_uint_eq(tutor->mark[0].right, 2);
+  ck_assert_uint_eq(tutor->mark[0].shown, 4);
+  session_close(session);
+}
+END_TEST
+
+static const struct {
+  const char *name, *script;
+  int cols, rows;
+  bool ascii;
+} screens[] = {
+    {"lesson_list", "keys 0\n", 80, 24, false},
+    {"lesson_80x24", ":lesson banks 3\n", 80, 24, false},
+    {"lesson_80x24_ascii", ":lesson banks 3\n", 80, 24, true},
+    {"lesson_120x40", ":lesson banks 3\n", 120, 40, false},
+    {"lesson_200x60", ":lesson swizzle 4\nkeys r\n", 200, 60, false},
+    {"lesson_40x12", ":lesson banks 3\nkeys PgDn\n", 40, 12, false},
+    {"lesson_wrong", ":lesson banks 3\n:guess 2\n", 80, 24, false},
+    {"lesson_revealed", ":lesson banks 3\nkeys r\n", 80, 24, false},
+    {"lesson_revealed_120x40", ":lesson tiers 5\n:guess 19 42\n", 120, 40, false},
+    {"lesson_choices", ":lesson padding 2\nkeys r\n", 80, 24, false},
+    {"lesson_make", ":lesson beat 3\nkeys Enter\n", 120, 40, false},
+    {"lesson_typing", ":lesson rings 6\nkeys Enter\ntype miss\n", 80, 24, false},
+    {"lesson_notes", ":lesson barriers 7\nkeys t\n", 80, 24, false},
+};
+
+START_TEST(reviewed_lesson_screen) {
+  Session *session = session_open(&(SessionOptions){.ascii = screens[_i].ascii}, &diags);
+  Canvas *canvas = canvas_new(arena, screens[_i].rows, screens[_i].cols, screens[_i].ascii);
+  drive_frame(session, canvas);
+  bool ok = drive_script(session, canvas, screens[_i].script, screens[_i].name, &diags);
+  ck_assert_msg(ok, "%s", diags_text(arena, &diags));
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", screens[_i].name), export_text(arena, canvas));
+  session_close(session);
+}
+END_TEST
+
+// Before the answer neither the card nor a badge tells it: of every step that asks for a count, no
+// number of wavefronts and no verdict is on the screen.
+START_TEST(the_picture_does_not_tell) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 60, 200);
+  ck_assert(tutor_load(session, &diags));
+  view_show(session, view_find("lesson"));
+  for (int i = 0; i < session->tutor->n_lessons; i++)
+    for (int s = 0; s < session->tutor->lesson[i]->n_steps; s++) {
+      ck_assert(tutor_open_at(session, i, s + 1));
+      ck_assert_msg(!session->tutor->error, "%s", session->tutor->error);
+      AskKind kind = tutor_step(session->tutor)->ask.kind;
+      if (kind != ASK_FACT && kind != ASK_CHOICE) continue;
+      drive_frame(session, canvas);
+      const char *text = export_text(arena, canvas);
+      ck_assert_msg(!strstr(text, "-WAY") && !strstr(text, " \u00d72"), "%s", text);
+    }
+  session_close(session);
+}
+END_TEST
+
+// From one step to the next, the key that a class presses all day.
+START_TEST(every_step_of_every_lesson_by_keys) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_load(session, &diags));
+  for (int i = 0; i < session->tutor->n_lessons; i++) {
+    ck_assert(tutor_open_at(session, i, 1));
+    view_show(session, view_find("lesson"));
+    int n = session->tutor->run.lesson->n_steps;
+    for (int s = 0; s < n; s++) {
+      drive_frame(session, canvas);
+      ck_assert_int_eq(session->tutor->run.step, s);
+      ck_assert(drive_keys(session, canvas, "r Down Up PgDn Right", &diags));
+    }
+    ck_assert(strstr(session->message, "last step"));
+  }
+  session_close(session);
+}
+END_TEST
+
+// ---- progress -----------------------------------------------------------------------------------
+
+static const char *make_folder(void) {
+  char *folder = arena_strdup(arena, "/tmp/gemmview-lesson-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  return folder;
+}
+
+static void write_file(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_ge(fputs(text, file), 0);
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+START_TEST(marks_come_back) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  const char *folder = make_folder(), *path = arena_printf(arena, "%s/a/b/lessons.json", folder);
+  ck_assert(tutor_load(session, &diags));
+  Tutor *tutor = session->tutor;
+  ck_assert(progress_load(tutor, path, &diags));
+  tutor->mark[0].right = 6;
+  tutor->mark[0].shown = 8;
+  tutor->mark[3].step = 4;
+  ck_assert_pstr_eq(progress_save(arena, tutor, path), NULL);
+  tutor->mark[0].right = tutor->mark[0].shown = 0;
+  tutor->mark[3].step = 0;
+  ck_assert_msg(progress_load(tutor, path, &diags), "%s", diags_text(arena, &diags));
+  ck_assert_uint_eq(tutor->mark[0].right, 6);
+  ck_assert_uint_eq(tutor->mark[0].shown, 8);
+  ck_assert_int_eq(tutor->mark[3].step, 4);
+  ck_assert_ptr_nonnull(progress_save(arena, tutor, "/proc/nonexistent/lessons.json"));
+  session_close(session);
+}
+END_TEST
+
+static const char *const bad_marks[] = {
+    "{",
+    "{\"lessons\":[{\"name\":\"tiers\",\"step\":0,\"right\":[],\"shown\":[]}]}",
+    "{\"lessons\":[{\"name\":\"tiers\",\"step\":1,\"right\":[99],\"shown\":[]}]}",
+    "{\"lessons\":[{\"name\":\"tiers\",\"step\":1,\"shown\":[]}]}",
+    "{\"lessons\":[{\"name\":\"tiers\",\"step\":1,\"right\":[],\"shown\":[],\"x\":1}]}",
+    "{\"lessons\":{}}",
+};
+
+START_TEST(bad_marks_are_told_and_change_nothing) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  const char *path = arena_printf(arena, "%s/lessons.json", make_folder());
+  ck_assert(tutor_load(session, &diags));
+  session->tutor->mark[0].right = 6;
+  write_file(path, bad_marks[_i]);
+  ck_assert(!progress_load(session->tutor, path, &diags));
+  ck_assert_int_ge(diags.count, 1);
+  ck_assert_uint_eq(session->tutor->mark[0].right, 6);
+  session_close(session);
+}
+END_TEST
+
+static int run_explorer(void *argument) {
+  Diags found = diags_new(arena);
+  return (int)app_run(argument, &found);
+}
+
+START_TEST(the_explorer_keeps_the_place) {
+  setenv("XDG_STATE_HOME", make_folder(), 1);
+  AppOptions options = {.lesson = "banks", .lesson_step = 3, .terminal = {.color = "256"}};
+  VtEnv env = {.term = "xterm-256color"};
+  VtProgram *p = vt_start(24, 80, env, run_explorer, &options);
+  vt_expect(p, "banks  3/7");
+  vt_keys(p, "Enter");
+  vt_send(p, "4\r", 2);
+  vt_expect(p, "4: right");
+  vt_keys(p, "Right Right");
+  vt_expect(p, "banks  5/7");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_finish(p);
+  options = (AppOptions){.lesson = "", .terminal = {.color = "256"}};
+  p = vt_start(24, 80, env, run_explorer, &options);
+  vt_expect(p, "1 of 7 right");
+  vt_keys(p, "Down Down Down Enter");
+  vt_expect(p, "banks  5/7");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  unsetenv("XDG_STATE_HOME");
+}
+END_TEST
+
+Suite *suite_lesson(void);
+Suite *suite_lesson(void) {
+  Suite *suite = suite_create("lesson");
+  TCase *tcase = tcase_create("lesson");
+  tcase_set_timeout(tcase, 120);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, known_facts, 0, sizeof known / sizeof *known);
+  tcase_add_loop_test(tcase, what_cannot_be_computed_is_said, 0, sizeof unknown / sizeof *unknown);
+  tcase_add_test(tcase, every_fact_has_help_and_a_unit);
+  tcase_add_loop_test(tcase, guesses_are_judged, 0, sizeof guesses / sizeof *guesses);
+  tcase_add_loop_test(tcase, wrong_files_are_told_with_their_place, 0,
+                      sizeof wrong / sizeof *wrong);
+  tcase_add_loop_test(tcase, wrong_steps_are_told_with_their_place, 0,
+                      sizeof uncomputable / sizeof *uncomputable);
+  tcase_add_test(tcase, a_step_inherits_the_state_before_it);
+  tcase_add_test(tcase, shipped_lessons_hold);
+  tcase_add_loop_test(tcase, mutants_of_files_are_read_or_refused, 0, 3);
+  tcase_add_test(tcase, a_step_sets_the_session_and_undo_leads_back);
+  tcase_add_test(tcase, a_held_answer_is_not_shown);
+  tcase_add_test(tcase, marks_tell_right_from_looked_at);
+  tcase_add_loop_test(tcase, reviewed_lesson_screen, 0, sizeof screens / sizeof *screens);
+  tcase_add_test(tcase, the_picture_does_not_tell);
+  tcase_add_test(tcase, every_step_of_every_lesson_by_keys);
+  tcase_add_test(tcase, marks_come_back);
+  tcase_add_loop_test(tcase, bad_marks_are_told_and_change_nothing, 0,
+                      sizeof bad_marks / sizeof *bad_marks);
+  tcase_add_test(tcase, the_explorer_keeps_the_place);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

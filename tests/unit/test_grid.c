@@ -1,0 +1,249 @@
+// The grid: the figures of the tf32 worklog, waves and tails, edges, splits, and the interpreter as
+// the judge of who computes what.
+#include "model/grid.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/random.h"
+#include "model/interp.h"
+#include "model/random_schedule.h"
+#include "model/rewrite.h"
+#include "property.h"
+
+#define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TARGET=rtx5060-laptop"
+
+static const double MiB = 1024 * 1024;
+
+static const Model *model_of(const char *state) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", state, diags_text(property_arena, &model->diags));
+  return model;
+}
+
+static const Grid *grid_of(const char *state) {
+  return grid_build(property_arena, model_of(state));
+}
+
+static GridWindow span_of(const Grid *grid, GridSpan span) {
+  return grid_window(property_arena, grid, 0, grid_span_ctas(grid, span, 8));
+}
+
+// ---- the worklog's figures ----------------------------------------------------------------------
+
+// 4096³ tf32 in 128 × 128 tiles: 1 + 32 panels of 2 MiB in a row of blocks, 8 + 1 in a group of 8.
+START_TEST(group_of_eight_needs_18_MB_where_a_row_needs_66) {
+  const Grid *rows = grid_of(TF32), *groups = grid_of(TF32 ",GROUP_M=8");
+  ck_assert_int_eq(rows->n_ctas, 1024);
+  ck_assert_int_eq(rows->lap_ctas, 32);
+  GridWindow row = span_of(rows, GRID_SPAN_LAP);
+  ck_assert_int_eq(row.a_panels, 1);
+  ck_assert_int_eq(row.b_panels, 32);
+  ck_assert_double_eq((double)row.bytes, 66 * MiB);
+  ck_assert_int_gt(row.bytes, rows->l2_bytes);
+  ck_assert_int_eq(groups->lap_ctas, 8);
+  GridWindow group = span_of(groups, GRID_SPAN_LAP);
+  ck_assert_int_eq(group.a_panels, 8);
+  ck_assert_int_eq(group.b_panels, 1);
+  ck_assert_double_eq((double)group.bytes, 18 * MiB);
+  ck_assert_int_lt(group.bytes, groups->l2_bytes);
+}
+END_TEST
+
+// As many CTAs of the one order as of the other: 66 MiB against 8 + 4 panels.
+START_TEST(the_same_number_of_ctas) {
+  GridWindow row = span_of(grid_of(TF32), GRID_SPAN_ROW);
+  GridWindow grouped = span_of(grid_of(TF32 ",GROUP_M=8"), GRID_SPAN_ROW);
+  ck_assert_int_eq(row.n, 32);
+  ck_assert_int_eq(grouped.n, 32);
+  ck_assert_double_eq((double)row.bytes, 66 * MiB);
+  ck_assert_double_eq((double)grouped.bytes, 24 * MiB);
+  ck_assert_double_eq_tol(grouped.reuse, 64 / 12.0, 1e-12);
+}
+END_TEST
+
+START_TEST(waves_and_the_tail) {
+  const Grid *grid = grid_of(TF32);
+  ck_assert_int_eq(grid->wave_ctas, grid->blocks_per_sm * 26);
+  ck_assert_int_eq(grid->n_waves, (1024 + grid->wave_ctas - 1) / grid->wave_ctas);
+  ck_assert_int_eq(grid->tail_ctas, 1024 - (grid->n_waves - 1) * grid->wave_ctas);
+  ck_assert_double_eq_tol(grid->tail_idle, 1 - (double)grid->tail_ctas / (double)grid->wave_ctas,
+                          1e-12);
+  ck_assert_int_eq(grid_wave(grid, grid->wave_ctas - 1), 0);
+  ck_assert_int_eq(grid_wave(grid, grid->wave_ctas), 1);
+  ck_assert_int_eq(grid_wave_size(grid, grid->n_waves - 1), grid->tail_ctas);
+  int64_t sum = 0;
+  for (int64_t w = 0; w < grid->n_waves; w++) sum += grid_wave_size(grid, w);
+  ck_assert_int_eq(sum, 1024);
+}
+END_TEST
+
+START_TEST(edges_count_as_they_are) {
+  const Grid *grid = grid_of("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,M=200,N=130,K=48");
+  ck_assert_int_eq(grid->rows, 2);
+  ck_assert_int_eq(grid->cols, 2);
+  GridWindow all = grid_window(property_arena, grid, 0, 100);
+  ck_assert_int_eq(all.n, 4);
+  ck_assert_int_eq(all.a_bytes, 200 * 48 * 4);
+  ck_assert_int_eq(all.b_bytes, 48 * 130 * 4);
+  GridWindow last = grid_window(property_arena, grid, 3, 100);
+  ck_assert_int_eq(last.n, 1);
+  ck_assert_int_eq(last.bytes, (200 - 128 + 130 - 128) * 48 * 4);
+  ck_assert_int_eq(grid_window(property_arena, grid, 9, 1).bytes, 0);
+}
+END_TEST
+
+START_TEST(splits_have_panels_of_their_own) {
+  const Grid *grid = grid_of("BM=8,BN=8,FM=8,FN=8,BK=16,STAGE=11,M=128,N=128,K=16384,SPLITK=8");
+  ck_assert_int_eq(grid->splits, 8);
+  ck_assert(grid->adds && !grid->partial);
+  ck_assert_int_eq(grid_k_range(grid, 3).begin, 3 * 2048);
+  ck_assert_int_eq(grid_k_range(grid, 7).end, 16384);
+  GridWindow one = grid_window(property_arena, grid, 0, 4);
+  GridWindow two = grid_window(property_arena, grid, 0, 8);
+  ck_assert_int_eq(one.a_panels, 2);
+  ck_assert_int_eq(two.a_panels, 4);
+  ck_assert_int_eq(two.bytes, 2 * one.bytes);
+  ck_assert_int_eq(grid->lap_ctas, 2);
+  const Grid *partial = grid_of(
+      "BM=8,BN=8,FM=8,FN=8,BK=16,STAGE=11,M=128,N=128,K=16384,SPLITK=8,ATOMIC_FREE_SPLITK=1");
+  ck_assert(!partial->adds && partial->partial);
+}
+END_TEST
+
+// 262,144 and 16 million CTAs: a picture of every n-th, windows exact, and no time lost.
+START_TEST(large_grids) {
+  const Grid *grid = grid_of("BM=16,BN=16,M=8192,N=8192,GROUP_M=8");
+  ck_assert_int_eq(grid->n_ctas, 262144);
+  ck_assert_int_eq(grid->stride, 2);
+  ck_assert_int_eq(grid->n_mapped, 131072);
+  ck_assert_int_eq(grid_owner(grid, 0, 0, 0), -1);
+  GridCta at = grid_cta(grid, 8 * 512 + 11);
+  ck_assert_int_eq(at.row, 8 + 3);
+  ck_assert_int_eq(at.col, 1);
+  GridWindow lap = span_of(grid, GRID_SPAN_LAP);
+  ck_assert_int_eq(lap.a_panels, 8);
+  ck_assert_int_eq(lap.b_panels, 1);
+  const Model *huge = model_of("BM=16,BN=16,M=65536,N=65536");
+  clock_t before = clock();
+  grid = grid_build(property_arena, huge);
+  double ms = 1e3 * (double)(clock() - before) / CLOCKS_PER_SEC;
+  ck_assert_int_eq(grid->n_ctas, 1 << 24);
+  ck_assert_int_le(grid->n_mapped, GRID_MAPPED_MAX);
+  ck_assert_msg(ms < 200, "%.1f ms for the map of a huge grid, sanitizers and all", ms);
+}
+END_TEST
+
+// ---- the interpreter as the judge ---------------------------------------------------------------
+
+// The program with nothing but one CTA of the main kernel at work.
+static const Program *only_cta(const Program *program, int64_t cta) {
+  Program *copy = program_clone(property_arena, program);
+  Kernel *kernel = main_kernel(copy);
+  Launch launch = kernel_launch(kernel);
+  const Expr *is = NULL;
+  for (int d = 0; d < launch.n_block_digits; d++) {
+    const HardwareDigit *digit = &launch.block[d];
+    int64_t value = cta / digit->stride % digit->var->extent;
+    is = ex_land(property_arena, is,
+                 ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, digit->var),
+                           ex_const(property_arena, value)));
+  }
+  Stmt *inner = kernel_inner(kernel);
+  Stmt *first = inner->body;
+  Stmt **link = &inner->body;
+  while (first && first->kind == STMT_LET) {
+    link = &first->next;
+    first = first->next;
+  }
+  *link = stmt_if(copy, KNOB_NONE, is, first);
+  return copy;
+}
+
+static const float *ones(int64_t n) {
+  float *out = ARENA_ARRAY(property_arena, float, n);
+  for (int64_t i = 0; i < n; i++) out[i] = 1;
+  return out;
+}
+
+// A cell of C after CTA `cta` has run alone on matrices of ones: the length of its part of K inside
+// the tile, untouched (or the zero that the first kernel put there) everywhere else.
+static bool only_writes_its_tile(const Grid *grid, const Model *model, int64_t cta) {
+  const Problem *p = &model->program->problem;
+  InterpOptions options = {.seed = 1, .a = ones(p->m * p->k), .b = ones(p->k * p->n), .alpha = 1};
+  const InterpResult *result = interpret(property_arena, only_cta(model->program, cta), &options);
+  GridCta at = grid_cta(grid, cta);
+  GridRange k = grid_k_range(grid, at.split);
+  for (int64_t i = 0; i < p->m; i++)
+    for (int64_t j = 0; j < p->n; j++) {
+      bool mine = i / grid->tile_m == at.row && j / grid->tile_n == at.col;
+      double got = result->c[i * p->n + j];
+      bool right = mine ? got == (double)(k.end - k.begin) : isnan(got) || (grid->adds && got == 0);
+      if (right) continue;
+      printf("%s\n  CTA %lld (tile %lld, %lld, split %lld): C[%lld][%lld] = %g\n",
+             schedule_text(property_arena, &model->schedule), (long long)cta, (long long)at.row,
+             (long long)at.col, (long long)at.split, (long long)i, (long long)j, got);
+      return false;
+    }
+  return true;
+}
+
+static void every_tile_has_one_cta(const Grid *grid) {
+  int64_t n = grid->rows * grid->cols * grid->splits;
+  ck_assert_int_eq(n, grid->n_ctas);
+  for (int64_t i = 0; i < grid->n_ctas; i++) {
+    GridCta cta = grid_cta(grid, i);
+    ck_assert_int_lt(cta.row, grid->rows);
+    ck_assert_int_lt(cta.col, grid->cols);
+    ck_assert_int_lt(cta.split, grid->splits);
+    ck_assert_int_eq(grid_owner(grid, cta.row, cta.col, cta.split), i);
+  }
+}
+
+START_TEST(ctas_write_their_tile_and_nothing_else) {
+  enum { SCHEDULES = 120 };
+  const RandomLimits limits = {64, 100000};
+  uint64_t state = property_seed();
+  int failed = 0, judged = 0, split = 0, grouped = 0;
+  for (int i = 0; i < SCHEDULES; i++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    const Grid *grid = grid_build(property_arena, model);
+    every_tile_has_one_cta(grid);
+    split += grid->splits > 1;
+    grouped += schedule.value[KNOB_GROUP_M] > 1 && grid->rows > 1 && grid->cols > 1;
+    if (grid->partial) continue;
+    judged++;
+    failed += !only_writes_its_tile(grid, model, random_between(&state, 0, grid->n_ctas - 1));
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_ge(judged, SCHEDULES / 2);
+  ck_assert_int_ge(split, 5);
+  ck_assert_int_ge(grouped, 5);
+}
+END_TEST
+
+Suite *suite_grid(void);
+Suite *suite_grid(void) {
+  Suite *suite = suite_create("grid");
+  TCase *tcase = tcase_create("grid");
+  tcase_add_checked_fixture(tcase, property_setup, property_teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, group_of_eight_needs_18_MB_where_a_row_needs_66);
+  tcase_add_test(tcase, the_same_number_of_ctas);
+  tcase_add_test(tcase, waves_and_the_tail);
+  tcase_add_test(tcase, edges_count_as_they_are);
+  tcase_add_test(tcase, splits_have_panels_of_their_own);
+  tcase_add_test(tcase, large_grids);
+  tcase_add_test(tcase, ctas_write_their_tile_and_nothing_else);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -142,6 +142,36 @@ GridRange grid_k_range(const Grid *grid, int64_t split) {
   return (GridRange){begin, min64(begin + grid->k_part, k)};
 }
 
+// ---- from afar ----------------------------------------------------------------------------------
+
+int64_t grid_overview_cell(const GridOverview *o, const GridCta *cta) {
+  int64_t split = cta->split / o->split_step, row = cta->row / o->row_step;
+  return (split * o->rows + row) * o->cols + cta->col / o->col_step;
+}
+
+static GridOverview shape_overview(const Grid *grid) {
+  GridOverview o = {.row_step = ceil_div(grid->rows, GRID_OVERVIEW_SIDE),
+                    .col_step = ceil_div(grid->cols, GRID_OVERVIEW_SIDE)};
+  o.rows = ceil_div(grid->rows, o.row_step);
+  o.cols = ceil_div(grid->cols, o.col_step);
+  o.split_step = ceil_div(grid->splits, GRID_OVERVIEW_MAX / (o.rows * o.cols));
+  o.splits = ceil_div(grid->splits, o.split_step);
+  return o;
+}
+
+static void look_from_afar(Arena *arena, Grid *grid) {
+  GridOverview o = shape_overview(grid);
+  int64_t n = o.rows * o.cols * o.splits, *first = ARENA_ARRAY(arena, int64_t, n);
+  for (int64_t i = 0; i < n; i++) first[i] = -1;
+  for (int64_t i = 0; i < grid->n_mapped; i++) {
+    GridCta cta = grid_cta(grid, i * grid->stride);
+    int64_t cell = grid_overview_cell(&o, &cta);
+    if (first[cell] < 0) first[cell] = cta.index;
+  }
+  o.first = first;
+  grid->overview = o;
+}
+
 // ---- waves --------------------------------------------------------------------------------------
 
 static void count_waves(Grid *grid, const Model *model) {
@@ -203,6 +233,7 @@ const Grid *grid_build(Arena *arena, const Model *model) {
   count_waves(grid, model);
   map_ctas(arena, grid);
   map_tiles(arena, grid);
+  look_from_afar(arena, grid);
   grid->lap_ctas = find_lap(grid);
   return grid;
 }

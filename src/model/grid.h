@@ -12,8 +12,10 @@
 #include "model/model.h"
 
 enum {
-  GRID_MAPPED_MAX = 1 << 17,  // CTAs that are evaluated one by one; of more, every n-th
-  GRID_WINDOW_MAX = 1 << 16   // CTAs of a window that are looked at
+  GRID_MAPPED_MAX = 1 << 17,   // CTAs that are evaluated one by one; of more, every n-th
+  GRID_WINDOW_MAX = 1 << 16,   // CTAs of a window that are looked at
+  GRID_OVERVIEW_SIDE = 256,    // cells of the overview: each way,
+  GRID_OVERVIEW_MAX = 1 << 16  // and in all
 };
 
 typedef struct GridCta {
@@ -21,6 +23,14 @@ typedef struct GridCta {
   int64_t row, col;  // of its tile
   int64_t split;     // its part of K
 } GridCta;
+
+// The grid from afar: a cell is row_step × col_step tiles of split_step parts of K, one tile
+// where there is room.
+typedef struct GridOverview {
+  int64_t rows, cols, splits;
+  int64_t row_step, col_step, split_step;
+  const int64_t *first;  // [splits · rows · cols] the first CTA that works there; -1: none seen
+} GridOverview;
 
 typedef struct Grid {
   const Program *program;
@@ -36,6 +46,8 @@ typedef struct Grid {
   const int64_t *tile;
   const int64_t *cta;  // [splits · rows · cols] the inverse, -1: none; NULL when stride > 1
 
+  GridOverview overview;
+
   // A wave is all CTAs that fit on the GPU at once. Estimated: real ones move up one by one.
   int64_t blocks_per_sm, sm_count, wave_ctas, n_waves;
   int64_t tail_ctas;  // of the last wave; wave_ctas when it is full
@@ -50,6 +62,8 @@ typedef struct Grid {
 const Grid *grid_build(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);
+// The cell of the overview in which a CTA works.
+int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
 // The CTA of a tile and split; -1 when there is none, or when the grid is too large to be mapped.
 int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_wave(const Grid *grid, int64_t index);

@@ -131,3 +131,9 @@ const Emission *side_emission(Side *side) {
   }
   return picture->emission;
 }
+
+const Grid *side_grid(Side *side) {
+  Picture *picture = side->picture;
+  if (!picture->grid) picture->grid = grid_build(side->arena[side->at], picture->model);
+  return picture->grid;
+}

@@ -10,6 +10,7 @@
 #pragma once
 #include "base/arena.h"
 #include "kernels/emit.h"
+#include "model/grid.h"
 #include "model/model.h"
 #include "tui/nest.h"
 
@@ -19,8 +20,8 @@ typedef struct SiteTotals {
   int n_conflicting;  // sites with more wavefronts than ideal
 } SiteTotals;
 
-// Everything drawn of one legal schedule. Const once built, but for `emission`, which is made the
-// first time somebody wants to read it.
+// Everything drawn of one legal schedule. Const once built, but for what is made the first time somebody
+// wants to read it.
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   const Model *model;
@@ -30,6 +31,7 @@ typedef struct Picture {
   int worst_site;      // index of the site with the most conflicts; -1: none conflicts
   SiteTotals totals;
   const Emission *emission;  // NULL until asked for
+  const Grid *grid;          // the same
   bool has_before;           // the numbers of the picture before the last change
   Resources before;
   Traffic before_traffic;
@@ -61,3 +63,5 @@ bool side_build(Side *side, const TargetTable *targets);
 
 // The CUDA text of the picture.
 const Emission *side_emission(Side *side);
+// The grid of the picture.
+const Grid *side_grid(Side *side);

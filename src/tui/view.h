@@ -8,6 +8,7 @@
 // `draw` is a pure function of the session: it allocates nothing and waits for nothing. What it
 // needs beyond the session, `prepare` puts into session->frame and session->prepared.
 #pragma once
+#include "base/json.h"
 #include "tui/canvas.h"
 #include "tui/event.h"
 #include "tui/session.h"
@@ -40,6 +41,9 @@ typedef struct ViewBody {
   // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
+  // What the view shows as members of an object that the caller has opened, for `show --json`: the
+  // member "data"; NULL: there is only the screen.
+  void (*json)(JsonWriter *writer, const Session *session);
   const Action *actions;
   int n_actions, n_panes;
 } ViewBody;

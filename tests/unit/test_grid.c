@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/random.h"
+#include "cli_harness.h"
 #include "model/interp.h"
 #include "model/random_schedule.h"
 #include "model/rewrite.h"
@@ -231,6 +232,38 @@ START_TEST(ctas_write_their_tile_and_nothing_else) {
 }
 END_TEST
 
+// ---- as data ------------------------------------------------------------------------------------
+
+static int64_t number_at(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(property_arena);
+  int64_t value = -1;
+  const JsonValue *member = json_object_get(object, key);
+  ck_assert_msg(json_read_int64(member, 0, INT64_MAX, &value, &diags), "%s: %s", key,
+                diags_text(property_arena, &diags));
+  return value;
+}
+
+START_TEST(show_grid_json_has_the_numbers) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(property_arena, "show grid --json --keys o -k " TF32 ",GROUP_M=8");
+  ck_assert_int_eq(run.status, 0);
+  const JsonValue *data = json_object_get(cli_json(property_arena, &run), "data");
+  ck_assert_int_eq(number_at(data, "n_ctas"), 1024);
+  ck_assert_int_eq(number_at(data, "wave_ctas"), 52);
+  ck_assert_int_eq(number_at(data, "n_waves"), 20);
+  ck_assert_int_eq(number_at(data, "tail_ctas"), 36);
+  const JsonValue *lap = json_at(json_object_get(data, "windows"), GRID_SPAN_LAP);
+  ck_assert_int_eq(number_at(lap, "bytes"), 18 << 20);
+  const JsonValue *cta = json_at(json_object_get(data, "ctas"), 3);
+  ck_assert_int_eq(number_at(cta, "tile_row"), 3);
+  ck_assert_int_eq(number_at(cta, "tile_col"), 0);
+  ck_assert_int_eq(json_count(json_object_get(data, "ctas")), 8);
+  const JsonValue *other = json_object_get(data, "compared_with");
+  lap = json_at(json_object_get(other, "windows"), GRID_SPAN_LAP);
+  ck_assert_int_eq(number_at(lap, "bytes"), 66 << 20);
+}
+END_TEST
+
 Suite *suite_grid(void);
 Suite *suite_grid(void) {
   Suite *suite = suite_create("grid");
@@ -244,6 +277,7 @@ Suite *suite_grid(void) {
   tcase_add_test(tcase, splits_have_panels_of_their_own);
   tcase_add_test(tcase, large_grids);
   tcase_add_test(tcase, ctas_write_their_tile_and_nothing_else);
+  tcase_add_test(tcase, show_grid_json_has_the_numbers);
   suite_add_tcase(suite, tcase);
   return suite;
 }

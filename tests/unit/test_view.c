@@ -78,6 +78,14 @@ static const struct {
     {"fragments_ldmatrix_trans", "fragments", "padded", "v v Tab j j j", 80, 24, false},
     {"fragments_ldmatrix_tf32", "fragments", "padded", "a a a a v Right j", 120, 30, false},
     {"fragments_40x12", "fragments", "padded", "v j", 40, 12, false},
+    {"grid_80x24", "grid", "padded", "j j l l", 80, 24, false},
+    {"grid_120x40", "grid", "padded", "j j l v", 120, 40, false},
+    {"grid_order", "grid", "padded", "o", 80, 24, false},
+    {"grid_ascii", "grid", "padded", "o j j l", 120, 40, true},
+    {"grid_40x12", "grid", "padded", "l", 40, 12, false},
+    {"grid_splits", "grid", "splitk", "j j j - - l", 80, 24, false},
+    {"grid_few_tiles", "grid", "padded", ": s e t Space M = 5 1 2 , N = 5 1 2 Enter l", 80, 24,
+     false},
     {"help", "explore", "padded", "?", 80, 24, false},
     {"palette", "explore", "padded", ": c o", 80, 24, false},
     {"too_small", "explore", "padded", NULL, 39, 11, false},
@@ -153,7 +161,7 @@ START_TEST(random_keys) {
   static const char *const keys[] = {
       "Up", "Down", "Left", "Right", "Tab",   "S-Tab", "PgDn", "PgUp", "[", "]", "u", "Ctrl-R", "c",
       "C",  "s",    "S",    "f",     "Enter", "v",     "d",    "1",    "2", "3", "4", "5",      "6",
-      "7",  "e",    "w",    "a",     "A",     "?",     "Esc",  "g",    "G", "n", "N", "y"};
+      "7",  "8",    "9",    "o",    "+",     "-",     "i",    "e",    "w",    "a",     "A",     "?",     "Esc",  "g",    "G", "n", "N", "y"};
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;

@@ -1,0 +1,27 @@
+// The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
+#pragma once
+#include "model/grid.h"
+#include "tui/canvas.h"
+#include "tui/view.h"
+
+// A side of the grid view in one frame: the grid, the window that was chosen, and where it lies in
+// the overview.
+typedef struct GridHalf {
+  const Grid *grid;
+  const char *name;  // "A rung 6 padding"; NULL: not comparing
+  GridSpan span;
+  int64_t at, n_windows;          // the window under the scrubber
+  GridWindow window[GRID_SPANS];  // of every kind, those around the first CTA of the chosen one
+  const uint8_t *inside;          // [overview cells] 1 where a CTA of the window works
+  const uint8_t *row, *col;  // [splits · rows], [splits · cols]: panels of A and B it touches
+  int64_t split;             // cell of the overview's splits in which the window begins
+  bool all_waves;            // every tile in the colour of its wave, not the window's alone
+} GridHalf;
+
+// A click on a tile: the value is the cell of the overview.
+enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
+
+// '0' … '9', 'a' … 'z', then from the start again.
+char grid_wave_mark(int64_t wave);
+
+void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half);

@@ -1,0 +1,199 @@
+// The element tracer: whatever the schedule, the way of an element ends in the register that the
+// axes and the atom's fragment map name, and every move starts where the one before it ended.
+#include "model/trace.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "model/grid.h"
+#include "model/random_schedule.h"
+#include "property.h"
+
+static const Model *model_of(const char *state) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_msg(model->ok, "%s: %s", state, diags_text(property_arena, &model->diags));
+  return model;
+}
+
+static int64_t cta_of(const Grid *grid, TraceAt at) {
+  return grid_owner(grid, at.i / grid->tile_m, at.j / grid->tile_n, at.k / grid->k_part);
+}
+
+static Trace trace_of(const Model *model, AtomOperand operand, TraceAt at) {
+  const Grid *grid = grid_build(property_arena, model);
+  return trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
+}
+
+// ---- by hand ------------------------------------------------------------------------------------
+
+// fp32, 16 × 16 threads of 8 × 8 cells, two slabs: A[130][21] is k 5 of slab 1, which iteration 0
+// fetches; row 130 is row 2 of its tile, so the 16 threads of row 0 read it.
+START_TEST(a_double_buffered_slab) {
+  const Model *model = model_of(
+      "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,TRANSPOSE_A=1,M=512,N=512,"
+      "K=512");
+  Trace trace = trace_of(model, ATOM_A, (TraceAt){130, 7, 21});
+  ck_assert_int_eq(trace.n_moves, 3);
+  const TraceMove *load = &trace.move[0], *store = &trace.move[1], *read = &trace.move[2];
+  ck_assert_int_eq(load->from.offset, 130 * 512 + 21);
+  ck_assert_int_eq(load->k_o, 0);
+  ck_assert_int_eq(load->thread, 2 * 16 + 5);
+  ck_assert_int_eq(store->thread, load->thread);
+  ck_assert_int_eq(store->to.index[0], 1);
+  ck_assert_int_eq(store->to.index[1], 5);
+  ck_assert_int_eq(store->to.index[2], 2);
+  ck_assert_int_eq(trace_address(&store->to), (1 * 16 * 128 + 5 * 128 + 2) * 4);
+  ck_assert_int_eq(trace_bank(&store->to), 2);
+  ck_assert_int_eq(read->k_o, 1);
+  ck_assert_int_eq(read->thread, 0);
+  ck_assert_int_eq(read->n_threads, 16);
+  ck_assert_int_eq(read->to.index[0], 2);
+}
+END_TEST
+
+// m16n8k16.f16: C[3][5] of the atom is value 1 of lane 14, A[3][5] value 1 of lane 14.
+START_TEST(an_atom_by_ldmatrix) {
+  const Model *model = model_of(
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,"
+      "BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2,SWIZZLE=2,EPILOGUE=1");
+  TraceAt at = {128 + 64 + 16 + 3, 32 + 8 + 5, 32 + 16 + 5};
+  Trace c = trace_of(model, ATOM_C, at);
+  ck_assert_int_eq(c.n_moves, 3);
+  ck_assert_int_eq(c.move[0].thread, 3 * 32 + 14);
+  ck_assert_int_eq(c.move[0].from.index[0], 1);
+  ck_assert_int_eq(c.move[0].from.index[1], 1);
+  ck_assert_int_eq(c.move[0].from.index[2], 1);
+  ck_assert_int_eq(c.move[2].to.offset, at.i * 4096 + at.j);
+  Trace a = trace_of(model, ATOM_A, at);
+  ck_assert_int_eq(a.n_moves, 2);
+  ck_assert_int_eq(a.move[0].stmt->op.kind, OP_CP_ASYNC);
+  ck_assert_int_eq(a.move[0].to.index[0], 1);
+  ck_assert_int_eq(a.move[1].stmt->op.kind, OP_LDMATRIX);
+  ck_assert_int_eq(a.move[1].thread, 3 * 32 + 14);
+  ck_assert_int_eq(a.move[1].address_lane, 3);
+  ck_assert_int_eq(a.move[1].n_threads, 2);
+  ck_assert_int_eq(a.move[1].to.index[1], 1);
+  ck_assert_int_eq(a.move[1].to.index[2], 1);
+}
+END_TEST
+
+// ---- every schedule -----------------------------------------------------------------------------
+
+// The digits of an axis that one thread's registers count, from the outside in: the program's
+// register index without the atom's values.
+static int64_t register_part(const Axis *axis, int64_t position) {
+  int64_t index = 0;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    int64_t value = position / digit->weight % digit->var->extent;
+    if (digit->var->tier == TIER_REGISTER) index = index * digit->var->extent + value;
+  }
+  return index;
+}
+
+static bool same_place(const TracePlace *a, const TracePlace *b) {
+  return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+// The last place of an operand's way, or the first of C's.
+static const TraceMove *register_move(const Trace *trace) {
+  return trace->operand == ATOM_C ? &trace->move[0] : &trace->move[trace->n_moves - 1];
+}
+
+static const char *fault_of_way(const Trace *trace) {
+  if (trace->n_moves == 0) return "no statement touches it";
+  for (int i = 1; i < trace->n_moves; i++)
+    if (!same_place(&trace->move[i - 1].to, &trace->move[i].from)) return "the way is broken";
+  BufferRole wanted[] = {ROLE_FRAG_A, ROLE_FRAG_B, ROLE_ACC};
+  const TraceMove *move = register_move(trace);
+  const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
+  return place->buffer->role == wanted[trace->operand] ? NULL : "it ends in the wrong buffer";
+}
+
+// Row or column inside the atom, and the register index of atoms outside.
+static const char *fault_of_register(const Program *program, const Trace *trace, TraceAt at) {
+  static const int axis_of[ATOM_OPERANDS][2] = {
+      {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
+  const TraceMove *move = register_move(trace);
+  const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
+  const Atom *atom = program->atom;
+  int64_t position[] = {at.i, at.j, at.k};
+  int64_t m = register_part(&program->axis[AXIS_M], at.i);
+  int64_t n = register_part(&program->axis[AXIS_N], at.j);
+  int rank = place->buffer->rank, of_value = atom ? 1 : 0;
+  const int64_t *index = place->index + (rank - of_value);
+  if (trace->operand == ATOM_C && (index[-2] != m || index[-1] != n)) return "wrong accumulator";
+  if (trace->operand == ATOM_A && index[-1] != m) return "wrong register of A";
+  if (trace->operand == ATOM_B && index[-1] != n) return "wrong register of B";
+  if (!atom) return NULL;
+  int extent[] = {atom->m, atom->n, atom->k};
+  const int *axis = axis_of[trace->operand];
+  FragmentOwner owner =
+      fragment_owner(atom, trace->operand, (int)(position[axis[0]] % extent[axis[0]]),
+                     (int)(position[axis[1]] % extent[axis[1]]));
+  if (owner.lane != move->thread % 32) return "wrong lane";
+  return owner.value == index[0] ? NULL : "wrong value";
+}
+
+static bool traces(const Model *model, const Grid *grid, AtomOperand operand, TraceAt at,
+                   int owner) {
+  Trace trace = trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
+  const char *fault = fault_of_way(&trace);
+  if (!fault) fault = fault_of_register(model->program, &trace, at);
+  int warp = register_move(&trace)->thread / 32;
+  if (!fault && owner >= 0 && warp != owner / 32) fault = "another warp than C's";
+  if (!fault && owner >= 0 && !model->program->atom && register_move(&trace)->thread != owner)
+    fault = "another thread than C's";
+  if (!fault) return true;
+  printf("%s\n  %s of i %lld, j %lld, k %lld: %s\n",
+         schedule_text(property_arena, &model->schedule), atom_operand_name(operand),
+         (long long)at.i, (long long)at.j, (long long)at.k, fault);
+  return false;
+}
+
+START_TEST(ways_end_where_the_fragment_map_says) {
+  enum { SCHEDULES = 150, ELEMENTS = 4 };
+  const RandomLimits limits = {100, 400000};
+  uint64_t state = property_seed() + 1;
+  int failed = 0, staged = 0, matrices = 0;
+  for (int s = 0; s < SCHEDULES; s++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    const Grid *grid = grid_build(property_arena, model);
+    const Problem *p = &model->program->problem;
+    for (int e = 0; e < ELEMENTS; e++) {
+      TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
+                    random_between(&state, 0, p->k - 1)};
+      Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+      int owner = c.move[0].thread;
+      for (int operand = 0; operand < ATOM_OPERANDS; operand++)
+        failed += !traces(model, grid, (AtomOperand)operand, at, owner);
+    }
+    staged += program_smem_bytes(model->program) > 0;
+    matrices += schedule.value[KNOB_LDMATRIX] > 0;
+  }
+  ck_assert_int_eq(failed, 0);
+  ck_assert_int_ge(staged, SCHEDULES / 4);
+  ck_assert_int_ge(matrices, 10);
+}
+END_TEST
+
+Suite *suite_trace(void);
+Suite *suite_trace(void) {
+  Suite *suite = suite_create("trace");
+  TCase *tcase = tcase_create("trace");
+  tcase_add_checked_fixture(tcase, property_setup, property_teardown);
+  tcase_set_timeout(tcase, 60);
+  tcase_add_test(tcase, a_double_buffered_slab);
+  tcase_add_test(tcase, an_atom_by_ldmatrix);
+  tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -15,9 +15,10 @@
 
 #include <string.h>
 
+#include "model/lanes.h"
 #include "model/rewrite.h"
 
-enum { LANES = TRACE_LANES, RING_MAX = 8 };
+enum { RING_MAX = 8 };
 
 // One operand of one operation touches the place that is looked for.
 typedef struct Touch {
@@ -223,16 +224,6 @@ static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
 
 // ---- the walk -----------------------------------------------------------------------------------
 
-static void set_value(Walk *walk, const Var *var, const int64_t value[LANES]) {
-  memcpy(walk->env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
-}
-
-static void set_all(Walk *walk, const Var *var, int64_t value) {
-  int64_t all[LANES];
-  for (int lane = 0; lane < LANES; lane++) all[lane] = value;
-  set_value(walk, var, all);
-}
-
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
@@ -242,7 +233,7 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   for (int64_t i = from; i < to; i++) {
     walk->time = before + i * each;
     if (slabs) walk->k_o = i;
-    set_all(walk, stmt->var, i);
+    lanes_set_all(walk->env, stmt->var, i);
     walk_list(walk, stmt->body, active);
   }
   walk->time = before + walk->size[stmt->id];
@@ -262,7 +253,7 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
     int64_t value[LANES];
     if (list->kind == STMT_LET) {
       expr_eval_warp(list->expr, walk->env, value);
-      set_value(walk, list->var, value);
+      lanes_set(walk->env, list->var, value);
     } else if (!walk->near[list->id]) {
       walk->time += walk->size[list->id];
     } else if (list->kind == STMT_LOOP) {
@@ -273,33 +264,6 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
       walk->time++;
       visit_op(walk, list, active);
     }
-  }
-}
-
-// Hardware digits, the indices themselves, and the LETs between the hardware loops.
-static void enter_warp(Walk *walk, int warp, bool *active) {
-  const Launch *launch = &walk->launch;
-  int64_t value[LANES];
-  walk->warp = warp;
-  for (int d = 0; d < launch->n_block_digits; d++) {
-    const HardwareDigit *digit = &launch->block[d];
-    set_all(walk, digit->var, walk->cta / digit->stride % digit->var->extent);
-  }
-  if (walk->program->block) set_all(walk, walk->program->block, walk->cta);
-  for (int d = 0; d < launch->n_thread_digits; d++) {
-    const HardwareDigit *digit = &launch->thread[d];
-    for (int lane = 0; lane < LANES; lane++)
-      value[lane] = ((int64_t)warp * LANES + lane) / digit->stride % digit->var->extent;
-    set_value(walk, digit->var, value);
-  }
-  for (int lane = 0; lane < LANES; lane++) {
-    value[lane] = (int64_t)warp * LANES + lane;
-    active[lane] = value[lane] < launch->n_threads;
-  }
-  set_value(walk, walk->program->thread, value);
-  for (int l = 0; l < launch->n_lets; l++) {
-    expr_eval_warp(launch->let[l]->expr, walk->env, value);
-    set_value(walk, launch->let[l]->var, value);
   }
 }
 
@@ -339,7 +303,8 @@ static Touch look_for(Walk *walk, const Query *query) {
     bool active[LANES];
     walk->time = 0;
     walk->k_o = -1;
-    enter_warp(walk, warp, active);
+    walk->warp = warp;
+    lanes_enter(walk->program, &walk->launch, walk->cta, warp, walk->env, active);
     walk_list(walk, walk->launch.body, active);
   }
   walk->best.move.n_threads = walk->n_touching;

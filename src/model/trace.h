@@ -12,7 +12,7 @@
 #include "model/fragment.h"
 #include "model/program.h"
 
-enum { TRACE_MOVES_MAX = 4, TRACE_LANES = 32 };
+enum { TRACE_MOVES_MAX = 4 };
 
 typedef struct TraceAt {
   int64_t i, j, k;

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "model/grid.h"
 #include "model/random_schedule.h"
+#include "model/tile_map.h"
 #include "property.h"
 
 static const Model *model_of(const char *state) {
@@ -156,6 +157,27 @@ static bool traces(const Model *model, const Grid *grid, AtomOperand operand, Tr
   return false;
 }
 
+// The map of a tile gives every cell to one register of one thread, and no register twice.
+static bool is_shared_out(const TileMap *map) {
+  int64_t cells = map->rows * map->cols, per_thread = cells / map->n_threads;
+  uint8_t *seen = ARENA_ARRAY(property_arena, uint8_t, cells);
+  if (per_thread * map->n_threads != cells) return false;
+  for (int64_t i = 0; i < cells; i++) {
+    if (map->thread[i] >= map->n_threads || map->value[i] >= per_thread) return false;
+    if (seen[map->thread[i] * per_thread + map->value[i]]++) return false;
+  }
+  return true;
+}
+
+// The statements that store C and the axes agree about the owner of a cell.
+static bool map_agrees(const Grid *grid, const TileMap *map, TraceAt at, const Trace *c) {
+  TileOwner owner = tile_map_owner(map, at.i % grid->tile_m, at.j % grid->tile_n);
+  const TileBox *box = &map->of_thread[owner.thread];
+  int64_t row = at.i % grid->tile_m - box->row, col = at.j % grid->tile_n - box->col;
+  return c->move[0].thread == owner.thread && c->move[0].from.offset == owner.value && row >= 0 &&
+         row < box->rows && col >= 0 && col < box->cols;
+}
+
 START_TEST(ways_end_where_the_fragment_map_says) {
   enum { SCHEDULES = 150, ELEMENTS = 4 };
   const RandomLimits limits = {100, 400000};
@@ -167,12 +189,16 @@ START_TEST(ways_end_where_the_fragment_map_says) {
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     const Model *model = model_build(property_arena, &property_targets, &schedule);
     const Grid *grid = grid_build(property_arena, model);
+    const TileMap *map = tile_map_build(property_arena, model->program);
+    ck_assert_msg(is_shared_out(map), "%s", schedule_text(property_arena, &schedule));
     const Problem *p = &model->program->problem;
     for (int e = 0; e < ELEMENTS; e++) {
       TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
                     random_between(&state, 0, p->k - 1)};
       Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
       int owner = c.move[0].thread;
+      ck_assert_msg(map_agrees(grid, map, at, &c), "%s: C[%lld][%lld]",
+                    schedule_text(property_arena, &schedule), (long long)at.i, (long long)at.j);
       for (int operand = 0; operand < ATOM_OPERANDS; operand++)
         failed += !traces(model, grid, (AtomOperand)operand, at, owner);
     }

@@ -1,0 +1,40 @@
+// blockIdx and threadIdx taken apart into the digits of a kernel's hardware loops.
+//
+// Worked example, m_t in 0..16, n_t in 0..16: warp 1 has threads 32 … 63, so m_t is 2 in lanes 0 to
+// 15 and 3 in the others, and n_t is lane % 16.
+#include "model/lanes.h"
+
+#include <string.h>
+
+void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]) {
+  memcpy(env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
+}
+
+void lanes_set_all(int64_t *env, const Var *var, int64_t value) {
+  for (int lane = 0; lane < LANES; lane++) env[(ptrdiff_t)var->id * LANES + lane] = value;
+}
+
+void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
+                 bool active[LANES]) {
+  int64_t thread[LANES], value[LANES];
+  for (int lane = 0; lane < LANES; lane++) {
+    thread[lane] = (int64_t)warp * LANES + lane;
+    active[lane] = thread[lane] < launch->n_threads;
+  }
+  for (int d = 0; d < launch->n_block_digits; d++) {
+    const HardwareDigit *digit = &launch->block[d];
+    lanes_set_all(env, digit->var, cta / digit->stride % digit->var->extent);
+  }
+  if (program->block) lanes_set_all(env, program->block, cta);
+  for (int d = 0; d < launch->n_thread_digits; d++) {
+    const HardwareDigit *digit = &launch->thread[d];
+    for (int lane = 0; lane < LANES; lane++)
+      value[lane] = thread[lane] / digit->stride % digit->var->extent;
+    lanes_set(env, digit->var, value);
+  }
+  lanes_set(env, program->thread, thread);
+  for (int l = 0; l < launch->n_lets; l++) {
+    expr_eval_warp(launch->let[l]->expr, env, value);
+    lanes_set(env, launch->let[l]->var, value);
+  }
+}

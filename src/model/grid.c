@@ -133,8 +133,22 @@ GridCta grid_cta(const Grid *grid, int64_t index) {
                    tile / grid->cols / grid->rows};
 }
 
+// A grid whose block digits are the axes' own reads both ways without a map.
+static int64_t owner_by_digits(const Grid *grid, const int64_t position[AXIS_COUNT]) {
+  int64_t index = 0;
+  for (int d = 0; d < grid->launch.n_block_digits; d++) {
+    const HardwareDigit *digit = &grid->launch.block[d];
+    const Axis *axis = grid->program->axis, *end = axis + AXIS_COUNT;
+    while (axis < end && axis->digit[0].var != digit->var) axis++;
+    if (axis == end) return -1;
+    index += position[axis - grid->program->axis] * digit->stride;
+  }
+  return index;
+}
+
 int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split) {
-  return grid->cta ? grid->cta[tile_number(grid, row, col, split)] : -1;
+  if (grid->cta) return grid->cta[tile_number(grid, row, col, split)];
+  return owner_by_digits(grid, (int64_t[]){[AXIS_M] = row, [AXIS_N] = col, [AXIS_K] = split});
 }
 
 GridRange grid_k_range(const Grid *grid, int64_t split) {

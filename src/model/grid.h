@@ -64,7 +64,8 @@ const Grid *grid_build(Arena *arena, const Model *model);
 GridCta grid_cta(const Grid *grid, int64_t index);
 // The cell of the overview in which a CTA works.
 int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
-// The CTA of a tile and split; -1 when there is none, or when the grid is too large to be mapped.
+// The CTA of a tile and split; -1 when there is none, or when a grid in an
+// order of its own is too large to be mapped.
 int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_wave(const Grid *grid, int64_t index);
 int64_t grid_wave_size(const Grid *grid, int64_t wave);  // in CTAs

@@ -87,12 +87,11 @@ static int64_t inside_part(const Program *program, int64_t k) {
   return k;
 }
 
-bool trace_k_step(const Program *program, int64_t k, int64_t *iteration, int64_t *inside) {
+bool trace_k_step(const Program *program, int64_t k, TraceStep *step) {
   const Digit *digit = k_digit(program);
   if (!digit) return false;
   int64_t part = inside_part(program, k);
-  *iteration = part / digit->weight;
-  *inside = part % digit->weight;
+  *step = (TraceStep){part / digit->weight, part % digit->weight, digit->weight};
   return true;
 }
 
@@ -209,7 +208,6 @@ static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Op *op = &stmt->op;
   if (side_of(op, side)->buffer != query->buffer || op->kind == OP_MMA || op->kind == OP_FMA)
     return;
-  if (walk->time <= query->after || walk->time >= query->before) return;
   bool does[LANES];
   memcpy(does, active, sizeof does);
   int64_t offset[LANES], reach = covered(op, side);
@@ -226,12 +224,22 @@ static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
+// Whether the next `size` operations can hold a better touch than the best so far.
+static bool may_matter(const Walk *walk, int64_t size) {
+  const Query *query = walk->query;
+  int64_t after = query->after, before = query->before;
+  if (walk->best.found && query->which == FIRST) before = walk->best.time + 1;
+  if (walk->best.found && query->which == LAST) after = walk->best.time - 1;
+  return walk->time + size > after && walk->time + 1 < before;
+}
+
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   bool slabs = stmt == walk->k_loop;
   int64_t each = walk->size[stmt->id] / stmt->var->extent, before = walk->time;
   int64_t from = slabs ? walk->k_from : 0, to = slabs ? walk->k_to : stmt->var->extent;
   for (int64_t i = from; i < to; i++) {
     walk->time = before + i * each;
+    if (!may_matter(walk, each)) continue;
     if (slabs) walk->k_o = i;
     lanes_set_all(walk->env, stmt->var, i);
     walk_list(walk, stmt->body, active);
@@ -254,7 +262,7 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
     if (list->kind == STMT_LET) {
       expr_eval_warp(list->expr, walk->env, value);
       lanes_set(walk->env, list->var, value);
-    } else if (!walk->near[list->id]) {
+    } else if (!walk->near[list->id] || !may_matter(walk, walk->size[list->id])) {
       walk->time += walk->size[list->id];
     } else if (list->kind == STMT_LOOP) {
       walk_loop(walk, list, active);
@@ -321,12 +329,12 @@ static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t 
   walk.offset = ARENA_ARRAY(arena, const Expr *, 2 * n);
   walk.guard = ARENA_ARRAY(arena, const Expr *, 2 * n);
   measure(&walk, walk.launch.body);
-  int64_t iteration, inside;
-  if (trace_k_step(program, k, &iteration, &inside)) {
+  TraceStep step;
+  if (trace_k_step(program, k, &step)) {
     const Digit *digit = k_digit(program);
     walk.k_loop = find_loop(kernel_of(program)->body, digit->var);
-    walk.k_from = iteration > RING_MAX ? iteration - RING_MAX : 0;
-    walk.k_to = iteration + 2 < digit->var->extent ? iteration + 2 : digit->var->extent;
+    walk.k_from = step.iteration > RING_MAX ? step.iteration - RING_MAX : 0;
+    walk.k_to = step.iteration + 2 < digit->var->extent ? step.iteration + 2 : digit->var->extent;
   }
   return walk;
 }
@@ -412,19 +420,36 @@ static TracePlace destination(Walk *walk, TraceAt at) {
                                 at.j * partial->stride[2]};
 }
 
+static Trace trace_c(Walk *walk, TraceAt at) {
+  Trace trace = {.operand = ATOM_C, .row = at.i, .col = at.j, .cta = walk->cta};
+  go_back(walk, &trace, destination(walk, at));
+  return trace;
+}
+
+// `c`: the way of C[i][j], whose owner reads the operand.
+static Trace trace_operand(Walk *walk, AtomOperand operand, TraceAt at, const Trace *c) {
+  bool a = operand == ATOM_A;
+  Trace trace = {.operand = operand, .cta = walk->cta};
+  trace.row = a ? at.i : at.k;
+  trace.col = a ? at.k : at.j;
+  Buffer *buffer = program_buffer(walk->program, a ? ROLE_A : ROLE_B);
+  follow(walk, &trace, buffer, c->n_moves ? c->move[0].thread : 0);
+  return trace;
+}
+
+void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
+                   Trace out[ATOM_OPERANDS]) {
+  Walk walk = new_walk(arena, program, cta, at.k);
+  out[ATOM_C] = trace_c(&walk, at);
+  out[ATOM_A] = trace_operand(&walk, ATOM_A, at, &out[ATOM_C]);
+  out[ATOM_B] = trace_operand(&walk, ATOM_B, at, &out[ATOM_C]);
+}
+
 Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
                     TraceAt at) {
   Walk walk = new_walk(arena, program, cta, at.k);
-  Trace c = {.operand = ATOM_C, .row = at.i, .col = at.j, .cta = cta};
-  go_back(&walk, &c, destination(&walk, at));
-  if (operand == ATOM_C) return c;
-  bool a = operand == ATOM_A;
-  Trace trace = {.operand = operand, .cta = cta};
-  trace.row = a ? at.i : at.k;
-  trace.col = a ? at.k : at.j;
-  follow(&walk, &trace, program_buffer(program, a ? ROLE_A : ROLE_B),
-         c.n_moves ? c.move[0].thread : 0);
-  return trace;
+  Trace c = trace_c(&walk, at);
+  return operand == ATOM_C ? c : trace_operand(&walk, operand, at, &c);
 }
 
 int64_t trace_address(const TracePlace *place) {

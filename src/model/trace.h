@@ -47,9 +47,18 @@ typedef struct Trace {
 Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
                     TraceAt at);
 
-// The loop over slabs (over k where nothing is staged) and the iteration that multiplies element k,
-// counted within the CTA's part of K. False without such a loop.
-bool trace_k_step(const Program *program, int64_t k, int64_t *iteration, int64_t *inside);
+// All three elements of a product at once.
+void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
+                   Trace out[ATOM_OPERANDS]);
+
+// Element k of K in the loop over slabs, or over k where nothing is staged, within the CTA's part.
+typedef struct TraceStep {
+  int64_t iteration;  // that multiplies it
+  int64_t inside;     // its place in the slab
+  int64_t depth;      // of the slab
+} TraceStep;
+// False without such a loop.
+bool trace_k_step(const Program *program, int64_t k, TraceStep *step);
 
 // Byte address in the block's shared memory and its bank; only of a place in shared memory.
 int64_t trace_address(const TracePlace *place);

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "model/knob_use.h"
 #include "tui/swizzle.h"
+#include "tui/tiles.h"
 #include "tui/view.h"
 
 // ---- opening ----------------------------------------------------------------------------------
@@ -175,6 +176,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   advice_init(&session->advice);
   knobsweep_init(&session->sweep);
   session->swizzle = swizzle_new(app);
+  session->tiles = tiles_new(app);
   session->keymap = keymap_new(app);
   view_bind_keys(session->keymap);
   load_results(session);
@@ -193,6 +195,7 @@ void session_close(Session *session) {
   advice_free(&session->advice);
   knobsweep_free(&session->sweep);
   swizzle_free(session->swizzle);
+  tiles_free(session->tiles);
   side_free(&session->now);
   side_free(&session->then);
   arena_free(session->trial);

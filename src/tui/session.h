@@ -109,6 +109,7 @@ typedef struct Session {
   bool ascii;
   const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
+  struct Tiles *tiles;      // the element that is followed (tiles.h)
 } Session;
 
 typedef struct SessionOptions {

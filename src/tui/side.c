@@ -117,6 +117,7 @@ bool side_build(Side *side, const TargetTable *targets) {
     return false;
   }
   side->picture = draw_picture(side->arena[next], model, side->picture, side->ascii);
+  side->picture->serial = ++side->n_built;
   side->pictured = side->schedule;
   side->at = next;
   side->reasons = NULL;

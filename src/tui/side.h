@@ -20,10 +20,11 @@ typedef struct SiteTotals {
   int n_conflicting;  // sites with more wavefronts than ideal
 } SiteTotals;
 
-// Everything drawn of one legal schedule. Const once built, but for what is made the first time somebody
-// wants to read it.
+// Everything drawn of one legal schedule. Const once built, but for what is made the first time
+// somebody wants to read it.
 typedef struct Picture {
   uint64_t key;  // schedule_key()
+  int serial;    // of the pictures of its side: no two share one, though they may share a place
   const Model *model;
   Nest nest;           // folded: a thought per row
   Nest listing;        // every statement
@@ -41,7 +42,8 @@ typedef struct Picture {
 
 typedef struct Side {
   Arena *arena[2];
-  int at;      // arena of `picture`
+  int at;  // arena of `picture`
+  int n_built;
   bool ascii;  // how the nest is written
   Schedule schedule;
   Picture *picture;      // NULL only until the first legal schedule

@@ -185,14 +185,19 @@ static int tabs_width(int gap) {
 }
 
 // The last view is help, at the right end. Where the titles do not fit they stand closer, then they
-// are cut to four letters, and to none on the narrowest screens.
+// are cut, to nothing on the narrowest screens; the present one is always whole.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
-  enum { NAME_COLS = 11, HELP_COLS = 7 };
+  enum { NAME_COLS = 11, HELP_COLS = 7, WHOLE = 99, TITLE_COLS = 8 };
+  static const struct { int cols, gap; } cuts[] = {{4, 2}, {4, 1}, {3, 1}, {2, 1}, {0, 1}};
   bool named = row.cols >= tabs_width(2) + NAME_COLS + HELP_COLS;
-  int gap = row.cols >= tabs_width(2) + HELP_COLS ? 2 : 1;
+  int gap = row.cols >= tabs_width(2) + HELP_COLS ? 2 : 1, cols = WHOLE, col = 1;
   bool whole = row.cols >= tabs_width(gap) + HELP_COLS;
-  int cols = whole ? row.cols : row.cols >= 64 ? 4 : 0, col = 1;
-  if (!whole && cols) gap = 2;
+  for (int i = 0; !whole && i < 5; i++) {
+    cols = cuts[i].cols;
+    gap = cuts[i].gap;
+    int width = 1 + (view_count - 1) * (2 + cols + gap) + TITLE_COLS - cols + HELP_COLS;
+    if (width <= row.cols) break;
+  }
   if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
   for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i, cols) + gap;
   if (col + HELP_COLS <= row.cols)

@@ -137,6 +137,7 @@ START_TEST(large_grids) {
   double ms = 1e3 * (double)(clock() - before) / CLOCKS_PER_SEC;
   ck_assert_int_eq(grid->n_ctas, 1 << 24);
   ck_assert_int_le(grid->n_mapped, GRID_MAPPED_MAX);
+  ck_assert_int_eq(grid_owner(grid, 1000, 77, 0), 1000 * 4096 + 77);
   ck_assert_msg(ms < 200, "%.1f ms for the map of a huge grid, sanitizers and all", ms);
 }
 END_TEST

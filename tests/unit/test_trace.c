@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "cli_harness.h"
 #include "model/grid.h"
 #include "model/random_schedule.h"
 #include "model/tile_map.h"
@@ -211,6 +212,37 @@ START_TEST(ways_end_where_the_fragment_map_says) {
 }
 END_TEST
 
+// ---- as data ------------------------------------------------------------------------------------
+
+static int64_t number_at(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(property_arena);
+  int64_t value = -1;
+  ck_assert_msg(json_read_int64(json_object_get(object, key), 0, INT64_MAX, &value, &diags),
+                "%s: %s", key, diags_text(property_arena, &diags));
+  return value;
+}
+
+START_TEST(show_tiles_json_has_the_moves) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(property_arena,
+                       "show tiles --json --keys 'e A Space 1 3 0 Space 2 1 Enter' -k "
+                       "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,"
+                       "TRANSPOSE_A=1,M=512,N=512,K=512");
+  ck_assert_int_eq(run.status, 0);
+  const JsonValue *data = json_object_get(cli_json(property_arena, &run), "data");
+  ck_assert_int_eq(number_at(data, "i"), 130);
+  ck_assert_int_eq(number_at(data, "k"), 21);
+  ck_assert_int_eq(number_at(data, "cta"), 4);
+  const JsonValue *a = json_at(json_object_get(data, "elements"), 1);
+  const JsonValue *store = json_at(json_object_get(a, "moves"), 1);
+  const JsonValue *to = json_object_get(store, "to");
+  ck_assert_int_eq(number_at(store, "warp"), 1);
+  ck_assert_int_eq(number_at(store, "lane"), 5);
+  ck_assert_int_eq(number_at(to, "address_bytes"), 10760);
+  ck_assert_int_eq(number_at(to, "bank"), 2);
+}
+END_TEST
+
 Suite *suite_trace(void);
 Suite *suite_trace(void) {
   Suite *suite = suite_create("trace");
@@ -220,6 +252,7 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, a_double_buffered_slab);
   tcase_add_test(tcase, an_atom_by_ldmatrix);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
+  tcase_add_test(tcase, show_tiles_json_has_the_moves);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -86,6 +86,14 @@ static const struct {
     {"grid_splits", "grid", "splitk", "j j j - - l", 80, 24, false},
     {"grid_few_tiles", "grid", "padded", ": s e t Space M = 5 1 2 , N = 5 1 2 Enter l", 80, 24,
      false},
+    {"tiles_80x24", "tiles", "pipelined", "j j l", 80, 24, false},
+    {"tiles_cta", "tiles", "pipelined", "e A Space 2 1 1 Space 5 3 Enter Enter", 120, 40, false},
+    {"tiles_warp_ascii", "tiles", "pipelined", "Enter Enter Tab l l j", 80, 24, true},
+    {"tiles_thread", "tiles", "cell_groups", "Enter Enter Enter j l", 80, 24, false},
+    {"tiles_compare", "tiles", "cell_groups", "c Enter e C Space 9 Space 7 0 Enter", 120, 40,
+     false},
+    {"tiles_40x12", "tiles", "padded", "Enter", 40, 12, false},
+    {"tiles_unstaged", "tiles", "naive", "Enter Tab l l", 80, 24, false},
     {"help", "explore", "padded", "?", 80, 24, false},
     {"palette", "explore", "padded", ": c o", 80, 24, false},
     {"too_small", "explore", "padded", NULL, 39, 11, false},
@@ -159,9 +167,10 @@ END_TEST
 // Keys at random, sizes at random: the session must stand everything.
 START_TEST(random_keys) {
   static const char *const keys[] = {
-      "Up", "Down", "Left", "Right", "Tab",   "S-Tab", "PgDn", "PgUp", "[", "]", "u", "Ctrl-R", "c",
-      "C",  "s",    "S",    "f",     "Enter", "v",     "d",    "1",    "2", "3", "4", "5",      "6",
-      "7",  "8",    "9",    "o",    "+",     "-",     "i",    "e",    "w",    "a",     "A",     "?",     "Esc",  "g",    "G", "n", "N", "y"};
+      "Up",     "Down", "Left", "Right", "Tab", "S-Tab", "PgDn",  "PgUp", "[", "]", "u",
+      "Ctrl-R", "c",    "C",    "s",     "S",   "f",     "Enter", "v",    "d", "1", "2",
+      "3",      "4",    "5",    "6",     "7",   "8",     "9",     "o",    "+", "-", "Backspace",
+      "e",      "w",    "a",    "A",     "?",   "Esc",   "g",     "G",    "n", "N", "y"};
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;

@@ -1,0 +1,382 @@
+// A, B and C of one level, to scale: B above C, A to its left, so that a row of A and a column of B
+// meet in their cell of C.
+//
+//                 ░░▓▓░░      B   the columns that stand out; darker: the part of K at hand
+//     ░░▓░░░      001122      C   who has a cell: '0' … the warp, the atom, the lane
+//     ······      001122
+//         A
+//
+// At levels 0 to 2 a character stands for a piece of the matrix and shows the element in its
+// middle; K is squeezed where it would take more than its share. At level 3 every element has
+// a cell of its own with the lane that holds it, and what does not fit is scrolled to the cursor.
+#include <stdio.h>
+
+#include "tui/tiles.h"
+
+enum { GAP = 1, SPOTS_EACH = 150 };
+
+static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// ---- scales -------------------------------------------------------------------------------------
+
+// `each` elements for `per` characters; one of the two is 1.
+typedef struct Scale {
+  int64_t each;
+  int per, length;  // length in characters
+} Scale;
+
+static Scale scale_of(double elements_per_character, int64_t extent, int most) {
+  Scale scale = {1, 1, 0};
+  if (elements_per_character >= 1)
+    scale.each = (int64_t)(elements_per_character + 0.999999);
+  else
+    scale.per = (int)(1 / elements_per_character);
+  int64_t length = (extent + scale.each - 1) / scale.each * scale.per;
+  scale.length = (int)min64(length, most);
+  return scale;
+}
+
+// The element that a character shows: the cursor's where that is one of them, else the middle one.
+static int64_t element_of(const Scale *scale, int character, int64_t cursor, int64_t extent) {
+  int64_t first = character / scale->per * scale->each;
+  if (cursor >= first && cursor < first + scale->each) return cursor;
+  return min64(first + scale->each / 2, extent - 1);
+}
+
+static int character_of(const Scale *scale, int64_t element) {
+  int64_t at = element / scale->each * scale->per;
+  return (int)min64(at, scale->length - 1);
+}
+
+typedef struct Layout3 {
+  Scale m, n, k_cols, k_rows;
+} Layout3;
+
+// C takes what K leaves: three fifths of the columns and two thirds of the rows at least.
+static Layout3 lay_out(const TilesRegion *region, Rect in) {
+  double cols = (double)region->cols / (in.cols * 0.6),
+         rows = (double)region->rows / (in.rows * 1.3);
+  double each = cols > rows ? cols : rows;
+  if (each < 0.25) each = 0.25;
+  Layout3 l;
+  l.m = scale_of(2 * each, region->rows, in.rows - GAP - 1);
+  l.n = scale_of(each, region->cols, in.cols - GAP - 1);
+  int k_cols = in.cols - GAP - l.n.length, k_rows = in.rows - GAP - l.m.length;
+  if (k_cols > in.cols / 2) k_cols = in.cols / 2;
+  double by_cols = (double)region->ks / k_cols, by_rows = (double)region->ks / (2.0 * k_rows);
+  l.k_cols = scale_of(by_cols > each ? by_cols : each, region->ks, k_cols);
+  l.k_rows = scale_of(by_rows > each ? 2 * by_rows : 2 * each, region->ks, k_rows);
+  return l;
+}
+
+// ---- characters ---------------------------------------------------------------------------------
+
+static char base36(int64_t n) { return "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36]; }
+
+// What a cell of C says at a level: the tile's colour on a board, the warp, the atom, the lane.
+static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col) {
+  const TilesRegion *tile = &side->region[1], *warp = &side->region[2];
+  if (level == 0) return (row / tile->rows + col / tile->cols) % 2 ? ':' : '.';
+  TileOwner owner = tile_map_owner(side->map, row - tile->row, col - tile->col);
+  if (level == 1) return base36(owner.thread / 32);
+  if (owner.thread / 32 != side->owner.thread / 32) return '.';
+  const TilesRegion *atom = &side->region[3];
+  if (!side->model->program->atom) return base36(owner.thread % 32);
+  int64_t across = (warp->cols + atom->cols - 1) / atom->cols;
+  return base36((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
+}
+
+static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col) {
+  const TilesSide *side = half->side;
+  char mark[2] = {cell_mark(side, half->level, row, col), '\0'};
+  bool out = tiles_stands_out(side, half->level, row, col);
+  Style style = out ? style_over(tiles_level_style(half, half->level), STYLE_SELECTED) : STYLE_DIM;
+  if (out && half->level == 0) mark[0] = 'C';
+  canvas_text(canvas, at, 0, 0, style, mark);
+}
+
+// A square of A or B: the panel of what stands out, darker where it is multiplied now.
+static void draw_panel(Canvas *canvas, Rect at, const TilesHalf *half, bool beside, int64_t k) {
+  const TilesRegion *out = &half->side->region[half->level + 1];
+  bool now = k >= out->k && k < out->k + out->ks;
+  const GridRange part = grid_k_range(half->side->grid, half->side->cta.split);
+  bool own = k >= part.begin && k < part.end;
+  Style style = tiles_level_style(half, half->level);
+  if (beside && now)
+    canvas_glyph(canvas, at, 0, 0, style, GLYPH_SHADE_DARK);
+  else if (beside && own)
+    canvas_glyph(canvas, at, 0, 0, style, GLYPH_SHADE_LIGHT);
+  else
+    canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_MIDDLE_DOT);
+}
+
+// ---- levels 0 to 2 ------------------------------------------------------------------------------
+
+typedef struct Places {
+  Rect a, b, c;
+} Places;
+
+static Places place(Rect in, const Layout3 *l) {
+  int left = l->k_cols.length + GAP, top = l->k_rows.length + GAP;
+  return (Places){.a = {in.row + top, in.col, l->m.length, l->k_cols.length},
+                  .b = {in.row, in.col + left, l->k_rows.length, l->n.length},
+                  .c = {in.row + top, in.col + left, l->m.length, l->n.length}};
+}
+
+// Rows, columns and parts of K of the level that the characters of a picture show.
+typedef struct Looks {
+  const TilesHalf *half;
+  const Layout3 *l;
+  TilesRegion region, at;  // at: the cursor within the region
+} Looks;
+
+static Looks looks_of(const TilesHalf *half, const Layout3 *l) {
+  const TilesRegion *region = &half->side->region[half->level];
+  const TraceAt *at = &half->side->at;
+  TilesRegion cursor = {at->i - region->row, at->j - region->col, at->k - region->k, 0, 0, 0};
+  return (Looks){half, l, *region, cursor};
+}
+
+static int64_t row_at(const Looks *x, int r) {
+  return element_of(&x->l->m, r, x->at.row, x->region.rows);
+}
+static int64_t col_at(const Looks *x, int c) {
+  return element_of(&x->l->n, c, x->at.col, x->region.cols);
+}
+static int64_t k_at(const Looks *x, const Scale *scale, int character) {
+  return element_of(scale, character, x->at.k, x->region.ks);
+}
+
+// Whether what stands out has cells in this row (column) of the region.
+static bool has_row(const Looks *x, int64_t row) {
+  const TilesRegion *out = &x->half->side->region[x->half->level + 1];
+  if (x->half->level > 0) return x->half->rows[row] != 0;
+  return row >= out->row && row < out->row + out->rows;
+}
+
+static bool has_col(const Looks *x, int64_t col) {
+  const TilesRegion *out = &x->half->side->region[x->half->level + 1];
+  if (x->half->level > 0) return x->half->cols[col] != 0;
+  return col >= out->col && col < out->col + out->cols;
+}
+
+static void draw_c(Canvas *canvas, Rect area, const Looks *x) {
+  const TilesRegion *all = &x->half->side->region[0];
+  for (int r = 0; r < area.rows; r++)
+    for (int c = 0; c < area.cols; c++) {
+      int64_t row = x->region.row + row_at(x, r), col = x->region.col + col_at(x, c);
+      if (row < all->rows && col < all->cols)
+        draw_cell(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x->half, row, col);
+    }
+}
+
+static void draw_a(Canvas *canvas, Rect area, const Looks *x) {
+  const TilesRegion *all = &x->half->side->region[0];
+  for (int r = 0; r < area.rows; r++)
+    for (int c = 0; c < area.cols; c++) {
+      int64_t row = row_at(x, r), k = x->region.k + k_at(x, &x->l->k_cols, c);
+      if (x->region.row + row < all->rows && k < all->ks)
+        draw_panel(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x->half, has_row(x, row), k);
+    }
+}
+
+static void draw_b(Canvas *canvas, Rect area, const Looks *x) {
+  const TilesRegion *all = &x->half->side->region[0];
+  for (int r = 0; r < area.rows; r++)
+    for (int c = 0; c < area.cols; c++) {
+      int64_t col = col_at(x, c), k = x->region.k + k_at(x, &x->l->k_rows, r);
+      if (x->region.col + col < all->cols && k < all->ks)
+        draw_panel(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x->half, has_col(x, col), k);
+    }
+}
+
+// The element itself: its matrix's name, or in C who keeps it.
+static void draw_cursor(Canvas *canvas, Rect area, int row, int col, const char *name,
+                        bool chosen) {
+  Rect at = rect_intersect(area, (Rect){area.row + row, area.col + col, 1, 1});
+  if (name) canvas_text(canvas, at, 0, 0, STYLE_TITLE, name);
+  canvas_over(canvas, at, chosen ? STYLE_CURSOR : STYLE_LINKED);
+}
+
+static void draw_cursors(Canvas *canvas, const Places *p, const Looks *x) {
+  AtomOperand operand = x->half->operand;
+  int row = character_of(&x->l->m, x->at.row), col = character_of(&x->l->n, x->at.col);
+  int across = character_of(&x->l->k_cols, x->at.k), down = character_of(&x->l->k_rows, x->at.k);
+  draw_cursor(canvas, p->c, row, col, NULL, operand == ATOM_C);
+  draw_cursor(canvas, p->a, row, across, "A", operand == ATOM_A);
+  draw_cursor(canvas, p->b, down, col, "B", operand == ATOM_B);
+}
+
+static int spot_step(int rows, int cols) {
+  int step = 1;
+  while ((rows + step - 1) / step * ((cols + 2 * step - 1) / (2 * step)) > SPOTS_EACH) step++;
+  return step;
+}
+
+static void mark_c(Canvas *canvas, Rect area, const Looks *x) {
+  const Grid *grid = x->half->side->grid;
+  int step = spot_step(area.rows, area.cols);
+  for (int r = 0; r < area.rows; r += step)
+    for (int c = 0; c < area.cols; c += 2 * step) {
+      int64_t row = row_at(x, r), col = col_at(x, c);
+      int64_t value = x->half->level == 0 ? row / grid->tile_m * grid->cols + col / grid->tile_n
+                                          : row * x->region.cols + col;
+      canvas_spot(canvas, rect_intersect(area, (Rect){area.row + r, area.col + c, step, 2 * step}),
+                  TILES_SPOT_CELL, (int)value);
+    }
+}
+
+static void mark_k(Canvas *canvas, const Places *p, const Looks *x) {
+  for (int c = 0; c < p->a.cols && c < SPOTS_EACH; c++)
+    canvas_spot(canvas, (Rect){p->a.row, p->a.col + c, p->a.rows, 1}, TILES_SPOT_K,
+                (int)k_at(x, &x->l->k_cols, c));
+  for (int r = 0; r < p->b.rows && r < SPOTS_EACH; r++)
+    canvas_spot(canvas, (Rect){p->b.row + r, p->b.col, 1, p->b.cols}, TILES_SPOT_K,
+                (int)k_at(x, &x->l->k_rows, r));
+}
+
+// The names of the matrices, in the row and the column between them.
+static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHalf *half) {
+  const struct {
+    AtomOperand operand;
+    int row, col;
+  } names[] = {{ATOM_A, top - GAP, 0}, {ATOM_B, 0, left - GAP}, {ATOM_C, top - GAP, left - GAP}};
+  for (int i = 0; i < 3; i++)
+    canvas_text(
+        canvas, in, names[i].row, names[i].col,
+        names[i].operand == half->operand ? style_over(STYLE_TITLE, STYLE_SELECTED) : STYLE_TITLE,
+        atom_operand_name(names[i].operand));
+}
+
+static void draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
+  Layout3 l = lay_out(&half->side->region[half->level], in);
+  Places p = place(in, &l);
+  Looks x = looks_of(half, &l);
+  draw_names(canvas, in, l.k_rows.length + GAP, l.k_cols.length + GAP, half);
+  draw_b(canvas, p.b, &x);
+  draw_a(canvas, p.a, &x);
+  draw_c(canvas, p.c, &x);
+  draw_cursors(canvas, &p, &x);
+  mark_c(canvas, p.c, &x);
+  mark_k(canvas, &p, &x);
+}
+
+// ---- level 3: element by element ----------------------------------------------------------------
+
+// A window of `shown` of `all` cells that holds the cursor.
+typedef struct Strip {
+  int64_t first;
+  int shown, cursor;
+} Strip;
+
+static Strip strip_of(int64_t all, int64_t cursor, int room) {
+  Strip s = {.shown = (int)min64(all, room < 1 ? 1 : room)};
+  s.first = view_scroll((int)cursor, (int)all, s.shown);
+  s.cursor = (int)(cursor - s.first);
+  return s;
+}
+
+// "14:1": lane and value of an atom's operand; the register where the thread has them all.
+static void element_text(const TilesHalf *half, AtomOperand operand, int row, int col, bool wide,
+                         char out[24]) {
+  const TilesSide *side = half->side;
+  const TilesRegion *box = &side->region[3], *tile = &side->region[1];
+  const Atom *atom = side->model->program->atom;
+  if (atom) {
+    FragmentOwner owner = fragment_owner(atom, operand, row, col);
+    snprintf(out, 24, wide ? "%d:%d" : "%d", owner.lane, owner.value);
+  } else if (operand == ATOM_C) {
+    TileOwner owner = tile_map_owner(side->map, box->row - tile->row + half->row[row],
+                                     box->col - tile->col + half->col[col]);
+    snprintf(out, 24, "%d", owner.value);
+  } else {
+    snprintf(out, 24, operand == ATOM_A ? "a%d" : "b%d", operand == ATOM_A ? row : col);
+  }
+}
+
+typedef struct Cells {
+  Rect in;
+  AtomOperand operand;
+  Strip rows, cols;
+  int width;
+} Cells;
+
+// Of an atom's operand: whether the lane that holds the cursor's element holds this one too.
+static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, int64_t col) {
+  const Atom *atom = half->side->model->program->atom;
+  if (!atom) return false;
+  int at_row = (int)(cells->rows.first + cells->rows.cursor);
+  int at_col = (int)(cells->cols.first + cells->cols.cursor);
+  return fragment_owner(atom, cells->operand, (int)row, (int)col).lane ==
+         fragment_owner(atom, cells->operand, at_row, at_col).lane;
+}
+
+static void draw_elements(Canvas *canvas, const Cells *cells, const TilesHalf *half) {
+  const Atom *atom = half->side->model->program->atom;
+  Style style = atom ? STYLE_TIER_ATOM : STYLE_TIER_THREAD;
+  for (int r = 0; r < cells->rows.shown; r++)
+    for (int c = 0; c < cells->cols.shown; c++) {
+      char text[24];
+      int row = (int)cells->rows.first + r, col = (int)cells->cols.first + c;
+      element_text(half, cells->operand, row, col, cells->width >= 6, text);
+      bool here = r == cells->rows.cursor && c == cells->cols.cursor;
+      bool line = r == cells->rows.cursor || c == cells->cols.cursor;
+      Style look = line ? style : STYLE_DIM;
+      if (same_lane(cells, half, row, col)) look = style_over(style, STYLE_LINKED);
+      Rect at = {cells->in.row + r, cells->in.col + c * cells->width, 1, cells->width - 1};
+      at = rect_intersect(cells->in, at);
+      canvas_fit(canvas, at, 0, 0, cells->width - 1, ALIGN_RIGHT, look, text);
+      if (here)
+        canvas_over(canvas, at, half->operand == cells->operand ? STYLE_CURSOR : STYLE_SELECTED);
+    }
+}
+
+static void mark_elements(Canvas *canvas, const Cells *cells, const TilesHalf *half) {
+  const TilesRegion *region = &half->side->region[3];
+  if (cells->operand != ATOM_C || cells->rows.shown * cells->cols.shown > 2 * SPOTS_EACH) return;
+  for (int r = 0; r < cells->rows.shown; r++)
+    for (int c = 0; c < cells->cols.shown; c++) {
+      int64_t row = half->row[cells->rows.first + r], col = half->col[cells->cols.first + c];
+      Rect at = {cells->in.row + r, cells->in.col + c * cells->width, 1, cells->width};
+      canvas_spot(canvas, at, TILES_SPOT_CELL, (int)(row * region->cols + col));
+    }
+}
+
+static int place_in(const int *line, int n, int64_t at) {
+  int i = 0;
+  while (i + 1 < n && line[i] < at) i++;
+  return i;
+}
+
+static void draw_by_element(Canvas *canvas, Rect in, const TilesHalf *half) {
+  const TilesSide *side = half->side;
+  const TilesRegion *region = &side->region[3];
+  int64_t i = place_in(half->row, half->n_rows, side->at.i - region->row);
+  int64_t j = place_in(half->col, half->n_cols, side->at.j - region->col);
+  int64_t k = side->at.k - region->k;
+  int width = (half->n_cols + region->ks) * 6 + GAP <= in.cols ? 6 : 4;
+  int b_rows = (int)min64(region->ks, in.rows / 3 > 1 ? in.rows / 3 : 1);
+  int a_cols = (int)min64(region->ks, in.cols * 3 / 5 / width);
+  if (a_cols < 1) a_cols = 1;
+  Strip rows = strip_of(half->n_rows, i, in.rows - b_rows - GAP);
+  Strip cols = strip_of(half->n_cols, j, (in.cols - a_cols * width - GAP) / width);
+  Strip k_rows = strip_of(region->ks, k, b_rows), k_cols = strip_of(region->ks, k, a_cols);
+  int left = a_cols * width + GAP, top = b_rows + GAP;
+  const Cells all[] = {
+      {{in.row, in.col + left, b_rows, in.cols - left}, ATOM_B, k_rows, cols, width},
+      {{in.row + top, in.col, in.rows - top, left}, ATOM_A, rows, k_cols, width},
+      {{in.row + top, in.col + left, in.rows - top, in.cols - left}, ATOM_C, rows, cols, width}};
+  draw_names(canvas, in, top, left, half);
+  for (int o = 0; o < 3; o++) {
+    draw_elements(canvas, &all[o], half);
+    mark_elements(canvas, &all[o], half);
+  }
+}
+
+void tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
+  if (in.rows < 5 || in.cols < 12) return;
+  if (half->level == TILES_LEVELS - 1)
+    draw_by_element(canvas, in, half);
+  else
+    draw_scaled(canvas, in, half);
+}

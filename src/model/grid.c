@@ -18,7 +18,7 @@
 
 #include "model/rewrite.h"
 
-enum { LANES = 32 };
+enum { LANES = GRID_BATCH };
 
 static const struct {
   const char *name, *help;
@@ -125,12 +125,20 @@ static void map_tiles(Arena *arena, Grid *grid) {
 GridCta grid_cta(const Grid *grid, int64_t index) {
   int64_t tile = grid->tile[index / grid->stride];
   if (index % grid->stride) {
-    Tiles at;
-    evaluate(grid, index, 1, &at);
-    tile = tile_number(grid, at.row[0], at.col[0], at.split[0]);
+    GridCta batch[GRID_BATCH];
+    grid_ctas(grid, index, batch);
+    return batch[0];
   }
   return (GridCta){index, tile / grid->cols % grid->rows, tile % grid->cols,
                    tile / grid->cols / grid->rows};
+}
+
+int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]) {
+  Tiles at;
+  evaluate(grid, first, 1, &at);
+  for (int i = 0; i < GRID_BATCH; i++)
+    out[i] = (GridCta){first + i, at.row[i], at.col[i], at.split[i]};
+  return (int)min64(GRID_BATCH, grid->n_ctas - first);
 }
 
 // A grid whose block digits are the axes' own reads both ways without a map.

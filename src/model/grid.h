@@ -12,6 +12,7 @@
 #include "model/model.h"
 
 enum {
+  GRID_BATCH = 32,             // CTAs that are evaluated together
   GRID_MAPPED_MAX = 1 << 17,   // CTAs that are evaluated one by one; of more, every n-th
   GRID_WINDOW_MAX = 1 << 16,   // CTAs of a window that are looked at
   GRID_OVERVIEW_SIDE = 256,    // cells of the overview: each way,
@@ -62,6 +63,8 @@ typedef struct Grid {
 const Grid *grid_build(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);
+// CTAs first … first + GRID_BATCH - 1; returns how many of them there are.
+int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]);
 // The cell of the overview in which a CTA works.
 int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
 // The CTA of a tile and split; -1 when there is none, or when a grid in an

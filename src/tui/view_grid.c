@@ -53,13 +53,16 @@ static void mark_window(Arena *arena, GridHalf *half) {
   uint8_t *inside = ARENA_ARRAY(arena, uint8_t, o->splits * o->rows * o->cols);
   uint8_t *row = ARENA_ARRAY(arena, uint8_t, o->splits * o->rows);
   uint8_t *col = ARENA_ARRAY(arena, uint8_t, o->splits * o->cols);
-  for (int64_t i = 0; i < window->n; i++) {
-    GridCta cta = grid_cta(half->grid, window->first + i);
-    int64_t cell = grid_overview_cell(o, &cta), split = cell / o->cols / o->rows;
-    inside[cell] = 1;
-    row[cell / o->cols] = 1;
-    col[split * o->cols + cell % o->cols] = 1;
-    if (i == 0) half->split = split;
+  half->split = grid_cta(half->grid, window->first).split / o->split_step;
+  for (int64_t i = 0; i < window->n; i += GRID_BATCH) {
+    GridCta cta[GRID_BATCH];
+    int n = grid_ctas(half->grid, window->first + i, cta);
+    for (int b = 0; b < n && i + b < window->n; b++) {
+      int64_t cell = grid_overview_cell(o, &cta[b]), split = cell / o->cols / o->rows;
+      inside[cell] = 1;
+      row[cell / o->cols] = 1;
+      col[split * o->cols + cell % o->cols] = 1;
+    }
   }
   half->inside = inside;
   half->row = row;

@@ -91,7 +91,7 @@ static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t ro
   char mark[2] = {cell_mark(side, half->level, row, col), '\0'};
   bool out = tiles_stands_out(side, half->level, row, col);
   Style style = out ? style_over(tiles_level_style(half, half->level), STYLE_SELECTED) : STYLE_DIM;
-  if (out && half->level == 0) mark[0] = 'C';
+  if (out && half->level == 0) mark[0] = '#';
   canvas_text(canvas, at, 0, 0, style, mark);
 }
 
@@ -190,11 +190,11 @@ static void draw_b(Canvas *canvas, Rect area, const Looks *x) {
     }
 }
 
-// The element itself: its matrix's name, or in C who keeps it.
+// The element itself wears its matrix's name.
 static void draw_cursor(Canvas *canvas, Rect area, int row, int col, const char *name,
                         bool chosen) {
   Rect at = rect_intersect(area, (Rect){area.row + row, area.col + col, 1, 1});
-  if (name) canvas_text(canvas, at, 0, 0, STYLE_TITLE, name);
+  canvas_text(canvas, at, 0, 0, STYLE_TITLE, name);
   canvas_over(canvas, at, chosen ? STYLE_CURSOR : STYLE_LINKED);
 }
 
@@ -202,7 +202,7 @@ static void draw_cursors(Canvas *canvas, const Places *p, const Looks *x) {
   AtomOperand operand = x->half->operand;
   int row = character_of(&x->l->m, x->at.row), col = character_of(&x->l->n, x->at.col);
   int across = character_of(&x->l->k_cols, x->at.k), down = character_of(&x->l->k_rows, x->at.k);
-  draw_cursor(canvas, p->c, row, col, NULL, operand == ATOM_C);
+  draw_cursor(canvas, p->c, row, col, "C", operand == ATOM_C);
   draw_cursor(canvas, p->a, row, across, "A", operand == ATOM_A);
   draw_cursor(canvas, p->b, down, col, "B", operand == ATOM_B);
 }

@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "tui/fmt.h"
 #include "tui/grid_picture.h"
+#include "tui/tiles.h"
 #include "tui/utf8.h"
 
 enum { BLOCKS_DEFAULT = 64, GROUP_DEFAULT = 8, JSON_CTAS_MAX = 4096 };
@@ -98,8 +99,21 @@ static void grid_prepare(Session *session) {
 // ---- numbers ------------------------------------------------------------------------------------
 
 static const char *share_text(char out[FMT_MAX], const Grid *grid, const GridWindow *window) {
-  double share = 100 * (double)window->bytes / (double)grid->l2_bytes;
-  snprintf(out, FMT_MAX, share < 1 ? "<1 %%" : "%.0f %%", share);
+  double share = (double)window->bytes / (double)grid->l2_bytes;
+  if (share >= 10)
+    snprintf(out, FMT_MAX, "%.0f×", share);
+  else
+    snprintf(out, FMT_MAX, share < 0.01 ? "<1 %%" : "%.0f %%", 100 * share);
+  return out;
+}
+
+// Three digits are enough, and leave room: "64 MiB", "1.25 MiB".
+static const char *size_text(char out[FMT_MAX], double bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  char figure[FMT_MAX];
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
+  snprintf(out, FMT_MAX, "%.20s %s", fmt_figure(figure, bytes), units[unit]);
   return out;
 }
 
@@ -109,23 +123,24 @@ static void draw_span(Canvas *canvas, Rect row, const GridHalf *half, GridSpan s
   bool here = span == half->span, fits = window->bytes <= half->grid->l2_bytes;
   if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
   canvas_text(canvas, row, 0, 1, here ? STYLE_TITLE : STYLE_TEXT, grid_span_name(span));
-  canvas_printf(canvas, row, 0, 8, STYLE_NUMBER, "%5lld%5lld%5lld", (long long)window->n,
+  canvas_printf(canvas, row, 0, 7, STYLE_NUMBER, "%6lld%6lld%5lld", (long long)window->n,
                 (long long)window->a_panels, (long long)window->b_panels);
-  canvas_fit(canvas, row, 0, 23, 9, ALIGN_RIGHT, here ? STYLE_TITLE : STYLE_NUMBER,
-             fmt_bytes(bytes, (double)window->bytes));
-  canvas_fit(canvas, row, 0, 32, 6, ALIGN_RIGHT, fits ? STYLE_OK : STYLE_BAD,
+  canvas_fit(canvas, row, 0, 24, 9, ALIGN_RIGHT, here ? STYLE_TITLE : STYLE_NUMBER,
+             size_text(bytes, (double)window->bytes));
+  canvas_fit(canvas, row, 0, 33, 6, ALIGN_RIGHT, fits ? STYLE_OK : STYLE_BAD,
              share_text(share, half->grid, window));
   canvas_spot(canvas, row, GRID_SPOT_SPAN, (int)span);
 }
 
 static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "window   CTAs    A    B  fetches of L2");
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "window  CTAs     A    B  fetches of L2");
   for (int i = 0; i < GRID_SPANS && i + 1 < in.rows; i++)
     draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
 }
 
 static void draw_grid_line(Canvas *canvas, Rect row, const Grid *grid) {
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTAs", (long long)grid->n_ctas);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)grid->n_ctas,
+                          grid->n_ctas == 1 ? "" : "s");
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
                       (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
                       (long long)grid->tile_n);
@@ -161,8 +176,9 @@ static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
   int col =
       canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
                     (long long)half->at + 1, (long long)half->n_windows);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": CTA %lld–%lld", (long long)window->first,
-                      (long long)last);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": CTA %lld", (long long)window->first);
+  if (last > window->first)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "–%lld", (long long)last);
   if (wave == to)
     canvas_printf(canvas, row, 0, col, STYLE_DIM, ", wave %lld", (long long)wave + 1);
   else
@@ -438,6 +454,19 @@ static void choose_cta(Session *session, const char *argument) {
     go_to_cta(session, grid, index);
 }
 
+// The tile of the window's first CTA, cut down the tiers.
+static void open_tile(Session *session, const char *argument) {
+  (void)argument;
+  const ViewState *state = session_view_state(session);
+  const Grid *grid = side_grid(&session->now);
+  int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
+  GridCta cta = grid_cta(grid, clamp64(state->cursor, windows_of(grid, ctas)) * ctas);
+  session->tiles->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
+                                 grid_k_range(grid, cta.split).begin};
+  view_show(session, view_find("tiles"));
+  session_view_state(session)->mode = 1;
+}
+
 static void grid_click(Session *session, int what, int value) {
   const Grid *grid = side_grid(&session->now);
   const GridOverview *o = &grid->overview;
@@ -455,6 +484,8 @@ static const Action actions[] = {
      toggle_order},
     {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
      toggle_waves},
+    {"open-tile", "Enter", "tile", NULL, "the first tile of the window, in the tiles view",
+     open_tile},
     {"blocks-more", "+ =", "blocks", "blocks-fewer", "twice as many CTAs in a window of blocks",
      blocks_more},
     {"blocks-fewer", "-", NULL, NULL, "half as many", blocks_fewer},

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
-enum { LAYER_ROWS_MIN = 3 };
+enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };
 
 char grid_wave_mark(int64_t wave) { return "0123456789abcdefghijklmnopqrstuvwxyz"[wave % 36]; }
 
@@ -161,6 +161,21 @@ static void draw_margins(Canvas *canvas, Rect in, const GridHalf *half, const Sh
   }
 }
 
+// A place to click for every tile, or for as many of them as there are places.
+static void mark_spots(Canvas *canvas, Rect body, const GridHalf *half, const Shape *shape,
+                       int64_t split) {
+  int across = (body.cols + shape->col.wide - 1) / shape->col.wide;
+  int down = (body.rows + shape->row.wide - 1) / shape->row.wide, step = 1;
+  while ((across + step - 1) / step * ((down + step - 1) / step) > half->spots) step++;
+  int rows = step * shape->row.wide, cols = step * shape->col.wide;
+  for (int row = 0; row < body.rows; row += rows)
+    for (int col = 0; col < body.cols; col += cols) {
+      Behind b = look_behind(half, shape, split, row, col);
+      Rect area = {body.row + row, body.col + col, rows, cols};
+      canvas_spot(canvas, rect_intersect(body, area), GRID_SPOT_CELL, (int)b.cell);
+    }
+}
+
 static void draw_layer(Canvas *canvas, Rect in, const GridHalf *half, const Shape *shape,
                        int64_t split) {
   draw_margins(canvas, in, half, shape, split);
@@ -171,13 +186,9 @@ static void draw_layer(Canvas *canvas, Rect in, const GridHalf *half, const Shap
       if (between(shape, row, col)) continue;
       Behind b = look_behind(half, shape, split, row, col);
       draw_character(canvas, (Rect){body.row + row, body.col + col, 1, 1}, half, &b);
-      if (col % shape->col.wide == 0 && row % shape->row.wide == 0)
-        canvas_spot(canvas,
-                    rect_intersect(body, (Rect){body.row + row, body.col + col, shape->row.wide,
-                                                shape->col.wide}),
-                    GRID_SPOT_CELL, (int)b.cell);
     }
   draw_numbers(canvas, body, half, shape, split);
+  mark_spots(canvas, body, half, shape, split);
 }
 
 // How many parts of K stand side by side, and in how many rows.
@@ -216,7 +227,8 @@ static Layers best_plan(const Grid *grid, Rect in) {
       Layers plan = plan_layers(grid, in, down, across);
       int64_t shown = (int64_t)down * across < n ? (int64_t)down * across : n;
       bool larger = shown == most && characters(&plan) > characters(&best);
-      if (characters(&plan) == 0 || (shown <= most && !larger)) continue;
+      if (characters(&plan) == 0 || down * across > LAYERS_MAX || (shown <= most && !larger))
+        continue;
       most = shown;
       best = plan;
     }
@@ -241,11 +253,14 @@ void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half) {
   int width = MARGIN_COLS + plan.shape.col.length, height = MARGIN_ROWS + plan.shape.row.length;
   int step = width + GAP_COLS > least_cols(grid) ? width + GAP_COLS : least_cols(grid);
   int64_t first = view_scroll((int)half->split, n, plan.down * plan.across);
+  GridHalf layer_half = *half;
+  layer_half.spots = half->spots / (plan.down * plan.across);
+  if (layer_half.spots < 1) layer_half.spots = 1;
   for (int i = 0; i < plan.down * plan.across && first + i < n; i++) {
     Rect layer = {in.row + i / plan.across * (height + titles), in.col + i % plan.across * step,
                   height + titles, step};
     layer = rect_intersect(in, layer);
     if (titles) draw_split_title(canvas, rect_take_top(&layer, 1), grid, first + i);
-    draw_layer(canvas, layer, half, &plan.shape, first + i);
+    draw_layer(canvas, layer, &layer_half, &plan.shape, first + i);
   }
 }

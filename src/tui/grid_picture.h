@@ -15,11 +15,15 @@ typedef struct GridHalf {
   const uint8_t *inside;          // [overview cells] 1 where a CTA of the window works
   const uint8_t *row, *col;  // [splits · rows], [splits · cols]: panels of A and B it touches
   int64_t split;             // cell of the overview's splits in which the window begins
+  int spots;                 // places to click that the picture may take
   bool all_waves;            // every tile in the colour of its wave, not the window's alone
 } GridHalf;
 
 // A click on a tile: the value is the cell of the overview.
 enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
+
+// Places to click of a whole screen: the canvas keeps 512, tabs and footer included.
+enum { GRID_SPOTS = 400 };
 
 // '0' … '9', 'a' … 'z', then from the start again.
 char grid_wave_mark(int64_t wave);

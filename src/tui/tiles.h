@@ -58,6 +58,7 @@ typedef struct TilesHalf {
   const char *title;  // "A rung 6"; NULL: not comparing
   int level;
   AtomOperand operand;         // under the cursor
+  int spots;                   // places to click that it may take
   const uint8_t *rows, *cols;  // of the region: whether what stands out has cells there
   // Level 3: the rows and columns of the region that are shown, those of the thread or the atom.
   int n_rows, n_cols;

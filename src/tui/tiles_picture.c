@@ -13,7 +13,7 @@
 
 #include "tui/tiles.h"
 
-enum { GAP = 1, SPOTS_EACH = 150 };
+enum { GAP = 1 };
 
 static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -207,15 +207,16 @@ static void draw_cursors(Canvas *canvas, const Places *p, const Looks *x) {
   draw_cursor(canvas, p->b, down, col, "B", operand == ATOM_B);
 }
 
-static int spot_step(int rows, int cols) {
+// Half of the places to click are C's, a quarter each are A's and B's.
+static int spot_step(int rows, int cols, int spots) {
   int step = 1;
-  while ((rows + step - 1) / step * ((cols + 2 * step - 1) / (2 * step)) > SPOTS_EACH) step++;
+  while ((rows + step - 1) / step * ((cols + 2 * step - 1) / (2 * step)) > spots) step++;
   return step;
 }
 
 static void mark_c(Canvas *canvas, Rect area, const Looks *x) {
   const Grid *grid = x->half->side->grid;
-  int step = spot_step(area.rows, area.cols);
+  int step = spot_step(area.rows, area.cols, x->half->spots / 2);
   for (int r = 0; r < area.rows; r += step)
     for (int c = 0; c < area.cols; c += 2 * step) {
       int64_t row = row_at(x, r), col = col_at(x, c);
@@ -227,12 +228,14 @@ static void mark_c(Canvas *canvas, Rect area, const Looks *x) {
 }
 
 static void mark_k(Canvas *canvas, const Places *p, const Looks *x) {
-  for (int c = 0; c < p->a.cols && c < SPOTS_EACH; c++)
-    canvas_spot(canvas, (Rect){p->a.row, p->a.col + c, p->a.rows, 1}, TILES_SPOT_K,
-                (int)k_at(x, &x->l->k_cols, c));
-  for (int r = 0; r < p->b.rows && r < SPOTS_EACH; r++)
-    canvas_spot(canvas, (Rect){p->b.row + r, p->b.col, 1, p->b.cols}, TILES_SPOT_K,
-                (int)k_at(x, &x->l->k_rows, r));
+  int most = x->half->spots / 4, step = 1 + p->a.cols / (most + 1),
+      rows = 1 + p->b.rows / (most + 1);
+  for (int c = 0; c < p->a.cols; c += step)
+    canvas_spot(canvas, rect_intersect(p->a, (Rect){p->a.row, p->a.col + c, p->a.rows, step}),
+                TILES_SPOT_K, (int)k_at(x, &x->l->k_cols, c));
+  for (int r = 0; r < p->b.rows; r += rows)
+    canvas_spot(canvas, rect_intersect(p->b, (Rect){p->b.row + r, p->b.col, rows, p->b.cols}),
+                TILES_SPOT_K, (int)k_at(x, &x->l->k_rows, r));
 }
 
 // The names of the matrices, in the row and the column between them.
@@ -333,7 +336,7 @@ static void draw_elements(Canvas *canvas, const Cells *cells, const TilesHalf *h
 
 static void mark_elements(Canvas *canvas, const Cells *cells, const TilesHalf *half) {
   const TilesRegion *region = &half->side->region[3];
-  if (cells->operand != ATOM_C || cells->rows.shown * cells->cols.shown > 2 * SPOTS_EACH) return;
+  if (cells->operand != ATOM_C || cells->rows.shown * cells->cols.shown > half->spots) return;
   for (int r = 0; r < cells->rows.shown; r++)
     for (int c = 0; c < cells->cols.shown; c++) {
       int64_t row = half->row[cells->rows.first + r], col = half->col[cells->cols.first + c];

@@ -17,7 +17,13 @@
 #include "tui/utf8.h"
 
 enum { BLOCKS_DEFAULT = 64, GROUP_DEFAULT = 8, JSON_CTAS_MAX = 4096 };
-enum { TABLE_COLS = 40, TABLE_ROWS = GRID_SPANS + 1, BESIDE_COLS = 76, PICTURE_ROWS_MIN = 5 };
+enum {
+  TABLE_COLS = 40,
+  TABLE_ROWS = GRID_SPANS + 1,
+  BESIDE_COLS = 76,
+  PICTURE_ROWS_MIN = 5,
+  STACKED_ROWS = TABLE_ROWS + 5
+};
 
 // What is prepared: A and B when comparing, else B alone.
 typedef struct GridFrame {
@@ -74,6 +80,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   const ViewState *state = session_view_state(session);
   *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
   half->all_waves = all_waves(state);
+  half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
   int blocks = blocks_of(state);
   int64_t ctas = grid_span_ctas(grid, half->span, blocks);
@@ -260,12 +267,21 @@ static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   grid_picture_draw(canvas, in, half);
 }
 
+static int min_int(int a, int b) { return a < b ? a : b; }
+
+// The numbers stand where they leave more of the picture; a row is as high as two columns are wide.
+static bool goes_beside(Rect in) {
+  int beside = min_int(in.cols - TABLE_COLS - 1, 2 * (in.rows - 1));
+  int stacked = min_int(in.cols, 2 * (in.rows - STACKED_ROWS));
+  return in.cols >= BESIDE_COLS && beside >= stacked;
+}
+
 static void draw_half(Canvas *canvas, Rect in, const GridHalf *half) {
   if (half->name) {
     Style style = half->name[0] == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B;
     canvas_fit(canvas, rect_take_top(&in, 1), 0, 0, in.cols, ALIGN_LEFT, style, half->name);
   }
-  if (in.cols >= BESIDE_COLS)
+  if (goes_beside(in))
     draw_beside(canvas, in, half);
   else
     draw_stacked(canvas, in, half);

@@ -18,6 +18,7 @@
 #include "tui/utf8.h"
 
 enum { TEXT_ROWS = 6, TEXT_ROWS_SMALL = 3, BESIDE_COLS = 104, TEXT_COLS = 46 };
+enum { SPOTS = 400 };  // the canvas keeps 512, tabs and footer included
 
 static const AtomOperand operands[] = {ATOM_C, ATOM_A, ATOM_B};
 
@@ -78,7 +79,8 @@ static void prepare_half(Session *session, TilesHalf *half, int index, const cha
   *half = (TilesHalf){.side = &session->tiles->side[index],
                       .title = title,
                       .level = level_of(state),
-                      .operand = operand_of(state)};
+                      .operand = operand_of(state),
+                      .spots = SPOTS / (session->comparing ? 2 : 1)};
   mark_lines(session->frame, half);
   half->n_rows = list_lines(session->frame, half->side, true, &half->row);
   half->n_cols = list_lines(session->frame, half->side, false, &half->col);

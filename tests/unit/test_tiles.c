@@ -1,0 +1,188 @@
+// The grid and tiles views by mouse and key: what a click chooses, what a second one opens, that
+// numbers follow edits and undo, and that both sides of a comparison are their own.
+#include "tui/tiles.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/grid_picture.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas = canvas_new(arena, 40, 100, false);
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static void keys(const char *text) {
+  ck_assert_msg(drive_keys(session, canvas, text, &diags), "%s", diags_text(arena, &diags));
+}
+
+static void show(const char *view) {
+  view_show(session, view_find(view));
+  drive_frame(session, canvas);
+}
+
+static bool sees(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+
+// Presses the middle of the nth spot of that kind.
+static void click(int what, int nth) {
+  for (int i = 0; i < canvas->n_spots; i++) {
+    const Spot *spot = &canvas->spots[i];
+    if (spot->what != what || nth-- > 0) continue;
+    Event event = {.kind = EVENT_MOUSE,
+                   .mouse = MOUSE_PRESS,
+                   .button = 1,
+                   .row = spot->area.row + spot->area.rows / 2,
+                   .col = spot->area.col + spot->area.cols / 2};
+    ck_assert(drive_event(session, canvas, &event, &diags));
+    return;
+  }
+  ck_abort_msg("no such spot");
+}
+
+static int count_spots(int what) {
+  int n = 0;
+  for (int i = 0; i < canvas->n_spots; i++) n += canvas->spots[i].what == what;
+  return n;
+}
+
+START_TEST(grid_clicks) {
+  show("grid");
+  click(GRID_SPOT_SPAN, GRID_SPAN_WAVE);
+  ck_assert(sees("wave 1/4"));
+  ck_assert_int_gt(count_spots(GRID_SPOT_CELL), 100);
+  click(GRID_SPOT_CELL, count_spots(GRID_SPOT_CELL) - 1);
+  ck_assert(sees("wave 4/4"));
+  ck_assert(strstr(session->message, "wave 4: tile (") != NULL);
+  keys("Enter");
+  ck_assert_str_eq(view_table[session->view].name, "tiles");
+  ck_assert_int_eq(session_view_state(session)->mode, 1);
+  ck_assert_int_eq(session->tiles->at.i, 792 / 32 * 128);
+  ck_assert_int_eq(session->tiles->at.j, 792 % 32 * 128);
+}
+END_TEST
+
+// A click chooses a tile, a second one goes into it, and so on down to the element.
+START_TEST(tiles_clicks_lead_down) {
+  show("tiles");
+  click(TILES_SPOT_CELL, count_spots(TILES_SPOT_CELL) - 1);
+  TraceAt at = session->tiles->at;
+  ck_assert_int_gt(at.i, 2048);
+  ck_assert_int_gt(at.j, 2048);
+  ck_assert_int_eq(session_view_state(session)->mode, 0);
+  click(TILES_SPOT_CELL, count_spots(TILES_SPOT_CELL) - 1);
+  ck_assert_int_eq(session_view_state(session)->mode, 1);
+  for (int level = 1; level < TILES_LEVELS; level++) {
+    int last = count_spots(TILES_SPOT_CELL) - 1;
+    click(TILES_SPOT_CELL, last);
+    if (session_view_state(session)->mode == level) click(TILES_SPOT_CELL, last);
+    ck_assert_int_eq(session_view_state(session)->mode,
+                     level + 1 < TILES_LEVELS ? level + 1 : level);
+  }
+  const TilesSide *side = &session->tiles->side[1];
+  ck_assert_int_eq(side->at.i / 128, at.i / 128);
+  ck_assert_int_eq(side->at.i % 128, 127);
+  ck_assert_int_eq(side->at.j % 128, 127);
+  ck_assert_int_eq(side->owner.thread, 255);
+  ck_assert_int_eq(side->owner.value, 63);
+  click(TILES_SPOT_LEVEL, 0);
+  ck_assert_int_eq(session_view_state(session)->mode, 0);
+  click(TILES_SPOT_K, 0);
+  ck_assert_int_lt(session->tiles->at.k, 4096);
+}
+END_TEST
+
+// Every place of an old program is gone with it: found by pressing u at random.
+START_TEST(traces_follow_edits_and_undo) {
+  show("tiles");
+  ck_assert(view_run(session, "element", "A[130][21]"));
+  drive_frame(session, canvas);
+  ck_assert(sees("acc[2, 0]"));
+  session_set_knob(session, KNOB_FM, 4);
+  drive_frame(session, canvas);
+  ck_assert(!sees("acc[2, 0], ") && sees("C[130][0]"));
+  int thread = session->tiles->side[1].owner.thread;
+  ck_assert_int_eq(thread, (130 % 64) / 4 * 16);
+  for (int i = 0; i < 6; i++) {
+    ck_assert(i % 2 ? session_redo(session) : session_undo(session));
+    drive_frame(session, canvas);
+    const TilesSide *side = &session->tiles->side[1];
+    ck_assert_ptr_eq(side->model, session->now.picture->model);
+    ck_assert_int_eq(side->owner.thread, i % 2 ? thread : 130 % 128 / 8 * 16);
+    ck_assert_ptr_eq(side->trace[ATOM_C].move[0].from.buffer,
+                     program_buffer(session->now.picture->model->program, ROLE_ACC));
+  }
+}
+END_TEST
+
+START_TEST(comparison_has_two_orders) {
+  show("grid");
+  keys("o");
+  ck_assert(session->comparing);
+  ck_assert_int_eq(session->then.picture->model->schedule.value[KNOB_GROUP_M], 8);
+  ck_assert_int_eq(session->now.picture->model->schedule.value[KNOB_GROUP_M], 1);
+  ck_assert(sees("18 MiB  36 %") && sees("66 MiB 132 %"));
+  show("tiles");
+  ck_assert(view_run(session, "element", "C[0][130]"));
+  drive_frame(session, canvas);
+  ck_assert_int_eq(session->tiles->side[0].cta.index, 8);
+  ck_assert_int_eq(session->tiles->side[1].cta.index, 1);
+  keys("C");
+  ck_assert_int_eq(session->tiles->side[0].cta.index, 1);
+  ck_assert_int_eq(session->tiles->side[1].cta.index, 8);
+  keys("Esc");
+  ck_assert(!session->comparing);
+}
+END_TEST
+
+// A canvas has places for so many clicks; the footer's come last and must be among them.
+START_TEST(clicks_leave_room_for_the_footer) {
+  static const char *const states[] = {"M=4096", "M=128,N=128,K=65536,SPLITK=512"};
+  static const struct { int rows, cols; } sizes[] = {{24, 80}, {40, 120}, {60, 200}, {120, 250}};
+  ck_assert(session_set_text(session, states[_i], &diags));
+  for (int s = 0; s < 4; s++)
+    for (int comparing = 0; comparing < 2; comparing++)
+      for (int level = 0; level <= TILES_LEVELS; level++) {
+        show(level ? "tiles" : "grid");
+        if (level) session_view_state(session)->mode = level - 1;
+        session_compare_off(session);
+        if (comparing) session_compare(session, NULL, NULL);
+        canvas_resize(canvas, sizes[s].rows, sizes[s].cols);
+        drive_frame(session, canvas);
+        ck_assert_int_lt(canvas->n_spots, CANVAS_SPOTS);
+        ck_assert_int_eq(canvas->spots[canvas->n_spots - 1].what, SPOT_ACTION);
+      }
+}
+END_TEST
+
+Suite *suite_tiles(void);
+Suite *suite_tiles(void) {
+  Suite *suite = suite_create("tiles");
+  TCase *tcase = tcase_create("tiles");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, grid_clicks);
+  tcase_add_test(tcase, tiles_clicks_lead_down);
+  tcase_add_test(tcase, traces_follow_edits_and_undo);
+  tcase_add_test(tcase, comparison_has_two_orders);
+  tcase_add_loop_test(tcase, clicks_leave_room_for_the_footer, 0, 2);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

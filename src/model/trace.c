@@ -9,8 +9,8 @@
 // Backwards, C: who writes it to global memory and where from, and so on to the accumulator.
 //
 // Worked example, A[130][21] in the double-buffered fp32 rung, C[130][7]: CTA (1, 0); slab 1 is
-// loaded in iteration 0 by thread 9 into r_a[1], stored to A_s[1, 5, 2], and read in iteration 1 by
-// the 16 threads of row 0 into a[2].
+// loaded in iteration 0 by thread 37 into r_a[0], stored to A_s[1, 5, 2], and read in iteration 1
+// by the 16 threads of row 0 into a[2].
 #include "model/trace.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
 enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };
 
-char grid_wave_mark(int64_t wave) { return "0123456789abcdefghijklmnopqrstuvwxyz"[wave % 36]; }
+char grid_mark(int64_t number) { return "0123456789abcdefghijklmnopqrstuvwxyz"[number % 36]; }
 
 // Along one direction: either a cell of the overview is `wide` characters, or a character stands
 // for `per` cells.
@@ -93,7 +93,7 @@ static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const 
   const Grid *grid = half->grid;
   int64_t cta = grid->overview.first[b->cell];
   int64_t wave = cta < 0 ? 0 : grid_wave(grid, cta), first = half->window[half->span].first;
-  char mark[2] = {cta < 0 ? ' ' : grid_wave_mark(wave), '\0'};
+  char mark[2] = {cta < 0 ? ' ' : grid_mark(wave), '\0'};
   bool whole = b->n_inside == b->n;
   Style coloured = style_address((int)(wave % STYLE_ADDRESSES));
   if (half->all_waves)

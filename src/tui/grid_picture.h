@@ -25,7 +25,7 @@ enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
 // Places to click of a whole screen: the canvas keeps 512, tabs and footer included.
 enum { GRID_SPOTS = 400 };
 
-// '0' … '9', 'a' … 'z', then from the start again.
-char grid_wave_mark(int64_t wave);
+// '0' … '9', 'a' … 'z', then from the start again: a number in one column.
+char grid_mark(int64_t number);
 
 void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half);

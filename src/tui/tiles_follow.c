@@ -8,7 +8,6 @@
 
 #include "base/str.h"
 #include "model/lanes.h"
-#include "model/rewrite.h"
 #include "tui/session.h"
 #include "tui/tiles.h"
 

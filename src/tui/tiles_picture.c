@@ -11,6 +11,7 @@
 // a cell of its own with the lane that holds it, and what does not fit is scrolled to the cursor.
 #include <stdio.h>
 
+#include "tui/grid_picture.h"
 #include "tui/tiles.h"
 
 enum { GAP = 1 };
@@ -48,17 +49,17 @@ static int character_of(const Scale *scale, int64_t element) {
   return (int)min64(at, scale->length - 1);
 }
 
-typedef struct Layout3 {
+typedef struct Scales {
   Scale m, n, k_cols, k_rows;
-} Layout3;
+} Scales;
 
 // C takes what K leaves: three fifths of the columns and two thirds of the rows at least.
-static Layout3 lay_out(const TilesRegion *region, Rect in) {
+static Scales lay_out(const TilesRegion *region, Rect in) {
   double cols = (double)region->cols / (in.cols * 0.6),
          rows = (double)region->rows / (in.rows * 1.3);
   double each = cols > rows ? cols : rows;
   if (each < 0.25) each = 0.25;
-  Layout3 l;
+  Scales l;
   l.m = scale_of(2 * each, region->rows, in.rows - GAP - 1);
   l.n = scale_of(each, region->cols, in.cols - GAP - 1);
   int k_cols = in.cols - GAP - l.n.length, k_rows = in.rows - GAP - l.m.length;
@@ -71,19 +72,17 @@ static Layout3 lay_out(const TilesRegion *region, Rect in) {
 
 // ---- characters ---------------------------------------------------------------------------------
 
-static char base36(int64_t n) { return "0123456789abcdefghijklmnopqrstuvwxyz"[n % 36]; }
-
 // What a cell of C says at a level: the tile's colour on a board, the warp, the atom, the lane.
 static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col) {
   const TilesRegion *tile = &side->region[1], *warp = &side->region[2];
   if (level == 0) return (row / tile->rows + col / tile->cols) % 2 ? ':' : '.';
   TileOwner owner = tile_map_owner(side->map, row - tile->row, col - tile->col);
-  if (level == 1) return base36(owner.thread / 32);
+  if (level == 1) return grid_mark(owner.thread / 32);
   if (owner.thread / 32 != side->owner.thread / 32) return '.';
   const TilesRegion *atom = &side->region[3];
-  if (!side->model->program->atom) return base36(owner.thread % 32);
+  if (!side->model->program->atom) return grid_mark(owner.thread % 32);
   int64_t across = (warp->cols + atom->cols - 1) / atom->cols;
-  return base36((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
+  return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
 
 static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col) {
@@ -116,7 +115,7 @@ typedef struct Places {
   Rect a, b, c;
 } Places;
 
-static Places place(Rect in, const Layout3 *l) {
+static Places place(Rect in, const Scales *l) {
   int left = l->k_cols.length + GAP, top = l->k_rows.length + GAP;
   return (Places){.a = {in.row + top, in.col, l->m.length, l->k_cols.length},
                   .b = {in.row, in.col + left, l->k_rows.length, l->n.length},
@@ -126,11 +125,11 @@ static Places place(Rect in, const Layout3 *l) {
 // Rows, columns and parts of K of the level that the characters of a picture show.
 typedef struct Looks {
   const TilesHalf *half;
-  const Layout3 *l;
+  const Scales *l;
   TilesRegion region, at;  // at: the cursor within the region
 } Looks;
 
-static Looks looks_of(const TilesHalf *half, const Layout3 *l) {
+static Looks looks_of(const TilesHalf *half, const Scales *l) {
   const TilesRegion *region = &half->side->region[half->level];
   const TraceAt *at = &half->side->at;
   TilesRegion cursor = {at->i - region->row, at->j - region->col, at->k - region->k, 0, 0, 0};
@@ -252,7 +251,7 @@ static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHa
 }
 
 static void draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
-  Layout3 l = lay_out(&half->side->region[half->level], in);
+  Scales l = lay_out(&half->side->region[half->level], in);
   Places p = place(in, &l);
   Looks x = looks_of(half, &l);
   draw_names(canvas, in, l.k_rows.length + GAP, l.k_cols.length + GAP, half);

@@ -82,8 +82,10 @@ static void prepare_half(Session *session, TilesHalf *half, int index, const cha
                       .operand = operand_of(state),
                       .spots = SPOTS / (session->comparing ? 2 : 1)};
   mark_lines(session->frame, half);
-  half->n_rows = list_lines(session->frame, half->side, true, &half->row);
-  half->n_cols = list_lines(session->frame, half->side, false, &half->col);
+  if (half->level == TILES_LEVELS - 1) {
+    half->n_rows = list_lines(session->frame, half->side, true, &half->row);
+    half->n_cols = list_lines(session->frame, half->side, false, &half->col);
+  }
   for (int o = 0; o < ATOM_OPERANDS; o++)
     half->text[o] = tiles_text(session->frame, half->side, (AtomOperand)o);
 }

@@ -38,7 +38,8 @@ static void fix(Session *session, const char *argument) {
   if (!session->now.reasons)
     session_say(session, SAID_NOTE, "this schedule is legal: there is nothing to mend");
   else if (!session_fix(session))
-    session_say(session, SAID_NOTE, "no legal value is known here; u takes the change back");
+    session_say(session, SAID_NOTE, "no legal value is known here; %s takes the change back",
+                view_key_name(session, "undo"));
 }
 
 static void compare(Session *session, const char *argument) {
@@ -92,7 +93,8 @@ static bool step_back(Session *session) {
 
 static void back(Session *session, const char *argument) {
   (void)argument;
-  if (!step_back(session)) session_say(session, SAID_NOTE, "q quits");
+  if (!step_back(session))
+    session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
 }
 
 static void quit(Session *session, const char *argument) {

@@ -125,10 +125,19 @@ static void print_state(const App *app) {
   fflush(stdout);
 }
 
+// What is wrong with the configuration costs what is wrong, never the explorer.
+static void bind_keys(App *app, const AppOptions *options) {
+  Diags diags = diags_new(app->arena);
+  if (options->config) config_bind(options->config, app->session->keymap, &diags);
+  const char *notice = options->notice ? options->notice : diags.first ? diags.first->text : NULL;
+  if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
+}
+
 static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   app->terminal = terminal_open(&options->terminal, diags);
   if (!app->terminal) return APP_NO_TERMINAL;
   if (diags->first) session_say(app->session, SAID_WARNING, "%s", diags->first->text);
+  bind_keys(app, options);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);

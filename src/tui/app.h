@@ -1,6 +1,7 @@
 // The explorer in a terminal.
 #pragma once
 #include "kernels/client.h"
+#include "tui/config.h"
 #include "tui/session.h"
 #include "tui/terminal.h"
 
@@ -10,6 +11,8 @@ typedef struct AppOptions {
   const char *theme;            // NULL: default
   const char *script;           // a file of keys and commands to begin with; NULL: none
   const ClientOptions *client;  // NULL: no worker
+  const Config *config;         // whose keys count; NULL: none
+  const char *notice;           // to be said first; NULL: nothing
 } AppOptions;
 
 // How it ended.

@@ -122,7 +122,9 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
     explain_row(arena, session, explore);
   if (session->now.reasons)
     say(explore, STYLE_WARN,
-        "What is drawn is the last legal schedule; f mends this one, u takes it back.");
+        arena_printf(
+            arena, "What is drawn is the last legal schedule; %s mends this one, %s takes it back.",
+            view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_best(arena, session, explore);
   say(explore, STYLE_DIM, session_rung(session)->line);

@@ -165,8 +165,13 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
   if (!nearest) {
     bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
-    canvas_text(canvas, in, 1, 1, STYLE_DIM,
-                nowhere ? "never timed; there is no GPU here" : "never timed; b times it");
+    char name[KEY_PRINT_MAX];
+    Key key = keymap_key(session->keymap, "explore", "bench");
+    int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed; ");
+    if (nowhere)
+      canvas_text(canvas, in, 1, col, STYLE_DIM, "there is no GPU here");
+    else if (key != KEY_NONE)
+      canvas_printf(canvas, in, 1, col, STYLE_DIM, "%s times it", key_print(key, name));
     return;
   }
   while (rung < session->ladder->n_rungs &&

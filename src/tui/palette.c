@@ -201,8 +201,8 @@ static const PaletteCommand *find_command(const char *name) {
 
 static bool fail_unknown(const Session *session, const char *name, Diags *diags) {
   Candidates all = first_words(session, "");
-  Diag *diag = diag_add(diags, "command", "there is no command \"%s\"; ? lists them",
-                        str_sanitise(diags->arena, name));
+  Diag *diag = diag_add(diags, "command", "there is no command \"%s\"; %s lists them",
+                        str_sanitise(diags->arena, name), view_key_name(session, "view help"));
   diag->nearest = nearest_name(name, all.name, all.n);
   return false;
 }

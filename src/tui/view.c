@@ -79,6 +79,13 @@ const Action *view_find_action(const Session *session, const char *name) {
   return action ? action : find_in(global_actions, global_action_count, name);
 }
 
+const char *view_key_name(const Session *session, const char *action) {
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  return key == KEY_NONE ? arena_printf(session->frame, ":%s", action)
+                         : arena_strdup(session->frame, key_print(key, name));
+}
+
 void view_show(Session *session, int view) {
   if (view < 0 || view >= view_count || view == session->view) return;
   if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
@@ -167,7 +174,10 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   bool here = i == session->view;
   int begin = col, width = utf8_columns(view->title);
   Style style = here ? STYLE_TITLE : STYLE_TEXT;
-  col = canvas_text(canvas, row, 0, col, STYLE_KEY, view->key) + 1;
+  char action[40], name[KEY_PRINT_MAX];
+  snprintf(action, sizeof action, "view %s", view->name);
+  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name)) + 1;
   if (here || width <= cols)
     col = canvas_text(canvas, row, 0, col, style, view->title);
   else

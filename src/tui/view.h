@@ -76,5 +76,7 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 int view_scroll(int cursor, int n, int rows);
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
+// What to press for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.
+const char *view_key_name(const Session *session, const char *action);
 // The action of that name in this view or globally; NULL: none.
 const Action *view_find_action(const Session *session, const char *name);

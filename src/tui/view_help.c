@@ -39,7 +39,9 @@ static void help_prepare(Session *session) {
   add(help, STYLE_TEXT, NULL, "");
   add(help, STYLE_HEADER, NULL, "Everywhere");
   for (int i = 0; i < view_count - 1; i++)
-    add(help, STYLE_TEXT, view_table[i].key,
+    add(help, STYLE_TEXT,
+        keymap_keys(session->frame, session->keymap, KEYMAP_GLOBAL,
+                    arena_printf(session->frame, "view %s", view_table[i].name)),
         arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
   add_actions(session, help, KEYMAP_GLOBAL, global_actions, global_action_count);
   add(help, STYLE_TEXT, NULL, "");

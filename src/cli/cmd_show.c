@@ -16,6 +16,7 @@
 #include "tui/export.h"
 #include "tui/terminal.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
@@ -103,8 +104,7 @@ static void print_json(const Show *show) {
   json_begin_object(&w);
   json_member_string(&w, "schema", "gemmview/1");
   json_member_string(&w, "command", "show");
-  json_member_string(&w, "view", view_table[show->session->view].name);
-  json_member_string(&w, "state", session_state_text(show->arena, show->session));
+  view_json(&w, show->session);
   export_json(&w, show->canvas);
   json_end_object(&w);
   puts(out.text);

@@ -11,6 +11,7 @@
 #include "tui/palette.h"
 #include "tui/script.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { SCRIPT_BYTES_MAX = 1 << 20 };
 
@@ -89,7 +90,8 @@ static const char *suffix_of(const char *path) {
   return dot + 1;
 }
 
-static char *render(Arena *arena, const Canvas *canvas, ExportFormat format, Diags *diags) {
+static char *render(Arena *arena, Session *session, const Canvas *canvas, ExportFormat format,
+                    Diags *diags) {
   const Theme *theme = theme_find(arena, "default", diags);
   if (format == EXPORT_SVG) return export_svg(arena, canvas, theme, "gemmview");
   if (format == EXPORT_ANSI) return export_ansi(arena, canvas, theme, DEPTH_TRUE);
@@ -98,6 +100,7 @@ static char *render(Arena *arena, const Canvas *canvas, ExportFormat format, Dia
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
   json_member_string(&w, "schema", "gemmview/1");
+  view_json(&w, session);
   export_json(&w, canvas);
   json_end_object(&w);
   return out.text;
@@ -112,7 +115,7 @@ void drive_save(Session *session, const Canvas *canvas, const char *path) {
     arena_free(arena);
     return;
   }
-  const char *text = render(arena, canvas, format, &diags);
+  const char *text = render(arena, session, canvas, format, &diags);
   FILE *file = fopen(path, "wb");
   bool ok = file && fputs(text, file) >= 0;
   if (file) ok = fclose(file) == 0 && ok;

@@ -8,6 +8,7 @@
 // `draw` is a pure function of the session: it allocates nothing and waits for nothing. What it
 // needs beyond the session, `prepare` puts into session->frame and session->prepared.
 #pragma once
+#include "base/json.h"
 #include "tui/canvas.h"
 #include "tui/event.h"
 #include "tui/session.h"
@@ -26,6 +27,8 @@ typedef struct ViewBody {
   void (*enter)(Session *session);    // when the view comes up; may be NULL
   void (*prepare)(Session *session);  // may be NULL
   void (*draw)(Canvas *canvas, Rect in, const Session *session);
+  // The same as data, units in the keys: members of an object, after prepare. NULL: none.
+  void (*json)(JsonWriter *writer, Session *session);
   // Moves the cursor by `delta` places; NULL: through the `count` lines of the view.
   void (*move)(Session *session, int delta);
   const char *move_label;  // what Up and Down choose, for the footer: "knob"

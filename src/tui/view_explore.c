@@ -18,6 +18,7 @@
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
@@ -385,6 +386,7 @@ static const Action actions[] = {
 const ViewBody explore_view = {
     .prepare = explore_prepare,
     .draw = explore_draw,
+    .json = explore_json,
     .move = explore_move,
     .move_label = "knob",
     .count = explore_count,

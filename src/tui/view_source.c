@@ -19,6 +19,7 @@
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { SPOT_LINE = SPOT_VIEW, SPOT_TEXT, GUTTER = 7, SIDE_COLS = 44 };
 enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
@@ -319,6 +320,7 @@ static const Action actions[] = {
 const ViewBody source_view = {
     .prepare = source_prepare,
     .draw = source_draw,
+    .json = source_json,
     .count = count_lines,
     .line = source_line,
     .click = source_click,

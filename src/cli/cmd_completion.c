@@ -42,6 +42,7 @@ static const char *arguments_of(Arena *arena, const char *command) {
   if (str_equal(command, "knobs"))
     for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s ", knob_table[i].name);
   if (str_equal(command, "completion")) str_add(&out, "bash zsh fish man ");
+  if (str_equal(command, "classroom")) str_add(&out, "init ");
   if (str_equal(command, "config")) str_add(&out, "path defaults check set ");
   if (str_equal(command, "ladder") || str_equal(command, "ladders")) {
     EmbeddedList list = embed_list(arena, "ladders/");

@@ -19,14 +19,14 @@ enum { SAMPLES_MAX = 1 << 16 };
 typedef struct BenchUiOptions {
   bool json;
   OptionSize size;
-  const char *ladder, *view;
+  const char *ladder, *view, *color;
 } BenchUiOptions;
 
 #define TEXT(key) \
   { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchUiOptions, key) }
 
 static const Option options[] = {OPTION_JSON(BenchUiOptions), OPTION_SIZE(BenchUiOptions),
-                                 TEXT(ladder), TEXT(view)};
+                                 TEXT(ladder), TEXT(view), TEXT(color)};
 
 typedef struct BenchUi {
   Arena *arena, *bytes_arena;
@@ -123,7 +123,7 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
 
 int cmd_bench_ui(int argc, char **argv) {
   BenchUi bench = {.arena = arena_new("bench-ui"), .bytes_arena = arena_new("bytes")};
-  BenchUiOptions given = {.size = {120, 40}, .view = "explore"};
+  BenchUiOptions given = {.size = {120, 40}, .view = "explore", .color = "256"};
   Diags diags = diags_new(bench.arena);
   int n = sizeof options / sizeof *options, status = CLI_OK;
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
@@ -131,7 +131,8 @@ int cmd_bench_ui(int argc, char **argv) {
   if (ok) bench.session = session_open(&opening, &diags);
   if (ok && view_find(given.view) < 0) diag_add(&diags, "view", "no view \"%s\"", given.view);
   bench.present =
-      (Present){.theme = theme_find(bench.arena, "default", &diags), .depth = DEPTH_256};
+      (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
+  color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
   if (diags.count || !bench.session) {
     status = cli_fail(&diags);
   } else {

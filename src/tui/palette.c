@@ -59,7 +59,8 @@ static bool run_compare(Session *session, const char *argument, Diags *diags) {
 
 static bool run_view(Session *session, const char *argument, Diags *diags) {
   int view = view_find(argument);
-  if (view < 0) diag_add(diags, "view", "there is no view \"%s\"", argument);
+  if (view < 0)
+    diag_add(diags, "view", "there is no view \"%s\"", str_sanitise(diags->arena, argument));
   view_show(session, view);
   return view >= 0;
 }

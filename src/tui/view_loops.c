@@ -260,7 +260,7 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PASSES");
-  for (int i = 0; i < pipeline->n_stages; i++) {
+  for (int i = 0; i < pipeline->n_stages && i + 1 < in.rows; i++) {
     const Pass *pass = pipeline->stage[i].pass;
     Rect row = {in.row + 1 + i, in.col, 1, in.cols};
     canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i);

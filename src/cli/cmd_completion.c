@@ -218,6 +218,12 @@ static void print_man_tables(Arena *arena) {
   print_man_entry(arena, "keys",
                   "for \"global\" and for each view: a key and the action it stands for; \"\" "
                   "frees it");
+  printf(
+      ".SH PICTURES\nEvery screen is a picture too: :save-display FILE in the explorer, gemmview "
+      "show "
+      "VIEW \\-\\-format svg without it. screenshots/ in the sources has one of each view, with "
+      "the "
+      "keys that led there in screenshots/NAME.keys.\n");
   printf(".SH ENVIRONMENT\n");
 #define ENVIRONMENT(name, help) print_man_entry(arena, name, help);
 #include "cli/environment.def"

@@ -165,6 +165,14 @@ START_TEST(a_classroom_is_for_its_group) {
 }
 END_TEST
 
+START_TEST(the_screenshots_are_current) {
+  if (!cli_has_program()) return;
+  const char *command = "tools/screenshots.sh %s screenshots check";
+  CliRun run = cli_shell(arena, arena_printf(arena, command, getenv("GEMMVIEW")));
+  ck_assert_msg(run.status == 0, "%s%s", run.out, run.err);
+}
+END_TEST
+
 Suite *suite_conventions(void);
 Suite *suite_conventions(void) {
   Suite *suite = suite_create("conventions");
@@ -177,6 +185,7 @@ Suite *suite_conventions(void) {
                       sizeof statuses / sizeof *statuses);
   tcase_add_test(tcase, every_command_has_its_help);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
+  tcase_add_test(tcase, the_screenshots_are_current);
   suite_add_tcase(suite, tcase);
   return suite;
 }

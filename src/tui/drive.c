@@ -49,8 +49,10 @@ bool drive_event(Session *session, Canvas *canvas, const Event *event, Diags *di
   if (event->kind == EVENT_WAIT) settle(session);
   if (event->kind == EVENT_EXPECT) ok = expect(session, canvas, event, diags);
   drive_frame(session, canvas);
-  if (session->wishes.save_path) drive_save(session, canvas, session->wishes.save_path);
+  if (!session->wishes.save_path) return ok;
+  drive_save(session, canvas, session->wishes.save_path);
   session->wishes.save_path = NULL;
+  drive_frame(session, canvas);  // with what was said of it
   return ok;
 }
 
@@ -106,6 +108,12 @@ static char *render(Arena *arena, Session *session, const Canvas *canvas, Export
   return out.text;
 }
 
+bool drive_write(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  bool ok = file && fputs(text, file) >= 0;
+  return file ? fclose(file) == 0 && ok : false;
+}
+
 void drive_save(Session *session, const Canvas *canvas, const char *path) {
   Arena *arena = arena_new("save");
   Diags diags = diags_new(arena);
@@ -116,10 +124,7 @@ void drive_save(Session *session, const Canvas *canvas, const char *path) {
     return;
   }
   const char *text = render(arena, session, canvas, format, &diags);
-  FILE *file = fopen(path, "wb");
-  bool ok = file && fputs(text, file) >= 0;
-  if (file) ok = fclose(file) == 0 && ok;
-  if (ok)
+  if (drive_write(path, text))
     session_say(session, SAID_NOTE, "saved %s", path);
   else
     session_say(session, SAID_ERROR, "%s: %s", path, strerror(errno));

@@ -6,13 +6,17 @@
 #include "tui/palette.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "kernels/emit_plan.h"
+#include "kernels/export_cu.h"
 #include "model/decode.h"
+#include "tui/drive.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
@@ -94,6 +98,27 @@ static bool run_save_display(Session *session, const char *argument, Diags *diag
   return true;
 }
 
+// A standalone .cu; anything else is a picture of the screen.
+static bool run_export(Session *session, const char *argument, Diags *diags) {
+  size_t n = strlen(argument);
+  if (n < 3 || !str_equal(argument + n - 3, ".cu")) {
+    if (*argument) return run_save_display(session, argument, diags);
+    diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
+    return false;
+  }
+  const Model *model = session->now.picture->model;
+  EmitOptions emit = {.schedule = &model->schedule,
+                      .target = plan_target_text(session->frame, model->target)};
+  const Emission *emission = emit_cuda(session->frame, model->program, &emit);
+  const char *text = export_cu(session->frame, emission, model->program, model->target);
+  if (drive_write(argument, text)) {
+    session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);
+    return true;
+  }
+  diag_add(diags, "file", "%s: %s", argument, strerror(errno));
+  return false;
+}
+
 const PaletteCommand palette_commands[] = {
     {"set", "KNOB=value,…", "change knobs; \":FM=4\" alone does the same", run_set},
     {"state", "STATE", "replace the whole state by this one", run_state},
@@ -103,6 +128,8 @@ const PaletteCommand palette_commands[] = {
     {"decode", "KERNEL", "the schedule nearest to a cuBLAS or CUTLASS kernel, as B", run_decode},
     {"view", "NAME", "another view", run_view},
     {"sweep", "[KNOB]", "a knob through all its values, in the measure view", run_sweep},
+    {"export", "FILE", "the kernel as a standalone .cu, or this screen by another suffix",
+     run_export},
     {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
 };
 const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;

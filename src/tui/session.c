@@ -417,6 +417,7 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   session->now.schedule = session->work[session->rung];
   rebuild(session);
   push_undo(session);
+  session->change = CHANGE_GONE;  // another problem: nothing to hold against each other
   session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
   return true;
 }

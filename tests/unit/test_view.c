@@ -309,13 +309,21 @@ Suite *suite_view(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, reviewed_screen, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tcase, scripts_see_what_they_expect);
-  tcase_add_loop_test(tcase, every_view_at_every_size, 0, 5);
-  tcase_add_loop_test(tcase, random_keys, 0, 3);
   tcase_add_test(tcase, drawing_allocates_nothing_and_changes_nothing);
   tcase_add_test(tcase, no_view_takes_a_reserved_key);
   tcase_add_test(tcase, every_action_has_help_and_a_way_in);
   tcase_add_loop_test(tcase, every_used_knob_can_be_reached, 0, 2);
   tcase_add_test(tcase, escape_sequences_are_only_text);
   suite_add_tcase(suite, tcase);
+  // Cases of their own, so that CK_RUN_CASE=sizes can ask for one of them.
+  TCase *sizes = tcase_create("sizes"), *keys = tcase_create("keys");
+  tcase_set_timeout(sizes, 4 * 3600);
+  tcase_set_timeout(keys, 4 * 3600);
+  tcase_add_checked_fixture(sizes, setup, teardown);
+  tcase_add_checked_fixture(keys, setup, teardown);
+  tcase_add_loop_test(sizes, every_view_at_every_size, 0, 5);
+  tcase_add_loop_test(keys, random_keys, 0, 3);
+  suite_add_tcase(suite, sizes);
+  suite_add_tcase(suite, keys);
   return suite;
 }

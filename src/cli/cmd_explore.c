@@ -61,6 +61,9 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
                      "the explorer needs a terminal; gemmview show prints its screens without one");
   Config config;
   ClientOptions client;
+  Verb *verbs = ARENA_ARRAY(arena, Verb, cli_command_count);
+  for (int i = 0; i < cli_command_count; i++)
+    verbs[i] = (Verb){cli_commands[i].name, cli_commands[i].usage};
   const char *notice = read_config(arena, &config);
   fill_in(&given, &config);
   if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
@@ -70,6 +73,8 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
                     .script = given.script,
                     .client = given.no_worker ? NULL : &client,
                     .config = &config,
+                    .verbs = verbs,
+                    .n_verbs = cli_command_count,
                     .notice = notice};
   AppEnd end = app_run(&app, diags);
   if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(diags);

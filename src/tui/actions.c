@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "tui/palette.h"
+#include "tui/verbs.h"
 #include "tui/view.h"
 
 static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
@@ -108,6 +109,7 @@ static void help(Session *session, const char *argument) {
 // Out of whatever is open; out of the program last, and only by q.
 static bool step_back(Session *session) {
   if (session->view == view_find("help")) {
+    if (session->paging) verbs_stop(session->verbs);
     view_show(session, session->view_before);
     return true;
   }

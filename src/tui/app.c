@@ -17,7 +17,7 @@
 #include "tui/view.h"
 #include "tui/work.h"
 
-enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3 };
+enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
 
 typedef struct App {
   Arena *arena;
@@ -87,7 +87,10 @@ static void turn(App *app) {
   int fd = work_fd(app->work);
   for (;;) {
     int due = work_tick(app->work, lines_now_ms());
+    bool running = verbs_running(app->session->verbs);
+    if (running && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
+    if (running && verbs_poll(app->session->verbs)) frame(app);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -138,6 +141,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   if (!app->terminal) return APP_NO_TERMINAL;
   if (diags->first) session_say(app->session, SAID_WARNING, "%s", diags->first->text);
   bind_keys(app, options);
+  if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);
@@ -149,6 +153,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     frame(app);
   }
   work_stop(app->work);
+  verbs_free(app->session->verbs);
   terminal_close(app->terminal);
   print_state(app);
   return !ok ? APP_FAILED : app->ended ? APP_INTERRUPTED : APP_QUIT;

@@ -4,6 +4,7 @@
 #include "tui/config.h"
 #include "tui/session.h"
 #include "tui/terminal.h"
+#include "tui/verbs.h"
 
 typedef struct AppOptions {
   SessionOptions session;
@@ -12,7 +13,9 @@ typedef struct AppOptions {
   const char *script;           // a file of keys and commands to begin with; NULL: none
   const ClientOptions *client;  // NULL: no worker
   const Config *config;         // whose keys count; NULL: none
-  const char *notice;           // to be said first; NULL: nothing
+  const Verb *verbs;            // commands that the prompt runs
+  int n_verbs;
+  const char *notice;  // to be said first; NULL: nothing
 } AppOptions;
 
 // How it ended.

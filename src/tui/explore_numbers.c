@@ -12,7 +12,7 @@
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
-enum { LABEL_COLS = 8 };
+enum { LABEL_COLS = 8, CLK_COLS = 4 };
 
 typedef struct Clocks {
   const char *name;
@@ -61,6 +61,15 @@ static int draw_change(Canvas *canvas, Rect in, int row, int col, const Session 
                      b);
 }
 
+// " > shared 2752→1728"
+static int limit_cols(const Clocks *clocks, bool ascii) {
+  char a[FMT_MAX], b[FMT_MAX];
+  fmt_figure(a, clocks->before);
+  fmt_figure(b, clocks->clocks);
+  int changed = str_equal(a, b) ? 0 : (int)strlen(a) + 1 + ascii;
+  return 4 + (int)strlen(clocks->name) + changed + (int)strlen(b);
+}
+
 static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   Before before = before_of(session);
@@ -72,8 +81,9 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
                      {"DRAM", now->dram_clocks, old->dram_clocks}};
   sort_clocks(clocks, 4);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  for (int i = 0; i < 4 && col < in.cols - 10; i++) {
+  for (int i = 0; i < 4; i++) {
     if (!(clocks[i].clocks > 0)) continue;
+    if (col + limit_cols(&clocks[i], canvas->ascii) + CLK_COLS > in.cols) break;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");
     col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;
     col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks,

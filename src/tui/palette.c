@@ -18,9 +18,10 @@
 #include "model/decode.h"
 #include "tui/drive.h"
 #include "tui/utf8.h"
+#include "tui/verbs.h"
 #include "tui/view.h"
 
-enum { CANDIDATES_MAX = 128 };
+enum { CANDIDATES_MAX = 192 };
 
 // ---- commands ---------------------------------------------------------------------------------
 
@@ -159,6 +160,8 @@ static Candidates first_words(const Session *session, const char *prefix) {
   for (int i = 0; i < view_count; i++) offer(&all, view_table[i].name, prefix);
   offer_actions(&all, body->actions, body->n_actions, prefix);
   offer_actions(&all, global_actions, global_action_count, prefix);
+  for (int i = 0; i < verbs_count(session->verbs); i++)
+    offer(&all, verbs_name(session->verbs, i), prefix);
   for (int i = 0; i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
   return all;
 }
@@ -235,6 +238,16 @@ static bool fail_unknown(const Session *session, const char *name, Diags *diags)
   return false;
 }
 
+static bool run_verb(Session *session, const char *line, Diags *diags) {
+  if (!verbs_start(session->verbs, line, session_state_text(session->frame, session), diags))
+    return false;
+  int help = view_find("help");
+  view_show(session, help);
+  session->paging = true;
+  session->state[help].cursor = 0;
+  return true;
+}
+
 bool palette_run(Session *session, const char *line, Diags *diags) {
   while (*line == ' ' || *line == ':') line++;
   size_t n = strcspn(line, " ");
@@ -244,10 +257,14 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
-  if (view_find(name) >= 0) {
+  if (view_find(name) >= 0 && !*argument) {
     view_show(session, view_find(name));
     return true;
   }
+  // "bench" alone is the key b; "bench --seconds 2" is the command.
+  bool verb = verbs_has(session->verbs, name);
+  if (verb && (*argument || !view_find_action(session, name)))
+    return run_verb(session, line, diags);
   return view_run(session, name, argument) || fail_unknown(session, name, diags);
 }
 

@@ -114,6 +114,8 @@ typedef struct Session {
   bool ascii;
   const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
+  struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
+  bool paging;              // the help view shows what one of them printed
 } Session;
 
 typedef struct SessionOptions {

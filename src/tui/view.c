@@ -91,6 +91,7 @@ void view_show(Session *session, int view) {
   if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
   session->view_before = session->view;
   session->view = view;
+  session->paging = false;
   session->prepared = NULL;
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }

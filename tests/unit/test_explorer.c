@@ -169,6 +169,46 @@ START_TEST(a_script_begins_it) {
 }
 END_TEST
 
+// Commands of the command line run beside the screen; leaving ends them.
+START_TEST(every_verb_works_at_the_prompt) {
+  char *program = getenv("GEMMVIEW");
+  if (!program) return;
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  char *const argv[] = {program, "--no-worker", "--rung", "padded", NULL};
+  VtProgram *p = vt_exec(24, 80, (VtEnv){.term = "xterm-256color"}, argv);
+  vt_expect(p, "KNOBS");
+  static const struct {
+    const char *line, *shows;
+  } verbs[] = {
+      {":check\r", "holds  not_built_atom"},
+      {":banks --op lds128 --addr 'lane*32'\r", "conflicts    4"},
+      {":resources\r", "ended with status"},
+      {":loops --pass tile\r", "ended with status 0"},
+      {":fragment m16n8k16.f16 A --lane 7\r", "ended with status 0"},
+      {":check -k BM=\r", "ended with status 2"},
+  };
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    vt_send(p, verbs[i].line, strlen(verbs[i].line));
+    vt_keys(p, "G");
+    if (i < 1) vt_keys(p, "g");
+    vt_expect(p, verbs[i].shows);
+    vt_keys(p, "q");
+    vt_expect(p, "KNOBS");
+  }
+  vt_send(p, ":selftest\r", 10);
+  vt_expect(p, "running; q ends it");
+  vt_keys(p, "q");
+  vt_expect(p, "KNOBS");
+  vt_send(p, ":chekc\r", 7);
+  vt_expect(p, "nearest: check");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_finish(p);
+  unsetenv("XDG_CONFIG_HOME");
+}
+END_TEST
+
 Suite *suite_explorer(void);
 Suite *suite_explorer(void) {
   Suite *suite = suite_create("explorer");
@@ -183,6 +223,7 @@ Suite *suite_explorer(void) {
   tcase_add_test(tcase, copies_the_state);
   tcase_add_test(tcase, a_key_is_few_bytes);
   tcase_add_test(tcase, a_script_begins_it);
+  tcase_add_test(tcase, every_verb_works_at_the_prompt);
   suite_add_tcase(suite, tcase);
   return suite;
 }

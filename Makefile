@@ -159,6 +159,7 @@ STRESS ?= 1
 STRESS_SUITES = promises view ways_out client history protocol knob json hostile mutants terminal
 stress: test-build build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
+	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)
 	@$(if $(SUITES),:,tests/stress/valgrind.sh build/gemmview $(STRESS))
 
 accept: test-build

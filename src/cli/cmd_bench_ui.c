@@ -59,14 +59,16 @@ static void sample(BenchUi *bench, Key key) {
   if ((double)bytes.length > bench->worst_bytes) bench->worst_bytes = (double)bytes.length;
 }
 
-// Every knob of the panel one up and one down again, and the rung's own comparison.
+// Every knob of the panel one up and back again, then some lines of the next pane.
 static void walk_rung(BenchUi *bench) {
+  static const char *const keys[] = {"Tab", "Down", "Down", "PgDn", "Down", "g", "S-Tab"};
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (knob_table[i].type == KNOB_TYPE_TARGET) continue;
     bench->session->knob = (KnobId)i;
     sample(bench, key_parse("Right", NULL));
     sample(bench, key_parse("u", NULL));
   }
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) sample(bench, key_parse(keys[i], NULL));
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -130,8 +132,7 @@ int cmd_bench_ui(int argc, char **argv) {
   SessionOptions opening = {.ladder = given.ladder};
   if (ok) bench.session = session_open(&opening, &diags);
   if (ok && view_find(given.view) < 0) diag_add(&diags, "view", "no view \"%s\"", given.view);
-  bench.present =
-      (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
+  bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
   color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
   if (diags.count || !bench.session) {
     status = cli_fail(&diags);

@@ -165,6 +165,20 @@ START_TEST(a_classroom_is_for_its_group) {
 }
 END_TEST
 
+// A workshop's ssh: no key press at 120×40 sends more than 6 KiB, whatever the colours.
+START_TEST(a_key_press_is_a_few_kilobytes) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, "bench-ui --json --ladder hgemm --size 120x40 --color truecolor");
+  Diags diags = diags_new(arena);
+  double bytes = 0, samples = 0;
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert(json_require_double(root, "max_bytes", &bytes, &diags));
+  ck_assert(json_require_double(root, "samples", &samples, &diags));
+  ck_assert_msg(bytes > 100 && bytes < 6144, "%g bytes", bytes);
+  ck_assert(samples > 500);
+}
+END_TEST
+
 START_TEST(the_screenshots_are_current) {
   if (!cli_has_program()) return;
   const char *command = "tools/screenshots.sh %s screenshots check";
@@ -185,6 +199,7 @@ Suite *suite_conventions(void) {
                       sizeof statuses / sizeof *statuses);
   tcase_add_test(tcase, every_command_has_its_help);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
+  tcase_add_test(tcase, a_key_press_is_a_few_kilobytes);
   tcase_add_test(tcase, the_screenshots_are_current);
   suite_add_tcase(suite, tcase);
   return suite;

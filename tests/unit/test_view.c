@@ -173,8 +173,11 @@ START_TEST(random_keys) {
   for (int i = 0; i < n; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     unsigned pick = (unsigned)(state >> 33);
-    Event event = {.kind = EVENT_KEY,
-                   .key = key_parse(keys[pick % (sizeof keys / sizeof *keys)], NULL)};
+    // One of the keys that do something, or the byte of any key but Ctrl-S, which leads to a file.
+    uint32_t byte = 1 + pick / 97 % 126;
+    Key named = key_parse(keys[pick % (sizeof keys / sizeof *keys)], NULL);
+    Key key = pick / 53 % 3 && byte != 19 ? key_from_character(byte) : named;
+    Event event = {.kind = EVENT_KEY, .key = key};
     if (pick % 61 == 0)
       event = (Event){.kind = EVENT_RESIZE,
                       .rows = 1 + (int)(pick / 61 % 70),
@@ -185,8 +188,15 @@ START_TEST(random_keys) {
                       .button = 1,
                       .row = (int)(pick / 67 % 24),
                       .col = (int)(pick / 73 % 80)};
-    ck_assert(drive_event(session, canvas, &event, &diags));
-    session->wishes = (Wishes){0};
+    if (event.kind == EVENT_KEY) {
+      view_key(session, event.key);
+      session->wishes = (Wishes){0};  // nothing is saved, copied or timed
+    }
+    ck_assert(event.kind == EVENT_KEY || drive_event(session, canvas, &event, &diags));
+    if (pick % 4 == 0)
+      drive_frame(session, canvas);
+    else
+      session_prepare(session, canvas->rows, canvas->cols);
     if (i % 4096) continue;  // what commands and copies leave behind
     arena_reset(arena);
     diags = diags_new(arena);

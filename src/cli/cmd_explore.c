@@ -73,6 +73,7 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
                     .script = given.script,
                     .client = given.no_worker ? NULL : &client,
                     .config = &config,
+                    .resumes = !given.state && !given.ladder && !given.rung && !given.script,
                     .verbs = verbs,
                     .n_verbs = cli_command_count,
                     .notice = notice};

@@ -13,6 +13,7 @@
 #include "kernels/lines.h"
 #include "tui/clipboard.h"
 #include "tui/drive.h"
+#include "tui/resume.h"
 #include "tui/script.h"
 #include "tui/view.h"
 #include "tui/work.h"
@@ -141,6 +142,8 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   if (!app->terminal) return APP_NO_TERMINAL;
   if (diags->first) session_say(app->session, SAID_WARNING, "%s", diags->first->text);
   bind_keys(app, options);
+  if (options->resumes && resume_take(app->session))
+    session_say(app->session, SAID_NOTE, "back where the connection was lost");
   if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
@@ -152,6 +155,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     turn(app);
     frame(app);
   }
+  if (app->ended && options->resumes) resume_save(app->session);
   work_stop(app->work);
   verbs_free(app->session->verbs);
   terminal_close(app->terminal);

@@ -15,6 +15,7 @@ typedef struct AppOptions {
   const Config *config;         // whose keys count; NULL: none
   const Verb *verbs;            // commands that the prompt runs
   int n_verbs;
+  bool resumes;        // goes on where a lost terminal left a session
   const char *notice;  // to be said first; NULL: nothing
 } AppOptions;
 

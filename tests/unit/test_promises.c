@@ -152,7 +152,7 @@ START_TEST(a_storm_of_resizes) {
   for (int i = 0; i < n; i++) {
     int rows = random_between(&random, 1, 70), cols = random_between(&random, 1, 220);
     if (i % 5 == 0) cols = 1 + i / 5 % 3;  // one to three columns
-    if (i % 37 == 0) vt_send(p, "1234567\t?c][" + i / 37 % 12, 1);
+    if (i % 37 == 0) vt_send(p, &"1234567\t?c]["[i / 37 % 12], 1);
     vt_resize(p, rows, cols);
     if (i % 8 == 0) vt_pump(p, 1);
     ck_assert_msg(!p->ended, "%s: ended at resize %d", terminals[_i], i);

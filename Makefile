@@ -33,6 +33,8 @@ INCLUDES := $(call pkg,--cflags,ncursesw libcjson sqlite3,)
 LIBS     = $(call pkg,--libs,ncursesw,-lncursesw -ltinfo) $(call pkg,--libs,libcjson,-lcjson) \
            $(call pkg,--libs,sqlite3,-lsqlite3) -lpthread -ldl -lm
 TEST_INCLUDES := -Itests/unit -Ibuild/gen $(call pkg,--cflags,check vterm,)
+# The tests make the n-th allocation of our own code fail.
+TEST_WRAPS    = -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc
 TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--libs,vterm,-lvterm)
 
 # The null checks that UBSan adds make gcc believe that formats may be NULL.
@@ -53,7 +55,7 @@ RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 ASAN_OBJECTS    = $(call objects,asan,$(LIB_SOURCES) $(TEST_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
-.PHONY: all help run test test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
+.PHONY: all help run test stress test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
         portable install uninstall fuzz clean FORCE
 all: build/gemmview
 
@@ -61,6 +63,7 @@ help:
 	@echo 'make              build/gemmview'
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
+	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
 	@echo 'make accept       rewrite the golden files; review the diff'
 	@echo 'make check-deps   who may include whom, and what the pure folders may call'
@@ -137,7 +140,7 @@ run:
 # --- tests --------------------------------------------------------------------------------------
 
 build/asan/unit: $(ASAN_OBJECTS)
-	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) $(TEST_LIBS) -o $@)
+	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $(TEST_WRAPS) $^ $(LIBS) $(TEST_LIBS) -o $@)
 # The tests of the command line and of the worker run the program itself, under the sanitizers too.
 build/asan/gemmview: $(call objects,asan,src/main.c $(LIB_SOURCES))
 	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@)
@@ -150,6 +153,14 @@ test-run: test-build
 test:
 	@tools/install_deps.sh test
 	@$(MAKE) --no-print-directory test-run
+
+# Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
+STRESS ?= 1
+STRESS_SUITES = promises view ways_out client history protocol knob json hostile mutants terminal
+stress: test-build build/gemmview
+	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
+	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)
+	@$(if $(SUITES),:,tests/stress/valgrind.sh build/gemmview $(STRESS))
 
 accept: test-build
 	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)

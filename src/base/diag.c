@@ -1,4 +1,6 @@
-// A linked list in an arena; the words are made when the finding is added.
+// A linked list in an arena; the words are made when the finding is added. They may quote anything
+// a person typed or a file held, so this is where what a terminal could act on is taken out of
+// them.
 #include "base/diag.h"
 
 #include <stdarg.h>
@@ -14,7 +16,7 @@ Diag *diag_add(Diags *diags, const char *rule, const char *format, ...) {
   str_vprintf(&text, format, args);
   va_end(args);
   Diag *diag = ARENA_NEW(diags->arena, Diag);
-  *diag = (Diag){.rule = rule, .text = text.text};
+  *diag = (Diag){.rule = rule, .text = str_sanitise(diags->arena, text.text)};
   if (diags->last)
     diags->last->next = diag;
   else

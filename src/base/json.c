@@ -143,15 +143,15 @@ static const JsonValue *build_tree(Reader *r) {
 const JsonValue *json_parse(Arena *arena, const char *text, size_t n, Diags *diags,
                             const char *what) {
   Reader r = {
-      .arena = arena, .diags = diags, .what = arena_strdup(arena, what), .line = 1, .column = 1};
+      .arena = arena, .diags = diags, .what = str_sanitise(arena, what), .line = 1, .column = 1};
   if (n > TEXT_BYTES_MAX) {
-    diag_add(diags, "json", "%s: %zu bytes; at most %d are read", what, n, TEXT_BYTES_MAX);
+    diag_add(diags, "json", "%s: %zu bytes; at most %d are read", r.what, n, TEXT_BYTES_MAX);
     return NULL;
   }
   r.scan = (JsonScan){.arena = arena, .text = arena_strndup(arena, text, n), .n = n};
   if (json_scan(&r.scan)) return build_tree(&r);
   advance_to(&r, r.scan.at);
-  diag_add(diags, "json", "%s:%d:%d: %s", what, r.line, r.column, r.scan.error);
+  diag_add(diags, "json", "%s:%d:%d: %s", r.what, r.line, r.column, r.scan.error);
   return NULL;
 }
 

@@ -39,6 +39,18 @@ int cli_error(int status, const char *format, ...) {
   return status;
 }
 
+void cli_csv_text(const char *text, char after) {
+  if (text) {
+    putchar('"');
+    for (; *text; text++) {
+      if (*text == '"') putchar('"');
+      putchar(*text);
+    }
+    putchar('"');
+  }
+  putchar(after);
+}
+
 int cli_flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   int failed = cli_error(CLI_NO, "the output could not be written: %s", strerror(errno));

@@ -47,6 +47,10 @@ int cli_fail(const Diags *diags);
 // The same for one sentence; returns `status`.
 int cli_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// A field of a CSV row in quotes, its own quotes doubled, and what follows it; NULL is an empty
+// field.
+void cli_csv_text(const char *text, char after);
+
 // Flushes stdout; a document that could not be written whole is an error of its own.
 int cli_flush(int status);
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cli.h"
 #include "cli/cli_timing.h"
 
 const char *cli_time_text(Arena *arena, double ns) {
@@ -37,34 +38,22 @@ static void put_number(double value, bool known) {
   putchar(',');
 }
 
-static void put_quoted(const char *text, char after) {
-  if (text) {
-    putchar('"');
-    for (; *text; text++) {
-      if (*text == '"') putchar('"');
-      putchar(*text);
-    }
-    putchar('"');
-  }
-  putchar(after);
-}
-
 void cli_csv_row(const RecordedRow *row) {
   printf("%s,%lld,%lld,%lld,%d,", row->rung ? row->rung : "", (long long)row->m, (long long)row->n,
          (long long)row->k, row->verified);
   const double positive[] = {row->time_ns, row->p10_ns, row->p90_ns, row->tflops,
                              row->cublas_time_ns};
   for (int i = 0; i < 5; i++) put_number(positive[i], positive[i] > 0);
-  put_quoted(row->cublas_row, ',');
+  cli_csv_text(row->cublas_row, ',');
   put_number(row->ratio, row->ratio > 0);
   put_number(row->spread, row->spread >= 0);
   put_number(row->registers, row->registers >= 0);
   put_number(row->spill_bytes, row->spill_bytes >= 0);
   put_number(row->occupancy, row->occupancy >= 0);
   put_number(row->predicted_tflops, row->predicted_tflops > 0);
-  put_quoted(row->limit, ',');
-  put_quoted(row->state, ',');
-  put_quoted(row->error, '\n');
+  cli_csv_text(row->limit, ',');
+  cli_csv_text(row->state, ',');
+  cli_csv_text(row->error, '\n');
   fflush(stdout);
 }
 

@@ -32,7 +32,7 @@ enum { INPUT_BYTES_MAX = 1 << 20 };
 
 typedef struct BanksOptions {
   const char *op, *addr, *batch;
-  bool json, ascii, check, list, bench;
+  bool json, csv, ascii, check, list, bench;
 } BanksOptions;
 
 static const Option OPTIONS[] = {
@@ -40,6 +40,7 @@ static const Option OPTIONS[] = {
     {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, addr)},
     {.name = "batch", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, batch)},
     OPTION_JSON(BanksOptions),
+    OPTION_CSV(BanksOptions),
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(BanksOptions, ascii)},
     {.name = "check", .kind = OPTION_KIND_FLAG, .offset = offsetof(BanksOptions, check)},
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(BanksOptions, list)},
@@ -59,6 +60,16 @@ static const char ADDRESS_HELP[] =
     "inactive\n"
     "or one expression in `lane`:   (lane%8)*128 + (lane/8)*16   lane < 16 ? lane*8 : -1\n"
     "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n";
+
+static int list_ops_csv(void) {
+  puts("op,sass,ptx,bytes,addresses,lanes_per_phase,counted");
+  for (int i = 0; i < banks_op_count(); i++) {
+    const BankOp *op = banks_op_at(i);
+    printf("%s,%s,%s,%d,%d,%d,%d\n", op->name, op->sass, op->ptx, op->bytes, op->n_addresses,
+           op->lanes_per_phase, op->counted);
+  }
+  return CLI_OK;
+}
 
 static int list_ops(void) {
   printf("%-10s %-22s %-38s %s\n", "OP", "SASS", "PTX", "BYTES  ADDRESSES  LANES/PHASE");
@@ -270,6 +281,10 @@ static int run_bench(Arena *arena, bool json) {
 
 static int run_given(Arena *arena, const BanksOptions *given, int argc, char **argv, Diags *diags) {
   bool single = given->op || given->addr;
+  if (given->csv && !given->list) {
+    diag_add(diags, "usage", "--csv goes with --list; one access has --json");
+    return cli_fail(diags);
+  }
   if (single + (given->batch != NULL) + given->list + given->bench > 1) {
     diag_add(diags, "usage",
              "--op with --addr, --batch, --list and --bench are ways to call it, "
@@ -285,7 +300,7 @@ static int run_given(Arena *arena, const BanksOptions *given, int argc, char **a
     diag_add(diags, "usage", "--check compares the lines of --batch FILE with their measurements");
     return cli_fail(diags);
   }
-  if (given->list) return list_ops();
+  if (given->list) return given->csv ? list_ops_csv() : list_ops();
   if (given->bench) return run_bench(arena, given->json);
   if (given->batch) return run_batch(arena, given);
   return run_single(arena, given, argc, argv, diags);

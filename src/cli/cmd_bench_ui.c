@@ -19,14 +19,14 @@ enum { SAMPLES_MAX = 1 << 16 };
 typedef struct BenchUiOptions {
   bool json;
   OptionSize size;
-  const char *ladder, *view;
+  const char *ladder, *view, *color;
 } BenchUiOptions;
 
 #define TEXT(key) \
   { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchUiOptions, key) }
 
 static const Option options[] = {OPTION_JSON(BenchUiOptions), OPTION_SIZE(BenchUiOptions),
-                                 TEXT(ladder), TEXT(view)};
+                                 TEXT(ladder), TEXT(view), TEXT(color)};
 
 typedef struct BenchUi {
   Arena *arena, *bytes_arena;
@@ -59,14 +59,16 @@ static void sample(BenchUi *bench, Key key) {
   if ((double)bytes.length > bench->worst_bytes) bench->worst_bytes = (double)bytes.length;
 }
 
-// Every knob of the panel one up and one down again, and the rung's own comparison.
+// Every knob of the panel one up and back again, then some lines of the next pane.
 static void walk_rung(BenchUi *bench) {
+  static const char *const keys[] = {"Tab", "Down", "Down", "PgDn", "Down", "g", "S-Tab"};
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (knob_table[i].type == KNOB_TYPE_TARGET) continue;
     bench->session->knob = (KnobId)i;
     sample(bench, key_parse("Right", NULL));
     sample(bench, key_parse("u", NULL));
   }
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) sample(bench, key_parse(keys[i], NULL));
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -123,15 +125,15 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
 
 int cmd_bench_ui(int argc, char **argv) {
   BenchUi bench = {.arena = arena_new("bench-ui"), .bytes_arena = arena_new("bytes")};
-  BenchUiOptions given = {.size = {120, 40}, .view = "explore"};
+  BenchUiOptions given = {.size = {120, 40}, .view = "explore", .color = "256"};
   Diags diags = diags_new(bench.arena);
   int n = sizeof options / sizeof *options, status = CLI_OK;
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
   SessionOptions opening = {.ladder = given.ladder};
   if (ok) bench.session = session_open(&opening, &diags);
   if (ok && view_find(given.view) < 0) diag_add(&diags, "view", "no view \"%s\"", given.view);
-  bench.present =
-      (Present){.theme = theme_find(bench.arena, "default", &diags), .depth = DEPTH_256};
+  bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
+  color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
   if (diags.count || !bench.session) {
     status = cli_fail(&diags);
   } else {

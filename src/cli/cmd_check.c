@@ -22,12 +22,13 @@
 
 typedef struct CheckGiven {
   const char *state;
-  bool json, failing;
+  bool json, csv, failing;
 } CheckGiven;
 
 static const Option options[] = {
     OPTION_STATE(CheckGiven),
     OPTION_JSON(CheckGiven),
+    OPTION_CSV(CheckGiven),
     {.name = "failing", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, failing)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
@@ -114,6 +115,18 @@ static void print_json(Arena *arena, const Model *model, bool ok) {
   puts(out.text);
 }
 
+static void print_csv(Arena *arena, const Model *model, bool failing) {
+  puts("rule,verdict,text,nearest");
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    const Diag *diag = judge(arena, model, i, &verdict);
+    if (failing && verdict != RULE_FAILS) continue;
+    printf("%s,%s,", rule_table[i].id, verdict_words[verdict]);
+    cli_csv_text(diag ? diag->text : rule_table[i].help, ',');
+    cli_csv_text(diag ? diag->nearest : NULL, '\n');
+  }
+}
+
 static int check(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CheckGiven given = {0};
@@ -122,6 +135,7 @@ static int check(Arena *arena, int argc, char **argv) {
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
     diag_add(&diags, "usage", "check takes no argument \"%s\"; a state is given with -k",
              str_sanitise(arena, argv[1]));
+  if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
   bool read = cli_schedule(given.state, &schedule, &diags);
   if (!cli_targets(arena, &targets, &diags) || !read || diags.count) return cli_fail(&diags);
   const Model *model = model_build(arena, &targets, &schedule);
@@ -129,6 +143,8 @@ static int check(Arena *arena, int argc, char **argv) {
   const bool ok = count_failing(arena, model) == 0;
   if (given.json)
     print_json(arena, model, ok);
+  else if (given.csv)
+    print_csv(arena, model, given.failing);
   else
     print_text(arena, model, given.failing);
   return ok ? CLI_OK : CLI_NO;

@@ -42,6 +42,8 @@ static const char *arguments_of(Arena *arena, const char *command) {
   if (str_equal(command, "knobs"))
     for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s ", knob_table[i].name);
   if (str_equal(command, "completion")) str_add(&out, "bash zsh fish man ");
+  if (str_equal(command, "classroom")) str_add(&out, "init ");
+  if (str_equal(command, "config")) str_add(&out, "path defaults check set ");
   if (str_equal(command, "ladder") || str_equal(command, "ladders")) {
     EmbeddedList list = embed_list(arena, "ladders/");
     for (int i = 0; i < list.count; i++)
@@ -206,6 +208,22 @@ static void print_man_tables(Arena *arena) {
 #define CLI_STATUS(name, value, help) print_man_entry(arena, #value, help);
   CLI_STATUSES(CLI_STATUS)
 #undef CLI_STATUS
+  printf(
+      ".SH CONFIGURATION\n$XDG_CONFIG_HOME/gemmview/config.json, else "
+      "~/.config/gemmview/config.json, is one JSON object; gemmview config defaults prints a whole "
+      "one. The explorer reads it, and options count more.\n");
+#define SETTING(name, kind, field, default, help) print_man_entry(arena, name, help);
+#include "tui/config.def"
+#undef SETTING
+  print_man_entry(arena, "keys",
+                  "for \"global\" and for each view: a key and the action it stands for; \"\" "
+                  "frees it");
+  printf(
+      ".SH PICTURES\nEvery screen is a picture too: :save-display FILE in the explorer, gemmview "
+      "show "
+      "VIEW \\-\\-format svg without it. screenshots/ in the sources has one of each view, with "
+      "the "
+      "keys that led there in screenshots/NAME.keys.\n");
   printf(".SH ENVIRONMENT\n");
 #define ENVIRONMENT(name, help) print_man_entry(arena, name, help);
 #include "cli/environment.def"

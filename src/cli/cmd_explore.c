@@ -1,4 +1,5 @@
-// gemmview without a subcommand, or gemmview explore: the explorer in the terminal.
+// gemmview without a subcommand, or gemmview explore: the explorer in the terminal, with what the
+// user's configuration says where the command line says nothing.
 #include <stdio.h>
 #include <unistd.h>
 
@@ -31,6 +32,25 @@ static const Option options[] = {
     FLAG("no-worker", no_worker),
 };
 
+// The file that is there; a sentence when something in it is wrong.
+static const char *read_config(Arena *arena, Config *config) {
+  Diags diags = diags_new(arena);
+  if (config_load(arena, config_path(arena), config, &diags)) return NULL;
+  const char *nearest = diags.first->nearest;
+  return arena_printf(arena, "%s%s%s%s", diags.first->text, nearest ? "; nearest: " : "",
+                      nearest ? nearest : "",
+                      diags.count > 1 ? "; gemmview config check tells the others" : "");
+}
+
+// What the command line leaves open is as the file says.
+static void fill_in(ExploreOptions *given, Config *config) {
+  if (!given->theme) given->theme = config->theme;
+  if (!given->color) given->color = config->color;
+  given->ascii |= config->ascii;
+  given->no_mouse |= !config->mouse;
+  if (given->worker.count == 0) given->worker = (OptionList){config->worker.item, config->worker.n};
+}
+
 static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
   ExploreOptions given = {0};
   int n = sizeof options / sizeof *options;
@@ -39,13 +59,24 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE,
                      "the explorer needs a terminal; gemmview show prints its screens without one");
+  Config config;
   ClientOptions client;
+  Verb *verbs = ARENA_ARRAY(arena, Verb, cli_command_count);
+  for (int i = 0; i < cli_command_count; i++)
+    verbs[i] = (Verb){cli_commands[i].name, cli_commands[i].usage};
+  const char *notice = read_config(arena, &config);
+  fill_in(&given, &config);
   if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
   AppOptions app = {.session = {given.state, given.ladder, given.rung, given.ascii},
                     .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,
                     .script = given.script,
-                    .client = given.no_worker ? NULL : &client};
+                    .client = given.no_worker ? NULL : &client,
+                    .config = &config,
+                    .resumes = !given.state && !given.ladder && !given.rung && !given.script,
+                    .verbs = verbs,
+                    .n_verbs = cli_command_count,
+                    .notice = notice};
   AppEnd end = app_run(&app, diags);
   if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(diags);
   return end == APP_INTERRUPTED ? CLI_INTERRUPTED : CLI_OK;

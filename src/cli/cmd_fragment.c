@@ -24,12 +24,13 @@ enum { TEXT_COLS = 80, PANELS_SHOWN = 2, CELL_BYTES = 24 };
 
 typedef struct FragmentOptions {
   const char *lane, *element;
-  bool list, json, full;
+  bool list, json, csv, full;
 } FragmentOptions;
 
 static const Option OPTIONS[] = {
     {.name = "lane", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, lane)},
     {.name = "element", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, element)},
+    OPTION_CSV(FragmentOptions),
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, list)},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, full)},
     OPTION_JSON(FragmentOptions),
@@ -402,6 +403,21 @@ static void print_list_text(Arena *arena) {
       stdout);
 }
 
+static void print_list_csv(Arena *arena) {
+  puts("atom,m,n,k,type,accumulator,registers_a,registers_b,registers_c,warps,flop,knob,ptx");
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *atom = &atom_table[i];
+    printf("%s,%d,%d,%d,%s,%s,", atom->name, atom->m, atom->n, atom->k, atom->type, atom->acc);
+    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
+      bool there = atom_in_registers(atom, (AtomOperand)operand);
+      if (there) printf("%d", fragment_packing(atom, (AtomOperand)operand).n_registers);
+      putchar(',');
+    }
+    printf("%d,%lld,%s,", atom->warps, (long long)atom_flop(atom), atom->knob ? atom->knob : "");
+    cli_csv_text(atom_ptx(arena, atom), '\n');
+  }
+}
+
 static void print_list_json(Arena *arena) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
@@ -430,11 +446,14 @@ static void print_list_json(Arena *arena) {
 
 static int run_given(Arena *arena, const FragmentOptions *given, int argc, char **argv,
                      Diags *diags) {
+  if (given->csv && (!given->list || given->json))
+    diag_add(diags, "usage", "--csv goes with --list, and without --json");
   if (given->list && (argc > 1 || given->lane || given->element))
-    diag_add(diags, "usage", "--list stands alone, or with --json");
+    diag_add(diags, "usage", "--list stands alone, or with --json or --csv");
   if (diags->count) return cli_fail(diags);
   if (given->list) {
-    given->json ? print_list_json(arena) : print_list_text(arena);
+    void (*print)(Arena * arena) = given->json ? print_list_json : print_list_text;
+    (given->csv ? print_list_csv : print)(arena);
     return CLI_OK;
   }
   Fragment fragment = {.arena = arena};

@@ -69,9 +69,10 @@ static void print_csv(Arena *arena, int only) {
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (only >= 0 && i != only) continue;
     const Knob *knob = &knob_table[i];
-    printf("%s,%s,%s,%lld,%lld,%s,\"%s\",\"%s\"\n", knob->name, knob->tier, knob->unit,
-           (long long)knob->lo, (long long)knob->hi, knob_value_text(arena, &defaults, (KnobId)i),
-           knob->aliases, knob->help);
+    printf("%s,%s,%s,%lld,%lld,%s,", knob->name, knob->tier, knob->unit, (long long)knob->lo,
+           (long long)knob->hi, knob_value_text(arena, &defaults, (KnobId)i));
+    cli_csv_text(knob->aliases, ',');
+    cli_csv_text(knob->help, '\n');
   }
 }
 

@@ -97,25 +97,14 @@ static void print_json(Arena *arena, const Ladders *all) {
   puts(out.text);
 }
 
-// A field in quotes, quotes doubled.
-static void print_field(const char *text, char after) {
-  putchar('"');
-  for (; *text; text++) {
-    if (*text == '"') putchar('"');
-    putchar(*text);
-  }
-  putchar('"');
-  putchar(after);
-}
-
 static void print_csv(const Ladders *all) {
   puts("ladder,rung,name,title,state");
   for (int i = 0; i < all->n; i++)
     for (int r = 0; r < all->ladder[i]->n_rungs; r++) {
       const Rung *rung = &all->ladder[i]->rung[r];
       printf("%s,%d,%s,", all->ladder[i]->name, r, rung->name);
-      print_field(rung->title, ',');
-      print_field(rung->knobs, '\n');
+      cli_csv_text(rung->title, ',');
+      cli_csv_text(rung->knobs, '\n');
     }
 }
 

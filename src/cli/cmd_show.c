@@ -16,6 +16,7 @@
 #include "tui/export.h"
 #include "tui/terminal.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
@@ -97,24 +98,13 @@ static bool draw(Show *show, Diags *diags) {
   return true;
 }
 
-static void put_data(JsonWriter *w, const Session *session) {
-  const ViewBody *body = view_table[session->view].body;
-  if (!body->json) return;
-  json_key(w, "data");
-  json_begin_object(w);
-  body->json(w, session);
-  json_end_object(w);
-}
-
 static void print_json(const Show *show) {
   Str out = str_new(show->arena);
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
   json_member_string(&w, "schema", "gemmview/1");
   json_member_string(&w, "command", "show");
-  json_member_string(&w, "view", view_table[show->session->view].name);
-  json_member_string(&w, "state", session_state_text(show->arena, show->session));
-  put_data(&w, show->session);
+  view_json(&w, show->session);
   export_json(&w, show->canvas);
   json_end_object(&w);
   puts(out.text);

@@ -22,7 +22,7 @@ enum { PROBLEM_BYTES_MAX = 1 << 20 };
 
 typedef struct SolveOptions {
   const char *example;
-  bool list, print, json;
+  bool list, print, json, csv;
 } SolveOptions;
 
 static const Option OPTIONS[] = {
@@ -30,6 +30,7 @@ static const Option OPTIONS[] = {
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(SolveOptions, list)},
     {.name = "print", .kind = OPTION_KIND_FLAG, .offset = offsetof(SolveOptions, print)},
     OPTION_JSON(SolveOptions),
+    OPTION_CSV(SolveOptions),
 };
 
 // The text of the problem, by example, file or stdin; NULL after a diagnostic.
@@ -158,9 +159,16 @@ static void print_json(Arena *arena, const SolverProblem *problem, const SolverR
   puts(out.text);
 }
 
-static int list_examples(void) {
-  for (int i = 0; i < solver_example_count(); i++)
-    printf("%-12s %s\n", solver_example_at(i)->name, solver_example_at(i)->help);
+static int list_examples(bool csv) {
+  if (csv) puts("name,help");
+  for (int i = 0; i < solver_example_count(); i++) {
+    const SolverExample *example = solver_example_at(i);
+    printf(csv ? "%s," : "%-12s ", example->name);
+    if (csv)
+      cli_csv_text(example->help, '\n');
+    else
+      puts(example->help);
+  }
   return CLI_OK;
 }
 
@@ -181,7 +189,9 @@ static int solve(Arena *arena, const SolverProblem *problem, bool json) {
 }
 
 static int run_given(Arena *arena, const SolveOptions *given, int argc, char **argv, Diags *diags) {
-  if (given->list) return list_examples();
+  if (given->csv && !given->list)
+    return cli_error(CLI_USAGE, "--csv goes with --list; a solution has --json");
+  if (given->list) return list_examples(given->csv);
   const char *what = "";
   const char *text = read_text(arena, given, argc, argv, &what, diags);
   if (!text) return cli_fail(diags);

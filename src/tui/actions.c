@@ -2,8 +2,11 @@
 //
 // Names are words for scripts, the palette and key bindings; keys follow the conventions of the
 // terminal tools people know. No view may take one of these keys for anything else.
+#include <string.h>
+
 #include "base/str.h"
 #include "tui/palette.h"
+#include "tui/verbs.h"
 #include "tui/view.h"
 
 static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
@@ -38,7 +41,8 @@ static void fix(Session *session, const char *argument) {
   if (!session->now.reasons)
     session_say(session, SAID_NOTE, "this schedule is legal: there is nothing to mend");
   else if (!session_fix(session))
-    session_say(session, SAID_NOTE, "no legal value is known here; u takes the change back");
+    session_say(session, SAID_NOTE, "no legal value is known here; %s takes the change back",
+                view_key_name(session, "undo"));
 }
 
 static void compare(Session *session, const char *argument) {
@@ -73,6 +77,29 @@ static void bench(Session *session, const char *argument) {
   session->wishes.bench = true;
 }
 
+// The prompt with a name in it that Enter takes: "hgemm-swizzle-banks.svg".
+static void save(Session *session, const char *argument) {
+  (void)argument;
+  palette_open(session, PROMPT_COMMAND);
+  textfield_set(&session->field,
+                arena_printf(session->frame, "save-display %s-%s-%s.svg", session->ladder->name,
+                             session_rung(session)->name, view_table[session->view].name));
+}
+
+static void copy_line(Session *session, const char *argument) {
+  (void)argument;
+  const ViewBody *body = view_table[session->view].body;
+  int at = body->at ? body->at(session) : session_view_state(session)->cursor;
+  const char *line =
+      body->line && body->count && at < body->count(session) ? body->line(session, at) : NULL;
+  if (!line) {
+    session_say(session, SAID_NOTE, "there is no line of text under the cursor here");
+    return;
+  }
+  session->wishes.copy = arena_strdup(session->app, line + strspn(line, " "));
+  session_say(session, SAID_NOTE, "%s", session->wishes.copy);
+}
+
 static void help(Session *session, const char *argument) {
   (void)argument;
   int view = view_find("help");
@@ -82,6 +109,7 @@ static void help(Session *session, const char *argument) {
 // Out of whatever is open; out of the program last, and only by q.
 static bool step_back(Session *session) {
   if (session->view == view_find("help")) {
+    if (session->paging) verbs_stop(session->verbs);
     view_show(session, session->view_before);
     return true;
   }
@@ -92,7 +120,8 @@ static bool step_back(Session *session) {
 
 static void back(Session *session, const char *argument) {
   (void)argument;
-  if (!step_back(session)) session_say(session, SAID_NOTE, "q quits");
+  if (!step_back(session))
+    session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
 }
 
 static void quit(Session *session, const char *argument) {
@@ -123,7 +152,8 @@ const Action global_actions[] = {
     {"rung-previous", "[", "rung", "rung-next", "the rung before; edits stay with their rung",
      rung_previous},
     {"rung-next", "]", NULL, NULL, "the next rung; edits stay with their rung", rung_next},
-    {"ladder-previous", "{", NULL, "ladder-next", "the ladder before", ladder_previous},
+    {"ladder-previous", "{", "ladder", "ladder-next", "the ladder before: tf32, hgemm, fp32 …",
+     ladder_previous},
     {"ladder-next", "}", NULL, NULL, "the next ladder: fp32, hgemm, tf32 …", ladder_next},
     {"undo", "u", "undo", NULL, "take the last change back", undo},
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
@@ -135,6 +165,8 @@ const Action global_actions[] = {
     {"reset", "", NULL, NULL, "the rung as it is in the ladder", reset},
     {"bench", "b", "bench", NULL, "verify and time this schedule beside cuBLAS", bench},
     {"copy", "y", "copy", NULL, "copy the state as one line", copy_state},
+    {"copy-line", "Y", NULL, NULL, "copy the line under the cursor", copy_line},
+    {"save", "Ctrl-S", "save", NULL, "this screen as a picture; Enter takes the name", save},
     {"search", "/", NULL, NULL, "search in this view", search},
     {"search-next", "n", NULL, NULL, "the next match", search_next},
     {"search-previous", "N", NULL, NULL, "the match before", search_previous},

@@ -17,12 +17,13 @@
 #include "tui/clipboard.h"
 #include "tui/drive.h"
 #include "tui/progress.h"
+#include "tui/resume.h"
 #include "tui/script.h"
 #include "tui/tutor.h"
 #include "tui/view.h"
 #include "tui/work.h"
 
-enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3 };
+enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
 
 typedef struct App {
   Arena *arena;
@@ -144,7 +145,10 @@ static void turn(App *app) {
   int fd = wake_fd(app);
   for (;;) {
     int due = tick(app);
+    bool running = verbs_running(app->session->verbs);
+    if (running && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
+    if (running && verbs_poll(app->session->verbs)) frame(app);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -203,10 +207,22 @@ static void print_state(const App *app) {
   fflush(stdout);
 }
 
+// What is wrong with the configuration costs what is wrong, never the explorer.
+static void bind_keys(App *app, const AppOptions *options) {
+  Diags diags = diags_new(app->arena);
+  if (options->config) config_bind(options->config, app->session->keymap, &diags);
+  const char *notice = options->notice ? options->notice : diags.first ? diags.first->text : NULL;
+  if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
+}
+
 static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   app->terminal = terminal_open(&options->terminal, diags);
   if (!app->terminal) return APP_NO_TERMINAL;
   if (diags->first) session_say(app->session, SAID_WARNING, "%s", diags->first->text);
+  bind_keys(app, options);
+  if (options->resumes && resume_take(app->session))
+    session_say(app->session, SAID_NOTE, "back where the connection was lost");
+  if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);
@@ -218,7 +234,9 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     turn(app);
     frame(app);
   }
+  if (app->ended && options->resumes) resume_save(app->session);
   work_stop(app->work);
+  verbs_free(app->session->verbs);
   terminal_close(app->terminal);
   print_state(app);
   return !ok ? APP_FAILED : app->ended ? APP_INTERRUPTED : APP_QUIT;

@@ -1,9 +1,11 @@
 // The explorer in a terminal.
 #pragma once
 #include "kernels/client.h"
+#include "tui/config.h"
 #include "tui/session.h"
 #include "tui/terminal.h"
 #include "tui/tutor.h"
+#include "tui/verbs.h"
 
 typedef struct AppOptions {
   SessionOptions session;
@@ -16,6 +18,11 @@ typedef struct AppOptions {
   ClassRole role;               // CLASS_TEACHER: teaches `lesson`, CLASS_FOLLOWER: joins `room`
   const char *room;             // NULL: the only one there is
   const char *who;              // CLASS_FOLLOWER: the name that the teacher reads
+  const Config *config;         // whose keys count; NULL: none
+  const Verb *verbs;            // commands that the prompt runs
+  int n_verbs;
+  bool resumes;        // goes on where a lost terminal left a session
+  const char *notice;  // to be said first; NULL: nothing
 } AppOptions;
 
 // How it ended.

@@ -11,6 +11,7 @@
 #include "tui/palette.h"
 #include "tui/script.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { SCRIPT_BYTES_MAX = 1 << 20 };
 
@@ -48,8 +49,10 @@ bool drive_event(Session *session, Canvas *canvas, const Event *event, Diags *di
   if (event->kind == EVENT_WAIT) settle(session);
   if (event->kind == EVENT_EXPECT) ok = expect(session, canvas, event, diags);
   drive_frame(session, canvas);
-  if (session->wishes.save_path) drive_save(session, canvas, session->wishes.save_path);
+  if (!session->wishes.save_path) return ok;
+  drive_save(session, canvas, session->wishes.save_path);
   session->wishes.save_path = NULL;
+  drive_frame(session, canvas);  // with what was said of it
   return ok;
 }
 
@@ -89,7 +92,8 @@ static const char *suffix_of(const char *path) {
   return dot + 1;
 }
 
-static char *render(Arena *arena, const Canvas *canvas, ExportFormat format, Diags *diags) {
+static char *render(Arena *arena, Session *session, const Canvas *canvas, ExportFormat format,
+                    Diags *diags) {
   const Theme *theme = theme_find(arena, "default", diags);
   if (format == EXPORT_SVG) return export_svg(arena, canvas, theme, "gemmview");
   if (format == EXPORT_ANSI) return export_ansi(arena, canvas, theme, DEPTH_TRUE);
@@ -98,9 +102,16 @@ static char *render(Arena *arena, const Canvas *canvas, ExportFormat format, Dia
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
   json_member_string(&w, "schema", "gemmview/1");
+  view_json(&w, session);
   export_json(&w, canvas);
   json_end_object(&w);
   return out.text;
+}
+
+bool drive_write(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  bool ok = file && fputs(text, file) >= 0;
+  return file ? fclose(file) == 0 && ok : false;
 }
 
 void drive_save(Session *session, const Canvas *canvas, const char *path) {
@@ -112,11 +123,8 @@ void drive_save(Session *session, const Canvas *canvas, const char *path) {
     arena_free(arena);
     return;
   }
-  const char *text = render(arena, canvas, format, &diags);
-  FILE *file = fopen(path, "wb");
-  bool ok = file && fputs(text, file) >= 0;
-  if (file) ok = fclose(file) == 0 && ok;
-  if (ok)
+  const char *text = render(arena, session, canvas, format, &diags);
+  if (drive_write(path, text))
     session_say(session, SAID_NOTE, "saved %s", path);
   else
     session_say(session, SAID_ERROR, "%s: %s", path, strerror(errno));

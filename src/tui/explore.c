@@ -205,18 +205,23 @@ static void sort_cells(Explore *explore) {
   }
 }
 
+const Nest *explore_nest_in(const Session *session, int cols) {
+  const Picture *picture = session->now.picture;
+  return cols >= LISTING ? &picture->listing : &picture->nest;
+}
+
 Explore *explore_layout(Arena *arena, const Session *session, int cols) {
   Explore *explore = ARENA_NEW(arena, Explore);
   explore->row = ARENA_ARRAY(arena, ExploreRow, ROWS_MAX);
   explore->cell = ARENA_ARRAY(arena, KnobCell, KNOB_COUNT);
   explore->knob_cols = cols >= WIDE ? KNOB_COLS_WIDE : KNOB_COLS;
   explore->knob_col = cols > explore->knob_cols ? cols - explore->knob_cols : 0;
-  const Picture *picture = session->now.picture;
-  explore->nest = cols >= LISTING ? &picture->listing : &picture->nest;
+  explore->nest = explore_nest_in(session, cols);
   Layout layout = {.arena = arena, .session = session, .explore = explore};
   write_texts(&layout);
   add_nest(&layout);
   flow_rest(&layout, "INPUT", true, cols);
+  explore->n_used = explore->n_rows;
   flow_rest(&layout, "off", false, cols);
   sort_cells(explore);
   return explore;

@@ -9,6 +9,7 @@
 #pragma once
 #include "tui/canvas.h"
 #include "tui/session.h"
+#include "tui/source.h"
 
 typedef struct ExploreRow {
   const char *label;  // "SERIAL"; NULL: as the row above
@@ -32,14 +33,20 @@ enum { EXPLORE_SENTENCES = 6 };
 typedef struct Explore {
   const Nest *nest;  // folded, or the full listing where there is room for it
   int n_rows, n_cells;
+  int n_used;  // rows before the knobs that do nothing here
   ExploreRow *row;
   KnobCell *cell;
   int knob_col, knob_cols;  // the column of knobs
   int n_sentences;
   Sentence sentence[EXPLORE_SENTENCES];
+  SourcePart code;        // of the row under the cursor of the nest
   const char *collision;  // which lanes collide where; NULL: nobody does
 } Explore;
 
+// The nest that the view shows on a screen as wide as the session's: its cursor is a row of it.
+const Nest *explore_nest(const Session *session);
+// The same where `cols` are left for loops and knobs.
+const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
 // What the cursor is on, what its neighbours would do, and the best single change.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);

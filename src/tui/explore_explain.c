@@ -97,6 +97,9 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   Str out = str_new(arena);
   str_printf(&out, "%s: %s", row->text, help);
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
+  const SourcePart *code = &explore->code;
+  if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);
+  if (code->n > 1) str_printf(&out, "  (CUDA lines %d to %d)", code->first, code->last);
   say(explore, STYLE_TEXT, out.text);
   if (row->site) explain_site(arena, session, explore, row->site - 1);
 }
@@ -122,7 +125,9 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
     explain_row(arena, session, explore);
   if (session->now.reasons)
     say(explore, STYLE_WARN,
-        "What is drawn is the last legal schedule; f mends this one, u takes it back.");
+        arena_printf(
+            arena, "What is drawn is the last legal schedule; %s mends this one, %s takes it back.",
+            view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_best(arena, session, explore);
   say(explore, STYLE_DIM, session_rung(session)->line);

@@ -12,7 +12,7 @@
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
-enum { LABEL_COLS = 8 };
+enum { LABEL_COLS = 8, CLK_COLS = 4 };
 
 typedef struct Clocks {
   const char *name;
@@ -31,7 +31,8 @@ static Before before_of(const Session *session) {
     return (Before){true, &model->resources, &model->traffic};
   }
   const Picture *picture = session->now.picture;
-  return (Before){picture->has_before, &picture->before, &picture->before_traffic};
+  bool shown = picture->has_before && session->change != CHANGE_GONE;
+  return (Before){shown, &picture->before, &picture->before_traffic};
 }
 
 // Descending; unknown ones last.
@@ -44,14 +45,29 @@ static void sort_clocks(Clocks *clocks, int n) {
     }
 }
 
-static int draw_change(Canvas *canvas, Rect in, int row, int col, double before, double now,
-                       Style style) {
+// A changed figure is bright until the next key, then like the others with the old one beside it.
+static Style changed_style(const Session *session, Style style) {
+  return session->comparing || session->change == CHANGE_FRESH ? STYLE_CHANGED : style;
+}
+
+static int draw_change(Canvas *canvas, Rect in, int row, int col, const Session *session,
+                       double before, double now, Style style) {
   char a[FMT_MAX], b[FMT_MAX];
   fmt_figure(a, before);
   fmt_figure(b, now);
   if (!str_equal(a, b))
     col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%s%s", a, canvas->ascii ? "->" : "→");
-  return canvas_text(canvas, in, row, col, str_equal(a, b) ? style : STYLE_CHANGED, b);
+  return canvas_text(canvas, in, row, col, str_equal(a, b) ? style : changed_style(session, style),
+                     b);
+}
+
+// " > shared 2752→1728"
+static int limit_cols(const Clocks *clocks, bool ascii) {
+  char a[FMT_MAX], b[FMT_MAX];
+  fmt_figure(a, clocks->before);
+  fmt_figure(b, clocks->clocks);
+  int changed = str_equal(a, b) ? 0 : (int)strlen(a) + 1 + ascii;
+  return 4 + (int)strlen(clocks->name) + changed + (int)strlen(b);
 }
 
 static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
@@ -65,11 +81,12 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
                      {"DRAM", now->dram_clocks, old->dram_clocks}};
   sort_clocks(clocks, 4);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  for (int i = 0; i < 4 && col < in.cols - 10; i++) {
+  for (int i = 0; i < 4; i++) {
     if (!(clocks[i].clocks > 0)) continue;
+    if (col + limit_cols(&clocks[i], canvas->ascii) + CLK_COLS > in.cols) break;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");
     col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;
-    col = draw_change(canvas, in, 0, col, clocks[i].before, clocks[i].clocks,
+    col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks,
                       i ? STYLE_TEXT : STYLE_ACCENT);
   }
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
@@ -86,7 +103,8 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   // An estimate is not a "before" of what the compiler says.
   const Resources *old = before.known && !spoken ? before.resources : now;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
-  col = draw_change(canvas, in, 1, col, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
+  col =
+      draw_change(canvas, in, 1, col, session, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
                       " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
                       100 * now->occupancy);
@@ -102,7 +120,8 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   bool by_registers = str_equal(now->limiter, "registers");
   if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
   col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
-  col = draw_change(canvas, in, 1, col, old->n_registers, now->n_registers, STYLE_ESTIMATED);
+  col =
+      draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, STYLE_ESTIMATED);
   canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");
 }
 
@@ -116,7 +135,7 @@ static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
   if (changed)
     col = canvas_printf(canvas, in, 2, col, STYLE_DIM, "%s %s ", fmt_bytes(was, (double)old),
                         canvas->ascii ? "->" : "→");
-  col = canvas_text(canvas, in, 2, col, changed ? STYLE_CHANGED : STYLE_TEXT,
+  col = canvas_text(canvas, in, 2, col, changed ? changed_style(session, STYLE_TEXT) : STYLE_TEXT,
                     fmt_bytes(bytes, (double)model->resources.smem_bytes));
   col = canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s FLOP/L2 byte",
                       fmt_figure(figure, model->traffic.flop_per_l2_byte));
@@ -165,8 +184,13 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
   if (!nearest) {
     bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
-    canvas_text(canvas, in, 1, 1, STYLE_DIM,
-                nowhere ? "never timed; there is no GPU here" : "never timed; b times it");
+    char name[KEY_PRINT_MAX];
+    Key key = keymap_key(session->keymap, "explore", "bench");
+    int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed; ");
+    if (nowhere)
+      canvas_text(canvas, in, 1, col, STYLE_DIM, "there is no GPU here");
+    else if (key != KEY_NONE)
+      canvas_printf(canvas, in, 1, col, STYLE_DIM, "%s times it", key_print(key, name));
     return;
   }
   while (rung < session->ladder->n_rungs &&

@@ -6,6 +6,7 @@
 #include "tui/palette.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,16 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "kernels/emit_plan.h"
+#include "kernels/export_cu.h"
 #include "model/decode.h"
 #include "tui/tutor.h"
+#include "tui/drive.h"
 #include "tui/utf8.h"
+#include "tui/verbs.h"
 #include "tui/view.h"
 
-enum { CANDIDATES_MAX = 128 };
+enum { CANDIDATES_MAX = 192 };
 
 // ---- commands ---------------------------------------------------------------------------------
 
@@ -61,7 +66,8 @@ static bool run_compare(Session *session, const char *argument, Diags *diags) {
 
 static bool run_view(Session *session, const char *argument, Diags *diags) {
   int view = view_find(argument);
-  if (view < 0) diag_add(diags, "view", "there is no view \"%s\"", argument);
+  if (view < 0)
+    diag_add(diags, "view", "there is no view \"%s\"", str_sanitise(diags->arena, argument));
   view_show(session, view);
   return view >= 0;
 }
@@ -105,6 +111,27 @@ static bool run_save_display(Session *session, const char *argument, Diags *diag
   return true;
 }
 
+// A standalone .cu; anything else is a picture of the screen.
+static bool run_export(Session *session, const char *argument, Diags *diags) {
+  size_t n = strlen(argument);
+  if (n < 3 || !str_equal(argument + n - 3, ".cu")) {
+    if (*argument) return run_save_display(session, argument, diags);
+    diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
+    return false;
+  }
+  const Model *model = session->now.picture->model;
+  EmitOptions emit = {.schedule = &model->schedule,
+                      .target = plan_target_text(session->frame, model->target)};
+  const Emission *emission = emit_cuda(session->frame, model->program, &emit);
+  const char *text = export_cu(session->frame, emission, model->program, model->target);
+  if (drive_write(argument, text)) {
+    session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);
+    return true;
+  }
+  diag_add(diags, "file", "%s: %s", argument, strerror(errno));
+  return false;
+}
+
 const PaletteCommand palette_commands[] = {
     {"set", "KNOB=value,…", "change knobs; \":FM=4\" alone does the same", run_set},
     {"state", "STATE", "replace the whole state by this one", run_state},
@@ -115,6 +142,8 @@ const PaletteCommand palette_commands[] = {
     {"view", "NAME", "another view", run_view},
     {"sweep", "[KNOB]", "a knob through all its values, in the measure view", run_sweep},
     {"lesson", "[NAME [STEP]]", "a lesson, or the list of them", run_lesson},
+    {"export", "FILE", "the kernel as a standalone .cu, or this screen by another suffix",
+     run_export},
     {"save-display", "FILE", "this screen as .txt, .ansi, .svg or .json", run_save_display},
 };
 const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;
@@ -144,6 +173,8 @@ static Candidates first_words(const Session *session, const char *prefix) {
   for (int i = 0; i < view_count; i++) offer(&all, view_table[i].name, prefix);
   offer_actions(&all, body->actions, body->n_actions, prefix);
   offer_actions(&all, global_actions, global_action_count, prefix);
+  for (int i = 0; i < verbs_count(session->verbs); i++)
+    offer(&all, verbs_name(session->verbs, i), prefix);
   for (int i = 0; i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
   return all;
 }
@@ -217,10 +248,20 @@ static const PaletteCommand *find_command(const char *name) {
 
 static bool fail_unknown(const Session *session, const char *name, Diags *diags) {
   Candidates all = first_words(session, "");
-  Diag *diag = diag_add(diags, "command", "there is no command \"%s\"; ? lists them",
-                        str_sanitise(diags->arena, name));
+  Diag *diag = diag_add(diags, "command", "there is no command \"%s\"; %s lists them",
+                        str_sanitise(diags->arena, name), view_key_name(session, "view help"));
   diag->nearest = nearest_name(name, all.name, all.n);
   return false;
+}
+
+static bool run_verb(Session *session, const char *line, Diags *diags) {
+  if (!verbs_start(session->verbs, line, session_state_text(session->frame, session), diags))
+    return false;
+  int help = view_find("help");
+  view_show(session, help);
+  session->paging = true;
+  session->state[help].cursor = 0;
+  return true;
 }
 
 bool palette_run(Session *session, const char *line, Diags *diags) {
@@ -232,10 +273,14 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
-  if (view_find(name) >= 0) {
+  if (view_find(name) >= 0 && !*argument) {
     view_show(session, view_find(name));
     return true;
   }
+  // "bench" alone is the key b; "bench --seconds 2" is the command.
+  bool verb = verbs_has(session->verbs, name);
+  if (verb && (*argument || !view_find_action(session, name)))
+    return run_verb(session, line, diags);
   return view_run(session, name, argument) || fail_unknown(session, name, diags);
 }
 

@@ -35,16 +35,20 @@ static const Cell *row_cells(const Canvas *canvas, int row) {
   return canvas && row < canvas->rows ? canvas->cells + row * canvas->cols : NULL;
 }
 
+// A look in which a blank cannot be seen: its foreground, bold and dim say nothing then.
+static bool is_bare(Look look) {
+  return look.bg.kind == COLOR_DEFAULT && !(look.attributes & (LOOK_REVERSE | LOOK_UNDERLINE));
+}
+
 static bool is_plain_blank(const Painter *painter, const Cell *cell) {
-  Look look = look_of(painter, cell);
-  return str_equal(cell->text, " ") && look.bg.kind == COLOR_DEFAULT &&
-         !(look.attributes & (LOOK_REVERSE | LOOK_UNDERLINE));
+  return str_equal(cell->text, " ") && is_bare(look_of(painter, cell));
 }
 
 static bool changed(const Painter *painter, const Cell *before, const Cell *after, int col) {
   if (!before || col >= painter->before->cols) return !is_plain_blank(painter, after);
   if (memcmp(before->text, after->text, CELL_BYTES) || before->width != after->width) return true;
   if (before->style == after->style) return false;
+  if (is_plain_blank(painter, before) && is_plain_blank(painter, after)) return false;
   return !look_equal(look_of(painter, before), look_of(painter, after));
 }
 
@@ -69,7 +73,8 @@ static void draw_cell(Painter *painter, int row, int col, const Cell *cell) {
   if (cell->width == 0) return;
   bool whole = col + cell->width <= painter->cols;
   move_to(painter, row, col);
-  set_look(painter, look_of(painter, cell));
+  if (!is_plain_blank(painter, cell) || !is_bare(painter->look))
+    set_look(painter, look_of(painter, cell));
   str_add(painter->out, whole ? cell->text : " ");
   painter->col += cell->width;
   uint32_t code;
@@ -90,14 +95,19 @@ static void erase_tail(Painter *painter, int row, int from) {
   str_add(painter->out, "\033[K");
 }
 
+// Whether the cell is one byte in the look that is set.
+static bool repeats_cheaply(const Painter *painter, const Cell *cell) {
+  if (cell->width != 1 || cell->text[0] & 0x80) return false;
+  if (is_plain_blank(painter, cell)) return is_bare(painter->look);
+  return look_equal(look_of(painter, cell), painter->look);
+}
+
 // The first of the unchanged cells before `col` that are cheaper to repeat than to skip; `col` when
 // the cursor is too far away or the look would have to change for them.
 static int run_start(const Painter *painter, const Cell *cells, int row, int col) {
   if (painter->row != row || painter->col > col || col - painter->col > GAP) return col;
   for (int at = painter->col; at < col; at++)
-    if (cells[at].width != 1 || cells[at].text[0] & 0x80 ||
-        !look_equal(look_of(painter, &cells[at]), painter->look))
-      return col;
+    if (!repeats_cheaply(painter, &cells[at])) return col;
   return painter->col;
 }
 

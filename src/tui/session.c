@@ -227,9 +227,8 @@ static void keep_site(Session *session, const char *text) {
     show_worst_site(session);
     return;
   }
-  size_t length = strcspn(text, " ");
-  for (int i = 0; i < model->n_sites; i++)
-    if (strncmp(model->site[i].text, text, length + 1) == 0) session->site = i;
+  int at = side_find_site(model, text);
+  if (at >= 0) session->site = at;
 }
 
 // ---- the nearest legal schedule ---------------------------------------------------------------
@@ -310,6 +309,7 @@ static void rebuild(Session *session) {
   else
     find_fix(session);
   session->work[session->rung] = session->now.schedule;
+  session->change = CHANGE_FRESH;
   session->new_rung = false;
   session->phase = 0;
   keep_knob(session);
@@ -423,6 +423,7 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   session->now.schedule = session->work[session->rung];
   rebuild(session);
   push_undo(session);
+  session->change = CHANGE_GONE;  // another problem: nothing to hold against each other
   session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
   return true;
 }

@@ -39,6 +39,10 @@ typedef struct UndoEntry {
   int rung;
 } UndoEntry;
 
+// How much of what the last edit changed is still marked: all at first, faintly after the next key,
+// nothing after the one that follows.
+typedef enum ChangeShown { CHANGE_FRESH, CHANGE_FADED, CHANGE_GONE } ChangeShown;
+
 // PROMPT_FIELD: the view's own field (ViewBody.typed).
 typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH, PROMPT_FIELD } Prompt;
 typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
@@ -85,8 +89,9 @@ typedef struct Session {
 
   int view, view_before;  // view_before: where Esc and q go back to from help
   ViewState state[SESSION_VIEWS_MAX];
-  KnobId knob;    // the one under the cursor of the knob panel
-  int site;       // index into now.picture->model->site
+  KnobId knob;  // the one under the cursor of the knob panel
+  int site;     // index into now.picture->model->site
+  ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
   int phase;      // of the selected site, in the banks view
 
@@ -112,6 +117,8 @@ typedef struct Session {
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
   struct Tiles *tiles;      // the element that is followed (tiles.h)
   struct Tutor *tutor;      // the lesson under way (tutor.h)
+  struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
+  bool paging;              // the help view shows what one of them printed
 } Session;
 
 typedef struct SessionOptions {

@@ -85,11 +85,29 @@ static const TextDiff *diff_listings(Arena *arena, const Model *before, const Mo
   return diff;
 }
 
+int side_find_site(const Model *model, const char *text) {
+  size_t length = strcspn(text, " ");
+  for (int i = model->n_sites - 1; i >= 0; i--)
+    if (strncmp(model->site[i].text, text, length + 1) == 0) return i;
+  return -1;
+}
+
+static const int *wavefronts_before(Arena *arena, const Model *model, const Model *before) {
+  int *wavefronts = ARENA_ARRAY(arena, int, model->n_sites);
+  for (int i = 0; i < model->n_sites; i++) {
+    int at = side_find_site(before, model->site[i].text);
+    bool known = at >= 0 && before->site[at].count.known;
+    wavefronts[i] = known ? before->site[at].count.wavefronts : -1;
+  }
+  return wavefronts;
+}
+
 static void compare_with_before(Arena *arena, Picture *picture, const Picture *before) {
   picture->has_before = true;
   picture->before = before->model->resources;
   picture->before_traffic = before->model->traffic;
   picture->before_totals = before->totals;
+  picture->before_wavefronts = wavefronts_before(arena, picture->model, before->model);
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);
   nest_mark_changes(arena, &picture->listing, &before->listing);

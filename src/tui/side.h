@@ -37,7 +37,9 @@ typedef struct Picture {
   Resources before;
   Traffic before_traffic;
   SiteTotals before_totals;
-  const TextDiff *diff;  // of the full listing, from the picture before; NULL: none
+  const int
+      *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
+  const TextDiff *diff;    // of the full listing, from the picture before; NULL: none
 } Picture;
 
 typedef struct Side {
@@ -53,6 +55,9 @@ typedef struct Side {
 
 // Identifies what a result belongs to: all knob values and the target.
 uint64_t schedule_key(const Schedule *schedule);
+
+// The access of `model` that is the one of this text elsewhere: it fills the same buffer. -1: none.
+int side_find_site(const Model *model, const char *text);
 
 // Sums over the sites of a legal model.
 SiteTotals side_total_sites(const Model *model);

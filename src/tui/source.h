@@ -49,6 +49,18 @@ void source_list_sass(Session *session, Source *source);
 // The CUDA text of B against A: what differs, with a little around it.
 void source_list_diff(Session *session, Source *source);
 
+// The lines that a row of the nest stands for.
+typedef struct SourcePart {
+  int n, n_all, first, last;  // how many, of how many, between which numbers; 0 and -1: none
+  SourceLine *line;
+} SourcePart;
+
+SourcePart source_part(Session *session, const NestRow *row);
+bool source_is_of(const NestRow *row, const SourceLine *line);
+int source_first_of(const Source *source, const NestRow *row);  // an index; -1: none
+// Whether `stmt` is `outer` or inside it.
+bool source_stmt_holds(const Stmt *outer, const Stmt *stmt);
+
 void source_count(Arena *arena, Source *source);
 void source_make_ribbons(Arena *arena, Source *source);
 const char *source_identity(Arena *arena, const Compiled *a, const Compiled *b);

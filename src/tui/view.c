@@ -79,11 +79,19 @@ const Action *view_find_action(const Session *session, const char *name) {
   return action ? action : find_in(global_actions, global_action_count, name);
 }
 
+const char *view_key_name(const Session *session, const char *action) {
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  return key == KEY_NONE ? arena_printf(session->frame, ":%s", action)
+                         : arena_strdup(session->frame, key_print(key, name));
+}
+
 void view_show(Session *session, int view) {
   if (view < 0 || view >= view_count || view == session->view) return;
   if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
   session->view_before = session->view;
   session->view = view;
+  session->paging = false;
   session->prepared = NULL;
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }
@@ -100,6 +108,11 @@ bool view_run(Session *session, const char *name, const char *argument) {
   return true;
 }
 
+// What the last edit changed fades with every key that is not an edit itself.
+static void fade(Session *session) {
+  if (session->change < CHANGE_GONE) session->change++;
+}
+
 void view_key(Session *session, Key key) {
   if (session->prompt != PROMPT_NONE) {
     palette_key(session, key);
@@ -107,6 +120,7 @@ void view_key(Session *session, Key key) {
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
   session->message[0] = '\0';
+  fade(session);
   if (action) view_run(session, action, NULL);
 }
 
@@ -149,6 +163,7 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
   if (!spot) return;
   const ViewBody *body = view_table[session->view].body;
   session->message[0] = '\0';
+  fade(session);
   if (spot->what == SPOT_TAB)
     view_show(session, spot->value);
   else if (spot->what == SPOT_ACTION && spot->value >= 0 && spot->value < body->n_actions)
@@ -167,7 +182,10 @@ static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, i
   bool here = i == session->view;
   int begin = col, width = utf8_columns(view->title);
   Style style = here ? STYLE_TITLE : STYLE_TEXT;
-  col = canvas_text(canvas, row, 0, col, STYLE_KEY, view->key) + 1;
+  char action[40], name[KEY_PRINT_MAX];
+  snprintf(action, sizeof action, "view %s", view->name);
+  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name)) + 1;
   if (here || width <= cols)
     col = canvas_text(canvas, row, 0, col, style, view->title);
   else
@@ -253,6 +271,19 @@ static void draw_message(Canvas *canvas, Rect row, const Session *session) {
   canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->said], session->message);
 }
 
+// What a key is called where room is scarce: arrows are drawn as such, but not in ASCII, where '<'
+// is a key of its own.
+static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_MAX]) {
+  static const struct {
+    Key key;
+    const char *arrow;
+  } arrows[] = {
+      {KEY_CODE_UP, "↑"}, {KEY_CODE_DOWN, "↓"}, {KEY_CODE_LEFT, "←"}, {KEY_CODE_RIGHT, "→"}};
+  for (int i = 0; i < 4 && !canvas->ascii; i++)
+    if (arrows[i].key == key) return arrows[i].arrow;
+  return key_print(key, name);
+}
+
 // "[ ] rung": the keys of an action and of its pair, and what they do.
 static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
                      const Action *action, const char *label, int spot) {
@@ -261,8 +292,9 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
   Key key = keymap_key(session->keymap, context, action->name);
   Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
   if (key == KEY_NONE) return col;
-  int n = snprintf(keys, sizeof keys, "%s", key_print(key, name));
-  if (other != KEY_NONE) snprintf(keys + n, sizeof keys - (size_t)n, " %s", key_print(other, name));
+  int n = snprintf(keys, sizeof keys, "%s", hint_key(canvas, key, name));
+  if (other != KEY_NONE)
+    snprintf(keys + n, sizeof keys - (size_t)n, " %s", hint_key(canvas, other, name));
   int width = utf8_columns(keys) + 1 + utf8_columns(label);
   if (col + width > row.cols) return row.cols;
   canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, spot);
@@ -270,21 +302,29 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
   return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
 }
 
-static int draw_hints(Canvas *canvas, Rect row, int col, const Session *session,
-                      const Action *action, int n, int spot) {
-  for (int i = 0; i < n && col < row.cols; i++)
-    if (action[i].label)
-      col = draw_hint(canvas, row, col, session, &action[i], action[i].label, spot + i);
-  return col;
+// The hints of a table from column *col on, *left of them at most.
+static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Session *session,
+                       const Action *action, int n, int spot) {
+  for (int i = 0; i<n && * left> 0 && *col < row.cols; i++) {
+    if (!action[i].label || str_equal(action[i].name, "quit")) continue;
+    *col = draw_hint(canvas, row, *col, session, &action[i], action[i].label, spot + i);
+    --*left;
+  }
 }
 
+// At most eight, the view's own first; the way out has the right end to itself.
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
+  enum { HINTS_MAX = 8, QUIT_COLS = 8 };
   const ViewBody *body = view_table[session->view].body;
-  const Action *up = view_find_action(session, "up");
-  int col = 1;
+  const Action *up = view_find_action(session, "up"), *quit = view_find_action(session, "quit");
+  int col = 1, left = HINTS_MAX - 1 - (body->move_label != NULL);
+  Rect end = rect_take_right(&row, QUIT_COLS);
+  draw_hint(canvas, end, 0, session, quit, quit->label,
+            body->n_actions + (int)(quit - global_actions));
   if (body->move_label) col = draw_hint(canvas, row, col, session, up, body->move_label, -1);
-  col = draw_hints(canvas, row, col, session, body->actions, body->n_actions, 0);
-  draw_hints(canvas, row, col, session, global_actions, global_action_count, body->n_actions);
+  draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, 0);
+  draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count,
+             body->n_actions);
 }
 
 static void draw_too_small(Canvas *canvas, Rect all) {

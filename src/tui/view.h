@@ -27,6 +27,8 @@ typedef struct ViewBody {
   void (*enter)(Session *session);    // when the view comes up; may be NULL
   void (*prepare)(Session *session);  // may be NULL
   void (*draw)(Canvas *canvas, Rect in, const Session *session);
+  // The same as data, units in the keys: members of an object, after prepare. NULL: none.
+  void (*json)(JsonWriter *writer, Session *session);
   // Moves the cursor by `delta` places; NULL: through the `count` lines of the view.
   void (*move)(Session *session, int delta);
   const char *move_label;  // what Up and Down choose, for the footer: "knob"
@@ -41,9 +43,6 @@ typedef struct ViewBody {
   // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
-  // What the view shows as members of an object that the caller has opened, for `show --json`: the
-  // member "data"; NULL: there is only the screen.
-  void (*json)(JsonWriter *writer, const Session *session);
   const Action *actions;
   int n_actions, n_panes;
 } ViewBody;
@@ -80,5 +79,7 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 int view_scroll(int cursor, int n, int rows);
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
+// What to press for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.
+const char *view_key_name(const Session *session, const char *action);
 // The action of that name in this view or globally; NULL: none.
 const Action *view_find_action(const Session *session, const char *name);

@@ -21,6 +21,7 @@
 #include "tui/slab.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT, PICTURE_LINES };
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
@@ -267,6 +268,7 @@ static const Action actions[] = {
 const ViewBody banks_view = {
     .prepare = banks_prepare,
     .draw = banks_draw,
+    .json = banks_json,
     .move = banks_move,
     .move_label = "site",
     .count = sites_count,

@@ -18,6 +18,7 @@
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
@@ -53,9 +54,13 @@ static Panes split_panes(Rect in) {
   return panes;
 }
 
+static int loops_cols(const Session *session) { return left_cols(session->cols) - TIER_COLS - 2; }
+
 static void explore_prepare(Session *session) {
-  int cols = left_cols(session->cols) - TIER_COLS - 2;
-  Explore *explore = explore_layout(session->frame, session, cols);
+  Explore *explore = explore_layout(session->frame, session, loops_cols(session));
+  const ViewState *state = session_view_state_const(session);
+  if (state->pane == 1 && state->cursor < explore->nest->n_rows)
+    explore->code = source_part(session, &explore->nest->row[state->cursor]);
   explore_explain(session->frame, session, explore);
   session->prepared = explore;
 }
@@ -74,7 +79,7 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   if (row->site) style = STYLE_SITE;
   if (row->stmt && row->stmt->kind == STMT_OP && row->stmt->op.kind == OP_BARRIER)
     style = STYLE_BARRIER;
-  if (row->changed) style = style_over(style, STYLE_CHANGED);
+  if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
   char badge[16] = "";
   Style badge_style = STYLE_TEXT;
   const BankCount *count = row->site ? &picture->model->site[row->site - 1].count : NULL;
@@ -150,15 +155,33 @@ static int cursor_row(const Session *session) {
 static void draw_last_change(Canvas *canvas, Rect in, const Session *session) {
   const TextDiff *diff = session->now.picture->diff;
   if (!diff || in.rows < 5 || diff->n_added + diff->n_removed == 0) return;
+  bool fresh = session->change == CHANGE_FRESH;
   canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "LAST CHANGE  +%d -%d lines", diff->n_added,
                 diff->n_removed);
   for (int i = 0, row = 1; i < diff->n_lines && row < in.rows; i++) {
     const DiffLine *line = &diff->line[i];
     if (line->kind == DIFF_SAME) continue;
     bool added = line->kind == DIFF_ADDED;
-    canvas_text(canvas, in, row, 1, added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE, added ? "+" : "-");
+    Style style = !fresh ? STYLE_DIM : added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE;
+    canvas_text(canvas, in, row, 1, style, added ? "+" : "-");
     canvas_fit(canvas, in, row++, 3 + 2 * line->depth, in.cols - 3 - 2 * line->depth, ALIGN_LEFT,
-               added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE, line->text);
+               style, line->text);
+  }
+}
+
+// In the same place: the lines of CUDA that the row under the cursor stands for.
+static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
+  if (in.rows < 4) return;
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "CUDA");
+  canvas_printf(canvas, in, 0, col + 2, STYLE_DIM, "lines %d to %d of %d", code->first, code->last,
+                code->n_all);
+  for (int i = 0, row = 1; i < code->n && row < in.rows; i++) {
+    Rect line = {in.row + row, in.col, 1, in.cols};
+    if (i && code->line[i].number != code->line[i - 1].number + 1)
+      canvas_text(canvas, line, 0, 0, STYLE_DIM, "…");
+    canvas_printf(canvas, line, 0, 1, STYLE_DIM, "%4d", code->line[i].number);
+    source_draw_text(canvas, line, 6, &code->line[i]);
+    row++;
   }
 }
 
@@ -169,18 +192,24 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
   Rect body = in;
-  int first = view_scroll(cursor_row(session), explore->n_rows, in.rows);
-  for (int i = 0; i < in.rows && first + i < explore->n_rows; i++)
+  // Who walks the nest reads its code where the idle knobs stand otherwise.
+  bool reads = explore->code.n && session->change != CHANGE_FRESH;
+  int n_rows = reads ? explore->n_used : explore->n_rows;
+  int first = view_scroll(cursor_row(session), n_rows, in.rows);
+  for (int i = 0; i < in.rows && first + i < n_rows; i++)
     draw_row(canvas, in, i, session, first + i);
   for (int i = 0; i < explore->n_cells; i++) {
     const KnobCell *cell = &explore->cell[i];
-    if (cell->row >= first && cell->row < first + in.rows)
+    if (cell->row >= first && cell->row < first + in.rows && cell->row < n_rows)
       draw_cell(canvas, in, cell->row - first, session, cell);
   }
-  if (first + in.rows < explore->n_rows) canvas_text(canvas, body, in.rows - 1, 0, STYLE_DIM, "↓");
+  if (first + in.rows < n_rows) canvas_text(canvas, body, in.rows - 1, 0, STYLE_DIM, "↓");
   if (first > 0) canvas_text(canvas, body, 0, 0, STYLE_DIM, "↑");
-  rect_take_top(&in, explore->n_rows - first + 1);
-  draw_last_change(canvas, in, session);
+  rect_take_top(&in, n_rows - first + 1);
+  if (reads)
+    draw_code(canvas, in, &explore->code);
+  else if (session->change != CHANGE_GONE)
+    draw_last_change(canvas, in, session);
 }
 
 // ---- the card ---------------------------------------------------------------------------------
@@ -195,6 +224,16 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "row = one wavefront   · = idle bank");
   if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, phases);
+}
+
+// "8 → ": what this access cost before the last change.
+static int draw_before(Canvas *canvas, Rect in, int col, const Session *session, const Site *site) {
+  const Picture *picture = session->now.picture;
+  if (!picture->has_before || session->change == CHANGE_GONE) return col;
+  int before = picture->before_wavefronts[session->site];
+  if (before < 0 || before == site->count.wavefronts) return col;
+  Style style = session->change == CHANGE_FRESH ? STYLE_CHANGED : STYLE_DIM;
+  return canvas_printf(canvas, in, 1, col, style, "%d %s ", before, canvas->ascii ? "->" : "→");
 }
 
 static void draw_card_head(Canvas *canvas, Rect in, const Session *session, const Site *site) {
@@ -212,6 +251,8 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
     col = canvas_printf(canvas, in, 1, col, STYLE_SIDE_A, "A %d %s B ",
                         session->then.picture->model->site[other].count.wavefronts,
                         canvas->ascii ? "->" : "→");
+  else
+    col = draw_before(canvas, in, col, session, site);
   canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d", site->count.wavefronts,
                 site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
 }
@@ -285,14 +326,12 @@ static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
 // ---- keys -------------------------------------------------------------------------------------
 
 // The rows that are on the screen: which ones depends on its width.
-static const Nest *nest_of(const Session *session) {
-  const Explore *explore = session->prepared;
-  return explore ? explore->nest : &session->now.picture->nest;
+const Nest *explore_nest(const Session *session) {
+  return explore_nest_in(session, loops_cols(session));
 }
 
 static void move_knob(Session *session, int delta) {
-  Explore *explore =
-      explore_layout(session->frame, session, left_cols(session->cols) - TIER_COLS - 2);
+  Explore *explore = explore_layout(session->frame, session, loops_cols(session));
   int at = 0;
   for (int i = 0; i < explore->n_cells; i++)
     if (explore->cell[i].knob == session->knob) at = i;
@@ -303,7 +342,7 @@ static void move_knob(Session *session, int delta) {
 
 static void explore_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
-  const Nest *nest = nest_of(session);
+  const Nest *nest = explore_nest(session);
   if (state->pane == 0) {
     move_knob(session, delta);
     return;
@@ -317,11 +356,11 @@ static void explore_move(Session *session, int delta) {
 }
 
 static int explore_count(const Session *session) {
-  return session_view_state_const(session)->pane ? nest_of(session)->n_rows : KNOB_COUNT;
+  return session_view_state_const(session)->pane ? explore_nest(session)->n_rows : KNOB_COUNT;
 }
 
 static const char *explore_line(const Session *session, int i) {
-  if (session_view_state_const(session)->pane) return nest_of(session)->row[i].text;
+  if (session_view_state_const(session)->pane) return explore_nest(session)->row[i].text;
   return knob_table[i].name;
 }
 
@@ -360,7 +399,10 @@ static void sweep(Session *session, const char *argument) {
 
 static void zoom(Session *session, const char *argument) {
   (void)argument;
-  view_show(session, view_find(session_site(session) ? "banks" : "loops"));
+  const ViewState *state = session_view_state_const(session);
+  const Nest *nest = explore_nest(session);
+  bool loop = state->pane == 1 && state->cursor < nest->n_rows && !nest->row[state->cursor].site;
+  view_show(session, view_find(loop ? "source" : session_site(session) ? "banks" : "loops"));
 }
 
 static void explore_click(Session *session, int what, int value) {
@@ -379,12 +421,14 @@ static const Action actions[] = {
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
     {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
-    {"zoom", "Enter", NULL, NULL, "the selected access in the banks view", zoom},
+    {"zoom", "Enter", NULL, NULL,
+     "the selected access in the banks view; the lines of a loop in the source", zoom},
 };
 
 const ViewBody explore_view = {
     .prepare = explore_prepare,
     .draw = explore_draw,
+    .json = explore_json,
     .move = explore_move,
     .move_label = "knob",
     .count = explore_count,

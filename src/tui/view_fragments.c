@@ -15,6 +15,7 @@
 
 #include "base/str.h"
 #include "tui/utf8.h"
+#include "tui/view_json.h"
 
 enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURES };
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
@@ -333,6 +334,7 @@ const ViewBody fragments_view = {
     .enter = fragments_enter,
     .prepare = fragments_prepare,
     .draw = fragments_draw,
+    .json = fragments_json,
     .move = fragments_move,
     .move_label = "row",
     .count = fragments_count,

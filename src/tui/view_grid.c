@@ -364,7 +364,7 @@ static void put_half(JsonWriter *w, const GridHalf *half) {
   put_ctas(w, half);
 }
 
-static void grid_json(JsonWriter *w, const Session *session) {
+static void grid_json(JsonWriter *w, Session *session) {
   const GridFrame *frame = session->prepared;
   put_half(w, &frame->half[frame->n - 1]);
   if (frame->n == 1) return;

@@ -4,6 +4,7 @@
 // then the commands of the palette.
 #include "base/str.h"
 #include "tui/palette.h"
+#include "tui/verbs.h"
 #include "tui/view.h"
 
 enum { LINES_MAX = 256, KEY_COLS = 16 };
@@ -14,12 +15,18 @@ typedef struct HelpLine {
 } HelpLine;
 
 typedef struct Help {
-  int n_lines;
-  HelpLine line[LINES_MAX];
+  int n_lines, n_max;
+  HelpLine *line;
 } Help;
 
+static Help *help_new(Arena *arena, int n_max) {
+  Help *help = ARENA_NEW(arena, Help);
+  *help = (Help){.n_max = n_max, .line = ARENA_ARRAY(arena, HelpLine, n_max)};
+  return help;
+}
+
 static void add(Help *help, Style style, const char *keys, const char *text) {
-  if (help->n_lines < LINES_MAX) help->line[help->n_lines++] = (HelpLine){style, keys, text};
+  if (help->n_lines < help->n_max) help->line[help->n_lines++] = (HelpLine){style, keys, text};
 }
 
 static void add_actions(Session *session, Help *help, const char *context, const Action *action,
@@ -31,15 +38,33 @@ static void add_actions(Session *session, Help *help, const char *context, const
   }
 }
 
+// What a command printed instead; its own name is the heading.
+static void prepare_output(Session *session) {
+  int n = verbs_lines(session->verbs);
+  Help *help = help_new(session->frame, n + 1);
+  for (int i = 0; i < n; i++)
+    add(help, i ? STYLE_TEXT : STYLE_HEADER, NULL, verbs_line(session->verbs, i));
+  if (verbs_running(session->verbs))
+    add(help, STYLE_NOTE, NULL,
+        arena_printf(session->frame, "running; %s ends it", view_key_name(session, "quit")));
+  session->prepared = help;
+}
+
 static void help_prepare(Session *session) {
-  Help *help = ARENA_NEW(session->frame, Help);
+  if (session->paging) {
+    prepare_output(session);
+    return;
+  }
+  Help *help = help_new(session->frame, LINES_MAX);
   const View *view = &view_table[session->view_before];
   add(help, STYLE_HEADER, NULL, arena_printf(session->frame, "%s: %s", view->title, view->help));
   add_actions(session, help, view->name, view->body->actions, view->body->n_actions);
   add(help, STYLE_TEXT, NULL, "");
   add(help, STYLE_HEADER, NULL, "Everywhere");
   for (int i = 0; i < view_count - 1; i++)
-    add(help, STYLE_TEXT, view_table[i].key,
+    add(help, STYLE_TEXT,
+        keymap_keys(session->frame, session->keymap, KEYMAP_GLOBAL,
+                    arena_printf(session->frame, "view %s", view_table[i].name)),
         arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
   add_actions(session, help, KEYMAP_GLOBAL, global_actions, global_action_count);
   add(help, STYLE_TEXT, NULL, "");

@@ -18,6 +18,7 @@
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
@@ -279,7 +280,7 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PASSES");
-  for (int i = 0; i < pipeline->n_stages; i++) {
+  for (int i = 0; i < pipeline->n_stages && i + 1 < in.rows; i++) {
     const Pass *pass = pipeline->stage[i].pass;
     Rect row = {in.row + 1 + i, in.col, 1, in.cols};
     canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i);
@@ -319,6 +320,49 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_lines(canvas, in, session);
   draw_axes(canvas, axes, session);
   draw_why(canvas, why, session, in.cols);
+}
+
+// ---- data -------------------------------------------------------------------------------------
+
+static void put_line(JsonWriter *w, const LoopLine *line) {
+  bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
+  json_begin_object(w);
+  view_json_kind(w, line->kind);
+  json_member_int(w, "depth", line->depth);
+  json_member_string(w, "text", line->text);
+  json_member_string(w, "tier", loop ? tier_name(line->tier) : NULL);
+  view_json_knob(w, "knob", line->knob);
+  if (line->site)
+    json_member_int(w, "site", line->site);
+  else
+    json_member_null(w, "site");
+  json_end_object(w);
+}
+
+static void loops_json(JsonWriter *w, Session *session) {
+  static const char *const shows[SHOW_COUNT] = {"program", "pass", "rung"};
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  json_member_string(w, "shows", shows[session_view_state(session)->mode]);
+  json_member_int(w, "stage", loops->stage);
+  json_key(w, "passes");
+  json_begin_array(w);
+  for (int i = 1; i < pipeline->n_stages; i++) {
+    json_begin_object(w);
+    json_member_string(w, "name", pipeline->stage[i].pass->name);
+    json_member_string(w, "knobs", pipeline->stage[i].pass->knobs);
+    json_end_object(w);
+  }
+  json_end_array(w);
+  json_key(w, "program");
+  json_begin_array(w);
+  for (int i = 0; i < loops->n_lines; i++)
+    if (loops->line[i].text) put_line(w, &loops->line[i]);
+  json_end_array(w);
+  json_key(w, "axes");
+  json_begin_array(w);
+  for (int i = 0; i < AXIS_COUNT; i++) json_put_string(w, loops->axis[i]);
+  json_end_array(w);
 }
 
 // ---- keys -------------------------------------------------------------------------------------
@@ -378,6 +422,7 @@ static const Action actions[] = {
 const ViewBody loops_view = {
     .prepare = loops_prepare,
     .draw = loops_draw,
+    .json = loops_json,
     .count = loops_count,
     .line = loops_line,
     .click = loops_click,

@@ -10,6 +10,7 @@
 #include "model/knob_use.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers, &measure_sweep,
                                                  &measure_errors};
@@ -174,6 +175,7 @@ const ViewBody measure_view = {
     .enter = measure_enter,
     .prepare = measure_prepare,
     .draw = measure_draw,
+    .json = measure_json,
     .count = measure_count,
     .line = measure_line,
     .click = measure_click,

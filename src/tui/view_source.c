@@ -14,11 +14,13 @@
 
 #include "base/str.h"
 #include "tui/card.h"
+#include "tui/explore.h"
 #include "tui/fmt.h"
 #include "tui/source.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { SPOT_LINE = SPOT_VIEW, SPOT_TEXT, GUTTER = 7, SIDE_COLS = 44 };
 enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
@@ -185,8 +187,9 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
   const Stmt *stmt = cursor >= 0 ? source->line[cursor].stmt : NULL;
   for (int i = 0; i < in.rows && first + i < source->n_lines; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
-    bool linked = stmt && source->line[first + i].stmt == stmt;
-    draw_line(canvas, row, session, first + i, linked);
+    const Stmt *other = source->line[first + i].stmt;
+    draw_line(canvas, row, session, first + i, stmt && other == stmt);
+    if (source_stmt_holds(stmt, other)) canvas_text(canvas, row, 0, 4, STYLE_ACCENT, "┃");
     if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
   }
 }
@@ -309,6 +312,20 @@ static void source_click(Session *session, int what, int value) {
   if (what == SPOT_TEXT && state->mode != value) change_text(session, value - state->mode);
 }
 
+// From the nest of the explore view one comes to the lines of the row under its cursor.
+static void source_enter(Session *session) {
+  int explore = view_find("explore");
+  const ViewState *from = &session->state[explore];
+  if (session->view_before != explore || from->pane != 1 || session->comparing) return;
+  Source source = {.mode = SOURCE_CUDA};
+  source_list_cuda(session, &source);
+  const Nest *nest = explore_nest(session);
+  int first = from->cursor < nest->n_rows ? source_first_of(&source, &nest->row[from->cursor]) : -1;
+  if (first < 0) return;
+  ViewState *state = session_view_state(session);
+  *state = (ViewState){.cursor = first, .mode = SOURCE_CUDA};
+}
+
 static const Action actions[] = {
     {"text-before", "Left h", "CUDA/PTX/SASS", "text-after", "the text before: CUDA, PTX, SASS",
      text_before},
@@ -317,8 +334,10 @@ static const Action actions[] = {
 };
 
 const ViewBody source_view = {
+    .enter = source_enter,
     .prepare = source_prepare,
     .draw = source_draw,
+    .json = source_json,
     .count = count_lines,
     .line = source_line,
     .click = source_click,

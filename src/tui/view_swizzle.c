@@ -17,6 +17,7 @@
 #include "tui/swizzle.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
+#include "tui/view_json.h"
 
 enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
 enum { SPOT_SITE = SPOT_VIEW, SITES_SHOWN = 8, WIDE_COLS = 116, NAME_COLS = 22, PROOF_ROWS = 3 };
@@ -443,6 +444,7 @@ static const Action actions[] = {
 const ViewBody swizzle_view = {
     .prepare = swizzle_prepare,
     .draw = swizzle_draw,
+    .json = swizzle_json,
     .move = swizzle_move,
     .move_label = "site",
     .count = sites_count,

@@ -265,7 +265,7 @@ static void put_half(JsonWriter *w, const TilesHalf *half) {
   json_end_array(w);
 }
 
-static void tiles_json(JsonWriter *w, const Session *session) {
+static void tiles_json(JsonWriter *w, Session *session) {
   const TilesFrame *frame = session->prepared;
   put_half(w, &frame->half[frame->n - 1]);
   if (frame->n == 1) return;

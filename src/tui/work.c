@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "kernels/emit_plan.h"
+#include "tui/view.h"
 
 enum { REQUESTS_MAX = 160 };
 
@@ -131,7 +132,8 @@ static bool has_gpu(Work *work) {
 
 static bool can_bench(Work *work) {
   if (!work->session->now.reasons) return has_gpu(work);
-  session_say(work->session, SAID_WARNING, "not legal, so there is nothing to time; f mends it");
+  session_say(work->session, SAID_WARNING, "not legal, so there is nothing to time; %s mends it",
+              view_key_name(work->session, "fix"));
   return false;
 }
 

@@ -18,11 +18,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "stress.h"
+
 #define SUITE(name) Suite *suite_##name(void);
 #include "suites.def"
 #undef SUITE
 
-enum { SUITE_SECONDS_MAX = 400, JOBS_MAX = 16 };
+enum { SUITE_SECONDS_MAX = 400, STRESS_SECONDS_MAX = 4 * 3600, JOBS_MAX = 16 };
 
 typedef struct Counts {
   int checks, failures, errors;
@@ -151,12 +153,12 @@ static void finish(Job *job, int status, Counts *total) {
 }
 
 static int reap(Counts *total) {
-  int n = 0;
+  int n = 0, most = stress_is_on() ? STRESS_SECONDS_MAX : SUITE_SECONDS_MAX;
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
     if (job->pid <= 0) continue;
-    if (now() - job->started > SUITE_SECONDS_MAX) {
-      printf("%s took longer than %d s and is ended\n", job->name, SUITE_SECONDS_MAX);
+    if (now() - job->started > most) {
+      printf("%s took longer than %d s and is ended\n", job->name, most);
       kill(job->pid, SIGKILL);
     }
     if (waitpid(job->pid, &status, WNOHANG) != job->pid) continue;

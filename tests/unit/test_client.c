@@ -15,6 +15,7 @@
 #include "kernels/history.h"
 #include "kernels/lines.h"
 #include "kernels/result_json.h"
+#include "stress.h"
 
 enum { SOON_MS = 5000 };
 
@@ -346,7 +347,7 @@ END_TEST
 
 // kill −9 while it is busy: the caller notices nothing but an event, and the worker is back.
 START_TEST(test_kills) {
-  const int n_kills = getenv("STRESS") ? 1000 : 50;
+  const int n_kills = stress_count(50, 1000);
   int64_t slowest_back_ms = 0;
   start("{\"on\":\"compile\",\"match\":\"boom\",\"do\":\"ignore\"}\n");
   slowest_us = 0;

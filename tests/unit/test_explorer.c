@@ -3,8 +3,11 @@
 // No worker is started here: test_worker and test_client have theirs, and these screens must not
 // depend on what is installed.
 #include <check.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -169,6 +172,114 @@ START_TEST(a_script_begins_it) {
 }
 END_TEST
 
+// The terminal goes away; the next one begins where that was, once.
+START_TEST(a_lost_session_is_taken_up_again) {
+  char folder[] = "build/resume-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *state = realpath(folder, NULL);
+  setenv("XDG_STATE_HOME", state, 1);
+  AppOptions options = padded();
+  options.resumes = true;
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "KNOBS");
+  vt_send(p, ":CELL_GROUP=4\r", 14);
+  vt_expect(p, "+1 edit");
+  vt_keys(p, "c 3");
+  vt_expect(p, "A  SITE");
+  kill(p->pid, SIGHUP);
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  options.session.rung = NULL;
+  p = start(24, 80, &options);
+  vt_expect(p, "back where the connection was lost");
+  vt_expect(p, "+1 edit");
+  vt_expect(p, "A  SITE");
+  vt_expect(p, "A|B with CELL_GROUP=0");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_expect(p, "CELL_GROUP=4");
+  vt_finish(p);
+  p = start(24, 80, &options);  // q keeps nothing
+  vt_expect(p, "KNOBS");
+  ck_assert(!vt_shows(p, "+1 edit"));
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  rmdir(arena_printf(arena, "%s/gemmview", state));
+  ck_assert_int_eq(rmdir(state), 0);
+  free(state);
+  unsetenv("XDG_STATE_HOME");
+}
+END_TEST
+
+// A state file that nobody wrote this way is no reason to stop.
+START_TEST(a_spoilt_session_is_left_out) {
+  char folder[] = "build/resume-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *state = realpath(folder, NULL);
+  setenv("XDG_STATE_HOME", state, 1);
+  mkdir(arena_printf(arena, "%s/gemmview", state), 0700);
+  FILE *file = fopen(arena_printf(arena, "%s/gemmview/lost.keys", state), "wb");
+  fputs(":ladder nothing\n:state XX=1\n\033[2J\n:view banks\n:rung", file);
+  fclose(file);
+  AppOptions options = padded();
+  options.resumes = true;
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "wavef.");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
+  vt_finish(p);
+  rmdir(arena_printf(arena, "%s/gemmview", state));
+  ck_assert_int_eq(rmdir(state), 0);
+  free(state);
+  unsetenv("XDG_STATE_HOME");
+}
+END_TEST
+
+// Commands of the command line run beside the screen; leaving ends them.
+START_TEST(every_verb_works_at_the_prompt) {
+  char *program = getenv("GEMMVIEW");
+  if (!program) return;
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  char *const argv[] = {program, "--no-worker", "--rung", "padded", NULL};
+  VtProgram *p = vt_exec(24, 80, (VtEnv){.term = "xterm-256color"}, argv);
+  vt_expect(p, "KNOBS");
+  static const struct {
+    const char *line, *shows;
+  } verbs[] = {
+      {":check\r", "holds  not_built_atom"},
+      {":banks --op lds128 --addr 'lane*32'\r", "conflicts    4"},
+      {":resources\r", "ended with status"},
+      {":loops --pass tile\r", "ended with status 0"},
+      {":fragment m16n8k16.f16 A --lane 7\r", "ended with status 0"},
+      {":check -k BM=\r", "ended with status 2"},
+  };
+  for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+    vt_send(p, verbs[i].line, strlen(verbs[i].line));
+    // What comes later is below: G goes there again and again, g back to the head.
+    for (int tries = 0; tries < 100 && !vt_shows(p, verbs[i].shows); tries++) {
+      vt_keys(p, tries % 4 ? "G" : "g");
+      vt_pump(p, 60);
+    }
+    vt_expect(p, verbs[i].shows);
+    vt_keys(p, "q");
+    vt_expect(p, "KNOBS");
+  }
+  vt_send(p, ":selftest\r", 10);
+  vt_expect(p, "running; q ends it");
+  vt_keys(p, "q");
+  vt_expect(p, "KNOBS");
+  vt_send(p, ":chekc\r", 7);
+  vt_expect(p, "nearest: check");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  vt_finish(p);
+  unsetenv("XDG_CONFIG_HOME");
+}
+END_TEST
+
 Suite *suite_explorer(void);
 Suite *suite_explorer(void) {
   Suite *suite = suite_create("explorer");
@@ -183,6 +294,9 @@ Suite *suite_explorer(void) {
   tcase_add_test(tcase, copies_the_state);
   tcase_add_test(tcase, a_key_is_few_bytes);
   tcase_add_test(tcase, a_script_begins_it);
+  tcase_add_test(tcase, every_verb_works_at_the_prompt);
+  tcase_add_test(tcase, a_lost_session_is_taken_up_again);
+  tcase_add_test(tcase, a_spoilt_session_is_left_out);
   suite_add_tcase(suite, tcase);
   return suite;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kernels/history.h"
+#include "stress.h"
 
 static Arena *arena;
 static char folder[64], path[96];
@@ -299,7 +300,7 @@ END_TEST
 
 // kill −9 at any moment: what was acknowledged is there, at most one row more, the file is sound.
 START_TEST(test_kills) {
-  const int n_kills = getenv("STRESS") ? 1000 : 50;
+  const int n_kills = stress_count(50, 1000);
   int n_acknowledged = 0;
   srand(20250131);
   for (int i = 0; i < n_kills; i++) {

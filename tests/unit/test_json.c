@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "stress.h"
 
 static Arena *arena;
 static Diags diags;
@@ -362,7 +363,7 @@ START_TEST(mutants_are_parsed_or_refused_cleanly) {
       "\"é\",true,false,null,{},[[]]]}}}";
   static const char bytes[] = "{}[]\",:\\0123456789eE+-.utfn \n\x80\xc3\xff";
   srand(1);
-  for (int round = 0; round < 30000; round++) {
+  for (int round = 0; round < stress_count(30000, 100000); round++) {
     char copy[sizeof text];
     memcpy(copy, text, sizeof text);
     size_t n = sizeof text - 1;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model/knob.h"
+#include "stress.h"
 
 Suite *suite_knob(void);
 
@@ -104,7 +105,7 @@ END_TEST
 // Random bytes and mutants of good lines: never a crash, and what parses echoes to itself.
 START_TEST(test_mutants) {
   srand(7);
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < stress_count(20000, 100000); i++) {
     char line[128];
     const char *from = article_lines[rand() % 6];
     size_t n = strlen(from);
@@ -152,8 +153,7 @@ Suite *suite_knob(void) {
                       (int)(sizeof article_lines / sizeof *article_lines));
   tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
   tcase_add_test(tcase, test_atom_sets_dtype_unless_given);
-  tcase_add_loop_test(tcase, test_mistakes_are_told, 0,
-                      (int)(sizeof mistakes / sizeof *mistakes));
+  tcase_add_loop_test(tcase, test_mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
   tcase_add_test(tcase, test_all_mistakes_of_a_line_are_told);
   tcase_add_test(tcase, test_mutants);
   tcase_add_test(tcase, test_every_knob_steps_through_its_range);

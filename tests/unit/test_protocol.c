@@ -7,6 +7,7 @@
 
 #include "kernels/lines.h"
 #include "kernels/protocol.h"
+#include "stress.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test protocol"); }
@@ -212,7 +213,7 @@ static size_t mutate(char *line, size_t n, size_t capacity) {
 
 // What is accepted can be written, and reads back as the same line: nothing half-read gets through.
 START_TEST(test_mutants) {
-  const int n_mutants = getenv("STRESS") ? 1000000 : 100000;
+  const int n_mutants = stress_count(100000, 1000000);
   int accepted = 0;
   random_state = 20250131;
   char lines[MESSAGE_N_KINDS][2048];

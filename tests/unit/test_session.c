@@ -4,8 +4,10 @@
 #include "tui/session.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "tui/palette.h"
@@ -237,6 +239,8 @@ static const struct {
     {"FM=", false},
     {"undo", true},
     {"save-display", false},
+    {"export", false},
+    {"export /nonexistent/folder/x.cu", false},
     {"state BM=16,BN=16,FM=4,FN=4", true},
     {"ladder fp32", true},
     {"ladder x", false},
@@ -245,6 +249,22 @@ static const struct {
 START_TEST(commands_run_or_say_why) {
   ck_assert_int_eq(palette_run(session, commands[_i].line, &diags), commands[_i].ok);
   ck_assert_int_eq(diags.count > 0, !commands[_i].ok);
+}
+END_TEST
+
+START_TEST(export_writes_the_kernel_that_is_shown) {
+  const char *path = arena_printf(arena, "%s/gemmview-test-%d.cu",
+                                  getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (int)getpid());
+  session_set_knob(session, KNOB_CELL_GROUP, 4);
+  ck_assert(palette_run(session, arena_printf(arena, "export %s", path), &diags));
+  char *text = ARENA_ARRAY(arena, char, 1 << 18);
+  FILE *file = fopen(path, "rb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_gt(fread(text, 1, (1 << 18) - 1, file), 1000);
+  fclose(file);
+  unlink(path);
+  ck_assert_ptr_nonnull(strstr(text, "CELL_GROUP=4"));
+  ck_assert_ptr_nonnull(strstr(text, "int main("));
 }
 END_TEST
 
@@ -275,6 +295,7 @@ Suite *suite_session(void) {
   tcase_add_test(tcase, compilations_come_in_parts);
   tcase_add_test(tcase, advice_finds_the_cell_groups);
   tcase_add_loop_test(tcase, commands_run_or_say_why, 0, sizeof commands / sizeof *commands);
+  tcase_add_test(tcase, export_writes_the_kernel_that_is_shown);
   tcase_add_test(tcase, state_command_replaces_everything);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "golden.h"
 #include "model/knob_use.h"
+#include "stress.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 
@@ -137,28 +138,38 @@ END_TEST
 
 // ---- all sizes --------------------------------------------------------------------------------
 
-static bool stress(void) { return getenv("GEMMVIEW_STRESS") != NULL; }
-
 // Cells beyond the canvas cannot be written, so what is looked for is a crash, a sanitizer's
-// complaint, an empty screen, or a footer that lost its place.
+// complaint, an empty screen, or a frame around the view that something was drawn over.
+static void check_frame(const Canvas *on, int view) {
+  bool blank = true;
+  for (int i = 0; i < on->rows * on->cols && blank; i++) blank = on->cells[i].text[0] == ' ';
+  ck_assert_msg(!blank, "%s at %dx%d is blank", view_table[view].name, on->cols, on->rows);
+  if (on->rows < VIEW_ROWS_MIN || on->cols < VIEW_COLS_MIN) return;
+  const char *footer = export_row(arena, on, on->rows - 1), *state = export_row(arena, on, 1);
+  ck_assert_msg(strstr(footer, "q quit") && strstr(state, "fp32 rung "), "%s at %dx%d: %s / %s",
+                view_table[view].name, on->cols, on->rows, state, footer);
+}
+
+// All of 1…250 × 1…120 in `make stress`, each size on one of five rungs; a part of them otherwise.
 START_TEST(every_view_at_every_size) {
   static const char *const rungs[] = {"naive", "padded", "pipelined", "cp_async",
                                       "splitk_partials"};
   Session *session = open_rung(rungs[_i], false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
-  int step = stress() ? 1 : 7;
+  int every = 120 * 250 / stress_count(1500, 120 * 250);
   for (int view = 0; view < view_count; view++) {
     view_show(session, view);
-    for (int rows = 1; rows <= 120; rows += rows < 30 ? (step + 1) / 2 : 3 * step)
-      for (int cols = 1; cols <= 250; cols += cols < 90 ? step : 4 * step) {
-        canvas_resize(canvas, rows, cols);
-        drive_frame(session, canvas);
-        session->comparing = false;
-        if ((rows + cols) % 3 == 0) session_compare(session, NULL, NULL);
-        bool blank = true;
-        for (int i = 0; i < rows * cols && blank; i++) blank = canvas->cells[i].text[0] == ' ';
-        ck_assert_msg(!blank, "%s at %dx%d is blank", view_table[view].name, cols, rows);
-      }
+    for (int at = _i; at < 120 * 250; at += 5 * every) {
+      int rows = 1 + at / 250, cols = 1 + (at + 7 * rows) % 250;
+      canvas_resize(canvas, rows, cols);
+      drive_frame(session, canvas);
+      check_frame(canvas, view);
+      session->comparing = false;
+      if ((rows + cols) % 3 == 0) session_compare(session, NULL, NULL);
+      if (at % 500 < 5)
+        arena_reset(diags.arena), diags = diags_new(arena),
+                                  canvas = canvas_new(arena, 24, 80, false);
+    }
   }
   session_close(session);
 }
@@ -175,13 +186,16 @@ START_TEST(random_keys) {
   Session *session = open_rung("padded", false);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   uint64_t state = 0x9e3779b97f4a7c15u + (uint64_t)_i;
-  int n = stress() ? 20000 : 1500;
+  int n = stress_count(1500, 1000000);
   drive_frame(session, canvas);
   for (int i = 0; i < n; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     unsigned pick = (unsigned)(state >> 33);
-    Event event = {.kind = EVENT_KEY,
-                   .key = key_parse(keys[pick % (sizeof keys / sizeof *keys)], NULL)};
+    // One of the keys that do something, or the byte of any key but Ctrl-S, which leads to a file.
+    uint32_t byte = 1 + pick / 97 % 126;
+    Key named = key_parse(keys[pick % (sizeof keys / sizeof *keys)], NULL);
+    Key key = pick / 53 % 3 && byte != 19 ? key_from_character(byte) : named;
+    Event event = {.kind = EVENT_KEY, .key = key};
     if (pick % 61 == 0)
       event = (Event){.kind = EVENT_RESIZE,
                       .rows = 1 + (int)(pick / 61 % 70),
@@ -192,8 +206,20 @@ START_TEST(random_keys) {
                       .button = 1,
                       .row = (int)(pick / 67 % 24),
                       .col = (int)(pick / 73 % 80)};
-    ck_assert(drive_event(session, canvas, &event, &diags));
-    session->wishes = (Wishes){0};
+    if (event.kind == EVENT_KEY) {
+      view_key(session, event.key);
+      session->wishes = (Wishes){0};  // nothing is saved, copied or timed
+    }
+    ck_assert(event.kind == EVENT_KEY || drive_event(session, canvas, &event, &diags));
+    if (pick % 4 == 0)
+      drive_frame(session, canvas);
+    else
+      session_prepare(session, canvas->rows, canvas->cols);
+    if (i % 4096) continue;  // what commands and copies leave behind
+    arena_reset(arena);
+    diags = diags_new(arena);
+    canvas = canvas_new(arena, 24, 80, false);
+    drive_frame(session, canvas);
   }
   session_close(session);
 }
@@ -311,13 +337,21 @@ Suite *suite_view(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, reviewed_screen, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tcase, scripts_see_what_they_expect);
-  tcase_add_loop_test(tcase, every_view_at_every_size, 0, 5);
-  tcase_add_loop_test(tcase, random_keys, 0, 3);
   tcase_add_test(tcase, drawing_allocates_nothing_and_changes_nothing);
   tcase_add_test(tcase, no_view_takes_a_reserved_key);
   tcase_add_test(tcase, every_action_has_help_and_a_way_in);
   tcase_add_loop_test(tcase, every_used_knob_can_be_reached, 0, 2);
   tcase_add_test(tcase, escape_sequences_are_only_text);
   suite_add_tcase(suite, tcase);
+  // Cases of their own, so that CK_RUN_CASE=sizes can ask for one of them.
+  TCase *sizes = tcase_create("sizes"), *keys = tcase_create("keys");
+  tcase_set_timeout(sizes, 4 * 3600);
+  tcase_set_timeout(keys, 4 * 3600);
+  tcase_add_checked_fixture(sizes, setup, teardown);
+  tcase_add_checked_fixture(keys, setup, teardown);
+  tcase_add_loop_test(sizes, every_view_at_every_size, 0, 5);
+  tcase_add_loop_test(keys, random_keys, 0, 3);
+  suite_add_tcase(suite, sizes);
+  suite_add_tcase(suite, keys);
   return suite;
 }

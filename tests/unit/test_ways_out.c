@@ -1,6 +1,6 @@
 // However the program ends, the terminal is as it was.
 //
-// Each way is run a few times, and GEMMVIEW_STRESS times when that is set (make stress: 50).
+// Each way is run a few times, and 50 times in `make stress`.
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,13 +11,11 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "stress.h"
 #include "tui/terminal.h"
 #include "vterm_harness.h"
 
-static int runs(void) {
-  const char *stress = getenv("GEMMVIEW_STRESS");
-  return stress && atoi(stress) > 0 ? atoi(stress) : 2;
-}
+static int runs(void) { return stress_count(2, 50); }
 
 // --- the program in front ---
 

@@ -158,6 +158,9 @@ static bool same_color(VTermColor shown, Color wanted, bool eight) {
   if (wanted.kind == COLOR_INDEX)
     return VTERM_COLOR_IS_INDEXED(&shown) &&
            shown.indexed.idx == (eight ? wanted.index % 8 : wanted.index);
+  // An entry of the 256 that is the very colour will do.
+  if (VTERM_COLOR_IS_INDEXED(&shown))
+    return color_equal(color_from_index(shown.indexed.idx), wanted);
   return VTERM_COLOR_IS_RGB(&shown) && shown.rgb.red == wanted.r && shown.rgb.green == wanted.g &&
          shown.rgb.blue == wanted.b;
 }

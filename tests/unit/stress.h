@@ -1,0 +1,10 @@
+// How often a promise is tried: a sample in `make test`, all of it in `make stress`.
+//
+//   for (int i = 0; i < stress_count(50, 1000); i++) …
+//
+// GEMMVIEW_STRESS=1 is all of it, GEMMVIEW_STRESS=0.1 a tenth (but never less than the sample).
+#pragma once
+#include <stdbool.h>
+
+bool stress_is_on(void);
+int stress_count(int sampled, int whole);

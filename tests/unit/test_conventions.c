@@ -1,0 +1,206 @@
+// What every command promises, asked of the program itself: one JSON object, CSV whose rows have as
+// many fields as its head, nothing but the document on standard output, the exit statuses.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli_harness.h"
+
+#define STATE "-k M=32,N=32,K=32,BM=16,BN=16,FM=2,FN=2,STAGE=11"
+
+static Arena *arena;
+
+static void setup(void) {
+  arena = arena_new("test");
+  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // whoever runs the tests may have one
+}
+static void teardown(void) { arena_free(arena); }
+
+static const char *const documents[] = {
+    "banks --op lds32 --addr 'lane*4'",
+    "loops " STATE,
+    "loops --knobs " STATE,
+    "check " STATE,
+    "check -k BM=1024",
+    "cuda " STATE,
+    "interpret " STATE,
+    "fragment m16n8k16.f16 A",
+    "fragment --list",
+    "swizzle swizzle:3,4,3 --rows 8 --row-bytes 128 --elem 2",
+    "solve --example tf32-b",
+    "decode s1688gemm_64x256_16x4",
+    "targets",
+    "knobs",
+    "ladders",
+    "doctor",
+    "config",
+    "classroom",
+    "show explore",
+    "show banks --size 40x12",
+};
+enum { DOCUMENTS = sizeof documents / sizeof *documents };
+
+START_TEST(json_is_one_object_of_the_schema) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, arena_printf(arena, "%s --json", documents[_i]));
+  Diags diags = diags_new(arena);
+  const char *schema = "";
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert(json_require_string(root, "schema", &schema, &diags));
+  ck_assert_str_eq(schema, "gemmview/1");
+  ck_assert_msg(strchr(run.out, '\n') == run.out + strlen(run.out) - 1, "%s: more than a line",
+                documents[_i]);
+  ck_assert_ptr_null(strchr(run.out, 033));
+}
+END_TEST
+
+static const char *const tables[] = {"check -k BM=1024", "fragment --list", "solve --list",
+                                     "banks --list",     "targets",         "knobs",
+                                     "ladders"};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+static int fields(const char *line, size_t n) {
+  int count = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < n; i++) {
+    if (line[i] == '"') quoted = !quoted;
+    count += line[i] == ',' && !quoted;
+  }
+  ck_assert_msg(!quoted, "an open quote: %.*s", (int)n, line);
+  return count;
+}
+
+START_TEST(csv_rows_are_as_long_as_their_head) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, arena_printf(arena, "%s --csv", tables[_i]));
+  int head = 0, rows = 0;
+  for (const char *line = run.out; *line; rows++) {
+    size_t n = strcspn(line, "\n");
+    if (rows == 0) head = fields(line, n);
+    ck_assert_msg(fields(line, n) == head, "%s: %.*s", tables[_i], (int)n, line);
+    line += n + (line[n] == '\n');
+  }
+  ck_assert_int_ge(rows, 3);
+  ck_assert_int_ge(head, 2);
+}
+END_TEST
+
+static const struct {
+  const char *arguments;
+  int status;
+} statuses[] = {
+    {"check", CLI_OK},
+    {"check -k BM=1024", CLI_NO},
+    {"check -k BM=", CLI_USAGE},
+    {"check -k XYZ=1", CLI_USAGE},
+    {"loops -k BM=1024,BN=1024", CLI_USAGE},
+    {"cuda -k BM=1024,BN=1024", CLI_USAGE},
+    {"show explore -k BM=1024,BN=1024", CLI_USAGE},
+    {"show nothing", CLI_USAGE},
+    {"show explore --format gif", CLI_USAGE},
+    {"show explore --size 0x0", CLI_USAGE},
+    {"show explore --color mauve", CLI_USAGE},
+    {"nothing", CLI_USAGE},
+    {"--nothing", CLI_USAGE},
+    {"explore", CLI_USAGE},  // no terminal here
+    {"bench " STATE " --worker /nonexistent/worker", CLI_MISSING},
+    {"interpret " STATE, CLI_OK},
+    {"interpret " STATE " --break last_barrier", CLI_NO},
+    {"--version", CLI_OK},
+    {"--help", CLI_OK},
+    {"classroom init relative", CLI_USAGE},
+    {"classroom init /tmp/gemmview-classroom", CLI_USAGE},
+    {"classroom init /srv/x --group no_such_group_here", CLI_USAGE},
+    {"classroom inti /srv/x", CLI_USAGE},
+};
+
+START_TEST(statuses_are_those_of_the_table) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, arena_printf(arena, "%s </dev/null", statuses[_i].arguments));
+  ck_assert_msg(run.status == statuses[_i].status, "%s: %d: %s", statuses[_i].arguments, run.status,
+                run.err);
+  ck_assert_int_eq(*run.err != '\0', run.status >= CLI_USAGE);
+}
+END_TEST
+
+START_TEST(every_command_has_its_help) {
+  if (!cli_has_program()) return;
+  for (int i = 0; i < cli_command_count; i++) {
+    const Command *command = &cli_commands[i];
+    CliRun run = cli_run(arena, arena_printf(arena, "%s --help", command->name));
+    ck_assert_int_eq(run.status, CLI_OK);
+    ck_assert_ptr_nonnull(strstr(run.out, command->usage));
+    ck_assert_str_eq(run.err, "");
+  }
+}
+END_TEST
+
+// A classroom that is made is one; a folder that the world may write to is none.
+START_TEST(a_classroom_is_for_its_group) {
+  if (!cli_has_program()) return;
+  char folder[] = "./build/classroom-XXXXXX";
+  if (!mkdtemp(folder)) return;
+  const char *path = realpath(folder, NULL);
+  bool temporary = str_starts(path, "/tmp/") || str_starts(path, "/var/tmp/");
+  CliRun run = cli_run(arena, arena_printf(arena, "classroom init %s", path));
+  ck_assert_msg(run.status == (temporary ? CLI_USAGE : CLI_OK), "%s", run.err);
+  struct stat status;
+  ck_assert_int_eq(stat(path, &status), 0);
+  if (!temporary) ck_assert_int_eq(status.st_mode & 07777, 02770);
+  const char *ask = "GEMMVIEW_CLASSROOM=%s %s classroom";
+  chmod(path, 02770);
+  run = cli_shell(arena, arena_printf(arena, ask, path, getenv("GEMMVIEW")));
+  ck_assert_msg(run.status == CLI_OK, "%s%s", run.out, run.err);
+  chmod(path, 02777);
+  run = cli_shell(arena, arena_printf(arena, ask, path, getenv("GEMMVIEW")));
+  ck_assert_int_eq(run.status, CLI_NO);
+  ck_assert_ptr_nonnull(strstr(run.out, "everybody may write"));
+  rmdir(path);
+  free((void *)path);
+}
+END_TEST
+
+// A workshop's ssh: no key press at 120×40 sends more than 6 KiB, whatever the colours.
+START_TEST(a_key_press_is_a_few_kilobytes) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, "bench-ui --json --ladder hgemm --size 120x40 --color truecolor");
+  Diags diags = diags_new(arena);
+  double bytes = 0, samples = 0;
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert(json_require_double(root, "max_bytes", &bytes, &diags));
+  ck_assert(json_require_double(root, "samples", &samples, &diags));
+  ck_assert_msg(bytes > 100 && bytes < 6144, "%g bytes", bytes);
+  ck_assert(samples > 500);
+}
+END_TEST
+
+START_TEST(the_screenshots_are_current) {
+  if (!cli_has_program()) return;
+  const char *command = "tools/screenshots.sh %s screenshots check";
+  CliRun run = cli_shell(arena, arena_printf(arena, command, getenv("GEMMVIEW")));
+  ck_assert_msg(run.status == 0, "%s%s", run.out, run.err);
+}
+END_TEST
+
+Suite *suite_conventions(void);
+Suite *suite_conventions(void) {
+  Suite *suite = suite_create("conventions");
+  TCase *tcase = tcase_create("conventions");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, json_is_one_object_of_the_schema, 0, DOCUMENTS);
+  tcase_add_loop_test(tcase, csv_rows_are_as_long_as_their_head, 0, TABLES);
+  tcase_add_loop_test(tcase, statuses_are_those_of_the_table, 0,
+                      sizeof statuses / sizeof *statuses);
+  tcase_add_test(tcase, every_command_has_its_help);
+  tcase_add_test(tcase, a_classroom_is_for_its_group);
+  tcase_add_test(tcase, a_key_press_is_a_few_kilobytes);
+  tcase_add_test(tcase, the_screenshots_are_current);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,180 @@
+// The explore view while a person turns knobs: what changed is marked and fades, a row of the nest
+// lights its lines of CUDA, an illegal knob is mended by one key, the footer keeps the way out.
+#include "tui/explore.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/view.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_ptr_nonnull(session);
+  canvas = canvas_new(arena, 40, 120, false);
+  drive_frame(session, canvas);
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static void keys(const char *names) {
+  ck_assert_msg(drive_keys(session, canvas, names, &diags), "%s", names);
+}
+
+static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+
+static int cells_of(StyleRole role) {
+  int n = 0;
+  for (int i = 0; i < canvas->rows * canvas->cols; i++)
+    n += (canvas->cells[i].style & 0xFF) == role || canvas->cells[i].style >> 8 == role;
+  return n;
+}
+
+// The card is that of b <- B_s: 8 wavefronts, 4 with groups of cells.
+START_TEST(a_change_is_marked_and_fades) {
+  keys(": C E L L _ G R O U P = 4 Enter");
+  ck_assert(shows("8 → 4 wavefronts, ideal 4"));
+  ck_assert(shows("shared 2752→1728") || shows("2752→1728"));
+  int bright = cells_of(STYLE_CHANGED);
+  keys("F12");  // a key that does nothing
+  ck_assert(shows("8 → 4 wavefronts, ideal 4"));
+  int faded = cells_of(STYLE_CHANGED);
+  ck_assert_int_lt(faded, bright);
+  keys("F12");
+  ck_assert(!shows("8 → 4"));
+  ck_assert(!shows("2752→1728"));
+  ck_assert(!shows("LAST CHANGE"));
+  ck_assert(shows("4 wavefronts, ideal 4"));
+  keys("u");  // what is undone is a change too
+  ck_assert(shows("4 → 8 wavefronts, ideal 4"));
+}
+END_TEST
+
+START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
+  keys("F12 F12 l l l l l l l l");
+  ck_assert(session->now.reasons != NULL);
+  ck_assert(shows("not legal"));
+  char *fix = arena_strdup(arena, session->fix_text);
+  ck_assert(shows(fix));
+  keys("f");
+  ck_assert(session->now.reasons == NULL);
+  ck_assert(strstr(session_state_text(arena, session), fix) != NULL);
+}
+END_TEST
+
+// Every row with a statement has lines; those of a loop are those of all that is inside it.
+START_TEST(rows_light_their_lines) {
+  static const char *const rungs[] = {"naive", "padded", "pipelined", "splitk_partials"};
+  for (int r = 0; r < 4; r++) {
+    session_go_rung(session, ladder_find_rung(session->ladder, rungs[r], &diags));
+    drive_frame(session, canvas);
+    const Nest *nest = explore_nest(session);
+    int n_lit = 0;
+    for (int i = 0; i < nest->n_rows; i++) {
+      SourcePart part = source_part(session, &nest->row[i]);
+      n_lit += part.n > 0;
+      ck_assert_int_le(part.n, part.n_all);
+      for (int l = 1; l < part.n; l++)
+        ck_assert_int_gt(part.line[l].number, part.line[l - 1].number);
+      bool loop = nest->row[i].stmt && nest->row[i].stmt->kind == STMT_LOOP;
+      if (loop)
+        ck_assert_msg(part.n >= 2, "%s: %s has %d lines", rungs[r], nest->row[i].text, part.n);
+    }
+    ck_assert_int_ge(n_lit, nest->n_rows - 2);
+  }
+}
+END_TEST
+
+START_TEST(a_loop_leads_to_the_source) {
+  keys("Tab g");
+  while (!str_equal(explore_nest(session)->row[session_view_state(session)->cursor].text,
+                    "k_i in 0..16"))
+    keys("j");
+  ck_assert(shows("for (int k_i = 0; k_i < 16; ++k_i)"));
+  keys("Enter");
+  ck_assert_int_eq(session->view, view_find("source"));
+  ck_assert(cells_of(STYLE_CURSOR) > 0);
+  int cursor = session_view_state(session)->cursor;
+  ck_assert(strstr(view_table[session->view].body->line(session, cursor), "k_i < 16") != NULL);
+  int bars = 0;
+  for (int i = 0; i < canvas->rows * canvas->cols; i++)
+    bars += str_equal(canvas->cells[i].text, "┃");
+  ck_assert_int_ge(bars, 8);
+  keys("1 s S Enter");  // an access leads to its card
+  ck_assert_int_eq(session->view, view_find("source"));
+  keys("1 Tab Enter");
+  ck_assert_int_eq(session->view, view_find("banks"));
+}
+END_TEST
+
+// Where the table of lanes is drawn, all 32 are in it.
+START_TEST(the_lane_table_is_whole) {
+  int n = 0;
+  for (int rows = 24; rows <= 60; rows += 4)
+    for (int cols = 80; cols <= 200; cols += 10) {
+      canvas_resize(canvas, rows, cols);
+      keys("s");
+      const char *head = NULL;
+      const char *text = export_text(arena, canvas);
+      if (!strstr(text, "ln  byte bank")) continue;
+      n++;
+      for (int i = 0; i < rows * cols; i++) {
+        const Cell *cell = &canvas->cells[i];
+        if (cell->text[0] == '3' && i + 1 < rows * cols && canvas->cells[i + 1].text[0] == '1' &&
+            cell->style == STYLE_DIM && i % cols > cols / 3)
+          head = cell->text;
+      }
+      ck_assert_msg(head != NULL, "%dx%d: lane 31 is missing", cols, rows);
+    }
+  ck_assert_int_gt(n, 20);
+}
+END_TEST
+
+START_TEST(the_footer_keeps_the_way_out) {
+  static const int sizes[][2] = {{12, 40}, {24, 80}, {40, 120}, {60, 200}};
+  for (int view = 0; view < view_count; view++)
+    for (int i = 0; i < 4; i++) {
+      view_show(session, view);
+      canvas_resize(canvas, sizes[i][0], sizes[i][1]);
+      drive_frame(session, canvas);
+      const char *footer = export_row(arena, canvas, canvas->rows - 1);
+      ck_assert_msg(strstr(footer, "q quit") != NULL, "%s: %s", view_table[view].name, footer);
+      int hints = 0;
+      for (int s = 0; s < canvas->n_spots; s++) hints += canvas->spots[s].what == SPOT_ACTION;
+      ck_assert_int_le(hints, 8);
+      if (sizes[i][1] >= 80) ck_assert_int_ge(hints, 5);
+    }
+}
+END_TEST
+
+Suite *suite_explore(void);
+Suite *suite_explore(void) {
+  Suite *suite = suite_create("explore");
+  TCase *tcase = tcase_create("explore");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, a_change_is_marked_and_fades);
+  tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
+  tcase_add_test(tcase, rows_light_their_lines);
+  tcase_add_test(tcase, a_loop_leads_to_the_source);
+  tcase_add_test(tcase, the_lane_table_is_whole);
+  tcase_add_test(tcase, the_footer_keeps_the_way_out);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,569 @@
+// Promises that belong to no single part: storms of resizes, hostile texts through every door,
+// mutants of whatever a person types or keeps in files, memory that runs out, disks that are full.
+//
+// malloc, calloc and realloc of our own code are wrapped by the linker (--wrap), so the n-th call
+// can be made to fail; libraries keep theirs.
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "banks/layout.h"
+#include "base/embed.h"
+#include "base/json.h"
+
+#include "base/str.h"
+#include "canvas_random.h"
+#include "kernels/lines.h"
+#include "kernels/recorded.h"
+#include "model/decode.h"
+#include "model/fragment.h"
+#include "model/ladder.h"
+#include "model/target.h"
+#include "stress.h"
+#include "tui/app.h"
+#include "tui/config.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/palette.h"
+#include "tui/script.h"
+#include "tui/view.h"
+#include "vterm_harness.h"
+
+// ---- memory that runs out ---------------------------------------------------------------------
+
+static long allocations, failing_at;  // 0: none fails
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t n, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+static bool fails(void) {
+  allocations++;
+  return failing_at && allocations == failing_at;
+}
+
+void *__wrap_malloc(size_t bytes) { return fails() ? NULL : __real_malloc(bytes); }
+void *__wrap_calloc(size_t n, size_t bytes) { return fails() ? NULL : __real_calloc(n, bytes); }
+void *__wrap_realloc(void *old, size_t bytes) {
+  return fails() ? NULL : __real_realloc(old, bytes);
+}
+
+static Arena *arena;
+static Diags diags;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+}
+
+static void teardown(void) {
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+// Opens a session, turns a knob, looks at every view; what a person does in a second.
+static void short_life(void) {
+  Arena *mine = arena_new("life");
+  Diags found = diags_new(mine);
+  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &found);
+  Canvas *canvas = canvas_new(mine, 24, 80, false);
+  for (int view = 0; session && view < view_count; view++) {
+    view_show(session, view);
+    drive_frame(session, canvas);
+    drive_keys(session, canvas, "Right", &found);
+  }
+  if (session) session_close(session);
+  arena_free(mine);
+}
+
+// In a child: the n-th allocation fails. Exit 0: there were not so many.
+static int life_without(long n, char *said, size_t size) {
+  int ends[2];
+  ck_assert_int_eq(pipe(ends), 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    signal(SIGABRT, SIG_DFL);
+    dup2(ends[1], STDERR_FILENO);
+    allocations = 0;
+    failing_at = n;
+    short_life();
+    _exit(0);
+  }
+  close(ends[1]);
+  size_t n_said = 0;
+  for (ssize_t got;
+       n_said < size - 1 && (got = read(ends[0], said + n_said, size - 1 - n_said)) > 0;)
+    n_said += (size_t)got;
+  said[n_said] = '\0';
+  close(ends[0]);
+  int status;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+// Whatever allocation fails, the end is a sentence and an abort, never a wild pointer.
+START_TEST(memory_that_runs_out_is_told) {
+  allocations = 0;
+  short_life();
+  const long all = allocations;
+  ck_assert_int_gt(all, 20);
+  const long tries = stress_count(25, (int)all);
+  for (long i = 0; i < tries; i++) {
+    char said[4096];
+    long n = 1 + i * all / tries;
+    int status = life_without(n, said, sizeof said);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+                  "allocation %ld: status %d: %s", n, status, said);
+    ck_assert_msg(strstr(said, "out of memory") != NULL, "allocation %ld: %s", n, said);
+  }
+  char said[4096];
+  ck_assert_int_eq(life_without(2 * all, said, sizeof said), 0);
+}
+END_TEST
+
+// ---- resizes ----------------------------------------------------------------------------------
+
+static int run_explorer(void *argument) {
+  Diags found = diags_new(arena_new("explorer"));
+  return (int)app_run(argument, &found);
+}
+
+static const char *const terminals[] = {"xterm-256color", "tmux-256color", "screen", "linux",
+                                        "vt100"};
+
+START_TEST(a_storm_of_resizes) {
+  AppOptions options = {.session = {.rung = "padded"}};
+  VtProgram *p = vt_start(24, 80, (VtEnv){.term = terminals[_i]}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  Random random = random_new((uint64_t)_i + 1);
+  int n = stress_count(60, 10000);
+  for (int i = 0; i < n; i++) {
+    int rows = random_between(&random, 1, 70), cols = random_between(&random, 1, 220);
+    if (i % 5 == 0) cols = 1 + i / 5 % 3;  // one to three columns
+    if (i % 37 == 0) vt_send(p, &"1234567\t?c]["[i / 37 % 12], 1);
+    vt_resize(p, rows, cols);
+    if (i % 8 == 0) vt_pump(p, 1);
+    ck_assert_msg(!p->ended, "%s: ended at resize %d", terminals[_i], i);
+  }
+  vt_resize(p, 24, 80);
+  vt_keys(p, "Esc 1");
+  vt_expect(p, "KNOBS");
+  vt_keys(p, "q q q");
+  ck_assert(vt_wait_end(p));
+  ck_assert(vt_restored(p));
+  ck_assert_int_eq(p->status, 0);
+  vt_finish(p);
+}
+END_TEST
+
+// ---- what nobody should print -----------------------------------------------------------------
+
+static const char *const sequences[] = {
+    "\033[2J",
+    "\033[31m",
+    "\033[?1049h",
+    "\033]52;c;AAAA\007",
+    "\033]0;title\033\\",
+    "\033P$q\033\\",
+    "\033c",
+    "\033(0",
+    "\033[6n",
+    "\033[?25l",
+    "\033[200~",
+    "\033_x\033\\",
+    "\033[1;1H",
+    "\033#8",
+    "\033[4h",
+    "\033[?1002h",
+    "\302\233"
+    "2J",
+    "\302\235"
+    "0;x\007",
+    "\302\220q",
+    "\r\n\r\n",
+    "\016",
+    "\010\010\010",
+    "\177\177",
+    "\342\200\256",
+};
+enum { SEQUENCES = sizeof sequences / sizeof *sequences, CONTROLS = 65 };
+
+// Payload i: a control character of C0, DEL or C1, or one of the sequences.
+static const char *payload(int i) {
+  if (i >= CONTROLS) return arena_printf(arena, "a%sz", sequences[i - CONTROLS]);
+  if (i < 31) return arena_printf(arena, "a%c[31mz", 1 + i);
+  if (i == 31) return "a\177z";
+  return arena_printf(arena, "a\302%cz", 0x80 + (i - 32) % 32);
+}
+
+// The first character that a terminal could act on; NULL: there is none.
+static const char *unclean(const char *text) {
+  for (const char *c = text; *c; c++) {
+    unsigned char byte = (unsigned char)*c, next = (unsigned char)c[1];
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) return c;
+    if (byte == 0xC2 && next < 0xA0) return c;
+  }
+  return NULL;
+}
+
+static bool is_clean(const char *text) { return unclean(text) == NULL; }
+
+static Session *session;
+static Canvas *canvas;
+
+static const char *screen(const char *view) {
+  if (view) view_show(session, view_find(view));
+  drive_frame(session, canvas);
+  return export_text(arena, canvas);
+}
+
+static const char *findings(void) { return diags_text(arena, &diags); }
+
+static const char *by_message(const char *p) {
+  session_say(session, SAID_ERROR, "%s", p);
+  return screen("explore");
+}
+static const char *by_palette(const char *p) {
+  palette_open(session, PROMPT_COMMAND);
+  view_paste(session, p);
+  const char *text = screen("explore");
+  view_key(session, KEY_CODE_ENTER);
+  return arena_printf(arena, "%s%s", text, screen(NULL));
+}
+static const char *by_search(const char *p) {
+  palette_open(session, PROMPT_SEARCH);
+  view_paste(session, p);
+  view_key(session, KEY_CODE_ENTER);
+  return screen("source");
+}
+static const char *by_worker_line(const char *p) {
+  snprintf(session->worker.line, sizeof session->worker.line, "%s", p);
+  return screen("explore");
+}
+static const char *by_worker_gpu(const char *p) {
+  snprintf(session->worker.gpu, sizeof session->worker.gpu, "%s", p);
+  snprintf(session->worker.gpu_error, sizeof session->worker.gpu_error, "%s", p);
+  return screen("measure");
+}
+static const char *by_compile(const char *p) {
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(compiled, &(CompileResult){.ok = true,
+                                                 .ptx_ms = 1,
+                                                 .cubin_ms = -1,
+                                                 .compiler = p,
+                                                 .ptx = arena_printf(arena, "mov %s;\n", p)});
+  view_show(session, view_find("source"));
+  session_view_state(session)->mode = 1;
+  return screen(NULL);
+}
+static const char *by_compile_error(const char *p) {
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(compiled,
+                      &(CompileResult){.ok = false, .log = p, .ptx_ms = -1, .cubin_ms = -1});
+  view_show(session, view_find("source"));
+  session_view_state(session)->mode = 1;
+  return screen(NULL);
+}
+static const char *by_bench(const char *p) {
+  BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
+  BenchResult bench = {.gpu = p, .driver = p, .reference = {.tflops = 51, .name = p}};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
+}
+static const char *by_bench_error(const char *p) {
+  BenchEntry entry = {.ok = false, .error = p};
+  BenchResult bench = {.gpu = p};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
+}
+static const char *by_swizzle_field(const char *p) {
+  screen("swizzle");
+  drive_keys(session, canvas, "e", &diags);
+  view_paste(session, p);
+  return screen(NULL);
+}
+static const char *by_state(const char *p) {
+  Schedule schedule = schedule_default();
+  schedule_parse(&schedule, arena_printf(arena, "BM=%s,%s=1,LAYOUT_A=%s", p, p, p), &diags);
+  return findings();
+}
+static const char *by_target(const char *p) {
+  session_set_text(session, arena_printf(arena, "TARGET=%s", p), &diags);
+  return arena_printf(arena, "%s%s", findings(), screen("explore"));
+}
+static const char *by_rung(const char *p) {
+  ladder_find_rung(session->ladder, p, &diags);
+  session_go_ladder(session, p, &diags);
+  return findings();
+}
+static const char *by_view_name(const char *p) {
+  palette_run(session, arena_printf(arena, "view %s", p), &diags);
+  palette_run(session, p, &diags);
+  return findings();
+}
+static const char *by_theme(const char *p) {
+  theme_find(arena, p, &diags);
+  theme_read(arena, p, strlen(p), p, &diags);
+  return findings();
+}
+static const char *by_config(const char *p) {
+  Config config = config_default();
+  Str text = str_new(arena);
+  JsonWriter w = json_writer(&text);
+  str_add(&text, "{\"theme\":");
+  json_put_string(&w, p);
+  str_add(&text, ",\"keys\":{\"explore\":{\"x\":");
+  w = json_writer(&text);
+  json_put_string(&w, p);
+  str_add(&text, "}}}");
+  config_read(arena, text.text, text.length, "config.json", &config, &diags);
+  config_set(arena, &config, p, &diags);
+  return findings();
+}
+static const char *by_key_name(const char *p) {
+  key_parse(p, &diags);
+  return findings();
+}
+static const char *by_script(const char *p) {
+  script_read(arena, arena_printf(arena, "keys %s\n%s\nexpect %s\n", p, p, p), "x.keys", &diags);
+  return findings();
+}
+static const char *by_layout(const char *p) {
+  layout_parse(arena, &(LayoutSlab){8, 128, 4}, arena_printf(arena, "xor:'col ^ %s'", p), &diags);
+  layout_parse(arena, &(LayoutSlab){8, 128, 4}, p, &diags);
+  return findings();
+}
+static const char *by_atom(const char *p) {
+  Atom atom;
+  atom_parse(p, &atom, &diags);
+  return findings();
+}
+static const char *by_kernel_name(const char *p) {
+  DecodedKernel kernel;
+  decode_kernel(arena, p, &kernel, &diags);
+  palette_run(session, arena_printf(arena, "decode %s", p), &diags);
+  return arena_printf(arena, "%s%s", findings(), screen("explore"));
+}
+static const char *by_json(const char *p) {
+  json_parse(arena, p, strlen(p), &diags, "file");
+  Str text = str_new(arena);
+  JsonWriter w = json_writer(&text);
+  json_put_string(&w, p);
+  const JsonValue *value = json_parse(arena, text.text, text.length, &diags, "file");
+  int n;
+  json_read_int(value, 0, 1, &n, &diags);
+  return findings();
+}
+static const char *by_ladder_file(const char *p) {
+  Str text = str_new(arena);
+  JsonWriter w = json_writer(&text);
+  json_begin_object(&w);
+  json_member_string(&w, p, p);
+  json_member_string(&w, "name", p);
+  json_end_object(&w);
+  ladder_read(arena, text.text, text.length, "ladder.json", &diags);
+  return findings();
+}
+static const char *by_format(const char *p) {
+  ExportFormat format;
+  ColorDepth depth;
+  export_format(p, &format, &diags);
+  color_depth(&(ColorSettings){.option = p}, &depth, &diags);
+  return findings();
+}
+static const char *by_saved_picture(const char *p) {
+  session_say(session, SAID_NOTE, "%s", p);
+  screen("explore");
+  const Theme *theme = theme_find(arena, "default", &diags);
+  return export_svg(arena, canvas, theme, p);
+}
+
+typedef const char *Door(const char *payload);
+static Door *const doors[] = {
+    by_message,     by_palette,       by_search,      by_worker_line, by_worker_gpu,
+    by_compile,     by_compile_error, by_bench,       by_bench_error, by_swizzle_field,
+    by_state,       by_target,        by_rung,        by_view_name,   by_theme,
+    by_config,      by_key_name,      by_script,      by_layout,      by_atom,
+    by_kernel_name, by_json,          by_ladder_file, by_format,      by_saved_picture,
+};
+enum { DOORS = sizeof doors / sizeof *doors, PAYLOADS = CONTROLS + SEQUENCES };
+
+// 25 doors × 89 payloads here, and as many messages of a worker in the suite `client`.
+START_TEST(nothing_acts_on_the_terminal) {
+  int step = stress_is_on() ? 1 : 4;
+  for (int i = _i % step; i < PAYLOADS; i += step) {
+    arena_reset(arena);
+    diags = diags_new(arena);
+    session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+    ck_assert_ptr_nonnull(session);
+    canvas = canvas_new(arena, 24, 80, false);
+    drive_frame(session, canvas);
+    const char *shown = doors[_i](payload(i));
+    const char *bad = unclean(shown);
+    ck_assert_msg(!bad, "door %d, payload %d: %.80s", _i, i, bad ? str_sanitise(arena, bad) : "");
+    session_close(session);
+  }
+  ck_assert_int_ge(DOORS * PAYLOADS, 2200);
+}
+END_TEST
+
+// ---- mutants ----------------------------------------------------------------------------------
+
+// One to four bytes changed, doubled, or taken out.
+static size_t mutate(Random *random, char *text, size_t n) {
+  static const char bytes[] = "{}[]\",:'^&|()<>%+-*/ 0123456789colrwxoffpadswizne;.\\\n\200\377";
+  for (int edits = random_between(random, 1, 4); edits > 0 && n > 2; edits--) {
+    size_t at = random_bits(random) % n;
+    text[at] = bytes[random_bits(random) % (sizeof bytes - 1)];
+    if (random_bits(random) % 4) continue;
+    memmove(text + at, text + at + 1, n - at - 1);
+    n--;
+  }
+  text[n] = '\0';
+  return n;
+}
+
+START_TEST(mutants_of_layouts) {
+  static const char *const texts[] = {"xor:'col ^ (((row >> 1) & 3) << 2)'",
+                                      "xoroff:'off ^ (row & 4)'",
+                                      "swizzle:3,4,3",
+                                      "pad:4",
+                                      "swizzle:2,4,3; pad:8",
+                                      "xor:'row < 4 ? col : col ^ 8'",
+                                      "128B"};
+  static const LayoutSlab slab = {.rows = 8, .row_bytes = 128, .elem_bytes = 4};
+  Random random = random_new(5);
+  int n_parsed = 0, n = stress_count(20000, 100000);
+  for (int i = 0; i < n; i++) {
+    char text[128];
+    arena_reset(arena);
+    diags = diags_new(arena);
+    snprintf(text, sizeof text, "%s", texts[i % 7]);
+    mutate(&random, text, strlen(text));
+    const Layout *layout = layout_parse(arena, &slab, text, &diags);
+    if (!layout) {
+      ck_assert_msg(diags.count > 0 && is_clean(findings()), "%s", text);
+      continue;
+    }
+    n_parsed++;
+    for (int byte = 0; byte < slab.rows * slab.row_bytes; byte++)
+      ck_assert_msg(layout->offset_of[byte] >= 0 && layout->offset_of[byte] < layout->storage_bytes,
+                    "%s", text);
+  }
+  ck_assert_int_gt(n_parsed, 100);
+}
+END_TEST
+
+static bool read_file(const char *path, const char *text, size_t n) {
+  TargetTable table;
+  if (strstr(path, "gpus")) return targets_parse(arena, text, n, &diags, &table);
+  if (strstr(path, "ladders/")) return ladder_read(arena, text, n, path, &diags) != NULL;
+  if (strstr(path, "results/")) return recorded_read_json(arena, text, n, path, &diags) != NULL;
+  if (strstr(path, "themes/")) return theme_read(arena, text, n, path, &diags) != NULL;
+  Config config = config_default();
+  return config_read(arena, text, n, path, &config, &diags);
+}
+
+START_TEST(mutants_of_files) {
+  unsetenv("GEMMVIEW_DATA");
+  Arena *files = arena_new("files");
+  Config defaults = config_default();
+  const char *const names[] = {"gpus.json",          "ladders/fp32.json",
+                               "ladders/hgemm.json", "results/h200_tf32.json",
+                               "themes/light.json",  "config"};
+  Random random = random_new(9);
+  int n = stress_count(240, 100000), n_refused = 0;
+  for (int i = 0; i < n; i++) {
+    const char *name = names[i % 6];
+    const EmbeddedFile *file = embed_find(files, name);
+    const char *from = file ? file->text : config_text(files, &defaults, true);
+    arena_reset(arena);
+    diags = diags_new(arena);
+    char *text = arena_strdup(arena, from);
+    bool ok = read_file(name, text, mutate(&random, text, strlen(text)));
+    ck_assert_msg(ok || diags.count > 0, "%s: refused without a word", name);
+    const char *bad = unclean(findings());
+    ck_assert_msg(!bad, "%s: %.120s", name, bad ? str_sanitise(arena, bad) : "");
+    n_refused += !ok;
+    if (i % 64 == 63) arena_reset(files);
+  }
+  ck_assert_int_gt(n_refused, n / 2);
+  arena_free(files);
+}
+END_TEST
+
+// ---- short reads, full disks ------------------------------------------------------------------
+
+START_TEST(lines_come_in_pieces) {
+  Random random = random_new(3);
+  for (int round = 0; round < stress_count(50, 5000); round++) {
+    int ends[2], n_lines = 0;
+    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+    LineReader reader = line_reader_new(1 << 16);
+    for (int i = 0; i < 20; i++) {
+      char text[64];
+      int length = snprintf(text, sizeof text, "{\"line\":%d,\"round\":%d}\n", i, round), sent = 0;
+      while (sent < length) {
+        int piece = random_between(&random, 1, 7);
+        if (piece > length - sent) piece = length - sent;
+        ck_assert_int_eq(write(ends[1], text + sent, (size_t)piece), piece);
+        sent += piece;
+        while (line_reader_fill(&reader, ends[0]) > 0) {
+        }
+        char *line;
+        size_t n;
+        if (line_reader_next(&reader, &line, &n) != LINE_READY) continue;
+        ck_assert_int_eq(sent, length);
+        ck_assert(strncmp(line, text, n) == 0 && n == (size_t)length - 1);
+        n_lines++;
+      }
+    }
+    ck_assert_int_eq(n_lines, 20);
+    line_reader_free(&reader);
+    close(ends[0]);
+    close(ends[1]);
+  }
+}
+END_TEST
+
+START_TEST(a_full_disk_is_told_and_changes_nothing) {
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  canvas = canvas_new(arena, 24, 80, false);
+  drive_frame(session, canvas);
+  drive_save(session, canvas, "/dev/full");
+  ck_assert_int_eq(session->said, SAID_ERROR);
+  ck_assert_ptr_nonnull(strstr(session->message, "/dev/full"));
+  drive_save(session, canvas, "/nonexistent/x.svg");
+  ck_assert_int_eq(session->said, SAID_ERROR);
+  session_close(session);
+}
+END_TEST
+
+Suite *suite_promises(void);
+Suite *suite_promises(void) {
+  Suite *suite = suite_create("promises");
+  TCase *tcase = tcase_create("promises");
+  tcase_set_timeout(tcase, 4 * 3600);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, memory_that_runs_out_is_told);
+  tcase_add_loop_test(tcase, a_storm_of_resizes, 0, 5);
+  tcase_add_loop_test(tcase, nothing_acts_on_the_terminal, 0, DOORS);
+  tcase_add_test(tcase, mutants_of_layouts);
+  tcase_add_test(tcase, mutants_of_files);
+  tcase_add_test(tcase, lines_come_in_pieces);
+  tcase_add_test(tcase, a_full_disk_is_told_and_changes_nothing);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

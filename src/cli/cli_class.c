@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/cli_worker.h"
 #include "cli/options.h"
 
 typedef struct ClassOptions {
   const char *who, *color, *theme;
   int at;
-  bool ascii, no_mouse;
+  bool ascii, no_mouse, no_worker;
+  OptionList worker;
 } ClassOptions;
 
 #define TEXT(key, field) \
@@ -31,6 +33,8 @@ static const Option options[] = {
     TEXT("theme", theme),
     FLAG("ascii", ascii),
     FLAG("no-mouse", no_mouse),
+    FLAG("no-worker", no_worker),
+    OPTION_WORKER(ClassOptions),
     TEXT("as", who),
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
@@ -41,7 +45,7 @@ static const char *user_name(void) {
   return entry ? entry->pw_name : user ? user : "somebody";
 }
 
-static int run(int argc, char **argv, ClassRole role, Diags *diags) {
+static int run(Arena *arena, int argc, char **argv, ClassRole role, Diags *diags) {
   ClassOptions given = {0};
   bool teaches = role == CLASS_TEACHER;
   if (!options_parse(teaches ? options : options + 1, N_OPTIONS - 1, &given, &argc, argv, diags))
@@ -52,7 +56,10 @@ static int run(int argc, char **argv, ClassRole role, Diags *diags) {
     return cli_error(CLI_USAGE, "teach needs a lesson; gemmview lesson --list names them");
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE, "a class needs a terminal");
-  AppOptions app = {.terminal = {given.color, given.ascii, given.no_mouse},
+  ClientOptions client;
+  if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
+  AppOptions app = {.client = given.no_worker ? NULL : &client,
+                    .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,
                     .lesson = teaches ? name : "",
                     .lesson_step = given.at,
@@ -67,7 +74,7 @@ static int run(int argc, char **argv, ClassRole role, Diags *diags) {
 int cli_class(int argc, char **argv, ClassRole role) {
   Arena *arena = arena_new("class");
   Diags diags = diags_new(arena);
-  int status = run(argc, argv, role, &diags);
+  int status = run(arena, argc, argv, role, &diags);
   arena_free(arena);
   return status;
 }

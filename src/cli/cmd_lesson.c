@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/cli_worker.h"
 #include "cli/options.h"
 #include "tui/app.h"
 #include "tui/tutor.h"
@@ -19,7 +20,8 @@
 typedef struct LessonOptions {
   const char *color, *theme;
   int at;
-  bool list, markdown, answers, json, facts, ascii, no_mouse;
+  bool list, markdown, answers, json, facts, ascii, no_mouse, no_worker;
+  OptionList worker;
 } LessonOptions;
 
 #define FLAG(key, field) \
@@ -39,6 +41,8 @@ static const Option options[] = {
     FLAG("facts", facts),
     FLAG("ascii", ascii),
     FLAG("no-mouse", no_mouse),
+    FLAG("no-worker", no_worker),
+    OPTION_WORKER(LessonOptions),
     TEXT(color),
     TEXT(theme),
     OPTION_JSON(LessonOptions),
@@ -55,9 +59,12 @@ typedef struct Handout {
 
 // ---- the explorer -------------------------------------------------------------------------------
 
-static int explore(const LessonOptions *given, const char *name, Diags *diags) {
+static int explore(Arena *arena, const LessonOptions *given, const char *name, Diags *diags) {
+  ClientOptions client;
+  if (!cli_client_options(arena, &given->worker, &client, diags)) return cli_fail(diags);
   AppOptions app = {.terminal = {given->color, given->ascii, given->no_mouse},
                     .theme = given->theme,
+                    .client = given->no_worker ? NULL : &client,
                     .lesson = name ? name : "",
                     .lesson_step = given->at};
   AppEnd end = app_run(&app, diags);
@@ -269,7 +276,8 @@ static int run(Arena *arena, int argc, char **argv, Diags *diags) {
     return CLI_OK;
   }
   bool prints = given.list || given.markdown || given.answers || given.json;
-  if (!prints && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO)) return explore(&given, name, diags);
+  if (!prints && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
+    return explore(arena, &given, name, diags);
   Handout handout = {.arena = arena, .given = &given};
   bool ok = print(&handout, given.list ? NULL : name, diags);
   int status = ok ? CLI_OK : cli_fail(diags);

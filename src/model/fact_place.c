@@ -183,6 +183,8 @@ bool fact_cell_mma(const FactScene *scene, const FactArgs *args, FactValue *valu
 
 // ---- tiles of the grid --------------------------------------------------------------------------
 
+enum { GRID_MAX = 1 << 22 };
+
 typedef struct Grid {
   const Program *program;
   Launch launch;
@@ -190,7 +192,7 @@ typedef struct Grid {
   int64_t *env, tile_m, tile_n, tiles_m, tiles_n;
 } Grid;
 
-static Grid grid_of(const FactScene *scene) {
+static bool grid_of(const FactScene *scene, Grid *out, Diags *diags) {
   const Program *program = scene->model->program;
   const Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N];
   Grid grid = {.program = program,
@@ -202,7 +204,12 @@ static Grid grid_of(const FactScene *scene) {
                .tile_n = axis_tile(n)};
   grid.tiles_m = (m->extent + grid.tile_m - 1) / grid.tile_m;
   grid.tiles_n = (n->extent + grid.tile_n - 1) / grid.tile_n;
-  return grid;
+  *out = grid;
+  if (grid.launch.n_blocks <= GRID_MAX && grid.tiles_m <= GRID_MAX && grid.tiles_n <= GRID_MAX)
+    return true;
+  diag_add(diags, "fact", "%lld blocks are too many to look at one by one: at most %d",
+           (long long)grid.launch.n_blocks, GRID_MAX);
+  return false;
 }
 
 // With thread 0 and every loop at 0, the axes say where the tile begins.
@@ -213,16 +220,18 @@ static void locate(const Grid *grid, int64_t block, int64_t *row, int64_t *col) 
 }
 
 bool fact_tile_of(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  Grid grid = grid_of(scene);
+  Grid grid;
   int64_t block;
+  if (!grid_of(scene, &grid, diags)) return false;
   if (!fact_int(args->word[0], 0, grid.launch.n_blocks - 1, "BLOCK", &block, diags)) return false;
   locate(&grid, block, &value->pair[0], &value->pair[1]);
   return true;
 }
 
 bool fact_block_of(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  Grid grid = grid_of(scene);
+  Grid grid;
   int64_t row, col, at_row, at_col;
+  if (!grid_of(scene, &grid, diags)) return false;
   bool ok = fact_int(args->word[0], 0, grid.tiles_m - 1, "ROW", &row, diags);
   if (!fact_int(args->word[1], 0, grid.tiles_n - 1, "COL", &col, diags) || !ok) return false;
   for (int64_t block = 0; block < grid.launch.n_blocks; block++) {
@@ -237,8 +246,9 @@ bool fact_block_of(const FactScene *scene, const FactArgs *args, FactValue *valu
 // Rows and columns of tiles that the first blocks touch.
 static bool count_panels(const FactScene *scene, const FactArgs *args, int64_t *rows, int64_t *cols,
                          Diags *diags) {
-  Grid grid = grid_of(scene);
+  Grid grid;
   int64_t blocks, row, col;
+  if (!grid_of(scene, &grid, diags)) return false;
   if (!fact_int(args->word[0], 1, grid.launch.n_blocks, "BLOCKS", &blocks, diags)) return false;
   bool *row_seen = ARENA_ARRAY(scene->arena, bool, grid.tiles_m);
   bool *col_seen = ARENA_ARRAY(scene->arena, bool, grid.tiles_n);

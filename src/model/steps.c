@@ -273,6 +273,7 @@ static Schedule with(const Schedule *schedule, const StrategyRow *row) {
   if (knob_is_used(KNOB_FRAG_ORDER, schedule)) tried.value[KNOB_FRAG_ORDER] = row->order;
   tried.value[KNOB_INTERLEAVE_LOADS] = row->interleave;
   tried.value[KNOB_FRAG_BUFFER] = row->buffer;
+  if (row->order) tried.value[KNOB_COPY_STEPS] = 0;
   return tried;
 }
 
@@ -282,6 +283,7 @@ static const char *strategy_knobs(Arena *arena, const Schedule *schedule, const 
     str_printf(&out, "FRAG_ORDER=%lld,", (long long)row->order);
   str_printf(&out, "INTERLEAVE_LOADS=%lld,FRAG_BUFFER=%lld", (long long)row->interleave,
              (long long)row->buffer);
+  if (row->order && schedule->value[KNOB_COPY_STEPS]) str_add(&out, ",COPY_STEPS=0");
   return out.text;
 }
 

@@ -203,7 +203,10 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
 }
 
 static void print_state(const App *app) {
+  const LessonRun *run = &app->session->tutor->run;
   printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
+  if (run->lesson && !app->class)
+    printf("gemmview lesson %s --at %d\n", run->lesson->name, run->step + 1);
   fflush(stdout);
 }
 

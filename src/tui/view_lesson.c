@@ -30,6 +30,8 @@ enum {
   WORDS_SHOWN = 7
 };
 
+enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
+
 typedef struct Part {
   Style style;
   const char *text;  // "" is an empty line
@@ -181,27 +183,10 @@ static bool is_veiled(const Tutor *tutor) {
   return !tutor->run.revealed && (kind == ASK_FACT || kind == ASK_CHOICE);
 }
 
-// The step's view prepares itself, and gets a session of its own to draw.
-static void prepare_stage(Session *session, LessonFrame *frame) {
-  const ViewBody *body = view_table[frame->inner].body;
-  int view = session->view;
-  session->view = frame->inner;
-  session->prepared = NULL;
-  if (body->prepare) body->prepare(session);
-  Session *stage = ARENA_NEW(session->frame, Session);
-  *stage = *session;
-  if (is_veiled(session->tutor)) {
-    stage->now.picture = veil(session->frame, session->now.picture);
-    if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
-  }
-  frame->stage = stage;
-  session->view = view;
-}
-
 static LessonLayout lay_out(const LessonFrame *frame, Rect in) {
   LessonLayout at = {.text = in};
   rect_take_top(&at.text, 1);
-  if (!frame->stage) return at;
+  if (frame->inner < 0) return at;
   if (in.cols >= WIDE_COLS) {
     int cols = in.cols * 2 / 5;
     cols = cols < TEXT_COLS_MIN ? TEXT_COLS_MIN : cols > TEXT_COLS_MAX ? TEXT_COLS_MAX : cols;
@@ -220,6 +205,30 @@ static LessonLayout lay_out(const LessonFrame *frame, Rect in) {
 
 static int text_cols(const LessonLayout *at) { return at->text.cols - 2; }
 
+// The step's view prepares itself for its part of the screen, and gets a session of its own to
+// draw.
+static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
+  const ViewBody *body = view_table[frame->inner].body;
+  int view = session->view, rows = session->rows, cols = session->cols;
+  session->view = frame->inner;
+  session->prepared = NULL;
+  if (in.rows > 0) {
+    session->rows = in.rows - 1 + FRAME_ROWS;
+    session->cols = in.cols - (in.cols < cols);
+  }
+  if (body->prepare) body->prepare(session);
+  Session *stage = ARENA_NEW(session->frame, Session);
+  *stage = *session;
+  if (is_veiled(session->tutor)) {
+    stage->now.picture = veil(session->frame, session->now.picture);
+    if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
+  }
+  frame->stage = stage;
+  session->view = view;
+  session->rows = rows;
+  session->cols = cols;
+}
+
 static void prepare_step(Session *session, LessonFrame *frame) {
   const Tutor *tutor = session->tutor;
   if (tutor->error) {
@@ -231,9 +240,9 @@ static void prepare_step(Session *session, LessonFrame *frame) {
     add_answer(session, frame);
     add_remarks(session, frame);
     frame->inner = view_find(tutor_view(tutor));
-    prepare_stage(session, frame);
   }
-  LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - 4, session->cols});
+  LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - FRAME_ROWS, session->cols});
+  if (frame->inner >= 0) prepare_stage(session, frame, at.stage);
   int hidden = count_rows(frame, text_cols(&at)) - at.text.rows;
   ViewState *state = session_view_state(session);
   frame->stage_shown = at.stage.rows > 0;
@@ -490,6 +499,9 @@ static void lesson_typed(Session *session, TextFieldResult result) {
 static void reveal(Session *s, const char *a) { (void)a, tutor_reveal(s); }
 static void restore(Session *s, const char *a) { (void)a, tutor_restore(s); }
 
+static void knob_less(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
+static void knob_more(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, 1); }
+
 static void lessons(Session *session, const char *argument) {
   (void)argument;
   Tutor *tutor = session->tutor;
@@ -517,6 +529,8 @@ static const Action actions[] = {
     {"step-next", "Right l Space", NULL, NULL, "the next step", step_next},
     {"lessons", "L", "lessons", NULL, "the list of lessons", lessons},
     {"look", "v", "look", NULL, "the view of this step alone; 0 comes back", look},
+    {"knob-less", "-", "knob", "knob-more", "the selected knob, a step down", knob_less},
+    {"knob-more", "+", NULL, NULL, "the selected knob, a step up", knob_more},
     {"restore", "=", NULL, NULL, "the knobs as the step has them", restore},
     {"notes", "t", NULL, NULL, "the teacher's notes", notes},
 };

@@ -252,6 +252,7 @@ START_TEST(the_explorer_keeps_the_place) {
   vt_keys(p, "q");
   ck_assert(vt_wait_end(p));
   ck_assert(vt_restored(p));
+  vt_expect(p, "gemmview lesson banks --at 5");
   vt_finish(p);
   options = (AppOptions){.lesson = "", .terminal = {.color = "256"}};
   p = vt_start(24, 80, env, run_explorer, &options);

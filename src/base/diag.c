@@ -30,7 +30,7 @@ char *diags_text(Arena *arena, const Diags *diags) {
   Str out = str_new(arena);
   for (const Diag *d = diags->first; d; d = d->next) {
     str_printf(&out, "%s: %s", d->rule, d->text);
-    if (d->nearest) str_printf(&out, "; nearest: %s", d->nearest);
+    if (d->nearest) str_printf(&out, "; nearest: %s", str_sanitise(arena, d->nearest));
     str_add_char(&out, '\n');
   }
   return out.text;

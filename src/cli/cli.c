@@ -25,7 +25,7 @@ const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
 int cli_fail(const Diags *diags) {
   for (const Diag *d = diags->first; d; d = d->next)
     fprintf(stderr, "gemmview: %s%s%s\n", d->text, d->nearest ? "; nearest: " : "",
-            d->nearest ? d->nearest : "");
+            d->nearest ? str_sanitise(diags->arena, d->nearest) : "");
   return CLI_USAGE;
 }
 

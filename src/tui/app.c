@@ -93,9 +93,16 @@ static void grant_wishes(App *app) {
   session_say(session, SAID_NOTE, "mouse %s", terminal_mouse(app->terminal) ? "on" : "off");
 }
 
+// What a click means is written on the canvas, which a key of the same batch may have outdated: an
+// old spot could name a row or a knob that is no more.
+static void click(App *app, const Event *event) {
+  drive_frame(app->session, app->canvas);
+  view_mouse(app->session, app->canvas, event);
+}
+
 static void take(App *app, const Event *event) {
   if (event->kind == EVENT_KEY) view_key(app->session, event->key);
-  if (event->kind == EVENT_MOUSE) view_mouse(app->session, app->canvas, event);
+  if (event->kind == EVENT_MOUSE) click(app, event);
   if (event->kind == EVENT_PASTE) view_paste(app->session, event->text);
   if (event->kind == EVENT_WAKE) {
     work_poll(app->work);

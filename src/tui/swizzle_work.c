@@ -57,6 +57,14 @@ void swizzle_drop(Swizzle *work) {
 
 // ---- the slab -----------------------------------------------------------------------------------
 
+// The slab outlives the model it was walked in: undo and redo lead back to an equal schedule.
+static void keep_names(Swizzle *work) {
+  SlabSite *site = (SlabSite *)work->slab.problem.sites;
+  work->slab.problem.name = arena_strdup(work->slab_arena, work->slab.problem.name);
+  for (int i = 0; i < work->slab.problem.n_sites; i++)
+    site[i].name = arena_strdup(work->slab_arena, site[i].name);
+}
+
 static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
   arena_reset(work->slab_arena);
   swizzle_drop(work);
@@ -67,6 +75,7 @@ static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
     work->why = diags.first->text;
     return;
   }
+  keep_names(work);
   fill_column(work->slab_arena, &work->slab, "none", work->slab.plain, &work->column[0]);
   fill_column(work->slab_arena, &work->slab, "now", work->slab.layout, &work->column[1]);
 }

@@ -210,6 +210,7 @@ START_TEST(random_keys) {
       view_key(session, event.key);
       session->wishes = (Wishes){0};  // nothing is saved, copied or timed
     }
+    if (event.kind == EVENT_MOUSE) drive_frame(session, canvas);  // as the explorer does
     ck_assert(event.kind == EVENT_KEY || drive_event(session, canvas, &event, &diags));
     if (pick % 4 == 0)
       drive_frame(session, canvas);

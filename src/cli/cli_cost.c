@@ -72,6 +72,7 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   put_known(w, "dram_clocks", t->dram_clocks);
   put_known(w, "l2_bytes", t->l2_bytes);
   put_known(w, "dram_bytes", t->dram_bytes);
+  put_known(w, "l2_working_set_bytes", t->l2_working_set_bytes);
   put_known(w, "flop_per_l2_byte", t->flop_per_l2_byte);
   put_known(w, "flop_per_dram_byte", t->flop_per_dram_byte);
   put_known(w, "shared_bytes_per_fma", t->shared_bytes_per_fma);

@@ -46,6 +46,7 @@ typedef struct Traffic {
   double fma_clocks, shared_clocks, l2_clocks, dram_clocks;
   const char *limit;          // which of the four is the largest: "fma", "shared", "l2", "dram"
   double l2_bytes, dram_bytes;            // whole problem, first-order estimates
+  double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;
   double loads_per_fma;       // load instructions per multiply-add of one thread

@@ -133,6 +133,7 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   if (random_between(state, 0, 2)) v[KNOB_SPLITK] = 1;
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
   if (v[KNOB_FRAG_BUFFER] == 2) v[KNOB_FRAG_ORDER] = 0;
+  if (v[KNOB_FRAG_ORDER]) v[KNOB_COPY_STEPS] = 0;
   if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;

@@ -1,12 +1,12 @@
 // Where the time of one slab goes: clocks of the FMA pipe, shared memory, L2 and DRAM.
 //
 // First-order reckoning for one resident block on one SM, per k_o iteration. Worked example, a
-// 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves one
-// wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
+// 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves
+// one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
 //
 // L2: every block fetches its two panels once. DRAM: the blocks of one wave share panels in L2; the
-// distinct panels of a wave are fetched once per wave, and nothing survives from wave to wave unless
-// A and B fit in L2 together.
+// distinct panels of a wave are fetched once per wave, and nothing survives from wave to wave
+// unless A and B fit in L2 together.
 #include <math.h>
 
 #include "base/str.h"
@@ -26,8 +26,11 @@ static Tile tile_of(const Model *model) {
   const Axis *k = &p->axis[AXIS_K];
   const Digit *last = &k->digit[k->n_digits - 1];
   double step = (double)last->weight;  // 1, or the depth of an atom
-  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]), (double)axis_tile(&p->axis[AXIS_N]), step,
-               (double)last->var->extent, (double)model->resources.n_blocks,
+  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]),
+               (double)axis_tile(&p->axis[AXIS_N]),
+               step,
+               (double)last->var->extent,
+               (double)model->resources.n_blocks,
                dtype_bytes(p->problem.dtype)};
   if (k_o) {
     tile.k = (double)axis_tile(k);
@@ -36,8 +39,9 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// Wavefronts of all warps per slab, and the lines that loads past the slabs ask of L1. A 16-byte cp.async has no counted wavefronts: it writes 512 bytes
-// per warp through a pipe of 128 bytes per clock.
+// Wavefronts of all warps per slab, and the lines that loads past the slabs ask of L1. A 16-byte
+// cp.async has no counted wavefronts: it writes 512 bytes per warp through a pipe of 128 bytes per
+// clock.
 static double shared_clocks(const Model *model, double global_lines) {
   double warps = ceil((double)model->resources.n_threads / LANES), clocks = global_lines;
   for (int i = 0; i < model->n_sites; i++) {
@@ -65,6 +69,20 @@ static void wave_panels(const Model *model, double wave, double *rows, double *c
   *columns = groups > 1 ? n : ceil(wave / group);
 }
 
+// A walk along a row of tiles comes back to the first panel of B only in the next row: one panel of
+// A and all of B. In groups of GROUP_M tiles down M the next column comes back to the panels of A:
+// as many of them, and one of B. Worked example, f32, 128 × 128 tiles at 4096³, panels of 2 MiB: 1
+// + 32 of them are 66 MiB, in groups of eight 8 + 1 are 18 MiB.
+static double working_set(const Model *model, const Tile *tile) {
+  const Program *p = model->program;
+  double m = (double)p->axis[AXIS_M].digit[0].var->extent;
+  double group = fmin((double)model->schedule.value[KNOB_GROUP_M], m);
+  double columns = ceil((double)p->problem.n / tile->n);
+  double depth = tile->k * tile->slabs * tile->bytes;
+  double a = tile->m * depth, b = tile->n * depth;
+  return group > 1 ? group * a + b : a + columns * b;
+}
+
 static double dram_bytes(const Model *model, const Tile *tile) {
   const Problem *p = &model->program->problem;
   double m = (double)p->m, n = (double)p->n, k = (double)p->k;
@@ -77,8 +95,8 @@ static double dram_bytes(const Model *model, const Tile *tile) {
   return fmax(once, waves * panels) + store;
 }
 
-// Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper, whose
-// full rate only wgmma has (646 of 989 TFLOP/s measured on an H200).
+// Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper,
+// whose full rate only wgmma has (646 of 989 TFLOP/s measured on an H200).
 static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
   const Atom *atom = model->program->atom;
@@ -138,6 +156,7 @@ Traffic derive_traffic(const Model *model, double global_lines) {
   t.shared_clocks = shared_clocks(model, global_lines);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;
+  t.l2_working_set_bytes = working_set(model, &tile);
   t.dram_bytes = dram_bytes(model, &tile);
   t.l2_clocks = known(panel_bytes / per_clock(gpu, gpu->l2_gbps));
   t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));

@@ -72,6 +72,8 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "DRAM", "clk", "dram_clocks", known(t->dram_clocks), ORIGIN_ESTIMATED);
   add(&all, "from L2", "B", "l2_bytes", known(t->l2_bytes), ORIGIN_ESTIMATED);
   add(&all, "from DRAM", "B", "dram_bytes", known(t->dram_bytes), ORIGIN_ESTIMATED);
+  add(&all, "L2 working set", "B", "l2_working_set_bytes", known(t->l2_working_set_bytes),
+      ORIGIN_ESTIMATED);
   add(&all, "FLOP per L2 byte", "", "flop_per_l2_byte", t->flop_per_l2_byte, ORIGIN_ESTIMATED);
   add(&all, "loads per fma", "", "loads_per_fma", atom ? NAN : t->loads_per_fma, ORIGIN_NONE);
   add(&all, "shared bytes per fma", "B", "shared_bytes_per_fma", t->shared_bytes_per_fma,

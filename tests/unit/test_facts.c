@@ -2,8 +2,17 @@
 // and the screen itself for review (tests/golden/facts; without its first and last line, which name
 // the views and keys).
 //
-// The table is also the map from a fact to its proof: `else_in` names the test that holds it where
-// a number is computed rather than shown. 000 to 003 are the articles in the order of the ladders.
+// 000 to 003 are the articles in the order of the ladders. What is no single screen is held
+// elsewhere:
+//
+//   000  the articles' own knob lines, verbatim        test_knob, article_lines
+//   000  104 accumulators, occupancy, 84 KiB           test_pass, the article's tile
+//   000  address colouring of the punch card           test_view, banks_lanes and banks_slab
+//   000  the guarded accumulate of split-K is a race   test_interp_cli, --break guarded_split
+//   001  receivers of every ldmatrix                   test_fragment, test_ldmatrix_receivers
+//   002  every formula's ways, the proof of 4          test_banks_solver, test_slab_problem
+//   002  66 and 18 MB                                  test_steps, working sets
+//   003  1.62 and 0.891, strategies, barriers          test_steps
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,15 +309,15 @@ static const Fact facts[] = {
      24,
      {"now xor:'col ^ ((row & 7) << 3)'"}},
     {"002_working_set",
-     "a group of 8 rows of blocks needs 18 MB where a row needs 66",
+     "a group of 8 rows of blocks needs 18 MB in L2 where a row needs 66",
      "tf32",
      "bt_grid",
      NULL,
-     "explore",
-     NULL,
-     120,
+     "measure",
+     "c l",
+     100,
      40,
-     {"working set in L2 is 18 MB", "needs 66"}},
+     {"L2 working set", "66 MiB e      18 MiB e"}},
     {"002_intensity_128",
      "a tile of 128 × 128 has 32 FLOP for a byte",
      "tf32",

@@ -287,6 +287,16 @@ START_TEST(every_order_compiles) {
 }
 END_TEST
 
+// Article 002: 66 MB for a row of blocks, 18 MB for a group of eight.
+START_TEST(the_working_sets_of_article_002) {
+  static const char TILE[] =
+      "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1";
+  ck_assert_double_eq(model_of(TILE, "")->traffic.l2_working_set_bytes, 66 << 20);
+  ck_assert_double_eq(model_of(TILE, "GROUP_M=8")->traffic.l2_working_set_bytes, 18 << 20);
+  ck_assert_double_eq(model_of(TILE, "GROUP_M=1024")->traffic.l2_working_set_bytes, 66 << 20);
+}
+END_TEST
+
 // The command's numbers are the model's; `now` marks one row.
 START_TEST(the_command_tells_both_intensities) {
   if (!cli_has_program()) return;
@@ -340,6 +350,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, rows_add_up);
   tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);
   tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
+  tcase_add_test(tc, the_working_sets_of_article_002);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

@@ -146,7 +146,7 @@ START_TEST(moved_keys_are_the_ones_named) {
   drive_frame(session, canvas);
   const char *text = export_text(arena, canvas);
   ck_assert_ptr_nonnull(strstr(text, "F5 undo"));
-  ck_assert_ptr_nonnull(strstr(text, "B banks"));
+  ck_assert_ptr_nonnull(strstr(text, "B bank"));
   ck_assert(drive_keys(session, canvas, "Right u", &diags));
   ck_assert_int_eq(session_edits(session), 1);
   ck_assert(drive_keys(session, canvas, "F5 B", &diags));

@@ -132,8 +132,10 @@ static const char *fault_of_register(const Program *program, const Trace *trace,
   int rank = place->buffer->rank, of_value = atom ? 1 : 0;
   const int64_t *index = place->index + (rank - of_value);
   if (trace->operand == ATOM_C && (index[-2] != m || index[-1] != n)) return "wrong accumulator";
-  if (trace->operand == ATOM_A && index[-1] != m) return "wrong register of A";
-  if (trace->operand == ATOM_B && index[-1] != n) return "wrong register of B";
+  // An order of reading that holds one fragment at a time keeps it in the place of the first.
+  bool one_place = place->buffer->dim[rank - of_value - 1] == 1;
+  if (trace->operand == ATOM_A && index[-1] != (one_place ? 0 : m)) return "wrong register of A";
+  if (trace->operand == ATOM_B && index[-1] != (one_place ? 0 : n)) return "wrong register of B";
   if (!atom) return NULL;
   int extent[] = {atom->m, atom->n, atom->k};
   const int *axis = axis_of[trace->operand];

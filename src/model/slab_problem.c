@@ -192,7 +192,7 @@ static void make_room(Walk *walk) {
     int64_t executions = walk->seen[i];
     int64_t step = (executions + SLAB_PROBLEM_REPEAT_MAX - 1) / SLAB_PROBLEM_REPEAT_MAX;
     site[i].weight = (int)(step > 1 ? step | 1 : 1);
-    site[i].name = walk->out->use[i].site->text;
+    site[i].name = arena_strdup(walk->arena, walk->out->use[i].site->text);
     site[i].op = walk->out->use[i].site->op;
     int64_t room = (executions + site[i].weight - 1) / site[i].weight;
     walk->logical[i] = arena_alloc(walk->arena, sizeof *walk->logical[i] * (size_t)room);
@@ -224,7 +224,7 @@ bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, Sl
                         Diags *diags) {
   const Program *program = model->program;
   *out = (SlabProblem){.slab = slab};
-  out->problem.name = slab->name;
+  out->problem.name = arena_strdup(arena, slab->name);
   out->problem.slab = slab_shape(slab);
   out->layout_text = slab_layout_text(arena, &model->schedule, slab);
   out->layout = slab_layout_now(arena, &model->schedule, slab, diags);

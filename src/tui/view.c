@@ -203,9 +203,9 @@ static int tabs_width(int gap) {
 }
 
 // The last view is help, at the right end. Where the titles do not fit they stand closer, then they
-// are cut, to nothing on the narrowest screens; the present one is always whole.
+// are cut, help's first, to nothing on the narrowest screens; the present one is always whole.
 static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
-  enum { NAME_COLS = 11, HELP_COLS = 7, WHOLE = 99, TITLE_COLS = 8 };
+  enum { NAME_COLS = 11, HELP_COLS = 7, HELP_KEY_COLS = 2, WHOLE = 99, TITLE_COLS = 8 };
   static const struct { int cols, gap; } cuts[] = {{4, 2}, {4, 1}, {3, 1}, {2, 1}, {0, 1}};
   bool named = row.cols >= tabs_width(2) + NAME_COLS + HELP_COLS;
   int gap = row.cols >= tabs_width(2) + HELP_COLS ? 2 : 1, cols = WHOLE, col = 1;
@@ -213,13 +213,15 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
   for (int i = 0; !whole && i < 5; i++) {
     cols = cuts[i].cols;
     gap = cuts[i].gap;
-    int width = 1 + (view_count - 1) * (2 + cols + gap) + TITLE_COLS - cols + HELP_COLS;
+    int width = 1 + (view_count - 1) * (2 + cols + gap) + TITLE_COLS - cols + HELP_KEY_COLS;
     if (width <= row.cols) break;
   }
   if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
   for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i, cols) + gap;
-  if (col + HELP_COLS <= row.cols)
-    draw_tab(canvas, row, row.cols - HELP_COLS, session, view_count - 1, HELP_COLS);
+  int help = col + HELP_COLS <= row.cols ? HELP_COLS : HELP_KEY_COLS;
+  bool here = session->view == view_count - 1;
+  if (col + help <= row.cols && (help == HELP_COLS || !here))
+    draw_tab(canvas, row, row.cols - help, session, view_count - 1, help == HELP_COLS ? help : 0);
 }
 
 static const char *problem_text(const Session *session, char *out, size_t size) {

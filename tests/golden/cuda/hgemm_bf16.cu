@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=16,EPILOGUE=1,COPY_STEPS=1,SERPENTINE=1,UNROLL_RING=1
+// ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=32,EPILOGUE=1,COPY_STEPS=2,SERPENTINE=1,UNROLL_RING=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<512, 256, 212992>>>(A, B, C)   212992 bytes of shared memory
@@ -90,12 +90,12 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
   bf16 *const C_s = smem + 98304;  // [32][256] EPILOGUE=1: a row of atoms on its way to C
 
   const int tid = threadIdx.x;
-  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=16
+  const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=32
   const int m_w = threadIdx.x / 128;     // WARP 0..2, WM=2
   const int n_w = threadIdx.x / 32 % 4;  // WARP 0..4, WN=4
   const int lane = threadIdx.x % 32;     // THREAD 0..32, ATOM_KIND=mma_m16n8k16_bf16
-  const int m_b = g / 256 * 16 + g % 16;
-  const int n_b = g % 256 / 16;
+  const int m_b = g % 32;
+  const int n_b = g / 32;
 
   // where this thread begins
   bf16 *const A_s_at = A_s + tid / 8 * 64 + ((tid % 8 * 8) ^ (tid / 8 % 8 * 8));
@@ -185,13 +185,13 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
             k_o % 4 * 16384 + (k_i * 16 + 16) * 256 +
             ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
-      // COPY_STEPS=1: this step's share of the copies of a slab ahead
+      // COPY_STEPS=2: this step's share of the copies of a slab ahead
       {
         const int k_n = k_o + 3;
         #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (k_i * 4 + i < 4) {
-            const int c_a = k_i * 4 + i;
+        for (int i = 0; i < 2; ++i) {
+          if (k_i * 2 + i < 4) {
+            const int c_a = k_i * 2 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of A
             cp_async8_if(A_s_at, k_n % 4 * 8192 + c_a * 32 * 64,
@@ -199,9 +199,9 @@ matmul(const bf16 *__restrict__ A, const bf16 *__restrict__ B, bf16 *__restrict_
           }
         }
         #pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          if (k_i * 8 + i < 8) {
-            const int c_b = k_i * 8 + i;
+        for (int i = 0; i < 4; ++i) {
+          if (k_i * 4 + i < 8) {
+            const int c_b = k_i * 4 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of B
             cp_async8_if(B_s_at, k_n % 4 * 16384 + c_b * 8 * 256,

@@ -1,18 +1,20 @@
 // Sites: which shared-memory words a warp asks for, statement by statement.
 //
-// The main kernel is walked once per warp with an environment for its 32 lanes: hardware digits from
-// the thread index, LETs evaluated, every serial loop at its first iteration, IFs switching lanes off.
-// The address is the access's own offset expression, so what is counted here is what the emitter
-// prints. Of all warps the one with the most wavefronts is kept.
+// The main kernel is walked once per warp with an environment for its 32 lanes: hardware digits
+// from the thread index, LETs evaluated, every serial loop at its first iteration, IFs switching
+// lanes off. The address is the access's own offset expression, so what is counted here is what the
+// emitter prints. Of all warps the one with the most wavefronts is kept.
 //
-// Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of eight
-// lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts, ideal 4.
+// Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of
+// eight lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts,
+// ideal 4.
+#include <assert.h>
 #include <string.h>
 
 #include "model/derive.h"
 #include "model/rewrite.h"
 
-enum { LANES = 32, SITES_MAX = 32 };
+enum { LANES = 32, SITES_MAX = 32, LOOPS_MAX = 16 };
 
 typedef struct Walk {
   Arena *arena;
@@ -21,8 +23,10 @@ typedef struct Walk {
   int warp;
   int64_t *env;  // [n_vars][32]
   const Stmt *k_o;
-  bool in_loop;      // inside k_o
-  double executions; // of the statement at hand by one warp, per slab
+  bool in_loop;                // inside k_o
+  double executions;           // of the statement at hand by one warp, per slab
+  const Var *loop[LOOPS_MAX];  // around it, inside k_o
+  int n_loops;
   Site *site;
   int n_sites;
   bool *prologue;  // per site
@@ -47,8 +51,9 @@ static void site_addresses(Walk *walk, const Site *site, const bool *active, int
 static Site new_site(Walk *walk, const Stmt *stmt, const Access *shared, bool store) {
   const Op *op = &stmt->op;
   const Expr *offset = access_offset(walk->arena, shared);
-  const Expr *address = ex_add_const(walk->arena, ex_mul_const(walk->arena, offset, dtype_bytes(shared->buffer->type)),
-                                     shared->buffer->offset_bytes);
+  const Expr *address = ex_add_const(
+      walk->arena, ex_mul_const(walk->arena, offset, dtype_bytes(shared->buffer->type)),
+      shared->buffer->offset_bytes);
   const BankOp *bank = bank_op(walk->arena, op, shared->buffer, store);
   return (Site){.stmt = stmt,
                 .op = bank,
@@ -93,18 +98,52 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
     walk->executions = 1;
   } else {
     walk->executions *= (double)stmt->var->extent;
+    assert(walk->n_loops < LOOPS_MAX);
+    walk->loop[walk->n_loops++] = stmt->var;
   }
   walk_list(walk, stmt->body, active);
   walk->executions = before;
+  if (stmt != walk->k_o) walk->n_loops--;
   if (stmt == walk->k_o) walk->in_loop = false;
+}
+
+// In how many of the iterations of the loops from `from` on some lane passes; all others stand at
+// their first.
+static int64_t count_passing(Walk *walk, const Expr *condition, const bool *active, int from) {
+  while (from < walk->n_loops && !expr_uses(condition, walk->loop[from])) from++;
+  int64_t value[LANES], n = 0;
+  if (from == walk->n_loops) {
+    expr_eval_warp(condition, walk->env, value);
+    for (int i = 0; i < LANES; i++) n |= active[i] && value[i];
+    return n;
+  }
+  const Var *var = walk->loop[from];
+  for (int64_t at = var->extent - 1; at >= 0; at--) {
+    for (int i = 0; i < LANES; i++) value[i] = at;
+    set_warp_value(walk, var, value);
+    n += count_passing(walk, condition, active, from + 1);
+  }
+  return n;
+}
+
+// The share of the iterations that an IF lets through. Worked example, 8 copies dealt out among
+// three k-steps: k_i · 3 + i < 8 holds in 8 of the 9 iterations of k_i and i.
+static double passing_share(Walk *walk, const Expr *condition, const bool *active) {
+  double all = 1;
+  for (int i = 0; i < walk->n_loops; i++)
+    if (expr_uses(condition, walk->loop[i])) all *= (double)walk->loop[i]->extent;
+  return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
 }
 
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   int64_t cond[LANES];
   bool inner[LANES];
+  double before = walk->executions;
+  walk->executions *= passing_share(walk, stmt->expr, active);
   expr_eval_warp(stmt->expr, walk->env, cond);
   for (int i = 0; i < LANES; i++) inner[i] = active[i] && cond[i];
   walk_list(walk, stmt->body, inner);
+  walk->executions = before;
 }
 
 // Distinct 128-byte lines behind the active lanes' addresses.
@@ -148,9 +187,15 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
         expr_eval_warp(list->expr, walk->env, value);
         set_warp_value(walk, list->var, value);
         break;
-      case STMT_LOOP: walk_loop(walk, list, active); break;
-      case STMT_IF: walk_if(walk, list, active); break;
-      case STMT_OP: walk_op(walk, list, active); break;
+      case STMT_LOOP:
+        walk_loop(walk, list, active);
+        break;
+      case STMT_IF:
+        walk_if(walk, list, active);
+        break;
+      case STMT_OP:
+        walk_op(walk, list, active);
+        break;
     }
   }
 }

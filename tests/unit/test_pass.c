@@ -119,6 +119,30 @@ START_TEST(test_sites) {
 }
 END_TEST
 
+// However the copies of a slab are dealt out, a slab takes as many as before.
+START_TEST(test_spread_copies_are_as_many) {
+  const char *state =
+      "M=4096,N=4096,K=4096,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
+      "ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2";
+  for (int steps = 0; steps <= 5; steps++) {
+    const Model *built = model(arena_printf(arena, "%s,COPY_STEPS=%d", state, steps));
+    double copies = 0;
+    for (int i = 0; i < built->n_sites; i++)
+      if (built->site[i].stmt->op.kind == OP_CP_ASYNC) copies += built->site[i].executions;
+    ck_assert_double_eq_tol(copies, 16, 1e-9);
+  }
+}
+END_TEST
+
+// Down one column and up the next, as the header of the pass has it.
+START_TEST(test_serpentine_order) {
+  const Model *built = model("ATOM_KIND=mma_m16n8k16_f16,FM=4,FN=4,BK=2,STAGE=11,SERPENTINE=1");
+  const char *text = program_text(arena, built->program);
+  ck_assert_ptr_nonnull(strstr(text, "for n_r in 0..4 REGISTER, m_r in 0..4 REGISTER"));
+  ck_assert_ptr_nonnull(strstr(text, "acc[(n_r % 2 ? 3 - m_r : m_r), n_r, 0] +="));
+}
+END_TEST
+
 START_TEST(test_resources_of_the_articles_tile) {
   const Model *built = model("M=2048,N=2048,K=2048,BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,"
                              "BUFFER_COUNT=2,TARGET=rtx5090");
@@ -272,6 +296,8 @@ Suite *suite_pass(void) {
   tcase_add_test(tcase, test_golden_diffs);
   tcase_add_test(tcase, test_diff_rebuilds_both_sides);
   tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));
+  tcase_add_test(tcase, test_spread_copies_are_as_many);
+  tcase_add_test(tcase, test_serpentine_order);
   tcase_add_test(tcase, test_resources_of_the_articles_tile);
   tcase_add_loop_test(tcase, test_rules, 0, (int)(sizeof illegal / sizeof *illegal));
   tcase_add_test(tcase, test_expressions_simplify);

@@ -1,8 +1,8 @@
 // Bump allocation in a chain of blocks.
 //
 // A block is at least 64 KiB; a larger request gets a block of its own size. Reset frees all blocks
-// but the largest, so a model generation that is rebuilt at every key press settles on one block and
-// then never calls malloc again.
+// but the largest, so a model generation that is rebuilt at every key press settles on one block
+// and then never calls malloc again.
 #include "base/arena.h"
 
 #include <assert.h>

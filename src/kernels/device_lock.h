@@ -10,8 +10,8 @@
 
 typedef struct DeviceLock DeviceLock;
 
-// The folder that holds it, made when it is a user's own; NULL with a sentence in `error`. `shared`:
-// it is the classroom's.
+// The folder that holds it, made when it is a user's own; NULL with a sentence in `error`.
+// `shared`: it is the classroom's.
 const char *device_lock_folder(Arena *arena, bool *shared, const char **error);
 
 // `gpu_uuid` names the lock. NULL with a sentence in `error` when the folder cannot be used.

@@ -14,8 +14,7 @@ typedef struct Check {
 } Check;
 
 static void report(Check *check, const Stmt *stmt, const char *format, const char *name) {
-  if (!check->fault)
-    check->fault = arena_printf(check->arena, format, name, stmt->id);
+  if (!check->fault) check->fault = arena_printf(check->arena, format, name, stmt->id);
 }
 
 static void check_access(Access *access, Stmt *stmt, void *context) {
@@ -48,7 +47,8 @@ static void check_barriers(Check *check, const Stmt *list, bool uniform) {
     bool collective = list->kind == STMT_OP && list->op.kind == OP_BARRIER;
     if (collective && !uniform)
       report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
-    bool stays = uniform && !(list->kind == STMT_IF && depends_on_thread(check->program, list->expr));
+    bool stays =
+        uniform && !(list->kind == STMT_IF && depends_on_thread(check->program, list->expr));
     check_barriers(check, list->body, stays);
   }
 }

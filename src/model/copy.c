@@ -18,8 +18,8 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   return access3(slab, slot, first, second);
 }
 
-// Which operand a slab stages, and how large it is as the operand lies in memory: rows run along the
-// fast dimension.
+// Which operand a slab stages, and how large it is as the operand lies in memory: rows run along
+// the fast dimension.
 typedef struct Staged {
   BufferRole operand, registers;
   const char *counter;
@@ -33,12 +33,19 @@ static Staged staged_of(const Program *program, BufferRole slab) {
   int operand = a ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
   const Axis *row = &program->axis[operand_axis(operand, slow)];
   const Axis *column = &program->axis[operand_axis(operand, 1 - slow)];
-  return (Staged){a ? ROLE_A : ROLE_B, a ? ROLE_STAGE_A : ROLE_STAGE_B, a ? "c_a" : "c_b", row,
-                  column,              axis_tile(row),                  axis_tile(column), slow};
+  return (Staged){a ? ROLE_A : ROLE_B,
+                  a ? ROLE_STAGE_A : ROLE_STAGE_B,
+                  a ? "c_a" : "c_b",
+                  row,
+                  column,
+                  axis_tile(row),
+                  axis_tile(column),
+                  slow};
 }
 
 // The operand's element at a row and column of the slab.
-static Access global_access(Program *program, const Staged *s, const Expr *row, const Expr *column) {
+static Access global_access(Program *program, const Staged *s, const Expr *row,
+                            const Expr *column) {
   const Expr *idx[2];
   idx[s->slow] = ex_add(program->arena, axis_outside(program, s->row), row);
   idx[1 - s->slow] = ex_add(program->arena, axis_outside(program, s->column), column);
@@ -81,10 +88,10 @@ static Stmt *rounds(Program *program, KnobId knob, Var *round, const Expr *flat,
 }
 
 typedef struct Piece {
-  Var *round;          // c_a
-  const Expr *flat;    // first element of the piece, counted along the slab's rows
+  Var *round;        // c_a
+  const Expr *flat;  // first element of the piece, counted along the slab's rows
   const Expr *row, *column;
-  int64_t elements;    // of the whole slab
+  int64_t elements;  // of the whole slab
 } Piece;
 
 static Piece piece_of(Program *program, const Staged *s, int width) {
@@ -119,8 +126,8 @@ static Copy async_copy(Program *program, const Staged *s, Buffer *slab, int widt
   Piece piece = piece_of(program, s, width);
   Access from = global_access(program, s, piece.row, piece.column);
   Access to = slab_access(program, slab, piece.row, piece.column);
-  Stmt *op = stmt_op(program, knob,
-                     (Op){.kind = OP_CP_ASYNC, .dst = to, .src = from, .width = width});
+  Stmt *op =
+      stmt_op(program, knob, (Op){.kind = OP_CP_ASYNC, .dst = to, .src = from, .width = width});
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, op), NULL};
 }
 
@@ -133,8 +140,8 @@ Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId
   Buffer *registers = staging_registers(program, s.registers, piece.round->extent * width, knob);
   Access from = global_access(program, &s, piece.row, piece.column);
   Access at = access1(registers, ex_mul_const(arena, ex_var(arena, piece.round), width));
-  Stmt *load = stmt_op(program, knob,
-                       (Op){.kind = OP_LOAD, .dst = at, .src = from, .width = width});
+  Stmt *load =
+      stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = at, .src = from, .width = width});
   Stmt *store = store_piece(program, knob, slab, registers, &piece, width);
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, load),
                 rounds(program, knob, piece.round, piece.flat, piece.elements, store)};

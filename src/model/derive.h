@@ -2,8 +2,8 @@
 #pragma once
 #include "model/model.h"
 
-// The shared-memory access statements of the main kernel, in program order. The prologue's copies are
-// left out where the loop has the same ones.
+// The shared-memory access statements of the main kernel, in program order. The prologue's copies
+// are left out where the loop has the same ones.
 typedef struct Sites {
   int n;
   const Site *site;

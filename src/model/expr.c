@@ -52,7 +52,9 @@ const Expr *ex_var(Arena *arena, const Var *var) {
 }
 
 static bool is_const(const Expr *expr) { return expr->op == EXPR_CONST; }
-bool expr_is_const(const Expr *expr, int64_t value) { return is_const(expr) && expr->value == value; }
+bool expr_is_const(const Expr *expr, int64_t value) {
+  return is_const(expr) && expr->value == value;
+}
 
 static const Expr *binary(Arena *arena, ExprOp op, const Expr *a, const Expr *b, int64_t lo,
                           int64_t hi) {
@@ -147,8 +149,8 @@ static bool has_factor(const Expr *expr, int64_t by) {
   return expr->op == EXPR_MUL && is_const(expr->b) && expr->b->value % by == 0;
 }
 
-// (16·x + y) / 32 is x / 2 for y < 16: the largest unit that divides b and whose multiples in the sum
-// stand apart from the rest. Returns the sum in that unit, NULL when there is none.
+// (16·x + y) / 32 is x / 2 for y < 16: the largest unit that divides b and whose multiples in the
+// sum stand apart from the rest. Returns the sum in that unit, NULL when there is none.
 static const Expr *without_low_digits(Arena *arena, const Expr *a, int64_t b, int64_t *unit) {
   for (*unit = b / 2; b % 2 == 0 && *unit > 1 && b % *unit == 0; *unit /= 2) {
     const Expr *multiples = ex_const(arena, 0), *rest = multiples;
@@ -247,27 +249,40 @@ static const Expr *ex_bits(Arena *arena, ExprOp op, const Expr *a, const Expr *b
     return ex_const(arena, expr_eval(&probe, NULL));
   }
   switch (op) {
-    case EXPR_SHL: return binary(arena, op, a, b, a->lo << b->lo, a->hi << b->hi);
-    case EXPR_SHR: return binary(arena, op, a, b, a->lo >> b->hi, a->hi >> b->lo);
-    case EXPR_AND: return binary(arena, op, a, b, 0, min64(a->hi, b->hi));
-    default: return ex_xor(arena, a, b);
+    case EXPR_SHL:
+      return binary(arena, op, a, b, a->lo << b->lo, a->hi << b->hi);
+    case EXPR_SHR:
+      return binary(arena, op, a, b, a->lo >> b->hi, a->hi >> b->lo);
+    case EXPR_AND:
+      return binary(arena, op, a, b, 0, min64(a->hi, b->hi));
+    default:
+      return ex_xor(arena, a, b);
   }
 }
 
 const Expr *ex_binary(Arena *arena, ExprOp op, const Expr *a, const Expr *b) {
   switch (op) {
-    case EXPR_ADD: return ex_add(arena, a, b);
-    case EXPR_SUB: return ex_sub(arena, a, b);
-    case EXPR_MUL: return ex_mul(arena, a, b);
-    case EXPR_DIV: return ex_div_expr(arena, a, b);
-    case EXPR_MOD: return ex_mod_expr(arena, a, b);
-    case EXPR_LT: return ex_lt(arena, a, b);
-    case EXPR_LAND: return ex_land(arena, a, b);
-    case EXPR_MIN: return ex_min(arena, a, b);
+    case EXPR_ADD:
+      return ex_add(arena, a, b);
+    case EXPR_SUB:
+      return ex_sub(arena, a, b);
+    case EXPR_MUL:
+      return ex_mul(arena, a, b);
+    case EXPR_DIV:
+      return ex_div_expr(arena, a, b);
+    case EXPR_MOD:
+      return ex_mod_expr(arena, a, b);
+    case EXPR_LT:
+      return ex_lt(arena, a, b);
+    case EXPR_LAND:
+      return ex_land(arena, a, b);
+    case EXPR_MIN:
+      return ex_min(arena, a, b);
     case EXPR_EQ:
       return binary(arena, op, a, b, is_const(a) && is_const(b) && a->value == b->value,
                     a->lo <= b->hi && b->lo <= a->hi);
-    default: return ex_bits(arena, op, a, b);
+    default:
+      return ex_bits(arena, op, a, b);
   }
 }
 
@@ -300,30 +315,49 @@ const Expr *ex_table(Arena *arena, const int64_t *table, int length, const Expr 
 
 static int64_t apply(ExprOp op, int64_t a, int64_t b) {
   switch (op) {
-    case EXPR_ADD: return a + b;
-    case EXPR_SUB: return a - b;
-    case EXPR_MUL: return a * b;
-    case EXPR_DIV: return a / b;
-    case EXPR_MOD: return a % b;
-    case EXPR_SHL: return a << b;
-    case EXPR_SHR: return a >> b;
-    case EXPR_LT: return a < b;
-    case EXPR_EQ: return a == b;
-    case EXPR_AND: return a & b;
-    case EXPR_XOR: return a ^ b;
-    case EXPR_LAND: return a && b;
-    case EXPR_MIN: return a < b ? a : b;
-    default: abort();
+    case EXPR_ADD:
+      return a + b;
+    case EXPR_SUB:
+      return a - b;
+    case EXPR_MUL:
+      return a * b;
+    case EXPR_DIV:
+      return a / b;
+    case EXPR_MOD:
+      return a % b;
+    case EXPR_SHL:
+      return a << b;
+    case EXPR_SHR:
+      return a >> b;
+    case EXPR_LT:
+      return a < b;
+    case EXPR_EQ:
+      return a == b;
+    case EXPR_AND:
+      return a & b;
+    case EXPR_XOR:
+      return a ^ b;
+    case EXPR_LAND:
+      return a && b;
+    case EXPR_MIN:
+      return a < b ? a : b;
+    default:
+      abort();
   }
 }
 
 int64_t expr_eval(const Expr *expr, const int64_t *env) {
   switch (expr->op) {
-    case EXPR_CONST: return expr->value;
-    case EXPR_VAR: return env[expr->var->id];
-    case EXPR_SELECT: return expr_eval(expr_eval(expr->a, env) ? expr->b : expr->c, env);
-    case EXPR_TABLE: return expr->table[expr_eval(expr->a, env)];
-    default: return apply(expr->op, expr_eval(expr->a, env), expr_eval(expr->b, env));
+    case EXPR_CONST:
+      return expr->value;
+    case EXPR_VAR:
+      return env[expr->var->id];
+    case EXPR_SELECT:
+      return expr_eval(expr_eval(expr->a, env) ? expr->b : expr->c, env);
+    case EXPR_TABLE:
+      return expr->table[expr_eval(expr->a, env)];
+    default:
+      return apply(expr->op, expr_eval(expr->a, env), expr_eval(expr->b, env));
   }
 }
 
@@ -337,19 +371,28 @@ static void warp_constant(int64_t value, int64_t *out) {
   for (int i = 0; i < LANES; i++) out[i] = expression; \
   return
 
-// One loop per operator, so that the compiler can vectorise it. A lane that is switched off may hold
-// any numbers: division by zero is answered with 0 there.
+// One loop per operator, so that the compiler can vectorise it. A lane that is switched off may
+// hold any numbers: division by zero is answered with 0 there.
 static void warp_apply(ExprOp op, const int64_t *b, int64_t *out) {
   switch (op) {
-    case EXPR_ADD: EACH_LANE(out[i] + b[i]);
-    case EXPR_SUB: EACH_LANE(out[i] - b[i]);
-    case EXPR_MUL: EACH_LANE(out[i] * b[i]);
-    case EXPR_DIV: EACH_LANE(b[i] ? out[i] / b[i] : 0);
-    case EXPR_MOD: EACH_LANE(b[i] ? out[i] % b[i] : 0);
-    case EXPR_LT: EACH_LANE(out[i] < b[i]);
-    case EXPR_AND: EACH_LANE(out[i] & b[i]);
-    case EXPR_XOR: EACH_LANE(out[i] ^ b[i]);
-    default: EACH_LANE(apply(op, out[i], b[i]));
+    case EXPR_ADD:
+      EACH_LANE(out[i] + b[i]);
+    case EXPR_SUB:
+      EACH_LANE(out[i] - b[i]);
+    case EXPR_MUL:
+      EACH_LANE(out[i] * b[i]);
+    case EXPR_DIV:
+      EACH_LANE(b[i] ? out[i] / b[i] : 0);
+    case EXPR_MOD:
+      EACH_LANE(b[i] ? out[i] % b[i] : 0);
+    case EXPR_LT:
+      EACH_LANE(out[i] < b[i]);
+    case EXPR_AND:
+      EACH_LANE(out[i] & b[i]);
+    case EXPR_XOR:
+      EACH_LANE(out[i] ^ b[i]);
+    default:
+      EACH_LANE(apply(op, out[i], b[i]));
   }
 }
 
@@ -371,11 +414,20 @@ static void warp_table(const Expr *expr, const int64_t *env, int64_t *out) {
 
 void expr_eval_warp(const Expr *expr, const int64_t *env, int64_t *out) {
   switch (expr->op) {
-    case EXPR_CONST: warp_constant(expr->value, out); return;
-    case EXPR_VAR: memcpy(out, env + (ptrdiff_t)expr->var->id * LANES, LANES * sizeof *out); return;
-    case EXPR_SELECT: warp_select(expr, env, out); return;
-    case EXPR_TABLE: warp_table(expr, env, out); return;
-    default: break;
+    case EXPR_CONST:
+      warp_constant(expr->value, out);
+      return;
+    case EXPR_VAR:
+      memcpy(out, env + (ptrdiff_t)expr->var->id * LANES, LANES * sizeof *out);
+      return;
+    case EXPR_SELECT:
+      warp_select(expr, env, out);
+      return;
+    case EXPR_TABLE:
+      warp_table(expr, env, out);
+      return;
+    default:
+      break;
   }
   expr_eval_warp(expr->a, env, out);
   if (expr->b->op == EXPR_CONST && expr->op == EXPR_MUL) {
@@ -395,7 +447,8 @@ const Expr *expr_substitute(Arena *arena, const Expr *expr, const Var *var, cons
   if (!expr_uses(expr, var)) return expr;
   const Expr *a = expr_substitute(arena, expr->a, var, by);
   const Expr *b = expr_substitute(arena, expr->b, var, by);
-  if (expr->op == EXPR_SELECT) return ex_select(arena, a, b, expr_substitute(arena, expr->c, var, by));
+  if (expr->op == EXPR_SELECT)
+    return ex_select(arena, a, b, expr_substitute(arena, expr->c, var, by));
   if (expr->op == EXPR_TABLE) return ex_table(arena, expr->table, expr->table_length, a);
   return ex_binary(arena, expr->op, a, b);
 }
@@ -420,19 +473,26 @@ static int64_t low_bit(int64_t divisor) { return divisor ? divisor & -divisor : 
 
 int64_t expr_divisor(const Expr *expr) {
   switch (expr->op) {
-    case EXPR_CONST: return expr->value < 0 ? -expr->value : expr->value;
+    case EXPR_CONST:
+      return expr->value < 0 ? -expr->value : expr->value;
     case EXPR_ADD:
     case EXPR_SUB:
-    case EXPR_MIN: return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
-    case EXPR_MUL: return expr_divisor(expr->a) * expr_divisor(expr->b);
-    case EXPR_MOD: return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
-    case EXPR_SELECT: return gcd(expr_divisor(expr->b), expr_divisor(expr->c));
+    case EXPR_MIN:
+      return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
+    case EXPR_MUL:
+      return expr_divisor(expr->a) * expr_divisor(expr->b);
+    case EXPR_MOD:
+      return gcd(expr_divisor(expr->a), expr_divisor(expr->b));
+    case EXPR_SELECT:
+      return gcd(expr_divisor(expr->b), expr_divisor(expr->c));
     case EXPR_SHL:
       return is_const(expr->b) ? expr_divisor(expr->a) << expr->b->value : 1;
     case EXPR_AND:  // the trailing zeros of either side
       return max64(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
-    case EXPR_XOR: return gcd(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
-    default: return 1;
+    case EXPR_XOR:
+      return gcd(low_bit(expr_divisor(expr->a)), low_bit(expr_divisor(expr->b)));
+    default:
+      return 1;
   }
 }
 
@@ -441,7 +501,9 @@ bool expr_stride(const Expr *expr, const Var *var, int64_t *stride) {
   *stride = 0;
   if (!expr_uses(expr, var)) return true;
   switch (expr->op) {
-    case EXPR_VAR: *stride = 1; return true;
+    case EXPR_VAR:
+      *stride = 1;
+      return true;
     case EXPR_ADD:
     case EXPR_SUB:
       if (!expr_stride(expr->a, var, &a) || !expr_stride(expr->b, var, &b)) return false;
@@ -451,7 +513,8 @@ bool expr_stride(const Expr *expr, const Var *var, int64_t *stride) {
       if (!is_const(expr->b) || !expr_stride(expr->a, var, &a)) return false;
       *stride = a * expr->b->value;
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -485,9 +548,15 @@ static void print_table(Str *out, const Expr *expr) {
 
 void expr_print(Str *out, const Expr *expr) {
   switch (expr->op) {
-    case EXPR_CONST: str_printf(out, "%lld", (long long)expr->value); return;
-    case EXPR_VAR: str_add(out, expr->var->name); return;
-    case EXPR_TABLE: print_table(out, expr); return;
+    case EXPR_CONST:
+      str_printf(out, "%lld", (long long)expr->value);
+      return;
+    case EXPR_VAR:
+      str_add(out, expr->var->name);
+      return;
+    case EXPR_TABLE:
+      print_table(out, expr);
+      return;
     case EXPR_MIN:
       str_add(out, "min(");
       expr_print(out, expr->a);
@@ -504,6 +573,8 @@ void expr_print(Str *out, const Expr *expr) {
       expr_print(out, expr->c);
       str_add_char(out, ')');
       return;
-    default: print_infix(out, expr); return;
+    default:
+      print_infix(out, expr);
+      return;
   }
 }

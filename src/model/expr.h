@@ -13,15 +13,15 @@
 // A tier says which level of the machine runs a loop. One row each: enum, printed name, and what a
 // reader should know. The order is from the outside of the machine inwards.
 //   id            name             what it means
-#define TIER_TABLE(X)                                                              \
-  X(SERIAL, "", "runs one after the other in each thread")                         \
-  X(BLOCK, "BLOCK", "one CTA per iteration: a digit of blockIdx")                  \
-  X(CLUSTER, "CLUSTER", "one CTA of a cluster per iteration")                      \
-  X(WARP, "WARP", "one warp per iteration: a digit of threadIdx / 32")             \
-  X(THREAD, "THREAD", "one thread per iteration: a digit of threadIdx")            \
-  X(REGISTER, "REGISTER", "unrolled: each iteration owns its registers")           \
-  X(SERIAL_OUTER, "SERIAL_OUTER", "walks K slab by slab")                          \
-  X(STAGE_INNER, "STAGE_INNER", "walks K inside one slab")                         \
+#define TIER_TABLE(X)                                                    \
+  X(SERIAL, "", "runs one after the other in each thread")               \
+  X(BLOCK, "BLOCK", "one CTA per iteration: a digit of blockIdx")        \
+  X(CLUSTER, "CLUSTER", "one CTA of a cluster per iteration")            \
+  X(WARP, "WARP", "one warp per iteration: a digit of threadIdx / 32")   \
+  X(THREAD, "THREAD", "one thread per iteration: a digit of threadIdx")  \
+  X(REGISTER, "REGISTER", "unrolled: each iteration owns its registers") \
+  X(SERIAL_OUTER, "SERIAL_OUTER", "walks K slab by slab")                \
+  X(STAGE_INNER, "STAGE_INNER", "walks K inside one slab")               \
   X(ATOM, "ATOM", "runs inside one tensor-core instruction")
 
 typedef enum Tier {
@@ -55,23 +55,23 @@ typedef struct Var {
 } Var;
 
 // One row per operator: enum, how it is printed (NULL: as a call), precedence as in C.
-#define EXPR_TABLE(X)        \
-  X(CONST, NULL, 9)          \
-  X(VAR, NULL, 9)            \
-  X(ADD, "+", 6)             \
-  X(SUB, "-", 6)             \
-  X(MUL, "*", 7)             \
-  X(DIV, "/", 7)             \
-  X(MOD, "%", 7)             \
-  X(SHL, "<<", 5)            \
-  X(SHR, ">>", 5)            \
-  X(LT, "<", 4)              \
-  X(EQ, "==", 3)             \
-  X(AND, "&", 2)             \
-  X(XOR, "^", 1)             \
-  X(LAND, "&&", 0)           \
-  X(MIN, NULL, 9)            \
-  X(SELECT, NULL, 9)         \
+#define EXPR_TABLE(X) \
+  X(CONST, NULL, 9)   \
+  X(VAR, NULL, 9)     \
+  X(ADD, "+", 6)      \
+  X(SUB, "-", 6)      \
+  X(MUL, "*", 7)      \
+  X(DIV, "/", 7)      \
+  X(MOD, "%", 7)      \
+  X(SHL, "<<", 5)     \
+  X(SHR, ">>", 5)     \
+  X(LT, "<", 4)       \
+  X(EQ, "==", 3)      \
+  X(AND, "&", 2)      \
+  X(XOR, "^", 1)      \
+  X(LAND, "&&", 0)    \
+  X(MIN, NULL, 9)     \
+  X(SELECT, NULL, 9)  \
   X(TABLE, NULL, 9)
 
 typedef enum ExprOp {
@@ -84,10 +84,10 @@ typedef enum ExprOp {
 typedef struct Expr Expr;
 struct Expr {
   ExprOp op;
-  int64_t value;         // CONST
-  const Var *var;        // VAR
-  const Expr *a, *b, *c; // operands; SELECT is a ? b : c; TABLE is table[a]
-  const int64_t *table;  // TABLE
+  int64_t value;          // CONST
+  const Var *var;         // VAR
+  const Expr *a, *b, *c;  // operands; SELECT is a ? b : c; TABLE is table[a]
+  const int64_t *table;   // TABLE
   int table_length;
   int64_t lo, hi;  // every value it can take lies in [lo, hi]
 };

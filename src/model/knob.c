@@ -23,7 +23,8 @@ const Knob knob_table[KNOB_COUNT] = {
 };
 
 // Names of the values that are not numbers. The index is the value.
-static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32", "f64", "s8", "e4m3", "e5m2"};
+static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32",
+                                          "f64", "s8",  "e4m3", "e5m2"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
 static const char *const atom_names[] = {
@@ -50,13 +51,12 @@ typedef struct Names {
   int n;
 } Names;
 
-#define NAMES(list) {list, (int)(sizeof list / sizeof *list)}
+#define NAMES(list) \
+  { list, (int)(sizeof list / sizeof *list) }
 
 static const Names value_names[] = {
-    [KNOB_TYPE_STAGE] = NAMES(stage_names),
-    [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
-    [KNOB_TYPE_ACC] = NAMES(acc_names),
-    [KNOB_TYPE_ATOM] = NAMES(atom_names),
+    [KNOB_TYPE_STAGE] = NAMES(stage_names), [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
+    [KNOB_TYPE_ACC] = NAMES(acc_names),     [KNOB_TYPE_ATOM] = NAMES(atom_names),
     [KNOB_TYPE_TARGET] = {NULL, 0},
 };
 

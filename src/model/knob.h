@@ -33,11 +33,11 @@ typedef enum KnobType {
 typedef struct Knob {
   const char *name;
   KnobType type;
-  const char *unit;     // "elem", "threads", …
+  const char *unit;       // "elem", "threads", …
   int64_t lo, hi, value;  // range and default
-  const char *tier;     // heading it belongs under in the nest: "BLOCK", "THREAD", …
-  const char *aliases;  // space separated, or ""
-  const char *help;     // one line
+  const char *tier;       // heading it belongs under in the nest: "BLOCK", "THREAD", …
+  const char *aliases;    // space separated, or ""
+  const char *help;       // one line
 } Knob;
 
 extern const Knob knob_table[KNOB_COUNT];
@@ -46,10 +46,10 @@ enum { LAYOUT_TEXT_MAX = 96 };
 
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];
-  char target[24];            // TARGET as typed: a row of gpus.json or an arch
+  char target[24];                  // TARGET as typed: a row of gpus.json or an arch
   char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
   int n_given;
-  KnobId given[KNOB_COUNT];   // explicitly set, in the order they were typed
+  KnobId given[KNOB_COUNT];  // explicitly set, in the order they were typed
 } Schedule;
 
 Schedule schedule_default(void);
@@ -75,7 +75,8 @@ void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 // steps here: whoever holds the table of targets steps through it; neither have layouts.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
-// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest name.
+// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest
+// name.
 KnobId knob_find(const char *name, const char **nearest);
 
 bool schedule_equal(const Schedule *a, const Schedule *b);  // values only

@@ -1,7 +1,7 @@
 // Knobs in, everything else out: one generation of the model.
 //
-// Order matters for the user: an unknown GPU is told first, then every rule about knobs, and only when
-// all of those hold is there a program whose resources the remaining rules look at.
+// Order matters for the user: an unknown GPU is told first, then every rule about knobs, and only
+// when all of those hold is there a program whose resources the remaining rules look at.
 #include "model/model.h"
 
 #include "model/derive.h"

@@ -14,52 +14,52 @@
 
 // A site: one shared-memory access statement of the main kernel.
 typedef struct Site {
-  int number;            // 1-based, in program order
+  int number;  // 1-based, in program order
   const Stmt *stmt;
-  const BankOp *op;      // lds128, sts32, cpasync16, …
+  const BankOp *op;  // lds128, sts32, cpasync16, …
   bool is_store;
   const Buffer *slab;
-  const Expr *address;   // byte offset in shared memory, the emitter's own expression
-  int64_t addr[32];      // of the lanes of `warp`, first iteration of every loop; -1 inactive
-  int warp;              // the warp shown: the worst of the block, the first among equals
-  BankCount count;       // for those addresses
-  double executions;     // times one warp runs it per slab (per k_o iteration), all warps alike
-  const char *text;      // "a <- A_s  LDS.128"
+  const Expr *address;  // byte offset in shared memory, the emitter's own expression
+  int64_t addr[32];     // of the lanes of `warp`, first iteration of every loop; -1 inactive
+  int warp;             // the warp shown: the worst of the block, the first among equals
+  BankCount count;      // for those addresses
+  double executions;    // times one warp runs it per slab (per k_o iteration), all warps alike
+  const char *text;     // "a <- A_s  LDS.128"
 } Site;
 
 typedef struct Resources {
-  int64_t smem_bytes;         // per block
-  int n_registers;            // estimate per thread, before the compiler has spoken
+  int64_t smem_bytes;  // per block
+  int n_registers;     // estimate per thread, before the compiler has spoken
   int n_accumulators, n_fragments, n_staging;
   int64_t n_blocks, n_threads;
-  int blocks_per_sm;          // 0: does not fit
-  const char *limiter;        // "registers", "shared memory", "threads", "blocks", "grid"
-  double occupancy;           // resident warps / the SM's limit, 0..1
-  double waves;               // grid / (blocks_per_sm · SMs)
+  int blocks_per_sm;    // 0: does not fit
+  const char *limiter;  // "registers", "shared memory", "threads", "blocks", "grid"
+  double occupancy;     // resident warps / the SM's limit, 0..1
+  double waves;         // grid / (blocks_per_sm · SMs)
 } Resources;
 
 // Per block and slab (one k_o iteration; one k step without a slab), in clocks of one SM. Unknown
 // is -1 (printed as null).
 typedef struct Traffic {
-  double flop;                // of the whole problem: 2·M·N·K
+  double flop;  // of the whole problem: 2·M·N·K
   // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it.
   double fma_clocks, shared_clocks, l2_clocks, dram_clocks;
-  const char *limit;          // which of the four is the largest: "fma", "shared", "l2", "dram"
-  double l2_bytes, dram_bytes;            // whole problem, first-order estimates
+  const char *limit;            // which of the four is the largest: "fma", "shared", "l2", "dram"
+  double l2_bytes, dram_bytes;  // whole problem, first-order estimates
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;
-  double loads_per_fma;       // load instructions per multiply-add of one thread
-  double roofline_tflops;     // min over the limits; an estimate
+  double loads_per_fma;    // load instructions per multiply-add of one thread
+  double roofline_tflops;  // min over the limits; an estimate
 } Traffic;
 
 typedef struct Model {
   Schedule schedule;
-  const Target *target;      // NULL when TARGET is unknown
-  Diags diags;               // rules that failed; the rest below is valid only when `ok`
+  const Target *target;  // NULL when TARGET is unknown
+  Diags diags;           // rules that failed; the rest below is valid only when `ok`
   bool ok;
   Pipeline pipeline;
-  const Program *program;    // the last stage
+  const Program *program;  // the last stage
   ProgramText text;
   int n_sites;
   const Site *site;

@@ -1,7 +1,7 @@
 // load to registers, store to shared → cp.async.
 //
-// Requires: stage, an arch with cp.async. Ensures: the copies of a slab are CP_ASYNC operations, closed
-// by a commit and a wait in front of the barrier; the staging registers are gone.
+// Requires: stage, an arch with cp.async. Ensures: the copies of a slab are CP_ASYNC operations,
+// closed by a commit and a wait in front of the barrier; the staging registers are gone.
 //
 // Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
 // pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
@@ -13,7 +13,7 @@ bool pass_async_copy_wanted(const Schedule *schedule) {
 }
 
 static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers,
-                         bool wide) {
+                     bool wide) {
   if (!program_buffer(program, slab)) return;
   int width = wide ? copy_width(program, slab) : 1;
   cut(find_link(&k_o->body, OP_LOAD, registers));

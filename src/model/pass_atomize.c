@@ -3,11 +3,12 @@
 // Requires: the naive nest; every extent may be ragged. Ensures: loops m_b, n_b (BLOCK), m_w, n_w
 // (WARP), lane (THREAD) outermost; a warp keeps FM × FN atoms of C; k counts atoms. Fragments are
 // register buffers whose last dimension counts a lane's values in register order; which element a
-// value is follows from the atom's fragment map (fragment.h), a sum over the bits of lane and value.
+// value is follows from the atom's fragment map (fragment.h), a sum over the bits of lane and
+// value.
 //
-// Worked example, m16n8k16.f16, WM = 2, FM = 4: m = m_b·128 + m_w·64 + m_r·16 + row, and for value v
-// of A row = lane / 4 + v / 2 % 2 · 8, col = lane % 4 · 2 + v % 2 + v / 4 · 8. Values v and v + 1 are
-// neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
+// Worked example, m16n8k16.f16, WM = 2, FM = 4: m = m_b·128 + m_w·64 + m_r·16 + row, and for value
+// v of A row = lane / 4 + v / 2 % 2 · 8, col = lane % 4 · 2 + v % 2 + v / 4 · 8. Values v and v + 1
+// are neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
 #include <assert.h>
 
 #include "model/fragment.h"
@@ -44,8 +45,8 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
   axis->digit[2] = (Digit){r, extent};
 }
 
-// How many of a lane's values in a row are neighbours in memory: the low value bits that step the fast
-// dimension by 1, 2, 4, …
+// How many of a lane's values in a row are neighbours in memory: the low value bits that step the
+// fast dimension by 1, 2, 4, …
 static int neighbours(const Program *program, const FragmentMap *map, int operand) {
   static const BufferRole roles[] = {[ATOM_A] = ROLE_A, [ATOM_B] = ROLE_B, [ATOM_C] = ROLE_C};
   int fast = 1 - slow_dimension(program, operand);
@@ -120,7 +121,8 @@ static Stmt *warp_body(Program *program) {
               .width = program->value_width[ATOM_C]};
   Stmt *step = stmt_list(read_fragment(program, ATOM_A, a, m), read_fragment(program, ATOM_B, b, n),
                          over_atoms(program, stmt_op(program, knob, mma)), NULL);
-  Stmt *values = wrap_register(program, knob, program->value[ATOM_C], stmt_op(program, knob, store));
+  Stmt *values =
+      wrap_register(program, knob, program->value[ATOM_C], stmt_op(program, knob, store));
   return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
                    stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
                    over_atoms(program, values), NULL);
@@ -133,14 +135,15 @@ static Stmt *bind_tier(Program *program, int digit, KnobId m_knob, KnobId n_knob
 }
 
 void pass_atomize(Program *program, const Schedule *schedule) {
-  static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w", "n_r"};
+  static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
+                                                                                  "n_r"};
   const int64_t *v = schedule->value;
   const Atom *atom = program->atom = choose_atom(program, schedule);
   Axis *k = &program->axis[AXIS_K];
   factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
   factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
-  k->digit[0] = (Digit){program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)),
-                        atom->k};
+  k->digit[0] = (Digit){
+      program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
   program->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, 32);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * 32);

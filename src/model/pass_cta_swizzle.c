@@ -2,9 +2,9 @@
 //
 // Requires: tile. Ensures: one BLOCK loop g over all tiles, with m_b and n_b as LETs over g.
 //
-// Worked example, 32 × 32 tiles, GROUP_M = 8: g = 0…7 are the first eight tiles of column 0, g = 8…15
-// those of column 1. A wave of 132 blocks then touches 8 panels of A and 17 of B instead of 5 and 32.
-// The last group may have fewer rows; its height is min(GROUP_M, rows left).
+// Worked example, 32 × 32 tiles, GROUP_M = 8: g = 0…7 are the first eight tiles of column 0, g =
+// 8…15 those of column 1. A wave of 132 blocks then touches 8 panels of A and 17 of B instead of 5
+// and 32. The last group may have fewer rows; its height is min(GROUP_M, rows left).
 #include "model/passes.h"
 
 bool pass_cta_swizzle_wanted(const Schedule *schedule) { return schedule->value[KNOB_GROUP_M] > 1; }
@@ -31,8 +31,8 @@ void pass_cta_swizzle(Program *program, const Schedule *schedule) {
   Var *g = program_var(program, "g", VAR_LOOP, TIER_BLOCK, rows * columns);
   const Expr *tile = ex_var(arena, g);
   const Expr *first = ex_mul_const(arena, ex_div(arena, tile, group * columns), group);
-  const Expr *height = ex_min(arena, ex_const(arena, group),
-                              ex_sub(arena, ex_const(arena, rows), first));
+  const Expr *height =
+      ex_min(arena, ex_const(arena, group), ex_sub(arena, ex_const(arena, rows), first));
   const Expr *in_group = ex_mod(arena, tile, group * columns);
   Stmt *let_m = bind(program, m, ex_add(arena, first, ex_mod_expr(arena, in_group, height)));
   Stmt *let_n = bind(program, n, ex_div_expr(arena, in_group, height));

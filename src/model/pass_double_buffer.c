@@ -1,7 +1,8 @@
 // One slab → a ring of BUFFER_COUNT slabs.
 //
-// Requires: stage. Ensures: slabs are [slots][…][…], every access goes to slot k_o mod BUFFER_COUNT,
-// and the barrier after the k_i loop is gone. Preserves: the order of fills and reads.
+// Requires: stage. Ensures: slabs are [slots][…][…], every access goes to slot k_o mod
+// BUFFER_COUNT, and the barrier after the k_i loop is gone. Preserves: the order of fills and
+// reads.
 //
 // Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
 // fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
@@ -12,8 +13,8 @@ bool pass_double_buffer_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_BUFFER_COUNT] > 1 && schedule->value[KNOB_STAGE] != 0;
 }
 
-// Each slot starts at a multiple of 16 bytes, whatever the pad: a slab of one row may have been read
-// 16 bytes at a time because its only row starts at 0.
+// Each slot starts at a multiple of 16 bytes, whatever the pad: a slab of one row may have been
+// read 16 bytes at a time because its only row starts at 0.
 static int64_t slot_elements(const Buffer *slab) {
   return (slab->dim[0] * slab->stride[0] + 3) / 4 * 4;
 }

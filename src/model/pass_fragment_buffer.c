@@ -1,12 +1,12 @@
 // load, multiply → the next k-step's values are read while this one's are multiplied.
 //
-// Requires: stage. Ensures: fragments are [2][…]; inside the k_i loop, step k_i + 1 is read into the
-// other half before step k_i is multiplied; the loop is unrolled whole, because the half (k_i mod 2)
-// must be known when registers are named. Preserves: what is multiplied with what.
+// Requires: stage. Ensures: fragments are [2][…]; inside the k_i loop, step k_i + 1 is read into
+// the other half before step k_i is multiplied; the loop is unrolled whole, because the half (k_i
+// mod 2) must be known when registers are named. Preserves: what is multiplied with what.
 //
 // Within a slab: the first k-step is read in front of the k_i loop. Worked example, BK = 16: the
-// multiply of step 5 no longer waits for the read of step 5, which was issued before the multiply of
-// step 4.
+// multiply of step 5 no longer waits for the read of step 5, which was issued before the multiply
+// of step 4.
 //
 // Across slabs, where the pipelined body ends in a barrier and BK is even: the last multiply moves
 // behind the barrier, and between the two the first k-step of the next slab is read. No multiply of

@@ -1,7 +1,7 @@
 // A slab's bytes are permuted as the user typed it.
 //
-// Requires: stage; a layout that the rules accepted (slab_layout.h). Ensures: the slab carries the xor
-// terms; no index changes, because an address is always derived from the buffer.
+// Requires: stage; a layout that the rules accepted (slab_layout.h). Ensures: the slab carries the
+// xor terms; no index changes, because an address is always derived from the buffer.
 //
 // Worked example, the transposed 128 × 16 float slab of a tf32 B,
 //   xoroff:'off ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2) ^ (((row >> 5) & 1) << 4)'
@@ -25,8 +25,8 @@ void pass_layout(Program *program, const Schedule *schedule) {
     if (!has_layout(schedule, side)) continue;
     Buffer *slab = program_buffer(program, side ? ROLE_SLAB_B : ROLE_SLAB_A);
     Diags diags = diags_new(program->arena);
-    bool ok = slab_layout_read(schedule->layout[side], slab_shape(slab), slab->xor_term, &slab->n_xor,
-                               &diags);
+    bool ok = slab_layout_read(schedule->layout[side], slab_shape(slab), slab->xor_term,
+                               &slab->n_xor, &diags);
     assert(ok);
     (void)ok;
     slab->knob = side ? KNOB_LAYOUT_B : KNOB_LAYOUT_A;

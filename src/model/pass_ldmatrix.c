@@ -2,8 +2,9 @@
 //
 // Requires: stage. Ensures: each fragment of a staged operand is read by one LDMATRIX, or two
 // fragments of B by one (.x4, LDMATRIX = 2). Lane l gives the address of one 16-byte row; registers
-// arrive as the atom wants them (fragment.h). Where B lies with n running along the row it is transposed
-// on the way (.trans), which elements of 16 bits alone can be; others keep their plain loads.
+// arrive as the atom wants them (fragment.h). Where B lies with n running along the row it is
+// transposed on the way (.trans), which elements of 16 bits alone can be; others keep their plain
+// loads.
 //
 // Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
 // 4-byte loads whose rows are 8 apart.
@@ -21,7 +22,8 @@ static const Expr *address_part(Program *program, int operand, int dimension, co
   (void)operand;
   const LdMatrix *load = context;
   const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
-  return bits_expr(program->arena, ex_var(program->arena, program->lane), of_bit, load->n_lane_bits);
+  return bits_expr(program->arena, ex_var(program->arena, program->lane), of_bit,
+                   load->n_lane_bits);
 }
 
 static Access row_address(Program *program, Buffer *slab, int operand, const LdMatrix *load) {

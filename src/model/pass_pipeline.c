@@ -3,19 +3,19 @@
 // Requires: stage (and double_buffer when copies are asynchronous). Ensures: a prologue in front of
 // the k_o loop, and a body that starts the fetch of a later slab before it multiplies.
 //
-// Through registers, one slab ahead (PIPELINE_STAGES = 1): the loads of slab k_o + 1 are issued before
-// the k_i loop and stored after it, so their latency hides behind the multiplies. With one slab a
-// barrier stands on either side of the store, with a ring only after it.
+// Through registers, one slab ahead (PIPELINE_STAGES = 1): the loads of slab k_o + 1 are issued
+// before the k_i loop and stored after it, so their latency hides behind the multiplies. With one
+// slab a barrier stands on either side of the store, with a ring only after it.
 //
-// Through registers, two slabs ahead (PIPELINE_STAGES = 2, a ring of two or more): iteration k_o first
-// stores slab k_o + 1, whose loads had all of iteration k_o - 1 to arrive, then issues the loads of
-// slab k_o + 2, then multiplies. Nothing is pending when the barrier comes.
+// Through registers, two slabs ahead (PIPELINE_STAGES = 2, a ring of two or more): iteration k_o
+// first stores slab k_o + 1, whose loads had all of iteration k_o - 1 to arrive, then issues the
+// loads of slab k_o + 2, then multiplies. Nothing is pending when the barrier comes.
 //
-// By cp.async with a ring of S slabs: S - 1 slabs are in flight. Worked example, S = 3: the prologue
-// commits slabs 0 and 1 and waits for slab 0; iteration k_o starts slab k_o + 2 into the slot that
-// k_o - 1 left, multiplies, waits until at most one group is in flight (slab k_o + 1 has landed), and
-// passes the barrier. A commit is made even where no slab is left to fetch, so that the count of
-// groups stays right to the end.
+// By cp.async with a ring of S slabs: S - 1 slabs are in flight. Worked example, S = 3: the
+// prologue commits slabs 0 and 1 and waits for slab 0; iteration k_o starts slab k_o + 2 into the
+// slot that k_o - 1 left, multiplies, waits until at most one group is in flight (slab k_o + 1 has
+// landed), and passes the barrier. A commit is made even where no slab is left to fetch, so that
+// the count of groups stays right to the end.
 #include "model/passes.h"
 
 bool pass_pipeline_wanted(const Schedule *schedule) {
@@ -30,7 +30,9 @@ typedef struct Parts {
   bool async;
 } Parts;
 
-static void append(Stmt **list, Stmt *more) { insert(*list ? &stmt_last(*list)->next : list, more); }
+static void append(Stmt **list, Stmt *more) {
+  insert(*list ? &stmt_last(*list)->next : list, more);
+}
 
 static Parts take_apart(Stmt *k_o) {
   Parts parts = {0};
@@ -100,8 +102,7 @@ static void one_ahead(Program *program, Stmt *k_o, Parts parts, int64_t slots, S
 static void two_ahead(Program *program, Stmt *k_o, Parts parts, Stmt **prologue) {
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
-  if (k_o->var->extent > 1)
-    append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
+  if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
   append(prologue, barrier(program, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.store, k_o, 1));

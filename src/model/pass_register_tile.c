@@ -1,11 +1,11 @@
 // One cell per thread → FM × FN cells per thread, in registers.
 //
 // Requires: tile. Ensures: acc is [FM][FN], a is [FM], b is [FN]; every statement of the cell that
-// depends on m_r or n_r stands in REGISTER loops of its own (loads of a under m_r alone: that is the
-// gain). Preserves: the order of the statements.
+// depends on m_r or n_r stands in REGISTER loops of its own (loads of a under m_r alone: that is
+// the gain). Preserves: the order of the statements.
 //
-// Worked example, BM = 16, FM = 8: m = m_b·128 + m_t·8 + m_r. Per k-step a thread loads 8 + 8 values
-// for 64 multiply-adds, 0.25 loads per multiply-add instead of 2.
+// Worked example, BM = 16, FM = 8: m = m_b·128 + m_t·8 + m_r. Per k-step a thread loads 8 + 8
+// values for 64 multiply-adds, 0.25 loads per multiply-add instead of 2.
 #include "model/passes.h"
 
 bool pass_register_tile_wanted(const Schedule *schedule) {
@@ -14,7 +14,8 @@ bool pass_register_tile_wanted(const Schedule *schedule) {
 }
 
 // {block, T} {thread, 1} becomes {block', T·F} {thread, F} {register, 1} with fewer blocks.
-static Var *factor(Program *program, Axis *axis, const char *block, const char *reg, int64_t cells) {
+static Var *factor(Program *program, Axis *axis, const char *block, const char *reg,
+                   int64_t cells) {
   int64_t threads = axis->digit[0].weight, tile = threads * cells;
   int64_t blocks = (axis->extent + tile - 1) / tile;
   Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, blocks);
@@ -42,10 +43,18 @@ static void index_registers(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   const Cells *cells = context;
   switch (access->buffer->role) {
-    case ROLE_ACC: access->idx[1] = cells->n; access->idx[0] = cells->m; break;
-    case ROLE_FRAG_A: access->idx[0] = cells->m; break;
-    case ROLE_FRAG_B: access->idx[0] = cells->n; break;
-    default: break;
+    case ROLE_ACC:
+      access->idx[1] = cells->n;
+      access->idx[0] = cells->m;
+      break;
+    case ROLE_FRAG_A:
+      access->idx[0] = cells->m;
+      break;
+    case ROLE_FRAG_B:
+      access->idx[0] = cells->n;
+      break;
+    default:
+      break;
   }
 }
 

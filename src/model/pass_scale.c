@@ -5,9 +5,9 @@
 // BLAS has the factor anyway; what it does for speed is less well known. A 16-byte store wants four
 // neighbouring registers in its order, so without the factor the accumulator acc[i][j] sits in a
 // register of the same parity as b[j], which a 16-byte load has placed. An FFMA whose three sources
-// lie in one of the two register banks is dispatched a clock late. With the factor, the stored values
-// are new registers and the accumulators are free: of the 2048 FFMAs of a 16 × 8 × 16 body, 917 had
-// all sources in one bank before and 5 after (sm_90a, CUDA 13.0).
+// lie in one of the two register banks is dispatched a clock late. With the factor, the stored
+// values are new registers and the accumulators are free: of the 2048 FFMAs of a 16 × 8 × 16 body,
+// 917 had all sources in one bank before and 5 after (sm_90a, CUDA 13.0).
 #include "model/passes.h"
 
 bool pass_scale_wanted(const Schedule *schedule) { return schedule->value[KNOB_ALPHA] != 0; }

@@ -1,12 +1,13 @@
 // One block per tile of C → SPLITK blocks per tile, each with a part of K.
 //
-// Requires: tile. Ensures: a BLOCK loop k_s outermost, k = k_s·P + k' with P a whole number of slabs;
-// the parts meet either by atomic adds onto a C that a kernel `zero` has cleared, or as partial sums
-// [SPLITK][M][N] that a kernel `reduce` adds up (ATOMIC_FREE_SPLITK). Preserves: the tile.
+// Requires: tile. Ensures: a BLOCK loop k_s outermost, k = k_s·P + k' with P a whole number of
+// slabs; the parts meet either by atomic adds onto a C that a kernel `zero` has cleared, or as
+// partial sums [SPLITK][M][N] that a kernel `reduce` adds up (ATOMIC_FREE_SPLITK). Preserves: the
+// tile.
 //
-// Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times as many blocks. It is not enough to let
-// split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a sum
-// that another split has already added. That is why there is a `zero` kernel.
+// Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times as many blocks. It is not enough to
+// let split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a
+// sum that another split has already added. That is why there is a `zero` kernel.
 #include "model/passes.h"
 
 enum { SIDE_THREADS = 256 };
@@ -26,8 +27,8 @@ static Flat flat_cells(Program *program) {
   int64_t n = program->problem.n, cells = program->problem.m * n;
   Var *block = program_var(program, "f_b", VAR_LOOP, TIER_BLOCK, ceil_div(cells, SIDE_THREADS));
   Var *thread = program_var(program, "f_t", VAR_LOOP, TIER_THREAD, SIDE_THREADS);
-  const Expr *flat = ex_add(arena, ex_mul_const(arena, ex_var(arena, block), SIDE_THREADS),
-                            ex_var(arena, thread));
+  const Expr *flat =
+      ex_add(arena, ex_mul_const(arena, ex_var(arena, block), SIDE_THREADS), ex_var(arena, thread));
   return (Flat){block, thread, ex_div(arena, flat, n), ex_mod(arena, flat, n)};
 }
 
@@ -45,12 +46,11 @@ static Kernel zero_kernel(Program *program) {
   Flat flat = flat_cells(program);
   Access at = access1(temp_register(program, "none", KNOB_SPLITK), zero);
   Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
-  Stmt *body = stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
-                         stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}),
-                         NULL);
-  return (Kernel){.name = "zero",
-                  .body = bind_flat(program, KNOB_SPLITK, flat, body),
-                  .knob = KNOB_SPLITK};
+  Stmt *body =
+      stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
+                stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}), NULL);
+  return (Kernel){
+      .name = "zero", .body = bind_flat(program, KNOB_SPLITK, flat, body), .knob = KNOB_SPLITK};
 }
 
 static Kernel reduce_kernel(Program *program, Buffer *partial) {
@@ -63,13 +63,13 @@ static Kernel reduce_kernel(Program *program, Buffer *partial) {
   Access part = access1(temp_register(program, "part", knob), zero);
   Access P = access3(partial, ex_var(arena, split), flat.row, flat.column);
   Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
-  Stmt *step = stmt_list(stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = part, .src = P}),
-                         stmt_op(program, knob, (Op){.kind = OP_ADD, .dst = sum, .src = part}),
-                         NULL);
-  Stmt *body = stmt_list(stmt_op(program, knob, (Op){.kind = OP_INIT, .dst = sum}),
-                         stmt_loop(program, knob, split, step),
-                         stmt_op(program, knob, (Op){.kind = OP_STORE, .dst = C, .src = sum}),
-                         NULL);
+  Stmt *step =
+      stmt_list(stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = part, .src = P}),
+                stmt_op(program, knob, (Op){.kind = OP_ADD, .dst = sum, .src = part}), NULL);
+  Stmt *body =
+      stmt_list(stmt_op(program, knob, (Op){.kind = OP_INIT, .dst = sum}),
+                stmt_loop(program, knob, split, step),
+                stmt_op(program, knob, (Op){.kind = OP_STORE, .dst = C, .src = sum}), NULL);
   return (Kernel){.name = "reduce", .body = bind_flat(program, knob, flat, body), .knob = knob};
 }
 
@@ -92,8 +92,8 @@ static void split_axis(Program *program, const Schedule *schedule) {
 static void store_partials(Program *program, Stmt *store) {
   int64_t dim[3] = {program->axis[AXIS_K].digit[0].var->extent, program->problem.m,
                     program->problem.n};
-  Buffer *partial = program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim,
-                                       KNOB_ATOMIC_FREE_SPLITK);
+  Buffer *partial =
+      program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim, KNOB_ATOMIC_FREE_SPLITK);
   const Expr *split = ex_var(program->arena, program->axis[AXIS_K].digit[0].var);
   store->op.dst = access3(partial, split, store->op.dst.idx[0], store->op.dst.idx[1]);
   store->knob = KNOB_ATOMIC_FREE_SPLITK;

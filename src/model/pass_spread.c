@@ -46,7 +46,8 @@ void pass_spread(Program *program, const Schedule *schedule) {
   Stmt *k_i = *find_multiply(&k_o->body);
   Stmt **ahead_link = find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
   if (!ahead_link) return;  // K is so short that the prologue has fetched it all
-  if (k_i->kind != STMT_LOOP || k_i->var->tier != TIER_STAGE_INNER) return;  // an order without steps
+  if (k_i->kind != STMT_LOOP || k_i->var->tier != TIER_STAGE_INNER)
+    return;  // an order without steps
   Stmt *ahead = cut(ahead_link);
   insert(&k_i->next, cut(find_link(&k_o->body, OP_CP_COMMIT, ROLE_COUNT)));
   int64_t steps = schedule->value[KNOB_COPY_STEPS];

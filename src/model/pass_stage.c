@@ -1,13 +1,13 @@
 // Operands from global memory → slabs in shared memory, fetched once per block.
 //
 // Requires: tile; k is one SERIAL loop. Ensures: k = … k_o·BK + k_i with k_o SERIAL_OUTER around
-// k_i STAGE_INNER; in k_o's body: copies, barrier, k_i loop, barrier; reads of a staged operand come
-// from its slab. Preserves: the FMA and the epilogue.
+// k_i STAGE_INNER; in k_o's body: copies, barrier, k_i loop, barrier; reads of a staged operand
+// come from its slab. Preserves: the FMA and the epilogue.
 //
-// Worked example, a 128 × 128 tile and BK = 16: A_s is [128][16], B_s is [16][128]; 256 threads fetch
-// 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there so that
-// nobody reads a slab that is still being filled, the second so that nobody fills one that is still
-// being read.
+// Worked example, a 128 × 128 tile and BK = 16: A_s is [128][16], B_s is [16][128]; 256 threads
+// fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
+// so that nobody reads a slab that is still being filled, the second so that nobody fills one that
+// is still being read.
 #include "model/fragment.h"
 #include "model/passes.h"
 
@@ -20,8 +20,8 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
   Axis *k = &program->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
   Stmt *loop = find_loop(main_kernel(program)->body, last->var);
-  Var *outer = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER,
-                           ceil_div(last->var->extent, bk));
+  Var *outer =
+      program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
   Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
   int64_t step = last->weight;  // 1, or the depth of an atom
   *last = (Digit){outer, bk * step};

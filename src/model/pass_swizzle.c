@@ -5,10 +5,11 @@
 //
 // S is chosen so that the bits xored in are those of the row: byte offset bits [4, 4+B) ^= bits
 // [4+S, 4+S+B) with 4 + S = log2(row bytes), and at least 7, for a shorter row shares its 128-byte
-// line with others. B of a 4-byte atom, read by plain loads (lane / 4 along the row, lane % 4 down the
-// column), is xored in 32-byte pieces instead: its eight columns of a row stay together and its four
-// rows part (Swizzle<B, 5, S>). Worked example: rows of 64 f16 are 128 bytes, so S = 3 and chunk c of row r lies
-// at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix fall on eight different bank groups.
+// line with others. B of a 4-byte atom, read by plain loads (lane / 4 along the row, lane % 4 down
+// the column), is xored in 32-byte pieces instead: its eight columns of a row stay together and its
+// four rows part (Swizzle<B, 5, S>). Worked example: rows of 64 f16 are 128 bytes, so S = 3 and
+// chunk c of row r lies at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix fall on eight
+// different bank groups.
 #include "model/passes.h"
 
 bool pass_swizzle_wanted(const Schedule *schedule) {

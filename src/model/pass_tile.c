@@ -1,16 +1,14 @@
 // naive nest → BLOCK and THREAD tiers.
 //
-// Requires: the naive nest. Ensures: loops m_b, n_b (BLOCK) and m_t, n_t (THREAD) outermost, one cell
-// of C per thread. Preserves: the body of the cell.
+// Requires: the naive nest. Ensures: loops m_b, n_b (BLOCK) and m_t, n_t (THREAD) outermost, one
+// cell of C per thread. Preserves: the body of the cell.
 //
 // Worked example, M = N = 64, BM = BN = 16: m = m_b·16 + m_t with m_b in 0..4, m_t in 0..16. A tile
 // at the edge covers cells that do not exist; their guards follow from the ranges (m_b·16 + m_t < M
 // is dropped where it always holds).
 #include "model/passes.h"
 
-bool pass_tile_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_ATOM_KIND] == 0;
-}
+bool pass_tile_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] == 0; }
 
 static int64_t tiles(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; }
 

@@ -1,12 +1,12 @@
 // A_s [rows][k] → A_s [k][rows], B_s [k][columns] → B_s [columns][k].
 //
-// Requires: stage with that operand. Ensures: the slab's dimensions are exchanged in the buffer and in
-// every access. For fma a thread's FM rows at one k become neighbours, read 16 bytes at a time; for a
-// tf32 atom B's values along k become neighbours, as ldmatrix wants them.
+// Requires: stage with that operand. Ensures: the slab's dimensions are exchanged in the buffer and
+// in every access. For fma a thread's FM rows at one k become neighbours, read 16 bytes at a time;
+// for a tf32 atom B's values along k become neighbours, as ldmatrix wants them.
 //
 // Worked example: element (m 5, k 3) of a 128 × 16 slab moves from offset 5·16 + 3 = 83 to
-// 3·128 + 5 = 389. The price is paid by the store: a piece of four neighbours in global memory goes to
-// four different rows.
+// 3·128 + 5 = 389. The price is paid by the store: a piece of four neighbours in global memory goes
+// to four different rows.
 #include "model/passes.h"
 
 static bool transposes_a(const Schedule *schedule) {

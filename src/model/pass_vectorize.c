@@ -5,8 +5,8 @@
 // step by 1 on both sides becomes wide accesses. Preserves: which elements move.
 //
 // Worked example: for m_r in 0..8: a[m_r] = A_s[k_i, m_t·8 + m_r] becomes two 16-byte loads. The
-// alignment is proven, not hoped for: m_t·8 + 132·k_i is a multiple of 4 (expr_divisor), with a pad of
-// 1 it is not, and the loads stay narrow.
+// alignment is proven, not hoped for: m_t·8 + 132·k_i is a multiple of 4 (expr_divisor), with a pad
+// of 1 it is not, and the loads stay narrow.
 #include "model/passes.h"
 
 bool pass_vectorize_wanted(const Schedule *schedule) {
@@ -25,7 +25,9 @@ static void widen_copy(Program *program, BufferRole slab) {
 // ---- runs of registers --------------------------------------------------------------------------
 
 static const Access *memory_side(const Op *op) { return op->kind == OP_LOAD ? &op->src : &op->dst; }
-static const Access *register_side(const Op *op) { return op->kind == OP_LOAD ? &op->dst : &op->src; }
+static const Access *register_side(const Op *op) {
+  return op->kind == OP_LOAD ? &op->dst : &op->src;
+}
 
 static bool aligned(Program *program, const Access *access, int width) {
   if (expr_divisor(access_offset(program->arena, access)) % width != 0) return false;
@@ -89,8 +91,8 @@ static void collapse(Program *program, Stmt *loop) {
   loop->next = next;
 }
 
-// A run longer than one access is cut in two loops first, everywhere: the loops over a thread's cells
-// keep one shape through the whole kernel.
+// A run longer than one access is cut in two loops first, everywhere: the loops over a thread's
+// cells keep one shape through the whole kernel.
 static void widen_run(Program *program, Stmt *loop, int width) {
   if (loop->var->extent > width) {
     const char *name = loop->var->name;

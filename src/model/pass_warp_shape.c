@@ -17,8 +17,9 @@ bool pass_warp_shape_wanted(const Schedule *schedule) {
 
 typedef struct Side {
   int axis;
-  const char *warp, *lane[LANE_BITS];  // names; lane[i] is the digit that starts at bit i of the axis
-  int64_t threads, lanes, weight;      // extent of the thread digit, of its lane part, its weight
+  const char *warp,
+      *lane[LANE_BITS];            // names; lane[i] is the digit that starts at bit i of the axis
+  int64_t threads, lanes, weight;  // extent of the thread digit, of its lane part, its weight
   int bits_left;
 } Side;
 
@@ -65,7 +66,8 @@ static int deal_bits(Side *side, int64_t order, LaneDigit *digit) {
   return n;
 }
 
-// Takes the THREAD digit out of the axis and puts the new ones in its place, most significant first.
+// Takes the THREAD digit out of the axis and puts the new ones in its place, most significant
+// first.
 static void replace_thread_digit(Axis *axis, const Digit *digit, int n) {
   int at = 0;
   while (axis->digit[at].var->tier != TIER_THREAD) at++;
@@ -87,7 +89,8 @@ void pass_warp_shape(Program *program, const Schedule *schedule) {
   for (int i = 0; i < n_lane; i++) n_digits[lane[i].axis]++;
   for (int i = 0; i < n_lane; i++) {  // from the lowest lane bits outwards
     Side *s = &side[lane[i].axis];
-    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD, INT64_C(1) << lane[i].bits);
+    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD,
+                           INT64_C(1) << lane[i].bits);
     nest = stmt_loop(program, i ? KNOB_LANE_ORDER : KNOB_LANES_M, var, nest);
     int axis = lane[i].axis;
     digits[axis][n_digits[axis] - ++place[axis]] = (Digit){var, s->weight << lane[i].at};

@@ -4,15 +4,15 @@
 #include "model/program.h"
 #include "model/rewrite.h"
 
-#define PASS(id, title, knobs, help)               \
+#define PASS(id, title, knobs, help)                 \
   bool pass_##id##_wanted(const Schedule *schedule); \
   void pass_##id(Program *program, const Schedule *schedule);
 #include "model/pass.def"
 #undef PASS
 
 // Builds the cooperative copy of one slab: the threads of the block fetch it `width` elements at a
-// time, tid after tid along the rows of global memory. `load` goes to staging registers, `store` from
-// there to the slab; with `async` there is one list of CP_ASYNC in `load` and no `store`.
+// time, tid after tid along the rows of global memory. `load` goes to staging registers, `store`
+// from there to the slab; with `async` there is one list of CP_ASYNC in `load` and no `store`.
 typedef struct Copy {
   Stmt *load, *store;
 } Copy;

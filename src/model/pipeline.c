@@ -1,8 +1,8 @@
 // From the naive nest to the program: the table of contents.
 //
-// The passes run in this order, each on its own copy, each only when its knobs ask for it. Those that
-// change how an axis is factored come first (tile … split_k); from `stage` on, addresses are fixed
-// and passes move statements.
+// The passes run in this order, each on its own copy, each only when its knobs ask for it. Those
+// that change how an axis is factored come first (tile … split_k); from `stage` on, addresses are
+// fixed and passes move statements.
 #include "model/pass.h"
 
 #include <assert.h>
@@ -55,15 +55,14 @@ Program *program_naive(Arena *arena, const Schedule *schedule) {
   Access B = access2(program_buffer(program, ROLE_B), zero, zero);
   Access C = access2(program_buffer(program, ROLE_C), zero, zero);
   KnobId none = KNOB_NONE;
-  Stmt *step = stmt_list(stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_a, .src = A}),
-                         stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_b, .src = B}),
-                         stmt_op(program, none,
-                                 (Op){.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b}),
-                         NULL);
-  Stmt *cell = stmt_list(stmt_op(program, none, (Op){.kind = OP_INIT, .dst = at_acc}),
-                         stmt_loop(program, none, program->axis[AXIS_K].digit[0].var, step),
-                         stmt_op(program, none, (Op){.kind = OP_STORE, .dst = C, .src = at_acc}),
-                         NULL);
+  Stmt *step = stmt_list(
+      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_a, .src = A}),
+      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_b, .src = B}),
+      stmt_op(program, none, (Op){.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b}), NULL);
+  Stmt *cell =
+      stmt_list(stmt_op(program, none, (Op){.kind = OP_INIT, .dst = at_acc}),
+                stmt_loop(program, none, program->axis[AXIS_K].digit[0].var, step),
+                stmt_op(program, none, (Op){.kind = OP_STORE, .dst = C, .src = at_acc}), NULL);
   Stmt *row = stmt_loop(program, none, program->axis[AXIS_N].digit[0].var, cell);
   program->kernel[program->n_kernels++] =
       (Kernel){.name = "matmul",

@@ -21,7 +21,8 @@ static void add_line(Printer *printer, ProgramLine line) {
   if (printer->n_lines == printer->capacity) {
     int capacity = printer->capacity ? printer->capacity * 2 : 64;
     ProgramLine *grown = ARENA_ARRAY(printer->arena, ProgramLine, capacity);
-    if (printer->n_lines) memcpy(grown, printer->line, sizeof(ProgramLine) * (size_t)printer->n_lines);
+    if (printer->n_lines)
+      memcpy(grown, printer->line, sizeof(ProgramLine) * (size_t)printer->n_lines);
     printer->line = grown;
     printer->capacity = capacity;
   }
@@ -86,8 +87,8 @@ static void declare_registers(Printer *printer) {
 static void declare_bounds(Printer *printer) {
   int blocks = printer->program->kernel[printer->program->main_kernel].min_blocks;
   if (blocks == 0) return;
-  const char *text = arena_printf(printer->arena, "launch bounds: room for %d block%s on an SM", blocks,
-                                  blocks > 1 ? "s" : "");
+  const char *text = arena_printf(printer->arena, "launch bounds: room for %d block%s on an SM",
+                                  blocks, blocks > 1 ? "s" : "");
   add_line(printer, (ProgramLine){.text = text, .knob = KNOB_MIN_BLOCKS});
 }
 
@@ -156,14 +157,18 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       print_access(out, &op->src);
       return;
     case OP_BARRIER:
-    case OP_CP_COMMIT: str_add(out, op_name(op->kind)); return;
+    case OP_CP_COMMIT:
+      str_add(out, op_name(op->kind));
+      return;
     case OP_CP_WAIT:
       if (op->count)
         str_printf(out, "wait until at most %lld groups are in flight", (long long)op->count);
       else
         str_add(out, "wait until no group is in flight");
       return;
-    default: print_move(printer, out, op); return;
+    default:
+      print_move(printer, out, op);
+      return;
   }
 }
 
@@ -260,8 +265,8 @@ char *program_text(Arena *arena, const Program *program) {
 // ---- differences --------------------------------------------------------------------------------
 
 // lengths[i][j] = longest common subsequence of before[i…] and after[j…]; the texts are short.
-static int *common_lengths(Arena *arena, const char *const *before, int nb, const char *const *after,
-                           int na) {
+static int *common_lengths(Arena *arena, const char *const *before, int nb,
+                           const char *const *after, int na) {
   int width = na + 1;
   int *length = ARENA_ARRAY(arena, int, (nb + 1) * width);
   for (int i = nb - 1; i >= 0; i--)
@@ -308,8 +313,8 @@ static const char **keyed_lines(Arena *arena, ProgramText text) {
 
 TextDiff program_diff(Arena *arena, const Program *before, const Program *after) {
   ProgramText from = program_print(arena, before), to = program_print(arena, after);
-  TextDiff diff = text_diff(arena, keyed_lines(arena, from), from.n_lines, keyed_lines(arena, to),
-                            to.n_lines);
+  TextDiff diff =
+      text_diff(arena, keyed_lines(arena, from), from.n_lines, keyed_lines(arena, to), to.n_lines);
   DiffLine *line = ARENA_ARRAY(arena, DiffLine, diff.n_lines + 1);
   for (int i = 0; i < diff.n_lines; i++) {
     line[i] = diff.line[i];

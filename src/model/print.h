@@ -3,13 +3,13 @@
 #include "model/program.h"
 
 typedef struct ProgramLine {
-  const char *text;   // without indentation
+  const char *text;  // without indentation
   int depth;
-  int kernel;         // index of its kernel; -1 for a declaration
-  const Stmt *stmt;   // NULL for declarations and kernel headings
+  int kernel;            // index of its kernel; -1 for a declaration
+  const Stmt *stmt;      // NULL for declarations and kernel headings
   const Buffer *buffer;  // declaration lines of shared and register buffers
-  KnobId knob;        // the knob that put the line there
-  Tier tier;          // LOOP lines; TIER_SERIAL otherwise
+  KnobId knob;           // the knob that put the line there
+  Tier tier;             // LOOP lines; TIER_SERIAL otherwise
 } ProgramLine;
 
 typedef struct ProgramText {
@@ -34,4 +34,5 @@ typedef struct TextDiff {
   const DiffLine *line;
 } TextDiff;
 TextDiff program_diff(Arena *arena, const Program *before, const Program *after);
-TextDiff text_diff(Arena *arena, const char *const *before, int n_before, const char *const *after, int n_after);
+TextDiff text_diff(Arena *arena, const char *const *before, int n_before, const char *const *after,
+                   int n_after);

@@ -1,7 +1,7 @@
 // Reading and building programs.
 //
-// A pass works on a clone: statements and buffers are copied (buffers by identity map, so that every
-// access points at the copy), expressions and variables are shared because they never change.
+// A pass works on a clone: statements and buffers are copied (buffers by identity map, so that
+// every access points at the copy), expressions and variables are shared because they never change.
 #include "model/program.h"
 
 #include <assert.h>
@@ -23,8 +23,8 @@ static const struct {
   const char *name;
   int bytes;
 } dtype_rows[DTYPE_COUNT] = {
-    [DTYPE_F32] = {"f32", 4}, [DTYPE_F16] = {"f16", 2},   [DTYPE_BF16] = {"bf16", 2},
-    [DTYPE_TF32] = {"tf32", 4}, [DTYPE_F64] = {"f64", 8}, [DTYPE_S8] = {"s8", 1},
+    [DTYPE_F32] = {"f32", 4},   [DTYPE_F16] = {"f16", 2},   [DTYPE_BF16] = {"bf16", 2},
+    [DTYPE_TF32] = {"tf32", 4}, [DTYPE_F64] = {"f64", 8},   [DTYPE_S8] = {"s8", 1},
     [DTYPE_E4M3] = {"e4m3", 1}, [DTYPE_E5M2] = {"e5m2", 1}, [DTYPE_S32] = {"s32", 4},
 };
 
@@ -269,8 +269,8 @@ static DType type_of_role(const Problem *problem, BufferRole role) {
   return sum ? problem->acc : problem->dtype;
 }
 
-Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role, int rank,
-                           const int64_t *dim, KnobId knob) {
+Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,
+                           int rank, const int64_t *dim, KnobId knob) {
   assert(program->n_buffers < BUFFERS_MAX && rank <= RANK_MAX);
   Buffer *buffer = ARENA_NEW(program->arena, Buffer);
   *buffer = (Buffer){.id = program->n_buffers,

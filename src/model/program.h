@@ -1,9 +1,10 @@
 // The program (IR): an ordered list of kernels over a few buffers. Everything on the screen, the
-// CUDA text and the interpreter are readings of this structure; see DESIGN notes in ARCHITECTURE.md.
+// CUDA text and the interpreter are readings of this structure; see DESIGN notes in
+// ARCHITECTURE.md.
 //
-// A kernel's body is a small tree of statements. Loops of a hardware tier (BLOCK, WARP, THREAD) stand
-// outermost, with nothing but LETs between them, and are digits of blockIdx/threadIdx: the outermost
-// is the most significant. Everything below the last of them is run by each thread.
+// A kernel's body is a small tree of statements. Loops of a hardware tier (BLOCK, WARP, THREAD)
+// stand outermost, with nothing but LETs between them, and are digits of blockIdx/threadIdx: the
+// outermost is the most significant. Everything below the last of them is run by each thread.
 //
 // Worked example (BM=BN=16, no staging):
 //   for m_b in 0..4 BLOCK, n_b in 0..4 BLOCK           block index = m_b·4 + n_b
@@ -38,34 +39,40 @@ typedef enum DType {
   DTYPE_COUNT
 } DType;
 int dtype_bytes(DType type);
-const char *dtype_name(DType type);           // "f32"
+const char *dtype_name(DType type);  // "f32"
 bool dtype_find(const char *name, DType *type);
 
 typedef struct Problem {
-  int64_t m, n, k;  // C[M, N] = A[M, K] · B[K, N], C row-major
+  int64_t m, n, k;    // C[M, N] = A[M, K] · B[K, N], C row-major
   bool a_col, b_col;  // A, B column-major: element (i, j) lies at i + j·rows
-  DType dtype;      // of A and B
-  DType acc;        // of the accumulators and of split-K's partial sums
-  DType out;        // of C: a STORE from accumulators of another type converts, round to nearest even
+  DType dtype;        // of A and B
+  DType acc;          // of the accumulators and of split-K's partial sums
+  DType out;  // of C: a STORE from accumulators of another type converts, round to nearest even
 } Problem;
 
 typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER } Space;
 
 // What a buffer is for. The passes find buffers by role, never by name.
 typedef enum BufferRole {
-  ROLE_A, ROLE_B, ROLE_C,        // the problem's operands in global memory
-  ROLE_PARTIAL,                  // split-K workspace [splits][M][N]
-  ROLE_SLAB_A, ROLE_SLAB_B,      // staged tiles in shared memory
-  ROLE_ACC,                      // accumulators [FM][FN]
-  ROLE_FRAG_A, ROLE_FRAG_B,      // one k-step's values of a thread
-  ROLE_STAGE_A, ROLE_STAGE_B,    // registers on the way from global to shared
-  ROLE_SLAB_C, ROLE_STAGE_C,     // the epilogue's staged tile, and registers on its way to C
+  ROLE_A,
+  ROLE_B,
+  ROLE_C,        // the problem's operands in global memory
+  ROLE_PARTIAL,  // split-K workspace [splits][M][N]
+  ROLE_SLAB_A,
+  ROLE_SLAB_B,  // staged tiles in shared memory
+  ROLE_ACC,     // accumulators [FM][FN]
+  ROLE_FRAG_A,
+  ROLE_FRAG_B,  // one k-step's values of a thread
+  ROLE_STAGE_A,
+  ROLE_STAGE_B,  // registers on the way from global to shared
+  ROLE_SLAB_C,
+  ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
 
-// Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a layout
-// read the offset as it was before any of them.
+// Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a
+// layout read the offset as it was before any of them.
 typedef struct XorTerm {
   int from, to, bits;
 } XorTerm;
@@ -80,13 +87,13 @@ typedef struct Buffer {
   DType type;
   int rank;
   int64_t dim[RANK_MAX], stride[RANK_MAX];
-  KnobId knob;             // the knob that made it
-  int swizzle_bits;        // a slab's Swizzle<B, M, S> over byte offsets: B; 0 = none
+  KnobId knob;                      // the knob that made it
+  int swizzle_bits;                 // a slab's Swizzle<B, M, S> over byte offsets: B; 0 = none
   int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
-  int n_xor;               // a slab's typed layout, as terms of a linear map over bits
+  int n_xor;                        // a slab's typed layout, as terms of a linear map over bits
   XorTerm xor_term[XOR_TERMS_MAX];
-  bool transposed;         // a slab whose rows and columns are stored the other way round
-  int64_t offset_bytes;    // SHARED: where it starts in the block's shared memory
+  bool transposed;       // a slab whose rows and columns are stored the other way round
+  int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
 } Buffer;
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
@@ -124,16 +131,16 @@ typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
 typedef struct Stmt Stmt;
 struct Stmt {
   StmtKind kind;
-  int id;          // unique in its program; stable from one pass to the next
-  KnobId knob;     // the knob that put it here; KNOB_NONE: the naive nest
+  int id;            // unique in its program; stable from one pass to the next
+  KnobId knob;       // the knob that put it here; KNOB_NONE: the naive nest
   const char *note;  // why it is here, for the CUDA comment and the screen; may be NULL
-  Stmt *next;      // the following statement of the same body
-  Var *var;        // LOOP, LET
-  int unroll;      // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
+  Stmt *next;        // the following statement of the same body
+  Var *var;          // LOOP, LET
+  int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
   const Expr *expr;  // LET: value; IF: condition
-  Stmt *body;      // LOOP, IF
+  Stmt *body;        // LOOP, IF
   bool predicated;   // IF around copies: each carries the condition itself, nothing branches
-  Op op;           // OP
+  Op op;             // OP
 };
 
 enum { UNROLL_FULL = -1 };
@@ -158,26 +165,26 @@ typedef struct Kernel {
   const char *name;  // "matmul", "zero", "reduce"
   Stmt *body;
   KnobId knob;
-  int min_blocks;    // blocks an SM shall have room for; 0: not said
+  int min_blocks;  // blocks an SM shall have room for; 0: not said
 } Kernel;
 
 typedef struct Program {
   Arena *arena;
   Problem problem;
-  int n_vars;          // environment size: 0 <= var->id < n_vars
+  int n_vars;  // environment size: 0 <= var->id < n_vars
   int n_stmt_ids;
   int n_buffers;
   Buffer *buffer[BUFFERS_MAX];
   int n_kernels;
   Kernel kernel[KERNELS_MAX];
-  int main_kernel;     // index of the one that multiplies
-  Axis axis[AXIS_COUNT];  // of the main kernel
+  int main_kernel;          // index of the one that multiplies
+  Axis axis[AXIS_COUNT];    // of the main kernel
   const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
   Var *lane;                // with an atom: the THREAD digit inside a warp
   Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
   int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
-  Var *thread;            // VAR_THREAD of the main kernel: tid in 0..threads of a block
-  Var *block;             // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *thread;                  // VAR_THREAD of the main kernel: tid in 0..threads of a block
+  Var *block;                   // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -210,8 +217,8 @@ typedef struct Launch {
 
 Launch kernel_launch(const Kernel *kernel);
 
-// The dimension along which neighbours are neighbours in memory: the last one, but for a column-major
-// operand.
+// The dimension along which neighbours are neighbours in memory: the last one, but for a
+// column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
@@ -232,8 +239,8 @@ Program *program_clone(Arena *arena, const Program *program);
 
 Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent);
 // Strides are those of the dense row-major layout.
-Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role, int rank,
-                           const int64_t *dim, KnobId knob);
+Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,
+                           int rank, const int64_t *dim, KnobId knob);
 // Lays the shared buffers out one after the other, 128-byte aligned; called after every pass.
 void program_place_shared(Program *program);
 

@@ -21,7 +21,7 @@ static int registers(const Program *program, BufferRole role) {
 }
 
 static int estimate_registers(const Resources *r, bool prefetch) {
-  int busy = prefetch ? r->n_fragments + r->n_staging
+  int busy = prefetch                        ? r->n_fragments + r->n_staging
              : r->n_fragments > r->n_staging ? r->n_fragments
                                              : r->n_staging;
   return r->n_accumulators + busy + REGISTERS_FOR_ADDRESSES;
@@ -64,8 +64,7 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
   int64_t warps = ceil_div(r->n_threads, LANES) * limit.blocks;
   r->occupancy = (double)warps / target->max_warps_per_sm;
   r->waves = 0;
-  if (limit.blocks > 0)
-    r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
+  if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
 }
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {

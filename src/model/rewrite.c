@@ -1,5 +1,5 @@
-// The moves the passes share. All of them work on a private clone of the program (program_clone), so
-// statements may be relinked freely; variables and expressions are never altered, only replaced.
+// The moves the passes share. All of them work on a private clone of the program (program_clone),
+// so statements may be relinked freely; variables and expressions are never altered, only replaced.
 #include "model/rewrite.h"
 
 #include <assert.h>
@@ -182,7 +182,8 @@ const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n
   const Expr *sum = ex_const(arena, 0);
   for (int bit = 0; bit < n_bits;) {
     int run = 1;
-    while (bit + run < n_bits && coefficient[bit] && coefficient[bit + run] == coefficient[bit] << run)
+    while (bit + run < n_bits && coefficient[bit] &&
+           coefficient[bit + run] == coefficient[bit] << run)
       run++;
     if (coefficient[bit]) {
       const Expr *part = ex_mod(arena, ex_div(arena, x, (int64_t)1 << bit), (int64_t)1 << run);
@@ -199,8 +200,8 @@ const Expr *fragment_part(Program *program, int operand, int dimension) {
   FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
   const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
   const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
-  const Expr *value = ex_mul_const(arena, ex_var(arena, program->value[operand]),
-                                   program->value_width[operand]);
+  const Expr *value =
+      ex_mul_const(arena, ex_var(arena, program->value[operand]), program->value_width[operand]);
   return ex_add(arena, bits_expr(arena, ex_var(arena, program->lane), of_lane, map.n_lane_bits),
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
@@ -213,14 +214,12 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
   for (int d = 0; d < 2; d++) {
     const Axis *axis = &program->axis[operand_axis(operand, d)];
-    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis),
-                            fragment_part(program, operand, d));
+    access->idx[d] =
+        ex_add(program->arena, axis_expr(program->arena, axis), fragment_part(program, operand, d));
   }
 }
 
-void apply_axes(Program *program) {
-  each_access(main_kernel(program)->body, apply_axis, program);
-}
+void apply_axes(Program *program) { each_access(main_kernel(program)->body, apply_axis, program); }
 
 static bool is_outside(const Var *var) {
   return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER || var->tier == TIER_SERIAL_OUTER;

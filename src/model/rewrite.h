@@ -11,8 +11,8 @@ Stmt *find_tier(Stmt *list, Tier tier);
 Stmt *find_loop(Stmt *list, const Var *var);
 // The first operation of a kind whose destination has the role; ROLE_COUNT means any.
 Stmt *find_op(Stmt *list, OpKind kind, BufferRole dst_role);
-// The link (the `next`, `body` or list head that points at it) of the first statement of `list` that
-// is, or contains, such an operation: cut or replace there.
+// The link (the `next`, `body` or list head that points at it) of the first statement of `list`
+// that is, or contains, such an operation: cut or replace there.
 Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
 
 // Cuts the statement at *link out of its list and returns it alone.
@@ -34,8 +34,8 @@ Stmt *copy_list(Program *program, const Stmt *list);
 // A REGISTER loop around the list; the list itself when the extent is 1.
 Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
 
-// Splits the REGISTER variable into outer·width + inner everywhere in the main kernel: each loop over
-// it becomes two. The axes are left to the caller. `width` divides the extent.
+// Splits the REGISTER variable into outer·width + inner everywhere in the main kernel: each loop
+// over it becomes two. The axes are left to the caller. `width` divides the extent.
 typedef struct Split {
   Var *outer, *inner;
 } Split;
@@ -45,14 +45,14 @@ Split split_register(Program *program, const Var *var, int64_t width, const char
 // Sets the indices of every access to A, B, C and the partial sums from the axes.
 void apply_axes(Program *program);
 
-// The axis of dimension 0 (rows) or 1 (columns) of an operand (AtomOperand: A, B, C), and the dimension
-// along which it runs slowly in memory: 0, or 1 where it is column-major.
+// The axis of dimension 0 (rows) or 1 (columns) of an operand (AtomOperand: A, B, C), and the
+// dimension along which it runs slowly in memory: 0, or 1 where it is column-major.
 int operand_axis(int operand, int dimension);
 int slow_dimension(const Program *program, int operand);
 
-// The operand's element at (slow, fast) coordinates inside the block's tile: what its slab is indexed
-// with. `part` adds what lane and value contribute to a dimension (fragment_part, or an address of
-// ldmatrix).
+// The operand's element at (slow, fast) coordinates inside the block's tile: what its slab is
+// indexed with. `part` adds what lane and value contribute to a dimension (fragment_part, or an
+// address of ldmatrix).
 typedef const Expr *PartOf(Program *program, int operand, int dimension, const void *context);
 void tile_position(Program *program, int operand, PartOf *part, const void *context,
                    const Expr **slow, const Expr **fast);

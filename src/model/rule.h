@@ -3,9 +3,9 @@
 #include "model/model.h"
 
 typedef struct Rule {
-  const char *id;      // "threads_fit"
-  const char *knobs;   // knobs to move for the nearest legal value, best first
-  const char *help;    // the rule in one line
+  const char *id;     // "threads_fit"
+  const char *knobs;  // knobs to move for the nearest legal value, best first
+  const char *help;   // the rule in one line
 } Rule;
 
 extern const Rule rule_table[];

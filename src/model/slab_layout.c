@@ -1,9 +1,9 @@
 // From a typed layout to xor terms.
 //
 // A linear map sends bit i of the byte offset to column[i]. What it adds to the identity,
-// column[i] ^ (1 << i), is a set of target bits; runs of source bits whose targets move along with them
-// make one term. Worked example, rows of 128 bytes, xor:'col ^ ((row & 7) << 3)' over f16: bits 7, 8, 9
-// add bits 4, 5, 6: one term {from 7, to 4, 3 bits}.
+// column[i] ^ (1 << i), is a set of target bits; runs of source bits whose targets move along with
+// them make one term. Worked example, rows of 128 bytes, xor:'col ^ ((row & 7) << 3)' over f16:
+// bits 7, 8, 9 add bits 4, 5, 6: one term {from 7, to 4, 3 bits}.
 #include "model/slab_layout.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ enum { CHUNK_BYTES = 16 };
 // "swizzle:3:4:3" is how a state line writes "swizzle:3,4,3"; outer quotes are taken off.
 static char *plain_text(Arena *arena, const char *text) {
   size_t n = strlen(text);
-  if (n >= 2 && text[0] == '\'' && text[n - 1] == '\'') return arena_strndup(arena, text + 1, n - 2);
+  if (n >= 2 && text[0] == '\'' && text[n - 1] == '\'')
+    return arena_strndup(arena, text + 1, n - 2);
   char *plain = arena_strdup(arena, text);
   if (strncmp(plain, "swizzle:", 8) == 0)
     for (char *c = plain + 8; *c; c++)
@@ -24,8 +25,8 @@ static char *plain_text(Arena *arena, const char *text) {
 static bool is_usable(const LayoutFacts *facts, const char *text, Diags *diags) {
   int before = diags->count;
   if (!facts->bijective)
-    diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would lie in one place", text,
-             facts->clash[0], facts->clash[1]);
+    diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would lie in one place",
+             text, facts->clash[0], facts->clash[1]);
   else if (!facts->linear || facts->constant != 0)
     diag_add(diags, "layout_linear", "%s: not a linear map over the bits of the offset", text);
   else if (facts->whole_bytes < CHUNK_BYTES)

@@ -137,41 +137,38 @@ static void start_copy(void *to, const void *from, int bytes, bool inside) {
   running->copy[running->n_copies++ % COPIES_MAX] = Copy{to, from, bytes, inside};
 }
 
-#define OF_WIDTH(N)                                               \
-  template <class R, class T>                                     \
-  void load##N(R *to, const T *from) {                            \
-    load(to, from, N, true);                                      \
-  }                                                               \
-  template <class R, class T>                                     \
-  void load##N##_or_zero(R *to, const T *from, bool inside) {     \
-    load(to, from, N, inside);                                    \
-  }                                                               \
-  template <class T, class R>                                     \
-  void store##N(T *to, const R *from) {                           \
-    store(to, from, N);                                           \
-  }                                                               \
-  template <class T>                                              \
-  void fill##N(T *to, T value) {                                  \
-    fill(to, value, N);                                           \
-  }                                                               \
-  template <class T>                                              \
-  void cp_async##N(T *slab, int at, const T *from) {              \
-    start_copy(slab + at, from, N *(int)sizeof(T), true);         \
-  }                                                               \
-  template <class T>                                              \
-  void cp_async##N##_or_zero(T *slab, int at, const T *from,      \
-                             bool inside) {                       \
-    start_copy(slab + at, from, N *(int)sizeof(T), inside);       \
-  }                                                               \
-  template <class T>                                              \
-  void cp_async##N##_if(T *slab, int at, const T *from,           \
-                        bool wanted) {                            \
-    if (wanted) cp_async##N(slab, at, from);                      \
-  }                                                               \
-  template <class T>                                              \
-  void cp_async##N##_or_zero_if(T *slab, int at, const T *from,   \
-                                bool inside, bool wanted) {       \
-    if (wanted) cp_async##N##_or_zero(slab, at, from, inside);    \
+#define OF_WIDTH(N)                                                                         \
+  template <class R, class T>                                                               \
+  void load##N(R *to, const T *from) {                                                      \
+    load(to, from, N, true);                                                                \
+  }                                                                                         \
+  template <class R, class T>                                                               \
+  void load##N##_or_zero(R *to, const T *from, bool inside) {                               \
+    load(to, from, N, inside);                                                              \
+  }                                                                                         \
+  template <class T, class R>                                                               \
+  void store##N(T *to, const R *from) {                                                     \
+    store(to, from, N);                                                                     \
+  }                                                                                         \
+  template <class T>                                                                        \
+  void fill##N(T *to, T value) {                                                            \
+    fill(to, value, N);                                                                     \
+  }                                                                                         \
+  template <class T>                                                                        \
+  void cp_async##N(T *slab, int at, const T *from) {                                        \
+    start_copy(slab + at, from, N * (int)sizeof(T), true);                                  \
+  }                                                                                         \
+  template <class T>                                                                        \
+  void cp_async##N##_or_zero(T *slab, int at, const T *from, bool inside) {                 \
+    start_copy(slab + at, from, N * (int)sizeof(T), inside);                                \
+  }                                                                                         \
+  template <class T>                                                                        \
+  void cp_async##N##_if(T *slab, int at, const T *from, bool wanted) {                      \
+    if (wanted) cp_async##N(slab, at, from);                                                \
+  }                                                                                         \
+  template <class T>                                                                        \
+  void cp_async##N##_or_zero_if(T *slab, int at, const T *from, bool inside, bool wanted) { \
+    if (wanted) cp_async##N##_or_zero(slab, at, from, inside);                              \
   }
 OF_WIDTH(1)
 OF_WIDTH(2)
@@ -219,16 +216,14 @@ void run_ldmatrix(WarpOp *lanes) {
       }
 }
 
-#define LDMATRIX(N)                                               \
-  template <class T>                                              \
-  void ldmatrix_x##N(void *to, const T *slab, int at) {           \
-    do_together(                                                  \
-        WarpOp{run_ldmatrix<N, false>, to, {slab + at, nullptr}});\
-  }                                                               \
-  template <class T>                                              \
-  void ldmatrix_x##N##_trans(void *to, const T *slab, int at) {   \
-    do_together(                                                  \
-        WarpOp{run_ldmatrix<N, true>, to, {slab + at, nullptr}}); \
+#define LDMATRIX(N)                                                        \
+  template <class T>                                                       \
+  void ldmatrix_x##N(void *to, const T *slab, int at) {                    \
+    do_together(WarpOp{run_ldmatrix<N, false>, to, {slab + at, nullptr}}); \
+  }                                                                        \
+  template <class T>                                                       \
+  void ldmatrix_x##N##_trans(void *to, const T *slab, int at) {            \
+    do_together(WarpOp{run_ldmatrix<N, true>, to, {slab + at, nullptr}});  \
   }
 LDMATRIX(1)
 LDMATRIX(2)

@@ -1,5 +1,5 @@
-// State lines, and what a model makes of them: any bytes either give findings or a line that echoes to
-// itself and a model that is built or explains why not.
+// State lines, and what a model makes of them: any bytes either give findings or a line that echoes
+// to itself and a model that is built or explains why not.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

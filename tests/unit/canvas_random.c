@@ -23,9 +23,9 @@ int random_between(Random *random, int low, int high) {
 
 const char *random_text(Random *random, Arena *arena, int most) {
   static const char *const pieces[] = {
-      "a",        "b",      "Z",      " ",      "0",      "~",        "│",     "─",
-      "┼",        "█",      "…",      "×",      "é",      "漢",       "한",    "ｱ",
-      "e\u0301",  "\u0301", "日本",   "\t",     "\n",     "\033[31m", "\x7f",  "\xC3",
+      "a",        "b",      "Z",      " ",      "0",        "~",        "│",     "─",
+      "┼",        "█",      "…",      "×",      "é",        "漢",       "한",    "ｱ",
+      "e\u0301",  "\u0301", "日本",   "\t",     "\n",       "\033[31m", "\x7f",  "\xC3",
       "\xE2\x82", "\xFF",   "\u202e", "\u200b", "\xC2\x9B", "Ω",        "hgemm", "BM=128",
   };
   Str text = str_new(arena);

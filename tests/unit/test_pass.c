@@ -51,8 +51,8 @@ START_TEST(test_golden_diffs) {
   const Ladder *ladder = fp32();
   const Model *built = model(ladder->rung[ladder_find_rung(ladder, "block_order", NULL)].knobs);
   for (int i = 1; i < built->pipeline.n_stages; i++) {
-    TextDiff diff = program_diff(arena, built->pipeline.stage[i - 1].program,
-                                 built->pipeline.stage[i].program);
+    TextDiff diff =
+        program_diff(arena, built->pipeline.stage[i - 1].program, built->pipeline.stage[i].program);
     ck_assert_int_gt(diff.n_added, 0);
     Str out = str_new(arena);
     for (int l = 0; l < diff.n_lines; l++) {
@@ -144,8 +144,9 @@ START_TEST(test_serpentine_order) {
 END_TEST
 
 START_TEST(test_resources_of_the_articles_tile) {
-  const Model *built = model("M=2048,N=2048,K=2048,BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,"
-                             "BUFFER_COUNT=2,TARGET=rtx5090");
+  const Model *built = model(
+      "M=2048,N=2048,K=2048,BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,"
+      "BUFFER_COUNT=2,TARGET=rtx5090");
   ck_assert_int_eq(built->resources.n_blocks, 160);
   ck_assert_int_eq(built->resources.n_accumulators, 104);
   ck_assert_int_eq(built->resources.smem_bytes, 84 * 1024);
@@ -163,7 +164,8 @@ static const struct {
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows", NULL},
-    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=4,WN=2,FN=8,SWIZZLE=3,PAD_SMEM=8", "swizzle_rows", "SWIZZLE=0"},
+    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=4,WN=2,FN=8,SWIZZLE=3,PAD_SMEM=8", "swizzle_rows",
+     "SWIZZLE=0"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=1,PAD_SMEM=4", "atom_pad", "PAD_SMEM=0"},
     {"WARP_SPECIALIZE=1", "not_built", "WARP_SPECIALIZE=0"},
     {"BM=8,BN=256", "threads_fit", "BN=128"},
@@ -218,13 +220,13 @@ START_TEST(test_expressions_simplify) {
       {ex_mod(arena, ex_const(arena, 15), 2), "1"},
       {ex_mul(arena, ex_sub(arena, ex_const(arena, 9), ex_var(arena, &x)), ex_const(arena, 2)),
        "(9 - x) * 2"},
-      {ex_binary(arena, EXPR_XOR, ex_var(arena, &y),
-                 ex_binary(arena, EXPR_SHL,
-                           ex_binary(arena, EXPR_AND,
-                                     ex_binary(arena, EXPR_SHR, ex_var(arena, &x),
-                                               ex_const(arena, 1)),
-                                     ex_const(arena, 3)),
-                           ex_const(arena, 2))),
+      {ex_binary(
+           arena, EXPR_XOR, ex_var(arena, &y),
+           ex_binary(arena, EXPR_SHL,
+                     ex_binary(arena, EXPR_AND,
+                               ex_binary(arena, EXPR_SHR, ex_var(arena, &x), ex_const(arena, 1)),
+                               ex_const(arena, 3)),
+                     ex_const(arena, 2))),
        "y ^ (((x >> 1) & 3) << 2)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -239,13 +241,20 @@ END_TEST
 // range, and its divisor divides it, for every assignment.
 static int64_t plain(ExprOp op, int64_t a, int64_t b) {
   switch (op) {
-    case EXPR_ADD: return a + b;
-    case EXPR_MUL: return a * b;
-    case EXPR_DIV: return a / b;
-    case EXPR_MOD: return a % b;
-    case EXPR_MIN: return a < b ? a : b;
-    case EXPR_LT: return a < b;
-    default: return a ^ b;
+    case EXPR_ADD:
+      return a + b;
+    case EXPR_MUL:
+      return a * b;
+    case EXPR_DIV:
+      return a / b;
+    case EXPR_MOD:
+      return a % b;
+    case EXPR_MIN:
+      return a < b ? a : b;
+    case EXPR_LT:
+      return a < b;
+    default:
+      return a ^ b;
   }
 }
 

@@ -525,7 +525,8 @@ START_TEST(test_idle_child_goes) {
   start_server("", "");
   send_bench(1);
   outcome_of(1);
-  // A loaded machine may be slow to start a child as well as to end one: wait for the first decline.
+  // A loaded machine may be slow to start a child as well as to end one: wait for the first
+  // decline.
   const int64_t until = lines_now_ms() + SOON_MS;
   int most = 0, now = 0;
   do {

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "model/lanes.h"
+#include "tui/explore.h"
 #include "tui/tiles.h"
 #include "tui/utf8.h"
 
@@ -424,7 +425,20 @@ static const Action actions[] = {
     {"element", "e", "element", NULL, "where an element is: element A[130][21]", element},
 };
 
+// A loop that is selected in the explorer's nest lights its part of the picture: the level at which
+// its tier stands out.
+static void tiles_enter(Session *session) {
+  static const unsigned char level_above[NEST_GROUP_COUNT] = {
+      [NEST_BLOCK] = 1, [NEST_WARP] = 2, [NEST_THREAD] = 3, [NEST_ATOM] = 3, [NEST_REGISTER] = 4};
+  const ViewState *state = &session->state[view_find("explore")];
+  const Nest *nest = explore_nest(session);
+  if (state->pane != 1 || state->cursor >= nest->n_rows) return;
+  int above = level_above[nest->row[state->cursor].group];
+  if (above > 0) change_level(session, above - 1);
+}
+
 const ViewBody tiles_view = {
+    .enter = tiles_enter,
     .prepare = tiles_prepare,
     .draw = tiles_draw,
     .move = tiles_move,

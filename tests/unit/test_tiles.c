@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "tui/drive.h"
+#include "tui/explore.h"
 #include "tui/export.h"
 #include "tui/grid_picture.h"
 
@@ -173,6 +174,29 @@ START_TEST(clicks_leave_room_for_the_footer) {
 }
 END_TEST
 
+// The loop that is selected in the nest decides what stands out when the tiles come up; a statement
+// of no tier leaves the picture as it was.
+START_TEST(selected_loop_lights_its_tile) {
+  static const struct {
+    NestGroup group;
+    int level;
+  } loops[] = {{NEST_THREAD, 2}, {NEST_BLOCK, 0}, {NEST_REGISTER, 3}, {NEST_SERIAL, 3}};
+  show("explore");
+  keys("Tab");
+  for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+    show("explore");
+    const Nest *nest = explore_nest(session);
+    int row = 0;
+    while (row < nest->n_rows && nest->row[row].group != loops[i].group) row++;
+    ck_assert_int_lt(row, nest->n_rows);
+    ck_assert_int_eq(session_view_state(session)->pane, 1);
+    session_view_state(session)->cursor = row;
+    keys("9");
+    ck_assert_int_eq(session_view_state(session)->mode, loops[i].level);
+  }
+}
+END_TEST
+
 Suite *suite_tiles(void);
 Suite *suite_tiles(void) {
   Suite *suite = suite_create("tiles");
@@ -180,6 +204,7 @@ Suite *suite_tiles(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, grid_clicks);
   tcase_add_test(tcase, tiles_clicks_lead_down);
+  tcase_add_test(tcase, selected_loop_lights_its_tile);
   tcase_add_test(tcase, traces_follow_edits_and_undo);
   tcase_add_test(tcase, comparison_has_two_orders);
   tcase_add_loop_test(tcase, clicks_leave_room_for_the_footer, 0, 2);

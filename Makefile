@@ -39,7 +39,7 @@ TEST_LIBS     = $(call pkg,--libs,check,-lcheck -lsubunit -lrt) $(call pkg,--lib
 
 # The null checks that UBSan adds make gcc believe that formats may be NULL.
 SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-format-overflow
-SANITIZE  = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
             $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 

@@ -230,8 +230,26 @@ static void check_kernel(const char *text, const char *kernel, const char *arch,
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %.2000s", what, result->log);
 }
 
-static void check_text(const char *text, const char *arch, const char *what) {
-  check_kernel(text, "use", arch, what);
+// Texts that go through the compiler together, since most of the time of a small one is the
+// compiler's start. Each has a namespace of its own, and #line names it in what the compiler says.
+typedef struct Batch {
+  Str text;
+  int n;
+} Batch;
+
+static Batch batch_new(void) { return (Batch){.text = str_new(arena)}; }
+
+static void batch_add(Batch *batch, const char *text, const char *what) {
+  const char *kernel = strstr(text, "void use(");
+  ck_assert_ptr_nonnull(kernel);
+  str_printf(&batch->text, "namespace text_%d {\n#line 1 \"%s\"\n%.*svoid use_%d(%s}\n", batch->n,
+             what, (int)(kernel - text), text, batch->n, kernel + strlen("void use("));
+  batch->n++;
+}
+
+static void check_batch(const Batch *batch, const char *arch) {
+  ck_assert_int_gt(batch->n, 0);
+  check_kernel(batch->text.text, arena_printf(arena, "use_%d", batch->n - 1), arch, "a batch");
 }
 
 // extern "C" __global__ void use(the wrapper's own parameters) { wrapper(their names); }
@@ -248,7 +266,9 @@ static const char *with_a_caller(const Prelude *prelude, const char *names) {
 }
 
 START_TEST(every_mma_wrapper_compiles) {
-  for (int i = 0; has_nvrtc && i < atom_count; i++) {
+  if (!has_nvrtc) return;
+  Batch old = batch_new(), new = batch_new();
+  for (int i = 0; i < atom_count; i++) {
     Atom atom = atom_table[i];
     for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom.warps == 1; f16_sums++) {
       if (f16_sums) {
@@ -256,57 +276,67 @@ START_TEST(every_mma_wrapper_compiles) {
         atom.acc_bits = 16;
       }
       const Prelude mma = {.kind = PRELUDE_MMA, .atom = &atom};
-      check_text(with_a_caller(&mma, "c, a, b"), atom.cc_first > 80 ? "sm_90a" : "sm_80",
-                 prelude_name(arena, &mma));
+      batch_add(atom.cc_first > 80 ? &new : &old, with_a_caller(&mma, "c, a, b"),
+                prelude_name(arena, &mma));
     }
   }
+  check_batch(&old, "sm_80");
+  check_batch(&new, "sm_90a");
 }
 END_TEST
 
 START_TEST(every_move_compiles) {
   static const DType stored[] = {DTYPE_F32, DTYPE_F64,  DTYPE_S32,  DTYPE_S8,
                                  DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
-  for (size_t t = 0; has_nvrtc && t < sizeof stored / sizeof *stored; t++)
+  if (!has_nvrtc) return;
+  Batch batch = batch_new();
+  for (size_t t = 0; t < sizeof stored / sizeof *stored; t++)
     for (int bytes = 4; bytes <= 16; bytes *= 2) {
       DType type = stored[t];
       Prelude move = {.type = type, .registers = type, .width = bytes / dtype_bytes(type)};
       move.packed = dtype_bytes(type) < 4;
       if (move.width < 1) continue;
       move.kind = PRELUDE_LOAD;
-      check_text(with_a_caller(&move, "to, from"), "sm_80", "load");
+      batch_add(&batch, with_a_caller(&move, "to, from"), "load");
       move.kind = PRELUDE_LOAD_OR_ZERO;
-      check_text(with_a_caller(&move, "to, from, inside"), "sm_80", "load or zero");
+      batch_add(&batch, with_a_caller(&move, "to, from, inside"), "load or zero");
       move.kind = PRELUDE_STORE;
-      check_text(with_a_caller(&move, "to, from"), "sm_80", "store");
+      batch_add(&batch, with_a_caller(&move, "to, from"), "store");
       move.kind = PRELUDE_CP_ASYNC_OR_ZERO;
-      check_text(with_a_caller(&move, "slab, at, from_global, inside"), "sm_80", "cp.async");
+      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside"), "cp.async");
       move.kind = PRELUDE_CP_ASYNC_IF;
-      check_text(with_a_caller(&move, "slab, at, from_global, wanted"), "sm_80", "predicate");
+      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, wanted"), "predicate");
       move.kind = PRELUDE_CP_ASYNC_IF_OR_ZERO;
-      check_text(with_a_caller(&move, "slab, at, from_global, inside, wanted"), "sm_80", "both");
+      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside, wanted"), "both");
       if (dtype_bytes(type) != 2) continue;
       move.kind = PRELUDE_STORE;
       move.packed = false;
       move.registers = DTYPE_F32;
-      check_text(with_a_caller(&move, "to, from"), "sm_80", "rounding store");
+      batch_add(&batch, with_a_caller(&move, "to, from"), "rounding store");
     }
+  check_batch(&batch, "sm_80");
 }
 END_TEST
 
 START_TEST(every_ldmatrix_compiles) {
-  for (int i = 0; has_nvrtc && i < 12; i++) {
+  if (!has_nvrtc) return;
+  Batch batch = batch_new();
+  for (int i = 0; i < 12; i++) {
     const Prelude load = {.kind = PRELUDE_LDMATRIX,
                           .type = i % 2 ? DTYPE_F32 : DTYPE_BF16,
                           .trans = i / 2 % 2,
                           .width = 1 << i / 4};
-    check_text(with_a_caller(&load, "to, slab, at"), "sm_80", prelude_name(arena, &load));
+    batch_add(&batch, with_a_caller(&load, "to, slab, at"), prelude_name(arena, &load));
   }
+  check_batch(&batch, "sm_80");
 }
 END_TEST
 
 START_TEST(every_conversion_compiles) {
   static const DType types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
-  for (int t = 0; has_nvrtc && t < 4; t++) {
+  if (!has_nvrtc) return;
+  Batch old = batch_new(), new = batch_new();
+  for (int t = 0; t < 4; t++) {
     bool rounds = dtype_bytes(types[t]) == 2;
     Str text = str_new(arena);
     Prelude prelude = {.type = types[t]};
@@ -326,8 +356,10 @@ START_TEST(every_conversion_compiles) {
                name, name, name);
     if (rounds) str_printf(&text, "  atomic_add(&x[2], to_%s(y[1]));\n", name);
     str_add(&text, "}\n");
-    check_text(text.text, types[t] == DTYPE_F16 ? "sm_80" : "sm_90a", name);
+    batch_add(types[t] == DTYPE_F16 ? &old : &new, text.text, name);
   }
+  check_batch(&old, "sm_80");
+  check_batch(&new, "sm_90a");
 }
 END_TEST
 

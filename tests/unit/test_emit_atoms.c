@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "cuda_batch.h"
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
 #include "golden.h"
@@ -217,39 +218,14 @@ END_TEST
 
 // ---- wrappers that no schedule asks for yet -----------------------------------------------------
 
-static void check_kernel(const char *text, const char *kernel, const char *arch, const char *what) {
-  const Plan plan = {.cuda = text,
-                     .arch = arch,
-                     .m = 1,
-                     .n = 1,
-                     .k = 1,
-                     .n_kernels = 1,
-                     .kernels = {{.name = kernel, .grid = {1, 1, 1}, .block = {32, 1, 1}}}};
-  const CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_BOTH);
+static void check_plan(const Plan *plan, const char *what) {
+  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %.2000s", what, result->log);
 }
 
-// Texts that go through the compiler together, since most of the time of a small one is the
-// compiler's start. Each has a namespace of its own, and #line names it in what the compiler says.
-typedef struct Batch {
-  Str text;
-  int n;
-} Batch;
-
-static Batch batch_new(void) { return (Batch){.text = str_new(arena)}; }
-
-static void batch_add(Batch *batch, const char *text, const char *what) {
-  const char *kernel = strstr(text, "void use(");
-  ck_assert_ptr_nonnull(kernel);
-  str_printf(&batch->text, "namespace text_%d {\n#line 1 \"%s\"\n%.*svoid use_%d(%s}\n", batch->n,
-             what, (int)(kernel - text), text, batch->n, kernel + strlen("void use("));
-  batch->n++;
-}
-
-static void check_batch(const Batch *batch, const char *arch) {
-  ck_assert_int_gt(batch->n, 0);
-  check_kernel(batch->text.text, arena_printf(arena, "use_%d", batch->n - 1), arch, "a batch");
+static void check_batch(const CudaBatch *batch, const char *arch) {
+  check_plan(cuda_batch_plan(arena, batch, arch, "use"), arch);
 }
 
 // extern "C" __global__ void use(the wrapper's own parameters) { wrapper(their names); }
@@ -267,7 +243,7 @@ static const char *with_a_caller(const Prelude *prelude, const char *names) {
 
 START_TEST(every_mma_wrapper_compiles) {
   if (!has_nvrtc) return;
-  Batch old = batch_new(), new = batch_new();
+  CudaBatch old = cuda_batch_new(arena), new = cuda_batch_new(arena);
   for (int i = 0; i < atom_count; i++) {
     Atom atom = atom_table[i];
     for (int f16_sums = 0; f16_sums <= atom.f16_acc && atom.warps == 1; f16_sums++) {
@@ -276,8 +252,8 @@ START_TEST(every_mma_wrapper_compiles) {
         atom.acc_bits = 16;
       }
       const Prelude mma = {.kind = PRELUDE_MMA, .atom = &atom};
-      batch_add(atom.cc_first > 80 ? &new : &old, with_a_caller(&mma, "c, a, b"),
-                prelude_name(arena, &mma));
+      cuda_batch_add(atom.cc_first > 80 ? &new : &old, with_a_caller(&mma, "c, a, b"), "use",
+                     prelude_name(arena, &mma));
     }
   }
   check_batch(&old, "sm_80");
@@ -289,7 +265,7 @@ START_TEST(every_move_compiles) {
   static const DType stored[] = {DTYPE_F32, DTYPE_F64,  DTYPE_S32,  DTYPE_S8,
                                  DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
   if (!has_nvrtc) return;
-  Batch batch = batch_new();
+  CudaBatch batch = cuda_batch_new(arena);
   for (size_t t = 0; t < sizeof stored / sizeof *stored; t++)
     for (int bytes = 4; bytes <= 16; bytes *= 2) {
       DType type = stored[t];
@@ -297,22 +273,25 @@ START_TEST(every_move_compiles) {
       move.packed = dtype_bytes(type) < 4;
       if (move.width < 1) continue;
       move.kind = PRELUDE_LOAD;
-      batch_add(&batch, with_a_caller(&move, "to, from"), "load");
+      cuda_batch_add(&batch, with_a_caller(&move, "to, from"), "use", "load");
       move.kind = PRELUDE_LOAD_OR_ZERO;
-      batch_add(&batch, with_a_caller(&move, "to, from, inside"), "load or zero");
+      cuda_batch_add(&batch, with_a_caller(&move, "to, from, inside"), "use", "load or zero");
       move.kind = PRELUDE_STORE;
-      batch_add(&batch, with_a_caller(&move, "to, from"), "store");
+      cuda_batch_add(&batch, with_a_caller(&move, "to, from"), "use", "store");
       move.kind = PRELUDE_CP_ASYNC_OR_ZERO;
-      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside"), "cp.async");
+      cuda_batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside"), "use",
+                     "cp.async");
       move.kind = PRELUDE_CP_ASYNC_IF;
-      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, wanted"), "predicate");
+      cuda_batch_add(&batch, with_a_caller(&move, "slab, at, from_global, wanted"), "use",
+                     "predicate");
       move.kind = PRELUDE_CP_ASYNC_IF_OR_ZERO;
-      batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside, wanted"), "both");
+      cuda_batch_add(&batch, with_a_caller(&move, "slab, at, from_global, inside, wanted"), "use",
+                     "both");
       if (dtype_bytes(type) != 2) continue;
       move.kind = PRELUDE_STORE;
       move.packed = false;
       move.registers = DTYPE_F32;
-      batch_add(&batch, with_a_caller(&move, "to, from"), "rounding store");
+      cuda_batch_add(&batch, with_a_caller(&move, "to, from"), "use", "rounding store");
     }
   check_batch(&batch, "sm_80");
 }
@@ -320,13 +299,13 @@ END_TEST
 
 START_TEST(every_ldmatrix_compiles) {
   if (!has_nvrtc) return;
-  Batch batch = batch_new();
+  CudaBatch batch = cuda_batch_new(arena);
   for (int i = 0; i < 12; i++) {
     const Prelude load = {.kind = PRELUDE_LDMATRIX,
                           .type = i % 2 ? DTYPE_F32 : DTYPE_BF16,
                           .trans = i / 2 % 2,
                           .width = 1 << i / 4};
-    batch_add(&batch, with_a_caller(&load, "to, slab, at"), prelude_name(arena, &load));
+    cuda_batch_add(&batch, with_a_caller(&load, "to, slab, at"), "use", prelude_name(arena, &load));
   }
   check_batch(&batch, "sm_80");
 }
@@ -335,7 +314,7 @@ END_TEST
 START_TEST(every_conversion_compiles) {
   static const DType types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_E4M3, DTYPE_E5M2};
   if (!has_nvrtc) return;
-  Batch old = batch_new(), new = batch_new();
+  CudaBatch old = cuda_batch_new(arena), new = cuda_batch_new(arena);
   for (int t = 0; t < 4; t++) {
     bool rounds = dtype_bytes(types[t]) == 2;
     Str text = str_new(arena);
@@ -356,7 +335,7 @@ START_TEST(every_conversion_compiles) {
                name, name, name);
     if (rounds) str_printf(&text, "  atomic_add(&x[2], to_%s(y[1]));\n", name);
     str_add(&text, "}\n");
-    batch_add(types[t] == DTYPE_F16 ? &old : &new, text.text, name);
+    cuda_batch_add(types[t] == DTYPE_F16 ? &old : &new, text.text, "use", name);
   }
   check_batch(&old, "sm_80");
   check_batch(&new, "sm_90a");
@@ -368,7 +347,14 @@ START_TEST(the_checking_kernels_compile) {
   const char *known = NULL;
   for (int i = 0; has_nvrtc && i < 3; i++)
     if (nvrtc_supports(arena, archs[i], &known))
-      check_kernel(helper_cuda, helper_names[0], archs[i], "helpers");
+      check_plan(&(Plan){.cuda = helper_cuda,
+                         .arch = archs[i],
+                         .m = 1,
+                         .n = 1,
+                         .k = 1,
+                         .n_kernels = 1,
+                         .kernels = {{helper_names[0], {1, 1, 1}, {32, 1, 1}}}},
+                 "helpers");
 }
 END_TEST
 

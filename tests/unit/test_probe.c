@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "cuda_batch.h"
 #include "fake_cuda.h"
 #include "kernels/nvrtc.h"
 #include "kernels/probe.h"
@@ -27,11 +28,11 @@ static Plan *plan_for(const BankOp *op, int64_t stride) {
   return plan;
 }
 
-// How often an opcode stands between a label and the branch back to it.
-static int count_in_loop(const SassResult *sass, const char *opcode) {
+// How often an opcode stands between a label of a kernel and the branch back to it.
+static int count_in_loop(const SassResult *sass, const char *kernel, const char *opcode) {
   for (int from = 0; from < sass->n_lines; from++) {
     const char *label = sass->lines[from].text;
-    if (strncmp(label, ".L_x_", 5) != 0) continue;
+    if (strcmp(sass->lines[from].kernel, kernel) != 0 || strncmp(label, ".L_x_", 5) != 0) continue;
     int count = 0;
     for (int i = from + 1; i < sass->n_lines; i++) {
       const SassLine *line = &sass->lines[i];
@@ -48,13 +49,18 @@ START_TEST(test_every_operation) {
   bool found = false;
   nvrtc_describe(arena, &found);
   if (!found) return;
-  const BankOp *op = banks_op_at(_i);
-  CompileResult *result = nvrtc_compile(arena, plan_for(op, 16), COMPILE_CUBIN);
-  ck_assert_msg(result->ok, "%s: %s\n%s", op->name, result->error, result->log);
-  SassResult *sass = sass_disassemble(arena, result->cubin, result->cubin_bytes, 20);
-  if (!sass->ok) return;
-  const int count = count_in_loop(sass, op->sass);
-  ck_assert_msg(count == 16, "%s: %d times %s in the loop", op->name, count, op->sass);
+  CudaBatch batch = cuda_batch_new(arena);
+  for (int i = 0; i < banks_op_count(); i++)
+    cuda_batch_add(&batch, plan_for(banks_op_at(i), 16)->cuda, "probe", banks_op_at(i)->name);
+  const Plan *plan = cuda_batch_plan(arena, &batch, "sm_90a", "probe");
+  CompileResult *result = nvrtc_compile(arena, plan, COMPILE_CUBIN);
+  ck_assert_msg(result->ok, "%s\n%s", result->error, result->log);
+  SassResult *sass = sass_disassemble(arena, result->cubin, result->cubin_bytes, 60);
+  for (int i = 0; sass->ok && i < batch.n; i++) {
+    const BankOp *op = banks_op_at(i);
+    const int count = count_in_loop(sass, arena_printf(arena, "probe_%d", i), op->sass);
+    ck_assert_msg(count == 16, "%s: %d times %s in the loop", op->name, count, op->sass);
+  }
 }
 END_TEST
 
@@ -323,7 +329,7 @@ Suite *suite_probe(void) {
   TCase *tests = tcase_create("probe");
   tcase_set_timeout(tests, 60);
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_loop_test(tests, test_every_operation, 0, banks_op_count());
+  tcase_add_test(tests, test_every_operation);
   tcase_add_test(tests, test_placing);
   tcase_add_test(tests, test_refusals);
   tcase_add_test(tests, test_on_fake_driver);

@@ -163,7 +163,7 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER,
-              " # access                         wavef. ideal conflicts ways  per slab  share");
+              " # access                         wavef. ideal conflicts ways per slab share");
   const int bar = any_probed(session) ? BAR_COL + CLOCKS_COLS : BAR_COL;
   if (bar > BAR_COL) canvas_text(canvas, head, 0, BAR_COL, STYLE_HEADER, "clk here");
   int first = view_scroll(session->site, model->n_sites, in.rows);

@@ -344,15 +344,20 @@ Suite *suite_view(void) {
   tcase_add_loop_test(tcase, every_used_knob_can_be_reached, 0, 2);
   tcase_add_test(tcase, escape_sequences_are_only_text);
   suite_add_tcase(suite, tcase);
-  // Cases of their own, so that CK_RUN_CASE=sizes can ask for one of them.
-  TCase *sizes = tcase_create("sizes"), *keys = tcase_create("keys");
+  // Cases of their own, so that CK_RUN_CASE=sizes can ask for one of them, and the seeds of the
+  // keys can run side by side.
+  static const char *const seeds[] = {"keys_0", "keys_1", "keys_2"};
+  TCase *sizes = tcase_create("sizes");
   tcase_set_timeout(sizes, 4 * 3600);
-  tcase_set_timeout(keys, 4 * 3600);
   tcase_add_checked_fixture(sizes, setup, teardown);
-  tcase_add_checked_fixture(keys, setup, teardown);
   tcase_add_loop_test(sizes, every_view_at_every_size, 0, 5);
-  tcase_add_loop_test(keys, random_keys, 0, 3);
   suite_add_tcase(suite, sizes);
-  suite_add_tcase(suite, keys);
+  for (int seed = 0; seed < 3; seed++) {
+    TCase *keys = tcase_create(seeds[seed]);
+    tcase_set_timeout(keys, 4 * 3600);
+    tcase_add_checked_fixture(keys, setup, teardown);
+    tcase_add_loop_test(keys, random_keys, seed, seed + 1);
+    suite_add_tcase(suite, keys);
+  }
   return suite;
 }

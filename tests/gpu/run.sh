@@ -18,7 +18,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe ladder tensor skinny ui sanitizer}
+steps=${*:-doctor selftest probe ladder tensor skinny ui sanitizer pairs}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-480}))
 passed=0 failed=0 skipped=0 tables=''
@@ -115,6 +115,9 @@ if wanted skinny; then
 fi
 if wanted ui; then
   step bench-ui 60 "$GEMMVIEW" bench-ui --json && tables="$tables bench-ui"
+fi
+if wanted pairs; then
+  step pairs 300 "$here/pairs.sh" "$GEMMVIEW" "${PAIRS:-200}" && tables="$tables pairs"
 fi
 if wanted search; then
   seconds=${SEARCH_SECONDS:-240}

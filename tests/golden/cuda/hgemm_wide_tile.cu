@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, row-major
-// ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=4,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=32,EPILOGUE=1,COPY_STEPS=2,SERPENTINE=1,UNROLL_RING=1
+// ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2,GROUP_M=32,EPILOGUE=1,COPY_STEPS=2,SERPENTINE=1,UNROLL_RING=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<512, 256, 212992>>>(A, B, C)   212992 bytes of shared memory
+//   matmul<<<512, 256, 163840>>>(A, B, C)   163840 bytes of shared memory
 
 constexpr int N = 4096, K = 4096;
 
@@ -84,10 +84,10 @@ __device__ __forceinline__ void mma_m16n8k16_f32_f16(float *c, const unsigned *a
 
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C) {
-  extern __shared__ __align__(1024) f16 smem[];  // 106496: 212992 bytes
-  f16 *const A_s = smem;          // [4][128][64] BUFFER_COUNT=4: the slab of A
-  f16 *const B_s = smem + 32768;  // [4][64][256] BUFFER_COUNT=4: the slab of B
-  f16 *const C_s = smem + 98304;  // [32][256] EPILOGUE=1: a row of atoms on its way to C
+  extern __shared__ __align__(1024) f16 smem[];  // 81920: 163840 bytes
+  f16 *const A_s = smem;          // [3][128][64] BUFFER_COUNT=3: the slab of A
+  f16 *const B_s = smem + 24576;  // [3][64][256] BUFFER_COUNT=3: the slab of B
+  f16 *const C_s = smem + 73728;  // [32][256] EPILOGUE=1: a row of atoms on its way to C
 
   const int tid = threadIdx.x;
   const int g = blockIdx.x;              // BLOCK 0..512, GROUP_M=32
@@ -140,20 +140,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     cp_async8(B_s_at, 16384 + c_b * 8 * 256,
         &B[(c_b * 8 + tid / 32 + 64) * N + n_b * 256 + tid % 32 * 8]);
   cp_async_commit();
-
-  // ASYNC_COPY=1: start the copy of the slab of A
-  #pragma unroll
-  for (int c_a = 0; c_a < 4; ++c_a)
-    cp_async8(A_s_at, 2 * 8192 + c_a * 32 * 64,
-        &A[(m_b * 128 + c_a * 32 + tid / 8) * K + tid % 8 * 8 + 128]);
-
-  // ASYNC_COPY=1: start the copy of the slab of B
-  #pragma unroll
-  for (int c_b = 0; c_b < 8; ++c_b)
-    cp_async8(B_s_at, 2 * 16384 + c_b * 8 * 256,
-        &B[(c_b * 8 + tid / 32 + 128) * N + n_b * 256 + tid % 32 * 8]);
-  cp_async_commit();
-  cp_async_wait<2>();
+  cp_async_wait<1>();
 
   // PIPELINE_STAGES=1: slab 0 is filled
   __syncthreads();
@@ -168,7 +155,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
   for (int n_p = 0; n_p < 4; ++n_p)
     ldmatrix_x4_trans(&b[0][n_p * 2][0], B_s_at2, (n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8));
 
-  #pragma unroll 4
+  #pragma unroll 3
   for (int k_o = 0; k_o < 64; ++k_o) {  // UNROLL_RING=1
     #pragma unroll
     for (int k_i = 0; k_i < 3; ++k_i) {  // BK=4
@@ -176,26 +163,26 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
         ldmatrix_x4(&a[(k_i + 1) % 2][m_r][0], A_s_at3,
-            k_o % 4 * 8192 + m_r * 16 * 64 + ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8)));
+            k_o % 3 * 8192 + m_r * 16 * 64 + ((k_i * 16 + lane / 16 * 8 + 16) ^ (lane % 8 * 8)));
 
       // LDMATRIX=2: the warp's fragments of B
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p)
         ldmatrix_x4_trans(&b[(k_i + 1) % 2][n_p * 2][0], B_s_at2,
-            k_o % 4 * 16384 + (k_i * 16 + 16) * 256 +
+            k_o % 3 * 16384 + (k_i * 16 + 16) * 256 +
             ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
 
       // COPY_STEPS=2: this step's share of the copies of a slab ahead
       {
-        const int k_n = k_o + 3;
+        const int k_n = k_o + 2;
         #pragma unroll
         for (int i = 0; i < 2; ++i) {
           if (k_i * 2 + i < 4) {
             const int c_a = k_i * 2 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of A
-            cp_async8_if(A_s_at, k_n % 4 * 8192 + c_a * 32 * 64,
-                &A[(m_b * 128 + c_a * 32 + tid / 8) * K + k_n * 64 + tid % 8 * 8], k_o + 3 < 64);
+            cp_async8_if(A_s_at, k_n % 3 * 8192 + c_a * 32 * 64,
+                &A[(m_b * 128 + c_a * 32 + tid / 8) * K + k_n * 64 + tid % 8 * 8], k_o + 2 < 64);
           }
         }
         #pragma unroll
@@ -204,8 +191,8 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
             const int c_b = k_i * 4 + i;
 
             // ASYNC_COPY=1: start the copy of the slab of B
-            cp_async8_if(B_s_at, k_n % 4 * 16384 + c_b * 8 * 256,
-                &B[(k_n * 64 + c_b * 8 + tid / 32) * N + n_b * 256 + tid % 32 * 8], k_o + 3 < 64);
+            cp_async8_if(B_s_at, k_n % 3 * 16384 + c_b * 8 * 256,
+                &B[(k_n * 64 + c_b * 8 + tid / 32) * N + n_b * 256 + tid % 32 * 8], k_o + 2 < 64);
           }
         }
       }
@@ -220,7 +207,7 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     }
 
     cp_async_commit();
-    cp_async_wait<2>();
+    cp_async_wait<1>();
 
     // PIPELINE_STAGES=1: the next slab is filled, this one read to the end
     __syncthreads();
@@ -231,13 +218,13 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       // LDMATRIX=2: the warp's fragments of A
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
-        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 4 * 8192 + m_r * 16 * 64);
+        ldmatrix_x4(&a[0][m_r][0], A_s_at2, k_n % 3 * 8192 + m_r * 16 * 64);
 
       // LDMATRIX=2: the warp's fragments of B
       #pragma unroll
       for (int n_p = 0; n_p < 4; ++n_p)
         ldmatrix_x4_trans(&b[0][n_p * 2][0], B_s_at2,
-            k_n % 4 * 16384 + ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
+            k_n % 3 * 16384 + ((n_p * 16 + lane / 16 * 8) ^ (lane % 8 * 8)));
     }
 
     // SERPENTINE=1: multiply each fragment of A by each of B

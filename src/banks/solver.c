@@ -97,8 +97,7 @@ static void try_swizzles(Solver *s) {
       }
 }
 
-// --- from parity masks to text
-// ---------------------------------------------------------------------
+// ---- from parity masks to text ------------------------------------------------------------------
 
 // output bit o of a chunk's new number = parity of (old number & row[o]).
 typedef struct BitMap {
@@ -201,8 +200,7 @@ static void try_xor_any(Solver *s) {
   best->exact = any.exact;
 }
 
-// --- the answer
-// ------------------------------------------------------------------------------------
+// ---- the answer ---------------------------------------------------------------------------------
 
 static void choose_best(SolverResult *out) {
   for (int f = 0; f < SOLVER_FAMILIES; f++) {

@@ -82,8 +82,7 @@ static int list_ops(void) {
   return CLI_OK;
 }
 
-// --- one access
-// ------------------------------------------------------------------------------------
+// ---- one access ---------------------------------------------------------------------------------
 
 // Addresses may come as one argument, as several ("--addr 0 16 32 …", unquoted), or from stdin.
 static const char *join_addresses(Arena *arena, const char *first, int argc, char **argv,
@@ -147,8 +146,7 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   return CLI_OK;
 }
 
-// --- batches
-// ---------------------------------------------------------------------------------------
+// ---- batches ------------------------------------------------------------------------------------
 
 typedef struct Batch {
   Arena *arena;  // for one line; reset before the next
@@ -243,8 +241,7 @@ static int run_batch(Arena *arena, const BanksOptions *given) {
   return batch.bad ? CLI_USAGE : batch.differing ? CLI_NO : CLI_OK;
 }
 
-// --- the engine's rate
-// -----------------------------------------------------------------------------
+// ---- the engine's rate --------------------------------------------------------------------------
 
 static double seconds_now(void) {
   struct timespec now;

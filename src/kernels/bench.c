@@ -1,8 +1,7 @@
 // The job: load, verify, choose the reference, time in turns, verify again.
 //
 //   1. every plan runs once on poisoned memory and every cell of C is checked; a plan that fails,
-//   or
-//      crashes, has no speed
+//      or crashes, has no speed
 //   2. cuBLAS's fastest right row is found (once per problem)
 //   3. warm-up in turns for some 100 ms, so that the clocks are where they will stay
 //   4. rounds: each participant runs one batch, in an order that rotates and turns around (A B ref,

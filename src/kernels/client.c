@@ -50,7 +50,7 @@ void client_copy_text(char *to, size_t size, const char *from) {
   to[n] = '\0';
 }
 
-// --- lists --------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 void flight_list_add(FlightList *list, Flight *flight) {
   flight->next = NULL;
@@ -88,7 +88,7 @@ static void list_free(FlightList *list) {
   }
 }
 
-// --- events -------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 void client_event_free(ClientEvent *event) {
   if (event) arena_free(event->arena);
@@ -199,7 +199,7 @@ const char *client_state_name(ClientState state) {
   return names[state];
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static const char *plan_text(Arena *arena, const Plan *plan) {
   Str text = str_new(arena);
@@ -310,7 +310,7 @@ void client_cancel(Client *client, int64_t id) {
   post(client, flight);
 }
 
-// --- commands -----------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
@@ -351,7 +351,7 @@ const char *const *client_split_command(Arena *arena, const char *text, Diags *d
   return NULL;
 }
 
-// --- beginning and end --------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static void name_worker(Client *client, Worker *worker) {
   Str name = str_new(client->app);

@@ -32,7 +32,7 @@ enum {
   WORDS_BYTES = 250
 };
 
-// --- saying -------------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 static int index_of(const Client *client, const Worker *worker) {
   return (int)(worker - client->workers);
@@ -93,7 +93,7 @@ static void fail_list(Client *client, FlightList *list, int worker, ErrorKind ki
   }
 }
 
-// --- birth and death ----------------------------------------------------------------------------
+// ---- birth and death ----------------------------------------------------------------------------
 
 static int64_t restart_delay(Worker *worker) {
   if (worker->said_hello) {
@@ -164,7 +164,7 @@ static void give_up(Client *client, Worker *worker, const char *how) {
   refuse_pending(client);
 }
 
-// --- what a worker says -------------------------------------------------------------------------
+// ---- what a worker says -------------------------------------------------------------------------
 
 static Flight *find_flight(const FlightList *list, int64_t id) {
   for (Flight *at = list->first; at; at = at->next)
@@ -310,7 +310,7 @@ static void read_worker(Client *client, Worker *worker) {
     worker_ended(client, worker);
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static bool is_up(const Worker *worker) {
   return worker->said_hello && process_is_running(&worker->process);
@@ -416,7 +416,7 @@ static bool read_inbox(Client *client) {
   return !stopping;
 }
 
-// --- time ---------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 static const Flight *overdue(const Client *client, const Worker *worker) {
   for (const Flight *at = worker->flights.first; at; at = at->next)
@@ -461,7 +461,7 @@ static int64_t next_due(const Client *client) {
   return due;
 }
 
-// --- the loop -----------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
 static void write_worker(Worker *worker) {
   Process *process = &worker->process;

@@ -54,7 +54,7 @@ static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
 }
 
-// --- where it is --------------------------------------------------------------------------------
+// ---- where it is --------------------------------------------------------------------------------
 
 static bool make_folders(char *path) {
   for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -110,7 +110,7 @@ static char *default_path(Arena *arena) {
   return local ? local : path;
 }
 
-// --- opening ------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 static int read_version(sqlite3 *db) {
   sqlite3_stmt *query = NULL;
@@ -199,7 +199,7 @@ void history_close(History *history) {
 
 const char *history_path(const History *history) { return history ? history->path : NULL; }
 
-// --- writing ------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void bind_text(sqlite3_stmt *query, int at, const char *text) {
   sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
@@ -240,7 +240,7 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags) {
   return failed == SQLITE_OK;
 }
 
-// --- reading ------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 // The file is shared: what others wrote is outside text.
 static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
@@ -317,7 +317,7 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
   return n;
 }
 
-// --- words --------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
   static const struct {

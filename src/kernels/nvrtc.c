@@ -1,9 +1,9 @@
 // One NVRTC program per stage, and the reading of what ptxas says about it.
 //
-//   stage              architecture   gives                     a 16 × 8 × 8 body, unrolled (H200
-//   text) COMPILE_PTX        compute_90a    PTX                       250 ms, of which 20 ms are
-//   fixed COMPILE_CUBIN      sm_90a         cubin, registers, spills  380 ms, of which ptxas 115 ms
-//   COMPILE_BOTH       sm_90a         both from one run
+//   stage           architecture   gives                     a 16 × 8 × 8 body, unrolled
+//   COMPILE_PTX     compute_90a    PTX                       250 ms, of which 20 ms are fixed
+//   COMPILE_CUBIN   sm_90a         cubin, registers, spills  380 ms, of which ptxas 115 ms
+//   COMPILE_BOTH    sm_90a         both from one run
 //
 // `--minimal` leaves out declarations that the texts never use (textures and the like) and saves a
 // quarter of the fixed cost; a NVRTC that does not know it gets the run again without it. Line

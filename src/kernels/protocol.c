@@ -85,7 +85,7 @@ const char *message_kind_name(MessageKind kind) { return message_rows[kind].name
 const char *error_kind_name(ErrorKind kind) { return error_rows[kind].name; }
 int error_kind_exit_status(ErrorKind kind) { return error_rows[kind].exit_status; }
 
-// --- writing ------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 // At most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the end.
 static const char *text_cut(Arena *arena, const char *text, size_t limit) {
@@ -139,7 +139,7 @@ void message_write(Str *out, const Message *message) {
   str_add_char(out, '\n');
 }
 
-// --- reading ------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 typedef struct Reading {
   Arena *arena;

@@ -30,7 +30,7 @@
 
 enum { BAD_LINES_MAX = 100, OUT_BYTES_MAX = 512 * 1024 * 1024, JOB_ARGV_MAX = 32 };
 
-// --- saying -------------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 static void server_put(Server *server, const char *bytes, size_t n) {
   out_queue_add(&server->out, bytes, n);
@@ -75,7 +75,7 @@ static void say_heartbeat(Server *server) {
   server_say(server, &message);
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static Request *find_request(const Server *server, int64_t id) {
   for (Request *at = server->first; at; at = at->next)
@@ -137,7 +137,7 @@ static Request *add_request(Server *server, const Message *ask, const char *line
   return request;
 }
 
-// --- children -----------------------------------------------------------------------------------
+// ---- children -----------------------------------------------------------------------------------
 
 bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_seconds,
                       size_t memory_bytes) {
@@ -213,7 +213,7 @@ static void write_to_child(Slot *slot) {
   out_queue_free(&process->queue);
 }
 
-// --- what the client says -----------------------------------------------------------------------
+// ---- what the client says -----------------------------------------------------------------------
 
 static void on_request(Server *server, const Message *ask, const char *line, size_t n) {
   if (find_request(server, ask->id)) {
@@ -281,7 +281,7 @@ static bool read_client(Server *server) {
   return status != LINE_TOO_LONG && server->n_bad_lines < BAD_LINES_MAX;
 }
 
-// --- what machine this is -----------------------------------------------------------------------
+// ---- what machine this is -----------------------------------------------------------------------
 
 static void machine_is_known(Server *server, const Message *machine) {
   server->machine_known = true;
@@ -322,7 +322,7 @@ static void machine_step(Server *server) {
   machine_failed(server, "looking for a GPU took more than 20 s: the driver does not answer");
 }
 
-// --- the loop -----------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
 typedef struct Polls {
   struct pollfd fds[WORKER_POLLS_MAX];

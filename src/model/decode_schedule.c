@@ -53,8 +53,7 @@ static void set(Builder *b, const char *knob, int value) {
   str_printf(&b->knobs, "%s%s=%d", b->knobs.length ? "," : "", knob, value);
 }
 
-// ---- the instruction
-// ------------------------------------------------------------------------------
+// ---- the instruction ----------------------------------------------------------------------------
 
 static const AtomRow *find_atom(const DecodedKernel *kernel) {
   const AtomRow *nearest = NULL;
@@ -86,8 +85,7 @@ static void say_instruction(Builder *b) {
     NOTE("the name does not say the type of A and B: %s", dtype_name(atom->type));
 }
 
-// ---- tiles
-// ----------------------------------------------------------------------------------------
+// ---- tiles --------------------------------------------------------------------------------------
 
 static int at_least_one(int n) { return n < 1 ? 1 : n; }
 
@@ -132,8 +130,7 @@ static void set_thread_tile(Builder *b) {
   NOTE("the name does not say a thread's cells: %d x %d", fm, fn);
 }
 
-// ---- transport
-// ------------------------------------------------------------------------------------
+// ---- transport ----------------------------------------------------------------------------------
 
 static void choose_depth(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
@@ -174,8 +171,7 @@ static void set_transport(Builder *b) {
   set(b, "FRAG_BUFFER", 2);
 }
 
-// ---- what is left to say
-// --------------------------------------------------------------------------
+// ---- what is left to say ------------------------------------------------------------------------
 
 static void say_layout(Builder *b) {
   const DecodedKernel *kernel = b->kernel;

@@ -30,8 +30,7 @@ static bool divides_cells(int64_t group, int64_t cells) {
   return group == 0 || cells <= group || cells % group == 0;
 }
 
-// ---- what the knobs come to, with fma and with an atom
-// --------------------------------------------
+// ---- what the knobs come to, with fma and with an atom ------------------------------------------
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 

@@ -2,9 +2,8 @@
 // with an atom the place that its fragment map gives to lane and value.
 //
 // Worked example, m16n8k16, 2 × 2 warps of 4 × 4 atoms: thread 46 is lane 14 of warp 1, m_w = 0 and
-// n_w = 1. Its acc[1, 2, 3] is row 0·64 + 1·16 + (14 / 4 + 8) = 27 and column 1·32 + 2·8 + (14 % 4
-// · 2
-// + 1) = 53 of the tile.
+// n_w = 1. Its acc[1, 2, 3] is row 0·64 + 1·16 + (14 / 4 + 8) = 27 of the tile and its column
+// 1·32 + 2·8 + (14 % 4 · 2 + 1) = 53.
 #include "model/tile_map.h"
 
 #include <stdio.h>

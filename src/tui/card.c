@@ -12,7 +12,7 @@
 #include "banks/bank_text.h"
 #include "base/str.h"
 
-// ---- what colour ------------------------------------------------------------------------------
+// ---- what colour --------------------------------------------------------------------------------
 
 // rank[lane]: which of the different addresses the lane's is; lanes of one address share a colour.
 static void rank_addresses(const BankMap *map, int rank[BANK_LANES]) {
@@ -40,7 +40,7 @@ static bool row_shares(const BankRow *row) {
   return false;
 }
 
-// ---- the card ---------------------------------------------------------------------------------
+// ---- the card -----------------------------------------------------------------------------------
 
 static int phase_rows(const BankMap *map, int phase) {
   const BankPhase *p = &map->phases[phase];
@@ -152,7 +152,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   return at;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------
+// ---- lanes --------------------------------------------------------------------------------------
 
 static bool in_phase(const BankMap *map, int phase, int lane) {
   return phase < 0 || phase >= map->count.phases || (map->phases[phase].active >> lane & 1) != 0;
@@ -211,7 +211,7 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
   }
 }
 
-// ---- words ------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 const char *card_verdict(const BankCount *count, char out[32], Style *style) {
   *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;

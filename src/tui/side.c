@@ -37,7 +37,7 @@ void side_free(Side *side) {
   *side = (Side){0};
 }
 
-// ---- building ---------------------------------------------------------------------------------
+// ---- building -----------------------------------------------------------------------------------
 
 // What one block asks of shared memory for one slab: every warp runs every site.
 SiteTotals side_total_sites(const Model *model) {

@@ -81,7 +81,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   return all;
 }
 
-// ---- pairs ------------------------------------------------------------------------------------
+// ---- pairs --------------------------------------------------------------------------------------
 
 static double change_between(double a, double b) {
   if (isnan(a) || isnan(b)) return NAN;

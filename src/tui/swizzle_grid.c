@@ -1,9 +1,9 @@
 // Layout → lines of 128 bytes, in the order of the slab or in that of shared memory.
 //
 // Worked example, rows of 64 bytes: a line of either picture holds two rows, with a border between
-// them in the order of the slab. Under swizzle:2,4,3 row 2, chunk 0 lies in line 1 at chunk 1: the
-// first picture writes 4444 … no: banks 4 5 6 7 into the first four cells of line 1, the second
-// writes 2.0 at the second chunk of line 1.
+// them in the order of the slab. Under swizzle:2,4,3 row 2, chunk 0 lies in line 1 at chunk 1: in
+// the order of the slab the first four cells of line 1 say banks 4 5 6 7, in the order of shared
+// memory the second chunk of line 1 says 2.0.
 //
 // When the lines that a phase touches do not fit, only those that it touches are drawn.
 #include <stdio.h>

@@ -52,7 +52,7 @@ void terminal_write(void *terminal, const char *bytes, size_t n) {
   tty_write(bytes, n);
 }
 
-// --- capabilities ---
+// ---- capabilities -------------------------------------------------------------------------------
 
 static const char *capability(const char *name) {
   const char *text = tigetstr(name);
@@ -115,7 +115,7 @@ bool terminal_wants_ascii(void) {
   return !str_equal(nl_langinfo(CODESET), "UTF-8") || (term && str_equal(term, "linux"));
 }
 
-// --- opening and closing ---
+// ---- opening and closing ------------------------------------------------------------------------
 
 static const char *clean_term(Arena *arena) {
   const char *term = getenv("TERM");
@@ -263,7 +263,7 @@ void terminal_set_mouse(Terminal *terminal, bool on) {
   prepare_sequences(terminal);
 }
 
-// --- the picture ---
+// ---- the picture --------------------------------------------------------------------------------
 
 void terminal_redraw(Terminal *terminal) { terminal->unknown = true; }
 
@@ -311,7 +311,7 @@ void terminal_suspend(Terminal *terminal) {
   terminal_redraw(terminal);
 }
 
-// --- events ---
+// ---- events -------------------------------------------------------------------------------------
 
 static const struct {
   int curses;

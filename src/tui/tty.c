@@ -33,7 +33,7 @@ static struct {
   int pipe[2];
 } tty;
 
-// --- bytes and modes: everything here may be called by a signal handler ---
+// ---- bytes and modes: everything here may be called by a signal handler -------------------------
 
 void tty_write(const char *bytes, size_t n) {
   while (n > 0) {
@@ -62,7 +62,7 @@ void tty_restore(void) {
   errno = saved;
 }
 
-// --- signals ---
+// ---- signals ------------------------------------------------------------------------------------
 
 static void leave_letter(char letter) {
   int saved = errno;
@@ -161,7 +161,7 @@ static void give_signals_back(void) {
   tty.handlers = false;
 }
 
-// --- in and out ---
+// ---- in and out ---------------------------------------------------------------------------------
 
 bool tty_open(Diags *diags) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &tty.before)) {

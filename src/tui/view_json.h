@@ -11,7 +11,7 @@
 // Members of an object that the caller has opened, "view" to "data". After session_prepare().
 void view_json(JsonWriter *writer, Session *session);
 
-// ---- the views --------------------------------------------------------------------------------
+// ---- the views ----------------------------------------------------------------------------------
 
 void explore_json(JsonWriter *writer, Session *session);
 void banks_json(JsonWriter *writer, Session *session);

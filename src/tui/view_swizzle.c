@@ -266,8 +266,7 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
     draw_site(canvas, (Rect){in.row + i, in.col, 1, in.cols}, frame, first + i);
 }
 
-// ---- what the solver or the typist gets to hear
-// ---------------------------------------------------
+// ---- what the solver or the typist gets to hear -------------------------------------------------
 
 static void draw_families(Canvas *canvas, Rect row, const SolverResult *result) {
   int col = 1;

@@ -57,7 +57,7 @@ bool work_busy(const Work *work) {
   return false;
 }
 
-// ---- asking -----------------------------------------------------------------------------------
+// ---- asking -------------------------------------------------------------------------------------
 
 static Request *free_request(Work *work) {
   for (int i = 0; i < REQUESTS_MAX; i++)
@@ -231,7 +231,7 @@ void work_stop_timing(Work *work) {
     session_say(work->session, SAID_NOTE, "nothing is being timed");
 }
 
-// ---- hearing ----------------------------------------------------------------------------------
+// ---- hearing ------------------------------------------------------------------------------------
 
 static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
   Results *results = &work->session->results;

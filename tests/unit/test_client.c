@@ -480,7 +480,7 @@ START_TEST(test_wake_fd) {
 }
 END_TEST
 
-// --- what outside text can do -------------------------------------------------------------------
+// ---- what outside text can do -------------------------------------------------------------------
 
 // Every control character, raw and as UTF-8, in every text a worker can send: none arrives.
 static const char *const channels[] = {
@@ -563,7 +563,7 @@ START_TEST(test_escapes) {
 }
 END_TEST
 
-// --- the history --------------------------------------------------------------------------------
+// ---- the history --------------------------------------------------------------------------------
 
 static const char *bench_json(void) {
   Str text = str_new(arena);

@@ -240,8 +240,7 @@ START_TEST(rows_add_up) {
 }
 END_TEST
 
-// ---- what the programs compute
-// --------------------------------------------------------------------
+// ---- what the programs compute ------------------------------------------------------------------
 
 static const char *const tiles[] = {
     "STAGE=11,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=1,FM=2,FN=4,BK=2,SWIZZLE=2",

@@ -61,7 +61,7 @@ static void teardown(void) {
   arena_free(arena);
 }
 
-// --- talking ------------------------------------------------------------------------------------
+// ---- talking ------------------------------------------------------------------------------------
 
 static void send_text(const char *text) {
   out_queue_add(&worker.queue, text, strlen(text));
@@ -181,7 +181,7 @@ static void send_compile(int64_t id, const char *cuda, const char *want) {
   send_message(&ask);
 }
 
-// --- the real program ---------------------------------------------------------------------------
+// ---- the real program ---------------------------------------------------------------------------
 
 START_TEST(test_compile_and_cache) {
   start_program();
@@ -334,7 +334,7 @@ START_TEST(test_whole_worker_ends) {
 }
 END_TEST
 
-// --- the server with children of the test's making ----------------------------------------------
+// ---- the server with children of the test's making ----------------------------------------------
 
 // The fake children: a machine with a GPU, a compiler that is always content, and $bench.
 static const char children[] =

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
 
@@ -142,8 +143,6 @@ static void choose_depth(Builder *b) {
   NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
   b->stages = RING_MAX;
 }
-
-static bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // Bits of the swizzle that the shorter row has chunks for.
 static int swizzle_bits(const Builder *b) {

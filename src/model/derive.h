@@ -10,6 +10,7 @@ typedef struct Sites {
   double global_lines;  // 128-byte lines that a block's fragment loads ask of L1 per slab
 } Sites;
 Sites derive_sites(Arena *arena, const Program *program);
+SiteTotals derive_totals(const Sites *sites, int64_t n_warps);
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
 

@@ -16,9 +16,8 @@
 
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/rewrite.h"
-
-enum { LANES = GRID_BATCH };
 
 static const struct {
   const char *name, *help;
@@ -30,9 +29,6 @@ static const struct {
 
 const char *grid_span_name(GridSpan span) { return spans[span].name; }
 const char *grid_span_help(GridSpan span) { return spans[span].help; }
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- one CTA after the other --------------------------------------------------------------------
 

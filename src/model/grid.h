@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 enum {
-  GRID_BATCH = 32,             // CTAs that are evaluated together
+  GRID_BATCH = LANES,          // CTAs that are evaluated together
   GRID_MAPPED_MAX = 1 << 17,   // CTAs that are evaluated one by one; of more, every n-th
   GRID_WINDOW_MAX = 1 << 16,   // CTAs of a window that are looked at
   GRID_OVERVIEW_SIDE = 256,    // cells of the overview: each way,

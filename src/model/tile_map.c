@@ -111,7 +111,7 @@ const TileMap *tile_map_build(Arena *arena, const Program *program) {
                    .rows = axis_tile(&program->axis[AXIS_M]),
                    .cols = axis_tile(&program->axis[AXIS_N]),
                    .n_threads = (int)launch.n_threads,
-                   .n_warps = (int)((launch.n_threads + LANES - 1) / LANES)};
+                   .n_warps = launch_warps(&launch)};
   size_t cells = (size_t)(map->rows * map->cols);
   Fill fill = {map, ARENA_ARRAY(arena, uint16_t, cells), ARENA_ARRAY(arena, uint16_t, cells),
                ARENA_ARRAY(arena, TileBox, map->n_threads),

@@ -14,15 +14,13 @@
 #include "model/fragment.h"
 #include "model/rewrite.h"
 
-enum { LANES = 32 };
-
 typedef struct Tile {
   double m, n, k, slabs, blocks, bytes;  // elements; slabs per block; bytes per element
 } Tile;
 
 static Tile tile_of(const Model *model) {
   const Program *p = model->program;
-  const Stmt *k_o = find_tier(p->kernel[p->main_kernel].body, TIER_SERIAL_OUTER);
+  const Stmt *k_o = slab_loop(p);
   const Axis *k = &p->axis[AXIS_K];
   const Digit *last = &k->digit[k->n_digits - 1];
   double step = (double)last->weight;  // 1, or the depth of an atom
@@ -43,7 +41,7 @@ static Tile tile_of(const Model *model) {
 // cp.async has no counted wavefronts: it writes 512 bytes per warp through a pipe of 128 bytes per
 // clock.
 static double shared_clocks(const Model *model, double global_lines) {
-  double warps = ceil((double)model->resources.n_threads / LANES), clocks = global_lines;
+  double warps = (double)model->resources.n_warps, clocks = global_lines;
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
     double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;

@@ -121,9 +121,9 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
 // ---- all sites ----------------------------------------------------------------------------------
 
 static double share_of(const Picture *picture, const Site *site) {
-  double warps = (double)((picture->model->resources.n_threads + 31) / 32);
-  if (!site->count.known || !(picture->totals.wavefronts > 0)) return 0;
-  return site->executions * warps * site->count.wavefronts / picture->totals.wavefronts;
+  double warps = (double)picture->model->resources.n_warps;
+  if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
+  return site->executions * warps * site->count.wavefronts / picture->model->totals.wavefronts;
 }
 
 // Whether the list of sites has a column for the clocks.

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
@@ -128,7 +129,7 @@ static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label
                         const Ribbon *ribbon, int longest) {
   int cols = row.cols - 4;
   if (ribbon->n == 0 || cols < 8) return;
-  int each = (longest + cols - 1) / cols;
+  int each = (int)ceil_div(longest, cols);
   canvas_text(canvas, row, 0, 1, label_style, label);
   for (int i = 0; i * each < ribbon->n; i++) {
     int end = (i + 1) * each < ribbon->n ? (i + 1) * each : ribbon->n;

@@ -245,7 +245,7 @@ static const Program *wiped(const Program *program, const Trace *trace) {
     when = ex_land(property_arena, when,
                    equals(launch.block[d].var,
                           trace->cta / launch.block[d].stride % launch.block[d].var->extent));
-  Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(copy);
   if (store->k_o >= 0) when = ex_land(property_arena, when, equals(k_o->var, store->k_o));
   int64_t one = 1;
   Access zero =

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/unicode.h"
 #include "kernels/client_thread.h"
 #include "kernels/result_json.h"
 
@@ -41,11 +42,7 @@ static void fd_clear(int fd) {
 }
 
 void client_copy_text(char *to, size_t size, const char *from) {
-  size_t n = strlen(from);
-  if (n >= size) {
-    n = size - 1;
-    while (n > 0 && ((unsigned char)from[n] & 0xC0) == 0x80) n--;
-  }
+  size_t n = utf8_cut(from, size - 1);
   memcpy(to, from, n);
   to[n] = '\0';
 }

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/unicode.h"
+
 enum {
   RESTART_MS = 20,
   BACKOFF_MS = 100,
@@ -124,7 +126,7 @@ static void set_reason(Worker *worker, const char *how) {
   size_t n = strlen(words);
   while (n > 0 && words[n - 1] == '\n') words[--n] = '\0';
   const char *tail = n > WORDS_BYTES ? words + (n - WORDS_BYTES) : words;
-  while (((unsigned char)*tail & 0xC0) == 0x80) tail++;
+  while (utf8_continues(*tail)) tail++;
   const char *text =
       arena_printf(arena, "the worker \"%s\" %s%s%s", status->name, how, *tail ? ": " : "", tail);
   client_copy_text(status->reason, sizeof status->reason, text);

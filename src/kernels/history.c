@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 
 enum { SCHEMA_VERSION = 1, BUSY_MS = 2000 };
@@ -56,16 +57,6 @@ static void report(Diags *diags, const char *path, const char *what) {
 
 // ---- where it is --------------------------------------------------------------------------------
 
-static bool make_folders(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    const bool failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    *slash = '/';
-    if (failed) return false;
-  }
-  return true;
-}
-
 // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, Lustre, GPFS, FUSE, 9P,
 // BeeGFS.
 static bool is_network_folder(const char *folder) {
@@ -90,19 +81,11 @@ static char *local_path(Arena *arena) {
   return arena_printf(arena, "%s/history.db", folder);
 }
 
-static char *home_path(Arena *arena) {
-  const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/history.db", xdg);
-  if (home && home[0] == '/')
-    return arena_printf(arena, "%s/.local/state/gemmview/history.db", home);
-  return NULL;
-}
-
 static char *default_path(Arena *arena) {
   const char *classroom = getenv("GEMMVIEW_CLASSROOM");
   if (classroom && classroom[0] == '/') return arena_printf(arena, "%s/history.db", classroom);
-  char *path = home_path(arena);
-  if (!path || !make_folders(path)) return local_path(arena);
+  char *path = disk_path(arena, DISK_STATE, "history.db");
+  if (!path || !disk_make_folders(path)) return local_path(arena);
   char *folder = arena_strdup(arena, path);
   *strrchr(folder, '/') = '\0';
   if (!is_network_folder(folder)) return path;

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/unicode.h"
 #include "kernels/client_thread.h"
@@ -165,10 +166,10 @@ ClientEvent *client_poll(Client *client) {
 }
 
 ClientEvent *client_next(Client *client, int timeout_ms) {
-  const int64_t until = lines_now_ms() + timeout_ms;
+  const int64_t until = clock_ms() + timeout_ms;
   for (;;) {
     ClientEvent *event = client_poll(client);
-    const int64_t left = until - lines_now_ms();
+    const int64_t left = until - clock_ms();
     if (event || left <= 0) return event;
     struct pollfd wake = {.fd = client->wake_fd, .events = POLLIN};
     if (poll(&wake, 1, (int)left) < 0 && errno == EINTR) return NULL;

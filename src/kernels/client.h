@@ -81,7 +81,7 @@ typedef enum ClientState {
 
 typedef struct ClientStatus {
   ClientState state;
-  int64_t since_ms;  // of the state, on lines_now_ms()'s clock
+  int64_t since_ms;  // of the state, on clock_ms()'s clock
   int n_requests;    // that it has
   int64_t id;        // of the request it last spoke of; 0 = none
   int64_t id_since_ms;

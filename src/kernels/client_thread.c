@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/unicode.h"
 
 enum {
@@ -489,16 +490,16 @@ static void wait_for_work(Client *client, struct pollfd *fds) {
     fds[2 + 3 * i] = (struct pollfd){.fd = process->err, .events = POLLIN};
     fds[3 + 3 * i] = (struct pollfd){.fd = has_out ? process->in : -1, .events = POLLOUT};
   }
-  const int64_t wait = next_due(client) - lines_now_ms();
+  const int64_t wait = next_due(client) - clock_ms();
   poll(fds, (nfds_t)(1 + 3 * client->n_workers), wait < 0 ? 0 : (int)wait);
-  client->now_ms = lines_now_ms();
+  client->now_ms = clock_ms();
 }
 
 void *client_thread_main(void *context) {
   Client *client = context;
   struct pollfd fds[1 + 3 * CLIENT_WORKERS_MAX];
   bool running = true;
-  client->now_ms = lines_now_ms();
+  client->now_ms = clock_ms();
   for (int i = 0; i < client->n_workers; i++) start_worker(client, &client->workers[i]);
   while (running) {
     wait_for_work(client, fds);

@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "kernels/worker_server.h"
 
@@ -376,9 +377,9 @@ static bool serve_once(Server *server) {
   polls_add(&polls, STDIN_FILENO, POLLIN);
   polls_add(&polls, out_queue_is_empty(&server->out) ? -1 : STDOUT_FILENO, POLLOUT);
   for (int i = 0; i < n_children; i++) polls_add_process(&polls, &slot_at(server, i)->process);
-  int64_t wait = next_due(server) - lines_now_ms();
+  int64_t wait = next_due(server) - clock_ms();
   poll(polls.fds, (nfds_t)polls.n, wait < 0 ? 0 : (int)wait);
-  server->now_ms = lines_now_ms();
+  server->now_ms = clock_ms();
   if (polls.fds[1].revents && !out_queue_flush(&server->out, STDOUT_FILENO, false)) return false;
   if (polls.fds[0].revents && !read_client(server)) return false;
   for (int i = 0; i < n_children; i++) serve_slot(server, i, polls.fds + 2 + 3 * i);
@@ -411,7 +412,7 @@ int worker_run(const WorkerOptions *options) {
   server->in = line_reader_new(PROTOCOL_LINE_MAX);
   server->n_slots = slots_here();
   server->bench_turn_ms = 2500;
-  server->now_ms = lines_now_ms();
+  server->now_ms = clock_ms();
   server->machine_ends_at = server->now_ms + WORKER_MACHINE_MS;
   for (int i = 0; i < server->n_slots + 2; i++) slot_at(server, i)->process = process_none();
   say_hello(server);

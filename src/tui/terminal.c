@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "tui/present.h"
 #include "tui/tty.h"
@@ -461,12 +461,6 @@ static Event next_event(Terminal *terminal, int timeout_ms, int extra_fd, bool *
   return event;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Signals first, then keys that ncurses took in together with an earlier one.
 static Event waiting_event(Terminal *terminal) {
   bool read = true;
@@ -478,9 +472,9 @@ static Event waiting_event(Terminal *terminal) {
 Event terminal_wait(Terminal *terminal, int timeout_ms, int extra_fd) {
   tty_forgive();
   Event event = waiting_event(terminal);
-  int64_t deadline = now_ms() + timeout_ms;
+  int64_t deadline = clock_ms() + timeout_ms;
   for (bool again = true; again && event.kind == EVENT_NONE;) {
-    int64_t left = timeout_ms < 0 ? -1 : deadline - now_ms();
+    int64_t left = timeout_ms < 0 ? -1 : deadline - clock_ms();
     if (timeout_ms >= 0 && left < 0) left = 0;
     event = next_event(terminal, (int)left, extra_fd, &again);
   }

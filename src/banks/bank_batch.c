@@ -58,8 +58,8 @@ static void put_counts(JsonWriter *writer, BankCount count) {
   json_member_known(writer, "phases", count.known, count.phases);
 }
 
-void bank_batch_write_members(JsonWriter *writer, const BankOp *op, const char *name,
-                              BankCount count) {
+// The members "op" … "phases" inside an object that is open; null for what is unknown.
+static void put_members(JsonWriter *writer, const BankOp *op, const char *name, BankCount count) {
   json_member_string(writer, "op", op->name);
   if (name) json_member_string(writer, "name", name);
   put_counts(writer, count);
@@ -68,7 +68,7 @@ void bank_batch_write_members(JsonWriter *writer, const BankOp *op, const char *
 void bank_batch_write(Str *out, const BankLine *line, BankCount count) {
   JsonWriter writer = json_writer(out);
   json_begin_object(&writer);
-  bank_batch_write_members(&writer, line->op, line->name, count);
+  put_members(&writer, line->op, line->name, count);
   json_end_object(&writer);
 }
 
@@ -117,7 +117,7 @@ static void put_row(JsonWriter *writer, const BankRow *row) {
 }
 
 void bank_batch_write_map(JsonWriter *writer, const BankMap *map) {
-  bank_batch_write_members(writer, map->op, NULL, map->count);
+  put_members(writer, map->op, NULL, map->count);
   json_member_string(writer, "sass", map->op->sass);
   json_member_string(writer, "ptx", map->op->ptx);
   json_member_known(writer, "merge_distance", map->count.known, map->merge_distance);

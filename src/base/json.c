@@ -297,11 +297,6 @@ bool json_require_int(const JsonValue *object, const char *key, int lo, int hi, 
   return json_read_int(require(object, key, diags), lo, hi, out, diags);
 }
 
-bool json_require_int64(const JsonValue *object, const char *key, int64_t lo, int64_t hi,
-                        int64_t *out, Diags *diags) {
-  return json_read_int64(require(object, key, diags), lo, hi, out, diags);
-}
-
 bool json_require_double(const JsonValue *object, const char *key, double *out, Diags *diags) {
   return json_read_double(require(object, key, diags), out, diags);
 }
@@ -335,11 +330,6 @@ bool json_optional_int64(const JsonValue *object, const char *key, int64_t lo, i
                          int64_t *out, Diags *diags) {
   const JsonValue *value = optional(object, key);
   return !value || json_read_int64(value, lo, hi, out, diags);
-}
-
-bool json_optional_double(const JsonValue *object, const char *key, double *out, Diags *diags) {
-  const JsonValue *value = optional(object, key);
-  return !value || json_read_double(value, out, diags);
 }
 
 bool json_optional_string(const JsonValue *object, const char *key, const char **out,

@@ -177,7 +177,6 @@ ClientEvent *client_next(Client *client, int timeout_ms) {
 }
 
 int client_wake_fd(const Client *client) { return client->wake_fd; }
-int client_worker_count(const Client *client) { return client->n_workers; }
 
 void client_status(Client *client, int worker, ClientStatus *out) {
   pthread_mutex_lock(&client->mutex);

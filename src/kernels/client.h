@@ -121,6 +121,5 @@ void client_history_error(Client *client, char *text, size_t size);
 // "usage" when there is no word or a quote is not closed.
 const char *const *client_split_command(Arena *arena, const char *text, Diags *diags);
 
-int client_worker_count(const Client *client);
 void client_status(Client *client, int worker, ClientStatus *out);
 const char *client_state_name(ClientState state);  // "starting", …

@@ -38,24 +38,24 @@ static void server_put(Server *server, const char *bytes, size_t n) {
   server->said_at = server->now_ms;
 }
 
-void server_say(Server *server, const Message *message) {
+static void tell_client(Server *server, const Message *message) {
   Str line = str_new(server->arena);
   message_write(&line, message);
   server_put(server, line.text, line.length);
 }
 
-void server_say_error(Server *server, int64_t id, ErrorKind kind, const char *text) {
+static void say_error(Server *server, int64_t id, ErrorKind kind, const char *text) {
   Message message = message_new(MESSAGE_ERROR);
   if (id > 0) MESSAGE_SET(message, id, id);
   MESSAGE_SET(message, error, kind);
   MESSAGE_SET(message, text, text);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_done(Server *server, int64_t id) {
   Message message = message_new(MESSAGE_DONE);
   MESSAGE_SET(message, id, id);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_hello(Server *server) {
@@ -64,7 +64,7 @@ static void say_hello(Server *server) {
   MESSAGE_SET(message, protocol, PROTOCOL_VERSION);
   MESSAGE_SET(message, version, server->options->version);
   if (gethostname(host, sizeof host - 1) == 0) MESSAGE_SET(message, host, host);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_heartbeat(Server *server) {
@@ -73,7 +73,7 @@ static void say_heartbeat(Server *server) {
     MESSAGE_SET(message, id, server->bench.request->id);
     MESSAGE_SET(message, stage, "bench");
   }
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 // ---- requests -----------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ void request_finish(Server *server, Request *request) {
 }
 
 void request_fail(Server *server, Request *request, ErrorKind kind, const char *text) {
-  if (!request->failed) server_say_error(server, request->id, kind, text);
+  if (!request->failed) say_error(server, request->id, kind, text);
   request_finish(server, request);
 }
 
@@ -108,7 +108,7 @@ void request_tell_place(Server *server, Request *request, int place, double seco
   MESSAGE_SET(message, seconds, seconds);
   request->told_place = place;
   request->told_at = server->now_ms;
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void *or_die(void *memory) {
@@ -218,11 +218,11 @@ static void write_to_child(Slot *slot) {
 
 static void on_request(Server *server, const Message *ask, const char *line, size_t n) {
   if (find_request(server, ask->id)) {
-    server_say_error(server, 0, ERROR_PROTOCOL, "this id is in use by another request");
+    say_error(server, 0, ERROR_PROTOCOL, "this id is in use by another request");
     return;
   }
   if (server->n_requests >= WORKER_REQUESTS_MAX) {
-    server_say_error(server, ask->id, ERROR_FULL, "too many requests are waiting here");
+    say_error(server, ask->id, ERROR_FULL, "too many requests are waiting here");
     say_done(server, ask->id);
     return;
   }
@@ -247,9 +247,9 @@ static void on_cancel(Server *server, int64_t id) {
 
 static void on_hello(Server *server, const Message *hello) {
   if (hello->protocol == PROTOCOL_VERSION) return;
-  server_say_error(server, 0, ERROR_PROTOCOL,
-                   arena_printf(server->arena, "this worker speaks protocol %d, the client %lld",
-                                PROTOCOL_VERSION, (long long)hello->protocol));
+  say_error(server, 0, ERROR_PROTOCOL,
+            arena_printf(server->arena, "this worker speaks protocol %d, the client %lld",
+                         PROTOCOL_VERSION, (long long)hello->protocol));
 }
 
 static void on_line(Server *server, const char *line, size_t n) {
@@ -257,7 +257,7 @@ static void on_line(Server *server, const char *line, size_t n) {
   Diags diags = diags_new(server->arena);
   if (!message_read(server->arena, line, n, FROM_CLIENT, &ask, &diags)) {
     server->n_bad_lines++;
-    server_say_error(server, 0, ERROR_PROTOCOL, diags_text(server->arena, &diags));
+    say_error(server, 0, ERROR_PROTOCOL, diags_text(server->arena, &diags));
   } else if (ask.kind == MESSAGE_HELLO) {
     on_hello(server, &ask);
   } else if (ask.kind == MESSAGE_CANCEL) {
@@ -291,7 +291,7 @@ static void machine_is_known(Server *server, const Message *machine) {
   if (server->has_gpu) server->gpu_uuid = arena_strdup(server->app, machine->gpu_uuid);
   if (MESSAGE_HAS(*machine, gpu_error))
     server->gpu_error = arena_strdup(server->app, machine->gpu_error);
-  server_say(server, machine);
+  tell_client(server, machine);
   process_kill(&server->machine.process, &server->reaper);
 }
 

@@ -11,9 +11,9 @@
 #include "model/fact_compute.h"
 #include "model/rewrite.h"
 
-const char *const fact_limiters[] = {"registers", "shared memory", "threads",
-                                     "blocks",    "grid",          NULL};
-const char *const fact_limits[] = {"fma", "shared", "l2", "dram", NULL};
+static const char *const limiters[] = {"registers", "shared memory", "threads",
+                                       "blocks",    "grid",          NULL};
+static const char *const limits[] = {"fma", "shared", "l2", "dram", NULL};
 
 // ---- sites --------------------------------------------------------------------------------------
 
@@ -25,7 +25,8 @@ static char *without_blanks(Arena *arena, const char *text) {
   return out;
 }
 
-const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags) {
+// By number or by the beginning of its text; NULL after a finding with the nearest one.
+static const Site *find_site(const FactScene *scene, const char *text, Diags *diags) {
   const Model *model = scene->model;
   int64_t number;
   if (model->n_sites == 0) {
@@ -50,7 +51,7 @@ const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diag
 
 static bool count_of(const FactScene *scene, const FactArgs *args, const Site **site,
                      Diags *diags) {
-  *site = fact_find_site(scene, args->word[0], diags);
+  *site = find_site(scene, args->word[0], diags);
   if (!*site) return false;
   if ((*site)->count.known) return true;
   diag_add(diags, "fact", "%s has no counted wavefronts", (*site)->text);
@@ -72,7 +73,7 @@ SITE_FACT(phases, count.phases)
 SITE_FACT(executions, executions)
 
 bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const Site *site = fact_find_site(scene, args->word[0], diags);
+  const Site *site = find_site(scene, args->word[0], diags);
   if (site) value->word = site->text;
   return site != NULL;
 }
@@ -148,14 +149,14 @@ PEAK_FACT(estimate, roofline_tflops)
 bool fact_limiter(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   (void)args, (void)diags;
   value->word = scene->model->resources.limiter;
-  value->words = fact_limiters;
+  value->words = limiters;
   return true;
 }
 
 bool fact_limit(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   (void)args, (void)diags;
   value->word = scene->model->traffic.limit;
-  value->words = fact_limits;
+  value->words = limits;
   return true;
 }
 

@@ -554,11 +554,6 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
   return result;
 }
 
-const InterpResult *interpret_adversarial(Arena *arena, const Program *program,
-                                          const InterpOptions *options) {
-  return interp_run_all(arena, program, options, NULL, NULL);
-}
-
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options) {
   Machine *m = machine_new(arena, program, options);
   if (!m->stopped) machine_run(m, options->seed, options->async);

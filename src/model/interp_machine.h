@@ -214,7 +214,9 @@ typedef struct Machine {
   Finding *finding;
 } Machine;
 
-// All runs of interpret_adversarial(); `visit` gets C after each one that finished.
+// `runs` runs with different orders, each at both async extremes where the program has asynchronous
+// copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
+// only if every run did. `visit`, if there is one, gets C after each run that finished.
 typedef void InterpVisit(const double *c, void *context);
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);

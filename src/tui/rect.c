@@ -6,7 +6,7 @@
 
 #include "base/whole.h"
 
-Rect rect_make(int row, int col, int rows, int cols) {
+static Rect rect_make(int row, int col, int rows, int cols) {
   return (Rect){row, col, max_int(0, rows), max_int(0, cols)};
 }
 

@@ -43,7 +43,6 @@ struct Terminal {
   Canvas *memory;  // what the terminal shows, unless `unknown`
   bool unknown;
   const Theme *theme;
-  size_t bytes;
   bool button_down;
 };
 
@@ -250,8 +249,6 @@ void terminal_close(Terminal *terminal) {
 int terminal_rows(const Terminal *terminal) { return terminal->rows; }
 int terminal_cols(const Terminal *terminal) { return terminal->cols; }
 bool terminal_ascii(const Terminal *terminal) { return terminal->ascii; }
-ColorDepth terminal_depth(const Terminal *terminal) { return terminal->depth; }
-size_t terminal_bytes(const Terminal *terminal) { return terminal->bytes; }
 bool terminal_mouse(const Terminal *terminal) { return terminal->mouse; }
 
 void terminal_set_mouse(Terminal *terminal, bool on) {
@@ -296,7 +293,6 @@ void terminal_present(Terminal *terminal, const Canvas *canvas, const Theme *the
                      terminal->cols);
   place_cursor(&out, canvas);
   tty_write(out.text, out.length);
-  terminal->bytes += out.length;
   remember(terminal, canvas, theme);
 }
 

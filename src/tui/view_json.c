@@ -25,7 +25,7 @@ void view_json_kind(JsonWriter *w, DiffKind kind) {
   json_member_string(w, "kind", kinds[kind]);
 }
 
-void view_json_ints(JsonWriter *w, const char *key, const int64_t *value, int n) {
+static void put_ints(JsonWriter *w, const char *key, const int64_t *value, int n) {
   json_key(w, key);
   json_begin_array(w);
   for (int i = 0; i < n; i++) json_put_int(w, value[i]);
@@ -150,7 +150,7 @@ void banks_json(JsonWriter *w, Session *session) {
   }
   json_begin_object(w);
   json_member_int(w, "warp", site->warp);
-  view_json_ints(w, "addr_bytes", site->addr, BANK_LANES);
+  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
   bank_batch_write_map(w, &session->now.picture->map[session->site]);
   json_end_object(w);
 }

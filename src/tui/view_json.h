@@ -26,4 +26,3 @@ void swizzle_json(JsonWriter *writer, Session *session);
 void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
 // "=", "-" or "+": a line of a difference.
 void view_json_kind(JsonWriter *writer, DiffKind kind);
-void view_json_ints(JsonWriter *writer, const char *key, const int64_t *value, int n);

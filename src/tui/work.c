@@ -51,12 +51,6 @@ void work_stop(Work *work) {
 
 int work_fd(const Work *work) { return work->client ? client_wake_fd(work->client) : -1; }
 
-bool work_busy(const Work *work) {
-  for (int i = 0; i < REQUESTS_MAX; i++)
-    if (work->request[i].id) return true;
-  return false;
-}
-
 // ---- asking -------------------------------------------------------------------------------------
 
 static Request *free_request(Work *work) {

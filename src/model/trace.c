@@ -134,6 +134,16 @@ static void index_register(TracePlace *place) {
     place->index[d] = place->offset / buffer->stride[d] % buffer->dim[d];
 }
 
+// A wide access goes on in the next row where rows are shorter than it.
+static void step_on(TracePlace *place, int64_t delta) {
+  int d = buffer_fast_dimension(place->buffer), slower = d == 0 ? 1 : -1;
+  place->index[d] += delta;
+  for (; d + slower >= 0 && d + slower < place->buffer->rank; d += slower) {
+    place->index[d + slower] += place->index[d] / place->buffer->dim[d];
+    place->index[d] %= place->buffer->dim[d];
+  }
+}
+
 static TracePlace place_at(Walk *walk, const Stmt *stmt, int side, int lane, int64_t delta) {
   const Access *access = side_of(&stmt->op, side);
   TracePlace place = {.buffer = access->buffer};
@@ -148,7 +158,7 @@ static TracePlace place_at(Walk *walk, const Stmt *stmt, int side, int lane, int
     expr_eval_warp(access->idx[d], walk->env, value);
     place.index[d] = value[lane];
   }
-  place.index[buffer_fast_dimension(access->buffer)] += delta;
+  step_on(&place, delta);
   return place;
 }
 

@@ -60,6 +60,18 @@ START_TEST(a_double_buffered_slab) {
 }
 END_TEST
 
+// One column of B: a store of 16 bytes puts four rows of one element there.
+START_TEST(an_access_wider_than_a_row) {
+  const Model *model = model_of(
+      "BM=1,BN=1,FM=8,BK=4,STAGE=01,VECTORIZE=1,BUFFER_COUNT=4,PIPELINE_STAGES=2,M=6,N=1,K=12");
+  Trace trace = trace_of(model, ATOM_B, (TraceAt){1, 0, 2});
+  const TraceMove *store = &trace.move[1];
+  ck_assert_int_eq(store->stmt->op.width, 4);
+  ck_assert_int_eq(store->to.index[1], 2);
+  ck_assert_int_eq(store->to.index[2], 0);
+}
+END_TEST
+
 // m16n8k16.f16: C[3][5] of the atom is value 1 of lane 14, A[3][5] value 1 of lane 14.
 START_TEST(an_atom_by_ldmatrix) {
   const Model *model = model_of(
@@ -132,10 +144,11 @@ static const char *fault_of_register(const Program *program, const Trace *trace,
   int rank = place->buffer->rank, of_value = atom ? 1 : 0;
   const int64_t *index = place->index + (rank - of_value);
   if (trace->operand == ATOM_C && (index[-2] != m || index[-1] != n)) return "wrong accumulator";
-  // An order of reading that holds one fragment at a time keeps it in the place of the first.
-  bool one_place = place->buffer->dim[rank - of_value - 1] == 1;
-  if (trace->operand == ATOM_A && index[-1] != (one_place ? 0 : m)) return "wrong register of A";
-  if (trace->operand == ATOM_B && index[-1] != (one_place ? 0 : n)) return "wrong register of B";
+  // An order of reading that holds one fragment at a time, or a pair of them, keeps each in the
+  // place of the first ones.
+  int64_t places = place->buffer->dim[rank - of_value - 1];
+  if (trace->operand == ATOM_A && index[-1] != m % places) return "wrong register of A";
+  if (trace->operand == ATOM_B && index[-1] != n % places) return "wrong register of B";
   if (!atom) return NULL;
   int extent[] = {atom->m, atom->n, atom->k};
   const int *axis = axis_of[trace->operand];
@@ -411,6 +424,7 @@ Suite *suite_trace(void) {
   tcase_add_checked_fixture(tcase, property_setup, property_teardown);
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, a_double_buffered_slab);
+  tcase_add_test(tcase, an_access_wider_than_a_row);
   tcase_add_test(tcase, an_atom_by_ldmatrix);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);

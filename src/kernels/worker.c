@@ -146,7 +146,7 @@ bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_secon
   const char *const *prefix = server->options->job_argv ? server->options->job_argv : self;
   const char *argv[JOB_ARGV_MAX + 3];
   int n = 0;
-  while (prefix[n] && n < JOB_ARGV_MAX) {
+  while (n < JOB_ARGV_MAX && prefix[n]) {
     argv[n] = prefix[n];
     n++;
   }

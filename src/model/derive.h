@@ -18,4 +18,4 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
 // blocks per SM, limiter, occupancy and waves that follow from it.
 Resources resources_with_registers(const Model *model, int registers);
 
-Traffic derive_traffic(const Model *model, double global_lines);
+Traffic derive_traffic(Arena *arena, const Model *model, double global_lines);

@@ -60,7 +60,10 @@ typedef struct Grid {
   int64_t l2_bytes;
 } Grid;
 
+// Of `model` the program, the resources and the target are read.
 const Grid *grid_build(Arena *arena, const Model *model);
+// The same without the map of every CTA and without the overview: enough for waves and windows.
+const Grid *grid_outline(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);
 // CTAs first … first + GRID_BATCH - 1; returns how many of them there are.

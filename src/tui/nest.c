@@ -158,7 +158,6 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
     case OP_SCALE:
       return arena_printf(walk->arena, "%s *= alpha", t.dst);
     case OP_FMA:
-      return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_MMA:
       return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_ADD:

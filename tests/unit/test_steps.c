@@ -296,6 +296,16 @@ START_TEST(the_working_sets_of_article_002) {
 }
 END_TEST
 
+// 8 × 8 tiles in eight splits, panels of 128 × 2048 f32 are 1 MiB. A wave of 2 · 132 CTAs is four
+// splits of 8 + 8 panels, and of the fifth a row: 1 + 8. Two waves, and C once.
+START_TEST(a_wave_fetches_the_panels_of_its_parts_of_k) {
+  const Model *model =
+      model_of("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", "M=1024,N=1024,K=16384,SPLITK=8");
+  ck_assert_int_eq(model->resources.blocks_per_sm, 2);
+  ck_assert_double_eq(model->traffic.dram_bytes, (2 * (4 * 16 + 9) + 4) << 20);
+}
+END_TEST
+
 // The command's numbers are the model's; `now` marks one row.
 START_TEST(the_command_tells_both_intensities) {
   if (!cli_has_program()) return;
@@ -350,6 +360,7 @@ Suite *suite_steps(void) {
   tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);
   tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
   tcase_add_test(tc, the_working_sets_of_article_002);
+  tcase_add_test(tc, a_wave_fetches_the_panels_of_its_parts_of_k);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

@@ -1,6 +1,6 @@
 // Finds the subcommand and turns its answer into the exit status.
 //
-//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; nearest: banks     (2)
+//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; … nearest: banks (2)
 //   gemmview banks --help         →  usage and help of that row of the table on stdout         (0)
 #include "cli/cli.h"
 

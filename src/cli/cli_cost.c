@@ -1,10 +1,10 @@
 // LIMIT and SITES as text and as JSON.
 //
-//   LIMIT  shared 2048 clk > fma 2048 clk > l2 911 clk > dram 120 clk, per slab of one block
-//          ~28.1 TFLOP/s if nothing else costs anything
-//
-//   site                      op       wavefronts  ideal  conflicts  ways   times/slab
-//   1  A_s <- r_a             sts128            8      4          4     2            2
+//   estimated LIMIT: shared; per slab of one block: shared 6272 clk > fma 2048 clk > l2 516 clk > …
+//   estimated roofline: 21.2 TFLOP/s; FLOP per byte of L2 32, of DRAM 334
+//   …
+//   site                             op         wavefronts  ideal conflicts  ways   times/slab
+//   1  A_s <- r_a  STS               sts32               1      1         0     1            8
 #include "cli/cli_cost.h"
 
 #include <math.h>

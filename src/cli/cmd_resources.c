@@ -5,6 +5,7 @@
 //   matmul                       model   compiled
 //   registers per thread           108         96
 //   spilled                          -        0 B
+//   …
 //   shared memory per block    16384 B    16384 B
 #include <stdio.h>
 

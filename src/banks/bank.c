@@ -9,12 +9,10 @@
 // The rules, as an H200's counters show them (tests/data/h200_wavefronts.jsonl has every
 // measurement):
 //   phases   all 32 lanes up to 4 bytes, half-warps for 8, quarter-warps for 16, eight rows for
-//   each
-//            8x8 matrix of ldmatrix and stmatrix (.trans changes nothing)
+//            each 8x8 matrix of ldmatrix and stmatrix (.trans changes nothing)
 //   sharing  lanes on one word are served together, in loads and stores; cp.async does not share
 //   merging  a load of 8 or 16 bytes in which every pair (l, l^1), or every pair (l, l^2), reads
-//   one
-//            address runs its phases two by two; an inactive lane agrees with anything
+//            one address runs its phases two by two; an inactive lane agrees with anything
 //   unknown  cp.async of 16 bytes bypasses L1 and moves none of these counters
 //
 // Worked example: lds64 with address 8 * (lane / 2). Pairs (l, l^1) agree, so the two half-warps

@@ -50,23 +50,16 @@ bool bank_batch_agrees(const BankLine *line, BankCount count) {
          (line->measured_conflicts < 0 || line->measured_conflicts == count.conflicts);
 }
 
-static void put_known(JsonWriter *writer, const char *key, bool known, int value) {
-  if (known)
-    json_member_int(writer, key, value);
-  else
-    json_member_null(writer, key);
-}
-
 static void put_counts(JsonWriter *writer, BankCount count) {
-  put_known(writer, "wavefronts", count.known, count.wavefronts);
-  put_known(writer, "conflicts", count.known, count.conflicts);
-  put_known(writer, "ideal", count.known, count.ideal);
-  put_known(writer, "ways", count.known, count.ways);
-  put_known(writer, "phases", count.known, count.phases);
+  json_member_known(writer, "wavefronts", count.known, count.wavefronts);
+  json_member_known(writer, "conflicts", count.known, count.conflicts);
+  json_member_known(writer, "ideal", count.known, count.ideal);
+  json_member_known(writer, "ways", count.known, count.ways);
+  json_member_known(writer, "phases", count.known, count.phases);
 }
 
-void bank_batch_write_members(JsonWriter *writer, const BankOp *op, const char *name,
-                              BankCount count) {
+// The members "op" … "phases" inside an object that is open; null for what is unknown.
+static void put_members(JsonWriter *writer, const BankOp *op, const char *name, BankCount count) {
   json_member_string(writer, "op", op->name);
   if (name) json_member_string(writer, "name", name);
   put_counts(writer, count);
@@ -75,7 +68,7 @@ void bank_batch_write_members(JsonWriter *writer, const BankOp *op, const char *
 void bank_batch_write(Str *out, const BankLine *line, BankCount count) {
   JsonWriter writer = json_writer(out);
   json_begin_object(&writer);
-  bank_batch_write_members(&writer, line->op, line->name, count);
+  put_members(&writer, line->op, line->name, count);
   json_end_object(&writer);
 }
 
@@ -101,7 +94,7 @@ static void put_phase(JsonWriter *writer, const BankMap *map, const BankPhase *p
   json_member_int(writer, "first_lane", phase->first_lane);
   json_member_int(writer, "n_lanes", phase->n_lanes);
   put_lanes(writer, "active", phase->active);
-  put_known(writer, "wavefronts", map->count.known, phase->wavefronts);
+  json_member_known(writer, "wavefronts", map->count.known, phase->wavefronts);
   json_end_object(writer);
 }
 
@@ -124,10 +117,10 @@ static void put_row(JsonWriter *writer, const BankRow *row) {
 }
 
 void bank_batch_write_map(JsonWriter *writer, const BankMap *map) {
-  bank_batch_write_members(writer, map->op, NULL, map->count);
+  put_members(writer, map->op, NULL, map->count);
   json_member_string(writer, "sass", map->op->sass);
   json_member_string(writer, "ptx", map->op->ptx);
-  put_known(writer, "merge_distance", map->count.known, map->merge_distance);
+  json_member_known(writer, "merge_distance", map->count.known, map->merge_distance);
   json_key(writer, "phase_list");
   json_begin_array(writer);
   for (int p = 0; p < map->count.phases; p++) put_phase(writer, map, &map->phases[p]);

@@ -25,9 +25,6 @@ bool bank_batch_read(Arena *arena, const char *text, size_t n, const char *what,
 // Whether the line's measurement, as far as it has one, is what the rules say.
 bool bank_batch_agrees(const BankLine *line, BankCount count);
 
-// The members "op" … "phases" inside an object that is open; null for what is unknown.
-void bank_batch_write_members(JsonWriter *writer, const BankOp *op, const char *name,
-                              BankCount count);
 // The whole answer, without a line break; for a line that could not be read, every member is null
 // and "error" says why.
 void bank_batch_write(Str *out, const BankLine *line, BankCount count);

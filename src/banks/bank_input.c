@@ -19,6 +19,7 @@
 #include "banks/formula.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/whole.h"
 
 static const FormulaName LANE_NAMES[] = {
     {"lane", 0}, {"lane_id", 0}, {"laneid", 0}, {"tid", 0}, {"threadIdx.x", 0},
@@ -190,7 +191,7 @@ static bool add_progression(List *list, const char *token, const int64_t part[3]
         arena_printf(list->diags->arena, "%" PRId64 ":%" PRId64 ":%" PRId64, start, stop, -step);
     return syntax_fault(list, token, "has no values: it steps away from its stop", nearest);
   }
-  int64_t count = (span + size - 1) / size;
+  int64_t count = ceil_div(span, size);
   int64_t kept = list->n < BANK_LANES ? BANK_LANES - list->n : 0;
   for (int64_t i = 0; i < count && i < kept; i++) list_add(list, start + i * step);
   if (count > kept) list->n += count - kept;

@@ -28,6 +28,5 @@ const Formula *formula_parse(Arena *arena, const char *text, const FormulaName *
                              Diags *diags);
 
 // False when the value is undefined for these variables; *why then says in a few words what
-// happened
-// ("divides by zero").
+// happened ("divides by zero").
 bool formula_eval(const Formula *formula, const int64_t *values, int64_t *out, const char **why);

@@ -20,6 +20,7 @@
 #include "banks/bank.h"
 #include "banks/formula.h"
 #include "base/nearest.h"
+#include "base/whole.h"
 
 enum { VAR_ROW, VAR_COL, VAR_OFF };
 
@@ -36,8 +37,6 @@ typedef struct Stage {
 } Stage;
 
 static int storage_bytes(const LayoutSlab *slab) { return slab->rows * slab->row_bytes; }
-
-static bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 bool layout_check_slab(const LayoutSlab *slab, Diags *diags) {
   int before = diags->count;
@@ -275,7 +274,7 @@ static bool keeps_whole(const Layout *layout, int chunk) {
 
 static void examine_linearity(const Layout *layout, LayoutFacts *facts) {
   int n = storage_bytes(&layout->slab);
-  while (1 << facts->n_bits < n) facts->n_bits++;
+  facts->n_bits = log2_up(n);
   facts->constant = layout->offset_of[0];
   for (int bit = 0; bit < facts->n_bits; bit++)
     facts->column[bit] = layout->offset_of[1 << bit] ^ facts->constant;

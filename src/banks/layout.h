@@ -5,14 +5,12 @@
 //
 //   none
 //   pad:4                           every row gets 4 more elements
-//   swizzle:3,4,3                   Swizzle<B,M,S> on byte offsets: B bits starting at bit M + S
-//   are
-//                                   XORed onto the B bits starting at bit M (S < 0: the other way)
+//   swizzle:3,4,3                   Swizzle<B,M,S> on byte offsets: the B bits from bit M + S up
+//                                   are XORed onto the B bits from bit M up (S < 0: the other way)
 //   128B, 64B, 32B                  TMA's modes: swizzle:3,4,3, 2,4,3 and 1,4,3
 //   xor:'col ^ ((row & 7) << 3)'    the new column, in elements, from row and col
 //   xoroff:'off ^ (row & 4)'        the new linear element index, from off, row and col: it may
-//   move
-//                                   elements across rows
+//                                   move elements across rows
 //
 //   LayoutSlab slab = {.rows = 128, .row_bytes = 64, .elem_bytes = 4};
 //   const Layout *layout = layout_parse(arena, &slab, "swizzle:2,4,3", &diags);

@@ -9,20 +9,14 @@
 
 #include <string.h>
 
+#include "base/whole.h"
+
 static int chunk_bytes(const LayoutSlab *slab, const SlabSite *sites, int n_sites) {
   int whole = slab->elem_bytes > 4 ? slab->elem_bytes : 4;
   for (int s = 0; s < n_sites; s++)
     if (sites[s].op->bytes > whole) whole = sites[s].op->bytes;
   return whole;
 }
-
-static int log2_up(int n) {
-  int bits = 0;
-  while (1 << bits < n) bits++;
-  return bits;
-}
-
-static int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
 static bool has_request(const SlabPattern *p, int chunk, int position) {
   for (int r = 0; r < p->n; r++)
@@ -47,7 +41,7 @@ static SlabPattern collect(const SlabSite *site, const int32_t *logical, int n_l
 
 static void find_floor(SlabPattern *p, int n_columns) {
   for (int position = 0; position < 4; position++) {
-    int floor = ceil_div(__builtin_popcount(p->at_position[position]), n_columns);
+    int floor = (int)ceil_div(__builtin_popcount(p->at_position[position]), n_columns);
     if (floor > p->floor) p->floor = floor;
   }
   for (int r = 0; r < p->n; r++) {

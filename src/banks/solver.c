@@ -19,6 +19,7 @@
 
 #include "banks/slab_pattern.h"
 #include "banks/xor_search.h"
+#include "base/whole.h"
 
 // Looks at a pattern before a search gives up: some 15 ms for maps within rows or lines, 30 for
 // all.
@@ -38,8 +39,6 @@ typedef struct Solver {
   SolverResult *out;
 } Solver;
 
-static int log2_of(int n) { return 31 - __builtin_clz((unsigned)n); }
-static bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 static int slab_bytes(const LayoutSlab *slab) { return slab->rows * slab->row_bytes; }
 
 // Weighted wavefronts of all sites, or `ceiling` where a site finds the layout illegal or the sum
@@ -86,8 +85,8 @@ static void try_pads(Solver *s) {
 
 // B bits from bit M of the offset; bits from 7 up are flipped to no effect on the banks.
 static void try_swizzles(Solver *s) {
-  int lowest = log2_of(s->patterns.whole_bytes), end = 0;
-  while (1 << end < slab_bytes(&s->problem->slab)) end++;
+  int lowest = log2_up(s->patterns.whole_bytes);
+  int end = log2_up(slab_bytes(&s->problem->slab));
   for (int bits = 1; bits <= 7 - lowest; bits++)
     for (int base = lowest; base + bits <= 7; base++)
       for (int shift = bits; base + shift + bits <= end; shift++) {
@@ -97,8 +96,7 @@ static void try_swizzles(Solver *s) {
       }
 }
 
-// --- from parity masks to text
-// ---------------------------------------------------------------------
+// ---- from parity masks to text ------------------------------------------------------------------
 
 // output bit o of a chunk's new number = parity of (old number & row[o]).
 typedef struct BitMap {
@@ -113,7 +111,7 @@ static BitMap complete_map(const XorResult *found, int column_bits, int n, bool 
   uint32_t replaced = 0;
   for (int k = 0; k < column_bits; k++) {
     map.row[k] = found->parity[k];
-    replaced |= echelon ? 1u << log2_of((int)found->parity[k]) : 1u << k;
+    replaced |= echelon ? 1u << leading_bit(found->parity[k]) : 1u << k;
   }
   for (int bit = column_bits; bit < n; bit++)
     if (!(replaced >> bit & 1)) map.row[bit] = 1u << bit;
@@ -152,14 +150,14 @@ static void add_terms(Str *out, const BitMap *map, const char *variable, int fir
 
 static char *text_of_map(Solver *s, const BitMap *map, bool in_row) {
   const LayoutSlab *slab = &s->problem->slab;
-  int scale = log2_of(s->patterns.whole_bytes / slab->elem_bytes);
+  int scale = log2_up(s->patterns.whole_bytes / slab->elem_bytes);
   Str out = str_new(s->arena);
   if (!in_row) {
     str_add(&out, "xoroff:off");
     add_terms(&out, map, "off", 0, map->n, scale, 0);
     return out.text;
   }
-  int row_bits = log2_of(slab->row_bytes / s->patterns.whole_bytes);
+  int row_bits = log2_up(slab->row_bytes / s->patterns.whole_bytes);
   str_add(&out, "xor:col");
   add_terms(&out, map, "col", 0, row_bits, scale, 0);
   add_terms(&out, map, "row", row_bits, map->n, scale, row_bits + scale);
@@ -176,7 +174,7 @@ static void try_map(Solver *s, SolverFamily family, const XorResult *found, bool
 static void try_xor_rows(Solver *s) {
   const LayoutSlab *slab = &s->problem->slab;
   if (!is_power_of_two(slab->row_bytes) || slab->row_bytes < s->patterns.whole_bytes) return;
-  int row_bits = log2_of(slab->row_bytes / s->patterns.whole_bytes);
+  int row_bits = log2_up(slab->row_bytes / s->patterns.whole_bytes);
   arena_reset(s->scratch);
   XorResult found =
       xor_search(s->scratch, &s->patterns, XOR_ROWS, row_bits, INT64_MAX, SEARCH_BUDGET);
@@ -201,8 +199,7 @@ static void try_xor_any(Solver *s) {
   best->exact = any.exact;
 }
 
-// --- the answer
-// ------------------------------------------------------------------------------------
+// ---- the answer ---------------------------------------------------------------------------------
 
 static void choose_best(SolverResult *out) {
   for (int f = 0; f < SOLVER_FAMILIES; f++) {
@@ -236,7 +233,7 @@ static void add_floor_sentence(const Solver *s, Str *out) {
         "%s: one phase asks for %d different %d-byte chunks at one position, and whole chunks "
         "have %d places in a line of banks: at least %d wavefronts. ",
         s->problem->sites[i].name, chunks, s->patterns.whole_bytes, columns,
-        (chunks + columns - 1) / columns);
+        (int)ceil_div(chunks, columns));
   }
 }
 

@@ -59,7 +59,8 @@ const SolverExample *solver_example_find(const char *name, Diags *diags) {
   return NULL;
 }
 
-bool solver_site_read(Arena *arena, const LayoutSlab *slab, const JsonValue *value, SlabSite *out,
+// One site object of the form above.
+static bool read_site(Arena *arena, const LayoutSlab *slab, const JsonValue *value, SlabSite *out,
                       Diags *diags) {
   static const char *const keys[] = {"name", "op", "weight", "repeat", "row", "col"};
   SlabSiteText text = {.name = "", .weight = 1, .repeat = 1};
@@ -101,6 +102,6 @@ bool solver_problem_read(Arena *arena, const char *text, size_t n, const char *w
   out->sites = built;
   bool ok = true;
   for (int i = 0; i < out->n_sites; i++)
-    ok &= solver_site_read(arena, &out->slab, json_at(sites, i), &built[i], diags);
+    ok &= read_site(arena, &out->slab, json_at(sites, i), &built[i], diags);
   return ok;
 }

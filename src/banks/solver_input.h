@@ -21,7 +21,3 @@ const SolverExample *solver_example_find(const char *name, Diags *diags);
 // `what` names the text in messages. False after diagnostics.
 bool solver_problem_read(Arena *arena, const char *text, size_t n, const char *what,
                          SolverProblem *out, Diags *diags);
-
-// One site object of the form above.
-bool solver_site_read(Arena *arena, const LayoutSlab *slab, const JsonValue *value, SlabSite *out,
-                      Diags *diags);

@@ -130,8 +130,6 @@ static void keep_best(Search *s) {
   }
 }
 
-static int leading_bit(uint32_t mask) { return 31 - __builtin_clz(mask); }
-
 // Echelon form: the new leading bit lies below all others and in none of the masks before.
 static bool is_reduced(const Search *s, int k, uint32_t mask) {
   int lead = leading_bit(mask);

@@ -19,6 +19,9 @@ typedef struct XorResult {
   uint32_t parity[XOR_COLUMN_BITS_MAX];  // of column bit k: the chunk bits that are XORed
 } XorResult;
 
+// The highest bit of a mask that is not 0.
+static inline int leading_bit(uint32_t mask) { return 31 - __builtin_clz(mask); }
+
 // `row_bits`: log2 of the chunks of one row, for XOR_ROWS. Only maps that cost less than `ceiling`
 // count. `budget` bounds the work: so many looks at a pattern, about 30 ns each.
 XorResult xor_search(Arena *scratch, const SlabPatterns *patterns, XorFamily family, int row_bits,

@@ -2,8 +2,7 @@
 //
 // Nothing is printed here and nothing stops at the first finding: readers add to the list, the
 // command line or the screen shows all of it. Worked example: BM=1000,BN=32 gives
-//   rule "threads_fit": BM=1000, BN=32: 32000 threads in a block, at most 1024 on H200; nearest:
-//   BM=32
+//   threads_fit: BM=1000, BN=32: 32000 threads in a block, at most 1024 on h200; nearest: BM=32
 #pragma once
 #include <stdbool.h>
 

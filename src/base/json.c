@@ -19,6 +19,7 @@
 #include "base/die.h"
 #include "base/json_scan.h"
 #include "base/nearest.h"
+#include "base/unicode.h"
 
 // The largest whole number up to which every whole number is a double.
 #define WHOLE_MAX 9007199254740992.0
@@ -50,11 +51,11 @@ typedef struct Reader {
 
 static void advance_to(Reader *r, size_t offset) {
   for (; r->at < offset; r->at++) {
-    unsigned char c = (unsigned char)r->scan.text[r->at];
+    char c = r->scan.text[r->at];
     if (c == '\n') {
       r->line++;
       r->column = 1;
-    } else if ((c & 0xC0) != 0x80) {
+    } else if (!utf8_continues(c)) {
       r->column++;
     }
   }
@@ -210,9 +211,7 @@ static const char *shown(Arena *arena, const JsonValue *value) {
   if (value->kind == JSON_OBJECT) return "an object";
   json_put_value(&writer, value);
   if (out.length <= SHOWN_LENGTH_MAX) return out.text;
-  size_t cut = SHOWN_LENGTH_MAX;
-  while (cut > 0 && ((unsigned char)out.text[cut] & 0xC0) == 0x80) cut--;
-  return arena_printf(arena, "%.*s…", (int)cut, out.text);
+  return arena_printf(arena, "%.*s…", (int)utf8_cut(out.text, SHOWN_LENGTH_MAX), out.text);
 }
 
 static bool is_kind(const JsonValue *value, JsonKind kind, Diags *diags) {
@@ -298,11 +297,6 @@ bool json_require_int(const JsonValue *object, const char *key, int lo, int hi, 
   return json_read_int(require(object, key, diags), lo, hi, out, diags);
 }
 
-bool json_require_int64(const JsonValue *object, const char *key, int64_t lo, int64_t hi,
-                        int64_t *out, Diags *diags) {
-  return json_read_int64(require(object, key, diags), lo, hi, out, diags);
-}
-
 bool json_require_double(const JsonValue *object, const char *key, double *out, Diags *diags) {
   return json_read_double(require(object, key, diags), out, diags);
 }
@@ -336,11 +330,6 @@ bool json_optional_int64(const JsonValue *object, const char *key, int64_t lo, i
                          int64_t *out, Diags *diags) {
   const JsonValue *value = optional(object, key);
   return !value || json_read_int64(value, lo, hi, out, diags);
-}
-
-bool json_optional_double(const JsonValue *object, const char *key, double *out, Diags *diags) {
-  const JsonValue *value = optional(object, key);
-  return !value || json_read_double(value, out, diags);
 }
 
 bool json_optional_string(const JsonValue *object, const char *key, const char **out,

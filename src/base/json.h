@@ -68,8 +68,6 @@ bool json_read_string(const JsonValue *value, const char **out, Diags *diags);
 bool json_require_bool(const JsonValue *object, const char *key, bool *out, Diags *diags);
 bool json_require_int(const JsonValue *object, const char *key, int lo, int hi, int *out,
                       Diags *diags);
-bool json_require_int64(const JsonValue *object, const char *key, int64_t lo, int64_t hi,
-                        int64_t *out, Diags *diags);
 bool json_require_double(const JsonValue *object, const char *key, double *out, Diags *diags);
 bool json_require_string(const JsonValue *object, const char *key, const char **out, Diags *diags);
 const JsonValue *json_require_array(const JsonValue *object, const char *key, Diags *diags);
@@ -82,7 +80,6 @@ bool json_optional_int(const JsonValue *object, const char *key, int lo, int hi,
                        Diags *diags);
 bool json_optional_int64(const JsonValue *object, const char *key, int64_t lo, int64_t hi,
                          int64_t *out, Diags *diags);
-bool json_optional_double(const JsonValue *object, const char *key, double *out, Diags *diags);
 bool json_optional_string(const JsonValue *object, const char *key, const char **out, Diags *diags);
 
 // A diagnostic with the nearest known key for every member whose key is not one of the `n` in
@@ -126,3 +123,5 @@ void json_member_int(JsonWriter *writer, const char *key, int64_t value);
 void json_member_double(JsonWriter *writer, const char *key, double value);
 void json_member_bool(JsonWriter *writer, const char *key, bool value);
 void json_member_null(JsonWriter *writer, const char *key);
+// null where it is not known.
+void json_member_known(JsonWriter *writer, const char *key, bool known, int64_t value);

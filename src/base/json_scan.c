@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/unicode.h"
 
 enum { NUMBER_LENGTH_MAX = 63 };  // cJSON copies a number into 64 bytes
 
@@ -79,17 +80,10 @@ static bool scan_escape(JsonScan *s) {
 
 // A sequence that starts with a byte of 0x80 or more.
 static bool scan_utf8(JsonScan *s) {
-  const unsigned char *p = (const unsigned char *)s->text + s->at;
-  size_t left = s->n - s->at;
-  size_t length = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-  bool good = p[0] >= 0xC2 && p[0] <= 0xF4 && left >= length;
-  for (size_t i = 1; good && i < length; i++) good = (p[i] & 0xC0) == 0x80;
-  if (good && p[0] == 0xE0) good = p[1] >= 0xA0;
-  if (good && p[0] == 0xED) good = p[1] <= 0x9F;
-  if (good && p[0] == 0xF0) good = p[1] >= 0x90;
-  if (good && p[0] == 0xF4) good = p[1] <= 0x8F;
-  if (!good) return fail(s, "these bytes are not UTF-8");
-  s->at += length;
+  uint32_t code;
+  int length = utf8_decode(s->text + s->at, &code);
+  if (length == 1) return fail(s, "these bytes are not UTF-8");
+  s->at += (size_t)length;
   return true;
 }
 

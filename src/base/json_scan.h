@@ -7,7 +7,7 @@
 
 typedef struct JsonScan {
   Arena *arena;
-  const char *text;
+  const char *text;  // followed by a NUL, which is not part of it
   size_t n, at;
   size_t *starts;  // byte offset of every value, in the order in which they begin
   int count, capacity;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/unicode.h"
 
 JsonWriter json_writer(Str *str) { return (JsonWriter){.str = str}; }
 
@@ -45,24 +46,7 @@ void json_end_object(JsonWriter *w) { end(w, JSON_OBJECT, '}'); }
 void json_begin_array(JsonWriter *w) { begin(w, JSON_ARRAY, '['); }
 void json_end_array(JsonWriter *w) { end(w, JSON_ARRAY, ']'); }
 
-// Decodes one character; *length is its bytes. Ill-formed bytes give U+FFFD, one byte at a time.
-static unsigned decode(const unsigned char *s, size_t *length) {
-  static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-  *length = 1;
-  if (s[0] < 0x80) return s[0];
-  size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
-  if (n == 0 || s[0] > 0xF4) return 0xFFFD;
-  unsigned code = s[0] & (0xFFu >> (n + 1));
-  for (size_t i = 1; i < n; i++) {
-    if ((s[i] & 0xC0) != 0x80) return 0xFFFD;
-    code = code << 6 | (s[i] & 0x3F);
-  }
-  if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return 0xFFFD;
-  *length = n;
-  return code;
-}
-
-static void add_character(Str *str, const char *at, unsigned code, size_t length) {
+static void add_character(Str *str, const char *at, uint32_t code, int length) {
   static const char short_form[0x20] = {
       ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
   if (code == '"' || code == '\\')
@@ -71,10 +55,10 @@ static void add_character(Str *str, const char *at, unsigned code, size_t length
     str_printf(str, "\\%c", short_form[code]);
   else if (code < 0x20 || (code >= 0x7F && code < 0xA0))
     str_printf(str, "\\u%04x", code);
-  else if (code == 0xFFFD)
+  else if (code == UTF8_REPLACEMENT)
     str_add(str, "\xEF\xBF\xBD");
   else
-    str_add_bytes(str, at, length);
+    str_add_bytes(str, at, (size_t)length);
 }
 
 static void add_quoted(Str *str, const char *text) {
@@ -87,8 +71,8 @@ static void add_quoted(Str *str, const char *text) {
     str_add_bytes(str, text, plain);
     text += plain;
     if (!*text) break;
-    size_t length;
-    unsigned code = decode((const unsigned char *)text, &length);
+    uint32_t code;
+    int length = utf8_decode(text, &code);
     add_character(str, text, code, length);
     text += length;
   }
@@ -185,4 +169,12 @@ void json_member_bool(JsonWriter *w, const char *key, bool value) {
 void json_member_null(JsonWriter *w, const char *key) {
   json_key(w, key);
   json_put_null(w);
+}
+
+void json_member_known(JsonWriter *w, const char *key, bool known, int64_t value) {
+  json_key(w, key);
+  if (known)
+    json_put_int(w, value);
+  else
+    json_put_null(w);
 }

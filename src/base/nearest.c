@@ -10,10 +10,11 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/whole.h"
+
 enum { NAME_MAX_LENGTH = 64 };
 
 static int fold(char c) { return tolower((unsigned char)c); }
-static int min(int a, int b) { return a < b ? a : b; }
 
 int nearest_distance(const char *a, const char *b) {
   size_t na = strnlen(a, NAME_MAX_LENGTH + 1), nb = strnlen(b, NAME_MAX_LENGTH + 1);
@@ -25,9 +26,9 @@ int nearest_distance(const char *a, const char *b) {
     row[0] = (int)i;
     for (size_t j = 1; j <= nb; j++) {
       int replaced = above[j - 1] + (fold(a[i - 1]) != fold(b[j - 1]));
-      row[j] = min(replaced, 1 + min(above[j], row[j - 1]));
+      row[j] = min_int(replaced, 1 + min_int(above[j], row[j - 1]));
       if (i > 1 && j > 1 && fold(a[i - 1]) == fold(b[j - 2]) && fold(a[i - 2]) == fold(b[j - 1]))
-        row[j] = min(row[j], before[j - 2] + 1);
+        row[j] = min_int(row[j], before[j - 2] + 1);
     }
     int *oldest = before;
     before = above;

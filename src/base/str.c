@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/unicode.h"
+
 Str str_new(Arena *arena) {
   Str str = {.arena = arena, .capacity = 64};
   str.text = arena_alloc(arena, str.capacity);
@@ -62,34 +64,20 @@ bool str_starts(const char *text, const char *prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// Length of the well-formed UTF-8 sequence at `s`, 0 if it is not one (overlong and surrogate
-// forms included) or is a C1 control.
-static size_t utf8_length(const unsigned char *s) {
-  if (s[0] < 0x80) return 1;
-  size_t n = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 0;
-  if (n == 0 || s[0] > 0xF4) return 0;
-  for (size_t i = 1; i < n; i++)
-    if ((s[i] & 0xC0) != 0x80) return 0;
-  if (s[0] == 0xC2 && s[1] < 0xA0) return 0;
-  if (s[0] == 0xE0 && s[1] < 0xA0) return 0;
-  if (s[0] == 0xED && s[1] > 0x9F) return 0;
-  if (s[0] == 0xF0 && s[1] < 0x90) return 0;
-  if (s[0] == 0xF4 && s[1] > 0x8F) return 0;
-  return n;
+// C0 but \n and \t, DEL, and C1.
+static bool acts_on_terminal(uint32_t code) {
+  return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
 }
 
 char *str_sanitise(Arena *arena, const char *text) {
   Str out = str_new(arena);
-  for (const char *at = text; *at;) {
-    size_t n = utf8_length((const unsigned char *)at);
-    bool control = (unsigned char)*at < 0x20 && *at != '\n' && *at != '\t';
-    if (n == 0 || control || *at == 0x7F) {
-      str_add_char(&out, '?');
-      at++;
-    } else {
-      str_add_bytes(&out, at, n);
-      at += n;
-    }
+  uint32_t code;
+  for (int n; (n = utf8_decode(text, &code)) > 0; text += n) {
+    bool ill_formed = code == UTF8_REPLACEMENT && n == 1;
+    if (ill_formed || acts_on_terminal(code))
+      str_add_repeat(&out, '?', n);
+    else
+      str_add_bytes(&out, text, (size_t)n);
   }
   return out.text;
 }

@@ -1,6 +1,6 @@
 // Finds the subcommand and turns its answer into the exit status.
 //
-//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; nearest: banks     (2)
+//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; … nearest: banks (2)
 //   gemmview banks --help         →  usage and help of that row of the table on stdout         (0)
 #include "cli/cli.h"
 
@@ -51,7 +51,8 @@ void cli_csv_text(const char *text, char after) {
   putchar(after);
 }
 
-int cli_flush(int status) {
+// Flushes stdout; a document that could not be written whole is an error of its own.
+static int cli_flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   int failed = cli_error(CLI_NO, "the output could not be written: %s", strerror(errno));
   return status == CLI_OK ? failed : status;

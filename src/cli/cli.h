@@ -51,7 +51,4 @@ int cli_error(int status, const char *format, ...) __attribute__((format(printf,
 // field.
 void cli_csv_text(const char *text, char after);
 
-// Flushes stdout; a document that could not be written whole is an error of its own.
-int cli_flush(int status);
-
 extern const char cli_version[];

@@ -1,10 +1,10 @@
 // LIMIT and SITES as text and as JSON.
 //
-//   LIMIT  shared 2048 clk > fma 2048 clk > l2 911 clk > dram 120 clk, per slab of one block
-//          ~28.1 TFLOP/s if nothing else costs anything
-//
-//   site                      op       wavefronts  ideal  conflicts  ways   times/slab
-//   1  A_s <- r_a             sts128            8      4          4     2            2
+//   estimated LIMIT: shared; per slab of one block: shared 6272 clk > fma 2048 clk > l2 516 clk > …
+//   estimated roofline: 21.2 TFLOP/s; FLOP per byte of L2 32, of DRAM 334
+//   …
+//   site                             op         wavefronts  ideal conflicts  ways   times/slab
+//   1  A_s <- r_a  STS               sts32               1      1         0     1            8
 #include "cli/cli_cost.h"
 
 #include <math.h>
@@ -54,30 +54,26 @@ void cli_print_traffic(Arena *arena, const Traffic *t) {
          number(arena, t->loads_per_fma));
 }
 
-static void put_known(JsonWriter *w, const char *key, double value) {
-  if (value >= 0 && isfinite(value))
-    json_member_double(w, key, value);
-  else
-    json_member_null(w, key);
-}
+// NaN is written as null.
+static double known(double value) { return value >= 0 ? value : NAN; }
 
 void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_key(w, "traffic");
   json_begin_object(w);
   json_member_bool(w, "estimated", true);
   json_member_string(w, "limit", t->limit);
-  put_known(w, "fma_clocks", t->fma_clocks);
-  put_known(w, "shared_clocks", t->shared_clocks);
-  put_known(w, "l2_clocks", t->l2_clocks);
-  put_known(w, "dram_clocks", t->dram_clocks);
-  put_known(w, "l2_bytes", t->l2_bytes);
-  put_known(w, "dram_bytes", t->dram_bytes);
-  put_known(w, "l2_working_set_bytes", t->l2_working_set_bytes);
-  put_known(w, "flop_per_l2_byte", t->flop_per_l2_byte);
-  put_known(w, "flop_per_dram_byte", t->flop_per_dram_byte);
-  put_known(w, "shared_bytes_per_fma", t->shared_bytes_per_fma);
-  put_known(w, "loads_per_fma", t->loads_per_fma);
-  put_known(w, "roofline_tflops", t->roofline_tflops);
+  json_member_double(w, "fma_clocks", known(t->fma_clocks));
+  json_member_double(w, "shared_clocks", known(t->shared_clocks));
+  json_member_double(w, "l2_clocks", known(t->l2_clocks));
+  json_member_double(w, "dram_clocks", known(t->dram_clocks));
+  json_member_double(w, "l2_bytes", known(t->l2_bytes));
+  json_member_double(w, "dram_bytes", known(t->dram_bytes));
+  json_member_double(w, "l2_working_set_bytes", known(t->l2_working_set_bytes));
+  json_member_double(w, "flop_per_l2_byte", known(t->flop_per_l2_byte));
+  json_member_double(w, "flop_per_dram_byte", known(t->flop_per_dram_byte));
+  json_member_double(w, "shared_bytes_per_fma", known(t->shared_bytes_per_fma));
+  json_member_double(w, "loads_per_fma", known(t->loads_per_fma));
+  json_member_double(w, "roofline_tflops", known(t->roofline_tflops));
   json_end_object(w);
 }
 
@@ -102,22 +98,8 @@ void cli_print_sites(Arena *arena, const Model *model) {
   }
 }
 
-static void put_count(JsonWriter *w, const BankCount *count) {
-  const struct {
-    const char *key;
-    int value;
-  } members[] = {{"wavefronts", count->wavefronts},
-                 {"ideal", count->ideal},
-                 {"conflicts", count->conflicts},
-                 {"ways", count->ways}};
-  for (int i = 0; i < 4; i++)
-    if (count->known)
-      json_member_int(w, members[i].key, members[i].value);
-    else
-      json_member_null(w, members[i].key);
-}
-
 static void put_site(JsonWriter *w, const Site *site) {
+  const BankCount *count = &site->count;
   json_begin_object(w);
   json_member_int(w, "number", site->number);
   json_member_string(w, "text", site->text);
@@ -126,7 +108,10 @@ static void put_site(JsonWriter *w, const Site *site) {
   json_member_string(w, "slab", site->slab->name);
   json_member_int(w, "statement", site->stmt->id);
   json_member_int(w, "warp", site->warp);
-  put_count(w, &site->count);
+  json_member_known(w, "wavefronts", count->known, count->wavefronts);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "conflicts", count->known, count->conflicts);
+  json_member_known(w, "ways", count->known, count->ways);
   json_member_double(w, "executions_per_slab", site->executions);
   json_key(w, "addr");
   json_begin_array(w);

@@ -1,9 +1,9 @@
 // Strategies and steps as text and as JSON.
 //
-//   fragments, per slab and warp          computations   transfers   per transfer   registers
-//   * along K, a k-step at a time                  512         128           4.00          32
-//     the whole slab up front                      512         128           4.00         128
-//     A row by row, B column by column             512         320           1.60          24
+//   fragments, per slab and warp         computations  transfers  per transfer  registers
+//   * along K, a k-step at a time                 256         96          2.67         24
+//     the whole slab up front                     256         96          2.67         96
+//     A row by row, B column by column            256        192          1.33         32
 #include "cli/cli_steps.h"
 
 #include <stdio.h>

@@ -44,7 +44,7 @@ void cli_timing_predict(CliTiming *timing);
 RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *schedule,
                               const char *why);
 
-// ---- how rows are printed ----
+// ---- how rows are printed -----------------------------------------------------------------------
 
 const char *cli_time_text(Arena *arena, double ns);      // "275.3 us", "3.120 ms", "-"
 const char *cli_count_text(Arena *arena, int count);     // "-" below 0

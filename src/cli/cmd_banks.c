@@ -15,12 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "banks/bank.h"
 #include "banks/bank_batch.h"
 #include "banks/bank_input.h"
 #include "banks/bank_text.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -82,8 +82,7 @@ static int list_ops(void) {
   return CLI_OK;
 }
 
-// --- one access
-// ------------------------------------------------------------------------------------
+// ---- one access ---------------------------------------------------------------------------------
 
 // Addresses may come as one argument, as several ("--addr 0 16 32 …", unquoted), or from stdin.
 static const char *join_addresses(Arena *arena, const char *first, int argc, char **argv,
@@ -147,8 +146,7 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   return CLI_OK;
 }
 
-// --- batches
-// ---------------------------------------------------------------------------------------
+// ---- batches ------------------------------------------------------------------------------------
 
 typedef struct Batch {
   Arena *arena;  // for one line; reset before the next
@@ -243,14 +241,7 @@ static int run_batch(Arena *arena, const BanksOptions *given) {
   return batch.bad ? CLI_USAGE : batch.differing ? CLI_NO : CLI_OK;
 }
 
-// --- the engine's rate
-// -----------------------------------------------------------------------------
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+// ---- the engine's rate --------------------------------------------------------------------------
 
 // Every operation with strides from 0 to 31 elements: from conflict-free to the worst.
 static int run_bench(Arena *arena, bool json) {
@@ -261,13 +252,13 @@ static int run_bench(Arena *arena, bool json) {
   for (int i = 0; i < n_ops * STRIDES; i++)
     for (int lane = 0; lane < BANK_LANES; lane++)
       addr[i][lane] = (int64_t)lane * (i % STRIDES) * banks_op_at(i / STRIDES)->bytes;
-  double start = seconds_now(), elapsed = 0;
+  double start = clock_seconds(), elapsed = 0;
   int64_t accesses = 0, wavefronts = 0;
   while (!(elapsed >= seconds)) {
     for (int i = 0; i < n_ops * STRIDES; i++)
       wavefronts += banks_count(banks_op_at(i / STRIDES), addr[i]).wavefronts;
     accesses += n_ops * STRIDES;
-    elapsed = seconds_now() - start;
+    elapsed = clock_seconds() - start;
   }
   double rate = (double)accesses / elapsed;
   if (json)

@@ -1,10 +1,12 @@
 // gemmview bench: a schedule verified, then timed on the GPU with cuBLAS beside it.
 //
 //   $ gemmview bench -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11
-//   NVIDIA H200, driver 580.95.05, SM 1980 MHz; 4096 x 4096 x 4096
-//                      time    p10..p90          TFLOP/s  of cuBLAS  registers  spills  occupancy
-//   this           4.512 ms    4.508..4.519 ms     30.46      0.602        128       0       25 %
-//   cuBLAS         2.716 ms    2.713..2.720 ms     50.60      1.000
+//   NVIDIA H200, driver 580.95.05, CUDA 13.0, SM 1980 MHz
+//   4096 x 4096 x 4096, …
+//
+//                   median         p10         p90   TFLOP/s  of cuBLAS  registers  spills  …
+//   this          4.512 ms    4.508 ms    4.519 ms     30.46      0.602        128       0
+//   cuBLAS        2.716 ms    2.713 ms    2.720 ms     50.60      1.000  cublasGemmEx, …
 //
 // Exit status 5 when C is wrong (the error map is shown) or the timing cannot be trusted, 1 when
 // the schedule is slower than the one of --against.

@@ -5,8 +5,8 @@
 // between the key and those bytes. Reported are the 50th and the 99th percentile and the worst.
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -37,21 +37,15 @@ typedef struct BenchUi {
   double *us, worst_bytes;
 } BenchUi;
 
-static double now_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
 static void sample(BenchUi *bench, Key key) {
   arena_reset(bench->bytes_arena);
   Str bytes = str_new(bench->bytes_arena);
-  double begin = now_us();
+  double begin = clock_seconds();
   view_key(bench->session, key);
   drive_frame(bench->session, bench->now);
   present_difference(&bytes, &bench->present, bench->before, bench->now, bench->now->rows,
                      bench->now->cols);
-  double us = now_us() - begin;
+  double us = (clock_seconds() - begin) * 1e6;
   Canvas *swap = bench->before;
   bench->before = bench->now;
   bench->now = swap;

@@ -8,7 +8,7 @@
 //   holds  cells_fit          a thread's cells and fragments fit in the registers …
 //   open   smem_fits          the slabs fit in the shared memory one block may have
 //   …
-//   1 of 20 rules fails
+//   1 of 36 rules fails; 2 cannot be asked until then
 //
 // Exit status 1 when a rule fails; a state that cannot be read at all is 2, as everywhere.
 #include <stdio.h>

@@ -3,7 +3,8 @@
 // Nothing is listed here that a table lists: the commands and their options come from commands.def
 // (an option is a word of the usage that starts with a dash), the knobs from knob.def, the statuses
 // from cli.h, the variables from environment.def, the views from views.def, GPUs and ladders from
-// the data files. So what is completed is what exists.
+// the data files, what words mean from the tables of their own. So what is completed is what
+// exists.
 //
 //   usage "[NAME] [--json | --csv]"   →   options --json --csv
 #include <ctype.h>
@@ -15,7 +16,10 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "model/breakage.h"
+#include "model/interp.h"
 #include "model/knob.h"
+#include "tui/theme.h"
 
 // The option words of a usage, each followed by `separator`.
 static const char *options_of(Arena *arena, const char *usage, const char *separator) {
@@ -195,6 +199,23 @@ static void print_man_entry(Arena *arena, const char *head, const char *text) {
   printf("%s\n", man_text(arena, text));
 }
 
+// What a breakage, a wrong program or a theme may be called.
+static void print_man_words(Arena *arena) {
+  printf(".SH FINDINGS\nWhat gemmview interpret may find in a program.\n");
+  for (int i = 0; i < FINDING_COUNT; i++)
+    print_man_entry(arena, finding_name((FindingKind)i), finding_help((FindingKind)i));
+  printf(".SH BREAKAGES\nThe faults that gemmview interpret \\-\\-break makes on purpose.\n");
+  for (int i = 0; i < BREAK_COUNT; i++)
+    print_man_entry(arena, breakage_name((BreakageId)i), breakage_help((BreakageId)i));
+  printf(
+      ".SH THEMES\nthemes/NAME.json below the folder GEMMVIEW_DATA is a theme of one's own; "
+      "gemmview\\(aqs own are in data/themes. It may give a look to any of these:\n");
+  for (int i = 0; i < style_address(0); i++)
+    print_man_entry(arena, style_name((StyleRole)i), style_help((StyleRole)i));
+  print_man_entry(arena, "address_0 to address_31",
+                  "addresses and banks, by their number modulo 32");
+}
+
 static void print_man_tables(Arena *arena) {
   Schedule defaults = schedule_default();
   printf(
@@ -228,6 +249,7 @@ static void print_man_tables(Arena *arena) {
 #define ENVIRONMENT(name, help) print_man_entry(arena, name, help);
 #include "cli/environment.def"
 #undef ENVIRONMENT
+  print_man_words(arena);
 }
 
 static void print_man(Arena *arena) {

@@ -50,17 +50,10 @@ static void print_text(const Decoded *decoded) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_number(JsonWriter *w, const char *key, int value) {
-  if (value)
-    json_member_int(w, key, value);
-  else
-    json_member_null(w, key);
-}
-
 static void put_kernel(JsonWriter *w, const DecodedKernel *kernel) {
   json_member_string(w, "name", kernel->name);
   json_member_string(w, "family", decoded_family_name(kernel->family));
-  put_number(w, "arch", kernel->arch);
+  json_member_known(w, "arch", kernel->arch != 0, kernel->arch);
   json_member_bool(w, "tensor", kernel->tensor);
   json_member_bool(w, "warpgroup", kernel->warpgroup);
   json_member_string(w, "type", dtype_name(kernel->type));
@@ -78,7 +71,7 @@ static void put_kernel(JsonWriter *w, const DecodedKernel *kernel) {
       {"cluster_n", kernel->cluster_n}, {"align", kernel->align},
   };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    put_number(w, numbers[i].key, numbers[i].value);
+    json_member_known(w, numbers[i].key, numbers[i].value != 0, numbers[i].value);
 }
 
 static void put_parts(JsonWriter *w, const DecodedKernel *kernel) {

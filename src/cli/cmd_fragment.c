@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "model/fragment_text.h"
@@ -72,8 +73,6 @@ static bool read_operand(const char *text, Fragment *out, Diags *diags) {
   return true;
 }
 
-static int clamp(long value, int n) { return value < 0 ? 0 : value >= n ? n - 1 : (int)value; }
-
 // "3,5". A number too large for a long is one that lies outside.
 static bool read_element(const char *text, Fragment *out, Diags *diags) {
   char *end;
@@ -85,8 +84,8 @@ static bool read_element(const char *text, Fragment *out, Diags *diags) {
     return fail(diags, "0,0",
                 arena_printf(out->arena, "--element: \"%.40s\" is not ROW,COLUMN",
                              str_sanitise(out->arena, text)));
-  out->row = clamp(row, out->map.rows);
-  out->col = clamp(col, out->map.cols);
+  out->row = (int)clamp_index(row, out->map.rows);
+  out->col = (int)clamp_index(col, out->map.cols);
   if (out->row == row && out->col == col) return true;
   return fail(
       diags, arena_printf(out->arena, "%d,%d", out->row, out->col),

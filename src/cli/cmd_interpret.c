@@ -2,7 +2,7 @@
 //
 //   $ gemmview interpret -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11
 //   M=4096, N=4096, K=4096 is cut down to M=256, N=256, K=32: same tiles, same edges (--full: all)
-//   4 blocks of 256 threads, 2 runs from seed 1
+//   4 blocks of 256 threads, 2 orders from seed 1
 //   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
 //
 // --break NAME runs a deliberately faulty copy instead (model/breakage.h lists them): what a

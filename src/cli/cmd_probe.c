@@ -178,27 +178,18 @@ static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static void put_count(JsonWriter *w, const char *key, const BankCount *count, int value) {
-  if (count->known)
-    json_member_int(w, key, value);
-  else
-    json_member_null(w, key);
-}
-
 static void put_access(JsonWriter *w, const CliProbe *probe, const ShownAccess *shown) {
   const DifferentAccess *different = &probe->different[shown->different];
+  const BankCount *count = &shown->count;
   json_begin_object(w);
   json_member_string(w, "rung", shown->rung);
-  if (shown->site)
-    json_member_int(w, "site", shown->site);
-  else
-    json_member_null(w, "site");
+  json_member_known(w, "site", shown->site != 0, shown->site);
   json_member_string(w, "access", shown->name);
   json_member_string(w, "op", different->op->name);
-  put_count(w, "wavefronts", &shown->count, shown->count.wavefronts);
-  put_count(w, "ideal", &shown->count, shown->count.ideal);
-  put_count(w, "conflicts", &shown->count, shown->count.conflicts);
-  put_count(w, "ways", &shown->count, shown->count.ways);
+  json_member_known(w, "wavefronts", count->known, count->wavefronts);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "conflicts", count->known, count->conflicts);
+  json_member_known(w, "ways", count->known, count->ways);
   json_key(w, "addr");
   json_begin_array(w);
   for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, different->addr[lane]);

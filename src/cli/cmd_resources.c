@@ -5,6 +5,7 @@
 //   matmul                       model   compiled
 //   registers per thread           108         96
 //   spilled                          -        0 B
+//   …
 //   shared memory per block    16384 B    16384 B
 #include <stdio.h>
 
@@ -59,11 +60,9 @@ static void print_text(const Compiled *c) {
   cli_print_steps(c->arena, c->model);
 }
 
-static void put_known(JsonWriter *w, const char *key, int64_t number) {
-  if (number < 0)
-    json_member_null(w, key);
-  else
-    json_member_int(w, key, number);
+// What the compiler did not say is negative.
+static void put_compiled(JsonWriter *w, const char *key, int64_t number) {
+  json_member_known(w, key, number >= 0, number);
 }
 
 static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
@@ -74,11 +73,11 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   json_member_int(w, "blocks", facts->n_blocks);
   json_member_int(w, "threads", facts->n_threads);
   json_member_int(w, "smem_bytes", facts->smem_bytes);
-  put_known(w, "registers", k ? k->registers : -1);
-  put_known(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
-  put_known(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
-  put_known(w, "stack_bytes", k ? k->stack_bytes : -1);
-  put_known(w, "compiled_smem_bytes", dynamic_or(facts, k));
+  put_compiled(w, "registers", k ? k->registers : -1);
+  put_compiled(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
+  put_compiled(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
+  put_compiled(w, "stack_bytes", k ? k->stack_bytes : -1);
+  put_compiled(w, "compiled_smem_bytes", dynamic_or(facts, k));
   json_end_object(w);
 }
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "banks/solver.h"
 #include "banks/solver_input.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -95,13 +95,6 @@ static void print_text(Arena *arena, const SolverProblem *problem, const SolverR
   }
 }
 
-static void put_optional(JsonWriter *w, const char *key, bool known, int64_t value) {
-  if (known)
-    json_member_int(w, key, value);
-  else
-    json_member_null(w, key);
-}
-
 static void put_sites(JsonWriter *w, const SolverProblem *problem, const SolverResult *result) {
   json_key(w, "sites");
   json_begin_array(w);
@@ -112,11 +105,11 @@ static void put_sites(JsonWriter *w, const SolverProblem *problem, const SolverR
     json_member_string(w, "name", problem->sites[i].name);
     json_member_string(w, "op", problem->sites[i].op->name);
     json_member_int(w, "weight", problem->sites[i].weight);
-    put_optional(w, "wavefronts", known, cost->wavefronts);
-    put_optional(w, "ideal", known, cost->ideal);
-    put_optional(w, "conflicts", known, cost->conflicts);
-    put_optional(w, "ways", known, cost->ways);
-    put_optional(w, "bound", problem->sites[i].op->counted, result->site_floor[i]);
+    json_member_known(w, "wavefronts", known, cost->wavefronts);
+    json_member_known(w, "ideal", known, cost->ideal);
+    json_member_known(w, "conflicts", known, cost->conflicts);
+    json_member_known(w, "ways", known, cost->ways);
+    json_member_known(w, "bound", problem->sites[i].op->counted, result->site_floor[i]);
     json_end_object(w);
   }
   json_end_array(w);
@@ -130,8 +123,8 @@ static void put_families(JsonWriter *w, const SolverResult *result) {
     json_begin_object(w);
     json_member_string(w, "family", solver_family_name((SolverFamily)f));
     json_member_string(w, "layout", c->layout);
-    put_optional(w, "total", c->layout != NULL, c->total);
-    put_optional(w, "storage_bytes", c->layout != NULL, c->storage_bytes);
+    json_member_known(w, "total", c->layout != NULL, c->total);
+    json_member_known(w, "storage_bytes", c->layout != NULL, c->storage_bytes);
     json_member_bool(w, "exact", c->exact);
     json_end_object(w);
   }
@@ -147,10 +140,10 @@ static void print_json(Arena *arena, const SolverProblem *problem, const SolverR
   json_member_string(&w, "name", problem->name);
   json_member_string(&w, "layout", result->best.layout);
   put_sites(&w, problem, result);
-  put_optional(&w, "total", result->found, result->best.total);
-  put_optional(&w, "bound", result->found, result->bound);
+  json_member_known(&w, "total", result->found, result->best.total);
+  json_member_known(&w, "bound", result->found, result->bound);
   json_member_bool(&w, "optimal", result->optimal);
-  put_optional(&w, "storage_bytes", result->found, result->best.storage_bytes);
+  json_member_known(&w, "storage_bytes", result->found, result->best.storage_bytes);
   json_member_int(&w, "whole_bytes", result->whole_bytes);
   json_member_string(&w, "proof", result->proof);
   put_families(&w, result);
@@ -173,14 +166,11 @@ static int list_examples(bool csv) {
 }
 
 static int solve(Arena *arena, const SolverProblem *problem, bool json) {
-  struct timespec start, end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  double started = clock_seconds();
   Arena *scratch = arena_new("solver");
   SolverResult result = solver_solve(arena, scratch, problem);
   arena_free(scratch);
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  double ms =
-      (double)(end.tv_sec - start.tv_sec) * 1e3 + (double)(end.tv_nsec - start.tv_nsec) / 1e6;
+  double ms = (clock_seconds() - started) * 1e3;
   if (json)
     print_json(arena, problem, &result, ms);
   else

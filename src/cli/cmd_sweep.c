@@ -8,8 +8,8 @@
 // again at the end, beside the start, since the luckiest of many measurements is too good to be
 // true. Standard output is a table, CSV, or JSON Lines; each line is flushed.
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
@@ -72,12 +72,6 @@ typedef struct Sweep {
   double best_score;
 } Sweep;
 
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 // ---- printing -----------------------------------------------------------------------------------
 
 // The knobs in which a point differs from where the sweep began.
@@ -126,7 +120,7 @@ static void print_json_row(const Sweep *s, Arena *arena, const char *key, const 
   json_member_string(&w, "schema", "gemmview/1");
   json_member_string(&w, "command", "sweep");
   json_member_int(&w, "number", s->n_done);
-  json_member_double(&w, "elapsed_s", now_s() - s->started);
+  json_member_double(&w, "elapsed_s", clock_seconds() - s->started);
   json_member_bool(&w, "best_so_far", best);
   cli_put_row(&w, arena, key, row);
   json_end_object(&w);
@@ -177,7 +171,7 @@ static CliTiming timing_of(const Sweep *s, Arena *arena, const Schedule *point) 
 
 static bool is_over(const Sweep *s) {
   if (s->worker && cli_worker_interrupted(s->worker)) return true;
-  return s->given->search > 0 && now_s() - s->started > s->given->search;
+  return s->given->search > 0 && clock_seconds() - s->started > s->given->search;
 }
 
 // All are compiled before the first is timed.
@@ -295,7 +289,7 @@ static int run(Sweep *s, Diags *diags) {
     return cli_fail(diags);
   const int missing = s->worker ? cli_worker_need_gpu(s->worker) : CLI_OK;
   if (missing) return missing;
-  s->started = now_s();
+  s->started = clock_seconds();
   if (!(s->given->search > 0 ? run_search : run_product)(s, diags)) return cli_fail(diags);
   tell_best(s);
   if (s->worker && cli_worker_interrupted(s->worker))

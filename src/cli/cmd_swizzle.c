@@ -59,8 +59,7 @@ typedef struct Swizzle {
   int n_sites;
 } Swizzle;
 
-// --- input
-// -----------------------------------------------------------------------------------------
+// ---- input --------------------------------------------------------------------------------------
 
 static bool read_problem(Arena *arena, const char *path, SolverProblem *out, Diags *diags) {
   FILE *file = fopen(path, "r");
@@ -132,8 +131,7 @@ static bool read_slab(Arena *arena, const SwizzleOptions *given, SolverProblem *
   return true;
 }
 
-// --- text
-// ------------------------------------------------------------------------------------------
+// ---- text ---------------------------------------------------------------------------------------
 
 static char *place_of(const Swizzle *sw, int logical) {
   const LayoutSlab *slab = &sw->layout->slab;
@@ -203,8 +201,7 @@ static void print_text(const Swizzle *sw, bool map) {
   print_sites(sw);
 }
 
-// --- JSON
-// ------------------------------------------------------------------------------------------
+// ---- JSON ---------------------------------------------------------------------------------------
 
 static void put_cost(JsonWriter *w, const char *key, const SlabCost *cost) {
   json_key(w, key);

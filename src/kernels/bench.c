@@ -1,8 +1,7 @@
 // The job: load, verify, choose the reference, time in turns, verify again.
 //
 //   1. every plan runs once on poisoned memory and every cell of C is checked; a plan that fails,
-//   or
-//      crashes, has no speed
+//      or crashes, has no speed
 //   2. cuBLAS's fastest right row is found (once per problem)
 //   3. warm-up in turns for some 100 ms, so that the clocks are where they will stay
 //   4. rounds: each participant runs one batch, in an order that rotates and turns around (A B ref,
@@ -23,8 +22,8 @@
 #include "kernels/bench.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "kernels/driver.h"
 #include "kernels/gpu.h"
@@ -56,12 +55,6 @@ typedef struct Bench {
   int n_participants;
   Participant *participants[PARTICIPANTS_MAX];
 } Bench;
-
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static const char *last_error(const Bench *bench) {
   return str_sanitise(bench->arena, gpu_error(bench->gpu));
@@ -233,11 +226,12 @@ static double round_ns(const Bench *bench) {
 static bool time_rounds(Bench *bench) {
   const double budget_s =
       bench->options->budget_s > 0 ? bench->options->budget_s : default_budget_s;
-  const double started = now_ms();
+  const double started = clock_seconds();
   int rounds = timing_rounds(budget_s, round_ns(bench));
   for (int round = 0; round < rounds; round++) {
     // The estimate may have been too kind; the budget is a promise to those who wait.
-    if (round >= 5 && round + 1 < rounds && now_ms() - started > budget_s * 1e3) rounds = round + 1;
+    if (round >= 5 && round + 1 < rounds && clock_seconds() - started > budget_s)
+      rounds = round + 1;
     if (!report(bench, "time", (double)round / rounds)) return false;
     if (!run_round(bench, round, round + 1 == rounds)) return stop(bench, last_error(bench));
   }
@@ -299,7 +293,7 @@ static void derive(Bench *bench) {
 }
 
 static bool verify_all(Bench *bench) {
-  const double started = now_ms();
+  const double started = clock_seconds();
   const Plan *first = bench->inputs[0].plan;
   bool any = false;
   if (!report(bench, "verify", 0)) return false;
@@ -312,7 +306,7 @@ static bool verify_all(Bench *bench) {
     if (right && bench->options->verify_only) bench->result->entries[i].ok = true;
     if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
   }
-  bench->result->verify_ms = now_ms() - started;
+  bench->result->verify_ms = (clock_seconds() - started) * 1e3;
   return any;
 }
 
@@ -377,7 +371,7 @@ static bool check_inputs(Bench *bench) {
 
 BenchResult *bench_run(Arena *arena, Gpu *gpu, const BenchInput *inputs, int n_inputs,
                        const BenchOptions *options) {
-  const double started = now_ms();
+  const double started = clock_seconds();
   Bench *bench = ARENA_NEW(arena, Bench);
   *bench = (Bench){.arena = arena, .gpu = gpu, .options = options, .inputs = inputs};
   bench->result = ARENA_NEW(arena, BenchResult);
@@ -397,6 +391,6 @@ BenchResult *bench_run(Arena *arena, Gpu *gpu, const BenchInput *inputs, int n_i
   bench->result->poisoned = gpu_poisoned(gpu);
   if (bench->result->poisoned && !bench->result->error) stop(bench, last_error(bench));
   bench->result->ok = bench->result->ok && !bench->result->poisoned;
-  bench->result->total_ms = now_ms() - started;
+  bench->result->total_ms = (clock_seconds() - started) * 1e3;
   return bench->result;
 }

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 
 enum { HEADER_BYTES = 128, PATH_BYTES = 4096, ENTRIES_MAX = 1 << 16 };
@@ -31,27 +32,11 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n) {
   return hash;
 }
 
-// Makes every missing folder of the path, readable by its owner only.
-static bool make_folders(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    int failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    *slash = '/';
-    if (failed) return false;
-  }
-  return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
 const char *cache_folder(Arena *arena) {
-  const char *xdg = getenv("XDG_CACHE_HOME");
-  const char *home = getenv("HOME");
-  char *path = NULL;
-  if (xdg && xdg[0] == '/')
-    path = arena_printf(arena, "%s/gemmview/compile", xdg);
-  else if (home && home[0] == '/')
-    path = arena_printf(arena, "%s/.cache/gemmview/compile", home);
-  if (!path || !make_folders(path) || access(path, R_OK | W_OK | X_OK) != 0) return NULL;
-  return path;
+  char *path = disk_path(arena, DISK_CACHE, "compile");
+  if (!path || !disk_make_folders(path)) return NULL;
+  mkdir(path, 0700);  // what cannot be made cannot be accessed
+  return access(path, R_OK | W_OK | X_OK) == 0 ? path : NULL;
 }
 
 static Str key_bytes(Arena *arena, const CacheKey *key) {
@@ -125,15 +110,6 @@ bool cache_load(Arena *arena, const char *folder, const CacheKey *key, CacheEntr
   return true;
 }
 
-static bool write_all(int fd, const void *bytes, size_t n) {
-  for (size_t at = 0; at < n;) {
-    ssize_t put = write(fd, (const char *)bytes + at, n - at);
-    if (put < 0 && errno != EINTR) return false;
-    if (put > 0) at += (size_t)put;
-  }
-  return true;
-}
-
 static bool entry_write(int fd, const Str *key, const CacheEntry *entry) {
   char header[HEADER_BYTES];
   const size_t n_json = strlen(entry->json);
@@ -142,8 +118,8 @@ static bool entry_write(int fd, const Str *key, const CacheEntry *entry) {
   if (entry->n_blob) hash = hash_bytes(hash, entry->blob, entry->n_blob);
   int n = snprintf(header, sizeof header, "gemmview-cache 1 %zu %zu %zu %016llx\n", key->length,
                    n_json, entry->n_blob, (unsigned long long)hash);
-  return write_all(fd, header, (size_t)n) && write_all(fd, key->text, key->length) &&
-         write_all(fd, entry->json, n_json) && write_all(fd, entry->blob, entry->n_blob);
+  return disk_write(fd, header, (size_t)n) && disk_write(fd, key->text, key->length) &&
+         disk_write(fd, entry->json, n_json) && disk_write(fd, entry->blob, entry->n_blob);
 }
 
 bool cache_store(const char *folder, const CacheKey *key, const CacheEntry *entry) {

@@ -16,7 +16,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
+#include "base/unicode.h"
 #include "kernels/client_thread.h"
 #include "kernels/result_json.h"
 
@@ -41,16 +43,12 @@ static void fd_clear(int fd) {
 }
 
 void client_copy_text(char *to, size_t size, const char *from) {
-  size_t n = strlen(from);
-  if (n >= size) {
-    n = size - 1;
-    while (n > 0 && ((unsigned char)from[n] & 0xC0) == 0x80) n--;
-  }
+  size_t n = utf8_cut(from, size - 1);
   memcpy(to, from, n);
   to[n] = '\0';
 }
 
-// --- lists --------------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
 void flight_list_add(FlightList *list, Flight *flight) {
   flight->next = NULL;
@@ -88,7 +86,7 @@ static void list_free(FlightList *list) {
   }
 }
 
-// --- events -------------------------------------------------------------------------------------
+// ---- events -------------------------------------------------------------------------------------
 
 void client_event_free(ClientEvent *event) {
   if (event) arena_free(event->arena);
@@ -168,10 +166,10 @@ ClientEvent *client_poll(Client *client) {
 }
 
 ClientEvent *client_next(Client *client, int timeout_ms) {
-  const int64_t until = lines_now_ms() + timeout_ms;
+  const int64_t until = clock_ms() + timeout_ms;
   for (;;) {
     ClientEvent *event = client_poll(client);
-    const int64_t left = until - lines_now_ms();
+    const int64_t left = until - clock_ms();
     if (event || left <= 0) return event;
     struct pollfd wake = {.fd = client->wake_fd, .events = POLLIN};
     if (poll(&wake, 1, (int)left) < 0 && errno == EINTR) return NULL;
@@ -179,7 +177,6 @@ ClientEvent *client_next(Client *client, int timeout_ms) {
 }
 
 int client_wake_fd(const Client *client) { return client->wake_fd; }
-int client_worker_count(const Client *client) { return client->n_workers; }
 
 void client_status(Client *client, int worker, ClientStatus *out) {
   pthread_mutex_lock(&client->mutex);
@@ -199,7 +196,7 @@ const char *client_state_name(ClientState state) {
   return names[state];
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static const char *plan_text(Arena *arena, const Plan *plan) {
   Str text = str_new(arena);
@@ -310,7 +307,7 @@ void client_cancel(Client *client, int64_t id) {
   post(client, flight);
 }
 
-// --- commands -----------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
@@ -351,7 +348,7 @@ const char *const *client_split_command(Arena *arena, const char *text, Diags *d
   return NULL;
 }
 
-// --- beginning and end --------------------------------------------------------------------------
+// ---- beginning and end --------------------------------------------------------------------------
 
 static void name_worker(Client *client, Worker *worker) {
   Str name = str_new(client->app);

@@ -81,7 +81,7 @@ typedef enum ClientState {
 
 typedef struct ClientStatus {
   ClientState state;
-  int64_t since_ms;  // of the state, on lines_now_ms()'s clock
+  int64_t since_ms;  // of the state, on clock_ms()'s clock
   int n_requests;    // that it has
   int64_t id;        // of the request it last spoke of; 0 = none
   int64_t id_since_ms;
@@ -121,6 +121,5 @@ void client_history_error(Client *client, char *text, size_t size);
 // "usage" when there is no word or a quote is not closed.
 const char *const *client_split_command(Arena *arena, const char *text, Diags *diags);
 
-int client_worker_count(const Client *client);
 void client_status(Client *client, int worker, ClientStatus *out);
 const char *client_state_name(ClientState state);  // "starting", …

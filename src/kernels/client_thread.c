@@ -20,6 +20,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/unicode.h"
+
 enum {
   RESTART_MS = 20,
   BACKOFF_MS = 100,
@@ -32,7 +35,7 @@ enum {
   WORDS_BYTES = 250
 };
 
-// --- saying -------------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 static int index_of(const Client *client, const Worker *worker) {
   return (int)(worker - client->workers);
@@ -93,7 +96,7 @@ static void fail_list(Client *client, FlightList *list, int worker, ErrorKind ki
   }
 }
 
-// --- birth and death ----------------------------------------------------------------------------
+// ---- birth and death ----------------------------------------------------------------------------
 
 static int64_t restart_delay(Worker *worker) {
   if (worker->said_hello) {
@@ -124,7 +127,7 @@ static void set_reason(Worker *worker, const char *how) {
   size_t n = strlen(words);
   while (n > 0 && words[n - 1] == '\n') words[--n] = '\0';
   const char *tail = n > WORDS_BYTES ? words + (n - WORDS_BYTES) : words;
-  while (((unsigned char)*tail & 0xC0) == 0x80) tail++;
+  while (utf8_continues(*tail)) tail++;
   const char *text =
       arena_printf(arena, "the worker \"%s\" %s%s%s", status->name, how, *tail ? ": " : "", tail);
   client_copy_text(status->reason, sizeof status->reason, text);
@@ -164,7 +167,7 @@ static void give_up(Client *client, Worker *worker, const char *how) {
   refuse_pending(client);
 }
 
-// --- what a worker says -------------------------------------------------------------------------
+// ---- what a worker says -------------------------------------------------------------------------
 
 static Flight *find_flight(const FlightList *list, int64_t id) {
   for (Flight *at = list->first; at; at = at->next)
@@ -310,7 +313,7 @@ static void read_worker(Client *client, Worker *worker) {
     worker_ended(client, worker);
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static bool is_up(const Worker *worker) {
   return worker->said_hello && process_is_running(&worker->process);
@@ -416,7 +419,7 @@ static bool read_inbox(Client *client) {
   return !stopping;
 }
 
-// --- time ---------------------------------------------------------------------------------------
+// ---- time ---------------------------------------------------------------------------------------
 
 static const Flight *overdue(const Client *client, const Worker *worker) {
   for (const Flight *at = worker->flights.first; at; at = at->next)
@@ -461,7 +464,7 @@ static int64_t next_due(const Client *client) {
   return due;
 }
 
-// --- the loop -----------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
 static void write_worker(Worker *worker) {
   Process *process = &worker->process;
@@ -487,16 +490,16 @@ static void wait_for_work(Client *client, struct pollfd *fds) {
     fds[2 + 3 * i] = (struct pollfd){.fd = process->err, .events = POLLIN};
     fds[3 + 3 * i] = (struct pollfd){.fd = has_out ? process->in : -1, .events = POLLOUT};
   }
-  const int64_t wait = next_due(client) - lines_now_ms();
+  const int64_t wait = next_due(client) - clock_ms();
   poll(fds, (nfds_t)(1 + 3 * client->n_workers), wait < 0 ? 0 : (int)wait);
-  client->now_ms = lines_now_ms();
+  client->now_ms = clock_ms();
 }
 
 void *client_thread_main(void *context) {
   Client *client = context;
   struct pollfd fds[1 + 3 * CLIENT_WORKERS_MAX];
   bool running = true;
-  client->now_ms = lines_now_ms();
+  client->now_ms = clock_ms();
   for (int i = 0; i < client->n_workers; i++) start_worker(client, &client->workers[i]);
   while (running) {
     wait_for_work(client, fds);

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 
 enum { TICKETS_MAX = 512 };
@@ -45,33 +46,27 @@ typedef struct Ticket {
   int turn;  // how many older tickets its user has
 } Ticket;
 
-static bool make_folder(const char *path, mode_t mode) {
-  return mkdir(path, mode) == 0 || errno == EEXIST;
-}
-
-// The folder, made if its parent is there; NULL with a sentence.
+// The folder, which is made later where it is missing; NULL with a sentence.
 static const char *find_folder(Arena *arena, bool *shared, const char **error) {
   const char *classroom = getenv("GEMMVIEW_CLASSROOM"), *runtime = getenv("XDG_RUNTIME_DIR");
-  const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
   *shared = classroom && classroom[0];
   if (*shared) return classroom;
   if (runtime && runtime[0]) return arena_printf(arena, "%s/gemmview", runtime);
-  if (state && state[0]) return arena_printf(arena, "%s/gemmview", state);
-  if (home && home[0]) {
-    make_folder(arena_printf(arena, "%s/.local", home), 0700);
-    make_folder(arena_printf(arena, "%s/.local/state", home), 0700);
-    return arena_printf(arena, "%s/.local/state/gemmview", home);
+  const char *folder = disk_path(arena, DISK_STATE, NULL);
+  if (folder) {
+    disk_make_folders(folder);
+    return folder;
   }
   *error =
       "no folder for the lock: none of GEMMVIEW_CLASSROOM, XDG_RUNTIME_DIR, XDG_STATE_HOME and "
-      "HOME is set";
+      "HOME names one";
   return NULL;
 }
 
 // A classroom must exist and belong to a group, not to the world: a stranger could take every turn.
 static bool check_folder(Arena *arena, const char *folder, bool shared, const char **error) {
   struct stat status;
-  if (!shared) make_folder(folder, 0700);
+  if (!shared) mkdir(folder, 0700);  // what cannot be made cannot be looked at
   if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
     *error =
         arena_printf(arena, "the lock's folder %s cannot be used: %s", folder, strerror(errno));

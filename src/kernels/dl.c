@@ -179,7 +179,8 @@ static void folder_add_driver(Folders *folders) {
   for (int i = 0; i < 5; i++) folder_add(folders, places[i]);
 }
 
-const char *const *dl_folders(Arena *arena) {
+// The folders searched for toolkit libraries, in order, that exist here; the array ends with NULL.
+static const char *const *existing_folders(Arena *arena) {
   Folders *folders = ARENA_NEW(arena, Folders);
   folders->arena = arena;
   folder_add_toolkits(folders);
@@ -189,7 +190,7 @@ const char *const *dl_folders(Arena *arena) {
 
 const char *dl_find_tool(Arena *arena, const char *name) {
   static const char *const below[] = {"bin", "../bin", "../../../bin"};
-  const char *const *folders = dl_folders(arena);
+  const char *const *folders = existing_folders(arena);
   for (int i = 0; folders[i]; i++)
     for (int j = 0; j < 3; j++) {
       char *path = arena_printf(arena, "%s/%s/%s", folders[i], below[j], name);

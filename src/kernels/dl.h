@@ -26,8 +26,6 @@ typedef struct DlStatus {
 } DlStatus;
 DlStatus dl_status(DlLibrary library);
 
-// The folders searched for toolkit libraries, in order, that exist here; the array ends with NULL.
-const char *const *dl_folders(Arena *arena);
 // `name` ("nvdisasm") in the bin folders of the toolkits found; NULL when there is none.
 const char *dl_find_tool(Arena *arena, const char *name);
 

@@ -163,18 +163,6 @@ void gpu_close(Gpu *gpu) {
 
 GpuState gpu_state(Arena *arena, Gpu *gpu) { return nvml_state(arena, gpu->nvml_device); }
 
-int gpu_count(Arena *arena, const char **error) {
-  const CudaApi *cuda = dl_cuda(error);
-  if (!cuda) return -1;
-  int count = 0, status = cuda->cuInit(0);
-  if (status == CU_SUCCESS) status = cuda->cuDeviceGetCount(&count);
-  if (status == CU_SUCCESS) return count;
-  char text[512];
-  describe(cuda, status, "cuInit", text, sizeof text);
-  *error = str_sanitise(arena, text);
-  return -1;
-}
-
 const char *gpu_date_now(Arena *arena) {
   char text[32];
   time_t now = time(NULL);

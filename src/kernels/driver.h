@@ -28,6 +28,3 @@ void gpu_close(Gpu *gpu);
 const GpuInfo *gpu_info(const Gpu *gpu);
 bool gpu_poisoned(const Gpu *gpu);
 GpuState gpu_state(Arena *arena, Gpu *gpu);
-
-// How many devices the driver sees; −1 with a sentence where there is no driver.
-int gpu_count(Arena *arena, const char **error);

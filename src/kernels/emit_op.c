@@ -13,6 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "kernels/emit_value.h"
 
 enum { LINE_COLUMNS = 100, REGISTER_BYTES = 4, ACCESS_BYTES_MAX = 16 };
@@ -30,7 +31,7 @@ static bool is_same_type(const Buffer *a, const Buffer *b) {
 static bool is_one_move(const Buffer *buffer, int width) {
   int bytes = width * dtype_bytes(buffer->type);
   return width > 1 && bytes >= REGISTER_BYTES && bytes <= ACCESS_BYTES_MAX &&
-         (bytes & (bytes - 1)) == 0;
+         is_power_of_two(bytes);
 }
 
 static Prelude move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,

@@ -160,7 +160,7 @@ static const char *print_part(Emitter *emitter, const Access *access) {
   return out.text;
 }
 
-const char *emit_read(Emitter *emitter, const Access *access) {
+static const char *read_element(Emitter *emitter, const Access *access) {
   const char *element = emit_element(emitter, access);
   if (!is_packed(emitter, access->buffer)) return element;
   emit_type_name(emitter, access->buffer->type);
@@ -171,7 +171,7 @@ const char *emit_read(Emitter *emitter, const Access *access) {
 
 const char *emit_number(Emitter *emitter, const Access *access) {
   DType type = access->buffer->type;
-  const char *value = emit_read(emitter, access);
+  const char *value = read_element(emitter, access);
   if (!prelude_type_is_struct(type)) return value;
   const char *convert = emit_helper(emitter, (Prelude){.kind = PRELUDE_TO_FLOAT, .type = type});
   return arena_printf(emitter->arena, "%s(%s)", convert, value);
@@ -185,7 +185,7 @@ const char *emit_rounded(Emitter *emitter, DType type, const char *number) {
 }
 
 const char *emit_converted(Emitter *emitter, DType type, const Access *src) {
-  if (src->buffer->type == type) return emit_read(emitter, src);
+  if (src->buffer->type == type) return read_element(emitter, src);
   return emit_rounded(emitter, type, emit_number(emitter, src));
 }
 

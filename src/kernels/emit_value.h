@@ -22,7 +22,6 @@ const char *emit_place(Emitter *emitter, const Access *access);
 Access emit_neighbour(Arena *arena, const Access *access, int j);
 
 // One element, as it lies in memory and as a number.
-const char *emit_read(Emitter *emitter, const Access *access);
 const char *emit_number(Emitter *emitter, const Access *access);
 // A number as an element of `type`.
 const char *emit_rounded(Emitter *emitter, DType type, const char *number);

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 
 enum { SCHEMA_VERSION = 1, BUSY_MS = 2000 };
@@ -54,17 +55,7 @@ static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
 }
 
-// --- where it is --------------------------------------------------------------------------------
-
-static bool make_folders(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    const bool failed = mkdir(path, 0700) != 0 && errno != EEXIST;
-    *slash = '/';
-    if (failed) return false;
-  }
-  return true;
-}
+// ---- where it is --------------------------------------------------------------------------------
 
 // Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, Lustre, GPFS, FUSE, 9P,
 // BeeGFS.
@@ -90,19 +81,11 @@ static char *local_path(Arena *arena) {
   return arena_printf(arena, "%s/history.db", folder);
 }
 
-static char *home_path(Arena *arena) {
-  const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/history.db", xdg);
-  if (home && home[0] == '/')
-    return arena_printf(arena, "%s/.local/state/gemmview/history.db", home);
-  return NULL;
-}
-
 static char *default_path(Arena *arena) {
   const char *classroom = getenv("GEMMVIEW_CLASSROOM");
   if (classroom && classroom[0] == '/') return arena_printf(arena, "%s/history.db", classroom);
-  char *path = home_path(arena);
-  if (!path || !make_folders(path)) return local_path(arena);
+  char *path = disk_path(arena, DISK_STATE, "history.db");
+  if (!path || !disk_make_folders(path)) return local_path(arena);
   char *folder = arena_strdup(arena, path);
   *strrchr(folder, '/') = '\0';
   if (!is_network_folder(folder)) return path;
@@ -110,7 +93,7 @@ static char *default_path(Arena *arena) {
   return local ? local : path;
 }
 
-// --- opening ------------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 static int read_version(sqlite3 *db) {
   sqlite3_stmt *query = NULL;
@@ -199,7 +182,7 @@ void history_close(History *history) {
 
 const char *history_path(const History *history) { return history ? history->path : NULL; }
 
-// --- writing ------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void bind_text(sqlite3_stmt *query, int at, const char *text) {
   sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
@@ -240,7 +223,7 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags) {
   return failed == SQLITE_OK;
 }
 
-// --- reading ------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 // The file is shared: what others wrote is outside text.
 static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
@@ -317,7 +300,7 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
   return n;
 }
 
-// --- words --------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
   static const struct {

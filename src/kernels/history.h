@@ -1,8 +1,8 @@
 // What was measured here before: an SQLite file that several processes and users share.
 //
-//   History *history = history_open(arena, NULL, &diags);   // NULL: no history, the program goes
-//   on history_add(history, &row, &diags); HistoryRow row; if (history_latest(history, arena,
-//   "9f3c…", "4096 4096 4096 f32 …", "GPU-1f…", &row)) …
+//   History *history = history_open(arena, NULL, &diags);    NULL: no history, the program goes on
+//   history_add(history, &row, &diags);
+//   if (history_latest(history, arena, "9f3c…", "4096 4096 4096 f32 …", "GPU-1f…", &row)) …
 //
 // No failure here is fatal: a file that is damaged, locked, read-only or full is one diagnostic of
 // rule "history" and the answer "nothing known". Every function takes a NULL History.

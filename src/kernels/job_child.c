@@ -54,7 +54,7 @@ typedef struct Job {
   Gpu *gpu;  // NULL until a bench needs it
 } Job;
 
-// --- saying -------------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 static void write_out(int fd, const char *bytes, size_t n) {
   for (size_t at = 0; at < n;) {
@@ -101,7 +101,7 @@ static void say_done(Job *job, int64_t id) {
   job_say(job, &message);
 }
 
-// --- compiling ----------------------------------------------------------------------------------
+// ---- compiling ----------------------------------------------------------------------------------
 
 // "NVRTC 13.0 (/usr/lib/libnvrtc.so.13) 104857600 1735689600": an update in place changes the last
 // two, size and date of the library, where the version may stay.
@@ -244,7 +244,7 @@ static void prepare_bench(Job *job, const Message *ask) {
   if (MESSAGE_HAS(*ask, plan_b)) prepare_side(job, ask, "B", ask->plan_b);
 }
 
-// --- timing -------------------------------------------------------------------------------------
+// ---- timing -------------------------------------------------------------------------------------
 
 typedef struct Watching {
   Job *job;
@@ -314,7 +314,7 @@ static void run_bench(Job *job, const Message *ask) {
   if (result->cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the timing was cancelled");
 }
 
-// --- probing ------------------------------------------------------------------------------------
+// ---- probing ------------------------------------------------------------------------------------
 
 static const CompileResult *compile_probe(void *context, const Plan *plan) {
   const Watching *watching = context;
@@ -339,7 +339,7 @@ static void run_probe(Job *job, const Message *ask) {
   if (results->cancelled) say_error(job, ask->id, ERROR_CANCELLED, "the probing was cancelled");
 }
 
-// --- what this machine has ----------------------------------------------------------------------
+// ---- what this machine has ----------------------------------------------------------------------
 
 // What a driver does not tell is empty, not absent: absent means that there is no GPU.
 static const char *known_text(Job *job, const char *text) {
@@ -375,7 +375,7 @@ static void describe_machine(Job *job) {
   job_say(job, &machine);
 }
 
-// --- the three jobs -----------------------------------------------------------------------------
+// ---- the three jobs -----------------------------------------------------------------------------
 
 // The protocol keeps the pipe; whatever a library prints to stdout goes to stderr.
 static int take_stdout(void) {

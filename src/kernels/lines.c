@@ -12,7 +12,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/die.h"
@@ -109,10 +108,4 @@ bool out_queue_flush(OutQueue *queue, int fd, bool non_blocking) {
     if (!non_blocking) return true;
   }
   return true;
-}
-
-int64_t lines_now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }

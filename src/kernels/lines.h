@@ -43,6 +43,3 @@ bool out_queue_is_empty(const OutQueue *queue);
 // Writes what `fd` takes without waiting, given that poll() found it writable: at most PIPE_BUF
 // bytes when it is not a non-blocking descriptor. False when the other end is gone.
 bool out_queue_flush(OutQueue *queue, int fd, bool non_blocking);
-
-// Milliseconds of a clock that never steps.
-int64_t lines_now_ms(void);

@@ -1,9 +1,9 @@
 // One NVRTC program per stage, and the reading of what ptxas says about it.
 //
-//   stage              architecture   gives                     a 16 × 8 × 8 body, unrolled (H200
-//   text) COMPILE_PTX        compute_90a    PTX                       250 ms, of which 20 ms are
-//   fixed COMPILE_CUBIN      sm_90a         cubin, registers, spills  380 ms, of which ptxas 115 ms
-//   COMPILE_BOTH       sm_90a         both from one run
+//   stage           architecture   gives                     a 16 × 8 × 8 body, unrolled
+//   COMPILE_PTX     compute_90a    PTX                       250 ms, of which 20 ms are fixed
+//   COMPILE_CUBIN   sm_90a         cubin, registers, spills  380 ms, of which ptxas 115 ms
+//   COMPILE_BOTH    sm_90a         both from one run
 //
 // `--minimal` leaves out declarations that the texts never use (textures and the like) and saves a
 // quarter of the fixed cost; a NVRTC that does not know it gets the run again without it. Line
@@ -21,8 +21,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "kernels/dl.h"
 
@@ -35,12 +35,6 @@ typedef struct Job {
   CompileResult *result;
   void *program;
 } Job;
-
-static double now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
 
 static CompileResult *fail(CompileResult *result, const char *stage, const char *sentence) {
   result->ok = false;
@@ -270,9 +264,9 @@ static CompileResult *compile(Job *job, CompileStage stage) {
   CompileResult *result = job->result;
   bool cubin = (stage & COMPILE_CUBIN) != 0;
   const char *name = cubin ? "cubin" : "ptx";
-  double started = now_ms(), ptxas_ms = -1;
+  double started = clock_seconds(), ptxas_ms = -1;
   int status = run(job, cubin);
-  double wall_ms = now_ms() - started;
+  double wall_ms = (clock_seconds() - started) * 1e3;
   if (status != NVRTC_SUCCESS) {
     const char *why = job->api->nvrtcGetErrorString(status);
     return fail(result, name,

@@ -5,8 +5,7 @@
 //
 //   Prelude load = {.kind = PRELUDE_LOAD, .type = DTYPE_F16, .width = 8};
 //   prelude_name(arena, &load)    "load8"
-//   prelude_text(arena, &load)    __device__ __forceinline__ void load8(unsigned *to, const f16
-//   *from) …
+//   prelude_text(arena, &load)    "__device__ __forceinline__ void load8(unsigned *to, …"
 #pragma once
 #include <stdbool.h>
 

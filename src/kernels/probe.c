@@ -7,9 +7,9 @@
 // Identical loads would be merged by the assembler, hence the steps; 128 bytes are one row of all
 // banks, so every step is the pattern asked for. Loads that are the same in every round would be
 // lifted out of the loop, so each round adds a stride to the address that is 0, which the assembler
-// cannot know. Eight warps, two on each scheduler, keep the pipe
-// full: it then needs as many clocks per access as the access has wavefronts, if that is more than
-// issuing takes (about one clock). Start-up and drain are cancelled by running 8 and 40 rounds:
+// cannot know. Eight warps, two on each scheduler, keep the pipe full: it then needs as many clocks
+// per access as the access has wavefronts, if that is more than issuing takes (about one clock).
+// Start-up and drain are cancelled by running 8 and 40 rounds:
 //
 //   clocks = (T(40) − T(8)) / (32 rounds · 16 accesses · 8 warps)
 //

@@ -16,7 +16,8 @@
 
 static const double noise_share = 0.02;
 
-double probe_noise(const ProbeResult *a, const ProbeResult *b) {
+// "clocks" by which two medians may differ without saying anything.
+static double noise_of(const ProbeResult *a, const ProbeResult *b) {
   const double ranges = (a->p90_clocks - a->p10_clocks + b->p90_clocks - b->p10_clocks) / 2;
   return ranges + noise_share * fmin(a->clocks, b->clocks);
 }
@@ -51,7 +52,7 @@ static double slope_of(const ProbeResult *const *results, int n, const char *op)
 static void judge(ProbeOrder *order, const ProbeResult *const *results, int few, int many,
                   double *worst) {
   const ProbeResult *a = results[few], *b = results[many];
-  const double longer = b->clocks - a->clocks, noise = probe_noise(a, b);
+  const double longer = b->clocks - a->clocks, noise = noise_of(a, b);
   order->n_pairs++;
   order->n_with += longer > noise;
   order->n_against += longer < -noise;
@@ -75,8 +76,7 @@ ProbeOrder probe_order(const ProbeResult *const *results, int n, const char *op)
       if (more != 0)
         judge(&order, results, more > 0 ? j : i, more > 0 ? i : j, &worst);
       else
-        order.n_split +=
-            apart > probe_noise(results[i], results[j]) && apart > fabs(order.slope) / 2;
+        order.n_split += apart > noise_of(results[i], results[j]) && apart > fabs(order.slope) / 2;
     }
   }
   order.alike = order.n_against == 0 && (order.n_pairs == 0 || order.n_with > 0);

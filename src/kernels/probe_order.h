@@ -24,6 +24,3 @@ typedef struct ProbeOrder {
 // Results that are not ok, of other operations or without a count are passed over; they may be
 // NULL.
 ProbeOrder probe_order(const ProbeResult *const *results, int n, const char *op);
-
-// "clocks" by which two medians may differ without saying anything.
-double probe_noise(const ProbeResult *a, const ProbeResult *b);

@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 typedef struct Pipes {
   int fds[6];  // stdin read/write, stdout read/write, stderr read/write
 } Pipes;
@@ -200,12 +202,12 @@ int reaper_collect(Reaper *reaper) {
 
 // Looks without collecting, so that the pid still names this child's group afterwards.
 static bool has_ended(pid_t pid, int timeout_ms, siginfo_t *info) {
-  const int64_t until = lines_now_ms() + timeout_ms;
+  const int64_t until = clock_ms() + timeout_ms;
   for (;;) {
     *info = (siginfo_t){0};
     if (waitid(P_PID, (id_t)pid, info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
     if (info->si_pid == pid) return true;
-    if (lines_now_ms() >= until) return false;
+    if (clock_ms() >= until) return false;
     poll(NULL, 0, 2);
   }
 }

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/unicode.h"
 
 typedef enum FieldType {
   FIELD_INT,
@@ -85,14 +86,12 @@ const char *message_kind_name(MessageKind kind) { return message_rows[kind].name
 const char *error_kind_name(ErrorKind kind) { return error_rows[kind].name; }
 int error_kind_exit_status(ErrorKind kind) { return error_rows[kind].exit_status; }
 
-// --- writing ------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 // At most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the end.
 static const char *text_cut(Arena *arena, const char *text, size_t limit) {
   const char *clean = str_sanitise(arena, text);
-  size_t n = strlen(clean);
-  if (n > limit) n = limit;
-  while (n > 0 && ((unsigned char)clean[n] & 0xC0) == 0x80) n--;
+  size_t n = utf8_cut(clean, limit);
   while (n > 0 && clean[n - 1] == '\n') n--;
   return arena_strndup(arena, clean, n);
 }
@@ -139,7 +138,7 @@ void message_write(Str *out, const Message *message) {
   str_add_char(out, '\n');
 }
 
-// --- reading ------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 typedef struct Reading {
   Arena *arena;

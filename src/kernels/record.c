@@ -9,6 +9,7 @@
 // A length read from outside is bounded by the field's `max` before anything is allocated for it.
 #include "kernels/record.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -164,6 +165,9 @@ static void read_numbers(const Place *place, const JsonValue *array) {
   }
 }
 
+static bool read_record(Arena *arena, const JsonValue *object, const Record *record, void *to,
+                        Diags *diags);
+
 static void read_list(const Place *place, const JsonValue *array) {
   const RecordField *field = place->field;
   int n = read_length(place, array, false);
@@ -175,7 +179,7 @@ static void read_list(const Place *place, const JsonValue *array) {
   }
   memcpy(place->base + field->count_offset, &n, sizeof n);
   for (int i = 0; i < n; i++)
-    record_read(place->arena, json_at(array, i), field->record,
+    read_record(place->arena, json_at(array, i), field->record,
                 items + (size_t)i * field->record->bytes, place->diags);
 }
 
@@ -223,7 +227,7 @@ static void read_field(const Place *place, const JsonValue *value) {
       read_choice(place, value, at);
       break;
     case RECORD_OBJECT:
-      record_read(place->arena, value, place->field->record, at, place->diags);
+      read_record(place->arena, value, place->field->record, at, place->diags);
       break;
     case RECORD_INTS:
     case RECORD_INT64S:
@@ -238,8 +242,9 @@ static void read_field(const Place *place, const JsonValue *value) {
   }
 }
 
-bool record_read(Arena *arena, const JsonValue *object, const Record *record, void *to,
-                 Diags *diags) {
+// Fills `to` (zeroed before); false when there were findings.
+static bool read_record(Arena *arena, const JsonValue *object, const Record *record, void *to,
+                        Diags *diags) {
   int before = diags->count;
   const char *keys[KEYS_MAX];
   memset(to, 0, record->bytes);
@@ -247,7 +252,8 @@ bool record_read(Arena *arena, const JsonValue *object, const Record *record, vo
     json_diag(diags, object, "an object is expected");
     return false;
   }
-  for (int i = 0; i < record->n && i < KEYS_MAX; i++) keys[i] = record->fields[i].key;
+  assert(record->n <= KEYS_MAX);
+  for (int i = 0; i < record->n; i++) keys[i] = record->fields[i].key;
   json_check_keys(object, keys, record->n, diags);
   for (int i = 0; i < record->n; i++) {
     Place place = {arena, &record->fields[i], to, diags};
@@ -265,5 +271,5 @@ void *record_read_text(Arena *arena, const char *text, const char *what, const R
   const JsonValue *root = json_parse(arena, text, strlen(text), diags, what);
   if (!root) return NULL;
   void *to = arena_alloc(arena, record->bytes);
-  return record_read(arena, root, record, to, diags) ? to : NULL;
+  return read_record(arena, root, record, to, diags) ? to : NULL;
 }

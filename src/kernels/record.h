@@ -54,9 +54,7 @@ struct Record {
 };
 
 void record_write(JsonWriter *writer, const Record *record, const void *from);
-// Fills `to` (zeroed before); false when there were findings.
-bool record_read(Arena *arena, const JsonValue *object, const Record *record, void *to,
-                 Diags *diags);
-// The same for a whole text; NULL when there were findings. `what` names the document.
+// Fills a struct of the record from a text; NULL when there were findings. `what` names the
+// document.
 void *record_read_text(Arena *arena, const char *text, const char *what, const Record *record,
                        Diags *diags);

@@ -12,8 +12,7 @@
 //   tf32       f32   f32        CUBLAS_COMPUTE_32F_FAST_TF32   f32; A, B and C are f32 in memory
 //   f64        f64   f64        CUBLAS_COMPUTE_64F             f64
 //   s8         s32   s32        CUBLAS_COMPUTE_32I             s32
-//   e4m3 e5m2  f32   f32        CUBLAS_COMPUTE_32F             f32; cublasLt, k-contiguous operands
-//   only
+//   e4m3 e5m2  f32   f32        CUBLAS_COMPUTE_32F             f32; k-contiguous, cublasLt only
 //
 // Where the library has no kernel for a product (8-bit types in layouts it does not support), the
 // reference says so and the plan is timed alone. Every row is run once to load it and then timed in

@@ -18,15 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 
 enum { ARGUMENTS_MAX = 16, OUTPUT_MAX = 64 << 20, INPUT_FD = 3 };
-
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static int memory_file(const void *bytes, size_t n) {
   int fd = memfd_create("gemmview", MFD_CLOEXEC);
@@ -62,7 +57,7 @@ static int wait_until(pid_t child, double deadline) {
     pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
     if (ended < 0 && errno != EINTR) return -1;
-    if (now_s() > deadline) break;
+    if (clock_seconds() > deadline) break;
     nanosleep(&pause, NULL);
   }
   kill(-child, SIGKILL);
@@ -115,7 +110,7 @@ ToolResult tool_run(Arena *arena, const char *const *argv, const void *input, si
   if (child > 0) {
     // Both sides set it, so that it holds before either goes on.
     setpgid(child, child);
-    status = wait_until(child, now_s() + deadline_s);
+    status = wait_until(child, clock_seconds() + deadline_s);
   }
   ToolResult result = {.output = ""};
   if (child > 0)

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum { UNNAMED_TILE = 16 };
 
@@ -56,10 +57,10 @@ double verify_bound(const Plan *plan, double exact, double magnitude) {
 
 static int size_direction(int64_t extent, int64_t tile, int64_t *entry) {
   if (tile <= 0) tile = UNNAMED_TILE;
-  int64_t tiles = (extent + tile - 1) / tile;
-  int64_t per_entry = (tiles + VERIFY_MAP_MAX - 1) / VERIFY_MAP_MAX;
+  int64_t tiles = ceil_div(extent, tile);
+  int64_t per_entry = ceil_div(tiles, VERIFY_MAP_MAX);
   *entry = tile * per_entry;
-  return (int)((tiles + per_entry - 1) / per_entry);
+  return (int)ceil_div(tiles, per_entry);
 }
 
 void verify_size_map(const Plan *plan, VerifyResult *result) {

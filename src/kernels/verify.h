@@ -7,9 +7,9 @@
 //   f32          2^-24 · (8 + √K/4)           below
 //   f64          2^-52 · (8 + √K/4)           the reference is a float64 sum, too: twice 2^-53
 //   f16          2^-11 · 8                    below
-//   s32          0                            nothing is rounded; sums stay below 2^31 up to K =
-//   10^5 f32 of e4m3, e5m2  2^-13 · (8 + √K/4)     the tensor core keeps some 14 bits of the
-//   aligned sum
+//   s32          0                            nothing is rounded: below 2^31 up to K = 10^5
+//   f32 of e4m3  2^-13 · (8 + √K/4)           the tensor core keeps some 14 bits of the aligned
+//   and e5m2                                  sum
 //
 //   + 2^-9 · min(1, 3/√K) of the magnitude and 2^-10 of |ref| for operands in tf32, which the
 //     multiplier cuts to 10 fraction bits: a product loses 2^-10 of itself on average and 2^-9 at

@@ -25,36 +25,37 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "kernels/worker_server.h"
 
 enum { BAD_LINES_MAX = 100, OUT_BYTES_MAX = 512 * 1024 * 1024, JOB_ARGV_MAX = 32 };
 
-// --- saying -------------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 static void server_put(Server *server, const char *bytes, size_t n) {
   out_queue_add(&server->out, bytes, n);
   server->said_at = server->now_ms;
 }
 
-void server_say(Server *server, const Message *message) {
+static void tell_client(Server *server, const Message *message) {
   Str line = str_new(server->arena);
   message_write(&line, message);
   server_put(server, line.text, line.length);
 }
 
-void server_say_error(Server *server, int64_t id, ErrorKind kind, const char *text) {
+static void say_error(Server *server, int64_t id, ErrorKind kind, const char *text) {
   Message message = message_new(MESSAGE_ERROR);
   if (id > 0) MESSAGE_SET(message, id, id);
   MESSAGE_SET(message, error, kind);
   MESSAGE_SET(message, text, text);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_done(Server *server, int64_t id) {
   Message message = message_new(MESSAGE_DONE);
   MESSAGE_SET(message, id, id);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_hello(Server *server) {
@@ -63,7 +64,7 @@ static void say_hello(Server *server) {
   MESSAGE_SET(message, protocol, PROTOCOL_VERSION);
   MESSAGE_SET(message, version, server->options->version);
   if (gethostname(host, sizeof host - 1) == 0) MESSAGE_SET(message, host, host);
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void say_heartbeat(Server *server) {
@@ -72,10 +73,10 @@ static void say_heartbeat(Server *server) {
     MESSAGE_SET(message, id, server->bench.request->id);
     MESSAGE_SET(message, stage, "bench");
   }
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
-// --- requests -----------------------------------------------------------------------------------
+// ---- requests -----------------------------------------------------------------------------------
 
 static Request *find_request(const Server *server, int64_t id) {
   for (Request *at = server->first; at; at = at->next)
@@ -94,7 +95,7 @@ void request_finish(Server *server, Request *request) {
 }
 
 void request_fail(Server *server, Request *request, ErrorKind kind, const char *text) {
-  if (!request->failed) server_say_error(server, request->id, kind, text);
+  if (!request->failed) say_error(server, request->id, kind, text);
   request_finish(server, request);
 }
 
@@ -107,7 +108,7 @@ void request_tell_place(Server *server, Request *request, int place, double seco
   MESSAGE_SET(message, seconds, seconds);
   request->told_place = place;
   request->told_at = server->now_ms;
-  server_say(server, &message);
+  tell_client(server, &message);
 }
 
 static void *or_die(void *memory) {
@@ -137,7 +138,7 @@ static Request *add_request(Server *server, const Message *ask, const char *line
   return request;
 }
 
-// --- children -----------------------------------------------------------------------------------
+// ---- children -----------------------------------------------------------------------------------
 
 bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_seconds,
                       size_t memory_bytes) {
@@ -145,7 +146,7 @@ bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_secon
   const char *const *prefix = server->options->job_argv ? server->options->job_argv : self;
   const char *argv[JOB_ARGV_MAX + 3];
   int n = 0;
-  while (prefix[n] && n < JOB_ARGV_MAX) {
+  while (n < JOB_ARGV_MAX && prefix[n]) {
     argv[n] = prefix[n];
     n++;
   }
@@ -213,15 +214,15 @@ static void write_to_child(Slot *slot) {
   out_queue_free(&process->queue);
 }
 
-// --- what the client says -----------------------------------------------------------------------
+// ---- what the client says -----------------------------------------------------------------------
 
 static void on_request(Server *server, const Message *ask, const char *line, size_t n) {
   if (find_request(server, ask->id)) {
-    server_say_error(server, 0, ERROR_PROTOCOL, "this id is in use by another request");
+    say_error(server, 0, ERROR_PROTOCOL, "this id is in use by another request");
     return;
   }
   if (server->n_requests >= WORKER_REQUESTS_MAX) {
-    server_say_error(server, ask->id, ERROR_FULL, "too many requests are waiting here");
+    say_error(server, ask->id, ERROR_FULL, "too many requests are waiting here");
     say_done(server, ask->id);
     return;
   }
@@ -246,9 +247,9 @@ static void on_cancel(Server *server, int64_t id) {
 
 static void on_hello(Server *server, const Message *hello) {
   if (hello->protocol == PROTOCOL_VERSION) return;
-  server_say_error(server, 0, ERROR_PROTOCOL,
-                   arena_printf(server->arena, "this worker speaks protocol %d, the client %lld",
-                                PROTOCOL_VERSION, (long long)hello->protocol));
+  say_error(server, 0, ERROR_PROTOCOL,
+            arena_printf(server->arena, "this worker speaks protocol %d, the client %lld",
+                         PROTOCOL_VERSION, (long long)hello->protocol));
 }
 
 static void on_line(Server *server, const char *line, size_t n) {
@@ -256,7 +257,7 @@ static void on_line(Server *server, const char *line, size_t n) {
   Diags diags = diags_new(server->arena);
   if (!message_read(server->arena, line, n, FROM_CLIENT, &ask, &diags)) {
     server->n_bad_lines++;
-    server_say_error(server, 0, ERROR_PROTOCOL, diags_text(server->arena, &diags));
+    say_error(server, 0, ERROR_PROTOCOL, diags_text(server->arena, &diags));
   } else if (ask.kind == MESSAGE_HELLO) {
     on_hello(server, &ask);
   } else if (ask.kind == MESSAGE_CANCEL) {
@@ -281,7 +282,7 @@ static bool read_client(Server *server) {
   return status != LINE_TOO_LONG && server->n_bad_lines < BAD_LINES_MAX;
 }
 
-// --- what machine this is -----------------------------------------------------------------------
+// ---- what machine this is -----------------------------------------------------------------------
 
 static void machine_is_known(Server *server, const Message *machine) {
   server->machine_known = true;
@@ -290,7 +291,7 @@ static void machine_is_known(Server *server, const Message *machine) {
   if (server->has_gpu) server->gpu_uuid = arena_strdup(server->app, machine->gpu_uuid);
   if (MESSAGE_HAS(*machine, gpu_error))
     server->gpu_error = arena_strdup(server->app, machine->gpu_error);
-  server_say(server, machine);
+  tell_client(server, machine);
   process_kill(&server->machine.process, &server->reaper);
 }
 
@@ -322,7 +323,7 @@ static void machine_step(Server *server) {
   machine_failed(server, "looking for a GPU took more than 20 s: the driver does not answer");
 }
 
-// --- the loop -----------------------------------------------------------------------------------
+// ---- the loop -----------------------------------------------------------------------------------
 
 typedef struct Polls {
   struct pollfd fds[WORKER_POLLS_MAX];
@@ -376,9 +377,9 @@ static bool serve_once(Server *server) {
   polls_add(&polls, STDIN_FILENO, POLLIN);
   polls_add(&polls, out_queue_is_empty(&server->out) ? -1 : STDOUT_FILENO, POLLOUT);
   for (int i = 0; i < n_children; i++) polls_add_process(&polls, &slot_at(server, i)->process);
-  int64_t wait = next_due(server) - lines_now_ms();
+  int64_t wait = next_due(server) - clock_ms();
   poll(polls.fds, (nfds_t)polls.n, wait < 0 ? 0 : (int)wait);
-  server->now_ms = lines_now_ms();
+  server->now_ms = clock_ms();
   if (polls.fds[1].revents && !out_queue_flush(&server->out, STDOUT_FILENO, false)) return false;
   if (polls.fds[0].revents && !read_client(server)) return false;
   for (int i = 0; i < n_children; i++) serve_slot(server, i, polls.fds + 2 + 3 * i);
@@ -411,7 +412,7 @@ int worker_run(const WorkerOptions *options) {
   server->in = line_reader_new(PROTOCOL_LINE_MAX);
   server->n_slots = slots_here();
   server->bench_turn_ms = 2500;
-  server->now_ms = lines_now_ms();
+  server->now_ms = clock_ms();
   server->machine_ends_at = server->now_ms + WORKER_MACHINE_MS;
   for (int i = 0; i < server->n_slots + 2; i++) slot_at(server, i)->process = process_none();
   say_hello(server);

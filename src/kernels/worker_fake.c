@@ -38,7 +38,7 @@ typedef struct Fake {
   bool answered;  // the request at hand got its done, or must not get one
 } Fake;
 
-// --- actions ------------------------------------------------------------------------------------
+// ---- actions ------------------------------------------------------------------------------------
 
 static void put(const char *bytes, size_t n) {
   for (size_t at = 0; at < n;) {
@@ -191,7 +191,7 @@ static const Action *find_action(const char *name) {
   return NULL;
 }
 
-// --- the script ---------------------------------------------------------------------------------
+// ---- the script ---------------------------------------------------------------------------------
 
 static bool read_rule(const JsonValue *root, Rule *rule, Diags *diags) {
   static const char *const keys[] = {"on",    "match", "do",   "text",    "line",
@@ -235,7 +235,7 @@ static char *read_file(Arena *arena, const char *path) {
   return text.text;
 }
 
-// --- serving ------------------------------------------------------------------------------------
+// ---- serving ------------------------------------------------------------------------------------
 
 static bool has_rule(const Fake *fake, const char *on) {
   for (int i = 0; i < fake->n_rules; i++)

@@ -79,8 +79,6 @@ typedef struct Server {
 } Server;
 
 // worker.c
-void server_say(Server *server, const Message *message);
-void server_say_error(Server *server, int64_t id, ErrorKind kind, const char *text);
 bool server_start_job(Server *server, Slot *slot, const char *job, int cpu_seconds,
                       size_t memory_bytes);
 void request_finish(Server *server, Request *request);

@@ -160,7 +160,7 @@ static bool break_guarded_split(Program *program) {
 }
 
 static bool break_last_slab(Program *program) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   if (!k_o || k_o->var->extent < 2) return false;
   Var *shorter = ARENA_NEW(program->arena, Var);
   *shorter = *k_o->var;  // the same id: expressions read it as before

@@ -7,13 +7,14 @@
 // guarded by an IF.
 #include <assert.h>
 
+#include "base/whole.h"
 #include "model/fragment.h"
 #include "model/passes.h"
 
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column) {
   const Expr *first = slab->transposed ? column : row, *second = slab->transposed ? row : column;
   if (slab->rank == 2) return access2(slab, first, second);
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   const Expr *slot = ex_mod(program->arena, ex_var(program->arena, k_o->var), slab->dim[0]);
   return access3(slab, slot, first, second);
 }
@@ -98,7 +99,7 @@ static Piece piece_of(Program *program, const Staged *s, int width) {
   Arena *arena = program->arena;
   int64_t elements = s->rows * s->columns;
   int64_t threads = kernel_launch(main_kernel(program)).n_threads;
-  int64_t per_round = threads * width, n_rounds = (elements + per_round - 1) / per_round;
+  int64_t per_round = threads * width, n_rounds = ceil_div(elements, per_round);
   Var *round = program_var(program, s->counter, VAR_LOOP, TIER_REGISTER, n_rounds);
   const Expr *flat = ex_add(arena, ex_mul_const(arena, ex_var(arena, round), threads),
                             ex_var(arena, program->thread));
@@ -148,7 +149,7 @@ Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId
 }
 
 void replace_copy(Program *program, BufferRole slab, int width, KnobId knob) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   Copy copy = build_copy(program, slab, width, false, knob);
   Stmt **load = find_link(&k_o->body, OP_LOAD, staged_of(program, slab).registers);
   cut(load);

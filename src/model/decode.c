@@ -215,8 +215,7 @@ static const char *read_types(Reader *r, const char *piece) {
   return SAY("%s %s", at == 0 ? "A and B" : "C", dtype_name(first));
 }
 
-// ---- the instruction
-// ------------------------------------------------------------------------------
+// ---- the instruction ----------------------------------------------------------------------------
 
 static const struct {
   const char *digits;
@@ -297,8 +296,7 @@ static const char *read_tensor(Reader *r, const char *piece) {
   return say_instruction(r);
 }
 
-// ---- tiles and the rest
-// -----------------------------------------------------------------------------
+// ---- tiles and the rest -------------------------------------------------------------------------
 
 static const char *read_tile(Reader *r, const char *piece) {
   DecodedKernel *out = r->out;

@@ -1,11 +1,12 @@
 // Names of cuBLAS and CUTLASS kernels, read piece by piece, and the nearest schedule.
 //
 //   DecodedKernel kernel;
-//   if (!decode_kernel(arena, "cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4", &kernel,
-//   &diags)) … kernel.tile_m, .tile_n, .tile_k, .stages        64 256 16 4 DecodedSchedule near =
-//   decode_schedule(arena, &kernel, &now); near.knobs
-//   "ATOM_KIND=mma_m16n8k8_tf32,WM=1,WN=4,FM=4,FN=8,BK=2,STAGE=11,…" near.note[i]      what the
-//   knobs do not say: "cuBLAS keeps C column-major: …"
+//   const char *name = "cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4";
+//   if (!decode_kernel(arena, name, &kernel, &diags)) …
+//   kernel.tile_m, .tile_n, .tile_k, .stages      64 256 16 4
+//   DecodedSchedule near = decode_schedule(arena, &kernel, &now);
+//   near.knobs      "ATOM_KIND=mma_m16n8k8_tf32,WM=1,WN=4,FM=4,FN=8,BK=2,STAGE=11,…"
+//   near.note[i]    what the knobs do not say: "cuBLAS keeps C column-major: …"
 //
 // A whole symbol, mangled or not, may be given: the name inside is found.
 #pragma once

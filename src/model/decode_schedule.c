@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
 
@@ -53,8 +54,7 @@ static void set(Builder *b, const char *knob, int value) {
   str_printf(&b->knobs, "%s%s=%d", b->knobs.length ? "," : "", knob, value);
 }
 
-// ---- the instruction
-// ------------------------------------------------------------------------------
+// ---- the instruction ----------------------------------------------------------------------------
 
 static const AtomRow *find_atom(const DecodedKernel *kernel) {
   const AtomRow *nearest = NULL;
@@ -86,8 +86,7 @@ static void say_instruction(Builder *b) {
     NOTE("the name does not say the type of A and B: %s", dtype_name(atom->type));
 }
 
-// ---- tiles
-// ----------------------------------------------------------------------------------------
+// ---- tiles --------------------------------------------------------------------------------------
 
 static int at_least_one(int n) { return n < 1 ? 1 : n; }
 
@@ -132,8 +131,7 @@ static void set_thread_tile(Builder *b) {
   NOTE("the name does not say a thread's cells: %d x %d", fm, fn);
 }
 
-// ---- transport
-// ------------------------------------------------------------------------------------
+// ---- transport ----------------------------------------------------------------------------------
 
 static void choose_depth(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
@@ -145,8 +143,6 @@ static void choose_depth(Builder *b) {
   NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
   b->stages = RING_MAX;
 }
-
-static bool is_power_of_two(int n) { return n > 0 && (n & (n - 1)) == 0; }
 
 // Bits of the swizzle that the shorter row has chunks for.
 static int swizzle_bits(const Builder *b) {
@@ -174,8 +170,7 @@ static void set_transport(Builder *b) {
   set(b, "FRAG_BUFFER", 2);
 }
 
-// ---- what is left to say
-// --------------------------------------------------------------------------
+// ---- what is left to say ------------------------------------------------------------------------
 
 static void say_layout(Builder *b) {
   const DecodedKernel *kernel = b->kernel;

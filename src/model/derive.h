@@ -10,6 +10,7 @@ typedef struct Sites {
   double global_lines;  // 128-byte lines that a block's fragment loads ask of L1 per slab
 } Sites;
 Sites derive_sites(Arena *arena, const Program *program);
+SiteTotals derive_totals(const Sites *sites, int64_t n_warps);
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
 
@@ -17,4 +18,4 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
 // blocks per SM, limiter, occupancy and waves that follow from it.
 Resources resources_with_registers(const Model *model, int registers);
 
-Traffic derive_traffic(const Model *model, double global_lines);
+Traffic derive_traffic(Arena *arena, const Model *model, double global_lines);

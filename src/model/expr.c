@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole.h"
+
 static const struct {
   const char *name, *help;
 } tier_rows[TIER_COUNT] = {
@@ -85,9 +87,6 @@ const Expr *ex_sub(Arena *arena, const Expr *a, const Expr *b) {
   if (expr_is_const(b, 0)) return a;
   return binary(arena, EXPR_SUB, a, b, a->lo - b->hi, a->hi - b->lo);
 }
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Products of index expressions never come near 2^63: extents are below 2^31.
 const Expr *ex_mul(Arena *arena, const Expr *a, const Expr *b) {
@@ -360,8 +359,6 @@ int64_t expr_eval(const Expr *expr, const int64_t *env) {
       return apply(expr->op, expr_eval(expr->a, env), expr_eval(expr->b, env));
   }
 }
-
-enum { LANES = 32 };
 
 static void warp_constant(int64_t value, int64_t *out) {
   for (int i = 0; i < LANES; i++) out[i] = value;

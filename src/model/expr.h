@@ -115,7 +115,10 @@ const Expr *ex_table(Arena *arena, const int64_t *table, int length, const Expr 
 // The value under an environment: env[var->id] is the variable's value.
 int64_t expr_eval(const Expr *expr, const int64_t *env);
 
-// The value for 32 lanes at once: env[var->id * 32 + lane]. `out` has 32 places.
+// The threads of a warp, which run together.
+enum { LANES = 32 };
+
+// The value for all lanes at once: env[var->id * LANES + lane]. `out` has LANES places.
 void expr_eval_warp(const Expr *expr, const int64_t *env, int64_t *out);
 
 // `expr` with every occurrence of `var` replaced; ranges and simplifications are derived anew.

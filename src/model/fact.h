@@ -3,10 +3,10 @@
 //   FactWorld world = {&targets, ladders, n_ladders};
 //   FactScene scene = {.arena = arena, .world = &world, .model = model};
 //   FactValue value;
-//   if (fact_compute(&scene, "wavefronts b<-B_s", &value, &diags)) …      value.number 8
-//   fact_compute(&scene, "with PAD_SMEM=4 | smem_bytes", …)     of a schedule that differs in a
-//   knob fact_compute(&scene, "at fp32/padded | estimate", …)        of a rung fact_compute(&scene,
-//   "A | conflicts 1", …)                  of what the step is compared with
+//   if (fact_compute(&scene, "wavefronts b<-B_s", &value, &diags)) …    value.number 8
+//   fact_compute(&scene, "with PAD_SMEM=4 | smem_bytes", …)    of a schedule that differs in a knob
+//   fact_compute(&scene, "at fp32/padded | estimate", …)       of a rung
+//   fact_compute(&scene, "A | conflicts 1", …)                 of what the step is compared with
 //
 // Lessons never hold a number that the model knows: their texts name facts, and guesses are checked
 // against what is computed here.

@@ -8,7 +8,3 @@
 // A whole number within lo … hi; false after a finding that calls it `what`.
 bool fact_int(const char *text, int64_t lo, int64_t hi, const char *what, int64_t *out,
               Diags *diags);
-// By number or by the beginning of its text; NULL after a finding with the nearest one.
-const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags);
-// The words of the facts of kind WORD.
-extern const char *const fact_limiters[], *const fact_limits[], *const fact_findings[];

@@ -11,9 +11,9 @@
 #include "model/fact_compute.h"
 #include "model/rewrite.h"
 
-const char *const fact_limiters[] = {"registers", "shared memory", "threads",
-                                     "blocks",    "grid",          NULL};
-const char *const fact_limits[] = {"fma", "shared", "l2", "dram", NULL};
+static const char *const limiters[] = {"registers", "shared memory", "threads",
+                                       "blocks",    "grid",          NULL};
+static const char *const limits[] = {"fma", "shared", "l2", "dram", NULL};
 
 // ---- sites --------------------------------------------------------------------------------------
 
@@ -25,7 +25,8 @@ static char *without_blanks(Arena *arena, const char *text) {
   return out;
 }
 
-const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags) {
+// By number or by the beginning of its text; NULL after a finding with the nearest one.
+static const Site *find_site(const FactScene *scene, const char *text, Diags *diags) {
   const Model *model = scene->model;
   int64_t number;
   if (model->n_sites == 0) {
@@ -50,7 +51,7 @@ const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diag
 
 static bool count_of(const FactScene *scene, const FactArgs *args, const Site **site,
                      Diags *diags) {
-  *site = fact_find_site(scene, args->word[0], diags);
+  *site = find_site(scene, args->word[0], diags);
   if (!*site) return false;
   if ((*site)->count.known) return true;
   diag_add(diags, "fact", "%s has no counted wavefronts", (*site)->text);
@@ -72,34 +73,12 @@ SITE_FACT(phases, count.phases)
 SITE_FACT(executions, executions)
 
 bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const Site *site = fact_find_site(scene, args->word[0], diags);
+  const Site *site = find_site(scene, args->word[0], diags);
   if (site) value->word = site->text;
   return site != NULL;
 }
 
 // ---- plain numbers ------------------------------------------------------------------------------
-
-static double total(const Model *model, bool ideal) {
-  double warps = ceil((double)model->resources.n_threads / 32), sum = 0;
-  for (int i = 0; i < model->n_sites; i++) {
-    const BankCount *count = &model->site[i].count;
-    if (count->known)
-      sum += (ideal ? count->ideal : count->wavefronts) * model->site[i].executions * warps;
-  }
-  return sum;
-}
-
-static double conflicting(const Model *model) {
-  int n = 0;
-  for (int i = 0; i < model->n_sites; i++)
-    n += model->site[i].count.known && model->site[i].count.conflicts > 0;
-  return n;
-}
-
-static const Stmt *slab_loop(const Model *model) {
-  const Program *program = model->program;
-  return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
-}
 
 static double tile_of(const Model *model, int axis) {
   return (double)axis_tile(&model->program->axis[axis]);
@@ -123,11 +102,11 @@ static double idle_last(const Resources *r) {
     return true;                                                                                   \
   }
 NUMBER_FACT(accesses, m->n_sites)
-NUMBER_FACT(conflicting, conflicting(m))
-NUMBER_FACT(slab_wavefronts, total(m, false))
-NUMBER_FACT(slab_ideal, total(m, true))
+NUMBER_FACT(conflicting, m->totals.n_conflicting)
+NUMBER_FACT(slab_wavefronts, m->totals.wavefronts)
+NUMBER_FACT(slab_ideal, m->totals.ideal)
 NUMBER_FACT(threads, m->resources.n_threads)
-NUMBER_FACT(warps, (m->resources.n_threads + 31) / 32)
+NUMBER_FACT(warps, m->resources.n_warps)
 NUMBER_FACT(blocks, m->resources.n_blocks)
 NUMBER_FACT(accumulators, m->resources.n_accumulators)
 NUMBER_FACT(registers, m->resources.n_registers)
@@ -146,8 +125,8 @@ NUMBER_FACT(l2_gib, m->traffic.l2_bytes / (1 << 30))
 NUMBER_FACT(dram_gib, m->traffic.dram_bytes / (1 << 30))
 NUMBER_FACT(tile_m, tile_of(m, AXIS_M))
 NUMBER_FACT(tile_n, tile_of(m, AXIS_N))
-NUMBER_FACT(tile_k, slab_loop(m) ? tile_of(m, AXIS_K) : 1)
-NUMBER_FACT(slabs, slab_loop(m) ? slab_loop(m)->var->extent : 0)
+NUMBER_FACT(tile_k, slab_loop(m->program) ? tile_of(m, AXIS_K) : 1)
+NUMBER_FACT(slabs, slab_loop(m->program) ? slab_loop(m->program)->var->extent : 0)
 NUMBER_FACT(kernels, m->program->n_kernels)
 NUMBER_FACT(l2_mib, (double)m->target->l2_bytes / (1 << 20))
 NUMBER_FACT(workspace_mib, workspace(m) / (1 << 20))
@@ -170,14 +149,14 @@ PEAK_FACT(estimate, roofline_tflops)
 bool fact_limiter(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   (void)args, (void)diags;
   value->word = scene->model->resources.limiter;
-  value->words = fact_limiters;
+  value->words = limiters;
   return true;
 }
 
 bool fact_limit(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   (void)args, (void)diags;
   value->word = scene->model->traffic.limit;
-  value->words = fact_limits;
+  value->words = limits;
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/fact_compute.h"
 #include "model/fragment.h"
 #include "model/rewrite.h"
@@ -202,8 +203,8 @@ static bool grid_of(const FactScene *scene, Grid *out, Diags *diags) {
                .env = ARENA_ARRAY(scene->arena, int64_t, program->n_vars),
                .tile_m = axis_tile(m),
                .tile_n = axis_tile(n)};
-  grid.tiles_m = (m->extent + grid.tile_m - 1) / grid.tile_m;
-  grid.tiles_n = (n->extent + grid.tile_n - 1) / grid.tile_n;
+  grid.tiles_m = ceil_div(m->extent, grid.tile_m);
+  grid.tiles_n = ceil_div(n->extent, grid.tile_n);
   *out = grid;
   if (grid.launch.n_blocks <= GRID_MAX && grid.tiles_m <= GRID_MAX && grid.tiles_n <= GRID_MAX)
     return true;

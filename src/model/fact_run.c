@@ -15,7 +15,7 @@
 enum { RUN_FMA_MAX = 1 << 21 };
 
 #define X(id, name, help) name,
-const char *const fact_findings[] = {"nothing", "wrong cells", INTERP_FINDING_TABLE(X) NULL};
+static const char *const finding_words[] = {"nothing", "wrong cells", INTERP_FINDING_TABLE(X) NULL};
 #undef X
 
 // ---- breakages ----------------------------------------------------------------------------------
@@ -66,9 +66,9 @@ static const Finding *gravest(const InterpCheck *check) {
 bool fact_finding(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   InterpCheck check;
   if (!run(scene, args, &check, diags)) return false;
-  value->words = fact_findings;
+  value->words = finding_words;
   const Finding *worst = gravest(&check);
-  value->word = worst ? finding_name(worst->kind) : fact_findings[check.n_wrong > 0];
+  value->word = worst ? finding_name(worst->kind) : finding_words[check.n_wrong > 0];
   return true;
 }
 

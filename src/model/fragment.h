@@ -16,8 +16,8 @@
 // of the value. One of the two is 0 and the other a power of two, and no power occurs twice in a
 // row or in a column; so a map is a permutation of bits and reads both ways.
 //
-//   FragmentMap map = fragment_map(&atom, ATOM_A);    row = ((lane >> 2) & 1) * 1 + … + (v >> 1 &
-//   1) * 8
+//   FragmentMap map = fragment_map(&atom, ATOM_A);
+//   row = (lane >> 2 & 1) * 1 + (lane >> 3 & 1) * 2 + (lane >> 4 & 1) * 4 + (v >> 1 & 1) * 8
 //
 // ldmatrix is the same kind of map: see LdMatrix at the end.
 #pragma once

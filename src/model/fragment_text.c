@@ -8,6 +8,7 @@
 #include "model/fragment_text.h"
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum { AXIS_BITS = 8 };
 
@@ -37,17 +38,11 @@ static const char *formula(Arena *arena, const char *first, const int *first_wei
   return out.length ? out.text : "0";
 }
 
-static int log2_ceil(int n) {
-  int bits = 0;
-  while (1 << bits < n) bits++;
-  return bits;
-}
-
 // Bit b of the owner has `weights[b]` in an axis: seen from the axis, the bit of that weight adds 1
 // << b.
 static void invert(const int *weights, int n_weights, int *weight_of_axis_bit) {
   for (int b = 0; b < n_weights; b++)
-    if (weights[b]) weight_of_axis_bit[log2_ceil(weights[b])] = 1 << b;
+    if (weights[b]) weight_of_axis_bit[log2_up(weights[b])] = 1 << b;
 }
 
 static const char *inverse(Arena *arena, const FragmentMap *map, const int *rows, const int *cols,
@@ -55,7 +50,7 @@ static const char *inverse(Arena *arena, const FragmentMap *map, const int *rows
   int of_row[AXIS_BITS] = {0}, of_col[AXIS_BITS] = {0};
   invert(rows, n_bits, of_row);
   invert(cols, n_bits, of_col);
-  return formula(arena, "row", of_row, log2_ceil(map->rows), "col", of_col, log2_ceil(map->cols));
+  return formula(arena, "row", of_row, log2_up(map->rows), "col", of_col, log2_up(map->cols));
 }
 
 FragmentFormulas fragment_formulas(Arena *arena, const FragmentMap *map) {

@@ -16,9 +16,8 @@
 
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/rewrite.h"
-
-enum { LANES = GRID_BATCH };
 
 static const struct {
   const char *name, *help;
@@ -30,9 +29,6 @@ static const struct {
 
 const char *grid_span_name(GridSpan span) { return spans[span].name; }
 const char *grid_span_help(GridSpan span) { return spans[span].help; }
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- one CTA after the other --------------------------------------------------------------------
 
@@ -235,7 +231,7 @@ static int64_t find_lap(const Grid *grid) {
   return min64(grid->n_ctas, GRID_WINDOW_MAX);
 }
 
-const Grid *grid_build(Arena *arena, const Model *model) {
+static Grid *new_grid(Arena *arena, const Model *model) {
   Grid *grid = ARENA_NEW(arena, Grid);
   const Program *program = model->program;
   const Axis *axis = program->axis;
@@ -253,10 +249,17 @@ const Grid *grid_build(Arena *arena, const Model *model) {
   grid->adds = find_op(program->kernel[program->main_kernel].body, OP_ATOMIC_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   count_waves(grid, model);
+  grid->lap_ctas = find_lap(grid);
+  return grid;
+}
+
+const Grid *grid_outline(Arena *arena, const Model *model) { return new_grid(arena, model); }
+
+const Grid *grid_build(Arena *arena, const Model *model) {
+  Grid *grid = new_grid(arena, model);
   map_ctas(arena, grid);
   map_tiles(arena, grid);
   look_from_afar(arena, grid);
-  grid->lap_ctas = find_lap(grid);
   return grid;
 }
 

@@ -12,7 +12,7 @@
 #include "model/model.h"
 
 enum {
-  GRID_BATCH = 32,             // CTAs that are evaluated together
+  GRID_BATCH = LANES,          // CTAs that are evaluated together
   GRID_MAPPED_MAX = 1 << 17,   // CTAs that are evaluated one by one; of more, every n-th
   GRID_WINDOW_MAX = 1 << 16,   // CTAs of a window that are looked at
   GRID_OVERVIEW_SIDE = 256,    // cells of the overview: each way,
@@ -60,7 +60,10 @@ typedef struct Grid {
   int64_t l2_bytes;
 } Grid;
 
+// Of `model` the program, the resources and the target are read.
 const Grid *grid_build(Arena *arena, const Model *model);
+// The same without the map of every CTA and without the overview: enough for waves and windows.
+const Grid *grid_outline(Arena *arena, const Model *model);
 
 GridCta grid_cta(const Grid *grid, int64_t index);
 // CTAs first … first + GRID_BATCH - 1; returns how many of them there are.

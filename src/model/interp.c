@@ -16,6 +16,7 @@
 
 #include "base/random.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/interp_machine.h"
 
 enum {
@@ -109,7 +110,7 @@ static void build_global(Machine *m, Memory *memory) {
 static void build_memory(Machine *m) {
   int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
   uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
-  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, (smem + granule - 1) / granule);
+  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, ceil_div(smem, granule));
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &m->memory[i];
@@ -129,8 +130,6 @@ static void build_memory(Machine *m) {
   }
 }
 
-static int max_int(int a, int b) { return a > b ? a : b; }
-
 static void build_warps(Machine *m) {
   int n_slots = 1, n_early = 1;
   for (int i = 0; i < m->program->n_kernels; i++) {
@@ -142,7 +141,7 @@ static void build_warps(Machine *m) {
     Warp *w = &m->warp[i];
     w->index = i;
     w->scalar = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars);
-    w->lanes = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars * WARP_LANES);
+    w->lanes = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars * LANES);
     w->slot = ARENA_ARRAY(m->arena, Lanes, n_slots);
     w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
     w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
@@ -162,7 +161,7 @@ static const char *build_code(Machine *m) {
                           "kernel %s has %lld blocks of %lld threads, at most %d of %d run", name,
                           (long long)launch->n_blocks, (long long)launch->n_threads, BLOCKS_LIMIT,
                           INTERP_THREADS_MAX);
-    m->max_warps = max_int(m->max_warps, (int)(launch->n_threads + WARP_LANES - 1) / WARP_LANES);
+    m->max_warps = max_int(m->max_warps, launch_warps(launch));
     if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
   }
   m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
@@ -195,16 +194,16 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
 static void set_scalar(const Machine *m, Warp *w, const Var *var, int64_t value) {
   w->scalar[var->id] = value;
   if (!m->code->broadcast[var->id]) return;
-  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
-  for (int l = 0; l < WARP_LANES; l++) lanes[l] = value;
+  int64_t *lanes = &w->lanes[var->id * LANES];
+  for (int l = 0; l < LANES; l++) lanes[l] = value;
 }
 
 // Lanes beyond the block repeat its last thread, so that their numbers stay in range.
 static void set_digit(const Machine *m, Warp *w, const HardwareDigit *digit, bool of_thread) {
   int64_t last = m->code->launch.n_threads - 1;
-  int64_t *lanes = &w->lanes[digit->var->id * WARP_LANES];
-  for (int l = 0; l < WARP_LANES; l++) {
-    int64_t thread = w->index * WARP_LANES + l;
+  int64_t *lanes = &w->lanes[digit->var->id * LANES];
+  for (int l = 0; l < LANES; l++) {
+    int64_t thread = w->index * LANES + l;
     int64_t index = !of_thread ? m->block : thread < last ? thread : last;
     lanes[l] = index / digit->stride % digit->var->extent;
   }
@@ -214,7 +213,7 @@ static void set_digit(const Machine *m, Warp *w, const HardwareDigit *digit, boo
 // Puts every lane's value into the variable's range; says which lanes were not in it.
 static uint32_t clamp_lanes(const Var *var, int64_t *lanes) {
   uint32_t bad = 0;
-  for (int l = 0; l < WARP_LANES; l++) {
+  for (int l = 0; l < LANES; l++) {
     if (lanes[l] >= 0 && lanes[l] < var->extent) continue;
     bad |= 1u << l;
     lanes[l] = lanes[l] < 0 ? 0 : var->extent - 1;
@@ -232,7 +231,7 @@ static void report_range(Machine *m, const Warp *w, const Stmt *stmt, uint32_t b
 static void run_early_let(Machine *m, Warp *w, int index) {
   const EarlyLet *early = &m->code->early[index];
   const Var *var = early->stmt->var;
-  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
+  int64_t *lanes = &w->lanes[var->id * LANES];
   expr_eval_warp(early->stmt->expr, w->lanes, lanes);
   w->early_bad[index] = clamp_lanes(var, lanes);
   w->scalar[var->id] = lanes[0];
@@ -241,20 +240,20 @@ static void run_early_let(Machine *m, Warp *w, int index) {
 
 static void fill_slot(const Machine *m, Warp *w, int index) {
   const Slot *slot = &m->code->slot[index];
-  int64_t term[WARP_LANES];
+  int64_t term[LANES];
   Lanes *out = &w->slot[index];
   out->all = (LaneInts){0};
   for (int i = 0; i < slot->n; i++) {
     expr_eval_warp(slot->term[i].expr, w->lanes, term);
-    for (int l = 0; l < WARP_LANES; l++)
+    for (int l = 0; l < LANES; l++)
       out->lane[l] = (int32_t)(out->lane[l] + slot->term[i].coef * term[l]);
   }
 }
 
 static void start_warp(Machine *m, Warp *w, bool first_block) {
   const Launch *launch = &m->code->launch;
-  int64_t left = launch->n_threads - (int64_t)w->index * WARP_LANES;
-  w->alive = w->active = left >= WARP_LANES ? UINT32_MAX : (1u << left) - 1;
+  int64_t left = launch->n_threads - (int64_t)w->index * LANES;
+  w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
   w->pc = w->depth = w->n_copies = 0;
   memset(w->committed, 0, sizeof w->committed);
@@ -285,9 +284,9 @@ static void run_let(Machine *m, Warp *w, const Code *code) {
     return;
   }
   Lanes value;
-  int64_t *lanes = &w->lanes[var->id * WARP_LANES];
+  int64_t *lanes = &w->lanes[var->id * LANES];
   interp_lanes(w, &code->value, &value);
-  for (int l = 0; l < WARP_LANES; l++) lanes[l] = value.lane[l];
+  for (int l = 0; l < LANES; l++) lanes[l] = value.lane[l];
   report_range(m, w, code->stmt, clamp_lanes(var, lanes) & w->active);
 }
 
@@ -442,7 +441,7 @@ static void shuffle(uint64_t *random, int32_t *list, int n) {
 }
 
 static void run_block(Machine *m, int block, bool first_block) {
-  int32_t order[INTERP_THREADS_MAX / WARP_LANES];
+  int32_t order[INTERP_THREADS_MAX / LANES];
   m->block = block;
   m->block_first = ++m->epoch;
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_block);
@@ -459,7 +458,7 @@ static void run_block(Machine *m, int block, bool first_block) {
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
-  m->n_warps = (int)(m->code->launch.n_threads + WARP_LANES - 1) / WARP_LANES;
+  m->n_warps = launch_warps(&m->code->launch);
   m->kernel_first = m->epoch + 1;
   int n_blocks = (int)m->code->launch.n_blocks;
   shuffle(&m->random, m->order, n_blocks);
@@ -553,11 +552,6 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
   }
   result_findings(m, result);
   return result;
-}
-
-const InterpResult *interpret_adversarial(Arena *arena, const Program *program,
-                                          const InterpOptions *options) {
-  return interp_run_all(arena, program, options, NULL, NULL);
 }
 
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options) {

@@ -76,7 +76,7 @@ typedef struct InterpOptions {
                        // whole numbers made from the seed
   int max_findings;    // 0: 16; more are counted, not kept
   int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
-  int runs;            // interpret_adversarial, interpret_check: seeds tried; 0: 2
+  int runs;            // interpret_check: seeds tried; 0: 2
   bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
   float alpha;         // what SCALE multiplies by; 0: 2, so that one that is missing shows
   float factor;  // interpret_check: C = factor·A·B; 0: alpha if the program has a SCALE, else 1
@@ -95,12 +95,6 @@ typedef struct InterpResult {
 
 // Runs the program once. Everything in the result lives in `arena`.
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options);
-
-// Runs it `runs` times with different orders, each at both async extremes where the program has
-// asynchronous copies. Findings are merged; C and the counts are those of the first run, and
-// `finished` holds only if every run did.
-const InterpResult *interpret_adversarial(Arena *arena, const Program *program,
-                                          const InterpOptions *options);
 
 // C = A·B by a plain triple loop in float64, from nothing but the arrays, rounded to the operands'
 // type first.
@@ -126,8 +120,9 @@ typedef struct InterpCheck {
   const InterpResult *result;  // of the first run
 } InterpCheck;
 
-// The adversarial runs compared with the float64 loop, rounded to the type of C, cell by cell; they
-// must be equal, so inputs of one's own must have exact sums in the type of the accumulators.
+// Adversarial runs (see interp.c) compared with the float64 loop, rounded to the type of C, cell by
+// cell; they must be equal, so inputs of one's own must have exact sums in the type of the
+// accumulators.
 InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options);
 
 // The same, and moreover the naive program is run by the interpreter and must agree: it proves the

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/whole.h"
 #include "model/interp.h"
 #include "model/interp_machine.h"
 
@@ -143,8 +144,8 @@ static Comparison start_check(Arena *arena, const Program *program, InterpCheck 
   *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
   check->tile_m = block_tile(&program->axis[AXIS_M]);
   check->tile_n = block_tile(&program->axis[AXIS_N]);
-  check->tiles_m = (problem->m + check->tile_m - 1) / check->tile_m;
-  check->tiles_n = (problem->n + check->tile_n - 1) / check->tile_n;
+  check->tiles_m = ceil_div(problem->m, check->tile_m);
+  check->tiles_n = ceil_div(problem->n, check->tile_n);
   int *in_tile = ARENA_ARRAY(arena, int, check->tiles_m * check->tiles_n);
   check->wrong_in_tile = in_tile;
   return (Comparison){.arena = arena,

@@ -18,6 +18,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/whole.h"
+
 #include "model/interp_machine.h"
 
 typedef struct Compiler {
@@ -65,7 +67,7 @@ static void find_deps(Compiler *c) {
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
   for (int i = 0; i < launch->n_thread_digits; i++)
-    dep[launch->thread[i].var->id] = launch->thread[i].stride % WARP_LANES ? DEP_LANE : 0;
+    dep[launch->thread[i].var->id] = launch->thread[i].stride % LANES ? DEP_LANE : 0;
   for (int i = 0; i < launch->n_lets; i++)
     dep[launch->let[i]->var->id] = (uint8_t)expr_dep(dep, launch->let[i]->expr);
   uint8_t *let_seen = ARENA_ARRAY(c->arena, uint8_t, n);
@@ -270,7 +272,7 @@ static const char *width_fault(Compiler *c, const Op *op) {
   }
   const Buffer *memory = op->kind == OP_LOAD ? op->src.buffer : op->dst.buffer;
   int bytes = op->width * dtype_bytes(memory->type), least = op->kind == OP_CP_ASYNC ? 4 : 1;
-  if (op->width >= 1 && bytes >= least && bytes <= 16 && (bytes & (bytes - 1)) == 0) return NULL;
+  if (op->width >= 1 && bytes >= least && bytes <= 16 && is_power_of_two(bytes)) return NULL;
   return arena_printf(c->arena, "%s moves %d elements of %s, %d bytes: %s can move at once",
                       op_name(op->kind), op->width, dtype_name(memory->type), bytes,
                       least == 4 ? "4, 8 or 16" : "1, 2, 4, 8 or 16");

@@ -8,23 +8,23 @@
 #include "model/interp.h"
 #include "model/number.h"
 
-enum { WARP_LANES = 32, INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
+enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 
 // 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
 // buffer's element is one row: of floats, which hold every number of the narrower types too, or of
 // whole numbers for s32. An f64 takes two rows of 16 lanes each, as it takes two registers.
-typedef float LaneFloats __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
-typedef int32_t LaneInts __attribute__((vector_size(WARP_LANES * 4), aligned(16)));
+typedef float LaneFloats __attribute__((vector_size(LANES * 4), aligned(16)));
+typedef int32_t LaneInts __attribute__((vector_size(LANES * 4), aligned(16)));
 typedef union Row {
   LaneFloats all;
-  float lane[WARP_LANES];
-  int32_t whole[WARP_LANES];
-  double wide[WARP_LANES / 2];
+  float lane[LANES];
+  int32_t whole[LANES];
+  double wide[LANES / 2];
 } Row;
 static inline int rows_of_type(DType type) { return type == DTYPE_F64 ? 2 : 1; }
 typedef union Lanes {
   LaneInts all;
-  int32_t lane[WARP_LANES];
+  int32_t lane[LANES];
 } Lanes;
 
 // ---- compiled expressions -----------------------------------------------------------------------
@@ -159,8 +159,8 @@ static inline uint8_t *memory_at(const Memory *memory, int64_t at) {
 typedef struct Copy {
   int code;
   uint32_t lanes, zeros;
-  int32_t src[WARP_LANES], dst[WARP_LANES];
-  int32_t group[WARP_LANES];
+  int32_t src[LANES], dst[LANES];
+  int32_t group[LANES];
 } Copy;
 
 typedef enum WarpState { WARP_RUNNABLE, WARP_AT_BARRIER, WARP_DONE } WarpState;
@@ -180,13 +180,13 @@ typedef struct Warp {
   uint32_t *written;    // by row: the lanes that hold a value
   int n_copies, copy_capacity;
   Copy *copy;
-  int32_t committed[WARP_LANES];  // groups closed so far
+  int32_t committed[LANES];  // groups closed so far
 } Warp;
 
 // Which element of its operand a lane's value is, tabulated: row · columns + column.
 typedef struct FragmentTable {
   int n_values, columns;
-  const uint16_t (*at)[WARP_LANES];  // [value][lane]
+  const uint16_t (*at)[LANES];  // [value][lane]
 } FragmentTable;
 
 typedef struct Machine {
@@ -214,7 +214,9 @@ typedef struct Machine {
   Finding *finding;
 } Machine;
 
-// All runs of interpret_adversarial(); `visit` gets C after each one that finished.
+// `runs` runs with different orders, each at both async extremes where the program has asynchronous
+// copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
+// only if every run did. `visit`, if there is one, gets C after each run that finished.
 typedef void InterpVisit(const double *c, void *context);
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit, void *context);
@@ -281,7 +283,7 @@ double row_get(const Row *row, DType type, uint32_t lane);
 void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
 
 static inline uint16_t thread_of(const Warp *w, uint32_t lane) {
-  return (uint16_t)((uint32_t)w->index * WARP_LANES + lane);
+  return (uint16_t)((uint32_t)w->index * LANES + lane);
 }
 
 // The access of lane 0; the other lanes differ in `thread`.

@@ -30,9 +30,9 @@ void interp_lanes(const Warp *warp, const Value *value, Lanes *out) {
   out->all = (LaneInts){0} + scalar;
   if (value->slot >= 0) out->all += warp->slot[value->slot].all;
   for (int i = 0; i < value->n_mixed; i++) {
-    int64_t term[WARP_LANES];
+    int64_t term[LANES];
     expr_eval_warp(value->mixed[i].expr, warp->lanes, term);
-    for (int l = 0; l < WARP_LANES; l++)
+    for (int l = 0; l < LANES; l++)
       out->lane[l] = (int32_t)(out->lane[l] + value->mixed[i].coef * term[l]);
   }
 }
@@ -45,7 +45,7 @@ static uint32_t condition_mask(const Warp *warp, const Condition *condition) {
   Lanes value;
   interp_lanes(warp, &condition->value, &value);
   uint32_t mask = 0;
-  for (int l = 0; l < WARP_LANES; l++) {
+  for (int l = 0; l < LANES; l++) {
     bool holds = condition->negative ? value.lane[l] < 0 : value.lane[l] != 0;
     mask |= (uint32_t)holds << l;
   }
@@ -127,8 +127,8 @@ void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *op
 
 void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
                       const Memory *memory, int64_t at) {
-  interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % WARP_LANES, code->stmt, memory->buffer,
-                at, "reads what nothing wrote");
+  interp_report(m, FINDING_UNWRITTEN_READ, w, now->thread % LANES, code->stmt, memory->buffer, at,
+                "reads what nothing wrote");
 }
 
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,

@@ -119,7 +119,7 @@ static void add_stmt(Str *out, const Stmt *stmt) {
 
 static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
   if (with_block) str_printf(out, "block %u ", block);
-  str_printf(out, "warp %d lane %d", thread / WARP_LANES, thread % WARP_LANES);
+  str_printf(out, "warp %d lane %d", thread / LANES, thread % LANES);
 }
 
 void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
@@ -135,7 +135,7 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
   }
   str_add(&text, ": ");
   if (warp && lane >= 0) {
-    f->who.thread = warp->index * WARP_LANES + lane;
+    f->who.thread = warp->index * LANES + lane;
     add_thread(&text, false, 0, f->who.thread);
     str_add_char(&text, ' ');
   }

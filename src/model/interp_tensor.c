@@ -76,13 +76,13 @@ const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *
 
 static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operand) {
   FragmentMap map = fragment_map(atom, operand);
-  uint16_t(*at)[WARP_LANES] = arena_alloc(arena, sizeof *at * (size_t)map.n_values);
+  uint16_t(*at)[LANES] = arena_alloc(arena, sizeof *at * (size_t)map.n_values);
   for (int value = 0; value < map.n_values; value++)
-    for (int lane = 0; lane < WARP_LANES; lane++) {
+    for (int lane = 0; lane < LANES; lane++) {
       FragmentElement e = fragment_map_element(&map, lane, value);
       at[value][lane] = (uint16_t)(e.row * map.cols + e.col);
     }
-  return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[WARP_LANES])at};
+  return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[LANES])at};
 }
 
 void interp_build_fragments(Machine *machine) {
@@ -134,7 +134,7 @@ static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, c
   Touch now = touch_of(m, w, code);
   for (int part = 0; part < parts; part++) {
     Row *row = &to->row[matrix * parts + part];
-    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+    for (uint32_t lane = 0; lane < LANES; lane++) {
       FragmentElement e = received(code->stmt->op.trans, parts, (int)lane, part);
       int from = ldmatrix_addressing_lane(matrix, e.row);
       now.thread = thread_of(w, lane);
@@ -174,7 +174,7 @@ static void gather(const FragmentTable *table, const Registers *from, double *ma
   for (int v = 0; v < table->n_values; v++) {
     const Row *row = &from->row[v * from->rows];
     const uint16_t *at = table->at[v];
-    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+    for (uint32_t lane = 0; lane < LANES; lane++)
       matrix[at[lane]] = single ? (double)row->lane[lane]
                                 : number_tensor(from->type, row_get(row, from->type, lane));
   }
@@ -189,7 +189,7 @@ static void scatter(Warp *w, const FragmentTable *table, const double *matrix,
                     const Registers *to) {
   for (int v = 0; v < table->n_values; v++) {
     Row *row = &to->row[v * to->rows];
-    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
+    for (uint32_t lane = 0; lane < LANES; lane++) {
       double sum = matrix[table->at[v][lane]];
       if (to->type == DTYPE_F32)
         row->lane[lane] = (float)sum;

@@ -14,6 +14,7 @@
 
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/whole.h"
 
 const Knob knob_table[KNOB_COUNT] = {
 #define KNOB(id, type, unit, lo, hi, value, tier, aliases, help) \
@@ -112,8 +113,6 @@ static int name_index(const Names *names, const char *text) {
 }
 
 // ---- values -------------------------------------------------------------------------------------
-
-static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 static bool value_allowed(const Knob *knob, int64_t value) {
   if (value < knob->lo || value > knob->hi) return false;

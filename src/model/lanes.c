@@ -33,8 +33,20 @@ void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int 
     lanes_set(env, digit->var, value);
   }
   lanes_set(env, program->thread, thread);
-  for (int l = 0; l < launch->n_lets; l++) {
-    expr_eval_warp(launch->let[l]->expr, env, value);
-    lanes_set(env, launch->let[l]->var, value);
-  }
+  for (int l = 0; l < launch->n_lets; l++) lanes_let(env, launch->let[l]);
+}
+
+void lanes_let(int64_t *env, const Stmt *let) {
+  int64_t value[LANES];
+  expr_eval_warp(let->expr, env, value);
+  lanes_set(env, let->var, value);
+}
+
+bool lanes_pass(const int64_t *env, const Expr *condition, const bool active[LANES],
+                bool inner[LANES]) {
+  bool any = false;
+  int64_t holds[LANES];
+  expr_eval_warp(condition, env, holds);
+  for (int lane = 0; lane < LANES; lane++) any |= inner[lane] = active[lane] && holds[lane];
+  return any;
 }

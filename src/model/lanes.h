@@ -7,11 +7,14 @@
 #pragma once
 #include "model/program.h"
 
-enum { LANES = 32 };
-
 void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]);
 void lanes_set_all(int64_t *env, const Var *var, int64_t value);
 // Hardware digits, the indices themselves and the LETs between the hardware loops; `active`: the
 // lanes that are threads of the block.
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
                  bool active[LANES]);
+// A LET's value in every lane.
+void lanes_let(int64_t *env, const Stmt *let);
+// `inner`: the active lanes for which the condition holds. Says whether there are any.
+bool lanes_pass(const int64_t *env, const Expr *condition, const bool active[LANES],
+                bool inner[LANES]);

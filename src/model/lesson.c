@@ -2,8 +2,7 @@
 //
 // Reading proves names and knob strings; lesson_compute() builds the step's model and computes
 // every placeholder and every answer. Both tell all findings with their place in the file:
-//   lessons/04_banks.json:31:16: steps[2].text: {wavefront 4}: there is no fact "wavefront";
-//   nearest: wavefronts
+//   lessons/banks.json:31:16: steps[2].text: {wavefront 4}: there is no fact "wavefront"; …
 //
 // A step without a rung and a state has those of the step before, so that `--at 5` needs no replay.
 #include "model/lesson.h"

@@ -10,8 +10,7 @@
 //     {"title": "…"*,
 //      "text": ["lines that are joined", "by a blank"]*,   {FACT} stands for a computed value
 //      "notes": "what a teacher should know",
-//      "rung": "fp32/padded", "state": "PAD_SMEM=4",   the knobs over the rung, or over the
-//      defaults;
+//      "rung": "fp32/padded", "state": "PAD_SMEM=4",   the knobs over the rung, or the defaults;
 //                                                      neither: what the step before had
 //      "compare": "PAD_SMEM=0",                        A: the knobs over the state, or LADDER/RUNG
 //      "view": "banks", "site": "b<-B_s", "knob": "PAD_SMEM", "line": "barrier",   what to look at

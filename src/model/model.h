@@ -27,12 +27,18 @@ typedef struct Site {
   const char *text;     // "a <- A_s  LDS.128"
 } Site;
 
+// What one block asks of shared memory for one slab: every warp runs every site.
+typedef struct SiteTotals {
+  double wavefronts, ideal;  // of the sites with counts
+  int n_conflicting;         // sites with more wavefronts than ideal
+} SiteTotals;
+
 typedef struct Resources {
   int64_t smem_bytes;  // per block
   int n_registers;     // estimate per thread, before the compiler has spoken
   int n_accumulators, n_fragments, n_staging;
-  int64_t n_blocks, n_threads;
-  int blocks_per_sm;    // 0: does not fit
+  int64_t n_blocks, n_threads, n_warps;  // of the grid; of a block
+  int blocks_per_sm;                     // 0: does not fit
   const char *limiter;  // "registers", "shared memory", "threads", "blocks", "grid"
   double occupancy;     // resident warps / the SM's limit, 0..1
   double waves;         // grid / (blocks_per_sm · SMs)
@@ -63,6 +69,7 @@ typedef struct Model {
   ProgramText text;
   int n_sites;
   const Site *site;
+  SiteTotals totals;
   Resources resources;
   Traffic traffic;
 } Model;

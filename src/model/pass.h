@@ -17,11 +17,7 @@ typedef struct Pass {
   void (*run)(Program *program, const Schedule *schedule);
 } Pass;
 
-extern const Pass pass_table[];
-extern const int pass_count;
-
-// The naive nest of the problem: three loops, no hardware.
-Program *program_naive(Arena *arena, const Schedule *schedule);
+enum { PIPELINE_PROGRAMS_MAX = 32 };
 
 // One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
 // i-th pass that the schedule wants. Later stages never alter earlier ones.
@@ -30,7 +26,7 @@ typedef struct Pipeline {
   struct {
     const Pass *pass;  // NULL for stage 0
     const Program *program;
-  } stage[32];
+  } stage[PIPELINE_PROGRAMS_MAX];
 } Pipeline;
 
 // The schedule must satisfy the rules of phase "knobs" (rule.h). Asserts `program_check` after

@@ -36,7 +36,7 @@ static void drop_staging(Program *program) {
 }
 
 void pass_async_copy(Program *program, const Schedule *schedule) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->atom;
   to_async(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide);
   to_async(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide);

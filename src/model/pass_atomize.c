@@ -18,8 +18,6 @@ static const KnobId knob = KNOB_ATOM_KIND;
 
 bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 static const Atom *choose_atom(Program *program, const Schedule *schedule) {
   const Atom *row = atom_find_knob(knob_value_text(program->arena, schedule, KNOB_ATOM_KIND));
   assert(row);
@@ -144,9 +142,9 @@ void pass_atomize(Program *program, const Schedule *schedule) {
   factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
   k->digit[0] = (Digit){
       program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  program->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, 32);
+  program->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
   program->thread =
-      program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * 32);
+      program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * LANES);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
   reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
   reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);

@@ -40,7 +40,7 @@ static void index_ring(Access *access, Stmt *stmt, void *context) {
 
 void pass_double_buffer(Program *program, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED) add_ring(program->buffer[i], slots);
   const Expr *slot = ex_mod(program->arena, ex_var(program->arena, k_o->var), slots);

@@ -20,16 +20,10 @@ bool pass_epilogue_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0;
 }
 
-static int log2_of(int64_t value) {
-  int bits = 0;
-  while ((int64_t)1 << bits < value) bits++;
-  return bits;
-}
-
 static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {
   int64_t dim[2] = {rows, columns};
   Buffer *slab = program_new_buffer(program, "C_s", SPACE_SHARED, ROLE_SLAB_C, 2, dim, knob);
-  int row_bits = log2_of(columns * dtype_bytes(slab->type));
+  int row_bits = log2_up(columns * dtype_bytes(slab->type));
   if ((int64_t)1 << row_bits != columns * dtype_bytes(slab->type) || row_bits < LINE_BITS)
     return slab;
   slab->swizzle_bits = SWIZZLE_BITS;
@@ -74,7 +68,7 @@ static Stmt *empty_slab(Program *program, Buffer *slab) {
   int64_t columns = slab->dim[1], elements = slab->dim[0] * columns;
   int width = 16 / dtype_bytes(slab->type);
   int64_t threads = program->thread->extent, round = threads * width;
-  Var *c = program_var(program, "c_c", VAR_LOOP, TIER_REGISTER, (elements + round - 1) / round);
+  Var *c = program_var(program, "c_c", VAR_LOOP, TIER_REGISTER, ceil_div(elements, round));
   int64_t one = width;
   Buffer *registers =
       program_new_buffer(program, "r_c", SPACE_REGISTER, ROLE_STAGE_C, 1, &one, knob);

@@ -88,8 +88,7 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
 }
 
 void pass_fragment_buffer(Program *program, const Schedule *schedule) {
-  Kernel *kernel = main_kernel(program);
-  Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER);
   for (int i = 0; i < program->n_buffers; i++)
     if (is_fragment(program->buffer[i])) add_halves(program->buffer[i]);

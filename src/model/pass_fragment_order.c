@@ -137,7 +137,7 @@ static void row_by_row(Program *program, Stmt **k_link, Stmt *a, Stmt *b) {
 }
 
 void pass_fragment_order(Program *program, const Schedule *schedule) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER), **link = &k_o->body;
   while (*link != k_i) link = &(*link)->next;
   Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));

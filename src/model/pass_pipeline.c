@@ -132,7 +132,7 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
 void pass_pipeline(Program *program, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Kernel *kernel = main_kernel(program);
-  Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   Parts parts = take_apart(k_o);
   Stmt *prologue = NULL;
   if (parts.async)

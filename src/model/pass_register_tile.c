@@ -17,7 +17,7 @@ bool pass_register_tile_wanted(const Schedule *schedule) {
 static Var *factor(Program *program, Axis *axis, const char *block, const char *reg,
                    int64_t cells) {
   int64_t threads = axis->digit[0].weight, tile = threads * cells;
-  int64_t blocks = (axis->extent + tile - 1) / tile;
+  int64_t blocks = ceil_div(axis->extent, tile);
   Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, blocks);
   Var *r = program_var(program, reg, VAR_LOOP, TIER_REGISTER, cells);
   axis->digit[0] = (Digit){b, tile};

@@ -14,8 +14,6 @@ enum { SIDE_THREADS = 256 };
 
 bool pass_split_k_wanted(const Schedule *schedule) { return schedule->value[KNOB_SPLITK] > 1; }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // A kernel whose thread f = block·256 + thread owns cell (f / N, f % N) of C.
 typedef struct Flat {
   Var *block, *thread;

@@ -29,7 +29,7 @@ static Stmt *share_of(Program *program, Stmt *copies, const Expr *step, int64_t 
   if (copies->kind != STMT_LOOP)
     return stmt_if(program, knob, ex_lt(arena, step, ex_const(arena, 1)), copies);
   const Var *all = copies->var;
-  int64_t extent = all->extent, share = (extent + steps - 1) / steps;
+  int64_t extent = all->extent, share = ceil_div(extent, steps);
   Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, share);
   Var *c = program_var(program, all->name, VAR_LET, TIER_REGISTER, extent);
   const Expr *number = ex_mul_const(arena, step, share);
@@ -42,7 +42,7 @@ static Stmt *share_of(Program *program, Stmt *copies, const Expr *step, int64_t 
 }
 
 void pass_spread(Program *program, const Schedule *schedule) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   Stmt *k_i = *find_multiply(&k_o->body);
   Stmt **ahead_link = find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
   if (!ahead_link) return;  // K is so short that the prologue has fetched it all

@@ -13,8 +13,6 @@
 
 bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The k loop becomes k_o around k_i; returns k_o, whose body is the k_i loop alone.
 static Stmt *split_k_loop(Program *program, int64_t bk) {
   Axis *k = &program->axis[AXIS_K];

@@ -24,17 +24,11 @@ static int piece_bits(const Program *program, const Buffer *slab) {
   return plain_b && dtype_bytes(slab->type) == 4 ? CHUNK_BITS + 1 : CHUNK_BITS;
 }
 
-static int log2_of(int64_t value) {
-  int bits = 0;
-  while ((int64_t)1 << bits < value) bits++;
-  return bits;
-}
-
 void pass_swizzle(Program *program, const Schedule *schedule) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED) continue;
-    int row_bits = log2_of(slab->stride[0] * dtype_bytes(slab->type));
+    int row_bits = log2_up(slab->stride[0] * dtype_bytes(slab->type));
     slab->swizzle_bits = (int)schedule->value[KNOB_SWIZZLE];
     slab->swizzle_base = piece_bits(program, slab);
     slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - slab->swizzle_base;

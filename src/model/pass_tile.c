@@ -10,12 +10,10 @@
 
 bool pass_tile_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] == 0; }
 
-static int64_t tiles(int64_t extent, int64_t tile) { return (extent + tile - 1) / tile; }
-
 // axis = block·threads + thread
 static void factor(Program *program, Axis *axis, const char *block, const char *thread,
                    int64_t threads) {
-  Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, tiles(axis->extent, threads));
+  Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, ceil_div(axis->extent, threads));
   Var *t = program_var(program, thread, VAR_LOOP, TIER_THREAD, threads);
   axis->n_digits = 2;
   axis->digit[0] = (Digit){b, threads};

@@ -17,7 +17,7 @@ bool pass_unroll_wanted(const Schedule *schedule) {
 }
 
 static void unroll_ring(Program *program, int64_t slots) {
-  Stmt *k_o = find_tier(main_kernel(program)->body, TIER_SERIAL_OUTER);
+  Stmt *k_o = slab_loop(program);
   if (!k_o || slots == 1) return;
   k_o->unroll = (int)slots;
   k_o->knob = KNOB_UNROLL_RING;

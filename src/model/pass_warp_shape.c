@@ -9,7 +9,7 @@
 // either operand merge pairwise (two phases instead of four).
 #include "model/passes.h"
 
-enum { LANE_BITS = 5, LANES = 32 };
+enum { LANE_BITS = 5 };
 
 bool pass_warp_shape_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_LANES_M] > 0 && schedule->value[KNOB_ATOM_KIND] == 0;
@@ -23,17 +23,11 @@ typedef struct Side {
   int bits_left;
 } Side;
 
-static int log2_of(int64_t value) {
-  int bits = 0;
-  while ((1LL << bits) < value) bits++;
-  return bits;
-}
-
 static Side side_of(const Program *program, int axis, int64_t threads, int64_t lanes) {
   static const char *const warp_names[] = {"m_w", "n_w"};
   static const char *const lane_names[2][LANE_BITS] = {{"m_l", "m_l1", "m_l2", "m_l3", "m_l4"},
                                                        {"n_l", "n_l1", "n_l2", "n_l3", "n_l4"}};
-  Side side = {axis, warp_names[axis], {0}, threads, lanes, 0, log2_of(lanes)};
+  Side side = {axis, warp_names[axis], {0}, threads, lanes, 0, log2_up(lanes)};
   for (int i = 0; i < LANE_BITS; i++) side.lane[i] = lane_names[axis][i];
   const Axis *a = &program->axis[axis];
   for (int i = 0; i < a->n_digits; i++)

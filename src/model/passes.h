@@ -1,5 +1,6 @@
 // What every pass file defines: whether the schedule wants it, and the rewrite itself.
 #pragma once
+#include "base/whole.h"
 #include "model/knob.h"
 #include "model/program.h"
 #include "model/rewrite.h"

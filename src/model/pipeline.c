@@ -5,18 +5,17 @@
 // fixed and passes move statements.
 #include "model/pass.h"
 
-#include <assert.h>
-
 #include "base/die.h"
 #include "model/passes.h"
 #include "model/print.h"
 
-const Pass pass_table[] = {
+static const Pass passes[] = {
 #define PASS(id, title, knobs, help) {#id, title, knobs, help, pass_##id##_wanted, pass_##id},
 #include "model/pass.def"
 #undef PASS
 };
-const int pass_count = sizeof pass_table / sizeof *pass_table;
+enum { N_PASSES = sizeof passes / sizeof *passes };
+_Static_assert((int)N_PASSES < (int)PIPELINE_PROGRAMS_MAX, "every pass and the naive nest");
 
 // What is summed in what, and stored as what: 8-bit integers sum in s32, f64 in f64, all others in
 // f32 or, if asked, f16; C has the operands' type where that is a 16-bit one, else the sum's.
@@ -38,7 +37,7 @@ static Problem problem_of(const Schedule *schedule) {
 }
 
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
-Program *program_naive(Arena *arena, const Schedule *schedule) {
+static Program *naive_nest(Arena *arena, const Schedule *schedule) {
   Program *program = program_new(arena, problem_of(schedule));
   int64_t one[2] = {1, 1};
   Buffer *acc = program_new_buffer(program, "acc", SPACE_REGISTER, ROLE_ACC, 2, one, KNOB_NONE);
@@ -73,17 +72,16 @@ Program *program_naive(Arena *arena, const Schedule *schedule) {
 }
 
 static void add_stage(Pipeline *pipeline, const Pass *pass, const Program *program) {
-  assert(pipeline->n_stages < (int)(sizeof pipeline->stage / sizeof *pipeline->stage));
   pipeline->stage[pipeline->n_stages].pass = pass;
   pipeline->stage[pipeline->n_stages++].program = program;
 }
 
 Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
   Pipeline pipeline = {0};
-  const Program *program = program_naive(arena, schedule);
+  const Program *program = naive_nest(arena, schedule);
   add_stage(&pipeline, NULL, program);
-  for (int i = 0; i < pass_count; i++) {
-    const Pass *pass = &pass_table[i];
+  for (int i = 0; i < N_PASSES; i++) {
+    const Pass *pass = &passes[i];
     if (!pass->wanted(schedule)) continue;
     Program *next = program_clone(arena, program);
     pass->run(next, schedule);

@@ -7,6 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/whole.h"
+
 static const struct {
   const char *name, *ptx, *help;
 } op_rows[OP_COUNT] = {
@@ -137,6 +139,8 @@ Launch kernel_launch(const Kernel *kernel) {
   return launch;
 }
 
+int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
+
 Buffer *program_buffer(const Program *program, BufferRole role) {
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->role == role) return program->buffer[i];
@@ -145,8 +149,6 @@ Buffer *program_buffer(const Program *program, BufferRole role) {
 
 // Swizzles reach up to bit 10 of the byte offset.
 enum { SHARED_ALIGN = 128, SWIZZLE_ALIGN = 1024 };
-
-static int64_t align_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 int64_t program_smem_bytes(const Program *program) {
   int64_t end = 0;
@@ -164,9 +166,9 @@ void program_place_shared(Program *program) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != SPACE_SHARED) continue;
-    if (buffer_is_permuted(buffer)) at = align_up(at, SWIZZLE_ALIGN);
+    if (buffer_is_permuted(buffer)) at = round_up(at, SWIZZLE_ALIGN);
     buffer->offset_bytes = at;
-    at = align_up(at + buffer_bytes(buffer), SHARED_ALIGN);
+    at = round_up(at + buffer_bytes(buffer), SHARED_ALIGN);
   }
 }
 

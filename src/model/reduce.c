@@ -7,12 +7,11 @@
 // GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
 #include "model/reduce.h"
 
+#include "base/whole.h"
 #include "model/fragment.h"
 #include "model/model.h"
 
 enum { MIN_EXTENT = 64 };
-
-static int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 
 static const Atom *atom_of(const Schedule *schedule) {
   int64_t kind = schedule->value[KNOB_ATOM_KIND];
@@ -64,7 +63,7 @@ static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {
 
 // Tiles of a few cells give no picture: at least 64 rows and columns.
 static int64_t at_least(int64_t tiles, int64_t tile) {
-  int64_t enough = (MIN_EXTENT + tile - 1) / tile;
+  int64_t enough = ceil_div(MIN_EXTENT, tile);
   return tiles > enough ? tiles : enough;
 }
 

@@ -6,13 +6,11 @@
 //
 // Limits follow the CUDA occupancy calculation: registers are given out per warp in units, shared
 // memory per block in units with the system's share added.
+#include "base/whole.h"
 #include "model/derive.h"
 #include "model/rewrite.h"
 
-enum { LANES = 32, REGISTERS_FOR_ADDRESSES = 28 };
-
-static int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+enum { REGISTERS_FOR_ADDRESSES = 28 };
 
 // 32-bit registers of a register buffer: two 16-bit values share one.
 static int registers(const Program *program, BufferRole role) {
@@ -40,7 +38,7 @@ static Limit smallest(const Limit *limit, int n) {
 }
 
 static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
-  int64_t warps = round_up(ceil_div(r->n_threads, LANES), t->warp_alloc_unit);
+  int64_t warps = round_up(r->n_warps, t->warp_alloc_unit);
   int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
   // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
   int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
@@ -61,7 +59,7 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
   Limit limit = blocks_per_sm(r, min_blocks, target);
   r->blocks_per_sm = (int)limit.blocks;
   r->limiter = limit.name;
-  int64_t warps = ceil_div(r->n_threads, LANES) * limit.blocks;
+  int64_t warps = r->n_warps * limit.blocks;
   r->occupancy = (double)warps / target->max_warps_per_sm;
   r->waves = 0;
   if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
@@ -75,7 +73,8 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
                  .n_fragments = registers(program, ROLE_FRAG_A) + registers(program, ROLE_FRAG_B),
                  .n_staging = registers(program, ROLE_STAGE_A) + registers(program, ROLE_STAGE_B),
                  .n_blocks = launch.n_blocks,
-                 .n_threads = launch.n_threads};
+                 .n_threads = launch.n_threads,
+                 .n_warps = launch_warps(&launch)};
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
   derive_fit(&r, kernel->min_blocks, target);
   return r;

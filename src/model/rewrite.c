@@ -28,6 +28,10 @@ Stmt *find_loop(Stmt *list, const Var *var) {
   return NULL;
 }
 
+Stmt *slab_loop(const Program *program) {
+  return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
+}
+
 static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
   if (stmt->kind != STMT_OP || stmt->op.kind != kind) return false;
   return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);

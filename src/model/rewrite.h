@@ -5,6 +5,9 @@
 // The kernel that multiplies.
 Kernel *main_kernel(Program *program);
 
+// k_o, the main kernel's loop over slabs; NULL where nothing is staged.
+Stmt *slab_loop(const Program *program);
+
 // The first loop of a tier in a list, outermost first; NULL when there is none.
 Stmt *find_tier(Stmt *list, Tier tier);
 // The first loop over the variable; NULL when there is none.

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/derive.h"
 #include "model/fragment.h"
 #include "model/passes.h"
@@ -30,8 +31,7 @@ static bool divides_cells(int64_t group, int64_t cells) {
   return group == 0 || cells <= group || cells % group == 0;
 }
 
-// ---- what the knobs come to, with fma and with an atom
-// --------------------------------------------
+// ---- what the knobs come to, with fma and with an atom ------------------------------------------
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
@@ -71,7 +71,7 @@ static const char *needed_archs(Arena *arena, const Facts *f) {
 static bool atom_sums_f16(const Facts *f) { return atom_named(f) && atom_named(f)->f16_acc; }
 
 static int64_t threads(const Facts *f) {
-  if (atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * 32;
+  if (atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * LANES;
   return value(f, KNOB_BM) * value(f, KNOB_BN);
 }
 
@@ -124,7 +124,7 @@ static int64_t depth(const Facts *f) {
   return value(f, KNOB_BK) * (atom_of(f) ? atom_of(f)->k : 1);
 }
 
-static int64_t slabs(const Facts *f) { return (value(f, KNOB_K) + depth(f) - 1) / depth(f); }
+static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
@@ -207,8 +207,7 @@ static const char *fault_of(const Facts *f, int side) {
 // bits, of shorter ones by the bits of the 128-byte line.
 static const char *nearest_layout(const Facts *f, int side) {
   const char *name = knob_table[side == FM_BM ? KNOB_LAYOUT_A : KNOB_LAYOUT_B].name;
-  int row_bytes = slab_of(f, side).row_bytes, line_bit = 7, chunk_bit = 4;
-  while (1 << line_bit < row_bytes) line_bit++;
+  int line_bit = max_int(7, log2_up(slab_of(f, side).row_bytes)), chunk_bit = 4;
   for (int bits = 3; bits > 0; bits--) {
     char *text = arena_printf(f->arena, "swizzle:%d:4:%d", bits, line_bit - chunk_bit);
     if (!layout_fault(f, side, text)) return arena_printf(f->arena, "%s=%s", name, text);
@@ -218,7 +217,7 @@ static const char *nearest_layout(const Facts *f, int side) {
 
 // Elements of one slab that each thread of the block fetches.
 static int64_t copy_share(const Facts *f, int side) {
-  return (tile(f, side) * depth(f) + threads(f) - 1) / threads(f);
+  return ceil_div(tile(f, side) * depth(f), threads(f));
 }
 
 #define V(knob) (f->schedule->value[KNOB_##knob])

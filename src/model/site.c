@@ -12,9 +12,10 @@
 #include <string.h>
 
 #include "model/derive.h"
+#include "model/lanes.h"
 #include "model/rewrite.h"
 
-enum { LANES = 32, SITES_MAX = 32, LOOPS_MAX = 16 };
+enum { SITES_MAX = 32, LOOPS_MAX = 16 };
 
 typedef struct Walk {
   Arena *arena;
@@ -83,15 +84,10 @@ static void visit_site(Walk *walk, const Stmt *stmt, const Access *shared, bool 
   memcpy(site->addr, addr, sizeof addr);
 }
 
-static void set_warp_value(Walk *walk, const Var *var, const int64_t *value) {
-  memcpy(walk->env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
-}
-
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
-  int64_t zero[LANES] = {0};
-  set_warp_value(walk, stmt->var, zero);
+  lanes_set_all(walk->env, stmt->var, 0);
   double before = walk->executions;
   if (stmt == walk->k_o) {
     walk->in_loop = true;
@@ -119,8 +115,7 @@ static int64_t count_passing(Walk *walk, const Expr *condition, const bool *acti
   }
   const Var *var = walk->loop[from];
   for (int64_t at = var->extent - 1; at >= 0; at--) {
-    for (int i = 0; i < LANES; i++) value[i] = at;
-    set_warp_value(walk, var, value);
+    lanes_set_all(walk->env, var, at);
     n += count_passing(walk, condition, active, from + 1);
   }
   return n;
@@ -136,12 +131,10 @@ static double passing_share(Walk *walk, const Expr *condition, const bool *activ
 }
 
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
-  int64_t cond[LANES];
   bool inner[LANES];
   double before = walk->executions;
   walk->executions *= passing_share(walk, stmt->expr, active);
-  expr_eval_warp(stmt->expr, walk->env, cond);
-  for (int i = 0; i < LANES; i++) inner[i] = active[i] && cond[i];
+  lanes_pass(walk->env, stmt->expr, active, inner);
   walk_list(walk, stmt->body, inner);
   walk->executions = before;
 }
@@ -181,11 +174,9 @@ static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   for (; list; list = list->next) {
-    int64_t value[LANES];
     switch (list->kind) {
       case STMT_LET:
-        expr_eval_warp(list->expr, walk->env, value);
-        set_warp_value(walk, list->var, value);
+        lanes_let(walk->env, list);
         break;
       case STMT_LOOP:
         walk_loop(walk, list, active);
@@ -200,27 +191,6 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   }
 }
 
-// Hardware digits, the thread index and the LETs between the hardware loops, for one warp.
-static void enter_warp(Walk *walk, int warp, bool *active) {
-  const Launch *launch = &walk->launch;
-  int64_t value[LANES];
-  walk->warp = warp;
-  walk->n_sites = 0;
-  for (int i = 0; i < LANES; i++) value[i] = (int64_t)warp * LANES + i;
-  set_warp_value(walk, walk->program->thread, value);
-  for (int i = 0; i < LANES; i++) active[i] = value[i] < launch->n_threads;
-  for (int d = 0; d < launch->n_thread_digits; d++) {
-    const HardwareDigit *digit = &launch->thread[d];
-    int64_t part[LANES];
-    for (int i = 0; i < LANES; i++) part[i] = value[i] / digit->stride % digit->var->extent;
-    set_warp_value(walk, digit->var, part);
-  }
-  for (int l = 0; l < launch->n_lets; l++) {
-    expr_eval_warp(launch->let[l]->expr, walk->env, value);
-    set_warp_value(walk, launch->let[l]->var, value);
-  }
-}
-
 // Is there a site inside the loop that does what this prologue site does?
 static bool repeated(const Walk *walk, int index) {
   for (int i = 0; i < walk->n_sites; i++)
@@ -230,26 +200,28 @@ static bool repeated(const Walk *walk, int index) {
   return false;
 }
 
-// The loop over slabs; without slabs the loop over k, one step being a slab of depth 1.
-static const Stmt *slab_loop(const Program *program) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
+// Without slabs the loop over k, one step being a slab of depth 1.
+static const Stmt *outer_k_loop(const Program *program) {
+  const Stmt *k_o = slab_loop(program);
   const Axis *k = &program->axis[AXIS_K];
-  const Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
-  return k_o ? k_o : find_loop(kernel->body, k->digit[k->n_digits - 1].var);
+  Stmt *body = program->kernel[program->main_kernel].body;
+  return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
 }
 
 Sites derive_sites(Arena *arena, const Program *program) {
   const Kernel *kernel = &program->kernel[program->main_kernel];
   Walk walk = {.arena = arena, .program = program, .launch = kernel_launch(kernel)};
-  walk.k_o = slab_loop(program);
+  walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
   walk.executions = 1;
-  int n_warps = (int)((walk.launch.n_threads + LANES - 1) / LANES);
+  int n_warps = launch_warps(&walk.launch);
   for (int warp = 0; warp < n_warps; warp++) {
     bool active[LANES];
-    enter_warp(&walk, warp, active);
+    walk.warp = warp;
+    walk.n_sites = 0;
+    lanes_enter(program, &walk.launch, 0, warp, walk.env, active);
     walk_list(&walk, walk.launch.body, active);
   }
   if (walk.n_sites > SITES_MAX) walk.n_sites = SITES_MAX;
@@ -262,4 +234,16 @@ Sites derive_sites(Arena *arena, const Program *program) {
     n++;
   }
   return (Sites){n, kept, walk.global_lines};
+}
+
+SiteTotals derive_totals(const Sites *sites, int64_t n_warps) {
+  SiteTotals totals = {0};
+  for (int i = 0; i < sites->n; i++) {
+    const Site *site = &sites->site[i];
+    if (!site->count.known) continue;
+    totals.wavefronts += site->executions * (double)n_warps * site->count.wavefronts;
+    totals.ideal += site->executions * (double)n_warps * site->count.ideal;
+    totals.n_conflicting += site->count.conflicts > 0;
+  }
+  return totals;
 }

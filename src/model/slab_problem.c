@@ -15,10 +15,10 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
+#include "model/lanes.h"
 #include "model/rewrite.h"
 #include "model/slab_layout.h"
-
-enum { LANES = BANK_LANES };
 
 // ---- layouts as texts ---------------------------------------------------------------------------
 
@@ -79,10 +79,6 @@ static bool mark_touches(const Walk *walk, const Stmt *list) {
   return any;
 }
 
-static void set_value(Walk *walk, const Var *var, const int64_t *value) {
-  memcpy(walk->env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
-}
-
 static int find_use(const SlabProblem *slab, const Stmt *stmt) {
   for (int i = 0; i < slab->problem.n_sites; i++)
     if (slab->use[i].site->stmt == stmt) return i;
@@ -115,29 +111,21 @@ static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
-  int64_t extent = stmt == walk->k_o ? 1 : stmt->var->extent, value[LANES];
+  int64_t extent = stmt == walk->k_o ? 1 : stmt->var->extent;
   for (int64_t i = 0; i < extent; i++) {
-    for (int lane = 0; lane < LANES; lane++) value[lane] = i;
-    set_value(walk, stmt->var, value);
+    lanes_set_all(walk->env, stmt->var, i);
     walk_list(walk, stmt->body, active);
   }
 }
 
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
-  int64_t cond[LANES];
-  bool inner[LANES], any = false;
-  expr_eval_warp(stmt->expr, walk->env, cond);
-  for (int i = 0; i < LANES; i++) any |= inner[i] = active[i] && cond[i];
-  if (any) walk_list(walk, stmt->body, inner);
+  bool inner[LANES];
+  if (lanes_pass(walk->env, stmt->expr, active, inner)) walk_list(walk, stmt->body, inner);
 }
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   for (; list; list = list->next) {
-    int64_t value[LANES];
-    if (list->kind == STMT_LET) {
-      expr_eval_warp(list->expr, walk->env, value);
-      set_value(walk, list->var, value);
-    }
+    if (list->kind == STMT_LET) lanes_let(walk->env, list);
     if (!walk->touches[list->id]) continue;
     if (list->kind == STMT_LOOP) walk_loop(walk, list, active);
     if (list->kind == STMT_IF) walk_if(walk, list, active);
@@ -145,28 +133,12 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   }
 }
 
-static void enter_warp(Walk *walk, const Launch *launch, int warp, bool *active) {
-  int64_t thread[LANES], value[LANES];
-  for (int i = 0; i < LANES; i++) thread[i] = (int64_t)warp * LANES + i;
-  for (int i = 0; i < LANES; i++) active[i] = thread[i] < launch->n_threads;
-  set_value(walk, walk->program->thread, thread);
-  for (int d = 0; d < launch->n_thread_digits; d++) {
-    const HardwareDigit *digit = &launch->thread[d];
-    for (int i = 0; i < LANES; i++) value[i] = thread[i] / digit->stride % digit->var->extent;
-    set_value(walk, digit->var, value);
-  }
-  for (int l = 0; l < launch->n_lets; l++) {
-    expr_eval_warp(launch->let[l]->expr, walk->env, value);
-    set_value(walk, launch->let[l]->var, value);
-  }
-}
-
 static void walk_block(Walk *walk) {
   Launch launch = kernel_launch(&walk->program->kernel[walk->program->main_kernel]);
   memset(walk->seen, 0, sizeof *walk->seen * (size_t)walk->out->problem.n_sites);
-  for (int warp = 0; warp * LANES < launch.n_threads; warp++) {
+  for (int warp = 0; warp < launch_warps(&launch); warp++) {
     bool active[LANES];
-    enter_warp(walk, &launch, warp, active);
+    lanes_enter(walk->program, &launch, 0, warp, walk->env, active);
     walk_list(walk, launch.body, active);
   }
 }
@@ -190,11 +162,11 @@ static void make_room(Walk *walk) {
   walk->logical = (int32_t(**)[LANES])ARENA_ARRAY(walk->arena, void *, n);
   for (int i = 0; i < n; i++) {
     int64_t executions = walk->seen[i];
-    int64_t step = (executions + SLAB_PROBLEM_REPEAT_MAX - 1) / SLAB_PROBLEM_REPEAT_MAX;
+    int64_t step = ceil_div(executions, SLAB_PROBLEM_REPEAT_MAX);
     site[i].weight = (int)(step > 1 ? step | 1 : 1);
     site[i].name = arena_strdup(walk->arena, walk->out->use[i].site->text);
     site[i].op = walk->out->use[i].site->op;
-    int64_t room = (executions + site[i].weight - 1) / site[i].weight;
+    int64_t room = ceil_div(executions, site[i].weight);
     walk->logical[i] = arena_alloc(walk->arena, sizeof *walk->logical[i] * (size_t)room);
   }
   walk->site = site;
@@ -232,7 +204,7 @@ bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, Sl
   out->plain = layout_parse(arena, &out->problem.slab, "none", diags);
   Walk walk = {.arena = arena, .program = program, .out = out};
   int n = list_uses(arena, model, out);
-  walk.k_o = find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
+  walk.k_o = slab_loop(program);
   walk.touches = ARENA_ARRAY(arena, bool, program->n_stmt_ids);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.seen = ARENA_ARRAY(arena, int64_t, n);

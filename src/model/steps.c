@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/derive.h"
 #include "model/fragment.h"
 #include "model/knob_use.h"
@@ -202,7 +203,7 @@ static void walk_list(Walk *walk, const Stmt *list) {
 static const Stmt *outer_loop(const Program *program) {
   const Kernel *kernel = &program->kernel[program->main_kernel];
   const Axis *k = &program->axis[AXIS_K];
-  const Stmt *k_o = find_tier(kernel->body, TIER_SERIAL_OUTER);
+  const Stmt *k_o = slab_loop(program);
   return k_o ? k_o : find_loop(kernel->body, k->digit[k->n_digits - 1].var);
 }
 
@@ -210,7 +211,7 @@ static int fragment_registers(const Program *program) {
   int n = 0;
   for (int i = 0; i < program->n_buffers; i++)
     if (is_fragment(program->buffer[i]))
-      n += (int)((buffer_bytes(program->buffer[i]) + REGISTER_BYTES - 1) / REGISTER_BYTES);
+      n += (int)ceil_div(buffer_bytes(program->buffer[i]), REGISTER_BYTES);
   return n;
 }
 

@@ -3,8 +3,7 @@
 //
 //   Steps steps = derive_steps(arena, program);
 //   steps.step[i]                  copies → wait → barrier → reads → multiplies; a row ends where
-//   the
-//                                  next event belongs further left
+//                                  the next event belongs further left
 //   steps.products / steps.moved   computations per transfer
 //
 // Computations per transfer: an 8×8 matrix of 16-byte rows is what ldmatrix moves at a time, one

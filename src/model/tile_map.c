@@ -2,9 +2,8 @@
 // with an atom the place that its fragment map gives to lane and value.
 //
 // Worked example, m16n8k16, 2 × 2 warps of 4 × 4 atoms: thread 46 is lane 14 of warp 1, m_w = 0 and
-// n_w = 1. Its acc[1, 2, 3] is row 0·64 + 1·16 + (14 / 4 + 8) = 27 and column 1·32 + 2·8 + (14 % 4
-// · 2
-// + 1) = 53 of the tile.
+// n_w = 1. Its acc[1, 2, 3] is row 0·64 + 1·16 + (14 / 4 + 8) = 27 of the tile and its column
+// 1·32 + 2·8 + (14 % 4 · 2 + 1) = 53.
 #include "model/tile_map.h"
 
 #include <stdio.h>
@@ -112,7 +111,7 @@ const TileMap *tile_map_build(Arena *arena, const Program *program) {
                    .rows = axis_tile(&program->axis[AXIS_M]),
                    .cols = axis_tile(&program->axis[AXIS_N]),
                    .n_threads = (int)launch.n_threads,
-                   .n_warps = (int)((launch.n_threads + LANES - 1) / LANES)};
+                   .n_warps = launch_warps(&launch)};
   size_t cells = (size_t)(map->rows * map->cols);
   Fill fill = {map, ARENA_ARRAY(arena, uint16_t, cells), ARENA_ARRAY(arena, uint16_t, cells),
                ARENA_ARRAY(arena, TileBox, map->n_threads),

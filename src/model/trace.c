@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "banks/bank.h"
 #include "model/lanes.h"
 #include "model/rewrite.h"
 
@@ -69,7 +70,7 @@ static const Kernel *kernel_of(const Program *program) {
 
 // The digit of K that the loop over slabs, or over k, counts.
 static const Digit *k_digit(const Program *program) {
-  const Stmt *k_o = find_tier(kernel_of(program)->body, TIER_SERIAL_OUTER);
+  const Stmt *k_o = slab_loop(program);
   const Axis *axis = &program->axis[AXIS_K];
   for (int i = 0; i < axis->n_digits; i++) {
     const Digit *digit = &axis->digit[i];
@@ -133,6 +134,16 @@ static void index_register(TracePlace *place) {
     place->index[d] = place->offset / buffer->stride[d] % buffer->dim[d];
 }
 
+// A wide access goes on in the next row where rows are shorter than it.
+static void step_on(TracePlace *place, int64_t delta) {
+  int d = buffer_fast_dimension(place->buffer), slower = d == 0 ? 1 : -1;
+  place->index[d] += delta;
+  for (; d + slower >= 0 && d + slower < place->buffer->rank; d += slower) {
+    place->index[d + slower] += place->index[d] / place->buffer->dim[d];
+    place->index[d] %= place->buffer->dim[d];
+  }
+}
+
 static TracePlace place_at(Walk *walk, const Stmt *stmt, int side, int lane, int64_t delta) {
   const Access *access = side_of(&stmt->op, side);
   TracePlace place = {.buffer = access->buffer};
@@ -147,7 +158,7 @@ static TracePlace place_at(Walk *walk, const Stmt *stmt, int side, int lane, int
     expr_eval_warp(access->idx[d], walk->env, value);
     place.index[d] = value[lane];
   }
-  place.index[buffer_fast_dimension(access->buffer)] += delta;
+  step_on(&place, delta);
   return place;
 }
 
@@ -249,19 +260,15 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
 }
 
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
-  int64_t cond[LANES];
   bool inner[LANES];
-  expr_eval_warp(stmt->expr, walk->env, cond);
-  for (int lane = 0; lane < LANES; lane++) inner[lane] = active[lane] && cond[lane];
+  lanes_pass(walk->env, stmt->expr, active, inner);
   walk_list(walk, stmt->body, inner);
 }
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   for (; list; list = list->next) {
-    int64_t value[LANES];
     if (list->kind == STMT_LET) {
-      expr_eval_warp(list->expr, walk->env, value);
-      lanes_set(walk->env, list->var, value);
+      lanes_let(walk->env, list);
     } else if (!walk->near[list->id] || !may_matter(walk, walk->size[list->id])) {
       walk->time += walk->size[list->id];
     } else if (list->kind == STMT_LOOP) {
@@ -304,7 +311,7 @@ static Touch look_for(Walk *walk, const Query *query) {
   walk->best = (Touch){0};
   walk->n_touching = 0;
   mark_near(walk, walk->launch.body);
-  int n_warps = (int)((walk->launch.n_threads + LANES - 1) / LANES);
+  int n_warps = launch_warps(&walk->launch);
   int first = query->thread >= 0 ? query->thread / LANES : 0;
   int end = query->thread >= 0 ? first + 1 : n_warps;
   for (int warp = first; warp < end; warp++) {
@@ -456,4 +463,6 @@ int64_t trace_address(const TracePlace *place) {
   return place->buffer->offset_bytes + place->offset * dtype_bytes(place->buffer->type);
 }
 
-int trace_bank(const TracePlace *place) { return (int)(trace_address(place) / 4 % 32); }
+int trace_bank(const TracePlace *place) {
+  return (int)(trace_address(place) / BANK_WORD_BYTES % BANK_COUNT);
+}

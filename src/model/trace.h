@@ -1,8 +1,8 @@
 // The element tracer: the way of one element of A, B or C through a program, move by move.
 //
-//   TraceAt at = {.i = 130, .j = 7, .k = 21};               A[130][21] · B[21][7] goes into
-//   C[130][7] Trace trace = trace_element(arena, program, cta, ATOM_A, at); trace.move[i].op,
-//   .from, .to, .thread, .k_o              cp.async, A, A_s byte 8,336, thread 40
+//   TraceAt at = {.i = 130, .j = 7, .k = 21};    A[130][21] · B[21][7] goes into C[130][7]
+//   Trace trace = trace_element(arena, program, cta, ATOM_A, at);
+//   trace.move[0].stmt, .from, .to, .thread      cp.async, A, A_s byte 8,336, thread 40
 //
 // A and B: from global memory to the registers of the thread that multiplies them into C[i][j],
 // which is the last `to`. C: from the accumulator, the first `from`, to global memory. Nothing is

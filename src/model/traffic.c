@@ -5,16 +5,15 @@
 // one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
 //
 // L2: every block fetches its two panels once. DRAM: the blocks of one wave share panels in L2; the
-// distinct panels of a wave are fetched once per wave, and nothing survives from wave to wave
-// unless A and B fit in L2 together.
+// distinct panels of a wave (grid.h counts them) are fetched once per wave, and nothing survives
+// from wave to wave unless A and B fit in L2 together.
 #include <math.h>
 
 #include "base/str.h"
 #include "model/derive.h"
 #include "model/fragment.h"
+#include "model/grid.h"
 #include "model/rewrite.h"
-
-enum { LANES = 32 };
 
 typedef struct Tile {
   double m, n, k, slabs, blocks, bytes;  // elements; slabs per block; bytes per element
@@ -22,7 +21,7 @@ typedef struct Tile {
 
 static Tile tile_of(const Model *model) {
   const Program *p = model->program;
-  const Stmt *k_o = find_tier(p->kernel[p->main_kernel].body, TIER_SERIAL_OUTER);
+  const Stmt *k_o = slab_loop(p);
   const Axis *k = &p->axis[AXIS_K];
   const Digit *last = &k->digit[k->n_digits - 1];
   double step = (double)last->weight;  // 1, or the depth of an atom
@@ -43,7 +42,7 @@ static Tile tile_of(const Model *model) {
 // cp.async has no counted wavefronts: it writes 512 bytes per warp through a pipe of 128 bytes per
 // clock.
 static double shared_clocks(const Model *model, double global_lines) {
-  double warps = ceil((double)model->resources.n_threads / LANES), clocks = global_lines;
+  double warps = (double)model->resources.n_warps, clocks = global_lines;
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
     double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;
@@ -57,42 +56,13 @@ static double per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
 }
 
-// Rows and columns of tiles that one wave of `wave` blocks touches.
-static void wave_panels(const Model *model, double wave, double *rows, double *columns) {
-  const Program *p = model->program;
-  double m = (double)p->axis[AXIS_M].digit[0].var->extent;
-  double n = (double)p->axis[AXIS_N].digit[0].var->extent;
-  double group = fmin((double)model->schedule.value[KNOB_GROUP_M], m);
-  wave = fmin(wave, m * n);
-  double groups = ceil(wave / (group * n));
-  *rows = fmin(m, groups * group);
-  *columns = groups > 1 ? n : ceil(wave / group);
-}
-
-// A walk along a row of tiles comes back to the first panel of B only in the next row: one panel of
-// A and all of B. In groups of GROUP_M tiles down M the next column comes back to the panels of A:
-// as many of them, and one of B. Worked example, f32, 128 × 128 tiles at 4096³, panels of 2 MiB: 1
-// + 32 of them are 66 MiB, in groups of eight 8 + 1 are 18 MiB.
-static double working_set(const Model *model, const Tile *tile) {
-  const Program *p = model->program;
-  double m = (double)p->axis[AXIS_M].digit[0].var->extent;
-  double group = fmin((double)model->schedule.value[KNOB_GROUP_M], m);
-  double columns = ceil((double)p->problem.n / tile->n);
-  double depth = tile->k * tile->slabs * tile->bytes;
-  double a = tile->m * depth, b = tile->n * depth;
-  return group > 1 ? group * a + b : a + columns * b;
-}
-
-static double dram_bytes(const Model *model, const Tile *tile) {
+// The first wave stands for all of them.
+static double dram_bytes(const Model *model, const Grid *grid, double wave_bytes) {
   const Problem *p = &model->program->problem;
-  double m = (double)p->m, n = (double)p->n, k = (double)p->k;
-  double once = (m * k + k * n) * tile->bytes, store = m * n * tile->bytes;
+  double m = (double)p->m, n = (double)p->n, k = (double)p->k, bytes = dtype_bytes(p->dtype);
+  double once = (m * k + k * n) * bytes, store = m * n * bytes;
   if (once <= model->target->l2_bytes) return once + store;
-  double wave = (double)model->resources.blocks_per_sm * model->target->sm_count, rows, columns;
-  wave_panels(model, wave, &rows, &columns);
-  double waves = ceil(tile->blocks / wave);
-  double panels = (rows * tile->m + columns * tile->n) * k * tile->bytes;
-  return fmax(once, waves * panels) + store;
+  return fmax(once, (double)grid->n_waves * wave_bytes) + store;
 }
 
 // Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper,
@@ -146,7 +116,8 @@ static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   return t->flop / seconds / 1e12;
 }
 
-Traffic derive_traffic(const Model *model, double global_lines) {
+Traffic derive_traffic(Arena *arena, const Model *model, double global_lines) {
+  const Grid *grid = grid_outline(arena, model);
   const Target *gpu = model->target;
   const Problem *p = &model->program->problem;
   Tile tile = tile_of(model);
@@ -156,8 +127,9 @@ Traffic derive_traffic(const Model *model, double global_lines) {
   t.shared_clocks = shared_clocks(model, global_lines);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;
-  t.l2_working_set_bytes = working_set(model, &tile);
-  t.dram_bytes = dram_bytes(model, &tile);
+  t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;
+  t.dram_bytes =
+      dram_bytes(model, grid, (double)grid_window(arena, grid, 0, grid->wave_ctas).bytes);
   t.l2_clocks = known(panel_bytes / per_clock(gpu, gpu->l2_gbps));
   t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
   t.flop_per_l2_byte = t.flop / t.l2_bytes;

@@ -39,7 +39,6 @@ static void judge(Advice *advice, Trial *trial, const Schedule *schedule,
   }
   trial->resources = model->resources;
   trial->traffic = model->traffic;
-  trial->totals = side_total_sites(model);
 }
 
 // A few positions, each a thing of its own: LDMATRIX 0, 1, 2.

@@ -20,7 +20,6 @@ typedef struct Trial {
   const char *rule;  // the first rule it breaks; NULL when legal
   Resources resources;
   Traffic traffic;
-  SiteTotals totals;
 } Trial;
 
 // Of each knob: one step down, one up, and the best of the powers of two further up.

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "kernels/lines.h"
 #include "tui/classroom.h"
@@ -117,8 +118,8 @@ static void take(App *app, const Event *event) {
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
   int before = app->session->advice.n_done;
-  int64_t begin = lines_now_ms();
-  for (int i = 0; i < IDLE_STEPS && app->idle_left && lines_now_ms() - begin < IDLE_MS; i++)
+  int64_t begin = clock_ms();
+  for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++)
     app->idle_left = session_idle(app->session);
   bool first = before < 2 && app->session->advice.n_done >= 2;
   return first || !app->idle_left;
@@ -141,7 +142,7 @@ static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; 
 
 // What is due, of the worker and of the class; the milliseconds until the next.
 static int tick(App *app) {
-  int64_t now = lines_now_ms();
+  int64_t now = clock_ms();
   int due = work_tick(app->work, now);
   if (!app->class) return due;
   return sooner(due, classroom_tick(app->class, now));

@@ -41,7 +41,7 @@ static const uint8_t joined[16] = {
 
 static int limit(int n, int low, int high) { return n < low ? low : n > high ? high : n; }
 
-// --- the grid ---
+// ---- the grid -----------------------------------------------------------------------------------
 
 Canvas *canvas_new(Arena *arena, int rows, int cols, bool ascii) {
   Canvas *canvas = ARENA_NEW(arena, Canvas);
@@ -90,7 +90,7 @@ static Rect clip(const Canvas *canvas, Rect in) {
                         (Rect){sane(in.row), sane(in.col), sane(in.rows), sane(in.cols)});
 }
 
-// --- one cell ---
+// ---- one cell -----------------------------------------------------------------------------------
 
 static void blank_text(Cell *cell) {
   memcpy(cell->text, blank.text, CELL_BYTES);
@@ -165,7 +165,7 @@ static void combine(Canvas *canvas, Rect area, int row, int col, uint32_t code) 
   if (alone && used + (size_t)bytes < CELL_BYTES) memcpy(cell->text + used, text, (size_t)bytes);
 }
 
-// --- text ---
+// ---- text ---------------------------------------------------------------------------------------
 
 // Draws the first `bytes` bytes; returns the column after them.
 static int draw_bytes(Canvas *canvas, Rect in, int row, int col, Style style, const char *text,
@@ -263,7 +263,7 @@ int canvas_wrap_rows(const char *text, int cols) {
   return canvas_wrap(NULL, (Rect){0, 0, 0, cols}, 0, text);
 }
 
-// --- areas ---
+// ---- areas --------------------------------------------------------------------------------------
 
 void canvas_fill(Canvas *canvas, Rect in, Style style) {
   Rect area = clip(canvas, in);
@@ -288,7 +288,7 @@ void canvas_over(Canvas *canvas, Rect in, StyleRole over) {
     }
 }
 
-// --- lines ---
+// ---- lines --------------------------------------------------------------------------------------
 
 static void add_arms(Canvas *canvas, Rect area, int row, int col, Style style, unsigned arms) {
   if (!rect_contains(area, row, col) || !arms) return;
@@ -334,7 +334,7 @@ void canvas_frame(Canvas *canvas, Rect in, Style style, Style title_style, const
   canvas_text(canvas, in, 0, end, style, " ");
 }
 
-// --- charts ---
+// ---- charts -------------------------------------------------------------------------------------
 
 static int eighths_of(double share, int most) {
   if (!(share > 0)) return 0;
@@ -359,7 +359,7 @@ void canvas_spark(Canvas *canvas, Rect in, int row, int col, const double *value
                 glyph_bar(eighths_of(values[i] / top, 8), canvas->ascii));
 }
 
-// --- the cursor and the mouse ---
+// ---- the cursor and the mouse -------------------------------------------------------------------
 
 void canvas_set_cursor(Canvas *canvas, Rect in, int row, int col) {
   row = sane(row) + sane(in.row);

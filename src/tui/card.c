@@ -12,7 +12,7 @@
 #include "banks/bank_text.h"
 #include "base/str.h"
 
-// ---- what colour ------------------------------------------------------------------------------
+// ---- what colour --------------------------------------------------------------------------------
 
 // rank[lane]: which of the different addresses the lane's is; lanes of one address share a colour.
 static void rank_addresses(const BankMap *map, int rank[BANK_LANES]) {
@@ -40,7 +40,7 @@ static bool row_shares(const BankRow *row) {
   return false;
 }
 
-// ---- the card ---------------------------------------------------------------------------------
+// ---- the card -----------------------------------------------------------------------------------
 
 static int phase_rows(const BankMap *map, int phase) {
   const BankPhase *p = &map->phases[phase];
@@ -49,7 +49,8 @@ static int phase_rows(const BankMap *map, int phase) {
   return rows;
 }
 
-int card_rows(const BankMap *map, int phase) {
+// The rows it would use if there were room for all of it, the ruler included.
+static int rows_needed(const BankMap *map, int phase) {
   int rows = 1;
   for (int i = 0; i < map->count.phases; i++)
     if (phase < 0 || phase == i) rows += phase_rows(map, i);
@@ -141,7 +142,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   }
   Card card = {.canvas = canvas, .in = in, .map = map};
   rank_addresses(map, card.rank);
-  bool fits = card_rows(map, phase) <= in.rows;
+  bool fits = rows_needed(map, phase) <= in.rows;
   int whole = phase >= 0 ? phase : worst_phase(map);
   int others = phase >= 0 ? 0 : map->count.phases - 1;
   for (int i = 0; i < map->count.phases && at < in.rows; i++) {
@@ -152,7 +153,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   return at;
 }
 
-// ---- lanes ------------------------------------------------------------------------------------
+// ---- lanes --------------------------------------------------------------------------------------
 
 static bool in_phase(const BankMap *map, int phase, int lane) {
   return phase < 0 || phase >= map->count.phases || (map->phases[phase].active >> lane & 1) != 0;
@@ -211,7 +212,7 @@ void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
   }
 }
 
-// ---- words ------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 const char *card_verdict(const BankCount *count, char out[32], Style *style) {
   *style = !count->known ? STYLE_DIM : count->conflicts ? STYLE_BAD : STYLE_OK;

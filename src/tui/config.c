@@ -42,7 +42,7 @@ static void *field_of(Config *config, const Setting *setting) {
   return (char *)config + setting->offset;
 }
 
-// ---- reading ----------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 static bool read_list(const JsonValue *value, ConfigList *list, Diags *diags) {
   bool ok = true;
@@ -184,7 +184,7 @@ bool config_read(Arena *arena, const char *text, size_t n, const char *what, Con
   return diags->count == before;
 }
 
-// ---- writing ----------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------
 
 static void put_value(JsonWriter *w, const Config *config, const Setting *setting) {
   const void *field = (const char *)config + setting->offset;
@@ -257,7 +257,7 @@ char *config_text(Arena *arena, const Config *config, bool all_keys) {
   return out.text;
 }
 
-// ---- one setting ------------------------------------------------------------------------------
+// ---- one setting --------------------------------------------------------------------------------
 
 // true, false and lists as they are, everything else a text: "theme=light" needs no quotes.
 static const char *value_text(Arena *arena, const char *value) {
@@ -291,7 +291,7 @@ bool config_set(Arena *arena, Config *config, const char *assignment, Diags *dia
   return config_read(arena, text.text, text.length, assignment, config, diags);
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 void config_bind(const Config *config, Keymap *keymap, Diags *diags) {
   for (int i = 0; i < config->n_bindings; i++)

@@ -1,7 +1,7 @@
 // The user's configuration: a theme, colours, workers, and keys of their own.
 //
-//   {"theme": "colour-blind", "keys": {"global": {"Alt-u": "undo", "u": ""}, "explore": {"x":
-//   "fix"}}}
+//   {"theme": "colour-blind",
+//    "keys": {"global": {"Alt-u": "undo", "u": ""}, "explore": {"x": "fix"}}}
 //
 // The file is $XDG_CONFIG_HOME/gemmview/config.json, else ~/.config/gemmview/config.json. The
 // explorer reads it; nothing else does, so that what `gemmview show` prints depends on its
@@ -49,7 +49,7 @@ bool config_set(Arena *arena, Config *config, const char *assignment, Diags *dia
 // Binds the keys. Where nothing would be left that quits, q does, and a finding says so.
 void config_bind(const Config *config, Keymap *keymap, Diags *diags);
 
-// ---- the file ---------------------------------------------------------------------------------
+// ---- the file -----------------------------------------------------------------------------------
 
 const char *config_path(Arena *arena);  // NULL: neither XDG_CONFIG_HOME nor HOME is a folder's name
 // Reads it over the defaults; that there is none is no finding. False after findings.

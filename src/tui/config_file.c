@@ -1,24 +1,13 @@
 // Where the configuration lies, and how it is read and replaced (the declarations are in config.h).
-//
-// Replacing goes through a file of another name in the same folder and rename(), so whoever reads
-// meanwhile sees the old file or the new one, and a full disk leaves the old one.
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "tui/config.h"
 
-const char *config_path(Arena *arena) {
-  const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/config.json", xdg);
-  if (home && home[0] == '/') return arena_printf(arena, "%s/.config/gemmview/config.json", home);
-  return NULL;
-}
+const char *config_path(Arena *arena) { return disk_path(arena, DISK_CONFIG, "config.json"); }
 
 static bool fail(const char *path, Diags *diags) {
   diag_add(diags, "config", "%s: %s", str_sanitise(diags->arena, path), strerror(errno));
@@ -42,36 +31,6 @@ bool config_load(Arena *arena, const char *path, Config *config, Diags *diags) {
   return false;
 }
 
-static void make_folders(Arena *arena, const char *path) {
-  char *copy = arena_strdup(arena, path);
-  for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    mkdir(copy, 0700);  // what cannot be made shows when the file is opened
-    *slash = '/';
-  }
-}
-
-static bool write_all(int fd, const char *text) {
-  for (size_t n = strlen(text); n;) {
-    ssize_t put = write(fd, text, n);
-    if (put < 0 && errno != EINTR) return false;
-    if (put <= 0) continue;
-    text += put;
-    n -= (size_t)put;
-  }
-  return fsync(fd) == 0;
-}
-
 bool config_save(Arena *arena, const char *path, const Config *config, Diags *diags) {
-  make_folders(arena, path);
-  char *scratch = arena_printf(arena, "%s.XXXXXX", path);
-  int fd = mkostemp(scratch, O_CLOEXEC);
-  if (fd < 0) return fail(path, diags);
-  bool ok = write_all(fd, config_text(arena, config, false));
-  ok = close(fd) == 0 && ok;
-  ok = ok && rename(scratch, path) == 0;
-  if (ok) return true;
-  fail(path, diags);
-  unlink(scratch);
-  return false;
+  return disk_replace(path, config_text(arena, config, false)) || fail(path, diags);
 }

@@ -84,7 +84,7 @@ bool drive_script_file(Session *session, Canvas *canvas, const char *path, Diags
   return whole && drive_script(session, canvas, text, path, diags);
 }
 
-// ---- saving -----------------------------------------------------------------------------------
+// ---- saving -------------------------------------------------------------------------------------
 
 static const char *suffix_of(const char *path) {
   const char *dot = strrchr(path, '.');

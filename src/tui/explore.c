@@ -36,7 +36,8 @@ static int class_of(NestGroup group) {
   return classes[group];
 }
 
-const char *explore_knob_name(Arena *arena, const Knob *knob) {
+// "PIPELINE": the name, or the first alias when the name is longer than eleven characters.
+static const char *knob_name(Arena *arena, const Knob *knob) {
   if (strlen(knob->name) <= NAME_MAX_COLS + 1) return knob->name;
   size_t n = strcspn(knob->aliases, " ");
   if (n > 0 && n <= NAME_MAX_COLS) return arena_strndup(arena, knob->aliases, n);
@@ -75,7 +76,7 @@ static void write_texts(Layout *layout) {
   for (int i = 0; i < KNOB_COUNT; i++) {
     const Knob *knob = &knob_table[i];
     bool wide = layout->explore->knob_cols > KNOB_COLS;
-    const char *name = wide ? knob->name : explore_knob_name(layout->arena, knob);
+    const char *name = wide ? knob->name : knob_name(layout->arena, knob);
     const char *value = knob_value_text(layout->arena, &layout->session->now.schedule, (KnobId)i);
     layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
     if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)

@@ -51,9 +51,6 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols);
 // What the cursor is on, what its neighbours would do, and the best single change.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
-// "PIPELINE": the name, or the first alias when the name is longer than eleven characters.
-const char *explore_knob_name(Arena *arena, const Knob *knob);
-
 // The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
 void explore_draw_speed(Canvas *canvas, Rect in, const Session *session);

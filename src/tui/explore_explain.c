@@ -71,14 +71,14 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
-  double warps = (double)((picture->model->resources.n_threads + 31) / 32);
+  double warps = (double)picture->model->resources.n_warps;
   if (!site->count.known) return;
   double all = site->count.wavefronts * site->executions * warps;
   say(explore, STYLE_DIM,
       arena_printf(arena,
                    "%s: %d wavefronts (ideal %d) × %.0f per slab × %.0f warps = %.0f of %.0f",
                    site->op->sass, site->count.wavefronts, site->count.ideal, site->executions,
-                   warps, all, picture->totals.wavefronts));
+                   warps, all, picture->model->totals.wavefronts));
 }
 
 static void explain_row(Arena *arena, const Session *session, Explore *explore) {

@@ -150,7 +150,7 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
   draw_slabs(canvas, in, session);
 }
 
-// ---- speed ------------------------------------------------------------------------------------
+// ---- speed --------------------------------------------------------------------------------------
 
 static Style origin_style(Origin origin) {
   static const Style styles[] = {[ORIGIN_NONE] = STYLE_UNKNOWN,
@@ -214,7 +214,7 @@ static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
     draw_nearest(canvas, in, session);
 }
 
-// ---- the ladder -------------------------------------------------------------------------------
+// ---- the ladder ---------------------------------------------------------------------------------
 
 // The present rung counts as it is now, edits included.
 static double rung_tflops(const Session *session, int rung, Origin *origin) {

@@ -85,7 +85,7 @@ static void rectangle(Picture *picture, double x, double y, double w, double h, 
 static int x_of(int col) { return MARGIN + col * CELL_W; }
 static int y_of(int row) { return MARGIN + row * CELL_H; }
 
-// --- shapes ---
+// ---- shapes -------------------------------------------------------------------------------------
 
 // Blocks as parts of a cell in eighths: left, top, width, height; and how opaque.
 typedef struct Block {
@@ -174,7 +174,7 @@ static void draw_shape(Picture *picture, int row, int col) {
             *block->more ? block->more : faded(paint));
 }
 
-// --- text ---
+// ---- text ---------------------------------------------------------------------------------------
 
 static bool is_blank(const Cell *cell) { return str_equal(cell->text, " "); }
 

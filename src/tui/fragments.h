@@ -40,8 +40,6 @@ typedef struct Fragments {
 // A click on an element: value = row · FRAGMENTS_BASE + column.
 enum { FRAGMENTS_SPOT_ELEMENT = SPOT_VIEW, FRAGMENTS_BASE = 1024 };
 
-// Neighbours in a row that one lane holds one after the other.
-int fragments_run(const FragmentMap *map);
 // "[3][4,5]", "[3][4-7]", "[4-7][3]": the elements of one register.
 const char *fragments_register_text(const Fragments *f, int lane, int reg, char out[32]);
 

@@ -13,7 +13,8 @@
 
 enum { LABEL_COLS = 3, LANE_HEAD_ROWS = 1 };
 
-int fragments_run(const FragmentMap *map) {
+// Neighbours in a row that one lane holds one after the other.
+static int run_of_neighbours(const FragmentMap *map) {
   int run = 1;
   for (int b = 0; b < map->n_value_bits && map->col_of_value_bit[b] == run; b++) run *= 2;
   return run;
@@ -27,7 +28,7 @@ typedef struct CellShape {
 } CellShape;
 
 static CellShape cell_shape(const Fragments *f) {
-  CellShape shape = {.run = fragments_run(&f->map), .lane = digits(f->map.n_lanes - 1) + 1};
+  CellShape shape = {.run = run_of_neighbours(&f->map), .lane = digits(f->map.n_lanes - 1) + 1};
   int value = digits(f->map.n_values - 1);
   shape.values = shape.run == 1 ? value : 2 * value + 1;
   shape.all = shape.lane + shape.values + 1;

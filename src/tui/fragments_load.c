@@ -139,10 +139,10 @@ static void draw_back(Canvas *canvas, Rect in, const Fragments *f) {
     int from = base + ldmatrix_addressing_lane(reg, ldmatrix_element(load->trans, lane, 0).row);
     int to = base + ldmatrix_addressing_lane(reg, ldmatrix_element(load->trans, lane, 1).row);
     int col = canvas_printf(canvas, in, 1 + reg, 1, style_address(reg), "r%d", reg);
-    col = canvas_text(canvas, in, 1 + reg, col + 1, STYLE_TEXT,
-                      fragments_register_text(f, f->owner.lane, reg, text));
-    col = canvas_printf(canvas, in, 1 + reg, 18, STYLE_TEXT,
-                        from == to ? "from T%d" : "from T%d, T%d", from, to);
+    canvas_text(canvas, in, 1 + reg, col + 1, STYLE_TEXT,
+                fragments_register_text(f, f->owner.lane, reg, text));
+    canvas_printf(canvas, in, 1 + reg, 18, STYLE_TEXT, from == to ? "from T%d" : "from T%d, T%d",
+                  from, to);
     if (reg == f->reg) canvas_glyph(canvas, in, 1 + reg, 0, STYLE_TITLE, GLYPH_POINTER);
   }
 }

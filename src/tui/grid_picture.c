@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+#include "base/whole.h"
+
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
 enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };
 
@@ -29,7 +31,7 @@ static Scale scale_axis(double characters, int64_t cells, int most) {
     scale.wide = characters < most ? (int)characters : most;
   else
     scale.per = (int)((1 - 1e-9) / characters) + 1;
-  scale.length = (int)((cells + scale.per - 1) / scale.per) * scale.wide;
+  scale.length = (int)ceil_div(cells, scale.per) * scale.wide;
   return scale;
 }
 
@@ -164,9 +166,10 @@ static void draw_margins(Canvas *canvas, Rect in, const GridHalf *half, const Sh
 // A place to click for every tile, or for as many of them as there are places.
 static void mark_spots(Canvas *canvas, Rect body, const GridHalf *half, const Shape *shape,
                        int64_t split) {
-  int across = (body.cols + shape->col.wide - 1) / shape->col.wide;
-  int down = (body.rows + shape->row.wide - 1) / shape->row.wide, step = 1;
-  while ((across + step - 1) / step * ((down + step - 1) / step) > half->spots) step++;
+  int64_t across = ceil_div(body.cols, shape->col.wide);
+  int64_t down = ceil_div(body.rows, shape->row.wide);
+  int step = 1;
+  while (ceil_div(across, step) * ceil_div(down, step) > half->spots) step++;
   int rows = step * shape->row.wide, cols = step * shape->col.wide;
   for (int row = 0; row < body.rows; row += rows)
     for (int col = 0; col < body.cols; col += cols) {

@@ -77,7 +77,6 @@ bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets) {
   if (model->ok) {
     point->resources = model->resources;
     point->traffic = model->traffic;
-    point->totals = side_total_sites(model);
   } else {
     point->rule = model->diags.first->rule;
   }

@@ -18,7 +18,6 @@ typedef struct SweepPoint {
   const char *rule;  // the first rule it breaks; NULL when legal
   Resources resources;
   Traffic traffic;
-  SiteTotals totals;
 } SweepPoint;
 
 typedef struct KnobSweep {

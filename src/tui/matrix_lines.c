@@ -13,6 +13,7 @@
 
 #include "banks/bank_text.h"
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/slab_problem.h"
 
 enum {
@@ -28,7 +29,7 @@ bool matrix_lines_fit(const Site *site) {
 }
 
 static const int32_t *invert(Arena *arena, const Layout *layout) {
-  int n_words = (layout->storage_bytes + BANK_WORD_BYTES - 1) / BANK_WORD_BYTES;
+  int n_words = (int)ceil_div(layout->storage_bytes, BANK_WORD_BYTES);
   int32_t *logical = ARENA_ARRAY(arena, int32_t, n_words);
   memset(logical, -1, sizeof *logical * (size_t)n_words);
   for (int i = layout->slab.rows * layout->slab.row_bytes - 1; i >= 0; i--)

@@ -72,7 +72,7 @@ static const void *prepare(Session *session) {
   return text;
 }
 
-// ---- drawing ----------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 // The share of the cells of one entry that is wrong, 0 … 1; entries at the edge may be smaller.
 static double share_wrong(const VerifyResult *verify, int entry) {

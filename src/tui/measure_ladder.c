@@ -17,7 +17,7 @@
 
 enum { LIMIT_ROWS = 5, TITLE_COL = 5, TITLE_COLS = 22, FIGURE_COLS = 53, BAR_COL = 54 };
 
-// ---- lines ------------------------------------------------------------------------------------
+// ---- lines --------------------------------------------------------------------------------------
 
 // Estimates need a model of every rung; they change with the ladder only.
 static double estimate_rung(Session *session, const Rung *rung) {
@@ -57,7 +57,7 @@ LadderLines *measure_ladder_lines(Session *session) {
 
 static const void *prepare(Session *session) { return measure_ladder_lines(session); }
 
-// ---- the table --------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
   char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
@@ -137,7 +137,7 @@ static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
                STYLE_BAR_BEST);
 }
 
-// ---- the rung under the cursor ----------------------------------------------------------------
+// ---- the rung under the cursor ------------------------------------------------------------------
 
 static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
   if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
@@ -177,7 +177,7 @@ static void draw_details(Canvas *canvas, Rect in, const Session *session,
   draw_claim(canvas, in, rung->claim);
 }
 
-// ---- what limits this kernel ------------------------------------------------------------------
+// ---- what limits this kernel --------------------------------------------------------------------
 
 static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
                        double top, bool limits) {
@@ -231,7 +231,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   if (limits.rows) draw_limits(canvas, limits, session);
 }
 
-// ---- moving -----------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
 static void enter(Session *session) { session_view_state(session)->cursor = session->rung; }
 static int count(const Session *session) { return session->ladder->n_rungs; }

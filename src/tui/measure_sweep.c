@@ -60,7 +60,7 @@ static const void *prepare(Session *session) {
   return lines;
 }
 
-// ---- drawing ----------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style style,
                        const SweepLines *lines, const double *values, int best) {
@@ -150,7 +150,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
       *line ? line : "Enter takes the value under the cursor; B times every legal value here");
 }
 
-// ---- moving -----------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
 static void enter(Session *session) {
   if (!session->now.reasons)

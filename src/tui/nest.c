@@ -51,7 +51,7 @@ static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text
   return row;
 }
 
-// ---- hardware tiers ---------------------------------------------------------------------------
+// ---- hardware tiers -----------------------------------------------------------------------------
 
 // "128x128": what one block covers of C.
 static const char *tile_text(Walk *walk) {
@@ -91,7 +91,7 @@ static void add_launch(Walk *walk, const Launch *launch) {
   }
 }
 
-// ---- folding ----------------------------------------------------------------------------------
+// ---- folding ------------------------------------------------------------------------------------
 
 static bool walks_k(const Stmt *stmt) {
   return stmt->kind == STMT_LOOP &&
@@ -129,7 +129,7 @@ static bool in_space(const Access *access, Space space) {
   return access->buffer && access->buffer->space == space;
 }
 
-// ---- operations -------------------------------------------------------------------------------
+// ---- operations ---------------------------------------------------------------------------------
 
 // "acc[8x8]": the part of a register buffer that `count` executions of width `width` reach.
 static const char *register_text(Walk *walk, const Access *access, int64_t count, int width) {
@@ -158,7 +158,6 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
     case OP_SCALE:
       return arena_printf(walk->arena, "%s *= alpha", t.dst);
     case OP_FMA:
-      return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_MMA:
       return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
     case OP_ADD:
@@ -182,7 +181,7 @@ static int site_of(const Model *model, const Stmt *stmt) {
   return 0;
 }
 
-// ---- statements -------------------------------------------------------------------------------
+// ---- statements ---------------------------------------------------------------------------------
 
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
 
@@ -339,7 +338,7 @@ Nest nest_build(Arena *arena, const Model *model, bool ascii) {
   return nest;
 }
 
-// ---- the full listing -------------------------------------------------------------------------
+// ---- the full listing ---------------------------------------------------------------------------
 
 static NestGroup group_of_tier(Tier tier, NestGroup outside) {
   static const NestGroup groups[TIER_COUNT] = {[TIER_BLOCK] = NEST_BLOCK,

@@ -25,7 +25,7 @@
 
 enum { CANDIDATES_MAX = 192 };
 
-// ---- commands ---------------------------------------------------------------------------------
+// ---- commands -----------------------------------------------------------------------------------
 
 static bool run_set(Session *session, const char *argument, Diags *diags) {
   return session_set_text(session, argument, diags);
@@ -148,7 +148,7 @@ const PaletteCommand palette_commands[] = {
 };
 const int palette_command_count = sizeof palette_commands / sizeof *palette_commands;
 
-// ---- candidates -------------------------------------------------------------------------------
+// ---- candidates ---------------------------------------------------------------------------------
 
 typedef struct Candidates {
   const char *name[CANDIDATES_MAX];
@@ -238,7 +238,7 @@ static void complete(Session *session) {
   textfield_set(&session->field, text);
 }
 
-// ---- running ----------------------------------------------------------------------------------
+// ---- running ------------------------------------------------------------------------------------
 
 static const PaletteCommand *find_command(const char *name) {
   for (int i = 0; i < palette_command_count; i++)
@@ -293,7 +293,7 @@ static void run_line(Session *session) {
               diags.first->nearest ? diags.first->nearest : "");
 }
 
-// ---- searching --------------------------------------------------------------------------------
+// ---- searching ----------------------------------------------------------------------------------
 
 bool palette_search(Session *session, int direction) {
   const ViewBody *body = view_table[session->view].body;
@@ -317,7 +317,7 @@ bool palette_search(Session *session, int direction) {
   return false;
 }
 
-// ---- typing -----------------------------------------------------------------------------------
+// ---- typing -------------------------------------------------------------------------------------
 
 void palette_open(Session *session, Prompt prompt) {
   session->prompt = prompt;

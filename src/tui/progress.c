@@ -7,25 +7,16 @@
 #include "tui/progress.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/disk.h"
 #include "base/json.h"
 #include "base/str.h"
 
 enum { PROGRESS_BYTES_MAX = 1 << 20 };
 
-const char *progress_path(Arena *arena) {
-  const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/lessons.json", xdg);
-  if (home && home[0] == '/')
-    return arena_printf(arena, "%s/.local/state/gemmview/lessons.json", home);
-  return NULL;
-}
+const char *progress_path(Arena *arena) { return disk_path(arena, DISK_STATE, "lessons.json"); }
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -124,39 +115,7 @@ static char *write_marks(Arena *arena, const Tutor *tutor) {
   return out.text;
 }
 
-static bool make_folders(Arena *arena, const char *path) {
-  char *folder = arena_strdup(arena, path);
-  for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    bool failed = mkdir(folder, 0700) != 0 && errno != EEXIST;
-    *slash = '/';
-    if (failed) return false;
-  }
-  return true;
-}
-
-static bool write_whole(int fd, const char *text) {
-  size_t left = strlen(text);
-  while (left > 0) {
-    ssize_t n = write(fd, text, left);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    text += n;
-    left -= (size_t)n;
-  }
-  return fsync(fd) == 0;
-}
-
 const char *progress_save(Arena *arena, const Tutor *tutor, const char *path) {
-  const char *fresh = arena_printf(arena, "%s.%ld", path, (long)getpid());
-  if (!make_folders(arena, path)) return strerror(errno);
-  int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return strerror(errno);
-  bool ok = write_whole(fd, write_marks(arena, tutor));
-  ok = close(fd) == 0 && ok;
-  ok = ok && rename(fresh, path) == 0;
-  if (ok) return NULL;
-  const char *why = arena_strdup(arena, strerror(errno));
-  unlink(fresh);
-  return why;
+  if (disk_replace(path, write_marks(arena, tutor))) return NULL;
+  return arena_strdup(arena, strerror(errno));
 }

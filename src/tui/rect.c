@@ -4,12 +4,10 @@
 // returns {5,0,2,80} and leaves {7,0,0,80}, which is empty and stays where the strip ended.
 #include "tui/rect.h"
 
-static int at_least_zero(int n) { return n > 0 ? n : 0; }
-static int smaller(int a, int b) { return a < b ? a : b; }
-static int larger(int a, int b) { return a > b ? a : b; }
+#include "base/whole.h"
 
-Rect rect_make(int row, int col, int rows, int cols) {
-  return (Rect){row, col, at_least_zero(rows), at_least_zero(cols)};
+static Rect rect_make(int row, int col, int rows, int cols) {
+  return (Rect){row, col, max_int(0, rows), max_int(0, cols)};
 }
 
 bool rect_empty(Rect rect) { return rect.rows <= 0 || rect.cols <= 0; }
@@ -24,9 +22,9 @@ bool rect_equal(Rect a, Rect b) {
 }
 
 Rect rect_intersect(Rect a, Rect b) {
-  int row = larger(a.row, b.row), col = larger(a.col, b.col);
-  int row_end = smaller(a.row + a.rows, b.row + b.rows);
-  int col_end = smaller(a.col + a.cols, b.col + b.cols);
+  int row = max_int(a.row, b.row), col = max_int(a.col, b.col);
+  int row_end = min_int(a.row + a.rows, b.row + b.rows);
+  int col_end = min_int(a.col + a.cols, b.col + b.cols);
   return rect_make(row, col, row_end - row, col_end - col);
 }
 
@@ -35,14 +33,14 @@ Rect rect_inset(Rect rect, int rows, int cols) {
 }
 
 Rect rect_centre(Rect rect, int rows, int cols) {
-  rows = smaller(at_least_zero(rows), rect.rows);
-  cols = smaller(at_least_zero(cols), rect.cols);
+  rows = min_int(max_int(0, rows), rect.rows);
+  cols = min_int(max_int(0, cols), rect.cols);
   return rect_make(rect.row + (rect.rows - rows) / 2, rect.col + (rect.cols - cols) / 2, rows,
                    cols);
 }
 
 Rect rect_take_top(Rect *rest, int rows) {
-  rows = smaller(at_least_zero(rows), rest->rows);
+  rows = min_int(max_int(0, rows), rest->rows);
   Rect strip = {rest->row, rest->col, rows, rest->cols};
   rest->row += rows;
   rest->rows -= rows;
@@ -50,13 +48,13 @@ Rect rect_take_top(Rect *rest, int rows) {
 }
 
 Rect rect_take_bottom(Rect *rest, int rows) {
-  rows = smaller(at_least_zero(rows), rest->rows);
+  rows = min_int(max_int(0, rows), rest->rows);
   rest->rows -= rows;
   return (Rect){rest->row + rest->rows, rest->col, rows, rest->cols};
 }
 
 Rect rect_take_left(Rect *rest, int cols) {
-  cols = smaller(at_least_zero(cols), rest->cols);
+  cols = min_int(max_int(0, cols), rest->cols);
   Rect strip = {rest->row, rest->col, rest->rows, cols};
   rest->col += cols;
   rest->cols -= cols;
@@ -64,7 +62,7 @@ Rect rect_take_left(Rect *rest, int cols) {
 }
 
 Rect rect_take_right(Rect *rest, int cols) {
-  cols = smaller(at_least_zero(cols), rest->cols);
+  cols = min_int(max_int(0, cols), rest->cols);
   rest->cols -= cols;
   return (Rect){rest->row, rest->col + rest->cols, rest->rows, cols};
 }

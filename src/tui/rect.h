@@ -13,7 +13,6 @@ typedef struct Rect {
   int row, col, rows, cols;
 } Rect;
 
-Rect rect_make(int row, int col, int rows, int cols);
 bool rect_empty(Rect rect);
 bool rect_contains(Rect rect, int row, int col);
 bool rect_equal(Rect a, Rect b);

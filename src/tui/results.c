@@ -37,7 +37,7 @@ void results_free(Results *results) {
   results->n_compiled = 0;
 }
 
-// ---- recorded ---------------------------------------------------------------------------------
+// ---- recorded -----------------------------------------------------------------------------------
 
 static void add_row(Results *results, const Recorded *recorded, const RecordedRow *row,
                     Diags *diags) {
@@ -73,7 +73,7 @@ bool results_load(Results *results, const char *text, size_t n, const char *what
   return diags->count == before;
 }
 
-// ---- measured here ----------------------------------------------------------------------------
+// ---- measured here ------------------------------------------------------------------------------
 
 static const char *keep(Arena *arena, const char *text) {
   return text ? str_sanitise(arena, text) : NULL;
@@ -133,7 +133,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
   };
 }
 
-// ---- finding ----------------------------------------------------------------------------------
+// ---- finding ------------------------------------------------------------------------------------
 
 const Timed *results_find(const Results *results, const Schedule *schedule) {
   const Timed *found = NULL;
@@ -164,7 +164,7 @@ const Timed *results_nearest(const Results *results, const Schedule *schedule, i
   return nearest;
 }
 
-// ---- single accesses --------------------------------------------------------------------------
+// ---- single accesses ----------------------------------------------------------------------------
 
 static int find_probed(const Results *results, const BankOp *op, const int64_t *addr) {
   for (int i = 0; i < results->n_probed; i++)
@@ -195,7 +195,7 @@ const Probed *results_probed(const Results *results, const BankOp *op,
   return at < 0 ? NULL : &results->probed[at];
 }
 
-// ---- compilations -----------------------------------------------------------------------------
+// ---- compilations -------------------------------------------------------------------------------
 
 const Compiled *results_compiled(const Results *results, uint64_t key) {
   for (int i = 0; i < results->n_compiled; i++)

@@ -9,26 +9,18 @@
 // breaks the program is tried once.
 #include "tui/resume.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "tui/palette.h"
 #include "tui/view.h"
 
 enum { BYTES_MAX = 1 << 16 };
 
-const char *resume_path(Arena *arena) {
-  const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-  if (xdg && xdg[0] == '/') return arena_printf(arena, "%s/gemmview/lost.keys", xdg);
-  if (home && home[0] == '/')
-    return arena_printf(arena, "%s/.local/state/gemmview/lost.keys", home);
-  return NULL;
-}
+static const char *script_path(Arena *arena) { return disk_path(arena, DISK_STATE, "lost.keys"); }
 
 // Every knob that A has otherwise, the defaults among them.
 static void add_comparison(Str *out, const Session *session) {
@@ -41,7 +33,8 @@ static void add_comparison(Str *out, const Session *session) {
   str_add(out, n ? "\n" : "");
 }
 
-const char *resume_text(Arena *arena, const Session *session) {
+// The commands that lead back: ladder, rung, state, what it is compared with, view.
+static const char *script_text(Arena *arena, const Session *session) {
   Str out = str_new(arena);
   str_printf(&out, ":ladder %s\n:rung %s\n:state %s\n", session->ladder->name,
              session_rung(session)->name, session_state_text(arena, session));
@@ -50,26 +43,10 @@ const char *resume_text(Arena *arena, const Session *session) {
   return out.text;
 }
 
-static void make_folders(Arena *arena, const char *path) {
-  char *copy = arena_strdup(arena, path);
-  for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    mkdir(copy, 0700);  // what cannot be made shows when the file is opened
-    *slash = '/';
-  }
-}
-
 bool resume_save(const Session *session) {
   Arena *arena = arena_new("resume");
-  const char *path = resume_path(arena);
-  bool ok = path != NULL;
-  if (ok) make_folders(arena, path);
-  const char *scratch = arena_printf(arena, "%s.%d", ok ? path : "", (int)getpid());
-  FILE *file = ok ? fopen(scratch, "wb") : NULL;
-  ok = file && fputs(resume_text(arena, session), file) >= 0;
-  if (file) ok = fclose(file) == 0 && ok;
-  ok = ok && rename(scratch, path) == 0;
-  if (file && !ok) unlink(scratch);
+  const char *path = script_path(arena);
+  bool ok = path && disk_replace(path, script_text(arena, session));
   arena_free(arena);
   return ok;
 }
@@ -81,7 +58,7 @@ static void run_line(Session *session, const char *line) {
 
 bool resume_take(Session *session) {
   Arena *arena = arena_new("resume");
-  const char *path = resume_path(arena);
+  const char *path = script_path(arena);
   FILE *file = path ? fopen(path, "rb") : NULL;
   char *text = ARENA_ARRAY(arena, char, BYTES_MAX);
   bool some = file && fread(text, 1, BYTES_MAX - 1, file) > 0;

@@ -6,9 +6,7 @@
 #pragma once
 #include "tui/session.h"
 
-const char *resume_path(Arena *arena);  // NULL: there is no folder for it
-// The commands that lead back: ladder, rung, state, what it is compared with, view.
-const char *resume_text(Arena *arena, const Session *session);
+// False when there is no folder for it or it could not be written.
 bool resume_save(const Session *session);
 // Runs what was kept, if anything, and removes it; true when there was something. What in it no
 // longer holds (a rung that is gone) is left out.

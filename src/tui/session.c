@@ -24,7 +24,7 @@
 #include "tui/tutor.h"
 #include "tui/view.h"
 
-// ---- opening ----------------------------------------------------------------------------------
+// ---- opening ------------------------------------------------------------------------------------
 
 static bool load_targets(Session *session, Diags *diags) {
   const EmbeddedFile *file = embed_find(session->app, "gpus.json");
@@ -206,7 +206,7 @@ void session_close(Session *session) {
   arena_free(session->app);
 }
 
-// ---- saying -----------------------------------------------------------------------------------
+// ---- saying -------------------------------------------------------------------------------------
 
 void session_say(Session *session, Said said, const char *format, ...) {
   va_list args;
@@ -216,7 +216,7 @@ void session_say(Session *session, Said said, const char *format, ...) {
   session->said = said;
 }
 
-// ---- editing ----------------------------------------------------------------------------------
+// ---- editing ------------------------------------------------------------------------------------
 
 // The site of the new picture that is what the selected one was: the same statement of the nest, by
 // its text. The worst one on another rung, unless the user chose one there.
@@ -231,7 +231,7 @@ static void keep_site(Session *session, const char *text) {
   if (at >= 0) session->site = at;
 }
 
-// ---- the nearest legal schedule ---------------------------------------------------------------
+// ---- the nearest legal schedule -----------------------------------------------------------------
 
 static bool is_legal(Session *session, const Schedule *schedule) {
   arena_reset(session->trial);
@@ -375,7 +375,7 @@ bool session_fix(Session *session) {
   return true;
 }
 
-// ---- rungs ------------------------------------------------------------------------------------
+// ---- rungs --------------------------------------------------------------------------------------
 
 // Changes of the problem go along, unless the rung was given one of its own.
 static void carry_problem(const Session *session, int from, int to, Schedule *schedule) {
@@ -438,7 +438,7 @@ void session_reset_rung(Session *session) {
   session_set_schedule(session, &session_rung(session)->schedule);
 }
 
-// ---- undo -------------------------------------------------------------------------------------
+// ---- undo ---------------------------------------------------------------------------------------
 
 static void restore(Session *session, int at) {
   session->undo_at = at;
@@ -467,7 +467,7 @@ bool session_redo(Session *session) {
   return true;
 }
 
-// ---- comparing --------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 static void name_rung(const Session *session, int rung, char *out, size_t size) {
   snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].title);
@@ -518,7 +518,7 @@ void session_swap(Session *session) {
   session_set_schedule(session, &schedule);
 }
 
-// ---- reading ----------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 char *session_state_text(Arena *arena, const Session *session) {
   return schedule_text(arena, &session->now.schedule);
@@ -552,7 +552,7 @@ const ViewState *session_view_state_const(const Session *session) {
   return &session->state[session->view];
 }
 
-// ---- frames -----------------------------------------------------------------------------------
+// ---- frames -------------------------------------------------------------------------------------
 
 void session_prepare(Session *session, int rows, int cols) {
   arena_reset(session->frame);

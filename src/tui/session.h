@@ -133,7 +133,7 @@ typedef struct SessionOptions {
 Session *session_open(const SessionOptions *options, Diags *diags);
 void session_close(Session *session);
 
-// ---- editing; each is one step of undo --------------------------------------------------------
+// ---- editing; each is one step of undo ----------------------------------------------------------
 
 void session_set_schedule(Session *session, const Schedule *schedule);
 void session_set_knob(Session *session, KnobId knob, int64_t value);
@@ -150,14 +150,14 @@ bool session_redo(Session *session);
 // Applies the nearest legal value (session->fix_text); false when there is none.
 bool session_fix(Session *session);
 
-// ---- comparing --------------------------------------------------------------------------------
+// ---- comparing ----------------------------------------------------------------------------------
 
 // With NULL: the rung as it is in the ladder when it was edited, the rung before otherwise.
 bool session_compare(Session *session, const Schedule *with, const char *name);
 void session_compare_off(Session *session);
 void session_swap(Session *session);
 
-// ---- reading ----------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------
 
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung

@@ -1,4 +1,4 @@
-// schedule → model → nest, bank maps, totals; twice, so that one of them can always be drawn.
+// schedule → model → nest, bank maps; twice, so that one of them can always be drawn.
 //
 // The generation before is still alive while the next one is built, in the other arena: that is
 // when the difference of the two listings is taken. A build that fails uses up the arena that is
@@ -37,21 +37,7 @@ void side_free(Side *side) {
   *side = (Side){0};
 }
 
-// ---- building ---------------------------------------------------------------------------------
-
-// What one block asks of shared memory for one slab: every warp runs every site.
-SiteTotals side_total_sites(const Model *model) {
-  SiteTotals totals = {0};
-  double warps = (double)((model->resources.n_threads + 31) / 32);
-  for (int i = 0; i < model->n_sites; i++) {
-    const Site *site = &model->site[i];
-    if (!site->count.known) continue;
-    totals.wavefronts += site->executions * warps * site->count.wavefronts;
-    totals.ideal += site->executions * warps * site->count.ideal;
-    totals.n_conflicting += site->count.conflicts > 0;
-  }
-  return totals;
-}
+// ---- building -----------------------------------------------------------------------------------
 
 static int find_worst(const Model *model) {
   int worst = -1;
@@ -106,7 +92,6 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
   picture->has_before = true;
   picture->before = before->model->resources;
   picture->before_traffic = before->model->traffic;
-  picture->before_totals = before->totals;
   picture->before_wavefronts = wavefronts_before(arena, picture->model, before->model);
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);
@@ -121,7 +106,6 @@ static Picture *draw_picture(Arena *arena, const Model *model, const Picture *be
   picture->listing = nest_listing(arena, model);
   picture->map = map_sites(arena, model);
   picture->worst_site = find_worst(model);
-  picture->totals = side_total_sites(model);
   if (before) compare_with_before(arena, picture, before);
   return picture;
 }

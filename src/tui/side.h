@@ -14,29 +14,21 @@
 #include "model/model.h"
 #include "tui/nest.h"
 
-// Sums over the sites of what one block does for one slab.
-typedef struct SiteTotals {
-  double wavefronts, ideal;
-  int n_conflicting;  // sites with more wavefronts than ideal
-} SiteTotals;
-
 // Everything drawn of one legal schedule. Const once built, but for what is made the first time
 // somebody wants to read it.
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
   const Model *model;
-  Nest nest;           // folded: a thought per row
-  Nest listing;        // every statement
-  const BankMap *map;  // [model->n_sites]
-  int worst_site;      // index of the site with the most conflicts; -1: none conflicts
-  SiteTotals totals;
+  Nest nest;                 // folded: a thought per row
+  Nest listing;              // every statement
+  const BankMap *map;        // [model->n_sites]
+  int worst_site;            // index of the site with the most conflicts; -1: none conflicts
   const Emission *emission;  // NULL until asked for
   const Grid *grid;          // the same
   bool has_before;           // the numbers of the picture before the last change
   Resources before;
   Traffic before_traffic;
-  SiteTotals before_totals;
   const int
       *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
   const TextDiff *diff;    // of the full listing, from the picture before; NULL: none
@@ -58,9 +50,6 @@ uint64_t schedule_key(const Schedule *schedule);
 
 // The access of `model` that is the one of this text elsewhere: it fills the same buffer. -1: none.
 int side_find_site(const Model *model, const char *text);
-
-// Sums over the sites of a legal model.
-SiteTotals side_total_sites(const Model *model);
 
 void side_init(Side *side, const char *name);
 void side_free(Side *side);

@@ -55,7 +55,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   const Model *model = side->picture->model;
   const Resources *r = &model->resources;
   const Traffic *t = &model->traffic;
-  const SiteTotals *sites = &side->picture->totals;
+  const SiteTotals *sites = &side->picture->model->totals;
   bool atom = model->program->atom != NULL;
   add_timing(&all, session, side);
   add(&all, "at most", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
@@ -81,7 +81,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   return all;
 }
 
-// ---- pairs ------------------------------------------------------------------------------------
+// ---- pairs --------------------------------------------------------------------------------------
 
 static double change_between(double a, double b) {
   if (isnan(a) || isnan(b)) return NAN;

@@ -56,7 +56,6 @@ typedef struct SourcePart {
 } SourcePart;
 
 SourcePart source_part(Session *session, const NestRow *row);
-bool source_is_of(const NestRow *row, const SourceLine *line);
 int source_first_of(const Source *source, const NestRow *row);  // an index; -1: none
 // Whether `stmt` is `outer` or inside it.
 bool source_stmt_holds(const Stmt *outer, const Stmt *stmt);

@@ -86,7 +86,7 @@ Style source_class_style(char letter) {
   return STYLE_DIM;
 }
 
-// ---- counts -----------------------------------------------------------------------------------
+// ---- counts -------------------------------------------------------------------------------------
 
 static OpcodeRow *row_of(Source *source, const char *opcode) {
   for (int i = 0; i < source->n_opcodes; i++)
@@ -128,7 +128,7 @@ void source_count(Arena *arena, Source *source) {
   qsort(source->opcode, (size_t)source->n_opcodes, sizeof *source->opcode, compare_rows);
 }
 
-// ---- the ribbon -------------------------------------------------------------------------------
+// ---- the ribbon ---------------------------------------------------------------------------------
 
 static Ribbon ribbon_of(Arena *arena, const Compiled *compiled, SourceMode mode) {
   Ribbon ribbon = {0};
@@ -149,7 +149,7 @@ void source_make_ribbons(Arena *arena, Source *source) {
   source->ribbon_a = ribbon_of(arena, source->compiled_a, source->mode);
 }
 
-// ---- identity ---------------------------------------------------------------------------------
+// ---- identity -----------------------------------------------------------------------------------
 
 static bool same_text(const char *a, const char *b) {
   return a == b || (a && b && str_equal(a, b));

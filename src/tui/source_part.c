@@ -29,7 +29,7 @@ static bool list_holds(const Stmt *list, const Stmt *stmt) {
   return false;
 }
 
-bool source_is_of(const NestRow *row, const SourceLine *line) {
+static bool is_of(const NestRow *row, const SourceLine *line) {
   if (!line->stmt) return false;
   if (row->stmt) return source_stmt_holds(row->stmt, line->stmt);
   return line->stmt->kind == STMT_LOOP && tier_is_of(row->group, line->stmt->var->tier);
@@ -41,7 +41,7 @@ static bool is_blank(const SourceLine *line) {
 
 int source_first_of(const Source *source, const NestRow *row) {
   for (int i = 0; i < source->n_lines; i++)
-    if (source_is_of(row, &source->line[i]) && !is_blank(&source->line[i])) return i;
+    if (is_of(row, &source->line[i]) && !is_blank(&source->line[i])) return i;
   return -1;
 }
 
@@ -52,7 +52,7 @@ SourcePart source_part(Session *session, const NestRow *row) {
   part.n_all = source->n_lines;
   part.line = ARENA_ARRAY(session->frame, SourceLine, source->n_lines + 1);
   for (int i = 0; i < source->n_lines; i++) {
-    if (!source_is_of(row, &source->line[i]) || is_blank(&source->line[i])) continue;
+    if (!is_of(row, &source->line[i]) || is_blank(&source->line[i])) continue;
     part.line[part.n++] = source->line[i];
     if (part.first < 0) part.first = i + 1;
     part.last = i + 1;

@@ -51,7 +51,7 @@ void source_list_cuda(Session *session, Source *source) {
         emitted_line(session, emission, i, session->now.picture->model);
 }
 
-// ---- A|B --------------------------------------------------------------------------------------
+// ---- A|B ----------------------------------------------------------------------------------------
 
 static const char **texts_of(Arena *arena, const Emission *emission) {
   const char **text = ARENA_ARRAY(arena, const char *, emission->n_lines + 1);
@@ -93,7 +93,7 @@ void source_list_diff(Session *session, Source *source) {
   }
 }
 
-// ---- PTX and SASS -----------------------------------------------------------------------------
+// ---- PTX and SASS -------------------------------------------------------------------------------
 
 static Style ptx_style(const char *text) {
   const char *at = text + strspn(text, " \t");
@@ -145,7 +145,7 @@ void source_list_sass(Session *session, Source *source) {
   }
 }
 
-// ---- colours ----------------------------------------------------------------------------------
+// ---- colours ------------------------------------------------------------------------------------
 
 static const struct {
   const char *word;

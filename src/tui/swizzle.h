@@ -1,11 +1,10 @@
 // The swizzle view's workbench: a slab with all its accesses, and up to three layouts of it side by
 // side. It outlives frames, because a slab is walked once and not at every key.
 //
-//   Swizzle *work = swizzle_new(app);          with the session; swizzle_free() at its end
-//   swizzle_follow(work, session);             the slab of the selected site, walked when it
-//   changed swizzle_try(work, "xor:'col ^ 4'");        a layout of one's own: work->error or a
-//   third column swizzle_solve(work);                       the solver's answer becomes the third
-//   column
+//   Swizzle *work = swizzle_new(app);      with the session; swizzle_free() at its end
+//   swizzle_follow(work, session);         the selected site's slab, walked when it changed
+//   swizzle_try(work, "xor:'col ^ 4'");    a layout of one's own: work->error or a third column
+//   swizzle_solve(work);                   the solver's answer becomes the third column
 #pragma once
 #include "model/slab_problem.h"
 #include "tui/canvas.h"

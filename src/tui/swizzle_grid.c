@@ -1,15 +1,16 @@
 // Layout → lines of 128 bytes, in the order of the slab or in that of shared memory.
 //
 // Worked example, rows of 64 bytes: a line of either picture holds two rows, with a border between
-// them in the order of the slab. Under swizzle:2,4,3 row 2, chunk 0 lies in line 1 at chunk 1: the
-// first picture writes 4444 … no: banks 4 5 6 7 into the first four cells of line 1, the second
-// writes 2.0 at the second chunk of line 1.
+// them in the order of the slab. Under swizzle:2,4,3 row 2, chunk 0 lies in line 1 at chunk 1: in
+// the order of the slab the first four cells of line 1 say banks 4 5 6 7, in the order of shared
+// memory the second chunk of line 1 says 2.0.
 //
 // When the lines that a phase touches do not fit, only those that it touches are drawn.
 #include <stdio.h>
 #include <string.h>
 
 #include "banks/bank_text.h"
+#include "base/whole.h"
 #include "tui/swizzle.h"
 
 enum { CHUNK_BYTES = 16, CHUNK_COLS = 4, CHUNKS = BANK_LINE_BYTES / CHUNK_BYTES, WORD = 4 };
@@ -24,7 +25,7 @@ int slab_picture_phases(const SlabSite *site, int repetition, int *n_lanes) {
 }
 
 static int32_t *invert(Arena *arena, const Layout *layout) {
-  int n_words = (layout->storage_bytes + WORD - 1) / WORD;
+  int n_words = (int)ceil_div(layout->storage_bytes, WORD);
   int32_t *logical = ARENA_ARRAY(arena, int32_t, n_words);
   memset(logical, -1, sizeof *logical * (size_t)n_words);
   int n = layout->slab.rows * layout->slab.row_bytes;
@@ -72,7 +73,7 @@ static bool touches(const SlabPicture *picture, bool physical, int line) {
 static Lines choose_lines(const SlabPicture *picture, bool physical, int rows) {
   const LayoutSlab *slab = &picture->layout->slab;
   int bytes = physical ? picture->layout->storage_bytes : slab->rows * slab->row_bytes;
-  int n_lines = (bytes + BANK_LINE_BYTES - 1) / BANK_LINE_BYTES, first = -1, last = -1;
+  int n_lines = (int)ceil_div(bytes, BANK_LINE_BYTES), first = -1, last = -1;
   for (int line = 0; line < n_lines; line++) {
     if (!touches(picture, physical, line)) continue;
     if (first < 0) first = line;

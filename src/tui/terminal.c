@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "tui/present.h"
 #include "tui/tty.h"
@@ -43,7 +43,6 @@ struct Terminal {
   Canvas *memory;  // what the terminal shows, unless `unknown`
   bool unknown;
   const Theme *theme;
-  size_t bytes;
   bool button_down;
 };
 
@@ -52,7 +51,7 @@ void terminal_write(void *terminal, const char *bytes, size_t n) {
   tty_write(bytes, n);
 }
 
-// --- capabilities ---
+// ---- capabilities -------------------------------------------------------------------------------
 
 static const char *capability(const char *name) {
   const char *text = tigetstr(name);
@@ -115,7 +114,7 @@ bool terminal_wants_ascii(void) {
   return !str_equal(nl_langinfo(CODESET), "UTF-8") || (term && str_equal(term, "linux"));
 }
 
-// --- opening and closing ---
+// ---- opening and closing ------------------------------------------------------------------------
 
 static const char *clean_term(Arena *arena) {
   const char *term = getenv("TERM");
@@ -250,8 +249,6 @@ void terminal_close(Terminal *terminal) {
 int terminal_rows(const Terminal *terminal) { return terminal->rows; }
 int terminal_cols(const Terminal *terminal) { return terminal->cols; }
 bool terminal_ascii(const Terminal *terminal) { return terminal->ascii; }
-ColorDepth terminal_depth(const Terminal *terminal) { return terminal->depth; }
-size_t terminal_bytes(const Terminal *terminal) { return terminal->bytes; }
 bool terminal_mouse(const Terminal *terminal) { return terminal->mouse; }
 
 void terminal_set_mouse(Terminal *terminal, bool on) {
@@ -263,7 +260,7 @@ void terminal_set_mouse(Terminal *terminal, bool on) {
   prepare_sequences(terminal);
 }
 
-// --- the picture ---
+// ---- the picture --------------------------------------------------------------------------------
 
 void terminal_redraw(Terminal *terminal) { terminal->unknown = true; }
 
@@ -296,7 +293,6 @@ void terminal_present(Terminal *terminal, const Canvas *canvas, const Theme *the
                      terminal->cols);
   place_cursor(&out, canvas);
   tty_write(out.text, out.length);
-  terminal->bytes += out.length;
   remember(terminal, canvas, theme);
 }
 
@@ -311,7 +307,7 @@ void terminal_suspend(Terminal *terminal) {
   terminal_redraw(terminal);
 }
 
-// --- events ---
+// ---- events -------------------------------------------------------------------------------------
 
 static const struct {
   int curses;
@@ -461,12 +457,6 @@ static Event next_event(Terminal *terminal, int timeout_ms, int extra_fd, bool *
   return event;
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 // Signals first, then keys that ncurses took in together with an earlier one.
 static Event waiting_event(Terminal *terminal) {
   bool read = true;
@@ -478,9 +468,9 @@ static Event waiting_event(Terminal *terminal) {
 Event terminal_wait(Terminal *terminal, int timeout_ms, int extra_fd) {
   tty_forgive();
   Event event = waiting_event(terminal);
-  int64_t deadline = now_ms() + timeout_ms;
+  int64_t deadline = clock_ms() + timeout_ms;
   for (bool again = true; again && event.kind == EVENT_NONE;) {
-    int64_t left = timeout_ms < 0 ? -1 : deadline - now_ms();
+    int64_t left = timeout_ms < 0 ? -1 : deadline - clock_ms();
     if (timeout_ms >= 0 && left < 0) left = 0;
     event = next_event(terminal, (int)left, extra_fd, &again);
   }

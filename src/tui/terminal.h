@@ -39,14 +39,11 @@ void terminal_close(Terminal *terminal);  // NULL is allowed
 int terminal_rows(const Terminal *terminal);
 int terminal_cols(const Terminal *terminal);
 bool terminal_ascii(const Terminal *terminal);
-ColorDepth terminal_depth(const Terminal *terminal);
 
 // Shows the canvas; only what changed since the last one is sent.
 void terminal_present(Terminal *terminal, const Canvas *canvas, const Theme *theme);
 // The next picture is drawn whole (Ctrl-L).
 void terminal_redraw(Terminal *terminal);
-// Bytes that terminal_present has sent, all together.
-size_t terminal_bytes(const Terminal *terminal);
 
 // The next event, at most `timeout_ms` later (-1: however long it takes). EVENT_WAKE when
 // `extra_fd` can be read; -1 for none. Keys waiting go before everything else. Event.text lives

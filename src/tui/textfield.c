@@ -21,7 +21,7 @@ void textfield_set(TextField *field, const char *text) {
   textfield_insert(field, text);
 }
 
-// --- history ---
+// ---- history ------------------------------------------------------------------------------------
 
 static const char *history_line(const TextHistory *history, int back) {
   int at = (history->next - back + 2 * TEXTFIELD_HISTORY) % TEXTFIELD_HISTORY;
@@ -49,7 +49,7 @@ static TextFieldResult leaf_to(TextField *field, int leaf) {
 static TextFieldResult history_up(TextField *field) { return leaf_to(field, field->leaf + 1); }
 static TextFieldResult history_down(TextField *field) { return leaf_to(field, field->leaf - 1); }
 
-// --- inserting and deleting ---
+// ---- inserting and deleting ---------------------------------------------------------------------
 
 // The bytes a character becomes in the field: itself, a blank for line breaks and tabs, or nothing.
 static int kept_bytes(uint32_t code, char bytes[4]) {
@@ -86,7 +86,7 @@ static TextFieldResult delete_between(TextField *field, int from, int to, bool k
   return TEXTFIELD_CHANGED;
 }
 
-// --- where things are ---
+// ---- where things are ---------------------------------------------------------------------------
 
 static int before(const TextField *field) {
   return (int)utf8_previous(field->text, (size_t)field->cursor);
@@ -112,7 +112,7 @@ static int word_after(const TextField *field) {
   return at;
 }
 
-// --- keys ---
+// ---- keys ---------------------------------------------------------------------------------------
 
 static TextFieldResult move(TextField *field, int to) {
   field->cursor = to;

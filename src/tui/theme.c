@@ -58,7 +58,7 @@ static const unsigned xterm_palette[PALETTE] = {
     0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
 };
 
-// --- styles and colours ---
+// ---- styles and colours -------------------------------------------------------------------------
 
 Style style_over(Style style, StyleRole over) {
   return (Style)((style & 0xFF) | (unsigned)over << 8);
@@ -115,7 +115,7 @@ Color theme_color_rgb(const Theme *theme, Color color, bool background) {
   return color.index < PALETTE ? theme->palette[color.index] : color_from_index(color.index);
 }
 
-// --- looks as words ---
+// ---- looks as words -----------------------------------------------------------------------------
 
 typedef struct ParsedLook {
   Look look;
@@ -192,7 +192,7 @@ static bool set_colored(Theme *theme, StyleRole role, const char *text, char wor
   return true;
 }
 
-// --- themes ---
+// ---- themes -------------------------------------------------------------------------------------
 
 static void inherit_text(Theme *theme) {
   for (int depth = 0; depth < DEPTHS; depth++) {
@@ -346,7 +346,7 @@ Look theme_look(const Theme *theme, Style style, ColorDepth depth) {
   return look;
 }
 
-// --- how many colours ---
+// ---- how many colours ---------------------------------------------------------------------------
 
 static bool environment_depth(const ColorSettings *from, ColorDepth *depth) {
   const char *term = from->term ? from->term : "", *colorterm = from->colorterm;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/lanes.h"
 #include "tui/session.h"
 #include "tui/tiles.h"
@@ -66,14 +67,11 @@ static void trace_all(TilesSide *side) {
   arena_free(scratch);
 }
 
-static int64_t clamp64(int64_t value, int64_t n) {
-  return value < 0 ? 0 : value >= n ? n - 1 : value;
-}
-
 void tiles_follow(Tiles *tiles, int index, const Picture *picture, const Grid *grid) {
   TilesSide *side = &tiles->side[index];
   const Problem *p = &picture->model->program->problem;
-  TraceAt at = {clamp64(tiles->at.i, p->m), clamp64(tiles->at.j, p->n), clamp64(tiles->at.k, p->k)};
+  TraceAt at = {clamp_index(tiles->at.i, p->m), clamp_index(tiles->at.j, p->n),
+                clamp_index(tiles->at.k, p->k)};
   if (index == 1) tiles->at = at;
   bool new_picture = side->serial != picture->serial;
   if (!new_picture && same_at(&side->at, &at)) return;

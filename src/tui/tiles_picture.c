@@ -11,12 +11,11 @@
 // a cell of its own with the lane that holds it, and what does not fit is scrolled to the cursor.
 #include <stdio.h>
 
+#include "base/whole.h"
 #include "tui/grid_picture.h"
 #include "tui/tiles.h"
 
 enum { GAP = 1 };
-
-static int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // ---- scales -------------------------------------------------------------------------------------
 
@@ -32,7 +31,7 @@ static Scale scale_of(double elements_per_character, int64_t extent, int most) {
     scale.each = (int64_t)(elements_per_character + 0.999999);
   else
     scale.per = (int)(1 / elements_per_character);
-  int64_t length = (extent + scale.each - 1) / scale.each * scale.per;
+  int64_t length = ceil_div(extent, scale.each) * scale.per;
   scale.length = (int)min64(length, most);
   return scale;
 }
@@ -81,7 +80,7 @@ static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col
   if (owner.thread / 32 != side->owner.thread / 32) return '.';
   const TilesRegion *atom = &side->region[3];
   if (!side->model->program->atom) return grid_mark(owner.thread % 32);
-  int64_t across = (warp->cols + atom->cols - 1) / atom->cols;
+  int64_t across = ceil_div(warp->cols, atom->cols);
   return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
 
@@ -209,7 +208,7 @@ static void draw_cursors(Canvas *canvas, const Places *p, const Looks *x) {
 // Half of the places to click are C's, a quarter each are A's and B's.
 static int spot_step(int rows, int cols, int spots) {
   int step = 1;
-  while ((rows + step - 1) / step * ((cols + 2 * step - 1) / (2 * step)) > spots) step++;
+  while (ceil_div(rows, step) * ceil_div(cols, 2 * step) > spots) step++;
   return step;
 }
 

@@ -33,7 +33,7 @@ static struct {
   int pipe[2];
 } tty;
 
-// --- bytes and modes: everything here may be called by a signal handler ---
+// ---- bytes and modes: everything here may be called by a signal handler -------------------------
 
 void tty_write(const char *bytes, size_t n) {
   while (n > 0) {
@@ -50,7 +50,7 @@ void tty_write(const char *bytes, size_t n) {
   }
 }
 
-void tty_restore(void) {
+static void restore(void) {
   if (!tty.active) return;
   int saved = errno;
   struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
@@ -62,7 +62,7 @@ void tty_restore(void) {
   errno = saved;
 }
 
-// --- signals ---
+// ---- signals ------------------------------------------------------------------------------------
 
 static void leave_letter(char letter) {
   int saved = errno;
@@ -74,7 +74,7 @@ static void leave_letter(char letter) {
 static void end_with(int signal) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   sigset_t set;
-  tty_restore();
+  restore();
   sigaction(signal, &usual, NULL);
   sigemptyset(&set);
   sigaddset(&set, signal);
@@ -129,7 +129,7 @@ enum { HANDLED = sizeof handled / sizeof handled[0] };
 // (a shell starts background jobs with SIGQUIT ignored) would let a program go on that cannot.
 static void on_fatal(int signal) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
-  tty_restore();
+  restore();
   for (int i = 0; i < HANDLED; i++) {
     if (handled[i].signal != signal) continue;
     bool ignored = handled[i].before.sa_handler == SIG_IGN;
@@ -161,7 +161,7 @@ static void give_signals_back(void) {
   tty.handlers = false;
 }
 
-// --- in and out ---
+// ---- in and out ---------------------------------------------------------------------------------
 
 bool tty_open(Diags *diags) {
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &tty.before)) {
@@ -183,7 +183,7 @@ bool tty_open(Diags *diags) {
 }
 
 void tty_close(void) {
-  tty_restore();
+  restore();
   tty_forgive();
   give_signals_back();
   die_set_restore(NULL);
@@ -204,9 +204,9 @@ void tty_set_sequences(const Str *enter, const Str *leave) {
 
 void tty_enter(void) {
   take_signals();
-  if (!tty.at_exit) atexit(tty_restore);
+  if (!tty.at_exit) atexit(restore);
   tty.at_exit = true;
-  die_set_restore(tty_restore);
+  die_set_restore(restore);
   tty.active = 1;
   tcsetattr(STDIN_FILENO, TCSADRAIN, &tty.during);
   tty_write(tty.enter, tty.enter_length);
@@ -215,7 +215,7 @@ void tty_enter(void) {
 void tty_suspend(void) {
   static const int signals[] = {SIGTSTP, SIGCONT};
   struct sigaction usual = {.sa_handler = SIG_DFL}, ours[2];
-  tty_restore();
+  restore();
   for (int i = 0; i < 2; i++) sigaction(signals[i], &usual, &ours[i]);
   raise(SIGTSTP);
   for (int i = 0; i < 2; i++) sigaction(signals[i], &ours[i], NULL);

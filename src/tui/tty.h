@@ -17,7 +17,6 @@ void tty_close(void);
 void tty_set_sequences(const Str *enter, const Str *leave);
 // Full-screen mode and our signal handlers; and back. Both may be repeated.
 void tty_enter(void);
-void tty_restore(void);
 // Back, stop as Ctrl-Z does, and in again when continued.
 void tty_suspend(void);
 

@@ -1,11 +1,8 @@
-// UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF) and column widths.
+// Two tables of ranges (width.def), searched by halving: characters of no column and of two.
 //
-// Worked example: "a…" is 61 E2 80 A6. The first byte is U+0061 in 1 byte. E2 announces three bytes
-// and (E2 & 0F) << 12 | (80 & 3F) << 6 | (A6 & 3F) = U+2026, which needs three bytes, so it is well
-// formed; both take one column. "a\xE2\x80" ends too early: E2 is one replacement, 80 another.
+// Worked example: "a\xCC\x81…" is an a with an accent and three dots. The accent is U+0301, which
+// takes no column and goes with its a: the text has two columns, and fits into one as "a\xCC\x81".
 #include "tui/utf8.h"
-
-#include <stdbool.h>
 
 typedef struct Range {
   uint32_t first, last;
@@ -21,47 +18,6 @@ static const Range wide[] = {
 #include "tui/width.def"
 };
 #undef WIDTH_WIDE
-
-static int announced_bytes(unsigned char lead) {
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead < 0xE0) return 2;
-  if (lead >= 0xE0 && lead < 0xF0) return 3;
-  if (lead >= 0xF0 && lead < 0xF5) return 4;
-  return 0;
-}
-
-static bool well_formed(uint32_t code, int bytes) {
-  if (bytes == 3) return code >= 0x800 && !(code >= 0xD800 && code < 0xE000);
-  if (bytes == 4) return code >= 0x10000 && code < 0x110000;
-  return true;
-}
-
-int utf8_decode(const char *text, uint32_t *code) {
-  static const unsigned char mask[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  const unsigned char *at = (const unsigned char *)text;
-  if (!*at) return 0;
-  int bytes = announced_bytes(*at);
-  uint32_t value = *at & mask[bytes];
-  for (int i = 1; i < bytes; i++) {
-    if ((at[i] & 0xC0) != 0x80)
-      bytes = 0;
-    else
-      value = value << 6 | (at[i] & 0x3F);
-  }
-  if (bytes && well_formed(value, bytes)) return *code = value, bytes;
-  *code = UTF8_REPLACEMENT;
-  return 1;
-}
-
-int utf8_encode(uint32_t code, char out[4]) {
-  if (code >= 0x110000 || (code >= 0xD800 && code < 0xE000)) code = UTF8_REPLACEMENT;
-  if (code < 0x80) return out[0] = (char)code, 1;
-  int bytes = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-  static const unsigned char lead[] = {0, 0, 0xC0, 0xE0, 0xF0};
-  for (int i = bytes - 1; i > 0; i--, code >>= 6) out[i] = (char)(0x80 | (code & 0x3F));
-  out[0] = (char)(lead[bytes] | code);
-  return bytes;
-}
 
 static bool listed(const Range *ranges, size_t n, uint32_t code) {
   size_t low = 0;

@@ -1,18 +1,10 @@
-// Characters out of UTF-8 text and how many columns each takes.
+// How many columns a character takes, and where a text may be cut or a cursor stand.
 //
 // Widths come from our own table, not from wcwidth(): they must be the same in every locale,
 // because pictures are also made where there is no terminal.
 #pragma once
-#include <stddef.h>
-#include <stdint.h>
+#include "base/unicode.h"
 
-enum { UTF8_REPLACEMENT = 0xFFFD };
-
-// The character at `text` and the bytes it takes; 0 at the end of the text. An ill-formed byte is
-// one UTF8_REPLACEMENT of one byte.
-int utf8_decode(const char *text, uint32_t *code);
-// Bytes written to `out` (not terminated), 1 to 4; what is not a character becomes U+FFFD.
-int utf8_encode(uint32_t code, char out[4]);
 // Columns: 0 for combining and format characters, 2 for wide ones, -1 for control characters.
 int utf8_width(uint32_t code);
 // The columns that canvas_text uses for the whole text; an ill-formed byte and a control character

@@ -58,7 +58,7 @@ static void add_line(Verbs *verbs, const char *text) {
   if (verbs->n_lines < LINES_MAX) verbs->line[verbs->n_lines++] = str_sanitise(verbs->arena, text);
 }
 
-// ---- words ------------------------------------------------------------------------------------
+// ---- words --------------------------------------------------------------------------------------
 
 // The next word of *at, quotes taken off; NULL at the end.
 static const char *next_word(Arena *arena, const char **at) {
@@ -81,7 +81,7 @@ static bool wants_state(const Verb *verb, const char *const *word, int n) {
   return strstr(verb->usage, "-k STATE") != NULL;
 }
 
-// ---- the process ------------------------------------------------------------------------------
+// ---- the process --------------------------------------------------------------------------------
 
 bool verbs_start(Verbs *verbs, const char *line, const char *state, Diags *diags) {
   verbs_stop(verbs);

@@ -1,5 +1,4 @@
-// The commands of the command line at the explorer's prompt: ":check", ":banks --op lds32 --addr
-// …".
+// The commands of the command line at the explorer's prompt: ":check", ":banks --op lds32 …".
 //
 // Each runs as a process of its own, this very program, with the present state where it takes one;
 // the screen never waits for it. What it prints is read line by line and shown by the help view

@@ -35,7 +35,7 @@ int view_find(const char *name) {
   return -1;
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 // The last key that is bound is the one that is shown, so they are bound from the last to the
 // first.
@@ -134,7 +134,7 @@ void view_paste(Session *session, const char *text) {
     view_table[session->view].body->typed(session, TEXTFIELD_CHANGED);
 }
 
-// ---- moving -----------------------------------------------------------------------------------
+// ---- moving -------------------------------------------------------------------------------------
 
 int view_scroll(int cursor, int n, int rows) {
   int first = cursor - rows / 2;
@@ -174,7 +174,7 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
     body->click(session, spot->what, spot->value);
 }
 
-// ---- the frame --------------------------------------------------------------------------------
+// ---- the frame ----------------------------------------------------------------------------------
 
 // `cols`: how much of a title is written, that of the present view always whole.
 static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, int cols) {

@@ -54,7 +54,7 @@ static void banks_prepare(Session *session) {
                                     &then->map[other]);
 }
 
-// ---- one side ---------------------------------------------------------------------------------
+// ---- one side -----------------------------------------------------------------------------------
 
 static int phase_of(const Session *session, const BankMap *map) {
   return session->phase <= map->count.phases ? session->phase - 1 : -1;
@@ -118,12 +118,12 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   if (pair) draw_picture(canvas, in, site, map, phase, second, lines);
 }
 
-// ---- all sites --------------------------------------------------------------------------------
+// ---- all sites ----------------------------------------------------------------------------------
 
 static double share_of(const Picture *picture, const Site *site) {
-  double warps = (double)((picture->model->resources.n_threads + 31) / 32);
-  if (!site->count.known || !(picture->totals.wavefronts > 0)) return 0;
-  return site->executions * warps * site->count.wavefronts / picture->totals.wavefronts;
+  double warps = (double)picture->model->resources.n_warps;
+  if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
+  return site->executions * warps * site->count.wavefronts / picture->model->totals.wavefronts;
 }
 
 // Whether the list of sites has a column for the clocks.
@@ -171,7 +171,7 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
     draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, bar);
 }
 
-// ---- the view ---------------------------------------------------------------------------------
+// ---- the view -----------------------------------------------------------------------------------
 
 static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
   static const char *const legends[] = {

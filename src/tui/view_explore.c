@@ -23,7 +23,7 @@
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
 
-// ---- layout -----------------------------------------------------------------------------------
+// ---- layout -------------------------------------------------------------------------------------
 
 typedef struct Panes {
   Rect nest, card, numbers, speed, text;
@@ -65,7 +65,7 @@ static void explore_prepare(Session *session) {
   session->prepared = explore;
 }
 
-// ---- the nest ---------------------------------------------------------------------------------
+// ---- the nest -----------------------------------------------------------------------------------
 
 // The text, its guides, and the badge of its site: "│ a[8] ← A_s  3 ok".
 static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *session, int index) {
@@ -212,7 +212,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
     draw_last_change(canvas, in, session);
 }
 
-// ---- the card ---------------------------------------------------------------------------------
+// ---- the card -----------------------------------------------------------------------------------
 
 static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision) {
   if (in.rows > 0 && collision) {
@@ -292,7 +292,7 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   if (in.rows > 8) slab_draw(canvas, in, site);
 }
 
-// ---- all of it --------------------------------------------------------------------------------
+// ---- all of it ----------------------------------------------------------------------------------
 
 static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
   canvas_hline(canvas, in, panes->numbers.row - 1 - in.row, 0, in.cols, STYLE_BORDER);
@@ -323,7 +323,7 @@ static void explore_draw(Canvas *canvas, Rect in, const Session *session) {
   explore_draw_speed(canvas, panes.speed, session);
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 // The rows that are on the screen: which ones depends on its width.
 const Nest *explore_nest(const Session *session) {

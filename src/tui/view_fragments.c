@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/utf8.h"
 #include "tui/view_json.h"
 
@@ -24,8 +25,6 @@ enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILE
 
 static int atom_index(const ViewState *state) { return state->mode / PICTURES % atom_count; }
 static int picture_of(const ViewState *state) { return state->mode % PICTURES; }
-
-static int clamp(int value, int n) { return value < 0 ? 0 : value >= n ? n - 1 : value; }
 
 // The lane whose address the element under the cursor is read from: the receiver's register says
 // which matrix, and its place in the matrix which row.
@@ -78,8 +77,8 @@ static Fragments look(const Session *session) {
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
   f.packing = fragment_packing(f.atom, f.operand);
-  f.row = clamp(state->cursor / FRAGMENTS_BASE, f.map.rows);
-  f.col = clamp(state->cursor % FRAGMENTS_BASE, f.map.cols);
+  f.row = (int)clamp_index(state->cursor / FRAGMENTS_BASE, f.map.rows);
+  f.col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.map.cols);
   f.owner = fragment_map_owner(&f.map, f.row, f.col);
   f.reg = f.owner.value / f.packing.per_register;
   f.part = f.owner.value % f.packing.per_register;
@@ -233,8 +232,8 @@ static void step(Session *session, int rows, int cols) {
   bool loads = picture_of(session_view_state(session)) != PICTURE_GRID && f.memory.legal;
   if (loads) cols *= f.memory.chunk_elems;
   bool turned = loads && !f.memory.row_is_row;
-  set_element(session, clamp(f.row + (turned ? cols : rows), f.map.rows),
-              clamp(f.col + (turned ? rows : cols), f.map.cols));
+  set_element(session, (int)clamp_index(f.row + (turned ? cols : rows), f.map.rows),
+              (int)clamp_index(f.col + (turned ? rows : cols), f.map.cols));
 }
 
 static void fragments_move(Session *session, int delta) { step(session, delta, 0); }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/fmt.h"
 #include "tui/grid_picture.h"
 #include "tui/tiles.h"
@@ -44,13 +45,7 @@ static void choose(ViewState *state, GridSpan span, bool waves, int blocks) {
   state->mode = (blocks * 2 + waves) * GRID_SPANS + (int)span;
 }
 
-static int64_t windows_of(const Grid *grid, int64_t ctas) {
-  return (grid->n_ctas + ctas - 1) / ctas;
-}
-
-static int64_t clamp64(int64_t value, int64_t n) {
-  return value < 0 ? 0 : value >= n ? n - 1 : value;
-}
+static int64_t windows_of(const Grid *grid, int64_t ctas) { return ceil_div(grid->n_ctas, ctas); }
 
 // ---- preparing ----------------------------------------------------------------------------------
 
@@ -85,7 +80,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   int blocks = blocks_of(state);
   int64_t ctas = grid_span_ctas(grid, half->span, blocks);
   half->n_windows = windows_of(grid, ctas);
-  half->at = clamp64(state->cursor, half->n_windows);
+  half->at = clamp_index(state->cursor, half->n_windows);
   for (int i = 0; i < GRID_SPANS; i++) {
     int64_t n = grid_span_ctas(grid, (GridSpan)i, blocks);
     half->window[i] = grid_window(session->frame, grid, half->at * ctas / n * n, n);
@@ -267,8 +262,6 @@ static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   grid_picture_draw(canvas, in, half);
 }
 
-static int min_int(int a, int b) { return a < b ? a : b; }
-
 // The numbers stand where they leave more of the picture; a row is as high as two columns are wide.
 static bool goes_beside(Rect in) {
   int beside = min_int(in.cols - TABLE_COLS - 1, 2 * (in.rows - 1));
@@ -381,14 +374,14 @@ static void change_span(Session *session, GridSpan span, int blocks) {
   ViewState *state = session_view_state(session);
   const Grid *grid = side_grid(&session->now);
   int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
-  int64_t first = clamp64(state->cursor, windows_of(grid, ctas)) * ctas;
+  int64_t first = clamp_index(state->cursor, windows_of(grid, ctas)) * ctas;
   choose(state, span, all_waves(state), blocks);
   state->cursor = (int)(first / grid_span_ctas(grid, span, blocks));
 }
 
 static void grid_move(Session *session, int delta) {
   const ViewState *state = session_view_state(session);
-  int span = (int)clamp64((int64_t)span_of(state) + delta, GRID_SPANS);
+  int span = (int)clamp_index((int64_t)span_of(state) + delta, GRID_SPANS);
   change_span(session, (GridSpan)span, blocks_of(state));
 }
 
@@ -396,7 +389,7 @@ static void step_window(Session *session, int64_t step) {
   ViewState *state = session_view_state(session);
   const Grid *grid = side_grid(&session->now);
   int64_t n = windows_of(grid, grid_span_ctas(grid, span_of(state), blocks_of(state)));
-  state->cursor = (int)clamp64(clamp64(state->cursor, n) + step, n);
+  state->cursor = (int)clamp_index(clamp_index(state->cursor, n) + step, n);
 }
 
 static void window_before(Session *s, const char *a) { (void)a, step_window(s, -1); }
@@ -476,7 +469,7 @@ static void open_tile(Session *session, const char *argument) {
   const ViewState *state = session_view_state(session);
   const Grid *grid = side_grid(&session->now);
   int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
-  GridCta cta = grid_cta(grid, clamp64(state->cursor, windows_of(grid, ctas)) * ctas);
+  GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
   session->tiles->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
                                  grid_k_range(grid, cta.split).begin};
   view_show(session, view_find("tiles"));

@@ -25,7 +25,7 @@ void view_json_kind(JsonWriter *w, DiffKind kind) {
   json_member_string(w, "kind", kinds[kind]);
 }
 
-void view_json_ints(JsonWriter *w, const char *key, const int64_t *value, int n) {
+static void put_ints(JsonWriter *w, const char *key, const int64_t *value, int n) {
   json_key(w, key);
   json_begin_array(w);
   for (int i = 0; i < n; i++) json_put_int(w, value[i]);
@@ -40,13 +40,6 @@ static void put_numbers(JsonWriter *w, const char *key, const Session *session, 
   json_end_object(w);
 }
 
-static void put_count(JsonWriter *w, const char *key, bool known, int value) {
-  if (known)
-    json_member_int(w, key, value);
-  else
-    json_member_null(w, key);
-}
-
 static void put_site(JsonWriter *w, const Session *session, const Site *site) {
   const BankCount *count = &site->count;
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
@@ -56,10 +49,10 @@ static void put_site(JsonWriter *w, const Session *session, const Site *site) {
   json_member_string(w, "slab", site->slab->name);
   json_member_string(w, "op", site->op->name);
   json_member_bool(w, "store", site->is_store);
-  put_count(w, "wavefronts", count->known, count->wavefronts);
-  put_count(w, "ideal", count->known, count->ideal);
-  put_count(w, "conflicts", count->known, count->conflicts);
-  put_count(w, "ways", count->known, count->ways);
+  json_member_known(w, "wavefronts", count->known, count->wavefronts);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "conflicts", count->known, count->conflicts);
+  json_member_known(w, "ways", count->known, count->ways);
   json_member_double(w, "executions_per_slab", site->executions);
   json_member_double(w, "clocks_measured", probed ? probed->clocks : NAN);
   json_end_object(w);
@@ -110,7 +103,7 @@ static void put_nest(JsonWriter *w, const Nest *nest) {
     json_member_int(w, "depth", row->depth);
     json_member_string(w, "text", row->text);
     view_json_knob(w, "knob", row->knob);
-    put_count(w, "site", row->site > 0, row->site);
+    json_member_known(w, "site", row->site > 0, row->site);
     json_member_bool(w, "changed", row->changed);
     json_end_object(w);
   }
@@ -157,7 +150,7 @@ void banks_json(JsonWriter *w, Session *session) {
   }
   json_begin_object(w);
   json_member_int(w, "warp", site->warp);
-  view_json_ints(w, "addr_bytes", site->addr, BANK_LANES);
+  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
   bank_batch_write_map(w, &session->now.picture->map[session->site]);
   json_end_object(w);
 }

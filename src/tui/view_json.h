@@ -11,7 +11,7 @@
 // Members of an object that the caller has opened, "view" to "data". After session_prepare().
 void view_json(JsonWriter *writer, Session *session);
 
-// ---- the views --------------------------------------------------------------------------------
+// ---- the views ----------------------------------------------------------------------------------
 
 void explore_json(JsonWriter *writer, Session *session);
 void banks_json(JsonWriter *writer, Session *session);
@@ -26,4 +26,3 @@ void swizzle_json(JsonWriter *writer, Session *session);
 void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
 // "=", "-" or "+": a line of a difference.
 void view_json_kind(JsonWriter *writer, DiffKind kind);
-void view_json_ints(JsonWriter *writer, const char *key, const int64_t *value, int n);

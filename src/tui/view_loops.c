@@ -52,7 +52,7 @@ static int stage_of(const Session *session) {
   return back < n ? n - 1 - back : 0;
 }
 
-// ---- lines ------------------------------------------------------------------------------------
+// ---- lines --------------------------------------------------------------------------------------
 
 static int site_number(const Model *model, const Stmt *stmt) {
   for (int i = 0; stmt && i < model->n_sites; i++)
@@ -115,7 +115,7 @@ static const char *other_name(const Session *session) {
                                                       : "the rung before";
 }
 
-// ---- the mixed radix --------------------------------------------------------------------------
+// ---- the mixed radix ----------------------------------------------------------------------------
 
 static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
   const Axis *axis = &program->axis[i];
@@ -150,7 +150,7 @@ static void loops_prepare(Session *session) {
   session->prepared = loops;
 }
 
-// ---- drawing ----------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "STEPS");
@@ -322,7 +322,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_why(canvas, why, session, in.cols);
 }
 
-// ---- data -------------------------------------------------------------------------------------
+// ---- data ---------------------------------------------------------------------------------------
 
 static void put_line(JsonWriter *w, const LoopLine *line) {
   bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
@@ -365,7 +365,7 @@ static void loops_json(JsonWriter *w, Session *session) {
   json_end_array(w);
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 static void step_pass(Session *session, int step) {
   ViewState *state = session_view_state(session);

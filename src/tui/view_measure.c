@@ -16,7 +16,7 @@ static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbe
                                                  &measure_errors};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
-// ---- where a number comes from ----------------------------------------------------------------
+// ---- where a number comes from ------------------------------------------------------------------
 
 static const struct {
   Style style;
@@ -30,7 +30,7 @@ static const struct {
 Style measure_origin_style(Origin origin) { return origins[origin].style; }
 char measure_origin_mark(Origin origin) { return origins[origin].mark; }
 
-// ---- drawing ----------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 static int mode_of(const Session *session) {
   int mode = session_view_state_const(session)->mode;
@@ -76,7 +76,7 @@ static void measure_draw(Canvas *canvas, Rect in, const Session *session) {
   picture_of(session)->draw(canvas, in, session, session->prepared);
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 static void show_picture(Session *session, int mode) {
   session_view_state(session)->mode = mode;

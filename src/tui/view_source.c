@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
@@ -25,7 +26,7 @@
 enum { SPOT_LINE = SPOT_VIEW, SPOT_TEXT, GUTTER = 7, SIDE_COLS = 44 };
 enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
 
-// ---- what is there ----------------------------------------------------------------------------
+// ---- what is there ------------------------------------------------------------------------------
 
 static const char *missing_text(const Session *session, const Source *source) {
   SourceMode mode = source->mode;
@@ -78,7 +79,7 @@ static void source_prepare(Session *session) {
   source_make_ribbons(session->frame, source);
 }
 
-// ---- drawing ----------------------------------------------------------------------------------
+// ---- drawing ------------------------------------------------------------------------------------
 
 static int cursor_of(const Session *session, const Source *source) {
   int cursor = session_view_state_const(session)->cursor;
@@ -110,7 +111,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
     canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
 }
 
-// ---- the ribbon -------------------------------------------------------------------------------
+// ---- the ribbon ---------------------------------------------------------------------------------
 
 // The letter that occurs most often among instructions first … end; a barrier always shows.
 static char letter_of(const Ribbon *ribbon, int first, int end) {
@@ -128,7 +129,7 @@ static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label
                         const Ribbon *ribbon, int longest) {
   int cols = row.cols - 4;
   if (ribbon->n == 0 || cols < 8) return;
-  int each = (longest + cols - 1) / cols;
+  int each = (int)ceil_div(longest, cols);
   canvas_text(canvas, row, 0, 1, label_style, label);
   for (int i = 0; i * each < ribbon->n; i++) {
     int end = (i + 1) * each < ribbon->n ? (i + 1) * each : ribbon->n;
@@ -154,7 +155,7 @@ static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
   return row.row + 1 - in.row;
 }
 
-// ---- lines ------------------------------------------------------------------------------------
+// ---- lines --------------------------------------------------------------------------------------
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, int index, bool linked) {
   const Source *source = session->prepared;
@@ -270,7 +271,7 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_why(canvas, why, session);
 }
 
-// ---- keys -------------------------------------------------------------------------------------
+// ---- keys ---------------------------------------------------------------------------------------
 
 static void change_text(Session *session, int step) {
   ViewState *state = session_view_state(session);

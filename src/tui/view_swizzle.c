@@ -191,7 +191,7 @@ static void draw_card(Canvas *canvas, Rect in, const CardPicture *card, const ch
     canvas_text(canvas, in, 0, col + 1, STYLE_DIM, "none has a count");
     return;
   }
-  col = canvas_text(canvas, in, 0, col + 1, STYLE_SITE, card->site->text);
+  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, card->site->text);
   Style style = card->cost.conflicts ? STYLE_BAD : STYLE_OK;
   canvas_printf(canvas, in, 1, 0, style, "%d wavefronts in all, worst phase %d",
                 card->cost.wavefronts, card->cost.ways);
@@ -266,8 +266,7 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
     draw_site(canvas, (Rect){in.row + i, in.col, 1, in.cols}, frame, first + i);
 }
 
-// ---- what the solver or the typist gets to hear
-// ---------------------------------------------------
+// ---- what the solver or the typist gets to hear -------------------------------------------------
 
 static void draw_families(Canvas *canvas, Rect row, const SolverResult *result) {
   int col = 1;

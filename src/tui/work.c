@@ -51,13 +51,7 @@ void work_stop(Work *work) {
 
 int work_fd(const Work *work) { return work->client ? client_wake_fd(work->client) : -1; }
 
-bool work_busy(const Work *work) {
-  for (int i = 0; i < REQUESTS_MAX; i++)
-    if (work->request[i].id) return true;
-  return false;
-}
-
-// ---- asking -----------------------------------------------------------------------------------
+// ---- asking -------------------------------------------------------------------------------------
 
 static Request *free_request(Work *work) {
   for (int i = 0; i < REQUESTS_MAX; i++)
@@ -231,7 +225,7 @@ void work_stop_timing(Work *work) {
     session_say(work->session, SAID_NOTE, "nothing is being timed");
 }
 
-// ---- hearing ----------------------------------------------------------------------------------
+// ---- hearing ------------------------------------------------------------------------------------
 
 static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
   Results *results = &work->session->results;

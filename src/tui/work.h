@@ -31,5 +31,3 @@ void work_probe(Work *work);
 void work_bench_sweep(Work *work);
 // Takes back every timing that was asked for.
 void work_stop_timing(Work *work);
-// Whether requests are under way: for scripts that wait for the worker.
-bool work_busy(const Work *work);

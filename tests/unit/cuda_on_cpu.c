@@ -1,6 +1,5 @@
 // An emitted text is C++ but for its signature and the declaration of the shared pool; these two
-// are rewritten line by line. Each text gets a namespace of its own, so that many fit into one
-// file:
+// are rewritten line by line, each text in a namespace of its own, so that many fit into one file:
 //   extern "C" __global__ void __launch_bounds__(256)   ->   static void
 //   __shared__ __align__(128) float smem[4160];         ->   float *const smem = (float *)pool;
 #include "cuda_on_cpu.h"

@@ -243,8 +243,7 @@ START_TEST(the_map_says_who_is_served_where) {
 }
 END_TEST
 
-// --- the second reckoning: word by word, by sets
-// ---------------------------------------------------
+// ---- the second reckoning: word by word, by sets ------------------------------------------------
 
 static uint64_t random_state;
 

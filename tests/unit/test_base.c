@@ -1,5 +1,6 @@
-// Arenas, strings, diagnostics, nearest names and embedded files.
+// Arenas, strings, diagnostics, nearest names, embedded files and the user's own.
 #include <check.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,9 +12,12 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/disk.h"
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "base/unicode.h"
+#include "base/whole.h"
 
 static Arena *arena;
 
@@ -201,6 +205,56 @@ START_TEST(a_folder_stands_in_for_the_embedded_files) {
 }
 END_TEST
 
+START_TEST(own_files_lie_where_xdg_says) {
+  setenv("HOME", "/home/ana", 1);
+  setenv("XDG_STATE_HOME", "/srv/ana", 1);
+  ck_assert_str_eq(disk_path(arena, DISK_STATE, "x.json"), "/srv/ana/gemmview/x.json");
+  setenv("XDG_STATE_HOME", "ana", 1);  // relative: as good as unset
+  ck_assert_str_eq(disk_path(arena, DISK_STATE, NULL), "/home/ana/.local/state/gemmview");
+  setenv("HOME", "", 1);
+  ck_assert_ptr_null(disk_path(arena, DISK_STATE, "x.json"));
+}
+END_TEST
+
+START_TEST(a_file_is_replaced_as_a_whole_or_not_at_all) {
+  char folder[] = "/tmp/gemmview-disk-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *below = arena_printf(arena, "%s/a", folder), *path = arena_printf(arena, "%s/b", below);
+  char block[16] = "";
+  ck_assert(disk_replace(path, "first"));
+  ck_assert(disk_replace(path, "second"));
+  ck_assert(!disk_replace(arena_printf(arena, "%s/c", path), "below a file"));
+  ck_assert_int_eq(errno, ENOTDIR);
+  FILE *file = fopen(path, "rb");
+  ck_assert_uint_eq(fread(block, 1, sizeof block - 1, file), 6);
+  ck_assert_str_eq(block, "second");
+  fclose(file);
+  unlink(path);
+  ck_assert_msg(rmdir(below) == 0, "something is left beside the file");
+  rmdir(folder);
+}
+END_TEST
+
+START_TEST(a_cut_never_falls_inside_a_character) {
+  ck_assert_uint_eq(utf8_cut("ab", 5), 2);
+  ck_assert_uint_eq(utf8_cut("a\xE2\x80\xA6", 3), 1);
+  ck_assert_uint_eq(utf8_cut("a\xE2\x80\xA6", 4), 4);
+  ck_assert_uint_eq(utf8_cut("\xE2\x80\xA6", 2), 0);
+}
+END_TEST
+
+START_TEST(whole_numbers_round_up) {
+  ck_assert_int_eq(ceil_div(0, 32), 0);
+  ck_assert_int_eq(ceil_div(33, 32), 2);
+  ck_assert_int_eq(round_up(33, 32), 64);
+  ck_assert_int_eq(log2_up(1), 0);
+  ck_assert_int_eq(log2_up(33), 6);
+  ck_assert(is_power_of_two(64) && !is_power_of_two(0) && !is_power_of_two(65));
+  ck_assert_int_eq(clamp_index(-1, 4), 0);
+  ck_assert_int_eq(clamp_index(9, 4), 3);
+}
+END_TEST
+
 Suite *suite_base(void);
 Suite *suite_base(void) {
   Suite *suite = suite_create("base");
@@ -217,6 +271,10 @@ Suite *suite_base(void) {
   tcase_add_test(tests, embedded_files_are_those_of_the_tree);
   tcase_add_test(tests, embed_list_is_sorted_and_filtered);
   tcase_add_test(tests, a_folder_stands_in_for_the_embedded_files);
+  tcase_add_test(tests, own_files_lie_where_xdg_says);
+  tcase_add_test(tests, a_file_is_replaced_as_a_whole_or_not_at_all);
+  tcase_add_test(tests, a_cut_never_falls_inside_a_character);
+  tcase_add_test(tests, whole_numbers_round_up);
   suite_add_tcase(suite, tests);
   return suite;
 }

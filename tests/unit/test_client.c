@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernels/client.h"
 #include "kernels/history.h"
 #include "kernels/lines.h"
@@ -142,8 +143,8 @@ static void take(Outcome *outcome, const ClientEvent *event) {
 
 static Outcome outcome_of(int64_t id) {
   Outcome outcome = {0};
-  const int64_t until = lines_now_ms() + SOON_MS;
-  while (outcome.n_done == 0 && lines_now_ms() < until) {
+  const int64_t until = clock_ms() + SOON_MS;
+  while (outcome.n_done == 0 && clock_ms() < until) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->id == id) take(&outcome, event);
     client_event_free(event);
@@ -153,24 +154,24 @@ static Outcome outcome_of(int64_t id) {
 }
 
 static void wait_for_state(int worker, ClientState state) {
-  const int64_t until = lines_now_ms() + SOON_MS;
-  while (status_of(worker).state != state && lines_now_ms() < until) poll(NULL, 0, 2);
+  const int64_t until = clock_ms() + SOON_MS;
+  while (status_of(worker).state != state && clock_ms() < until) poll(NULL, 0, 2);
   ClientStatus status = status_of(worker);
   ck_assert_msg(status.state == state, "worker is %s, not %s (%s)", client_state_name(status.state),
                 client_state_name(state), status.reason);
 }
 
 static void wait_for_start(int worker, int n_starts) {
-  const int64_t until = lines_now_ms() + SOON_MS;
-  while (status_of(worker).n_starts < n_starts && lines_now_ms() < until) poll(NULL, 0, 2);
+  const int64_t until = clock_ms() + SOON_MS;
+  while (status_of(worker).n_starts < n_starts && clock_ms() < until) poll(NULL, 0, 2);
   ck_assert_int_ge(status_of(worker).n_starts, n_starts);
 }
 
 static bool is_alive(int pid) { return kill(pid, 0) == 0; }
 
 static void wait_until_gone(int pid) {
-  const int64_t until = lines_now_ms() + SOON_MS;
-  while (is_alive(pid) && lines_now_ms() < until) poll(NULL, 0, 2);
+  const int64_t until = clock_ms() + SOON_MS;
+  while (is_alive(pid) && clock_ms() < until) poll(NULL, 0, 2);
   ck_assert_msg(!is_alive(pid), "process %d is still there", pid);
 }
 
@@ -265,8 +266,8 @@ START_TEST(test_all_are_told) {
   int n_done[6] = {0}, n_errors[6] = {0};
   ids[0] = submit_compile("boom", true);
   for (int i = 1; i < 6; i++) ids[i] = submit_compile("wait", true);
-  const int64_t until = lines_now_ms() + 1500;
-  while (lines_now_ms() < until) {
+  const int64_t until = clock_ms() + 1500;
+  while (clock_ms() < until) {
     ClientEvent *event = client_next(client, 50);
     for (int i = 0; event && i < 6; i++) {
       if (event->id != ids[i]) continue;
@@ -355,7 +356,7 @@ START_TEST(test_kills) {
     wait_for_state(0, CLIENT_READY);
     int64_t id = submit_compile("boom", true);
     wait_for_state(0, CLIENT_BUSY);
-    const int64_t since = lines_now_ms();
+    const int64_t since = clock_ms();
     const int pid = status_of(0).pid;
     ck_assert_int_gt(pid, 1);
     kill(pid, SIGKILL);
@@ -364,7 +365,7 @@ START_TEST(test_kills) {
     ck_assert_msg(strstr(outcome.text, "ended by signal 9") != NULL, "%s", outcome.text);
     wait_for_start(0, i + 2);
     wait_for_state(0, CLIENT_READY);
-    const int64_t took = lines_now_ms() - since;
+    const int64_t took = clock_ms() - since;
     if (took > slowest_back_ms) slowest_back_ms = took;
   }
   ck_assert_msg(slowest_back_ms < 1000, "back after %lld ms", (long long)slowest_back_ms);
@@ -379,7 +380,7 @@ START_TEST(test_two_workers_share) {
   int n[2] = {0}, n_done = 0;
   for (int i = 0; i < 10; i++)
     client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan, .plan_b = &plan});
-  for (const int64_t until = lines_now_ms() + SOON_MS; n_done < 10 && lines_now_ms() < until;) {
+  for (const int64_t until = clock_ms() + SOON_MS; n_done < 10 && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 50);
     if (event && event->message.kind == MESSAGE_DONE) {
       n_done++;
@@ -399,10 +400,10 @@ START_TEST(test_stop_is_quick_and_leaves_nothing) {
   submit_compile("x", true);
   wait_for_state(0, CLIENT_BUSY);
   const int pid = status_of(0).pid;
-  const int64_t since = lines_now_ms();
+  const int64_t since = clock_ms();
   client_stop(client);
   client = NULL;
-  ck_assert_int_lt(lines_now_ms() - since, 500);
+  ck_assert_int_lt(clock_ms() - since, 500);
   wait_until_gone(pid);
 }
 END_TEST
@@ -440,7 +441,7 @@ START_TEST(test_probe_is_typed) {
       client_submit(client, &(ClientRequest){.kind = MESSAGE_PROBE, .probe = &probe, .key = 5});
   double clocks = 0;
   bool done = false;
-  for (const int64_t until = lines_now_ms() + SOON_MS; !done && lines_now_ms() < until;) {
+  for (const int64_t until = clock_ms() + SOON_MS; !done && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->id == id && event->probe) clocks = event->probe->result[0].clocks;
     if (event && event->id == id) ck_assert_uint_eq(event->key, 5);
@@ -456,7 +457,7 @@ START_TEST(test_too_many) {
   start("{\"on\":\"compile\",\"do\":\"ignore\"}\n");
   int n_full = 0;
   for (int i = 0; i < CLIENT_REQUESTS_MAX + 10; i++) submit_compile("x", true);
-  for (const int64_t until = lines_now_ms() + SOON_MS; n_full < 10 && lines_now_ms() < until;) {
+  for (const int64_t until = clock_ms() + SOON_MS; n_full < 10 && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event && event->message.kind == MESSAGE_ERROR) {
       ck_assert_int_eq(event->message.error, ERROR_FULL);
@@ -480,7 +481,7 @@ START_TEST(test_wake_fd) {
 }
 END_TEST
 
-// --- what outside text can do -------------------------------------------------------------------
+// ---- what outside text can do -------------------------------------------------------------------
 
 // Every control character, raw and as UTF-8, in every text a worker can send: none arrives.
 static const char *const channels[] = {
@@ -549,7 +550,7 @@ START_TEST(test_escapes) {
   start(script.text);
   int64_t id = submit_compile("x", true);
   bool done = false;
-  for (const int64_t until = lines_now_ms() + SOON_MS; !done && lines_now_ms() < until;) {
+  for (const int64_t until = clock_ms() + SOON_MS; !done && clock_ms() < until;) {
     ClientEvent *event = client_next(client, 100);
     if (event) n_texts += check_clean(event);
     done = event && event->id == id && event->message.kind == MESSAGE_DONE;
@@ -563,7 +564,7 @@ START_TEST(test_escapes) {
 }
 END_TEST
 
-// --- the history --------------------------------------------------------------------------------
+// ---- the history --------------------------------------------------------------------------------
 
 static const char *bench_json(void) {
   Str text = str_new(arena);

@@ -140,6 +140,44 @@ START_TEST(every_command_has_its_help) {
 }
 END_TEST
 
+// The next "--name" in a usage, without what follows it; NULL when there is none.
+static const char *next_option(const char **usage) {
+  const char *at = strstr(*usage, "--");
+  if (!at) return NULL;
+  size_t n = 2 + strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+  *usage = at + n;
+  return arena_strndup(arena, at, n);
+}
+
+static bool usage_names(const char *usage, const char *option) {
+  for (const char *name; (name = next_option(&usage));)
+    if (str_equal(name, option)) return true;
+  return false;
+}
+
+// Reading goes on after a mistake, so one call shows which of all the options it knows.
+START_TEST(every_command_takes_the_options_of_its_usage_and_no_others) {
+  if (!cli_has_program()) return;
+  Str all = str_new(arena);
+  for (int i = 0; i < cli_command_count; i++) {
+    const char *usage = cli_commands[i].usage;
+    for (const char *option; (option = next_option(&usage));) str_printf(&all, " %s=1", option);
+  }
+  for (int i = 0; i < cli_command_count; i++) {
+    const Command *command = &cli_commands[i];
+    if (!strstr(command->usage, "--")) continue;
+    CliRun run = cli_run(arena, arena_printf(arena, "%s --bogus%s", command->name, all.text));
+    ck_assert_int_eq(run.status, CLI_USAGE);
+    const char *rest = all.text;
+    for (const char *option; (option = next_option(&rest));) {
+      const char *refusal = arena_printf(arena, "no option \"%s=1\"", option);
+      ck_assert_msg(usage_names(command->usage, option) != (strstr(run.err, refusal) != NULL),
+                    "%s %s: the usage and the program disagree", command->name, option);
+    }
+  }
+}
+END_TEST
+
 // A classroom that is made is one; a folder that the world may write to is none.
 START_TEST(a_classroom_is_for_its_group) {
   if (!cli_has_program()) return;
@@ -198,6 +236,7 @@ Suite *suite_conventions(void) {
   tcase_add_loop_test(tcase, statuses_are_those_of_the_table, 0,
                       sizeof statuses / sizeof *statuses);
   tcase_add_test(tcase, every_command_has_its_help);
+  tcase_add_test(tcase, every_command_takes_the_options_of_its_usage_and_no_others);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_key_press_is_a_few_kilobytes);
   tcase_add_test(tcase, the_screenshots_are_current);

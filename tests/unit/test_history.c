@@ -240,7 +240,7 @@ START_TEST(test_locked) {
 }
 END_TEST
 
-// --- several processes --------------------------------------------------------------------------
+// ---- several processes --------------------------------------------------------------------------
 
 // Adds rows until killed or `most` are there, and says one byte after each that is on the disk.
 static _Noreturn void child_add(int fd, const char *user, int most) {

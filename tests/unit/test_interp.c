@@ -18,7 +18,7 @@ static void setup(void) {
 }
 static void teardown(void) { arena_free(arena); }
 
-// ---- sound programs ---------------------------------------------------------------------------
+// ---- sound programs -----------------------------------------------------------------------------
 
 static void print_findings(const InterpCheck *check) {
   for (int i = 0; i < check->n_findings; i++) puts(check->finding[i].text);
@@ -191,7 +191,7 @@ START_TEST(inputs_are_small_whole_numbers_without_zero) {
 }
 END_TEST
 
-// ---- planted faults ---------------------------------------------------------------------------
+// ---- planted faults -----------------------------------------------------------------------------
 
 typedef struct Planted {
   Recipe recipe;
@@ -341,7 +341,7 @@ START_TEST(races_do_not_depend_on_the_seed) {
 }
 END_TEST
 
-// ---- wide accesses, variables, operands -------------------------------------------------------
+// ---- wide accesses, variables, operands ---------------------------------------------------------
 
 // One thread row of 8 copies a 4-wide run of A to C through registers: C = A for K = N.
 static Program *wide_copy(int64_t n, const Expr *(*column)(const Var *), int width) {

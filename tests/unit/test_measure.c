@@ -45,7 +45,7 @@ static void settle(void) {
   drive_frame(session, canvas);
 }
 
-// ---- A|B --------------------------------------------------------------------------------------
+// ---- A|B ----------------------------------------------------------------------------------------
 
 START_TEST(the_largest_change_comes_first) {
   ck_assert(session_compare(session, NULL, NULL));
@@ -80,7 +80,7 @@ START_TEST(a_pair_knows_its_change) {
 }
 END_TEST
 
-// ---- the sweep --------------------------------------------------------------------------------
+// ---- the sweep ----------------------------------------------------------------------------------
 
 START_TEST(a_sweep_has_every_value_once) {
   KnobSweep sweep;
@@ -152,7 +152,7 @@ START_TEST(sweep_command_takes_a_knob) {
 }
 END_TEST
 
-// ---- errors -----------------------------------------------------------------------------------
+// ---- errors -------------------------------------------------------------------------------------
 
 // 32 × 32 tiles of 128 × 128: tiles 1 to 3 of the rows are wrong altogether, one more in a corner a
 // tenth.
@@ -204,7 +204,7 @@ START_TEST(an_edit_takes_the_map_away) {
 }
 END_TEST
 
-// ---- origins ----------------------------------------------------------------------------------
+// ---- origins ------------------------------------------------------------------------------------
 
 START_TEST(marks_differ_and_stand_on_the_screen) {
   for (int i = ORIGIN_CLAIM; i <= ORIGIN_MEASURED; i++)

@@ -37,7 +37,7 @@
 #include "tui/view.h"
 #include "vterm_harness.h"
 
-// ---- memory that runs out ---------------------------------------------------------------------
+// ---- memory that runs out -----------------------------------------------------------------------
 
 static long allocations, failing_at;  // 0: none fails
 
@@ -135,7 +135,7 @@ START_TEST(memory_that_runs_out_is_told) {
 }
 END_TEST
 
-// ---- resizes ----------------------------------------------------------------------------------
+// ---- resizes ------------------------------------------------------------------------------------
 
 static int run_explorer(void *argument) {
   Diags found = diags_new(arena_new("explorer"));
@@ -170,7 +170,7 @@ START_TEST(a_storm_of_resizes) {
 }
 END_TEST
 
-// ---- what nobody should print -----------------------------------------------------------------
+// ---- what nobody should print -------------------------------------------------------------------
 
 static const char *const sequences[] = {
     "\033[2J",
@@ -475,7 +475,7 @@ START_TEST(nothing_acts_on_the_terminal) {
 }
 END_TEST
 
-// ---- mutants ----------------------------------------------------------------------------------
+// ---- mutants ------------------------------------------------------------------------------------
 
 // One to four bytes changed, doubled, or taken out.
 static size_t mutate(Random *random, char *text, size_t n) {
@@ -560,7 +560,7 @@ START_TEST(mutants_of_files) {
 }
 END_TEST
 
-// ---- short reads, full disks ------------------------------------------------------------------
+// ---- short reads, full disks --------------------------------------------------------------------
 
 START_TEST(lines_come_in_pieces) {
   Random random = random_new(3);

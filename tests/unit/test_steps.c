@@ -240,8 +240,7 @@ START_TEST(rows_add_up) {
 }
 END_TEST
 
-// ---- what the programs compute
-// --------------------------------------------------------------------
+// ---- what the programs compute ------------------------------------------------------------------
 
 static const char *const tiles[] = {
     "STAGE=11,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=1,FM=2,FN=4,BK=2,SWIZZLE=2",
@@ -294,6 +293,16 @@ START_TEST(the_working_sets_of_article_002) {
   ck_assert_double_eq(model_of(TILE, "")->traffic.l2_working_set_bytes, 66 << 20);
   ck_assert_double_eq(model_of(TILE, "GROUP_M=8")->traffic.l2_working_set_bytes, 18 << 20);
   ck_assert_double_eq(model_of(TILE, "GROUP_M=1024")->traffic.l2_working_set_bytes, 66 << 20);
+}
+END_TEST
+
+// 8 × 8 tiles in eight splits, panels of 128 × 2048 f32 are 1 MiB. A wave of 2 · 132 CTAs is four
+// splits of 8 + 8 panels, and of the fifth a row: 1 + 8. Two waves, and C once.
+START_TEST(a_wave_fetches_the_panels_of_its_parts_of_k) {
+  const Model *model =
+      model_of("BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", "M=1024,N=1024,K=16384,SPLITK=8");
+  ck_assert_int_eq(model->resources.blocks_per_sm, 2);
+  ck_assert_double_eq(model->traffic.dram_bytes, (2 * (4 * 16 + 9) + 4) << 20);
 }
 END_TEST
 
@@ -351,6 +360,7 @@ Suite *suite_steps(void) {
   tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);
   tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
   tcase_add_test(tc, the_working_sets_of_article_002);
+  tcase_add_test(tc, a_wave_fetches_the_panels_of_its_parts_of_k);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

@@ -35,7 +35,7 @@ static Session *open_rung(const char *rung, bool ascii) {
   return session;
 }
 
-// ---- reviewed screens -------------------------------------------------------------------------
+// ---- reviewed screens ---------------------------------------------------------------------------
 
 static const struct {
   const char *name, *view, *rung, *keys;
@@ -114,7 +114,7 @@ START_TEST(reviewed_screen) {
 }
 END_TEST
 
-// ---- scripts ----------------------------------------------------------------------------------
+// ---- scripts ------------------------------------------------------------------------------------
 
 START_TEST(scripts_see_what_they_expect) {
   DIR *folder = opendir("tests/screens");
@@ -136,7 +136,7 @@ START_TEST(scripts_see_what_they_expect) {
 }
 END_TEST
 
-// ---- all sizes --------------------------------------------------------------------------------
+// ---- all sizes ----------------------------------------------------------------------------------
 
 // Cells beyond the canvas cannot be written, so what is looked for is a crash, a sanitizer's
 // complaint, an empty screen, or a frame around the view that something was drawn over.
@@ -226,7 +226,7 @@ START_TEST(random_keys) {
 }
 END_TEST
 
-// ---- what drawing may do ----------------------------------------------------------------------
+// ---- what drawing may do ------------------------------------------------------------------------
 
 START_TEST(drawing_allocates_nothing_and_changes_nothing) {
   Session *session = open_rung("padded", false);
@@ -249,7 +249,7 @@ START_TEST(drawing_allocates_nothing_and_changes_nothing) {
 }
 END_TEST
 
-// ---- the tables -------------------------------------------------------------------------------
+// ---- the tables ---------------------------------------------------------------------------------
 
 // Keys that mean the same everywhere are never anything else in a view; what moving sideways means
 // is the view's own business.

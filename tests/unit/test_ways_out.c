@@ -17,7 +17,7 @@
 
 static int runs(void) { return stress_count(2, 50); }
 
-// --- the program in front ---
+// ---- the program in front -----------------------------------------------------------------------
 
 typedef void (*Fault)(void);
 
@@ -91,7 +91,7 @@ static void check_restored(VtProgram *program) {
   ck_assert(!vt_shows(program, "LOOPS"));
 }
 
-// --- the ways ---
+// ---- the ways -----------------------------------------------------------------------------------
 
 START_TEST(keys_and_signals_end_it_in_order) {
   static const struct {
@@ -222,7 +222,7 @@ START_TEST(a_lost_connection_ends_it) {
 }
 END_TEST
 
-// --- stopping and going on ---
+// ---- stopping and going on ----------------------------------------------------------------------
 
 // A shell with one job: runs the program in a group of its own; when it stops, says so, reads a
 // line in the terminal's usual mode and lets it go on.

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "kernels/plan.h"
 #include "kernels/process.h"
 #include "kernels/protocol.h"
@@ -61,7 +62,7 @@ static void teardown(void) {
   arena_free(arena);
 }
 
-// --- talking ------------------------------------------------------------------------------------
+// ---- talking ------------------------------------------------------------------------------------
 
 static void send_text(const char *text) {
   out_queue_add(&worker.queue, text, strlen(text));
@@ -80,11 +81,11 @@ static void send_message(const Message *message) {
 
 // The next message that is no heartbeat; kind MESSAGE_N_KINDS at the end of the stream or time.
 static Message next_message(int timeout_ms) {
-  const int64_t until = lines_now_ms() + timeout_ms;
+  const int64_t until = clock_ms() + timeout_ms;
   Message said = {.kind = MESSAGE_N_KINDS};
   char *line = NULL;
   size_t n = 0;
-  while (lines_now_ms() < until) {
+  while (clock_ms() < until) {
     while (line_reader_next(&worker.lines, &line, &n) == LINE_READY) {
       Diags diags = diags_new(arena);
       ck_assert_msg(message_read(arena, line, n, FROM_WORKER, &said, &diags), "%s: %s", line,
@@ -109,8 +110,8 @@ static void start_program(void) {
 }
 
 static void wait_for_machine(void) {
-  const int64_t until = lines_now_ms() + SOON_MS;
-  while (machine.has == 0 && lines_now_ms() < until) next_message(50);
+  const int64_t until = clock_ms() + SOON_MS;
+  while (machine.has == 0 && clock_ms() < until) next_message(50);
   ck_assert(machine.has != 0);
 }
 
@@ -181,7 +182,7 @@ static void send_compile(int64_t id, const char *cuda, const char *want) {
   send_message(&ask);
 }
 
-// --- the real program ---------------------------------------------------------------------------
+// ---- the real program ---------------------------------------------------------------------------
 
 START_TEST(test_compile_and_cache) {
   start_program();
@@ -276,11 +277,10 @@ START_TEST(test_hostile_text_meets_its_deadline) {
   if (!machine.can_compile) return;
   Message ask = compile_message(1, slow, "ptx");
   MESSAGE_SET(ask, deadline_ms, 400);
-  const int64_t since = lines_now_ms();
+  const int64_t since = clock_ms();
   send_message(&ask);
   Outcome outcome = outcome_of(1);
-  ck_assert_msg(lines_now_ms() - since < 2000, "ended after %lld ms",
-                (long long)(lines_now_ms() - since));
+  ck_assert_msg(clock_ms() - since < 2000, "ended after %lld ms", (long long)(clock_ms() - since));
   ck_assert_int_eq(outcome.n_errors, 1);
   ck_assert_str_eq(error_kind_name(outcome.error.error), "timeout");
   send_compile(2, good_cuda, "ptx");
@@ -310,8 +310,8 @@ static int count_family(pid_t pid) {
 }
 
 static void check_family_ends(pid_t pid, int within_ms) {
-  const int64_t until = lines_now_ms() + within_ms;
-  while (count_family(pid) > 0 && lines_now_ms() < until) poll(NULL, 0, 5);
+  const int64_t until = clock_ms() + within_ms;
+  while (count_family(pid) > 0 && clock_ms() < until) poll(NULL, 0, 5);
   ck_assert_msg(count_family(pid) == 0, "%d processes live on", count_family(pid));
 }
 
@@ -334,7 +334,7 @@ START_TEST(test_whole_worker_ends) {
 }
 END_TEST
 
-// --- the server with children of the test's making ----------------------------------------------
+// ---- the server with children of the test's making ----------------------------------------------
 
 // The fake children: a machine with a GPU, a compiler that is always content, and $bench.
 static const char children[] =
@@ -497,10 +497,10 @@ START_TEST(test_cancel_of_a_deaf_run) {
   send_bench(1);
   Message said = next_message(SOON_MS);
   ck_assert_int_eq(said.kind, MESSAGE_PROGRESS);
-  const int64_t since = lines_now_ms();
+  const int64_t since = clock_ms();
   send_cancel(1);
   ck_assert_str_eq(error_kind_name(outcome_of(1).error.error), "cancelled");
-  ck_assert_int_lt(lines_now_ms() - since, 2500);
+  ck_assert_int_lt(clock_ms() - since, 2500);
 }
 END_TEST
 
@@ -527,13 +527,13 @@ START_TEST(test_idle_child_goes) {
   outcome_of(1);
   // A loaded machine may be slow to start a child as well as to end one: wait for the first
   // decline.
-  const int64_t until = lines_now_ms() + SOON_MS;
+  const int64_t until = clock_ms() + SOON_MS;
   int most = 0, now = 0;
   do {
     now = count_family(worker.pid);
     if (now > most) most = now;
     poll(NULL, 0, 50);
-  } while (now >= most && lines_now_ms() < until);
+  } while (now >= most && clock_ms() < until);
   ck_assert_int_lt(now, most);
   send_bench(2);
   ck_assert_int_eq(outcome_of(2).n_errors, 0);

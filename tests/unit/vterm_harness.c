@@ -19,7 +19,7 @@
 
 enum { PATIENCE_MS = 20000 };
 
-// --- the screen ---
+// ---- the screen ---------------------------------------------------------------------------------
 
 static int on_property(VTermProp property, VTermValue *value, void *user) {
   VtScreen *vt = user;
@@ -200,7 +200,7 @@ const char *vt_differs(Arena *arena, VtScreen *vt, const Canvas *canvas, const T
   return NULL;
 }
 
-// --- the program ---
+// ---- the program --------------------------------------------------------------------------------
 
 static void set(const char *name, const char *value) {
   if (value)

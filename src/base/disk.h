@@ -1,0 +1,27 @@
+// The user's own files: in which folder they lie, and how one is written. Reading them is their
+// owners' business.
+//
+//   char *path = disk_path(arena, DISK_STATE, "lessons.json");    NULL: nowhere to put it
+//   if (!disk_replace(path, text)) … strerror(errno) …
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+
+// The XDG base directories that the program has a folder in.
+typedef enum DiskFolder { DISK_CONFIG, DISK_STATE, DISK_CACHE } DiskFolder;
+
+// "$XDG_STATE_HOME/gemmview/NAME", else "~/.local/state/gemmview/NAME", the folder itself where
+// `name` is NULL. NULL when neither XDG's variable nor HOME holds an absolute path.
+char *disk_path(Arena *arena, DiskFolder folder, const char *name);
+
+// What can fail returns false and leaves the reason in errno.
+
+// Makes every folder above the last slash that is missing, for this user only.
+bool disk_make_folders(const char *path);
+// All of the bytes.
+bool disk_write(int fd, const void *bytes, size_t n);
+// The file as a whole, its folders made: who reads meanwhile sees the old text or the new one, and
+// a full disk leaves the old one.
+bool disk_replace(const char *path, const char *text);

@@ -1,0 +1,30 @@
+// Whole-number arithmetic that sizes, tiles and alignments are made of. Nothing here overflows for
+// what it is used on: extents and byte counts far below 2^62.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int min_int(int a, int b) { return a < b ? a : b; }
+static inline int max_int(int a, int b) { return a > b ? a : b; }
+
+// Into 0 … n - 1; 0 where n is 0.
+static inline int64_t clamp_index(int64_t value, int64_t n) {
+  return max64(0, min64(value, n - 1));
+}
+
+// How many units of `unit` > 0 hold `value` >= 0: 33 in units of 32 are 2.
+static inline int64_t ceil_div(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+// The least multiple of `unit` that is not below `value`: 33 in units of 32 is 64.
+static inline int64_t round_up(int64_t value, int64_t unit) { return ceil_div(value, unit) * unit; }
+
+static inline bool is_power_of_two(int64_t value) {
+  return value > 0 && (value & (value - 1)) == 0;
+}
+// The least n with 2^n >= value: 0 for 1, 5 for 32, 6 for 33.
+static inline int log2_up(int64_t value) {
+  int bits = 0;
+  while ((int64_t)1 << bits < value) bits++;
+  return bits;
+}

@@ -99,19 +99,23 @@ enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
   bool warpgroup;
-  int m, n, k;  // 0: there was no shape
+  int n_orders;      // of A and B: "row" and "col", which every atom has so
+  bool wrong_order;  // or another way
+  int m, n, k;       // 0: there was no shape
   int n_types;
   const char *type[TYPES_MAX];  // into `text`
 } Spelling;
 
 static void read_word(Spelling *out, const char *word) {
-  static const char *const fillers[] = {"mma", "async", "sync", "aligned", "row", "col"};
+  static const char *const fillers[] = {"mma", "async", "sync", "aligned"};
   int m, n, k;
   char shape[SPELLED_MAX];
   for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++)
     if (str_equal(word, fillers[i])) return;
   if (str_equal(word, "wgmma")) {
     out->warpgroup = true;
+  } else if (str_equal(word, "row") || str_equal(word, "col")) {
+    out->wrong_order |= !str_equal(word, out->n_orders++ == 0 ? "row" : "col");
   } else if (sscanf(word, "m%3dn%3dk%3d", &m, &n, &k) == 3 &&
              snprintf(shape, sizeof shape, "m%dn%dk%d", m, n, k) > 0 && str_equal(shape, word)) {
     out->m = m, out->n = n, out->k = k;
@@ -218,7 +222,8 @@ bool atom_parse(const char *text, Atom *out, Diags *diags) {
   Spelling spelling = spelling_of(text);
   const char *type, *acc;
   read_words(&spelling);
-  const Atom *row = read_types(&spelling, &type, &acc) ? find_row(&spelling, type) : NULL;
+  bool known = read_types(&spelling, &type, &acc) && !spelling.wrong_order;
+  const Atom *row = known ? find_row(&spelling, type) : NULL;
   if (!row) return fail_unknown(diags, text);
   Atom atom = *row;
   if (!choose_n(&atom, spelling.n, diags) || !choose_acc(&atom, acc, diags)) return false;

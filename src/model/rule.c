@@ -194,9 +194,17 @@ static const char *layout_fault(const Facts *f, int side, const char *text) {
   XorTerm terms[XOR_TERMS_MAX];
   LayoutSlab slab = slab_of(f, side);
   int n;
-  if (slab_layout_read(text, slab, terms, &n, &diags)) return NULL;
-  return arena_printf(f->arena, "%d rows of %d bytes: %s", slab.rows, slab.row_bytes,
-                      diags.first->text);
+  if (!slab_layout_read(text, slab, terms, &n, &diags))
+    return arena_printf(f->arena, "%d rows of %d bytes: %s", slab.rows, slab.row_bytes,
+                        diags.first->text);
+  int64_t bytes = (int64_t)slab.rows * slab.row_bytes, piece;
+  if (value(f, KNOB_BUFFER_COUNT) == 1 || slab_layout_repeats(terms, n, bytes, &piece)) return NULL;
+  return arena_printf(
+      f->arena,
+      "%d rows of %d bytes: %s: bytes move within pieces of %lld, and the %lld of a "
+      "slab are no whole number of them: another slab of the ring would leave its "
+      "place",
+      slab.rows, slab.row_bytes, text, (long long)piece, (long long)bytes);
 }
 
 static const char *fault_of(const Facts *f, int side) {

@@ -33,6 +33,11 @@ typedef struct Bad {
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11"
 #define HALF "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11"
 
+#define ODD                                                                                       \
+  "M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1,ASYNC_COPY=" \
+  "1,"                                                                                            \
+  "LAYOUT_A=xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'"
+
 static const Bad bad[] = {
     // ---- layouts: no bijection, outside the row, divided by zero, no expression
     {"swizzle 'xor:col & 3'" SLAB, USAGE, "row 0, col 0 and row 0, col 4 both lie at byte 0", NULL},
@@ -65,6 +70,13 @@ static const Bad bad[] = {
     {"check --failing -k \"" TF32 ",SWIZZLE=2,LAYOUT_A=none,LAYOUT_B=swizzle:2:4:3\"", NO,
      "LAYOUT_B=swizzle:2:4:3 with PAD_SMEM=0, SWIZZLE=2", "nearest: SWIZZLE=0"},
     {"loops -k \"" TF32 ",LAYOUT_A=xor:'col & 3'\"", USAGE, "bytes 0 and 16", "nearest: LAYOUT_A="},
+    {"check --failing -k \"" TF32 ",LAYOUT_A=xor:'col ^ 4'\"", NO, "this moves it to 16",
+     "nearest: LAYOUT_A=swizzle"},
+    // 96 rows of 32 bytes, two halves of 1024 bytes exchanged: right in one slab, not in a ring.
+    {"check --failing -k \"" ODD ",BUFFERS=2,PIPELINE=1\"", NO,
+     "bytes move within pieces of 4096, and the 3072 of a slab are no whole number of them",
+     "nearest: LAYOUT_A=swizzle:3:4:3"},
+    {"check --failing -k \"" ODD "\"", OK, "", NULL},
     // ---- atoms
     {"fragment m16n8k17.f16 A", USAGE, "m16n8k17.f16", "nearest: m16n8k16.f16"},
     {"fragment m16n8k16.f16 E", USAGE, "\"E\"", "nearest: "},

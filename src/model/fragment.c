@@ -191,19 +191,27 @@ static bool fail_unknown(Diags *diags, const char *text) {
                            str_sanitise(diags->arena, text)));
 }
 
+void atom_set_n(Atom *atom, int n) {
+  char tail[sizeof atom->name];
+  snprintf(tail, sizeof tail, "%s", strchr(atom->name, 'k'));
+  snprintf(atom->name, sizeof atom->name, "wgmma.m%dn%d%.12s", atom->m, n, tail);
+  atom->n = n;
+}
+
+void atom_set_f16_acc(Atom *atom) {
+  atom->acc = "f16";
+  atom->acc_bits = 16;
+}
+
 static bool choose_n(Atom *atom, int n, Diags *diags) {
   int step = atom->n_step, most = atom->n;
   if (step == 0) return true;
   int nearest = n < step ? step : n > most ? most : (n + step / 2) / step * step;
-  const char *tail = strchr(atom->name, 'k');
-  const char *name = arena_printf(diags->arena, "wgmma.m%dn%d%s", atom->m, nearest, tail);
-  if (nearest != n)
-    return fail(diags, name,
-                arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d",
-                             n, step, step, most));
-  atom->n = n;
-  snprintf(atom->name, sizeof atom->name, "%s", name);
-  return true;
+  atom_set_n(atom, nearest);
+  if (nearest == n) return true;
+  return fail(diags, arena_strdup(diags->arena, atom->name),
+              arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,
+                           step, step, most));
 }
 
 static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
@@ -213,8 +221,7 @@ static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
         diags, arena_printf(diags->arena, "%s.%s", atom->name, atom->acc),
         arena_printf(diags->arena, "%s does not accumulate in %.16s, but in %s%s", atom->name,
                      str_sanitise(diags->arena, acc), atom->acc, atom->f16_acc ? " or f16" : ""));
-  atom->acc = "f16";
-  atom->acc_bits = 16;
+  atom_set_f16_acc(atom);
   return true;
 }
 

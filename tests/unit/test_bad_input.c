@@ -101,7 +101,7 @@ static const Bad bad[] = {
     {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
-    {"check --failing -k " HALF ",N=4100", NO, "B in 4100", "nearest: N=4096"},
+    {"check --failing -k " HALF ",N=4100", NO, "B runs in 4100", "nearest: N=4096"},
     {"check --failing -k " HALF ",PAD_SMEM=3", NO, "a multiple of 8 keeps them so",
      "nearest: PAD_SMEM="},
     {"check --failing -k "
@@ -111,6 +111,13 @@ static const Bad bad[] = {
      "2048 threads in a block, at most 1024", "nearest: WN=4"},
     {"check --failing -k " HALF ",EPILOGUE=1,N=4090", NO, "8 elements at a time",
      "nearest: EPILOGUE=0"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "A runs in 100 elements", "nearest: K=96"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "B runs in 100 elements", "nearest: N=96"},
+    // The nearest atom is one that is built and there; on a GPU without any, plain fma.
+    {"check --failing -k " HALF ",TARGET=v100", NO, "needs sm_80 or later: v100 is sm_70",
+     "nearest: ATOM_KIND=fma"},
+    {"check --failing -k ATOM_KIND=mma_m16n8k32_e4m3,TARGET=a100", NO, "needs sm_89 or later",
+     "nearest: ATOM_KIND=mma_m16n8k"},
     {"check --failing -k ATOM_KIND=mma_m8n8k4_f64,STAGE=11,LDMATRIX=1", NO,
      "there is nothing it can load", "nearest: LDMATRIX=0"},
     // ---- rings

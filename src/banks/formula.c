@@ -117,6 +117,15 @@ static bool take(Parser *p, char c) {
 
 static void parse_ternary(Parser *p);
 
+// Goes one deeper: a parenthesis, a sign or the arms of ?:.
+static void parse_nested(Parser *p, void (*parse)(Parser *p)) {
+  if (p->nesting == FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
+  if (p->failed) return;
+  p->nesting++;
+  parse(p);
+  p->nesting--;
+}
+
 static void parse_number(Parser *p) {
   char *end = NULL;
   errno = 0;
@@ -156,7 +165,7 @@ static void parse_operand(Parser *p) {
     parse_name(p);
   } else if (c == '(') {
     p->at++;
-    parse_ternary(p);
+    parse_nested(p, parse_ternary);
     if (!take(p, ')')) fail(p, NULL, "%s", "a ')' is missing");
   } else if (c == '\0') {
     fail(p, NULL, "%s", "it ends where a number or a variable should be");
@@ -166,23 +175,21 @@ static void parse_operand(Parser *p) {
 }
 
 static void parse_unary(Parser *p) {
-  if (++p->nesting > FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
   if (p->failed) return;
   if (take(p, '+')) {
-    parse_unary(p);
+    parse_nested(p, parse_unary);
   } else if (take(p, '-')) {
-    parse_unary(p);
+    parse_nested(p, parse_unary);
     emit(p, FORMULA_NEGATE, 0, 0);
   } else if (take(p, '~')) {
-    parse_unary(p);
+    parse_nested(p, parse_unary);
     emit(p, FORMULA_INVERT, 0, 0);
   } else if (take(p, '!')) {
-    parse_unary(p);
+    parse_nested(p, parse_unary);
     emit(p, FORMULA_NOT, 0, 0);
   } else {
     parse_operand(p);
   }
-  p->nesting--;
 }
 
 static const Operator *peek_operator(Parser *p) {
@@ -204,16 +211,12 @@ static void parse_binary(Parser *p, int min_precedence) {
 }
 
 static void parse_ternary(Parser *p) {
-  if (++p->nesting > FORMULA_STACK_MAX) fail(p, NULL, "%s", "it is nested more than 64 deep");
-  if (p->failed) return;
   parse_binary(p, 1);
-  if (!p->failed && take(p, '?')) {
-    parse_ternary(p);
-    if (!take(p, ':')) fail(p, NULL, "%s", "a ':' is missing after '?'");
-    if (!p->failed) parse_ternary(p);
-    emit(p, FORMULA_SELECT, 0, -2);
-  }
-  p->nesting--;
+  if (p->failed || !take(p, '?')) return;
+  parse_nested(p, parse_ternary);
+  if (!take(p, ':')) fail(p, NULL, "%s", "a ':' is missing after '?'");
+  parse_nested(p, parse_ternary);
+  emit(p, FORMULA_SELECT, 0, -2);
 }
 
 const Formula *formula_parse(Arena *arena, const char *text, const FormulaName *names, int n_names,

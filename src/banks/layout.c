@@ -81,11 +81,12 @@ static bool apply_none(Stage *stage) {
 static bool apply_pad(Stage *stage) {
   LayoutSlab *slab = stage->slab;
   long pad;
-  int room = BANK_SMEM_BYTES_MAX / slab->rows - slab->row_bytes;
-  if (!read_numbers(stage->arguments, 1, &pad) || pad < 0 || pad > room / slab->elem_bytes) {
+  int most = (BANK_SMEM_BYTES_MAX / slab->rows - slab->row_bytes) / slab->elem_bytes;
+  bool is_number = read_numbers(stage->arguments, 1, &pad);
+  if (!is_number || pad < 0 || pad > most) {
     Diag *diag = diag_add(stage->diags, "layout", "pad:%s is not a number of elements from 0 to %d",
-                          str_sanitise(stage->arena, stage->arguments), room / slab->elem_bytes);
-    diag->nearest = "pad:0";
+                          str_sanitise(stage->arena, stage->arguments), most);
+    diag->nearest = arena_printf(stage->arena, "pad:%d", is_number && pad > 0 ? most : 0);
     return false;
   }
   int padding = (int)pad * slab->elem_bytes;
@@ -102,15 +103,19 @@ static bool swizzle_fault(const Stage *stage, const char *why, const char *neare
   return false;
 }
 
+static long clamp(long value, long low, long high) {
+  return value < low ? low : value > high ? high : value;
+}
+
 static bool apply_swizzle(Stage *stage) {
   long n[3];
   if (!read_numbers(stage->arguments, 3, n))
     return swizzle_fault(stage, "is not three numbers B,M,S", "swizzle:3,4,3");
-  long bits = n[0], base = n[1], shift = n[2];
-  bool in_range = bits >= 0 && bits <= 8 && base >= 0 && base <= 10 && shift >= -10 && shift <= 10;
-  if (!in_range)
+  long bits = clamp(n[0], 0, 8), base = clamp(n[1], 0, 10), shift = clamp(n[2], -10, 10);
+  if (bits != n[0] || base != n[1] || shift != n[2])
     return swizzle_fault(stage, "has B outside 0 to 8, M outside 0 to 10 or S outside -10 to 10",
-                         "swizzle:3,4,3");
+                         arena_printf(stage->arena, "swizzle:%ld,%ld,%ld",
+                                      bits < labs(shift) ? bits : labs(shift), base, shift));
   if (labs(shift) < bits)
     return swizzle_fault(
         stage, "has |S| < B: the bits it reads and the bits it flips overlap",

@@ -39,8 +39,11 @@ static SlabPattern collect(const SlabSite *site, const int32_t *logical, int n_l
   return p;
 }
 
-static void find_floor(SlabPattern *p, int n_columns) {
-  for (int position = 0; position < 4; position++) {
+// Positions hold for every layout only where rows are whole chunks: a pad that makes them so shifts
+// each row by its own amount.
+static void find_floor(SlabPattern *p, int n_columns, bool whole_rows) {
+  p->floor = 1;
+  for (int position = 0; whole_rows && position < 4; position++) {
     int floor = (int)ceil_div(__builtin_popcount(p->at_position[position]), n_columns);
     if (floor > p->floor) p->floor = floor;
   }
@@ -87,6 +90,7 @@ static int cut_phases(const SlabSite *site, int i, int *n_lanes) {
 
 typedef struct Builder {
   SlabPatterns *out;
+  bool whole_rows;  // every row is whole chunks
   SlabPattern *all;
   int64_t *site_floor;
   int *site_chunks;
@@ -99,11 +103,12 @@ static void add_site(Builder *b, const SlabSite *site, int index) {
       SlabPattern p =
           collect(site, &site->logical[i][phase * n_lanes], n_lanes, b->out->whole_bytes);
       if (p.n == 0) continue;
-      find_floor(&p, 1 << b->out->column_bits);
+      find_floor(&p, 1 << b->out->column_bits, b->whole_rows);
       int first = p.chunk[0];
       for (int r = 0; r < p.n; r++) p.chunk[r] ^= first;
       b->site_floor[index] += p.floor;
-      if (most_chunks(&p) > b->site_chunks[index]) b->site_chunks[index] = most_chunks(&p);
+      int chunks = b->whole_rows ? most_chunks(&p) : 0;
+      if (chunks > b->site_chunks[index]) b->site_chunks[index] = chunks;
       if (site->weight > 0) add_pattern(b->all, &b->out->n, &p);
     }
   }
@@ -117,6 +122,7 @@ SlabPatterns slab_patterns_build(Arena *arena, const LayoutSlab *slab, const Sla
   int room = 0;
   for (int s = 0; s < n_sites; s++) room += sites[s].repeat * BANK_PHASES_MAX;
   Builder b = {.out = &out, .all = ARENA_ARRAY(arena, SlabPattern, room)};
+  b.whole_rows = slab->row_bytes % out.whole_bytes == 0;
   b.site_floor = ARENA_ARRAY(arena, int64_t, n_sites);
   b.site_chunks = ARENA_ARRAY(arena, int, n_sites);
   for (int s = 0; s < n_sites; s++) {

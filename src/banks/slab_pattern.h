@@ -26,7 +26,8 @@ typedef struct SlabPatterns {
   const SlabPattern *patterns;
   int64_t floor;              // weighted total below which no layout comes
   const int64_t *site_floor;  // [n_sites], without the weight
-  // For each site the request list that sets its floor: so many distinct chunks at one position.
+  // For each site the request list that sets its floor: so many requests for chunks at one position
+  // (for different chunks, where lanes share words); 0 where rows are not whole chunks.
   const int *site_chunks;
 } SlabPatterns;
 

@@ -228,12 +228,13 @@ static void add_floor_sentence(const Solver *s, Str *out) {
   for (int i = 0; i < s->problem->n_sites; i++) {
     int chunks = s->patterns.site_chunks[i];
     if (chunks <= columns) continue;
-    str_printf(
-        out,
-        "%s: one phase asks for %d different %d-byte chunks at one position, and whole chunks "
-        "have %d places in a line of banks: at least %d wavefronts. ",
-        s->problem->sites[i].name, chunks, s->patterns.whole_bytes, columns,
-        (int)ceil_div(chunks, columns));
+    const SlabSite *site = &s->problem->sites[i];
+    str_printf(out,
+               "%s: one phase asks %s%d %s%d-byte chunks at one position, and whole chunks have %d "
+               "places in a line of banks: at least %d wavefronts. ",
+               site->name, site->op->shares_words ? "for " : "", chunks,
+               site->op->shares_words ? "different " : "times for ", s->patterns.whole_bytes,
+               columns, (int)ceil_div(chunks, columns));
   }
 }
 

@@ -217,6 +217,9 @@ static void print_load(const Fragment *f, bool k_contiguous) {
            matrix % 2 || matrix + 1 == load.n_matrices ? 0 : 30,
            ldmatrix_matrix_text(f->arena, &load, matrix));
   putchar('\n');
+  if (f->atom.warps > 1)
+    printf("            in warp w (of lanes 32*w on) rows are %d*w further down\n",
+           f->map.rows / f->atom.warps);
 }
 
 static void print_lane(const Fragment *f) {
@@ -337,7 +340,9 @@ static void put_load(JsonWriter *w, const Fragment *f, bool k_contiguous) {
   json_member_bool(w, "trans", load.trans);
   json_key(w, "addresses");
   json_begin_array(w);
-  for (int lane = 0; lane < load.n_address_lanes; lane++) {
+  int warp_lanes = f->map.n_lanes / f->atom.warps;
+  for (int lane = 0; lane < f->map.n_lanes; lane++) {
+    if (lane % warp_lanes >= load.n_address_lanes) continue;
     FragmentElement at = ldmatrix_address(&load, lane);
     json_begin_array(w);
     json_put_int(w, lane);

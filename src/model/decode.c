@@ -330,7 +330,7 @@ static const char *read_xmma_sizes(Reader *r, const char *piece) {
     return SAY("%d x %d warps, %d along K", s[0], s[1], s[2]);
   }
   if (shape_after(piece, "warpgroupsize", s, 3)) {
-    out->warpgroup = true;
+    out->tensor = out->warpgroup = true;
     return SAY("%d x %d warpgroups", s[0], s[1]);
   }
   if (stages < 0) return NULL;

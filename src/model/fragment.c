@@ -99,19 +99,23 @@ enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
   bool warpgroup;
-  int m, n, k;  // 0: there was no shape
+  int n_orders;      // of A and B: "row" and "col", which every atom has so
+  bool wrong_order;  // or another way
+  int m, n, k;       // 0: there was no shape
   int n_types;
   const char *type[TYPES_MAX];  // into `text`
 } Spelling;
 
 static void read_word(Spelling *out, const char *word) {
-  static const char *const fillers[] = {"mma", "async", "sync", "aligned", "row", "col"};
+  static const char *const fillers[] = {"mma", "async", "sync", "aligned"};
   int m, n, k;
   char shape[SPELLED_MAX];
   for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++)
     if (str_equal(word, fillers[i])) return;
   if (str_equal(word, "wgmma")) {
     out->warpgroup = true;
+  } else if (str_equal(word, "row") || str_equal(word, "col")) {
+    out->wrong_order |= !str_equal(word, out->n_orders++ == 0 ? "row" : "col");
   } else if (sscanf(word, "m%3dn%3dk%3d", &m, &n, &k) == 3 &&
              snprintf(shape, sizeof shape, "m%dn%dk%d", m, n, k) > 0 && str_equal(shape, word)) {
     out->m = m, out->n = n, out->k = k;
@@ -187,19 +191,27 @@ static bool fail_unknown(Diags *diags, const char *text) {
                            str_sanitise(diags->arena, text)));
 }
 
+void atom_set_n(Atom *atom, int n) {
+  char tail[sizeof atom->name];
+  snprintf(tail, sizeof tail, "%s", strchr(atom->name, 'k'));
+  snprintf(atom->name, sizeof atom->name, "wgmma.m%dn%d%.12s", atom->m, n, tail);
+  atom->n = n;
+}
+
+void atom_set_f16_acc(Atom *atom) {
+  atom->acc = "f16";
+  atom->acc_bits = 16;
+}
+
 static bool choose_n(Atom *atom, int n, Diags *diags) {
   int step = atom->n_step, most = atom->n;
   if (step == 0) return true;
   int nearest = n < step ? step : n > most ? most : (n + step / 2) / step * step;
-  const char *tail = strchr(atom->name, 'k');
-  const char *name = arena_printf(diags->arena, "wgmma.m%dn%d%s", atom->m, nearest, tail);
-  if (nearest != n)
-    return fail(diags, name,
-                arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d",
-                             n, step, step, most));
-  atom->n = n;
-  snprintf(atom->name, sizeof atom->name, "%s", name);
-  return true;
+  atom_set_n(atom, nearest);
+  if (nearest == n) return true;
+  return fail(diags, arena_strdup(diags->arena, atom->name),
+              arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,
+                           step, step, most));
 }
 
 static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
@@ -209,8 +221,7 @@ static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
         diags, arena_printf(diags->arena, "%s.%s", atom->name, atom->acc),
         arena_printf(diags->arena, "%s does not accumulate in %.16s, but in %s%s", atom->name,
                      str_sanitise(diags->arena, acc), atom->acc, atom->f16_acc ? " or f16" : ""));
-  atom->acc = "f16";
-  atom->acc_bits = 16;
+  atom_set_f16_acc(atom);
   return true;
 }
 
@@ -218,7 +229,8 @@ bool atom_parse(const char *text, Atom *out, Diags *diags) {
   Spelling spelling = spelling_of(text);
   const char *type, *acc;
   read_words(&spelling);
-  const Atom *row = read_types(&spelling, &type, &acc) ? find_row(&spelling, type) : NULL;
+  bool known = read_types(&spelling, &type, &acc) && !spelling.wrong_order;
+  const Atom *row = known ? find_row(&spelling, type) : NULL;
   if (!row) return fail_unknown(diags, text);
   Atom atom = *row;
   if (!choose_n(&atom, spelling.n, diags) || !choose_acc(&atom, acc, diags)) return false;

@@ -23,10 +23,7 @@ static const Atom *choose_atom(Program *program, const Schedule *schedule) {
   assert(row);
   Atom *atom = ARENA_NEW(program->arena, Atom);
   *atom = *row;
-  if (program->problem.acc == DTYPE_F16) {
-    atom->acc = "f16";
-    atom->acc_bits = 16;
-  }
+  if (program->problem.acc == DTYPE_F16) atom_set_f16_acc(atom);
   return atom;
 }
 

@@ -61,6 +61,7 @@ static const char *const layouts[] = {
     "xor:'col ^ ((row & 1) << 4)'",
     "xoroff:'off ^ (((off >> 6) & 3) << 3)'",
     "xoroff:'off ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2) ^ (((row >> 5) & 1) << 4)'",
+    "xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'",
 };
 
 enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, ATOMS_MAX = 32 };

@@ -194,9 +194,17 @@ static const char *layout_fault(const Facts *f, int side, const char *text) {
   XorTerm terms[XOR_TERMS_MAX];
   LayoutSlab slab = slab_of(f, side);
   int n;
-  if (slab_layout_read(text, slab, terms, &n, &diags)) return NULL;
-  return arena_printf(f->arena, "%d rows of %d bytes: %s", slab.rows, slab.row_bytes,
-                      diags.first->text);
+  if (!slab_layout_read(text, slab, terms, &n, &diags))
+    return arena_printf(f->arena, "%d rows of %d bytes: %s", slab.rows, slab.row_bytes,
+                        diags.first->text);
+  int64_t bytes = (int64_t)slab.rows * slab.row_bytes, piece;
+  if (value(f, KNOB_BUFFER_COUNT) == 1 || slab_layout_repeats(terms, n, bytes, &piece)) return NULL;
+  return arena_printf(
+      f->arena,
+      "%d rows of %d bytes: %s: bytes move within pieces of %lld, and the %lld of a "
+      "slab are no whole number of them: another slab of the ring would leave its "
+      "place",
+      slab.rows, slab.row_bytes, text, (long long)piece, (long long)bytes);
 }
 
 static const char *fault_of(const Facts *f, int side) {
@@ -260,17 +268,52 @@ const int rule_count = sizeof rule_table / sizeof *rule_table;
 
 // ---- nearest ------------------------------------------------------------------------------------
 
+// What a nearest value is looked for.
+typedef struct Hunt {
+  Arena *arena;
+  int rule;
+  const Schedule *from;
+  const Target *target;
+  bool strict;  // it may break no rule that holds now; else it must at least be built
+} Hunt;
+
+static bool is_not_built(int rule) { return str_starts(rule_table[rule].id, "not_built"); }
+
+// Whether all that rule `other` turns is turned by `rule` too.
+static bool turns_same(int rule, int other) {
+  return strstr(rule_table[rule].knobs, rule_table[other].knobs) != NULL;
+}
+
+// The operand whose typed layout the rule is about; -1: it is about something else.
+static int layout_side(int rule) {
+  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
+  return knob == KNOB_LAYOUT_A ? FM_BM : knob == KNOB_LAYOUT_B ? FN_BN : -1;
+}
+
+// Whether a rule that holds now would fail: of the quick ones, which layouts are not.
+static bool breaks_another(const Hunt *hunt, const Schedule *trial) {
+  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
+  const Facts then = {hunt->arena, trial, hunt->target, NULL};
+  for (int i = 0; i < rule_count; i++) {
+    if (i == hunt->rule || rule_code[i].phase != PHASE_KNOBS || layout_side(i) >= 0) continue;
+    if (!hunt->strict && !(is_not_built(i) && turns_same(hunt->rule, i))) continue;
+    if (!rule_code[i].holds(&then) && rule_code[i].holds(&now)) return true;
+  }
+  return false;
+}
+
 // Does the rule hold with this schedule? Rules about the program need the program.
-static bool holds_with(Arena *arena, int rule, const Schedule *schedule, const Target *target) {
-  Facts facts = {arena, schedule, target, NULL};
-  if (rule_code[rule].phase == PHASE_KNOBS) return rule_code[rule].holds(&facts);
+static bool holds_with(const Hunt *hunt, const Schedule *schedule) {
+  Facts facts = {hunt->arena, schedule, hunt->target, NULL};
+  if (rule_code[hunt->rule].phase == PHASE_KNOBS)
+    return rule_code[hunt->rule].holds(&facts) && !breaks_another(hunt, schedule);
   for (int i = 0; i < rule_count; i++)
     if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
-  Pipeline pipeline = pipeline_run(arena, schedule);
+  Pipeline pipeline = pipeline_run(hunt->arena, schedule);
   Resources resources =
-      derive_resources(pipeline.stage[pipeline.n_stages - 1].program, schedule, target);
+      derive_resources(pipeline.stage[pipeline.n_stages - 1].program, schedule, hunt->target);
   facts.resources = &resources;
-  return rule_code[rule].holds(&facts);
+  return rule_code[hunt->rule].holds(&facts);
 }
 
 // One more step of a knob away from where it was; false at the end of its range.
@@ -283,89 +326,86 @@ static bool step_away(Schedule *trial, KnobId knob, int direction) {
 
 // Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that
 // would pass over 4096; so the extents of the problem are looked at one by one first.
-static char *nearest_number(Arena *arena, int rule, KnobId id, const Schedule *schedule,
-                            const Target *target) {
+static char *nearest_number(const Hunt *hunt, KnobId id) {
   enum { REACH = 64 };
   const Knob *knob = &knob_table[id];
-  if (id > KNOB_K || rule_code[rule].phase != PHASE_KNOBS) return NULL;
+  if (id > KNOB_K || rule_code[hunt->rule].phase != PHASE_KNOBS) return NULL;
   for (int64_t away = 1; away <= REACH; away++)
     for (int sign = -1; sign <= 1; sign += 2) {
-      Schedule trial = *schedule;
+      Schedule trial = *hunt->from;
       int64_t value = trial.value[id] += sign * away;
-      if (value < knob->lo || value > knob->hi || !holds_with(arena, rule, &trial, target))
-        continue;
-      return arena_printf(arena, "%s=%s", knob->name, knob_value_text(arena, &trial, id));
+      if (value < knob->lo || value > knob->hi || !holds_with(hunt, &trial)) continue;
+      return arena_printf(hunt->arena, "%s=%s", knob->name,
+                          knob_value_text(hunt->arena, &trial, id));
     }
   return NULL;
 }
 
 // An atom that multiplies the same type comes before its neighbours in the list of names.
-static char *nearest_atom(Arena *arena, int rule, const Schedule *schedule, const Target *target) {
+static char *nearest_atom(const Hunt *hunt) {
   const Knob *knob = &knob_table[KNOB_ATOM_KIND];
-  int64_t now = schedule->value[KNOB_ATOM_KIND];
+  int64_t now = hunt->from->value[KNOB_ATOM_KIND];
   for (int64_t away = 1; away <= knob->hi; away++)
     for (int sign = -1; sign <= 1; sign += 2) {
-      Schedule trial = *schedule;
+      Schedule trial = *hunt->from;
       int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
       if (value < knob->lo || value > knob->hi) continue;
-      const Facts facts = {arena, &trial, target, NULL};
+      const Facts facts = {hunt->arena, &trial, hunt->target, NULL};
       if (dtype_of_atom(&facts) != trial.value[KNOB_DTYPE]) continue;
-      if (holds_with(arena, rule, &trial, target))
-        return arena_printf(arena, "%s=%s", knob->name,
-                            knob_value_text(arena, &trial, KNOB_ATOM_KIND));
+      if (holds_with(hunt, &trial))
+        return arena_printf(hunt->arena, "%s=%s", knob->name,
+                            knob_value_text(hunt->arena, &trial, KNOB_ATOM_KIND));
     }
   return NULL;
 }
 
-static char *nearest_of_knob(Arena *arena, int rule, KnobId knob, const Schedule *schedule,
-                             const Target *target) {
-  char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(arena, rule, schedule, target)
-                                        : nearest_number(arena, rule, knob, schedule, target);
+static char *nearest_of_knob(const Hunt *hunt, KnobId knob) {
+  char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(hunt) : nearest_number(hunt, knob);
   if (closer) return closer;
-  Schedule up = *schedule, down = *schedule;
+  Schedule up = *hunt->from, down = *hunt->from;
   for (bool more = true; more;) {
     more = false;
     Schedule *trial[] = {&down, &up};
     for (int i = 0; i < 2; i++) {
       if (!step_away(trial[i], knob, i ? 1 : -1)) continue;
       more = true;
-      if (!holds_with(arena, rule, trial[i], target)) continue;
-      return arena_printf(arena, "%s=%s", knob_table[knob].name,
-                          knob_value_text(arena, trial[i], knob));
+      if (!holds_with(hunt, trial[i])) continue;
+      return arena_printf(hunt->arena, "%s=%s", knob_table[knob].name,
+                          knob_value_text(hunt->arena, trial[i], knob));
     }
   }
   return NULL;
 }
 
-static const char *nearest_value(Arena *arena, int rule, const Schedule *schedule,
-                                 const Target *target) {
+static const char *hunt_knobs(const Hunt *hunt) {
   char name[32];
-  for (const char *at = rule_table[rule].knobs; *at;) {
+  for (const char *at = rule_table[hunt->rule].knobs; *at;) {
     size_t n = strcspn(at, ",");
     memcpy(name, at, n);
     name[n] = '\0';
-    const char *nearest = nearest_of_knob(arena, rule, knob_find(name, NULL), schedule, target);
+    const char *nearest = nearest_of_knob(hunt, knob_find(name, NULL));
     if (nearest) return nearest;
     at += n + (at[n] == ',');
   }
   return NULL;
 }
 
-// ---- checking -----------------------------------------------------------------------------------
-
-// The operand whose typed layout the rule is about; -1: it is about something else.
-static int layout_side(int rule) {
-  KnobId knob = knob_find(rule_table[rule].knobs, NULL);
-  return knob == KNOB_LAYOUT_A ? FM_BM : knob == KNOB_LAYOUT_B ? FN_BN : -1;
+// A value that breaks nothing else; if there is none, one that is built.
+static const char *nearest_value(int rule, const Facts *facts, Arena *arena) {
+  Hunt hunt = {arena, rule, facts->schedule, facts->target, .strict = true};
+  const char *nearest = hunt_knobs(&hunt);
+  hunt.strict = false;
+  return nearest ? nearest : hunt_knobs(&hunt);
 }
+
+// ---- checking -----------------------------------------------------------------------------------
 
 static void add_finding(int rule, const Facts *facts, Diags *diags) {
   const char *id = rule_table[rule].id;
   if (str_starts(id, "not_built")) id = "not_built";
   Diag *diag = diag_add(diags, id, "%s", rule_code[rule].text(diags->arena, facts));
   int side = layout_side(rule);
-  diag->nearest = side < 0 ? nearest_value(diags->arena, rule, facts->schedule, facts->target)
-                           : nearest_layout(facts, side);
+  diag->nearest = side < 0 ? nearest_value(rule, facts, diags->arena) : nearest_layout(facts, side);
 }
 
 static void check(Phase phase, const Facts *facts, Diags *diags) {

@@ -27,8 +27,12 @@ static bool is_usable(const LayoutFacts *facts, const char *text, Diags *diags) 
   if (!facts->bijective)
     diag_add(diags, "layout_bijective", "%s: bytes %d and %d of the slab would lie in one place",
              text, facts->clash[0], facts->clash[1]);
-  else if (!facts->linear || facts->constant != 0)
+  else if (!facts->linear)
     diag_add(diags, "layout_linear", "%s: not a linear map over the bits of the offset", text);
+  else if (facts->constant != 0)
+    diag_add(diags, "layout_linear",
+             "%s: a linear map over bits leaves byte 0, this moves it to %d", text,
+             facts->constant);
   else if (facts->whole_bytes < CHUNK_BYTES)
     diag_add(diags, "layout_chunks",
              "%s: only chunks of %d bytes stay whole; copies and ldmatrix move %d", text,
@@ -55,6 +59,15 @@ static bool find_terms(const LayoutFacts *facts, XorTerm *terms, int *n) {
       terms[(*n)++] = (XorTerm){from, to, bits};
     }
   return true;
+}
+
+bool slab_layout_repeats(const XorTerm *terms, int n, int64_t slab_bytes, int64_t *piece_bytes) {
+  *piece_bytes = 1;
+  for (int i = 0; i < n; i++) {
+    int64_t piece = INT64_C(1) << (terms[i].to + terms[i].bits);
+    if (piece > *piece_bytes) *piece_bytes = piece;
+  }
+  return slab_bytes % *piece_bytes == 0;
 }
 
 LayoutSlab slab_shape(const Buffer *slab) {

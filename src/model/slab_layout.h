@@ -13,3 +13,8 @@ LayoutSlab slab_shape(const Buffer *slab);
 // move. On success terms[0..*n) make it: at most XOR_TERMS_MAX.
 bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS_MAX], int *n,
                       Diags *diags);
+
+// Whether slab after slab of a ring may lie so: bits are flipped within pieces of a power of two of
+// bytes, and `slab_bytes` must be whole pieces, or bytes of one slab would lie outside of it. Fills
+// *piece_bytes.
+bool slab_layout_repeats(const XorTerm *terms, int n, int64_t slab_bytes, int64_t *piece_bytes);

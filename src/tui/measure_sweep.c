@@ -3,8 +3,10 @@
 //   SPLITK  blocks that share one tile of C, each with a part of K
 //   estimate ▁▂▄▆█▇▇      best 16: 41.2 TFLOP/s
 //   timed    ▁▂·▆█··      best 16: 38.0 TFLOP/s, recorded
-//     value   estimate  timed    of cuBLAS  shared  registers  blocks/SM
+//     value   estimate  timed    of cuBLAS  shared  registers  spilled  blocks/SM
 //
+// Registers are the compiler's where it has spoken, of a state that was compiled or timed, and so
+// are the bytes it spilled; else they are estimated.
 // Which knob it is, is the cursor of the explorer: < and > move it without leaving. A value that
 // breaks a rule keeps its row, with the rule's name instead of numbers.
 #include <math.h>
@@ -14,12 +16,13 @@
 #include "tui/measure.h"
 #include "tui/view.h"
 
-enum { VALUE_COL = 3, BAR_COL = 62, HEAD_ROWS = 4 };
+enum { VALUE_COL = 3, BAR_COL = 67, HEAD_ROWS = 4 };
 
 typedef struct SweepLine {
   const char *value;
   double estimate, timed;  // TFLOP/s, NaN: none
   const Timed *result;
+  int registers, spilled;  // by the compiler; -1 = not known
 } SweepLine;
 
 typedef struct SweepLines {
@@ -27,6 +30,15 @@ typedef struct SweepLines {
   SweepLine *line;
   double *estimates, *timings, top;
 } SweepLines;
+
+static void ask_compiler(const Session *session, const Schedule *schedule, SweepLine *line) {
+  const Compiled *compiled = results_compiled(&session->results, schedule_key(schedule));
+  line->registers = line->result ? line->result->registers : -1;
+  line->spilled = line->result ? line->result->local_bytes : -1;
+  if (!compiled || compiled->registers < 0) return;
+  line->registers = compiled->registers;
+  line->spilled = compiled->spill_bytes;
+}
 
 static void take_point(Session *session, SweepLines *lines, int i) {
   const KnobSweep *sweep = &session->sweep;
@@ -38,6 +50,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   line->estimate = point->done && point->legal ? point->traffic.roofline_tflops : NAN;
   line->result = timed;
   line->timed = timed && timed->ok ? timed->tflops : NAN;
+  ask_compiler(session, &schedule, line);
   lines->estimates[i] = line->estimate;
   lines->timings[i] = line->timed;
   lines->top = fmax(lines->top, fmax(line->estimate, line->timed));
@@ -85,37 +98,55 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session, const Swe
              lines->best_estimate);
   draw_spark(canvas, in, 2, "timed", STYLE_RECORDED, lines, lines->timings, lines->best_timed);
   canvas_text(canvas, in, 3, VALUE_COL, STYLE_HEADER,
-              "value      estimate     timed   cuBLAS   shared   regs blk/SM");
+              "value    estimate   timed   cuBLAS  shared   regs spilled blk/SM");
+}
+
+static void draw_timed(Canvas *canvas, Rect row, const SweepLine *line) {
+  char figure[FMT_MAX], ratio[FMT_MAX];
+  if (!(line->timed > 0)) {
+    canvas_fit(canvas, row, 0, 21, 7, ALIGN_RIGHT, line->result ? STYLE_BAD : STYLE_UNKNOWN,
+               line->result ? "failed" : "–");
+    return;
+  }
+  char mark[2] = {measure_origin_mark(line->result->origin), 0};
+  Style style = measure_origin_style(line->result->origin);
+  canvas_fit(canvas, row, 0, 21, 7, ALIGN_RIGHT, style, fmt_figure(figure, line->timed));
+  canvas_text(canvas, row, 0, 29, style, mark);
+  canvas_fit(canvas, row, 0, 31, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(ratio, line->result->ratio));
+}
+
+static void draw_registers(Canvas *canvas, Rect row, const SweepLine *line,
+                           const SweepPoint *point) {
+  if (line->registers < 0) {
+    canvas_printf(canvas, row, 0, 46, STYLE_ESTIMATED, "%5d", point->resources.n_registers);
+    canvas_text(canvas, row, 0, 58, STYLE_UNKNOWN, "–");
+    return;
+  }
+  canvas_printf(canvas, row, 0, 46, STYLE_NUMBER, "%5d", line->registers);
+  canvas_printf(canvas, row, 0, 53, line->spilled > 0 ? STYLE_BAD : STYLE_NUMBER, "%4d B",
+                line->spilled);
 }
 
 static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const SweepPoint *point,
                        int i) {
-  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX], d[FMT_MAX];
+  char figure[FMT_MAX], clocks[FMT_MAX];
   const SweepLine *line = &lines->line[i];
-  canvas_fit(canvas, row, 0, VALUE_COL, 10, ALIGN_LEFT, STYLE_NUMBER, line->value);
+  canvas_fit(canvas, row, 0, VALUE_COL, 9, ALIGN_LEFT, STYLE_NUMBER, line->value);
   if (!point->done) return;
   if (!point->legal) {
     canvas_printf(canvas, row, 0, 14, STYLE_DIM, "breaks %s", point->rule);
     return;
   }
-  canvas_fit(canvas, row, 0, 14, 8, ALIGN_RIGHT, STYLE_ESTIMATED, fmt_figure(a, line->estimate));
-  if (line->timed > 0) {
-    char mark[2] = {measure_origin_mark(line->result->origin), 0};
-    Style style = measure_origin_style(line->result->origin);
-    canvas_fit(canvas, row, 0, 24, 8, ALIGN_RIGHT, style, fmt_figure(b, line->timed));
-    canvas_text(canvas, row, 0, 33, style, mark);
-    canvas_fit(canvas, row, 0, 35, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(c, line->result->ratio));
-  } else {
-    canvas_fit(canvas, row, 0, 24, 8, ALIGN_RIGHT, line->result ? STYLE_BAD : STYLE_UNKNOWN,
-               line->result ? "failed" : "–");
-  }
-  canvas_fit(canvas, row, 0, 42, 8, ALIGN_RIGHT, STYLE_ESTIMATED,
-             fmt_figure(d, point->traffic.shared_clocks));
-  canvas_printf(canvas, row, 0, 52, STYLE_ESTIMATED, "%5d", point->resources.n_registers);
-  canvas_printf(canvas, row, 0, 59, STYLE_ESTIMATED, "%5d", point->resources.blocks_per_sm);
-  int cols = row.cols - BAR_COL - 6;
+  canvas_fit(canvas, row, 0, 13, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
+             fmt_figure(figure, line->estimate));
+  draw_timed(canvas, row, line);
+  canvas_fit(canvas, row, 0, 38, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
+             fmt_figure(clocks, point->traffic.shared_clocks));
+  draw_registers(canvas, row, line, point);
+  canvas_printf(canvas, row, 0, 61, STYLE_ESTIMATED, "%5d", point->resources.blocks_per_sm);
+  int cols = row.cols - BAR_COL - 2;
   if (cols < 8) return;
-  canvas_bar(canvas, row, 0, BAR_COL + 5, cols, line->estimate / lines->top,
+  canvas_bar(canvas, row, 0, BAR_COL + 1, cols, line->estimate / lines->top,
              i == lines->best_estimate ? STYLE_BAR_BEST : STYLE_BAR);
 }
 
@@ -130,7 +161,7 @@ static void draw_points(Canvas *canvas, Rect in, const Session *session, const S
     if (at == here) canvas_text(canvas, row, 0, 1, STYLE_ACCENT, "▸");
     draw_point(canvas, row, lines, &sweep->point[at], at);
     canvas_spot(canvas, row, SPOT_MEASURE_LINE, at);
-    if (at == cursor) canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL + 2}, STYLE_CURSOR);
+    if (at == cursor) canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL}, STYLE_CURSOR);
   }
 }
 

@@ -20,7 +20,7 @@ typedef struct SourceLine {
 } SourceLine;
 
 typedef struct OpcodeRow {
-  const char *opcode;
+  const char *opcode, *shown;
   int a, b;
 } OpcodeRow;
 
@@ -68,6 +68,7 @@ const char *source_identity(Arena *arena, const Compiled *a, const Compiled *b);
 // memory, 'S' writes it, 'G' reads global memory, 'W' writes it, 'A' copies in the background, 'B'
 // waits, 'J' jumps, '.' anything else. `opcode` of PTX or SASS.
 char source_class_of(const char *opcode);
+const char *source_short_opcode(Arena *arena, const char *opcode);  // as the counts show it
 Style source_class_style(char letter);
 
 // CUDA, PTX or SASS with its words in their colours, cut to `cols`.

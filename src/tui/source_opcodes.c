@@ -3,7 +3,7 @@
 // "SASS identical: yes" compares the instructions with their operands one by one: that is how
 // vectorized loads turn out to buy nothing where the compiler had made them already. Worked example
 // of the ribbon, 24 instructions in 8 columns: three to a column, and the letter that occurs most
-// often among the three, but a barrier always shows.
+// often among the three, but a barrier always shows, and what has no letter only where it is alone.
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +61,14 @@ static const struct {
     {"ret", 'J'},
 };
 
+// Every ldmatrix and mma says .sync.aligned: what follows tells them apart.
+const char *source_short_opcode(Arena *arena, const char *opcode) {
+  static const char same[] = ".sync.aligned";
+  const char *at = strstr(opcode, same);
+  if (!at) return opcode;
+  return arena_printf(arena, "%.*s%s", (int)(at - opcode), opcode, at + strlen(same));
+}
+
 char source_class_of(const char *opcode) {
   size_t longest = 0;
   char letter = '.';
@@ -91,7 +99,7 @@ Style source_class_style(char letter) {
 static OpcodeRow *row_of(Source *source, const char *opcode) {
   for (int i = 0; i < source->n_opcodes; i++)
     if (str_equal(source->opcode[i].opcode, opcode)) return &source->opcode[i];
-  source->opcode[source->n_opcodes] = (OpcodeRow){opcode, 0, 0};
+  source->opcode[source->n_opcodes] = (OpcodeRow){.opcode = opcode};
   return &source->opcode[source->n_opcodes++];
 }
 
@@ -125,6 +133,8 @@ void source_count(Arena *arena, Source *source) {
   add_counts(source, source->compiled, true);
   // Without an A everything counts as a difference, so the most frequent comes first.
   add_counts(source, source->compiled_a, false);
+  for (int i = 0; i < source->n_opcodes; i++)
+    source->opcode[i].shown = source_short_opcode(arena, source->opcode[i].opcode);
   qsort(source->opcode, (size_t)source->n_opcodes, sizeof *source->opcode, compare_rows);
 }
 

@@ -50,6 +50,7 @@ void tiles_follow(Tiles *tiles, int index, const Picture *picture, const Grid *g
 typedef struct TilesText {
   const char *name;   // "A[130][21]"
   const char *where;  // who has it, in which register
+  const char *line;   // both
   const char *how;    // how it came, or goes, there
 } TilesText;
 

@@ -144,7 +144,7 @@ static const char *shared_text(Arena *arena, const TracePlace *place) {
                       (long long)trace_address(place), trace_bank(place));
 }
 
-// ", register 1 high half" of an atom's operand; "" where a value has a register to itself.
+// ", r1 high" of an atom's operand; "" where a value has a register to itself.
 static const char *register_text(Arena *arena, const TilesSide *side, AtomOperand operand,
                                  const TracePlace *place) {
   static const char *const halves[] = {"low", "high"};
@@ -153,10 +153,9 @@ static const char *register_text(Arena *arena, const TilesSide *side, AtomOperan
   FragmentPacking packing = fragment_packing(atom, operand);
   int value = (int)place->index[place->buffer->rank - 1] % packing.n_values;
   int reg = value / packing.per_register, part = value % packing.per_register;
-  if (packing.per_register == 1) return arena_printf(arena, ", register %d", reg);
-  if (packing.per_register == 2)
-    return arena_printf(arena, ", register %d %s half", reg, halves[part]);
-  return arena_printf(arena, ", register %d byte %d", reg, part);
+  if (packing.per_register == 1) return arena_printf(arena, ", r%d", reg);
+  if (packing.per_register == 2) return arena_printf(arena, ", r%d %s", reg, halves[part]);
+  return arena_printf(arena, ", r%d byte %d", reg, part);
 }
 
 static const char *others_text(Arena *arena, int n_threads) {
@@ -209,8 +208,7 @@ static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace
   if (trace->n_moves == 1)
     return arena_printf(arena, "straight from global memory, %d B at once",
                         in->stmt->op.width * dtype_bytes(in->from.buffer->type));
-  const char *when =
-      in->k_o < 0 ? "prologue" : arena_printf(arena, "in iteration %lld", (long long)in->k_o);
+  const char *when = in->k_o < 0 ? "prologue" : arena_printf(arena, "k_o %lld", (long long)in->k_o);
   TraceStep step = {0};
   trace_k_step(side->model->program, side->at.k, &step);
   const char *by = in->stmt->op.kind == OP_CP_ASYNC ? "cp.async" : "registers";

@@ -7,7 +7,8 @@
 // choice of one's own the atom is the schedule's.
 //
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
-// atom · PICTURES + picture.
+// choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
+// f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
 #include "tui/fragments.h"
 
 #include <stdio.h>
@@ -20,10 +21,23 @@
 
 enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURES };
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
+enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
 
 // ---- what is chosen -----------------------------------------------------------------------------
 
-static int atom_index(const ViewState *state) { return state->mode / PICTURES % atom_count; }
+static int choice_of(const ViewState *state) { return state->mode / PICTURES; }
+static int atom_index(const ViewState *state) {
+  return choice_of(state) / N_CHOICES / 2 % atom_count;
+}
+
+static Atom atom_of(const ViewState *state) {
+  Atom atom = atom_table[atom_index(state)];
+  int n = choice_of(state) % N_CHOICES * N_STEP;
+  if (n) atom_set_n(&atom, n);
+  if (choice_of(state) / N_CHOICES % 2) atom_set_f16_acc(&atom);
+  return atom;
+}
+
 static int picture_of(const ViewState *state) { return state->mode % PICTURES; }
 
 // The lane whose address the element under the cursor is read from: the receiver's register says
@@ -71,8 +85,9 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
 // Everything but the texts.
 static Fragments look(const Session *session) {
   const ViewState *state = session_view_state_const(session);
-  Fragments f = {.atom = &atom_table[atom_index(state)],
-                 .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
+  Atom *atom = ARENA_NEW(session->frame, Atom);
+  *atom = atom_of(state);
+  Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
   f.held = atom_in_registers(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
@@ -240,9 +255,21 @@ static void fragments_move(Session *session, int delta) { step(session, delta, 0
 static void column_before(Session *s, const char *a) { (void)a, step(s, 0, -1); }
 static void column_after(Session *s, const char *a) { (void)a, step(s, 0, 1); }
 
-static void set_atom(Session *session, int index) {
+static void set_choice(Session *session, int index, bool f16_acc, int n) {
   ViewState *state = session_view_state(session);
-  state->mode = (index + atom_count) % atom_count * PICTURES + picture_of(state);
+  int choice = (index * 2 + f16_acc) * N_CHOICES + n / N_STEP;
+  state->mode = choice * PICTURES + picture_of(state);
+}
+
+static void set_atom(Session *session, int index) {
+  set_choice(session, (index + atom_count) % atom_count, false, 0);
+}
+
+// A row of the table with its N and its sums chosen.
+static void set_atom_as(Session *session, const Atom *atom) {
+  for (int i = 0; i < atom_count; i++)
+    if (atom_table[i].pattern == atom->pattern)
+      set_choice(session, i, atom->acc != atom_table[i].acc, atom->n_step ? atom->n : 0);
 }
 
 static void atom_next(Session *s, const char *a) {
@@ -259,8 +286,7 @@ static void choose_atom(Session *session, const char *argument) {
     session_say(session, SAID_ERROR, "%s; nearest: %s", diags.first->text, diags.first->nearest);
     return;
   }
-  for (int i = 0; i < atom_count; i++)
-    if (atom_table[i].pattern == atom.pattern) set_atom(session, i);
+  set_atom_as(session, &atom);
 }
 
 static void choose_element(Session *session, const char *argument) {
@@ -294,9 +320,12 @@ static void change_picture(Session *session, const char *argument) {
 
 // The schedule's own atom, when it has one.
 static void fragments_enter(Session *session) {
-  const char *value = knob_value_text(session->frame, &session->now.schedule, KNOB_ATOM_KIND);
-  const Atom *atom = atom_find_knob(value);
-  if (atom) set_atom(session, (int)(atom - atom_table));
+  const Schedule *schedule = &session->now.schedule;
+  const Atom *row = atom_find_knob(knob_value_text(session->frame, schedule, KNOB_ATOM_KIND));
+  if (!row) return;
+  Atom atom = *row;
+  if (schedule->value[KNOB_ACC] && atom.f16_acc) atom_set_f16_acc(&atom);
+  set_atom_as(session, &atom);
 }
 
 static int fragments_count(const Session *session) {

@@ -113,14 +113,15 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- the ribbon ---------------------------------------------------------------------------------
 
-// The letter that occurs most often among instructions first … end; a barrier always shows.
+// The letter that occurs most often among instructions first … end. A barrier always shows, and
+// what has no letter, the addresses around everything else, only where it is alone.
 static char letter_of(const Ribbon *ribbon, int first, int end) {
   int counts[128] = {0};
   char most = '.';
   for (int i = first; i < end; i++) {
     char letter = ribbon->letter[i];
     if (letter == 'B') return letter;
-    if (++counts[(int)letter] > counts[(int)most]) most = letter;
+    if (letter != '.' && ++counts[(int)letter] > counts[(int)most]) most = letter;
   }
   return most;
 }
@@ -226,7 +227,7 @@ static void draw_opcodes(Canvas *canvas, Rect in, const Source *source) {
     if (differs) canvas_printf(canvas, line, 0, 1, STYLE_CHANGED, "%+6d", row->b - row->a);
     int col = both ? 25 : 17;
     canvas_fit(canvas, line, 0, col, in.cols - col, ALIGN_LEFT,
-               source_class_style(source_class_of(row->opcode)), row->opcode);
+               source_class_style(source_class_of(row->opcode)), row->shown);
   }
 }
 

@@ -20,7 +20,14 @@
 #include "tui/view_json.h"
 
 enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
-enum { SPOT_SITE = SPOT_VIEW, SITES_SHOWN = 8, WIDE_COLS = 116, NAME_COLS = 22, PROOF_ROWS = 3 };
+enum {
+  SPOT_SITE = SPOT_VIEW,
+  SITES_SHOWN = 8,
+  WIDE_COLS = 116,
+  NAME_COLS = 22,
+  PROOF_ROWS = 3,
+  LAYOUT_ROWS = 2
+};
 
 typedef struct CardPicture {
   const Site *site;  // NULL: there is no such access
@@ -104,19 +111,46 @@ static void swizzle_prepare(Session *session) {
 
 // ---- the slab and the phase ---------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
+// Where the next part of the title goes: on the row it is on while it fits, else on one of its own.
+typedef struct Flow {
+  Canvas *canvas;  // NULL: rows are counted only
+  Rect in;
+  int row, col;
+} Flow;
+
+static void flow_layout(Flow *flow, Style style, const char *name, const char *text) {
+  int indent = utf8_columns(name) + 1, cols = indent + utf8_columns(text);
+  flow->col += 2;
+  if (flow->col + cols > flow->in.cols) flow->row++, flow->col = 1;
+  Rect rest = flow->in;
+  rect_take_top(&rest, flow->row);
+  rect_take_left(&rest, flow->col);
+  if (flow->canvas) canvas_text(flow->canvas, rest, 0, 0, STYLE_DIM, name);
+  rect_take_left(&rest, indent);
+  rest.rows = rest.rows < LAYOUT_ROWS ? rest.rows : LAYOUT_ROWS;
+  if (flow->canvas) canvas_wrap(flow->canvas, rest, style, text);
+  int used = canvas_wrap_rows(text, rest.cols);
+  flow->row += (used < LAYOUT_ROWS ? used : LAYOUT_ROWS) - 1;
+  flow->col = used > 1 ? flow->in.cols : flow->col + cols;
+}
+
+// The slab, how it lies and what is tried. Returns its rows.
+static int draw_title(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
   const LayoutSlab *shape = &work->slab.problem.slab;
   const SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
-  int col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, work->slab.slab->name);
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "%d rows of %d B, %s%s", shape->rows,
-                      shape->row_bytes, dtype_name(work->slab.slab->type),
-                      work->slab.slab->transposed ? ", transposed" : "");
-  col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "now ");
-  col = canvas_text(canvas, row, 0, col, STYLE_SIDE_A, work->slab.layout_text);
-  if (!trial->layout) return;
-  col = canvas_printf(canvas, row, 0, col + 2, STYLE_DIM, "%s ", trial->name);
-  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_SIDE_B, trial->layout->text);
+  const char *name = work->slab.slab->name;
+  char text[80];
+  snprintf(text, sizeof text, "%d rows of %d B, %s%s", shape->rows, shape->row_bytes,
+           dtype_name(work->slab.slab->type), work->slab.slab->transposed ? ", transposed" : "");
+  if (canvas) {
+    canvas_text(canvas, in, 0, 1, STYLE_TITLE, name);
+    canvas_text(canvas, in, 0, 2 + utf8_columns(name), STYLE_TEXT, text);
+  }
+  Flow flow = {canvas, in, 0, 2 + utf8_columns(name) + utf8_columns(text)};
+  flow_layout(&flow, STYLE_SIDE_A, "now", work->slab.layout_text);
+  if (trial->layout) flow_layout(&flow, STYLE_SIDE_B, trial->name, trial->layout->text);
+  return flow.row + 1;
 }
 
 static const char *say_wavefronts(int n, char out[32]) {
@@ -278,7 +312,7 @@ static void draw_families(Canvas *canvas, Rect row, const SolverResult *result) 
                         (long long)family->total) +
           2;
   }
-  canvas_text(canvas, row, 0, col, STYLE_DIM, "(the best of each family)");
+  canvas_text(canvas, row, 0, col, STYLE_DIM, "(best of each)");
 }
 
 static void draw_result(Canvas *canvas, Rect in, const SolverResult *result) {
@@ -334,7 +368,9 @@ static void swizzle_draw(Canvas *canvas, Rect in, const Session *session) {
     return;
   }
   Rect all = in;
-  draw_title(canvas, rect_take_top(&in, 1), frame);
+  int title_rows = draw_title(NULL, in, frame), most = in.rows < 8 ? 1 : in.rows < 16 ? 2 : 6;
+  Rect title = rect_take_top(&in, title_rows < most ? title_rows : most);
+  draw_title(canvas, title, frame);
   Rect says = rect_take_bottom(&in, says_rows(session, work, in.cols));
   int n = work->slab.problem.n_sites < SITES_SHOWN ? work->slab.problem.n_sites : SITES_SHOWN;
   Rect table = rect_take_bottom(&in, in.rows >= n + 6 ? n + 2 : in.rows > 6 ? 3 : 0);

@@ -18,7 +18,7 @@
 #include "tui/tiles.h"
 #include "tui/utf8.h"
 
-enum { TEXT_ROWS = 6, TEXT_ROWS_SMALL = 3, BESIDE_COLS = 104, TEXT_COLS = 46 };
+enum { TEXT_ROWS = 6, TEXT_ROWS_SMALL = 3, BESIDE_COLS = 104, TEXT_COLS = 46, ONE_LINE_COLS = 70 };
 enum { SPOTS = 400 };  // the canvas keeps 512, tabs and footer included
 
 static const AtomOperand operands[] = {ATOM_C, ATOM_A, ATOM_B};
@@ -87,8 +87,11 @@ static void prepare_half(Session *session, TilesHalf *half, int index, const cha
     half->n_rows = list_lines(session->frame, half->side, true, &half->row);
     half->n_cols = list_lines(session->frame, half->side, false, &half->col);
   }
-  for (int o = 0; o < ATOM_OPERANDS; o++)
-    half->text[o] = tiles_text(session->frame, half->side, (AtomOperand)o);
+  for (int o = 0; o < ATOM_OPERANDS; o++) {
+    TilesText *text = &half->text[o];
+    *text = tiles_text(session->frame, half->side, (AtomOperand)o);
+    text->line = arena_printf(session->frame, "%s %s", text->name, text->where);
+  }
 }
 
 static void tiles_prepare(Session *session) {
@@ -144,17 +147,16 @@ static void draw_text_below(Canvas *canvas, Rect in, const TilesHalf *half) {
     const TilesText *text = &half->text[operands[o]];
     Rect part = rect_take_top(&in, each < 1 ? 1 : each);
     Style style = operands[o] == half->operand ? STYLE_TITLE : STYLE_ACCENT;
-    int col = canvas_text(canvas, part, 0, 0, style, text->name) + 1;
     Rect where = rect_take_top(&part, each >= 4 ? 2 : 1);
-    rect_take_left(&where, col);
     rect_take_left(&part, 2);
     if (each >= 4) {
-      canvas_wrap(canvas, where, STYLE_TEXT, text->where);
+      canvas_wrap(canvas, where, STYLE_TEXT, text->line);
       canvas_wrap(canvas, part, STYLE_DIM, text->how);
-      continue;
+    } else {
+      canvas_fit(canvas, where, 0, 0, where.cols, ALIGN_LEFT, STYLE_TEXT, text->line);
+      canvas_fit(canvas, part, 0, 0, part.cols, ALIGN_LEFT, STYLE_DIM, text->how);
     }
-    canvas_fit(canvas, where, 0, 0, where.cols, ALIGN_LEFT, STYLE_TEXT, text->where);
-    canvas_fit(canvas, part, 0, 0, part.cols, ALIGN_LEFT, STYLE_DIM, text->how);
+    canvas_text(canvas, where, 0, 0, style, text->name);
   }
 }
 
@@ -178,10 +180,10 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
     rect_take_right(&in, 2);
     draw_text_beside(canvas, right, half);
   } else {
-    int rows = in.rows >= 26   ? 2 * TEXT_ROWS
-               : in.rows >= 14 ? TEXT_ROWS
-               : in.rows >= 8  ? TEXT_ROWS_SMALL
-                               : 1;
+    bool one_line = in.cols >= ONE_LINE_COLS || in.rows < 18;
+    int rows = in.rows >= 14  ? one_line ? TEXT_ROWS : 2 * TEXT_ROWS
+               : in.rows >= 8 ? TEXT_ROWS_SMALL
+                              : 1;
     draw_text_below(canvas, rect_take_bottom(&in, rows), half);
   }
   tiles_picture_draw(canvas, in, half);

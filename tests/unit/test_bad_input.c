@@ -33,6 +33,11 @@ typedef struct Bad {
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11"
 #define HALF "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11"
 
+#define ODD                                                                                       \
+  "M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1,ASYNC_COPY=" \
+  "1,"                                                                                            \
+  "LAYOUT_A=xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'"
+
 static const Bad bad[] = {
     // ---- layouts: no bijection, outside the row, divided by zero, no expression
     {"swizzle 'xor:col & 3'" SLAB, USAGE, "row 0, col 0 and row 0, col 4 both lie at byte 0", NULL},
@@ -65,6 +70,13 @@ static const Bad bad[] = {
     {"check --failing -k \"" TF32 ",SWIZZLE=2,LAYOUT_A=none,LAYOUT_B=swizzle:2:4:3\"", NO,
      "LAYOUT_B=swizzle:2:4:3 with PAD_SMEM=0, SWIZZLE=2", "nearest: SWIZZLE=0"},
     {"loops -k \"" TF32 ",LAYOUT_A=xor:'col & 3'\"", USAGE, "bytes 0 and 16", "nearest: LAYOUT_A="},
+    {"check --failing -k \"" TF32 ",LAYOUT_A=xor:'col ^ 4'\"", NO, "this moves it to 16",
+     "nearest: LAYOUT_A=swizzle"},
+    // 96 rows of 32 bytes, two halves of 1024 bytes exchanged: right in one slab, not in a ring.
+    {"check --failing -k \"" ODD ",BUFFERS=2,PIPELINE=1\"", NO,
+     "bytes move within pieces of 4096, and the 3072 of a slab are no whole number of them",
+     "nearest: LAYOUT_A=swizzle:3:4:3"},
+    {"check --failing -k \"" ODD "\"", OK, "", NULL},
     // ---- atoms
     {"fragment m16n8k17.f16 A", USAGE, "m16n8k17.f16", "nearest: m16n8k16.f16"},
     {"fragment m16n8k16.f16 E", USAGE, "\"E\"", "nearest: "},
@@ -89,7 +101,7 @@ static const Bad bad[] = {
     {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
-    {"check --failing -k " HALF ",N=4100", NO, "B in 4100", "nearest: N=4096"},
+    {"check --failing -k " HALF ",N=4100", NO, "B runs in 4100", "nearest: N=4096"},
     {"check --failing -k " HALF ",PAD_SMEM=3", NO, "a multiple of 8 keeps them so",
      "nearest: PAD_SMEM="},
     {"check --failing -k "
@@ -99,6 +111,13 @@ static const Bad bad[] = {
      "2048 threads in a block, at most 1024", "nearest: WN=4"},
     {"check --failing -k " HALF ",EPILOGUE=1,N=4090", NO, "8 elements at a time",
      "nearest: EPILOGUE=0"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "A runs in 100 elements", "nearest: K=96"},
+    {"check --failing -k " HALF ",K=100,N=100", NO, "B runs in 100 elements", "nearest: N=96"},
+    // The nearest atom is one that is built and there; on a GPU without any, plain fma.
+    {"check --failing -k " HALF ",TARGET=v100", NO, "needs sm_80 or later: v100 is sm_70",
+     "nearest: ATOM_KIND=fma"},
+    {"check --failing -k ATOM_KIND=mma_m16n8k32_e4m3,TARGET=a100", NO, "needs sm_89 or later",
+     "nearest: ATOM_KIND=mma_m16n8k"},
     {"check --failing -k ATOM_KIND=mma_m8n8k4_f64,STAGE=11,LDMATRIX=1", NO,
      "there is nothing it can load", "nearest: LDMATRIX=0"},
     // ---- rings

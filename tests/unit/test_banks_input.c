@@ -218,6 +218,26 @@ START_TEST(deep_and_long_expressions_are_refused) {
 }
 END_TEST
 
+// Each parenthesis and each sign is one deep, so 64 of them are read and 65 are not.
+START_TEST(the_depth_that_is_refused_is_the_one_that_is_named) {
+  static const struct {
+    const char *open, *close;
+    int deep;
+  } levels[] = {{"(", ")", 1}, {"-", "", 1}, {"!(", ")", 2}};
+  for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+    for (int depth = 64; depth <= 64 + levels[i].deep; depth += levels[i].deep) {
+      Str text = str_new(arena);
+      for (int n = 0; n < depth; n += levels[i].deep) str_add(&text, levels[i].open);
+      str_add(&text, "7");
+      for (int n = 0; n < depth; n += levels[i].deep) str_add(&text, levels[i].close);
+      Diags diags = diags_new(arena);
+      bool read = formula_parse(arena, text.text, NAMES, 2, &diags) != NULL;
+      ck_assert_msg(read == (depth == 64), "%s: %s", text.text, diags_text(arena, &diags));
+      if (!read) ck_assert_ptr_nonnull(strstr(diags_text(arena, &diags), "more than 64 deep"));
+    }
+}
+END_TEST
+
 Suite *suite_banks_input(void) {
   Suite *suite = suite_create("banks_input");
   TCase *input = tcase_create("input");
@@ -231,6 +251,7 @@ Suite *suite_banks_input(void) {
   tcase_add_test(input, unknown_operations_name_the_nearest);
   tcase_add_test(input, expressions_follow_c);
   tcase_add_test(input, deep_and_long_expressions_are_refused);
+  tcase_add_test(input, the_depth_that_is_refused_is_the_one_that_is_named);
   suite_add_tcase(suite, input);
   return suite;
 }

@@ -192,6 +192,37 @@ START_TEST(misaligned_slabs_need_a_pad) {
 }
 END_TEST
 
+// Rows of 24 bytes: the narrow reads ask for one position of eight-byte steps, and a pad parts what
+// the logical chunks hold together. No bound may be above what is found.
+START_TEST(a_pad_that_makes_rows_whole_moves_positions) {
+  SolverProblem problem = read_problem(
+      "{\"slab\":{\"rows\":32,\"row_bytes\":24,\"elem\":4},\"sites\":["
+      "{\"name\":\"wide\",\"op\":\"lds128\",\"row\":\"lane\",\"col\":\"0\"},"
+      "{\"name\":\"narrow\",\"op\":\"lds32\",\"weight\":10,"
+      "\"row\":\"lane < 24 ? lane/2*2 : (lane-24)*2+1\","
+      "\"col\":\"lane < 24 ? lane%2*4 : 2\"}]}");
+  SolverResult result = solver_solve(arena, scratch, &problem);
+  ck_assert_int_eq(result.costs[1].wavefronts, 3);
+  ck_assert_int_ge(result.costs[1].wavefronts, result.site_floor[1]);
+  ck_assert_int_le(result.bound, result.best.total);
+  ck_assert_ptr_null(strstr(result.proof, "narrow"));
+}
+END_TEST
+
+// A copy of 4 bytes asks once for each lane, also where lanes ask for the same word.
+START_TEST(copies_ask_lane_by_lane) {
+  SolverProblem problem = read_problem(
+      "{\"slab\":{\"rows\":8,\"row_bytes\":64,\"elem\":4},\"sites\":["
+      "{\"name\":\"copy\",\"op\":\"cpasync4\",\"row\":\"lane%4\",\"col\":\"0\"},"
+      "{\"name\":\"read\",\"op\":\"lds128\",\"row\":\"lane%8\",\"col\":\"lane/8*4\"}]}");
+  SolverResult result = solver_solve(arena, scratch, &problem);
+  ck_assert(result.optimal);
+  ck_assert_int_eq(result.costs[0].ways, 8);
+  ck_assert_ptr_nonnull(strstr(result.proof, "copy: one phase asks 32 times for 16-byte chunks"));
+  ck_assert_ptr_null(strstr(result.proof, "different"));
+}
+END_TEST
+
 // Four accesses that fight each other; and a transposed slab of floats with a plain read beside.
 static const char *const large[] = {
     "{\"slab\":{\"rows\":256,\"row_bytes\":128,\"elem\":2},\"sites\":["
@@ -290,6 +321,8 @@ Suite *suite_banks_solver(void) {
   tcase_add_test(solver, weights_decide_conflicts_of_interest);
   tcase_add_test(solver, slabs_that_are_no_power_of_two);
   tcase_add_test(solver, misaligned_slabs_need_a_pad);
+  tcase_add_test(solver, a_pad_that_makes_rows_whole_moves_positions);
+  tcase_add_test(solver, copies_ask_lane_by_lane);
   tcase_add_loop_test(solver, a_large_slab_is_solved_in_time, 0, sizeof large / sizeof *large);
   tcase_add_test(solver, bad_problems_are_named);
   suite_add_tcase(suite, solver);

@@ -73,6 +73,10 @@ static const struct {
      "kernel",
      DECODED_XMMA, 80, 8, 64, 64, 64, 3, DTYPE_TF32, DTYPE_F32, "nnn", "ATOM_KIND=mma_m16n8k8_tf32",
      "2 warps share a tile along K"},
+    {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_"
+     "execute_segment_k_off_kernel__5x_cublas",
+     DECODED_XMMA, 90, 0, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "tnn",
+     "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=8,BK=4", "instructions of a warpgroup"},
     {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", DECODED_NVJET, 90, 0, 128, 256, 64, 4, DTYPE_F16,
      DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4", "not read: v bz"},
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"

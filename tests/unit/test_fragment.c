@@ -356,6 +356,8 @@ static const struct {
     {"wgmma.m64n264k16.f16", "wgmma.m64n256k16.f16"},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32", NULL},
     {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16", NULL},
+    {"mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "m16n8k16.f16"},
+    {"mma.sync.aligned.m16n8k16.col.f32.f16.f16.f32", "m16n8k16.f16"},
     {"m16n8k016.f16", NULL},
     {"m 16n8k16.f16", NULL},
     {"m16n8k16.f16.f32.", NULL},

@@ -30,6 +30,8 @@ static const struct {
     {"m16n8k8.tf32 d --element=15,7", 0, "C[15][7] is value 3 of lane 31: register 3\n"},
     {"wgmma.m64n256k16.f16 C", 0, "columns 16 to 255 go on alike (--full prints them)"},
     {"wgmma.m64n256k16.f16 C --full", 0, "63  T124:126,127 T125:126,127"},
+    {"wgmma.m64n256k16.f16 A", 0, "in warp w (of lanes 32*w on) rows are 16*w further down"},
+    {"wgmma.m64n256k16.f16 A --json", 0, "[127,63,8]"},
     {"--list", 0, "wgmma.m64n256k8.tf32 "},
     {"", 2, "an atom is needed"},
     {"m16n8k16.f16", 2, "nearest: m16n8k16.f16 A\n"},

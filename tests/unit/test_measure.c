@@ -126,6 +126,24 @@ START_TEST(a_sweep_agrees_with_the_model) {
 }
 END_TEST
 
+// A state that was compiled has its own registers and spills, its neighbours an estimate.
+START_TEST(a_sweep_shows_what_the_compiler_spilled) {
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(
+      compiled,
+      &(CompileResult){.ok = true,
+                       .n_kernels = 1,
+                       .kernels = {{.name = "matmul", .registers = 255, .spill_store_bytes = 88}}});
+  keys("w");
+  settle();
+  ck_assert(shows("regs spilled blk/SM"));
+  ck_assert(shows("  255    88 B"));
+  session_set_knob(session, session->sweep.knob, session->sweep.point[0].value);
+  settle();
+  ck_assert(shows("  255    88 B"));
+}
+END_TEST
+
 START_TEST(taking_a_value_keeps_the_points) {
   keys("w");
   settle();
@@ -245,6 +263,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, a_pair_knows_its_change);
   tcase_add_test(tcase, a_sweep_has_every_value_once);
   tcase_add_test(tcase, a_sweep_agrees_with_the_model);
+  tcase_add_test(tcase, a_sweep_shows_what_the_compiler_spilled);
   tcase_add_test(tcase, taking_a_value_keeps_the_points);
   tcase_add_test(tcase, sweep_command_takes_a_knob);
   tcase_add_test(tcase, the_error_map_says_which_rows);

@@ -163,7 +163,7 @@ static const struct {
     {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k8_f16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
-    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows", NULL},
+    {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows_a", NULL},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=4,WN=2,FN=8,SWIZZLE=3,PAD_SMEM=8", "swizzle_rows",
      "SWIZZLE=0"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=1,PAD_SMEM=4", "atom_pad", "PAD_SMEM=0"},

@@ -178,6 +178,28 @@ START_TEST(instructions_have_classes) {
 }
 END_TEST
 
+// Three additions stand before each copy: the ribbon shows where the copies are.
+START_TEST(the_ribbon_shows_what_stands_among_addresses) {
+  Str ptx = str_new(arena);
+  for (int i = 0; i < 100; i++)
+    str_add(&ptx,
+            "\tadd.s32 %r1, %r1, 1;\n\tadd.s32 %r1, %r1, 1;\n\tadd.s32 %r1, %r1, 1;\n"
+            "\tcp.async.cg.shared.global [%r1], [%rd1], 16;\n");
+  for (int i = 0; i < 100; i++) str_add(&ptx, "\tadd.s32 %r1, %r1, 1;\n");
+  compiled(&session->now, ptx.text, false);
+  keys("l");
+  ck_assert(shows("AAAAAAAAAA..."));
+  ck_assert(!shows(".A."));
+}
+END_TEST
+
+START_TEST(opcodes_leave_out_what_they_share) {
+  ck_assert_str_eq(source_short_opcode(arena, "ldmatrix.sync.aligned.m8n8.x4.shared.b16"),
+                   "ldmatrix.m8n8.x4.shared.b16");
+  ck_assert_str_eq(source_short_opcode(arena, "bar.sync"), "bar.sync");
+}
+END_TEST
+
 START_TEST(no_disassembler_is_said_so) {
   Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
   results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide, .ptx_ms = 1, .cubin_ms = 2});
@@ -197,6 +219,8 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, ptx_is_counted_in_both);
   tcase_add_test(tcase, a_comment_does_not_make_ptx_another);
   tcase_add_test(tcase, the_ribbon_is_in_order);
+  tcase_add_test(tcase, the_ribbon_shows_what_stands_among_addresses);
+  tcase_add_test(tcase, opcodes_leave_out_what_they_share);
   tcase_add_loop_test(tcase, instructions_have_classes, 0, sizeof classes / sizeof *classes);
   tcase_add_test(tcase, no_disassembler_is_said_so);
   suite_add_tcase(suite, tcase);

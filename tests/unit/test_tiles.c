@@ -197,6 +197,27 @@ START_TEST(selected_loop_lights_its_tile) {
 }
 END_TEST
 
+// The last element of every rung at 80 columns: its sentences are the longest, and end in words.
+START_TEST(sentences_are_whole_at_80_columns) {
+  static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
+  unsetenv("GEMMVIEW_DATA");
+  Canvas *small = canvas_new(arena, 24, 80, false);
+  for (size_t l = 0; l < sizeof ladders / sizeof *ladders; l++)
+    for (int rung = 0; rung < 6; rung++) {
+      const SessionOptions options = {.ladder = ladders[l],
+                                      .rung = arena_printf(arena, "%d", rung)};
+      Session *other = session_open(&options, &diags);
+      ck_assert(other != NULL);
+      other->tiles->at = (TraceAt){INT32_MAX, INT32_MAX, INT32_MAX};
+      view_show(other, view_find("tiles"));
+      drive_frame(other, small);
+      const char *screen = export_text(arena, small), *text = strstr(screen, "\n C[");
+      ck_assert_msg(text && !strstr(text, "…"), "%s", screen);
+      session_close(other);
+    }
+}
+END_TEST
+
 Suite *suite_tiles(void);
 Suite *suite_tiles(void) {
   Suite *suite = suite_create("tiles");
@@ -204,6 +225,7 @@ Suite *suite_tiles(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, grid_clicks);
   tcase_add_test(tcase, tiles_clicks_lead_down);
+  tcase_add_test(tcase, sentences_are_whole_at_80_columns);
   tcase_add_test(tcase, selected_loop_lights_its_tile);
   tcase_add_test(tcase, traces_follow_edits_and_undo);
   tcase_add_test(tcase, comparison_has_two_orders);

@@ -197,13 +197,15 @@ static Style line_style(const LoopLine *line) {
   return barrier ? STYLE_BARRIER : STYLE_TEXT;
 }
 
-static void draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
+// At the end of the row; returns the columns it takes.
+static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
   card_badge(&session->now.picture->model->site[site - 1].count, badge, &style);
   int cols = utf8_columns(badge) + 4;
   canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
   canvas_text(canvas, row, 0, row.cols - cols + 3, style, badge);
+  return cols;
 }
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
@@ -218,8 +220,8 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   if (loop) mark[0] = tier_mark(line->tier);
   canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
   int col = 3 + 2 * line->depth;
-  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, style, line->text);
-  if (line->site) draw_badge(canvas, row, session, line->site);
+  int badge_cols = line->site ? draw_badge(canvas, row, session, line->site) : 0;
+  canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
 }
 
 static void draw_lines(Canvas *canvas, Rect in, const Session *session) {

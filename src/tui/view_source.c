@@ -236,7 +236,9 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   const SourceLine *line = &source->line[cursor];
   if (line->knob != KNOB_NONE) {
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
-    col = canvas_text(canvas, in, 0, col, STYLE_DIM, knob_table[line->knob].help) + 2;
+    const char *help = knob_table[line->knob].help;
+    int cols = utf8_columns(help) < in.cols - col ? utf8_columns(help) : in.cols - col;
+    col = canvas_fit(canvas, in, 0, col, cols, ALIGN_LEFT, STYLE_DIM, help) + 2;
   }
   if (line->cuda_line > 0)
     col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;

@@ -78,6 +78,67 @@ START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
 }
 END_TEST
 
+// Whoever presses the key before the idle moments have judged every neighbour gets the same advice.
+START_TEST(advice_does_not_depend_on_idle_moments) {
+  static const char *const before[] = {"a", "F12 a"};
+  for (int waits = 0; waits < 2; waits++) {
+    session_go_rung(session, ladder_find_rung(session->ladder, "padded", &diags));
+    drive_frame(session, canvas);
+    while (waits && session_idle(session)) {
+    }
+    keys(before[waits]);
+    ck_assert_msg(shows("CELL_GROUP 4"), "%s", export_text(arena, canvas));
+    ck_assert(!shows("no single change"));
+    keys("u");
+  }
+  session->knob = KNOB_BM;
+  keys("l l l l l l l l a");
+  ck_assert(session->now.reasons != NULL);
+  ck_assert(shows("not legal f: BM="));
+  ck_assert(!shows("no single change"));
+}
+END_TEST
+
+static int col_of(const char *row, const char *text) {
+  const char *at = strstr(row, text);
+  int cols = 0;
+  for (; at && row < at; row++) cols += (*row & 0xC0) != 0x80;
+  return at ? cols : -1;
+}
+
+START_TEST(the_arrows_of_a_knob_can_be_clicked) {
+  for (int up = 0; up < 2; up++) {
+    int row = 0, col = -1;
+    for (; col < 0 && row < canvas->rows; row++)
+      col = col_of(export_row(arena, canvas, row), up ? "▶" : "◀");
+    int64_t was = session->now.schedule.value[KNOB_BM];
+    Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = row - 1, .col = col};
+    ck_assert(drive_event(session, canvas, &click, &diags));
+    ck_assert_int_eq(session->now.schedule.value[KNOB_BM], up ? 2 * was : was / 2);
+  }
+}
+END_TEST
+
+// Not by colour alone: a changed row, an access that costs less, and a knob unlike its rung's have
+// a mark; and what moved stands in LIMIT on a narrow screen too.
+START_TEST(changes_are_marked_by_a_glyph) {
+  keys("F12 : C E L L _ G R O U P = 4 Enter");
+  ck_assert(shows("•│ ┊ b[8] ← B_s"));
+  ck_assert(shows("LAST CHANGE"));
+  keys("Down");
+  ck_assert(shows("•CELL_GROUP 4"));
+  ck_assert(!shows("•│"));
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  keys("a");
+  ck_assert_msg(shows("L2 1032 … shared 4352→768 clk"), "%s", export_text(arena, canvas));
+  keys("c");
+  ck_assert_msg(shows("free  A 32 → B 4 wavefronts\n"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 // Every row with a statement has lines; those of a loop are those of all that is inside it.
 START_TEST(rows_light_their_lines) {
   static const char *const rungs[] = {"naive", "padded", "pipelined", "splitk_partials"};
@@ -171,6 +232,9 @@ Suite *suite_explore(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, a_change_is_marked_and_fades);
   tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
+  tcase_add_test(tcase, advice_does_not_depend_on_idle_moments);
+  tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
+  tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);
   tcase_add_test(tcase, the_lane_table_is_whole);

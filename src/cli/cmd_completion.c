@@ -20,13 +20,9 @@
 // The option words of a usage, each followed by `separator`.
 static const char *options_of(Arena *arena, const char *usage, const char *separator) {
   Str out = str_new(arena);
-  for (const char *at = usage; *at;) {
-    bool starts = *at == '-' && (at == usage || strchr(" [|(", at[-1])) && at[1] != ' ';
-    size_t n = 1;
-    while (starts && (isalnum((unsigned char)at[n]) || at[n] == '-')) n++;
-    if (starts && n > 1) str_printf(&out, "%.*s%s", (int)n, at, separator);
-    at += n;
-  }
+  NamedOption option;
+  for (const char *at = usage; cli_next_option(&at, &option);)
+    if (!cli_names_before(usage, at, option.name)) str_printf(&out, "%s%s", option.name, separator);
   str_printf(&out, "--help");
   return out.text;
 }
@@ -168,11 +164,14 @@ static void print_fish(Arena *arena) {
     if (*words)
       printf("complete -c gemmview -f -n \"__fish_seen_subcommand_from %s\" -a \"%s\"\n", c->name,
              words);
-    char *list = arena_strdup(arena, options_of(arena, c->usage, " ")), *rest = NULL;
-    for (char *o = strtok_r(list, " ", &rest); o; o = strtok_r(NULL, " ", &rest))
-      if (!str_equal(o, "--help"))
-        printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s\n", c->name,
-               o[1] == '-' ? 'l' : 's', o + 1 + (o[1] == '-'));
+    NamedOption option;
+    for (const char *at = c->usage; cli_next_option(&at, &option);) {
+      if (cli_names_before(c->usage, at, option.name)) continue;
+      bool is_long = option.name[1] == '-';
+      printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s%s -d \"%s\"\n",
+             c->name, is_long ? 'l' : 's', option.name + 1 + is_long, *option.value ? " -r" : "",
+             fish_text(arena, cli_option_help(c->name, option.name)));
+    }
   }
 }
 
@@ -193,6 +192,20 @@ static const char *man_text(Arena *arena, const char *text) {
 static void print_man_entry(Arena *arena, const char *head, const char *text) {
   printf(".TP\n.B %s\n", man_text(arena, head));
   printf("%s\n", man_text(arena, text));
+}
+
+// Below the command, set in: its options and its examples.
+static void print_man_options(Arena *arena, const Command *c) {
+  NamedOption option;
+  printf(".RS\n");
+  for (const char *at = c->usage; cli_next_option(&at, &option);)
+    if (!cli_names_before(c->usage, at, option.name))
+      print_man_entry(arena, arena_printf(arena, "%s %s", option.name, option.value),
+                      cli_option_help(c->name, option.name));
+  for (int i = 0; cli_example(c->name, i); i++)
+    printf("%s\ngemmview %s\n.EE\n", i ? ".EX" : ".PP\nExamples:\n.EX",
+           man_text(arena, cli_example(c->name, i)));
+  printf(".RE\n");
 }
 
 static void print_man_tables(Arena *arena) {
@@ -243,6 +256,7 @@ static void print_man(Arena *arena) {
   for (int i = 0; i < cli_command_count; i++) {
     const Command *c = &cli_commands[i];
     print_man_entry(arena, arena_printf(arena, "%s %s", c->name, c->usage), c->help);
+    print_man_options(arena, c);
   }
   print_man_tables(arena);
 }

@@ -66,9 +66,7 @@ static const Ladder *find_ladder(const Session *session, const char *name, Diags
     names[i] = session->ladders[i]->name;
     if (str_equal_fold(names[i], name)) return session->ladders[i];
   }
-  Diag *diag =
-      diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(diags->arena, name));
-  diag->nearest = nearest_name(name, names, session->n_ladders);
+  diag_add_unknown(diags, "ladder", "ladder", name, names, session->n_ladders);
   return NULL;
 }
 

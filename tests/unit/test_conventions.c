@@ -128,6 +128,22 @@ START_TEST(statuses_are_those_of_the_table) {
 }
 END_TEST
 
+// NO_COLOR counts for what is printed too, unless the command line says otherwise.
+START_TEST(no_color_is_honoured_by_what_is_printed) {
+  if (!cli_has_program()) return;
+  setenv("NO_COLOR", "1", 1);
+  CliRun none = cli_run(arena, "show explore --format ansi");
+  CliRun asked = cli_run(arena, "show explore --format ansi --color 16");
+  setenv("NO_COLOR", "", 1);
+  CliRun empty = cli_run(arena, "show explore --format ansi");
+  unsetenv("NO_COLOR");
+  ck_assert_ptr_null(strstr(none.out, "\033[36m"));
+  ck_assert_ptr_nonnull(strstr(none.out, "\033[1m"));
+  ck_assert_ptr_nonnull(strstr(asked.out, "\033[36m"));
+  ck_assert_ptr_nonnull(strstr(empty.out, "\033[36m"));
+}
+END_TEST
+
 START_TEST(every_command_has_its_help) {
   if (!cli_has_program()) return;
   for (int i = 0; i < cli_command_count; i++) {
@@ -198,6 +214,7 @@ Suite *suite_conventions(void) {
   tcase_add_loop_test(tcase, statuses_are_those_of_the_table, 0,
                       sizeof statuses / sizeof *statuses);
   tcase_add_test(tcase, every_command_has_its_help);
+  tcase_add_test(tcase, no_color_is_honoured_by_what_is_printed);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_key_press_is_a_few_kilobytes);
   tcase_add_test(tcase, the_screenshots_are_current);

@@ -40,6 +40,9 @@ static const char *const documents[] = {
     "doctor",
     "config",
     "classroom",
+    "config check",
+    "lesson --list",
+    "lesson --facts",
     "show explore",
     "show banks --size 40x12",
 };

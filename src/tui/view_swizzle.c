@@ -1,10 +1,11 @@
 // swizzle: how a slab lies in shared memory, what every access to it costs so, and what would be
 // better.
 //
-// On the left the slab row after row, on the right as it lies: now, or in the layout that is being
-// typed (e) or that the solver found (s). What the selected access asks for in one phase stands out
-// in both. Below, every access to the slab with its wavefronts over all that a block executes for
-// one slab, in each layout, and the weighted total. Enter sets the knobs that make the layout.
+// On the left the slab row after row (while A|B is on: as it lies in A), on the right as it lies:
+// now, or in the layout that is being typed (e) or that the solver found (s). What the selected
+// access asks for in one phase stands out in both. Below, every access to the slab with its
+// wavefronts over all that a block executes for one slab, in each layout, and the weighted total.
+// Enter sets the knobs that make the layout.
 //
 // Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: mode
 // is the picture, cursor the phase, counted through all executions.
@@ -95,8 +96,8 @@ static void swizzle_prepare(Session *session) {
   const SlabSite *site = &frame->work->slab.problem.sites[frame->use];
   int repetition = frame->step / frame->n_phases, phase = frame->step % frame->n_phases;
   const Layout *after = swizzle_after(frame->work)->layout;
-  frame->before =
-      slab_picture_make(session->frame, site, frame->work->slab.plain, repetition, phase);
+  const Layout *before = frame->work->column[SWIZZLE_PLAIN].layout;
+  frame->before = slab_picture_make(session->frame, site, before, repetition, phase);
   frame->after = slab_picture_make(session->frame, site, after, repetition, phase);
   if (session_view_state(session)->mode != PICTURE_CARDS) return;
   for (int i = 0; i < 2; i++) frame->card[i] = make_card(session->frame, frame->work, i == 0);
@@ -112,8 +113,13 @@ static void draw_title(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   col = canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "%d rows of %d B, %s%s", shape->rows,
                       shape->row_bytes, dtype_name(work->slab.slab->type),
                       work->slab.slab->transposed ? ", transposed" : "");
-  col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "now ");
-  col = canvas_text(canvas, row, 0, col, STYLE_SIDE_A, work->slab.layout_text);
+  if (work->beside_a) {
+    col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "A ");
+    col = canvas_text(canvas, row, 0, col, STYLE_SIDE_A, work->column[SWIZZLE_PLAIN].layout->text);
+  }
+  col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, work->beside_a ? "B now " : "now ");
+  col = canvas_text(canvas, row, 0, col, work->beside_a ? STYLE_SIDE_B : STYLE_SIDE_A,
+                    work->slab.layout_text);
   if (!trial->layout) return;
   col = canvas_printf(canvas, row, 0, col + 2, STYLE_DIM, "%s ", trial->name);
   canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_SIDE_B, trial->layout->text);
@@ -135,10 +141,17 @@ static void draw_phase(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   int col = canvas_printf(canvas, row, 0, 1, STYLE_HEADER, "SITE %d ", shown->number);
   col = canvas_text(canvas, row, 0, col + 1, STYLE_SITE, shown->text);
   const char *noun = site->op->kind == BANK_LDMATRIX ? "matrix" : "phase";
-  canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT,
-                "%s %d of %d: lanes %d-%d of execution %d of %d", noun, phase + 1, frame->n_phases,
-                phase * n_lanes, (phase + 1) * n_lanes - 1, frame->step / frame->n_phases + 1,
-                site->repeat);
+  char text[96];
+  int n = snprintf(text, sizeof text, "%s %d of %d: lanes %d-%d", noun, phase + 1, frame->n_phases,
+                   phase * n_lanes, (phase + 1) * n_lanes - 1);
+  int execution = frame->step / frame->n_phases + 1;
+  char *rest = text + n;
+  const size_t room = sizeof text - (size_t)n;
+  // Whole numbers only: where "of execution 1 of 128" has no room it is "run 1/128".
+  if (col + 2 + n + snprintf(rest, room, " of execution %d of %d", execution, site->repeat) >=
+      row.cols)
+    snprintf(rest, room, ", run %d/%d", execution, site->repeat);
+  canvas_fit(canvas, row, 0, col + 2, row.cols - col - 3, ALIGN_LEFT, STYLE_TEXT, text);
 }
 
 static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const char *name,
@@ -161,9 +174,11 @@ static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int 
   rect_take_left(&in, 1);
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
-  draw_half(canvas, left, &frame->before, "no layout", STYLE_TEXT, mode);
+  bool a = frame->work->beside_a;
+  draw_half(canvas, left, &frame->before, a ? "A" : "no layout", a ? STYLE_SIDE_A : STYLE_TEXT,
+            mode);
   draw_half(canvas, in, &frame->after, after->name,
-            after == &frame->work->column[SWIZZLE_NOW] ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
+            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
 }
 
 static void draw_matrix(Canvas *canvas, Rect in, const SwizzleFrame *frame) {

@@ -139,6 +139,31 @@ START_TEST(changes_are_marked_by_a_glyph) {
 }
 END_TEST
 
+// A|B in the views that draw one picture: the nest with what differs marked in its place, the slab
+// as it lies in A, what each access costs in A.
+START_TEST(a_beside_b_in_every_view) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "swizzle", &diags));
+  keys("c 2");
+  ck_assert(shows("against rung 1 ldmatrix: +2 -2"));
+  ck_assert(shows("- shared A_s [128 x 64] f16  16 KiB"));
+  ck_assert(shows("for k_i in 0..4 STAGE_INNER"));
+  keys("d d");
+  ck_assert(shows("PASS "));
+  keys("d 3");
+  ck_assert(shows("share A wavef."));
+  ck_assert(shows(" 50 %      32"));
+  keys("7");
+  ck_assert(shows("A none  B now swizzle:3,4,3"));
+  ck_assert(shows("A  8 wavefronts "));
+  ck_assert_msg(shows("now  1 wavefront "), "%s", export_text(arena, canvas));
+  keys("c");
+  ck_assert(shows("no layout  8 wavefronts"));
+  keys("Down");  // 128 executions: no room for the sentence, and no half of a number
+  ck_assert(shows("lanes 0-7, run 1/128 "));
+}
+END_TEST
+
 // Every row with a statement has lines; those of a loop are those of all that is inside it.
 START_TEST(rows_light_their_lines) {
   static const char *const rungs[] = {"naive", "padded", "pipelined", "splitk_partials"};
@@ -235,6 +260,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, advice_does_not_depend_on_idle_moments);
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
+  tcase_add_test(tcase, a_beside_b_in_every_view);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);
   tcase_add_test(tcase, the_lane_table_is_whole);

@@ -142,6 +142,11 @@ int view_scroll(int cursor, int n, int rows) {
   return first < 0 ? 0 : first;
 }
 
+void view_draw_more(Canvas *canvas, Rect in, int first, int n) {
+  if (first + in.rows < n) canvas_text(canvas, in, in.rows - 1, 0, STYLE_DIM, "↓");
+  if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
+}
+
 void view_move(Session *session, int delta) {
   const ViewBody *body = view_table[session->view].body;
   if (body->move) {

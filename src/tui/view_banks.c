@@ -207,6 +207,7 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   int first = view_scroll(session->site, model->n_sites, in.rows);
   for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
     draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, bar);
+  view_draw_more(canvas, in, first, model->n_sites);
 }
 
 // ---- the view ---------------------------------------------------------------------------------

@@ -228,8 +228,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
       draw_cell(canvas, in, cell->row - first, session, cell);
   }
   if (here) draw_cell(canvas, in, here->row - first, session, here);
-  if (first + in.rows < n_rows) canvas_text(canvas, body, in.rows - 1, 0, STYLE_DIM, "↓");
-  if (first > 0) canvas_text(canvas, body, 0, 0, STYLE_DIM, "↑");
+  view_draw_more(canvas, body, first, n_rows);
   rect_take_top(&in, n_rows - first + 1);
   if (reads)
     draw_code(canvas, in, &explore->code);

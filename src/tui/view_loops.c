@@ -245,6 +245,7 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
     canvas_spot(canvas, row, SPOT_LINE, first + i);
     if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, loops->n_lines);
 }
 
 // Each digit in the colour of its tier.

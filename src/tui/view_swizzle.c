@@ -279,6 +279,7 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   int first = view_scroll(frame->use, n, in.rows);
   for (int i = 0; i < in.rows && first + i < n; i++)
     draw_site(canvas, (Rect){in.row + i, in.col, 1, in.cols}, frame, first + i);
+  view_draw_more(canvas, in, first, n);
 }
 
 // ---- what the solver or the typist gets to hear

@@ -238,7 +238,8 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- the card ---------------------------------------------------------------------------------
 
-static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision) {
+static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision,
+                        bool folded) {
   if (in.rows > 0 && collision) {
     int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
     rect_take_top(&in, rows);
@@ -246,7 +247,9 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   char phases[64];
   int lanes = map->phases[0].n_lanes;
   snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
-  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "row = one wavefront   · = idle bank");
+  const char *rows =
+      folded ? "row = wavefront  × = words per bank" : "row = one wavefront   · = idle bank";
+  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
   if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, phases);
 }
 
@@ -310,7 +313,8 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   int rows = card_draw(canvas, card, map, -1);
   int left = in.rows - rows - spare;  // rows for blank lines between the parts
   rect_take_top(&in, rows + (roomy && left > 0));
-  draw_legend(canvas, in, map, explore->collision);
+  bool folded = map->count.known && card_rows(map, -1) > card.rows;
+  draw_legend(canvas, in, map, explore->collision, folded);
   if (!roomy) return;
   rect_take_top(&in, legend + (left > 1));
   card_draw_table(canvas, in, map, site->addr);

@@ -139,6 +139,20 @@ START_TEST(changes_are_marked_by_a_glyph) {
 }
 END_TEST
 
+// What has no room is folded to a line of counts, and counts are told from lanes.
+START_TEST(counts_are_told_from_lanes) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  ck_assert(shows("m2×8888····"));
+  ck_assert(shows("× = words per bank"));
+  keys("a");
+  ck_assert(shows("m2 88889999"));
+  ck_assert(!shows("words per bank"));
+}
+END_TEST
+
 // A|B in the views that draw one picture: the nest with what differs marked in its place, the slab
 // as it lies in A, what each access costs in A.
 START_TEST(a_beside_b_in_every_view) {
@@ -290,6 +304,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);
   tcase_add_test(tcase, the_lane_table_is_whole);

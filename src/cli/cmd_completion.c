@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/bank.h"
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "model/fragment.h"
 #include "model/knob.h"
 
 // The option words of a usage, each followed by `separator`.
@@ -27,6 +29,35 @@ static const char *options_of(Arena *arena, const char *usage, const char *separ
   return out.text;
 }
 
+// data/lessons/04-banks.json is the lesson banks.
+static void add_lessons(Str *out) {
+  EmbeddedList list = embed_list(out->arena, "lessons/");
+  for (int i = 0; i < list.count; i++) {
+    const char *name = strrchr(list.paths[i], '/') + 1;
+    name += strspn(name, "0123456789-_");
+    str_printf(out, "%.*s ", (int)strcspn(name, "."), name);
+  }
+}
+
+// The words after an option that takes one of a few.
+static const char *values_of(Arena *arena, const char *option) {
+  Str out = str_new(arena);
+  if (str_equal(option, "--op"))
+    for (int i = 0; i < banks_op_count(); i++) str_printf(&out, "%s ", banks_op_at(i)->name);
+  if (str_equal(option, "--format")) str_add(&out, "text ansi svg json ");
+  if (str_equal(option, "--color")) str_add(&out, "never 16 256 truecolor auto ");
+  if (str_equal(option, "--theme")) {
+    EmbeddedList list = embed_list(arena, "themes/");
+    str_add(&out, "default mono ");
+    for (int i = 0; i < list.count; i++)
+      str_printf(&out, "%.*s ", (int)strcspn(list.paths[i] + 7, "."), list.paths[i] + 7);
+  }
+  return out.text;
+}
+
+static const char *const valued[] = {"--op", "--format", "--color", "--theme"};
+enum { N_VALUED = sizeof valued / sizeof *valued };
+
 // The words a command takes where an argument is due; "" when the shell offers files.
 static const char *arguments_of(Arena *arena, const char *command) {
   Str out = str_new(arena);
@@ -37,6 +68,9 @@ static const char *arguments_of(Arena *arena, const char *command) {
   }
   if (str_equal(command, "knobs"))
     for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s ", knob_table[i].name);
+  if (str_equal(command, "fragment"))
+    for (int i = 0; i < atom_count; i++) str_printf(&out, "%s ", atom_table[i].name);
+  if (str_equal(command, "lesson") || str_equal(command, "teach")) add_lessons(&out);
   if (str_equal(command, "completion")) str_add(&out, "bash zsh fish man ");
   if (str_equal(command, "classroom")) str_add(&out, "init ");
   if (str_equal(command, "config")) str_add(&out, "path defaults check set ");
@@ -81,11 +115,18 @@ static void print_bash(Arena *arena) {
       "    mapfile -t COMPREPLY < <(compgen -P \"$head\" -W '%s' -- \"$part\")\n"
       "    return\n"
       "  fi\n"
-      "  if ((COMP_CWORD == 1)); then\n"
+      "  case ${COMP_WORDS[COMP_CWORD-1]} in\n",
+      knob_words(arena));
+  for (int i = 0; i < N_VALUED; i++)
+    printf("    %s) words='%s' ;;\n", valued[i], values_of(arena, valued[i]));
+  printf(
+      "  esac\n"
+      "  if [[ $words ]]; then :\n"
+      "  elif ((COMP_CWORD == 1)); then\n"
       "    words='%s --help --version'\n"
       "  else\n"
       "    case $command in\n",
-      knob_words(arena), command_words(arena));
+      command_words(arena));
   for (int i = 0; i < cli_command_count; i++)
     printf("      %s) words='%s%s' ;;\n", cli_commands[i].name,
            arguments_of(arena, cli_commands[i].name),
@@ -132,8 +173,11 @@ static void print_zsh(Arena *arena) {
       "  compadd -S '' -- %s\n"
       "  return\n"
       "fi\n"
-      "case ${words[2]} in\n",
+      "case ${words[CURRENT-1]} in\n",
       knob_words(arena));
+  for (int i = 0; i < N_VALUED; i++)
+    printf("  %s) compadd -- %s; return ;;\n", valued[i], values_of(arena, valued[i]));
+  printf("esac\ncase ${words[2]} in\n");
   for (int i = 0; i < cli_command_count; i++)
     printf("  %s) compadd -- %s%s ;;\n", cli_commands[i].name,
            arguments_of(arena, cli_commands[i].name),
@@ -171,6 +215,10 @@ static void print_fish(Arena *arena) {
       printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s%s -d \"%s\"\n",
              c->name, is_long ? 'l' : 's', option.name + 1 + is_long, *option.value ? " -r" : "",
              fish_text(arena, cli_option_help(c->name, option.name)));
+      const char *values = values_of(arena, option.name);
+      if (*values)
+        printf("complete -c gemmview -f -n \"__fish_seen_subcommand_from %s\" -l %s -a \"%s\"\n",
+               c->name, option.name + 2, values);
     }
   }
 }

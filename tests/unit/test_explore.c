@@ -139,6 +139,18 @@ START_TEST(changes_are_marked_by_a_glyph) {
 }
 END_TEST
 
+// A figure without its unit is left out, marks that begin again say so, and one is not many.
+START_TEST(a_huge_grid_stays_legible) {
+  canvas_resize(canvas, 30, 100);
+  keys("8 : M = 1 6 7 7 7 2 1 6 Enter");
+  ck_assert_msg(shows("15888 waves of 264 = 132 SMs × 2\n"), "%s", export_text(arena, canvas));
+  ck_assert(shows("0-9 a-z wave, modulo 36 "));
+  keys(": M = 1 Enter : N = 1 Enter");
+  ck_assert_msg(shows("tail 1 CTA:"), "%s", export_text(arena, canvas));
+  ck_assert(!shows("modulo"));
+}
+END_TEST
+
 // What has no room is folded to a line of counts, and counts are told from lanes.
 START_TEST(counts_are_told_from_lanes) {
   session_go_ladder(session, "hgemm", &diags);
@@ -305,6 +317,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, a_huge_grid_stays_legible);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);

@@ -1,10 +1,11 @@
 // Text → 32 checked addresses.
 //
-// Which of the two forms a text has is decided by one look: a text in which a name of the lane
-// occurs is an expression, everything else is a list. A list is cut into tokens at separators; each
-// token gives one value, or several if it has colons. Values beyond 32 are counted but not kept, so
-// that the message can say how many there were. Checks come last and are shared with addresses that
-// were read from JSON: how many, each within shared memory, each a multiple of the access size.
+// What a debugger or a program prints around addresses is taken off first (bank_paste.h). Which of
+// the two forms a text has is then decided by one look: a text in which a name of the lane occurs
+// is an expression, everything else is a list. A list is cut into tokens at separators; each token
+// gives one value, or several if it has colons. Values beyond 32 are counted but not kept, so that
+// the message can say how many there were. Checks come last and are shared with addresses that were
+// read from JSON: how many, each within shared memory, each a multiple of the access size.
 //
 // Worked example: lds128 with "0:128:16 18 _ …" gives lane 8 the value 18 and the diagnostic
 //   addr_align: lane 8: 18 is not a multiple of 16, the size of an lds128 access; nearest: 16
@@ -13,9 +14,11 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "banks/bank_paste.h"
 #include "banks/formula.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -33,8 +36,26 @@ enum {
 // Numbers beyond this are refused as they are read, so that sums of a few cannot overflow.
 static const int64_t NUMBER_MAX = (int64_t)1 << 48;
 
+// "ld.shared.v4.f32" is "ld.shared.v4.b32" to the banks: the letter of the type is left out.
+static bool same_ptx(const char *a, const char *b) {
+  const char *dot_a = strrchr(a, '.'), *dot_b = strrchr(b, '.');
+  if (!dot_a || !dot_b || dot_a - a != dot_b - b || !dot_a[1] || !dot_b[1]) return false;
+  return strncmp(a, b, (size_t)(dot_a - a)) == 0 && str_equal(dot_a + 2, dot_b + 2);
+}
+
+// As disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
+static const BankOp *op_spelled(const char *name) {
+  const BankOp *found = banks_op_find(name);
+  for (int i = 0; i < banks_op_count() && !found; i++) {
+    const BankOp *op = banks_op_at(i);
+    if (str_equal_fold(name, op->name) || str_equal_fold(name, op->sass) || same_ptx(name, op->ptx))
+      found = op;
+  }
+  return found;
+}
+
 const BankOp *bank_input_op(const char *name, Diags *diags) {
-  const BankOp *op = banks_op_find(name);
+  const BankOp *op = op_spelled(name);
   if (op) return op;
   int n = banks_op_count();
   const char **names = ARENA_ARRAY(diags->arena, const char *, n);
@@ -224,6 +245,17 @@ static bool add_token(List *list, const char *token) {
   return true;
 }
 
+// A debugger's "<repeats 29 times>" behind a value.
+static size_t repeats(List *list, const char *at) {
+  int times = 0, n = 0;
+  if (sscanf(at, "<repeats %d times>%n", &times, &n) != 1 || n == 0) return 0;
+  if (list->n < 1 || times < 1) return 0;
+  int64_t value = list->values[list->n > BANK_LANES ? BANK_LANES - 1 : list->n - 1];
+  for (; times > 1 && list->n < BANK_LANES; times--) list_add(list, value);
+  list->n += times - 1;
+  return (size_t)n;
+}
+
 static bool is_separator(char c) {
   return isspace((unsigned char)c) || (c != '\0' && strchr(",;[]{}()", c));
 }
@@ -232,9 +264,10 @@ static bool read_list(const BankOp *op, const char *text, int64_t addr[BANK_LANE
   List list = {.op = op, .diags = diags};
   for (const char *at = text; *at;) {
     size_t n = 0;
+    at += repeats(&list, at);
     while (at[n] && !is_separator(at[n])) n++;
     if (n > 0 && !add_token(&list, arena_strndup(diags->arena, at, n))) return false;
-    at += n > 0 ? n : 1;
+    at += n > 0 ? n : *at != '\0';
   }
   if (!check_count(op, list.n, diags)) return false;
   return bank_input_check(op, list.values, (int)list.n, addr, diags);
@@ -242,6 +275,8 @@ static bool read_list(const BankOp *op, const char *text, int64_t addr[BANK_LANE
 
 bool bank_input_addresses(const BankOp *op, const char *text, int64_t addr[BANK_LANES],
                           Diags *diags) {
-  return names_lane(text) ? read_expression(op, text, addr, diags)
-                          : read_list(op, text, addr, diags);
+  const char *plain = bank_paste_plain(text, diags);
+  if (!plain) return false;
+  return names_lane(plain) ? read_expression(op, plain, addr, diags)
+                           : read_list(op, plain, addr, diags);
 }

@@ -4,6 +4,9 @@
 // around it are ignored, so lists copied from C, Python or a debugger work:
 //   0, 16, 32, …     0x0 0x10 0x20 …     [0, 4, 8, …]
 //   -1  _  x  .      a lane that takes no part
+//   lane 3: 0x80     lanes by name, one per line and in any order; those not named are inactive
+//   0 <repeats 32 times>, $1 = {…}, int row[32] = {…}     as debuggers and sources have them;
+//                    bank_paste.h lists what is taken off
 //   0:512:16         start:stop:step, stop not included, here 32 addresses; 0:512 steps by the
 //                    access size; several may follow each other
 // Or it is one expression in `lane` (alias lane_id, laneid, tid, threadIdx.x), computed for each

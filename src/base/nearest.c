@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/whole.h"
 
 enum { NAME_MAX_LENGTH = 64 };
@@ -49,4 +50,14 @@ const char *nearest_name(const char *text, const char *const *names, int n) {
     best_distance = distance;
   }
   return best;
+}
+
+void diag_add_unknown(Diags *diags, const char *rule, const char *kind, const char *name,
+                      const char *const *names, int n) {
+  const char *nearest = nearest_name(name, names, n);
+  Str all = str_new(diags->arena);
+  for (int i = 0; i < n && !nearest; i++)
+    str_printf(&all, "%s%s", i ? ", " : ": there are ", names[i]);
+  diag_add(diags, rule, "there is no %s \"%s\"%s", kind, str_sanitise(diags->arena, name), all.text)
+      ->nearest = nearest;
 }

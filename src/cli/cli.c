@@ -95,7 +95,7 @@ static bool asks_for_help(int argc, char **argv) {
 
 static int run_command(const Command *command, int argc, char **argv) {
   if (!asks_for_help(argc, argv)) return command->run(argc, argv);
-  printf("usage: gemmview %s %s\n\n%s\n", command->name, command->usage, command->help);
+  cli_print_help(command);
   return CLI_OK;
 }
 

@@ -41,6 +41,26 @@ extern const int cli_command_count;
 // The whole program but for main(): options before the subcommand, dispatch, exit status.
 int cli_main(int argc, char **argv);
 
+// The options that a usage names, one after the other: "--op" with "OP", "--json" with "". False
+// after the last one. `*at` begins as the usage.
+typedef struct NamedOption {
+  char name[24], value[40];
+} NamedOption;
+
+bool cli_next_option(const char **at, NamedOption *out);
+
+// Whether the usage names the option already before `before`, where cli_next_option stands.
+bool cli_names_before(const char *usage, const char *before, const char *option);
+
+// Example `n` of the command, without "gemmview "; NULL after the last one.
+const char *cli_example(const char *command, int n);
+
+// What the option means to the command; NULL for one that no usage has.
+const char *cli_option_help(const char *command, const char *option);
+
+// `gemmview COMMAND --help`: usage, options, examples.
+void cli_print_help(const Command *command);
+
 // Prints the findings on stderr, each after "gemmview: ", and returns CLI_USAGE.
 int cli_fail(const Diags *diags);
 

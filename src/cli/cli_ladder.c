@@ -29,9 +29,7 @@ const Ladder *cli_ladder(Arena *arena, const char *name, Diags *diags) {
     names[i] = ladders[i]->name;
     if (str_equal_fold(names[i], name)) return ladders[i];
   }
-  Diag *diag = diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(arena, name));
-  diag->nearest = nearest_name(name, names, n);
-  if (!diag->nearest && n) diag->nearest = names[0];
+  diag_add_unknown(diags, "ladder", "ladder", name, names, n);
   return NULL;
 }
 

@@ -54,12 +54,13 @@ static bool draws_utf8(void) {
 }
 
 static const char ADDRESS_HELP[] =
-    "\nLIST is one byte offset per lane, separated by commas or blanks (32; 8 or 16 will do where "
-    "only\n"
-    "so many carry an address):   0 16 0x20 ...   start:stop:step   -1 or _ for a lane that is "
-    "inactive\n"
-    "or one expression in `lane`:   (lane%8)*128 + (lane/8)*16   lane < 16 ? lane*8 : -1\n"
-    "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n";
+    "\nLIST is one byte offset per lane, separated by commas, blanks or lines (32; 8 or 16 will do\n"
+    "where only so many carry an address; -1 or _ is a lane that is inactive):\n"
+    "  0 16 0x20 ...               0:512:16 (start:stop:step)      as a debugger prints an array\n"
+    "  lane 3: 0x80                one line for each lane that takes part, in any order\n"
+    "  (lane%8)*128 + (lane/8)*16  or another expression in `lane`:  lane < 16 ? lane*8 : -1\n"
+    "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n"
+    "OP is taken as SASS and PTX spell it too: LDS.128, ld.shared.v4.f32.\n";
 
 static int list_ops_csv(void) {
   puts("op,sass,ptx,bytes,addresses,lanes_per_phase,counted");
@@ -72,10 +73,10 @@ static int list_ops_csv(void) {
 }
 
 static int list_ops(void) {
-  printf("%-10s %-22s %-38s %s\n", "OP", "SASS", "PTX", "BYTES  ADDRESSES  LANES/PHASE");
+  printf("%-10s %-22s %-48s %s\n", "OP", "SASS", "PTX", "BYTES  ADDRESSES  LANES/PHASE");
   for (int i = 0; i < banks_op_count(); i++) {
     const BankOp *op = banks_op_at(i);
-    printf("%-10s %-22s %-38s %5d  %9d  %11d%s\n", op->name, op->sass, op->ptx, op->bytes,
+    printf("%-10s %-22s %-48s %5d  %9d  %11d%s\n", op->name, op->sass, op->ptx, op->bytes,
            op->n_addresses, op->lanes_per_phase, op->counted ? "" : "  counts unknown");
   }
   fputs(ADDRESS_HELP, stdout);

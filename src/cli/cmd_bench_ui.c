@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "tui/drive.h"
@@ -125,7 +126,10 @@ int cmd_bench_ui(int argc, char **argv) {
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
   SessionOptions opening = {.ladder = given.ladder};
   if (ok) bench.session = session_open(&opening, &diags);
-  if (ok && view_find(given.view) < 0) diag_add(&diags, "view", "no view \"%s\"", given.view);
+  const char **names = ARENA_ARRAY(bench.arena, const char *, view_count);
+  for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
+  if (ok && view_find(given.view) < 0)
+    diag_add_unknown(&diags, "view", "view", given.view, names, view_count);
   bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
   color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
   if (diags.count || !bench.session) {

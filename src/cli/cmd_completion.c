@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/bank.h"
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "model/breakage.h"
+#include "model/fragment.h"
 #include "model/interp.h"
 #include "model/knob.h"
 #include "tui/theme.h"
@@ -24,16 +26,41 @@
 // The option words of a usage, each followed by `separator`.
 static const char *options_of(Arena *arena, const char *usage, const char *separator) {
   Str out = str_new(arena);
-  for (const char *at = usage; *at;) {
-    bool starts = *at == '-' && (at == usage || strchr(" [|(", at[-1])) && at[1] != ' ';
-    size_t n = 1;
-    while (starts && (isalnum((unsigned char)at[n]) || at[n] == '-')) n++;
-    if (starts && n > 1) str_printf(&out, "%.*s%s", (int)n, at, separator);
-    at += n;
-  }
+  NamedOption option;
+  for (const char *at = usage; cli_next_option(&at, &option);)
+    if (!cli_names_before(usage, at, option.name)) str_printf(&out, "%s%s", option.name, separator);
   str_printf(&out, "--help");
   return out.text;
 }
+
+// data/lessons/04-banks.json is the lesson banks.
+static void add_lessons(Str *out) {
+  EmbeddedList list = embed_list(out->arena, "lessons/");
+  for (int i = 0; i < list.count; i++) {
+    const char *name = strrchr(list.paths[i], '/') + 1;
+    name += strspn(name, "0123456789-_");
+    str_printf(out, "%.*s ", (int)strcspn(name, "."), name);
+  }
+}
+
+// The words after an option that takes one of a few.
+static const char *values_of(Arena *arena, const char *option) {
+  Str out = str_new(arena);
+  if (str_equal(option, "--op"))
+    for (int i = 0; i < banks_op_count(); i++) str_printf(&out, "%s ", banks_op_at(i)->name);
+  if (str_equal(option, "--format")) str_add(&out, "text ansi svg json ");
+  if (str_equal(option, "--color")) str_add(&out, "never 16 256 truecolor auto ");
+  if (str_equal(option, "--theme")) {
+    EmbeddedList list = embed_list(arena, "themes/");
+    str_add(&out, "default mono ");
+    for (int i = 0; i < list.count; i++)
+      str_printf(&out, "%.*s ", (int)strcspn(list.paths[i] + 7, "."), list.paths[i] + 7);
+  }
+  return out.text;
+}
+
+static const char *const valued[] = {"--op", "--format", "--color", "--theme"};
+enum { N_VALUED = sizeof valued / sizeof *valued };
 
 // The words a command takes where an argument is due; "" when the shell offers files.
 static const char *arguments_of(Arena *arena, const char *command) {
@@ -45,6 +72,9 @@ static const char *arguments_of(Arena *arena, const char *command) {
   }
   if (str_equal(command, "knobs"))
     for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s ", knob_table[i].name);
+  if (str_equal(command, "fragment"))
+    for (int i = 0; i < atom_count; i++) str_printf(&out, "%s ", atom_table[i].name);
+  if (str_equal(command, "lesson") || str_equal(command, "teach")) add_lessons(&out);
   if (str_equal(command, "completion")) str_add(&out, "bash zsh fish man ");
   if (str_equal(command, "classroom")) str_add(&out, "init ");
   if (str_equal(command, "config")) str_add(&out, "path defaults check set ");
@@ -89,11 +119,18 @@ static void print_bash(Arena *arena) {
       "    mapfile -t COMPREPLY < <(compgen -P \"$head\" -W '%s' -- \"$part\")\n"
       "    return\n"
       "  fi\n"
-      "  if ((COMP_CWORD == 1)); then\n"
+      "  case ${COMP_WORDS[COMP_CWORD-1]} in\n",
+      knob_words(arena));
+  for (int i = 0; i < N_VALUED; i++)
+    printf("    %s) words='%s' ;;\n", valued[i], values_of(arena, valued[i]));
+  printf(
+      "  esac\n"
+      "  if [[ $words ]]; then :\n"
+      "  elif ((COMP_CWORD == 1)); then\n"
       "    words='%s --help --version'\n"
       "  else\n"
       "    case $command in\n",
-      knob_words(arena), command_words(arena));
+      command_words(arena));
   for (int i = 0; i < cli_command_count; i++)
     printf("      %s) words='%s%s' ;;\n", cli_commands[i].name,
            arguments_of(arena, cli_commands[i].name),
@@ -140,8 +177,11 @@ static void print_zsh(Arena *arena) {
       "  compadd -S '' -- %s\n"
       "  return\n"
       "fi\n"
-      "case ${words[2]} in\n",
+      "case ${words[CURRENT-1]} in\n",
       knob_words(arena));
+  for (int i = 0; i < N_VALUED; i++)
+    printf("  %s) compadd -- %s; return ;;\n", valued[i], values_of(arena, valued[i]));
+  printf("esac\ncase ${words[2]} in\n");
   for (int i = 0; i < cli_command_count; i++)
     printf("  %s) compadd -- %s%s ;;\n", cli_commands[i].name,
            arguments_of(arena, cli_commands[i].name),
@@ -172,11 +212,18 @@ static void print_fish(Arena *arena) {
     if (*words)
       printf("complete -c gemmview -f -n \"__fish_seen_subcommand_from %s\" -a \"%s\"\n", c->name,
              words);
-    char *list = arena_strdup(arena, options_of(arena, c->usage, " ")), *rest = NULL;
-    for (char *o = strtok_r(list, " ", &rest); o; o = strtok_r(NULL, " ", &rest))
-      if (!str_equal(o, "--help"))
-        printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s\n", c->name,
-               o[1] == '-' ? 'l' : 's', o + 1 + (o[1] == '-'));
+    NamedOption option;
+    for (const char *at = c->usage; cli_next_option(&at, &option);) {
+      if (cli_names_before(c->usage, at, option.name)) continue;
+      bool is_long = option.name[1] == '-';
+      printf("complete -c gemmview -n \"__fish_seen_subcommand_from %s\" -%c %s%s -d \"%s\"\n",
+             c->name, is_long ? 'l' : 's', option.name + 1 + is_long, *option.value ? " -r" : "",
+             fish_text(arena, cli_option_help(c->name, option.name)));
+      const char *values = values_of(arena, option.name);
+      if (*values)
+        printf("complete -c gemmview -f -n \"__fish_seen_subcommand_from %s\" -l %s -a \"%s\"\n",
+               c->name, option.name + 2, values);
+    }
   }
 }
 
@@ -214,6 +261,20 @@ static void print_man_words(Arena *arena) {
     print_man_entry(arena, style_name((StyleRole)i), style_help((StyleRole)i));
   print_man_entry(arena, "address_0 to address_31",
                   "addresses and banks, by their number modulo 32");
+}
+
+// Below the command, set in: its options and its examples.
+static void print_man_options(Arena *arena, const Command *c) {
+  NamedOption option;
+  printf(".RS\n");
+  for (const char *at = c->usage; cli_next_option(&at, &option);)
+    if (!cli_names_before(c->usage, at, option.name))
+      print_man_entry(arena, arena_printf(arena, "%s %s", option.name, option.value),
+                      cli_option_help(c->name, option.name));
+  for (int i = 0; cli_example(c->name, i); i++)
+    printf("%s\ngemmview %s\n.EE\n", i ? ".EX" : ".PP\nExamples:\n.EX",
+           man_text(arena, cli_example(c->name, i)));
+  printf(".RE\n");
 }
 
 static void print_man_tables(Arena *arena) {
@@ -265,6 +326,7 @@ static void print_man(Arena *arena) {
   for (int i = 0; i < cli_command_count; i++) {
     const Command *c = &cli_commands[i];
     print_man_entry(arena, arena_printf(arena, "%s %s", c->name, c->usage), c->help);
+    print_man_options(arena, c);
   }
   print_man_tables(arena);
 }

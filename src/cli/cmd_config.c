@@ -97,6 +97,12 @@ static int run_check(const Job *job) {
   view_bind_keys(keymap);
   config_bind(&config, keymap, &diags);
   if (!ok || diags.count) return cli_fail(&diags);
+  if (job->json) {
+    Job checked = *job;
+    checked.path = path;
+    print_json(&checked, &config, false);
+    return CLI_OK;
+  }
   bool there = path && access(path, F_OK) == 0;
   printf("%s: %s\n", path ? path : "config.json", there ? "nothing is wrong" : "there is none");
   return CLI_OK;
@@ -113,7 +119,10 @@ static int run_set(const Job *job) {
     ok = config_set(job->arena, &config, job->argument[i], &diags) && ok;
   ok = ok && config_save(job->arena, job->path, &config, &diags);
   if (!ok) return cli_fail(&diags);
-  printf("%s is written\n", job->path);
+  if (job->json)
+    print_json(job, &config, false);
+  else
+    printf("%s is written\n", job->path);
   return CLI_OK;
 }
 

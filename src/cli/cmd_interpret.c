@@ -70,8 +70,7 @@ static const Program *broken(Arena *arena, const Program *program, const char *n
                breakage_help((BreakageId)id));
     return result;
   }
-  Diag *diag = diag_add(diags, "break", "there is no breakage \"%s\"", str_sanitise(arena, name));
-  diag->nearest = nearest_name(name, names, BREAK_COUNT);
+  diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT);
   return NULL;
 }
 

@@ -86,7 +86,8 @@ static int show_knobs(Arena *arena, int argc, char **argv) {
   const char *nearest = NULL;
   int only = argc == 2 ? (int)knob_find(argv[1], &nearest) : -1;
   if (argc == 2 && only < 0) {
-    diag_add(&diags, "unknown_knob", "there is no knob \"%s\"", str_sanitise(arena, argv[1]))
+    diag_add(&diags, "unknown_knob", "there is no knob \"%s\"%s", str_sanitise(arena, argv[1]),
+             nearest ? "" : "; gemmview knobs lists them")
         ->nearest = nearest;
     return cli_fail(&diags);
   }

@@ -8,9 +8,11 @@
 //
 // Every step of what is printed is computed, so a wrong lesson file is told here with its place.
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_worker.h"
 #include "cli/options.h"
@@ -79,6 +81,29 @@ static void print_list(const Handout *h) {
     const Lesson *lesson = h->tutor->lesson[i];
     printf("%2d %-10s %2d steps  %s\n", i + 1, lesson->name, lesson->n_steps, lesson->title);
   }
+}
+
+static void print_facts_json(Arena *arena) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_object(&w);
+  json_member_string(&w, "schema", "gemmview/1");
+  json_member_string(&w, "command", "lesson");
+  json_key(&w, "facts");
+  json_begin_array(&w);
+  for (int i = 0; i < fact_count; i++) {
+    const Fact *fact = &fact_table[i];
+    json_begin_object(&w);
+    json_member_string(&w, "name", fact->name);
+    json_member_string(&w, "arguments", fact->arguments);
+    json_member_string(&w, "help", fact->help);
+    json_member_string(&w, "unit", strchr("#", *fact->unit) ? NULL : fact->unit);
+    json_member_string(&w, "origin", fact_origin_text(fact->origin));
+    json_end_object(&w);
+  }
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
 }
 
 static void print_facts(void) {
@@ -272,7 +297,7 @@ static int run(Arena *arena, int argc, char **argv, Diags *diags) {
   const char *name = argc > 1 ? argv[1] : NULL;
   if (given.at && !name) return cli_error(CLI_USAGE, "--at needs the name of a lesson");
   if (given.facts) {
-    print_facts();
+    given.json ? print_facts_json(arena) : print_facts();
     return CLI_OK;
   }
   bool prints = given.list || given.markdown || given.answers || given.json;

@@ -6,6 +6,7 @@
 //
 // --keys and --script act on the screen first; what a person would see then is printed.
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/nearest.h"
@@ -58,8 +59,7 @@ static bool find_view(Show *show, const char *name, Diags *diags) {
   if (show->view >= 0) return true;
   const char **names = ARENA_ARRAY(show->arena, const char *, view_count);
   for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
-  Diag *diag = diag_add(diags, "view", "there is no view \"%s\"", str_sanitise(show->arena, name));
-  diag->nearest = nearest_name(name, names, view_count);
+  diag_add_unknown(diags, "view", "view", name, names, view_count);
   return false;
 }
 
@@ -71,7 +71,9 @@ static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
   find_view(show, argc > 1 ? argv[1] : NULL, diags);
   export_format(show->given.json ? "json" : show->given.format, &show->format, diags);
   show->theme = theme_find(show->arena, show->given.theme, diags);
-  ColorSettings settings = {.option = show->given.color ? show->given.color : "truecolor"};
+  const char *no_color = getenv("NO_COLOR");
+  const char *color = no_color && *no_color ? "never" : "truecolor";
+  ColorSettings settings = {.option = show->given.color ? show->given.color : color};
   color_depth(&settings, &show->depth, diags);
   return diags->count == 0;
 }

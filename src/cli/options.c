@@ -45,6 +45,10 @@ static bool parse_seconds(const Option *option, const char *text, const char *wh
   return false;
 }
 
+static int screen_limit(long n) {
+  return n < 1 ? 1 : n > SCREEN_SIZE_MAX ? SCREEN_SIZE_MAX : (int)n;
+}
+
 static bool parse_size(const char *text, const char *what, OptionSize *out, Diags *diags) {
   char *end;
   long width = strtol(text, &end, 10), height = 0;
@@ -58,7 +62,9 @@ static bool parse_size(const char *text, const char *what, OptionSize *out, Diag
   Diag *diag =
       diag_add(diags, "usage", "%s: \"%s\" is not WIDTHxHEIGHT in columns and rows from 1 to %d",
                what, str_sanitise(diags->arena, text), SCREEN_SIZE_MAX);
-  diag->nearest = "80x24";
+  diag->nearest =
+      whole ? arena_printf(diags->arena, "%dx%d", screen_limit(width), screen_limit(height))
+            : "80x24";
   return false;
 }
 

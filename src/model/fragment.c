@@ -169,16 +169,20 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
   return false;
 }
 
-// The row whose name begins as the text does, else the one that is spelled most alike.
-static const char *nearest_atom(const char *text) {
+// The row whose name begins as the text does, else the one that is spelled most alike; a shape
+// without a type is held against shapes.
+static const char *nearest_atom(Arena *arena, const char *text) {
   const char *names[64];
   assert(atom_count <= 64);
   for (int i = 0; i < atom_count; i++) {
     names[i] = atom_table[i].name;
     if (*text && str_starts(names[i], text)) return names[i];
+    if (!strchr(text, '.')) names[i] = arena_strndup(arena, names[i], strcspn(names[i], "."));
   }
   const char *nearest = nearest_name(text, names, atom_count);
-  return nearest ? nearest : names[0];
+  for (int i = 0; i < atom_count; i++)
+    if (names[i] == nearest) return atom_table[i].name;
+  return atom_table[0].name;
 }
 
 static bool fail_unknown(Diags *diags, const char *text) {
@@ -186,7 +190,7 @@ static bool fail_unknown(Diags *diags, const char *text) {
   const char *name = spelling.text;
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
-  return fail(diags, nearest_atom(name),
+  return fail(diags, nearest_atom(diags->arena, name),
               arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
                            str_sanitise(diags->arena, text)));
 }

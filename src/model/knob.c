@@ -227,7 +227,8 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
   const char *nearest = NULL;
   KnobId id = knob_find(item, &nearest);
   if (id == KNOB_NONE) {
-    Diag *diag = diag_add(diags, "unknown_knob", "%.60s is not a knob", item);
+    Diag *diag = diag_add(diags, "unknown_knob", "%.60s is not a knob%s", item,
+                          nearest ? "" : "; gemmview knobs lists them");
     diag->nearest = nearest;
     return;
   }

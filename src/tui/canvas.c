@@ -211,6 +211,16 @@ int canvas_repeat(Canvas *canvas, Rect in, int row, int col, Style style, Glyph 
   return col + n;
 }
 
+// Bytes of the text that stay where it is cut after `cols` columns: whole words, unless that would
+// leave a quarter of the columns empty.
+static size_t cut_at(const char *text, int cols) {
+  size_t fits = utf8_fit(text, cols), at = fits;
+  if (text[fits] == ' ') return fits;
+  while (at > 0 && text[at - 1] != ' ') at--;
+  while (at > 0 && text[at - 1] == ' ') at--;
+  return fits - at <= (size_t)cols / 4 && at > 0 ? at : fits;
+}
+
 int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align, Style style,
                const char *text) {
   if (cols <= 0) return col;
@@ -220,7 +230,7 @@ int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align,
   size_t bytes = strlen(text);
   bool cut = need > cols;
   if (cut) {
-    bytes = utf8_fit(text, cols - 1);
+    bytes = cut_at(text, cols - 1);
     need = cols;
   }
   Rect slot = clip(canvas, (Rect){sane(in.row) + sane(row), sane(in.col) + sane(col), 1, cols});

@@ -3,7 +3,7 @@
 // Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
 // for the ruler, eight for the wavefronts, everything fits. With 6 rows the first phase (2 rows)
 // stays whole and q2, q3, q4 become one line each of digits, 2 under every bank that is needed
-// twice.
+// twice; a × in front tells them from lanes.
 #include "tui/card.h"
 
 #include <stdio.h>
@@ -109,9 +109,10 @@ static int draw_phase(const Card *card, int at, int room, int phase) {
   return at + 1;
 }
 
-// One line for a phase: how many wavefronts each bank needs.
+// One line for a phase: how many wavefronts each bank needs. "m2×8888": numbers, not lanes.
 static int draw_folded(const Card *card, int at, int phase) {
   draw_prefix(card, at, phase);
+  canvas_glyph(card->canvas, card->in, at, CARD_PREFIX - 1, STYLE_DIM, GLYPH_TIMES);
   for (int bank = 0; bank < BANK_COUNT; bank++) {
     int n = card->map->phases[phase].words[bank], col = CARD_PREFIX + bank;
     char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};

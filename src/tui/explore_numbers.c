@@ -12,11 +12,13 @@
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
-enum { LABEL_COLS = 8, CLK_COLS = 4 };
+// Widths of "  clk", "; ~124 regs" and "  0.53 of cuBLAS".
+enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16 };
 
 typedef struct Clocks {
   const char *name;
   double clocks, before;
+  bool shown;
 } Clocks;
 
 typedef struct Before {
@@ -70,27 +72,53 @@ static int limit_cols(const Clocks *clocks, bool ascii) {
   return 4 + (int)strlen(clocks->name) + changed + (int)strlen(b);
 }
 
+// Where not all fit: the limit itself, then what the change moved, then the largest.
+static void choose_clocks(Clocks *clocks, int n, int cols, bool ascii) {
+  for (int pass = 0; pass < 3; pass++)
+    for (int i = 0; i < n; i++) {
+      char a[FMT_MAX], b[FMT_MAX];
+      bool moved = !str_equal(fmt_figure(a, clocks[i].before), fmt_figure(b, clocks[i].clocks));
+      if (clocks[i].shown || !(clocks[i].clocks > 0)) continue;
+      if ((pass == 0 && i > 0) || (pass == 1 && !moved)) continue;
+      int need = limit_cols(&clocks[i], ascii) - (i ? 0 : 3);
+      clocks[i].shown = need <= cols;
+      if (clocks[i].shown)
+        cols -= need;
+      else if (pass == 2)
+        return;
+    }
+}
+
 static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   Before before = before_of(session);
   const Traffic *old = before.known ? before.traffic : now;
   bool atom = session->now.picture->model->program->atom != NULL;
-  Clocks clocks[] = {{atom ? "mma" : "fma", now->fma_clocks, old->fma_clocks},
-                     {"shared", now->shared_clocks, old->shared_clocks},
-                     {"L2", now->l2_clocks, old->l2_clocks},
-                     {"DRAM", now->dram_clocks, old->dram_clocks}};
+  Clocks clocks[] = {{atom ? "mma" : "fma", now->fma_clocks, old->fma_clocks, false},
+                     {"shared", now->shared_clocks, old->shared_clocks, false},
+                     {"L2", now->l2_clocks, old->l2_clocks, false},
+                     {"DRAM", now->dram_clocks, old->dram_clocks, false}};
   sort_clocks(clocks, 4);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
+  choose_clocks(clocks, 4, in.cols - col - CLK_COLS, canvas->ascii);
   for (int i = 0; i < 4; i++) {
-    if (!(clocks[i].clocks > 0)) continue;
-    if (col + limit_cols(&clocks[i], canvas->ascii) + CLK_COLS > in.cols) break;
-    if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");
+    if (!clocks[i].shown) continue;
+    if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
     col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;
     col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks,
                       i ? STYLE_TEXT : STYLE_ACCENT);
   }
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
               col + 20 < in.cols ? "clk of one SM per slab" : "clk");
+}
+
+// What A takes by the compiler's count, where it has spoken of A too; else what B takes.
+static Resources fit_of_a(const Session *session, const Resources *b) {
+  const Side *a = &session->then;
+  if (!session->comparing) return *b;
+  const Compiled *compiled = results_compiled(&session->results, a->picture->key);
+  if (!compiled || compiled->registers < 0) return *b;
+  return resources_with_registers(a->picture->model, compiled->registers);
 }
 
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
@@ -101,7 +129,8 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   const Resources *now = &fit;
   Before before = before_of(session);
   // An estimate is not a "before" of what the compiler says.
-  const Resources *old = before.known && !spoken ? before.resources : now;
+  Resources a = fit_of_a(session, now);
+  const Resources *old = spoken ? &a : before.known ? before.resources : now;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
   col =
       draw_change(canvas, in, 1, col, session, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
@@ -111,14 +140,17 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   if (spoken) {
     bool by_registers = str_equal(now->limiter, "registers");
     if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
-    col = canvas_printf(canvas, in, 1, col, STYLE_MEASURED,
-                        by_registers ? "%d registers" : "%d regs", compiled->registers);
+    col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers,
+                      STYLE_MEASURED);
+    col = canvas_text(canvas, in, 1, col, STYLE_MEASURED, by_registers ? " registers" : " regs");
     if (compiled->spill_bytes > 0)
       canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
     return;
   }
   bool by_registers = str_equal(now->limiter, "registers");
-  if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
+  if (!by_registers) col = canvas_text(canvas, in, 1, col, STYLE_TEXT, now->limiter);
+  if (!by_registers && col + REGS_COLS > in.cols) return;  // no half of a number
+  if (!by_registers) col = canvas_text(canvas, in, 1, col, STYLE_TEXT, "; ");
   col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
   col =
       draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, STYLE_ESTIMATED);
@@ -161,7 +193,20 @@ static Style origin_style(Origin origin) {
   return styles[origin];
 }
 
-static void draw_timed(Canvas *canvas, Rect in, const Timed *timed) {
+// "A 111 → B ": only numbers of one origin stand beside each other.
+static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
+  if (!session->comparing) return 1;
+  const Timed *a = results_find(&session->results, &session->then.schedule);
+  double tflops = origin == ORIGIN_ESTIMATED ? session->then.picture->model->traffic.roofline_tflops
+                  : a && a->ok && a->origin == origin ? a->tflops
+                                                      : NAN;
+  if (!(tflops > 0)) return 1;
+  char figure[FMT_MAX];
+  return canvas_printf(canvas, in, 0, 1, STYLE_SIDE_A, "A %s %s B ", fmt_figure(figure, tflops),
+                       canvas->ascii ? "->" : "→");
+}
+
+static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Timed *timed) {
   char a[FMT_MAX], b[FMT_MAX];
   if (!timed->ok) {
     canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
@@ -169,10 +214,13 @@ static void draw_timed(Canvas *canvas, Rect in, const Timed *timed) {
                timed->error ? timed->error : "");
     return;
   }
-  int col = canvas_printf(canvas, in, 0, 1, origin_style(timed->origin), "%s TFLOP/s",
-                          fmt_figure(a, timed->tflops));
-  if (timed->ratio > 0)
+  int col = draw_speed_of_a(canvas, in, session, timed->origin);
+  col = canvas_printf(canvas, in, 0, col, origin_style(timed->origin), "%s TFLOP/s",
+                      fmt_figure(a, timed->tflops));
+  if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
     canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
+  else if (timed->ratio > 0)
+    canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s cuBLAS", fmt_ratio(b, timed->ratio));
   col = canvas_text(canvas, in, 1, 1, origin_style(timed->origin), origin_name(timed->origin));
   if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
   if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
@@ -206,7 +254,8 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *traffic = &session->now.picture->model->traffic;
   char figure[FMT_MAX];
-  canvas_printf(canvas, in, 0, 1, STYLE_ESTIMATED, "%s TFLOP/s at most (estimate)",
+  int col = draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED);
+  canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, "%s TFLOP/s at most (estimate)",
                 fmt_figure(figure, traffic->roofline_tflops));
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
@@ -248,7 +297,7 @@ static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
 void explore_draw_speed(Canvas *canvas, Rect in, const Session *session) {
   const Timed *timed = results_find(&session->results, &session->now.schedule);
   if (timed)
-    draw_timed(canvas, in, timed);
+    draw_timed(canvas, in, session, timed);
   else
     draw_estimate(canvas, in, session);
   draw_strip(canvas, in, session);

@@ -23,7 +23,7 @@ typedef struct GridHalf {
 enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
 
 // Places to click of a whole screen: the canvas keeps 512, tabs and footer included.
-enum { GRID_SPOTS = 400 };
+enum { GRID_SPOTS = 400, GRID_MARKS = 36 };  // marks: 0-9 and a-z, then from the beginning again
 
 // '0' … '9', 'a' … 'z', then from the start again: a number in one column.
 char grid_mark(int64_t number);

@@ -151,6 +151,7 @@ static void draw_steps(Canvas *canvas, Rect in, const StepsPicture *picture, int
     canvas_spot(canvas, row, spot, i);
     if (i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, n);
 }
 
 // ---- strategies ---------------------------------------------------------------------------------

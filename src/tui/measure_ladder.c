@@ -120,6 +120,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
     if (first + i == cursor)
       canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, lines->n);
 }
 
 // The reference is a row of its own, so that its bar can be compared with every other.

@@ -108,6 +108,7 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
     if (first + i == cursor)
       canvas_over(canvas, (Rect){row.row, row.col, 1, NAME_COLS}, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, pairs->n);
 }
 
 static int count(const Session *session) {

@@ -163,6 +163,7 @@ static void draw_points(Canvas *canvas, Rect in, const Session *session, const S
     canvas_spot(canvas, row, SPOT_MEASURE_LINE, at);
     if (at == cursor) canvas_over(canvas, (Rect){row.row, row.col, 1, BAR_COL}, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, lines->n);
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {

@@ -39,7 +39,8 @@ typedef struct Walk {
   const Model *model;
   Nest *nest;
   int kernel;
-  const char *arrow;  // " ← " or "<-"
+  const char *arrow;    // " ← " or "<-"
+  const char *at_most;  // "≤" or "<=": one character alone would say "<"
 } Walk;
 
 static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
@@ -167,7 +168,8 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
     case OP_CP_ASYNC:
       return arena_printf(walk->arena, "%s%s%s async", t.dst, walk->arrow, t.src);
     case OP_CP_WAIT:
-      return arena_printf(walk->arena, "wait ≤ %lld in flight", (long long)op->count);
+      return arena_printf(walk->arena, "wait %s %lld in flight", walk->at_most,
+                          (long long)op->count);
     default:
       break;
   }
@@ -190,7 +192,8 @@ static bool joins_commit(Walk *walk, const Stmt *stmt, NestRow *row) {
   NestRow *last = row - 1;
   if (stmt->op.kind != OP_CP_WAIT || walk->nest->n_rows < 2 || !last->stmt) return false;
   if (last->stmt->next != stmt || last->stmt->op.kind != OP_CP_COMMIT) return false;
-  last->text = arena_printf(walk->arena, "commit, wait ≤ %lld", (long long)stmt->op.count);
+  last->text =
+      arena_printf(walk->arena, "commit, wait %s %lld", walk->at_most, (long long)stmt->op.count);
   return true;
 }
 
@@ -330,7 +333,11 @@ static void add_kernel(Walk *walk, const Kernel *kernel) {
 
 Nest nest_build(Arena *arena, const Model *model, bool ascii) {
   Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
-  Walk walk = {.arena = arena, .model = model, .nest = &nest, .arrow = ascii ? "<-" : " ← "};
+  Walk walk = {.arena = arena,
+               .model = model,
+               .nest = &nest,
+               .arrow = ascii ? "<-" : " ← ",
+               .at_most = ascii ? "<=" : "≤"};
   for (int i = 0; i < model->program->n_kernels; i++) {
     walk.kernel = i;
     add_kernel(&walk, &model->program->kernel[i]);

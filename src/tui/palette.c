@@ -66,8 +66,9 @@ static bool run_compare(Session *session, const char *argument, Diags *diags) {
 
 static bool run_view(Session *session, const char *argument, Diags *diags) {
   int view = view_find(argument);
-  if (view < 0)
-    diag_add(diags, "view", "there is no view \"%s\"", str_sanitise(diags->arena, argument));
+  const char **names = ARENA_ARRAY(diags->arena, const char *, view_count);
+  for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
+  if (view < 0) diag_add_unknown(diags, "view", "view", argument, names, view_count);
   view_show(session, view);
   return view >= 0;
 }

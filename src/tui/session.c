@@ -66,9 +66,7 @@ static const Ladder *find_ladder(const Session *session, const char *name, Diags
     names[i] = session->ladders[i]->name;
     if (str_equal_fold(names[i], name)) return session->ladders[i];
   }
-  Diag *diag =
-      diag_add(diags, "ladder", "there is no ladder \"%s\"", str_sanitise(diags->arena, name));
-  diag->nearest = nearest_name(name, names, session->n_ladders);
+  diag_add_unknown(diags, "ladder", "ladder", name, names, session->n_ladders);
   return NULL;
 }
 
@@ -535,16 +533,22 @@ const Site *session_site(const Session *session) {
   return session->site < model->n_sites ? &model->site[session->site] : NULL;
 }
 
-int session_matching_site(const Session *session, const Picture *other) {
-  const Site *site = session_site(session);
-  if (!site) return other->model->n_sites ? 0 : -1;
-  int fallback = -1;
+int session_matching(const Picture *other, const Site *site) {
   for (int i = 0; i < other->model->n_sites; i++) {
     const Site *at = &other->model->site[i];
     if (str_equal(at->slab->name, site->slab->name) && at->is_store == site->is_store) return i;
-    if (at->is_store == site->is_store) fallback = i;
   }
-  return fallback;
+  return -1;
+}
+
+int session_matching_site(const Session *session, const Picture *other) {
+  const Site *site = session_site(session);
+  if (!site) return other->model->n_sites ? 0 : -1;
+  int match = session_matching(other, site);
+  for (int i = 0; i < other->model->n_sites && match < 0; i++)
+    if (other->model->site[other->model->n_sites - 1 - i].is_store == site->is_store)
+      match = other->model->n_sites - 1 - i;
+  return match;
 }
 
 ViewState *session_view_state(Session *session) { return &session->state[session->view]; }

@@ -163,7 +163,9 @@ char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
 const Rung *session_rung(const Session *session);
 const Site *session_site(const Session *session);  // NULL when the kernel has none
-// The site of the other side that corresponds to the selected one; NULL when there is none.
+// The other side's access of the same slab, a store for a store; -1 when there is none.
+int session_matching(const Picture *other, const Site *site);
+// The same for the selected site, where need be any store or load; -1 when there is none.
 int session_matching_site(const Session *session, const Picture *other);
 ViewState *session_view_state(Session *session);
 const ViewState *session_view_state_const(const Session *session);

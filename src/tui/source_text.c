@@ -15,7 +15,8 @@ enum { CONTEXT = 2, DIFF_CELLS_MAX = 4 << 20 };
 
 static Style cuda_style(const char *text, const Stmt *stmt) {
   const char *at = text + strspn(text, " ");
-  if (str_starts(at, "//") || str_starts(at, "/*") || *at == '*') return STYLE_COMMENT;
+  bool inside = str_starts(at, "* ") || str_starts(at, "*/");  // of a comment, not *pointer = …
+  if (str_starts(at, "//") || str_starts(at, "/*") || inside) return STYLE_COMMENT;
   if (str_starts(at, "#")) return STYLE_LABEL;
   if (strstr(at, "__syncthreads") || strstr(at, "cp_async_wait")) return STYLE_BARRIER;
   if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)

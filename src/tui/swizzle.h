@@ -15,7 +15,7 @@ enum { SWIZZLE_PLAIN, SWIZZLE_NOW, SWIZZLE_TRIAL, SWIZZLE_COLUMNS };
 
 // A layout and what the sites cost in it.
 typedef struct SwizzleColumn {
-  const char *name;      // "none", "now", "trial"
+  const char *name;      // "none" or "A", "now", "trial"
   const Layout *layout;  // NULL: there is none
   LayoutFacts facts;
   const SlabCost *cost;  // [n_sites], without the weight; NULL where two bytes share a place
@@ -25,8 +25,11 @@ typedef struct SwizzleColumn {
 
 typedef struct Swizzle {
   Arena *slab_arena, *trial_arena, *scratch;
-  bool built;          // there is a slab
-  Schedule schedule;   // that it is of
+  bool built;         // there is a slab
+  Schedule schedule;  // that it is of
+  Schedule a;         // of the A it was held against; only where `comparing`
+  bool comparing;
+  bool beside_a;       // the first column is A's layout, not "none": same slab, A|B is on
   BufferRole role;     // of it
   const Model *model;  // of the last frame
   SlabProblem slab;

@@ -80,6 +80,21 @@ static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
   fill_column(work->slab_arena, &work->slab, "now", work->slab.layout, &work->column[1]);
 }
 
+// A's layout of the same slab in place of "none"; a slab of another shape says nothing about this.
+static void lay_beside_a(Swizzle *work, const Session *session) {
+  const Model *a = session->then.picture->model;
+  const Buffer *buffer = program_buffer(a->program, work->role);
+  SlabProblem slab;
+  Diags diags = diags_new(work->slab_arena);
+  if (!buffer || !slab_problem_build(work->slab_arena, a, buffer, &slab, &diags)) return;
+  const LayoutSlab *of_a = &slab.problem.slab, *of_b = &work->slab.problem.slab;
+  if (of_a->rows != of_b->rows || of_a->row_bytes != of_b->row_bytes ||
+      of_a->elem_bytes != of_b->elem_bytes)
+    return;
+  work->beside_a = true;
+  fill_column(work->slab_arena, &work->slab, "A", slab.layout, &work->column[SWIZZLE_PLAIN]);
+}
+
 // The uses point at sites of the model they were built from; a model that is built anew has others.
 static void renew_sites(Swizzle *work, const Model *model) {
   SlabUse *use = (SlabUse *)work->slab.use;
@@ -98,15 +113,21 @@ void swizzle_follow(Swizzle *work, const Session *session) {
     work->why = "This kernel does not touch shared memory.";
     return;
   }
-  bool same = work->built && work->role == site->slab->role &&
-              schedule_equal(&work->schedule, &model->schedule);
+  bool comparing = session->comparing;
+  const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
+  bool same = work->built && work->role == site->slab->role && work->comparing == comparing &&
+              schedule_equal(&work->schedule, &model->schedule) && schedule_equal(&work->a, a);
   if (same) {
     renew_sites(work, model);
     return;
   }
   work->role = site->slab->role;
   work->schedule = model->schedule;
+  work->comparing = comparing;
+  work->a = *a;
+  work->beside_a = false;
   build(work, model, site->slab);
+  if (work->built && comparing) lay_beside_a(work, session);
 }
 
 // ---- trials -------------------------------------------------------------------------------------

@@ -52,14 +52,29 @@ typedef struct Scales {
   Scale m, n, k_cols, k_rows;
 } Scales;
 
+// At least `each` elements, so that a tile is a whole number of characters or a character a whole
+// number of tiles: a board of tiles that are cut anywhere is noise. 96 of a tile of 128 become 128,
+// 40 become 64, 200 become 256.
+static double whole_tiles(double each, int64_t tile) {
+  if (each > (double)tile) return (double)(tile * ((int64_t)(each / (double)tile + 0.999999)));
+  int64_t per = each > 1 ? (int64_t)((double)tile / each) : tile;
+  while (per > 1 && tile % per != 0) per--;
+  return each > 1 ? (double)(tile / per) : each;
+}
+
 // C takes what K leaves: three fifths of the columns and two thirds of the rows at least.
-static Scales lay_out(const TilesRegion *region, Rect in) {
+static Scales lay_out(const TilesRegion *region, const TilesRegion *tile, Rect in) {
   double cols = (double)region->cols / (in.cols * 0.6),
          rows = (double)region->rows / (in.rows * 1.3);
   double each = cols > rows ? cols : rows;
   if (each < 0.25) each = 0.25;
+  double each_row = 2 * each;
+  if (tile) {
+    each = whole_tiles(each, tile->cols);
+    each_row = whole_tiles(2 * each, tile->rows);
+  }
   Scales l;
-  l.m = scale_of(2 * each, region->rows, in.rows - GAP - 1);
+  l.m = scale_of(each_row, region->rows, in.rows - GAP - 1);
   l.n = scale_of(each, region->cols, in.cols - GAP - 1);
   int k_cols = in.cols - GAP - l.n.length, k_rows = in.rows - GAP - l.m.length;
   if (k_cols > in.cols / 2) k_cols = in.cols / 2;
@@ -71,10 +86,24 @@ static Scales lay_out(const TilesRegion *region, Rect in) {
 
 // ---- characters ---------------------------------------------------------------------------------
 
-// What a cell of C says at a level: the tile's colour on a board, the warp, the atom, the lane.
+// Rows, columns and parts of K of the level that the characters of a picture show.
+typedef struct Looks {
+  const TilesHalf *half;
+  const Scales *l;
+  TilesRegion region, at;  // at: the cursor within the region
+} Looks;
+
+// The square of a board: a tile, or the tiles of one character where there are several.
+static char board_mark(const Looks *x, int64_t row, int64_t col) {
+  const TilesRegion *tile = &x->half->side->region[1];
+  int64_t rows = x->l->m.each > tile->rows ? x->l->m.each : tile->rows;
+  int64_t cols = x->l->n.each > tile->cols ? x->l->n.each : tile->cols;
+  return (row / rows + col / cols) % 2 ? ':' : '.';
+}
+
+// What a cell of C says below the board: the warp, the atom, the lane.
 static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col) {
   const TilesRegion *tile = &side->region[1], *warp = &side->region[2];
-  if (level == 0) return (row / tile->rows + col / tile->cols) % 2 ? ':' : '.';
   TileOwner owner = tile_map_owner(side->map, row - tile->row, col - tile->col);
   if (level == 1) return grid_mark(owner.thread / 32);
   if (owner.thread / 32 != side->owner.thread / 32) return '.';
@@ -84,9 +113,11 @@ static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col
   return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
 
-static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col) {
+static void draw_cell(Canvas *canvas, Rect at, const Looks *x, int64_t row, int64_t col) {
+  const TilesHalf *half = x->half;
   const TilesSide *side = half->side;
-  char mark[2] = {cell_mark(side, half->level, row, col), '\0'};
+  bool board = half->level == 0;
+  char mark[2] = {board ? board_mark(x, row, col) : cell_mark(side, half->level, row, col), '\0'};
   bool out = tiles_stands_out(side, half->level, row, col);
   Style style = out ? style_over(tiles_level_style(half, half->level), STYLE_SELECTED) : STYLE_DIM;
   if (out && half->level == 0) mark[0] = '#';
@@ -120,13 +151,6 @@ static Places place(Rect in, const Scales *l) {
                   .b = {in.row, in.col + left, l->k_rows.length, l->n.length},
                   .c = {in.row + top, in.col + left, l->m.length, l->n.length}};
 }
-
-// Rows, columns and parts of K of the level that the characters of a picture show.
-typedef struct Looks {
-  const TilesHalf *half;
-  const Scales *l;
-  TilesRegion region, at;  // at: the cursor within the region
-} Looks;
 
 static Looks looks_of(const TilesHalf *half, const Scales *l) {
   const TilesRegion *region = &half->side->region[half->level];
@@ -164,7 +188,7 @@ static void draw_c(Canvas *canvas, Rect area, const Looks *x) {
     for (int c = 0; c < area.cols; c++) {
       int64_t row = x->region.row + row_at(x, r), col = x->region.col + col_at(x, c);
       if (row < all->rows && col < all->cols)
-        draw_cell(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x->half, row, col);
+        draw_cell(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x, row, col);
     }
 }
 
@@ -250,7 +274,8 @@ static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHa
 }
 
 static void draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
-  Scales l = lay_out(&half->side->region[half->level], in);
+  const TilesRegion *region = &half->side->region[half->level];
+  Scales l = lay_out(region, half->level == 0 ? &half->side->region[1] : NULL, in);
   Places p = place(in, &l);
   Looks x = looks_of(half, &l);
   draw_names(canvas, in, l.k_rows.length + GAP, l.k_cols.length + GAP, half);

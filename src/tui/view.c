@@ -142,6 +142,11 @@ int view_scroll(int cursor, int n, int rows) {
   return first < 0 ? 0 : first;
 }
 
+void view_draw_more(Canvas *canvas, Rect in, int first, int n) {
+  if (first + in.rows < n) canvas_text(canvas, in, in.rows - 1, 0, STYLE_DIM, "↓");
+  if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
+}
+
 void view_move(Session *session, int delta) {
   const ViewBody *body = view_table[session->view].body;
   if (body->move) {
@@ -286,20 +291,24 @@ static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_M
   return key_print(key, name);
 }
 
-// "[ ] rung": the keys of an action and of its pair, and what they do.
+// "[ ] rung": the keys of an action and of its pair, and what they do. A click on the first key is
+// the action, `spot`, on the rest of the hint its pair, `pair_spot`.
 static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
-                     const Action *action, const char *label, int spot) {
+                     const Action *action, const char *label, int spot, int pair_spot) {
   const char *context = view_table[session->view].name;
   char keys[2 * KEY_PRINT_MAX + 2], name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, context, action->name);
   Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
   if (key == KEY_NONE) return col;
   int n = snprintf(keys, sizeof keys, "%s", hint_key(canvas, key, name));
+  int first = utf8_columns(keys);
   if (other != KEY_NONE)
     snprintf(keys + n, sizeof keys - (size_t)n, " %s", hint_key(canvas, other, name));
   int width = utf8_columns(keys) + 1 + utf8_columns(label);
-  if (col + width > row.cols) return row.cols;
-  canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, spot);
+  if (col + width >= row.cols) return row.cols;
+  canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, pair_spot);
+  if (pair_spot != spot)
+    canvas_spot(canvas, (Rect){row.row, row.col + col, 1, first}, SPOT_ACTION, spot);
   col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys);
   return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
 }
@@ -309,7 +318,11 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
                        const Action *action, int n, int spot) {
   for (int i = 0; i<n && * left> 0 && *col < row.cols; i++) {
     if (!action[i].label || str_equal(action[i].name, "quit")) continue;
-    *col = draw_hint(canvas, row, *col, session, &action[i], action[i].label, spot + i);
+    int pair = i;
+    for (int j = 0; j < n && action[i].pair; j++)
+      if (str_equal(action[j].name, action[i].pair)) pair = j;
+    *col =
+        draw_hint(canvas, row, *col, session, &action[i], action[i].label, spot + i, spot + pair);
     --*left;
   }
 }
@@ -321,9 +334,12 @@ static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
   const Action *up = view_find_action(session, "up"), *quit = view_find_action(session, "quit");
   int col = 1, left = HINTS_MAX - 1 - (body->move_label != NULL);
   Rect end = rect_take_right(&row, QUIT_COLS);
-  draw_hint(canvas, end, 0, session, quit, quit->label,
-            body->n_actions + (int)(quit - global_actions));
-  if (body->move_label) col = draw_hint(canvas, row, col, session, up, body->move_label, -1);
+  const int first = body->n_actions, of_quit = first + (int)(quit - global_actions);
+  draw_hint(canvas, end, 0, session, quit, quit->label, of_quit, of_quit);
+  if (body->move_label)
+    col = draw_hint(canvas, row, col, session, up, body->move_label,
+                    first + (int)(up - global_actions),
+                    first + (int)(view_find_action(session, up->pair) - global_actions));
   draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, 0);
   draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count,
              body->n_actions);

@@ -77,6 +77,8 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 
 // The first row to show of `n` when the cursor's is to be seen in the middle of `rows`.
 int view_scroll(int cursor, int n, int rows);
+// Arrows in the left margin where lines above or below are not shown.
+void view_draw_more(Canvas *canvas, Rect in, int first, int n);
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
 // What to press for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.

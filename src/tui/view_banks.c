@@ -25,7 +25,11 @@
 
 enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT, PICTURE_LINES };
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
-enum { BAR_COL = 72, CLOCKS_COLS = 9 };  // the list: the share's bar, behind the clocks if any
+enum {
+  NAME_COLS = 24,
+  BAR_COL = 76,
+  CLOCKS_COLS = 9
+};  // the list: the share's bar, behind the clocks if any
 
 // What drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and of B.
 typedef struct BanksFrame {
@@ -134,6 +138,25 @@ static bool any_probed(const Session *session) {
   return false;
 }
 
+// Room for "A_s <- A  LDGSTS.E.BYPASS.128" where there is any.
+static int name_cols(Rect row) { return row.cols >= 100 ? NAME_COLS + 8 : NAME_COLS; }
+
+// Narrow screens have A's wavefronts above its picture only.
+static bool shows_a(const Session *session, Rect row) {
+  return session->comparing && row.cols >= BAR_COL + CLOCKS_COLS;
+}
+
+// What the same access costs in A; a dash where it has no count there.
+static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session, const Site *site) {
+  const Picture *a = session->then.picture;
+  int other = session_matching(a, site);
+  const BankCount *count = other < 0 ? NULL : &a->model->site[other].count;
+  if (count && count->known)
+    canvas_printf(canvas, row, 0, col, STYLE_SIDE_A, "%8d", count->wavefronts);
+  else
+    canvas_text(canvas, row, 0, col, STYLE_UNKNOWN, "       –");
+}
+
 static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index, int bar) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
@@ -142,33 +165,49 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   Style style;
   card_badge(count, badge, &style);
   canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", site->number);
-  canvas_fit(canvas, row, 0, 4, 23, ALIGN_LEFT, STYLE_SITE, site->text);
+  const int more = name_cols(row) - NAME_COLS;
+  canvas_fit(canvas, row, 0, 4, name_cols(row) - 1, ALIGN_LEFT, STYLE_SITE, site->text);
+  const Rect all = row;
+  rect_take_left(&row, more);
   canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
   if (count->known)
-    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%8d%6d", count->wavefronts, count->ideal,
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
                   count->conflicts, count->ways);
   else
-    canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –       –     –");
-  canvas_printf(canvas, row, 0, 58, STYLE_DIM, "%6.0f×", site->executions);
+    canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –         –     –");
+  canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
   double share = share_of(picture, site);
-  canvas_printf(canvas, row, 0, 66, STYLE_TEXT, "%3.0f %%", 100 * share);
+  if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
-  if (probed) canvas_printf(canvas, row, 0, BAR_COL, STYLE_MEASURED, "%8.2f", probed->clocks);
+  if (shows_a(session, row)) draw_of_a(canvas, row, BAR_COL - 1, session, site);
+  if (probed)
+    canvas_printf(canvas, row, 0, bar - CLOCKS_COLS, STYLE_MEASURED, "%8.2f", probed->clocks);
   if (row.cols > bar + 2) canvas_bar(canvas, row, 0, bar, row.cols - bar - 1, share, STYLE_BAR);
-  canvas_spot(canvas, row, SPOT_SITE, index);
-  if (index == session->site) canvas_over(canvas, (Rect){row.row, row.col, 1, 71}, STYLE_CURSOR);
+  canvas_spot(canvas, all, SPOT_SITE, index);
+  if (index == session->site)
+    canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
 static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
   Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
-              " # access                         wavef. ideal conflicts ways per slab share");
-  const int bar = any_probed(session) ? BAR_COL + CLOCKS_COLS : BAR_COL;
-  if (bar > BAR_COL) canvas_text(canvas, head, 0, BAR_COL, STYLE_HEADER, "clk here");
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # access");
+  rect_take_left(&head, name_cols(head) - NAME_COLS);
+  int bar = BAR_COL;
+  canvas_text(canvas, head, 0, 31, STYLE_HEADER, "wavef.  ideal conflicts  ways per slab");
+  if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
+  if (shows_a(session, head)) {
+    canvas_text(canvas, head, 0, BAR_COL, STYLE_SIDE_A, "A wavef.");
+    bar += CLOCKS_COLS;
+  }
+  if (any_probed(session)) {
+    canvas_text(canvas, head, 0, bar, STYLE_HEADER, "clk here");
+    bar += CLOCKS_COLS;
+  }
   int first = view_scroll(session->site, model->n_sites, in.rows);
   for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
     draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, bar);
+  view_draw_more(canvas, in, first, model->n_sites);
 }
 
 // ---- the view -----------------------------------------------------------------------------------

@@ -21,7 +21,7 @@
 #include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
-enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW };
+enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
 
@@ -99,6 +99,16 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   if (selected) canvas_over(canvas, (Rect){in.row + at, in.col + col, 1, badge_cols}, STYLE_LINKED);
 }
 
+// Whether the last change shows in this row: in its text, or in what its access costs.
+static bool row_changed(const Session *session, const NestRow *row) {
+  const Picture *picture = session->now.picture;
+  if (session->change != CHANGE_FRESH) return false;
+  if (row->changed || !row->site || !picture->has_before) return row->changed;
+  const BankCount *count = &picture->model->site[row->site - 1].count;
+  int before = picture->before_wavefronts[row->site - 1];
+  return count->known && before >= 0 && before != count->wavefronts;
+}
+
 static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, int index) {
   const Explore *explore = session->prepared;
   const ExploreRow *row = &explore->row[index];
@@ -108,6 +118,8 @@ static void draw_row(Canvas *canvas, Rect in, int at, const Session *session, in
     canvas_text(canvas, line, 0, 1, row->nest >= 0 ? nest_style(group) : STYLE_DIM, row->label);
   if (row->nest < 0) return;
   Rect loops = {line.row, line.col + TIER_COLS + 1, 1, explore->knob_col - 1};
+  if (row_changed(session, &explore->nest->row[row->nest]))
+    canvas_glyph(canvas, line, 0, TIER_COLS, STYLE_CHANGED, GLYPH_BULLET);
   draw_nest_text(canvas, loops, 0, session, row->nest);
   canvas_spot(canvas, loops, SPOT_ROW, row->nest);
   const ViewState *state = session_view_state_const(session);
@@ -130,15 +142,20 @@ static void draw_cell(Canvas *canvas, Rect in, int at, const Session *session,
   canvas_text(canvas, area, 0, 0, off ? STYLE_KNOB_OFF : STYLE_KNOB, cell->text);
   canvas_text(canvas, area, 0, width - (int)utf8_columns(value),
               off ? STYLE_KNOB_OFF : STYLE_NUMBER, value);
-  if (knob_differs(session, cell->knob)) canvas_over(canvas, area, STYLE_CHANGED);
+  Rect around = {area.row, area.col - 1, 1, width + 2};
+  if (knob_differs(session, cell->knob)) {
+    canvas_over(canvas, area, STYLE_CHANGED);
+    canvas_glyph(canvas, around, 0, 0, STYLE_CHANGED, GLYPH_BULLET);
+  }
   canvas_spot(canvas, area, SPOT_KNOB, cell->knob);
   bool here = cell->knob == session->knob;
   bool focus = session_view_state_const(session)->pane == 0;
   if (here) canvas_over(canvas, area, focus ? STYLE_CURSOR : STYLE_SELECTED);
   if (!here || !focus) return;
-  Rect around = {in.row + at, area.col - 1, 1, width + 2};
   canvas_text(canvas, around, 0, 0, STYLE_ACCENT, "◀");
   canvas_text(canvas, around, 0, width + 1, STYLE_ACCENT, "▶");
+  canvas_spot(canvas, (Rect){area.row, area.col - 1, 1, 1}, SPOT_LESS, cell->knob);
+  canvas_spot(canvas, (Rect){area.row, area.col + width, 1, 1}, SPOT_MORE, cell->knob);
 }
 
 static int cursor_row(const Session *session) {
@@ -192,19 +209,26 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
   Rect body = in;
-  // Who walks the nest reads its code where the idle knobs stand otherwise.
-  bool reads = explore->code.n && session->change != CHANGE_FRESH;
-  int n_rows = reads ? explore->n_used : explore->n_rows;
+  // Where the idle knobs stand otherwise, who walks the nest reads its code, and who has just
+  // turned a knob what that changed.
+  bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;
+  bool reads = explore->code.n && !fresh;
+  int n_rows =
+      (reads || fresh) && cursor_row(session) < explore->n_used ? explore->n_used : explore->n_rows;
   int first = view_scroll(cursor_row(session), n_rows, in.rows);
   for (int i = 0; i < in.rows && first + i < n_rows; i++)
     draw_row(canvas, in, i, session, first + i);
+  const KnobCell *here = NULL;  // drawn last: its arrows stand in its neighbours' margins
   for (int i = 0; i < explore->n_cells; i++) {
     const KnobCell *cell = &explore->cell[i];
-    if (cell->row >= first && cell->row < first + in.rows && cell->row < n_rows)
+    if (cell->row < first || cell->row >= first + in.rows || cell->row >= n_rows) continue;
+    if (cell->knob == session->knob)
+      here = cell;
+    else
       draw_cell(canvas, in, cell->row - first, session, cell);
   }
-  if (first + in.rows < n_rows) canvas_text(canvas, body, in.rows - 1, 0, STYLE_DIM, "↓");
-  if (first > 0) canvas_text(canvas, body, 0, 0, STYLE_DIM, "↑");
+  if (here) draw_cell(canvas, in, here->row - first, session, here);
+  view_draw_more(canvas, body, first, n_rows);
   rect_take_top(&in, n_rows - first + 1);
   if (reads)
     draw_code(canvas, in, &explore->code);
@@ -214,7 +238,8 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
 
 // ---- the card -----------------------------------------------------------------------------------
 
-static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision) {
+static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char *collision,
+                        bool folded) {
   if (in.rows > 0 && collision) {
     int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
     rect_take_top(&in, rows);
@@ -222,7 +247,9 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   char phases[64];
   int lanes = map->phases[0].n_lanes;
   snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
-  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "row = one wavefront   · = idle bank");
+  const char *rows =
+      folded ? "row = wavefront  × = words per bank" : "row = one wavefront   · = idle bank";
+  if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
   if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, phases);
 }
 
@@ -253,8 +280,10 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
                         canvas->ascii ? "->" : "→");
   else
     col = draw_before(canvas, in, col, session, site);
-  canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d", site->count.wavefronts,
-                site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
+  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s", site->count.wavefronts,
+                      site->count.wavefronts == 1 ? "" : "s");
+  if (col + snprintf(NULL, 0, ", ideal %d", site->count.ideal) <= in.cols)
+    canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
 
 static void draw_no_site(Canvas *canvas, Rect in) {
@@ -284,7 +313,8 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   int rows = card_draw(canvas, card, map, -1);
   int left = in.rows - rows - spare;  // rows for blank lines between the parts
   rect_take_top(&in, rows + (roomy && left > 0));
-  draw_legend(canvas, in, map, explore->collision);
+  bool folded = map->count.known && card_rows(map, -1) > card.rows;
+  draw_legend(canvas, in, map, explore->collision, folded);
   if (!roomy) return;
   rect_take_top(&in, legend + (left > 1));
   card_draw_table(canvas, in, map, site->addr);
@@ -380,10 +410,16 @@ static void explore_go(Session *session, int i) {
 static void knob_down(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
 static void knob_up(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, +1); }
 
+// Whoever is quicker than the idle moments in which the trials are made waits for the rest of them.
+// Of an illegal schedule the screen says already what mends it.
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
+  if (session->now.reasons) return;
+  advice_start(&session->advice, &session->now.schedule, session->knob);
+  while (advice_step(&session->advice, &session->targets)) {
+  }
   const Trial *best = advice_best(&session->advice, &session->now.picture->model->traffic);
-  if (!best || session->now.reasons) {
+  if (!best) {
     session_say(session, SAID_NOTE, "no single change is estimated to be faster");
     return;
   }
@@ -407,8 +443,9 @@ static void zoom(Session *session, const char *argument) {
 
 static void explore_click(Session *session, int what, int value) {
   ViewState *state = session_view_state(session);
-  if (what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0)
-    session_step_knob(session, session->knob, +1);
+  bool again = what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0;
+  if (again || what == SPOT_MORE) session_step_knob(session, session->knob, +1);
+  if (what == SPOT_LESS) session_step_knob(session, session->knob, -1);
   if (what == SPOT_KNOB) session->knob = (KnobId)value;
   state->pane = what == SPOT_ROW;
   if (what != SPOT_ROW) return;

@@ -157,7 +157,9 @@ static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
                       (long long)grid->wave_ctas, (long long)grid->sm_count,
                       (long long)grid->blocks_per_sm);
   char l2[FMT_MAX];
-  canvas_printf(canvas, row, 0, col, STYLE_DIM, "  L2 %s", fmt_bytes(l2, (double)grid->l2_bytes));
+  fmt_bytes(l2, (double)grid->l2_bytes);
+  if (col + 5 + utf8_columns(l2) <= row.cols)
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, "  L2 %s", l2);
 }
 
 static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
@@ -166,8 +168,9 @@ static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
     return;
   }
   int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "tail %lld", (long long)grid->tail_ctas);
-  col = canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
-                      " CTAs: %.0f %% idle", 100 * grid->tail_idle);
+  col =
+      canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
+                    " CTA%s: %.0f %% idle", grid->tail_ctas == 1 ? "" : "s", 100 * grid->tail_idle);
   canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
 }
 
@@ -226,7 +229,9 @@ static void draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
 // ---- the picture and what stands with it --------------------------------------------------------
 
 static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
-  int col = canvas_text(canvas, row, 0, 2, STYLE_DIM, "0-9 a-z wave ");
+  int col =
+      canvas_text(canvas, row, 0, 2, STYLE_DIM,
+                  half->grid->n_waves > GRID_MARKS ? "0-9 a-z wave, modulo 36 " : "0-9 a-z wave ");
   col = canvas_text(canvas, row, 0, col, style_over(style_address(0), STYLE_LINKED), "0");
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
   if (half->all_waves) return;

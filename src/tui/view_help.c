@@ -92,6 +92,7 @@ static void help_draw(Canvas *canvas, Rect in, const Session *session) {
     canvas_fit(canvas, row, 0, col, in.cols - col, ALIGN_LEFT, line->style, line->text);
     if (first + i == cursor) canvas_over(canvas, row, STYLE_SELECTED);
   }
+  view_draw_more(canvas, in, first, help->n_lines);
 }
 
 static int help_count(const Session *session) {

@@ -374,6 +374,7 @@ static void draw_list(Canvas *canvas, Rect in, const Tutor *tutor) {
   int first = view_scroll(tutor->list_at, tutor->n_lessons, in.rows);
   for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
     draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i);
+  view_draw_more(canvas, in, first, tutor->n_lessons);
   rect_take_left(&foot, 1);
   if (tutor->trouble)
     canvas_wrap(canvas, foot, STYLE_BAD, tutor->trouble);

@@ -21,6 +21,7 @@
 #include "tui/view_json.h"
 
 enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
+enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
 enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
 
@@ -46,9 +47,16 @@ static const Pipeline *pipeline_of(const Session *session) {
   return &session->now.picture->model->pipeline;
 }
 
+// A|B opens with what differs: the difference from A and the program change places then.
+static int mode_of(const Session *session) {
+  int mode = session_view_state_const(session)->mode;
+  if (!session->comparing || (mode != SHOW_PROGRAM && mode != SHOW_RUNG)) return mode;
+  return mode == SHOW_PROGRAM ? SHOW_RUNG : SHOW_PROGRAM;
+}
+
 static int stage_of(const Session *session) {
   int n = pipeline_of(session)->n_stages, back = session_view_state_const(session)->pane;
-  if (session_view_state_const(session)->mode >= SHOW_RUNG) back = 0;
+  if (mode_of(session) >= SHOW_RUNG) back = 0;
   return back < n ? n - 1 - back : 0;
 }
 
@@ -89,11 +97,13 @@ static void list_diff(Session *session, Loops *loops, const Program *before, con
   loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
   loops->n_added = diff.n_added;
   loops->n_removed = diff.n_removed;
+  // What fits on the screen is shown whole, what changed in its place.
+  bool whole = diff.n_lines <= session->rows - CHROME_ROWS;
   for (int i = 0; i < diff.n_lines; i++) {
     const DiffLine *from = &diff.line[i];
     LoopLine line = {.kind = from->kind, .text = from->text, .depth = from->depth};
     line.knob = KNOB_NONE;
-    if (!near_change(&diff, i)) line.text = NULL;
+    if (!whole && !near_change(&diff, i)) line.text = NULL;
     if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
     loops->line[loops->n_lines++] = line;
   }
@@ -135,7 +145,7 @@ static void rebuild_axis(Session *session, Loops *loops, const Program *program,
 static void loops_prepare(Session *session) {
   Loops *loops = ARENA_NEW(session->frame, Loops);
   const Pipeline *pipeline = pipeline_of(session);
-  int mode = session_view_state(session)->mode;
+  int mode = mode_of(session);
   loops->stage = stage_of(session);
   if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
   const Program *program = pipeline->stage[loops->stage].program;
@@ -168,7 +178,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   const Pass *pass = pipeline->stage[loops->stage].pass;
-  int mode = session_view_state_const(session)->mode;
+  int mode = mode_of(session);
   if (loops->steps) {
     draw_steps_head(canvas, in, &loops->steps->steps);
     return;
@@ -197,13 +207,15 @@ static Style line_style(const LoopLine *line) {
   return barrier ? STYLE_BARRIER : STYLE_TEXT;
 }
 
-static void draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
+// At the end of the row; returns the columns it takes.
+static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
   card_badge(&session->now.picture->model->site[site - 1].count, badge, &style);
   int cols = utf8_columns(badge) + 4;
   canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
   canvas_text(canvas, row, 0, row.cols - cols + 3, style, badge);
+  return cols;
 }
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
@@ -218,8 +230,8 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   if (loop) mark[0] = tier_mark(line->tier);
   canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
   int col = 3 + 2 * line->depth;
-  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, style, line->text);
-  if (line->site) draw_badge(canvas, row, session, line->site);
+  int badge_cols = line->site ? draw_badge(canvas, row, session, line->site) : 0;
+  canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
 }
 
 static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
@@ -233,6 +245,7 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
     canvas_spot(canvas, row, SPOT_LINE, first + i);
     if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
   }
+  view_draw_more(canvas, in, first, loops->n_lines);
 }
 
 // Each digit in the colour of its tier.
@@ -343,7 +356,7 @@ static void loops_json(JsonWriter *w, Session *session) {
   static const char *const shows[SHOW_COUNT] = {"program", "pass", "rung"};
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
-  json_member_string(w, "shows", shows[session_view_state(session)->mode]);
+  json_member_string(w, "shows", shows[mode_of(session)]);
   json_member_int(w, "stage", loops->stage);
   json_key(w, "passes");
   json_begin_array(w);
@@ -370,7 +383,7 @@ static void loops_json(JsonWriter *w, Session *session) {
 static void step_pass(Session *session, int step) {
   ViewState *state = session_view_state(session);
   int n = pipeline_of(session)->n_stages, stage = stage_of(session) + step;
-  if (state->mode >= SHOW_RUNG) state->mode = SHOW_PASS;
+  if (mode_of(session) >= SHOW_RUNG) state->mode = SHOW_PASS;
   if (stage < 0 || stage >= n) return;
   state->pane = n - 1 - stage;
 }

@@ -6,10 +6,13 @@
 //    12 T  for (int k_i = 0; …        tier or site, then the line
 //
 // Lines of the statement under the cursor are linked; below stands the knob that put the line
-// there. PTX and SASS come when a worker has compiled this state. With A|B, CUDA shows what
+// there. CUDA, PTX and SASS open at one place: the line under the cursor and what was made of it.
+// PTX and SASS come when a worker has compiled this state. With A|B, CUDA shows what
 // differs, PTX and SASS how often each instruction is used in both. s goes to the next line that
 // touches shared memory.
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -59,6 +62,49 @@ static const char *status_text(Session *session, const Compiled *compiled) {
   return out.text;
 }
 
+// ---- one place in three texts -----------------------------------------------------------------
+
+// The line of CUDA that a line is, or was made from; 0 when neither is known.
+static int cuda_line_of(const Source *source, const SourceLine *line) {
+  if (source->mode != SOURCE_CUDA) return line->cuda_line > 0 ? line->cuda_line : 0;
+  return line->text && line->kind != DIFF_REMOVED ? line->number : 0;
+}
+
+// That of the line under the cursor, or of the nearest above it.
+static int cuda_line_here(const Source *source, int cursor) {
+  if (cursor >= source->n_lines) cursor = source->n_lines - 1;
+  for (; cursor > 0; cursor--)
+    if (cuda_line_of(source, &source->line[cursor])) break;
+  return cursor >= 0 && source->n_lines ? cuda_line_of(source, &source->line[cursor]) : 0;
+}
+
+// ViewState.pane is the line of CUDA that the other text showed: once this text is there, the
+// cursor goes to the first line made from it, else to the one from nearest by.
+static void follow_line(ViewState *state, const Source *source) {
+  int best = -1, least = INT_MAX;
+  if (state->pane == 0 || source->missing) return;
+  for (int i = 0; i < source->n_lines; i++) {
+    int line = cuda_line_of(source, &source->line[i]);
+    if (line == 0 || abs(line - state->pane) >= least) continue;
+    least = abs(line - state->pane);
+    best = i;
+  }
+  if (best < 0) return;
+  state->cursor = best;
+  state->pane = 0;
+}
+
+static void list_lines(Session *session, Source *source) {
+  bool comparing = session->comparing;
+  if (source->mode == SOURCE_CUDA && comparing) source_list_diff(session, source);
+  if (source->mode == SOURCE_CUDA && !comparing) source_list_cuda(session, source);
+  if (source->missing || source->mode == SOURCE_CUDA) return;
+  if (source->mode == SOURCE_PTX) source_list_ptx(session, source);
+  if (source->mode == SOURCE_SASS) source_list_sass(session, source);
+  source_count(session->frame, source);
+  source_make_ribbons(session->frame, source);
+}
+
 static void source_prepare(Session *session) {
   Source *source = ARENA_NEW(session->frame, Source);
   Results *results = &session->results;
@@ -70,13 +116,8 @@ static void source_prepare(Session *session) {
   source->status = status_text(session, source->compiled);
   source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
   session->prepared = source;
-  if (source->mode == SOURCE_CUDA && comparing) source_list_diff(session, source);
-  if (source->mode == SOURCE_CUDA && !comparing) source_list_cuda(session, source);
-  if (source->missing || source->mode == SOURCE_CUDA) return;
-  if (source->mode == SOURCE_PTX) source_list_ptx(session, source);
-  if (source->mode == SOURCE_SASS) source_list_sass(session, source);
-  source_count(session->frame, source);
-  source_make_ribbons(session->frame, source);
+  list_lines(session, source);
+  follow_line(session_view_state(session), source);
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
@@ -238,7 +279,9 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
   const SourceLine *line = &source->line[cursor];
   if (line->knob != KNOB_NONE) {
     col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
-    col = canvas_text(canvas, in, 0, col, STYLE_DIM, knob_table[line->knob].help) + 2;
+    const char *help = knob_table[line->knob].help;
+    int cols = utf8_columns(help) < in.cols - col ? utf8_columns(help) : in.cols - col;
+    col = canvas_fit(canvas, in, 0, col, cols, ALIGN_LEFT, STYLE_DIM, help) + 2;
   }
   if (line->cuda_line > 0)
     col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;
@@ -276,6 +319,10 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
 
 static void change_text(Session *session, int step) {
   ViewState *state = session_view_state(session);
+  const Source *source = session->prepared;
+  // A text that has not come, or has no line map, keeps the line that the one before it asked for.
+  int here = source && !source->missing ? cuda_line_here(source, state->cursor) : 0;
+  if (here) state->pane = here;
   state->mode = (state->mode + step + SOURCE_MODES) % SOURCE_MODES;
   state->cursor = 0;
 }

@@ -1,10 +1,11 @@
 // swizzle: how a slab lies in shared memory, what every access to it costs so, and what would be
 // better.
 //
-// On the left the slab row after row, on the right as it lies: now, or in the layout that is being
-// typed (e) or that the solver found (s). What the selected access asks for in one phase stands out
-// in both. Below, every access to the slab with its wavefronts over all that a block executes for
-// one slab, in each layout, and the weighted total. Enter sets the knobs that make the layout.
+// On the left the slab row after row (while A|B is on: as it lies in A), on the right as it lies:
+// now, or in the layout that is being typed (e) or that the solver found (s). What the selected
+// access asks for in one phase stands out in both. Below, every access to the slab with its
+// wavefronts over all that a block executes for one slab, in each layout, and the weighted total.
+// Enter sets the knobs that make the layout.
 //
 // Up and Down choose the access, Left and Right one of its phases, v the picture. ViewState: mode
 // is the picture, cursor the phase, counted through all executions.
@@ -102,8 +103,8 @@ static void swizzle_prepare(Session *session) {
   const SlabSite *site = &frame->work->slab.problem.sites[frame->use];
   int repetition = frame->step / frame->n_phases, phase = frame->step % frame->n_phases;
   const Layout *after = swizzle_after(frame->work)->layout;
-  frame->before =
-      slab_picture_make(session->frame, site, frame->work->slab.plain, repetition, phase);
+  const Layout *before = frame->work->column[SWIZZLE_PLAIN].layout;
+  frame->before = slab_picture_make(session->frame, site, before, repetition, phase);
   frame->after = slab_picture_make(session->frame, site, after, repetition, phase);
   if (session_view_state(session)->mode != PICTURE_CARDS) return;
   for (int i = 0; i < 2; i++) frame->card[i] = make_card(session->frame, frame->work, i == 0);
@@ -148,7 +149,10 @@ static int draw_title(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
     canvas_text(canvas, in, 0, 2 + utf8_columns(name), STYLE_TEXT, text);
   }
   Flow flow = {canvas, in, 0, 2 + utf8_columns(name) + utf8_columns(text)};
-  flow_layout(&flow, STYLE_SIDE_A, "now", work->slab.layout_text);
+  if (work->beside_a)
+    flow_layout(&flow, STYLE_SIDE_A, "A", work->column[SWIZZLE_PLAIN].layout->text);
+  flow_layout(&flow, work->beside_a ? STYLE_SIDE_B : STYLE_SIDE_A, work->beside_a ? "B now" : "now",
+              work->slab.layout_text);
   if (trial->layout) flow_layout(&flow, STYLE_SIDE_B, trial->name, trial->layout->text);
   return flow.row + 1;
 }
@@ -169,10 +173,17 @@ static void draw_phase(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   int col = canvas_printf(canvas, row, 0, 1, STYLE_HEADER, "SITE %d ", shown->number);
   col = canvas_text(canvas, row, 0, col + 1, STYLE_SITE, shown->text);
   const char *noun = site->op->kind == BANK_LDMATRIX ? "matrix" : "phase";
-  canvas_printf(canvas, row, 0, col + 2, STYLE_TEXT,
-                "%s %d of %d: lanes %d-%d of execution %d of %d", noun, phase + 1, frame->n_phases,
-                phase * n_lanes, (phase + 1) * n_lanes - 1, frame->step / frame->n_phases + 1,
-                site->repeat);
+  char text[96];
+  int n = snprintf(text, sizeof text, "%s %d of %d: lanes %d-%d", noun, phase + 1, frame->n_phases,
+                   phase * n_lanes, (phase + 1) * n_lanes - 1);
+  int execution = frame->step / frame->n_phases + 1;
+  char *rest = text + n;
+  const size_t room = sizeof text - (size_t)n;
+  // Whole numbers only: where "of execution 1 of 128" has no room it is "run 1/128".
+  if (col + 2 + n + snprintf(rest, room, " of execution %d of %d", execution, site->repeat) >=
+      row.cols)
+    snprintf(rest, room, ", run %d/%d", execution, site->repeat);
+  canvas_fit(canvas, row, 0, col + 2, row.cols - col - 3, ALIGN_LEFT, STYLE_TEXT, text);
 }
 
 static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const char *name,
@@ -195,9 +206,11 @@ static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int 
   rect_take_left(&in, 1);
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
-  draw_half(canvas, left, &frame->before, "no layout", STYLE_TEXT, mode);
+  bool a = frame->work->beside_a;
+  draw_half(canvas, left, &frame->before, a ? "A" : "no layout", a ? STYLE_SIDE_A : STYLE_TEXT,
+            mode);
   draw_half(canvas, in, &frame->after, after->name,
-            after == &frame->work->column[SWIZZLE_NOW] ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
+            after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
 }
 
 static void draw_matrix(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
@@ -298,6 +311,7 @@ static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   int first = view_scroll(frame->use, n, in.rows);
   for (int i = 0; i < in.rows && first + i < n; i++)
     draw_site(canvas, (Rect){in.row + i, in.col, 1, in.cols}, frame, first + i);
+  view_draw_more(canvas, in, first, n);
 }
 
 // ---- what the solver or the typist gets to hear -------------------------------------------------

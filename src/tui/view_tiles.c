@@ -97,10 +97,8 @@ static void prepare_half(Session *session, TilesHalf *half, int index, const cha
 static void tiles_prepare(Session *session) {
   TilesFrame *frame = ARENA_NEW(session->frame, TilesFrame);
   bool comparing = session->comparing;
-  prepare_half(session, &frame->half[comparing ? 1 : 0], 1, comparing ? "B now" : NULL);
-  if (comparing)
-    prepare_half(session, &frame->half[0], 0,
-                 arena_printf(session->frame, "A %s", session->then_name));
+  prepare_half(session, &frame->half[comparing ? 1 : 0], 1, comparing ? "B" : NULL);
+  if (comparing) prepare_half(session, &frame->half[0], 0, "A");
   frame->n = comparing ? 2 : 1;
   session->prepared = frame;
 }
@@ -122,7 +120,7 @@ static void draw_path(Canvas *canvas, Rect row, const TilesHalf *half) {
   int col = 0;
   if (half->title) {
     Style style = half->title[0] == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B;
-    col = canvas_printf(canvas, row, 0, 0, style, "%.12s", half->title) + 1;
+    col = canvas_text(canvas, row, 0, 0, style, half->title) + 1;
   }
   for (int level = 0; level <= TILES_LEVELS; level++) {
     char text[48];

@@ -99,6 +99,17 @@ static const Bad bad[] = {
     {"fragment wgmma.m64n264k16.f16 C", USAGE, "N is a multiple of 8 from 8 to 256",
      "nearest: wgmma.m64n256k16.f16"},
     {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},
+    {"fragment m16n8k17 A", USAGE, "m16n8k17", "nearest: m16n8k16.f16"},
+    // ---- names that are like none: all there are
+    {"show nosuch", USAGE, "there is no view \"nosuch\": there are explore, loops, banks", NULL},
+    {"show bank", USAGE, "there is no view \"bank\"", "nearest: banks"},
+    {"show explore --ladder nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
+    {"ladders nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
+    {"interpret --break nosuchthing", USAGE, "there are first_barrier, ", NULL},
+    {"loops -k QUUX=1", USAGE, "QUUX is not a knob; gemmview knobs lists them", NULL},
+    {"loops -k STAG=1", USAGE, "STAG is not a knob", "nearest: STAGE"},
+    {"show explore --size 99999x0", USAGE, "from 1 to 1000", "nearest: 1000x1"},
+    {"bench-ui --view nosuch", USAGE, "there are explore, loops", NULL},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
     {"check --failing -k " HALF ",N=4100", NO, "B runs in 4100", "nearest: N=4096"},

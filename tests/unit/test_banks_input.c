@@ -5,6 +5,7 @@
 
 #include "banks/bank_input.h"
 #include "banks/formula.h"
+#include "base/random.h"
 #include "base/str.h"
 
 Suite *suite_banks_input(void);
@@ -45,6 +46,45 @@ START_TEST(spellings_of_one_list) {
     for (int lane = 0; lane < BANK_LANES; lane++)
       ck_assert_msg(addr[lane] == 16 * lane, "%s", spellings[i]);
   }
+}
+END_TEST
+
+// The same five lanes as a debugger, a program or a table would print them.
+static const char *const pastes[] = {
+    "lane 0: 0x0\nlane 1: 0x80\nlane 2: 256\nlane 4: 12\n",
+    "lane 4: 12\nlane 1: 0x80\nlane 0: 0x0\nlane 2: 256",
+    "0: 0x0\n1: 0x80\n2: 256\n3: -1\n4: 12",
+    "  0 -> 0\n  1 -> 128\r\n  2 -> 256\r\n\n  4 -> 12",
+    "[0] = 0, [1] = 128, [2] = 256, [4] = 12",
+    "{0: 0, 1: 128, 2: 256, 3: _, 4: 12}",
+    "T0=0;T1=128;T2=256;T4=0xc",
+    "tid=0 addr=0x0\ntid=1 addr=0x80\ntid=2 addr=0x100\ntid=4 addr=0xc\n",
+    "lane   address\nthread 0 addr 0x0\nthread 1 addr 0x80\nthread 2 addr 256\nthread 4 addr 12",
+    "0 128 256 -1 12 _ <repeats 27 times>",
+    "$1 = {0, 128, 256, -1, 12, -1 <repeats 27 times>}",
+    "int addr[32] = {0, 128, 256, -1, 12, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, "
+    "x,\n"
+    "x, x, x, x, x, x, x, x};",
+    "$2 = (@shared float *) 0x0\n$3 = (@shared float *) 0x80\n$4 = (@shared float *) 0x100\n"
+    "_ 12 _ <repeats 27 times>",
+    "0x7fffe000 <row>:\t0\t0x80\n0x7fffe010 <row+16>:\t256\t-1\n12 _ <repeats 27 times>",
+    "{\"addr\": [0, 128, 256, -1, 12, -1 <repeats 27 times>]}",
+};
+
+START_TEST(what_stands_around_addresses_is_taken_off) {
+  static const int64_t first[] = {0, 128, 256, -1, 12};
+  for (size_t i = 0; i < sizeof pastes / sizeof pastes[0]; i++) {
+    int64_t addr[BANK_LANES];
+    ck_assert_str_eq(read_addresses("lds32", pastes[i], addr), "");
+    for (int lane = 0; lane < BANK_LANES; lane++)
+      ck_assert_msg(addr[lane] == (lane < 5 ? first[lane] : BANK_INACTIVE), "%s: lane %d is %ld",
+                    pastes[i], lane, (long)addr[lane]);
+  }
+  Str table = str_new(arena);
+  for (int lane = 0; lane < BANK_LANES; lane++) str_printf(&table, "%2d\t0x%x\n", lane, 8 * lane);
+  int64_t addr[BANK_LANES];
+  ck_assert_str_eq(read_addresses("lds64", table.text, addr), "");
+  for (int lane = 0; lane < BANK_LANES; lane++) ck_assert_int_eq(addr[lane], 8 * lane);
 }
 END_TEST
 
@@ -122,6 +162,15 @@ START_TEST(faults_name_value_rule_and_nearest) {
       {"lds32", "0:99999999999999999999:1", "is too large"},
       {"lds32", "banana", "is not an address"},
       {"lds32", "\x1b[31m", "?"},
+      {"lds32", "lane 0: 0\nlane 32: 4", "\"lane 32: 4\" names a lane that is not there"},
+      {"lds32", "lane 0: 0\nlane 32: 4", "nearest: 31"},
+      {"lds32", "0: 0\n1: 4\n0: 8", "\"0: 8\" names its lane a second time"},
+      {"lds32", "0: 0\n1 4 8\n", "\"1 4 8\" does not name a lane and its address"},
+      {"lds32", "lane 0: 0x\n", "\"0x\" (value 0 of the list) is not an address"},
+      {"lds32", "lane 3: 6\n", "lane 3: 6 is not a multiple of 4"},
+      {"lds32", "<repeats 3 times>", "is not an address"},
+      {"lds32", "0 <repeats 2000000000 times> 4", "2000000001 addresses"},
+      {"lds32", "0 <repeats 0 times>", "is not an address"},
       {"lds32", "lane*", "ends where a number"},
       {"lds32", "lane*4)", "an operator or the end"},
       {"lds32", "lane/0", "divides by zero for lane 0"},
@@ -143,11 +192,54 @@ END_TEST
 
 START_TEST(unknown_operations_name_the_nearest) {
   static const char *const cases[][2] = {
-      {"lds182", "lds128"}, {"LDS128", "lds128"}, {"ldsmx4", "ldsm_x4"}, {"cpasync", "cpasync4"}};
+      {"lds182", "lds128"}, {"LDS_128", "lds128"}, {"ldsmx4", "ldsm_x4"}, {"cpasync", "cpasync4"}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     Diags diags = diags_new(arena);
     ck_assert_ptr_null(bank_input_op(cases[i][0], &diags));
     ck_assert_str_eq(diags.first->nearest, cases[i][1]);
+  }
+}
+END_TEST
+
+// Cut short, with bytes changed or doubled: a paste is read or refused with a reason, and what is
+// read is legal.
+START_TEST(damaged_pastes_are_read_or_refused) {
+  enum { MUTANTS = 20000 };
+  static const char bytes[] = "0:=<>{}[]()$ \n\t,;-_x9lantT*@";
+  uint64_t random = 11;
+  int accepted = 0;
+  for (int i = 0; i < MUTANTS; i++) {
+    arena_reset(arena);
+    char *text =
+        arena_strdup(arena, pastes[random_next(&random) % (sizeof pastes / sizeof *pastes)]);
+    size_t n = strlen(text);
+    for (int edits = (int)random_between(&random, 1, 4); edits > 0; edits--)
+      text[random_next(&random) % n] = bytes[random_next(&random) % sizeof bytes];
+    int64_t addr[BANK_LANES];
+    if (*read_addresses("lds32", text, addr)) continue;
+    accepted++;
+    for (int lane = 0; lane < BANK_LANES; lane++)
+      ck_assert(addr[lane] >= -1 && addr[lane] + 4 <= BANK_SMEM_BYTES_MAX);
+  }
+  ck_assert_int_gt(accepted, MUTANTS / 20);
+  ck_assert_int_lt(accepted, MUTANTS / 2);
+}
+END_TEST
+
+START_TEST(operations_are_known_by_their_other_spellings) {
+  static const char *const cases[][2] = {{"LDS128", "lds128"},
+                                         {"LDS.128", "lds128"},
+                                         {"LDS", "lds32"},
+                                         {"ld.shared.v4.f32", "lds128"},
+                                         {"st.shared.u32", "sts32"},
+                                         {"LDSM.16.MT88.2", "ldsm_x2t"},
+                                         {"ldmatrix.sync.aligned.m8n8.x4.shared.b16", "ldsm_x4"},
+                                         {"LDGSTS.E.BYPASS.128", "cpasync16"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    Diags diags = diags_new(arena);
+    const BankOp *op = bank_input_op(cases[i][0], &diags);
+    ck_assert_msg(op != NULL, "%s", cases[i][0]);
+    ck_assert_str_eq(op->name, cases[i][1]);
   }
 }
 END_TEST
@@ -243,6 +335,9 @@ Suite *suite_banks_input(void) {
   TCase *input = tcase_create("input");
   tcase_add_checked_fixture(input, setup, teardown);
   tcase_add_test(input, spellings_of_one_list);
+  tcase_add_test(input, what_stands_around_addresses_is_taken_off);
+  tcase_add_test(input, damaged_pastes_are_read_or_refused);
+  tcase_add_test(input, operations_are_known_by_their_other_spellings);
   tcase_add_test(input, inactive_lanes_have_many_spellings);
   tcase_add_test(input, progressions_may_run_down);
   tcase_add_test(input, a_matrix_needs_its_rows_only);

@@ -1,5 +1,6 @@
 // The table of subcommands, the dispatcher and the options.
 #include <check.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -83,10 +84,10 @@ static const struct {
     {"--size", "--size needs a value", NULL},
     {"--size 80", "\"80\" is not WIDTHxHEIGHT", "80x24"},
     {"--size 80x", "is not WIDTHxHEIGHT", "80x24"},
-    {"--size 0x24", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 0x24", "is not WIDTHxHEIGHT", "1x24"},
     {"--size 80x-1", "is not WIDTHxHEIGHT", "80x24"},
-    {"--size 80x1001", "is not WIDTHxHEIGHT", "80x24"},
-    {"--size 99999999999999999999x1", "is not WIDTHxHEIGHT", "80x24"},
+    {"--size 80x1001", "is not WIDTHxHEIGHT", "80x1000"},
+    {"--size 99999999999999999999x1", "is not WIDTHxHEIGHT", "1000x1"},
     {"--lane 32", "\"32\" is not a whole number from 0 to 31", "31"},
     {"--lane -1", "\"-1\" is not a whole number", "0"},
     {"--lane 3x", "\"3x\" is not a whole number", NULL},
@@ -124,6 +125,65 @@ START_TEST(every_command_has_a_usage_and_one_sentence) {
 }
 END_TEST
 
+// Every option that a usage names is explained, no explanation is left over, and the examples use
+// what the usage has.
+START_TEST(every_option_is_explained) {
+  static const char *const explained[] = {
+#define OPTION_HELP(command, option, help) command "\t" option,
+#include "cli/option.def"
+#undef OPTION_HELP
+  };
+  for (int i = 0; i < cli_command_count; i++) {
+    NamedOption option;
+    for (const char *at = cli_commands[i].usage; cli_next_option(&at, &option);) {
+      const char *help = cli_option_help(cli_commands[i].name, option.name);
+      ck_assert_msg(help != NULL, "%s %s", cli_commands[i].name, option.name);
+      ck_assert_msg(!strchr(option.value, ']') || strchr(option.value, '['), "%s", option.value);
+    }
+    for (int n = 0; cli_example(cli_commands[i].name, n); n++) {
+      const char *line = cli_example(cli_commands[i].name, n);
+      for (const char *at = line; cli_next_option(&at, &option);)
+        ck_assert_msg(
+            cli_names_before(cli_commands[i].usage, (const char *)UINTPTR_MAX, option.name),
+            "%s: %s", line, option.name);
+    }
+  }
+  for (size_t i = 0; i < sizeof explained / sizeof *explained; i++) {
+    const char *option = strchr(explained[i], '\t') + 1;
+    int users = 0;
+    for (int c = 0; c < cli_command_count; c++) {
+      const char *name = cli_commands[c].name;
+      size_t n = strlen(name);
+      bool meant =
+          *explained[i] == '\t' || (strncmp(explained[i], name, n) == 0 && explained[i][n] == '\t');
+      NamedOption named;
+      for (const char *at = cli_commands[c].usage; meant && cli_next_option(&at, &named);)
+        users += str_equal(named.name, option);
+    }
+    ck_assert_msg(users > 0, "no usage has %s", explained[i]);
+  }
+}
+END_TEST
+
+START_TEST(the_value_of_an_option_ends_with_it) {
+  static const char usage[] =
+      "-k STATE [--knob NAME[=V,V...]...] [--worker CMD]... [--json | --csv] FILE";
+  static const char *const expected[][2] = {{"-k", "STATE"},
+                                            {"--knob", "NAME[=V,V...]"},
+                                            {"--worker", "CMD"},
+                                            {"--json", ""},
+                                            {"--csv", ""}};
+  const char *at = usage;
+  NamedOption option;
+  for (int i = 0; i < 5; i++) {
+    ck_assert(cli_next_option(&at, &option));
+    ck_assert_str_eq(option.name, expected[i][0]);
+    ck_assert_str_eq(option.value, expected[i][1]);
+  }
+  ck_assert(!cli_next_option(&at, &option));
+}
+END_TEST
+
 Suite *suite_cli(void) {
   Suite *suite = suite_create("cli");
   TCase *tests = tcase_create("cli");
@@ -132,6 +192,8 @@ Suite *suite_cli(void) {
   tcase_add_loop_test(tests, bad_options_are_told, 0, (int)(sizeof bad / sizeof bad[0]));
   tcase_add_test(tests, all_mistakes_are_told_at_once);
   tcase_add_test(tests, every_command_has_a_usage_and_one_sentence);
+  tcase_add_test(tests, every_option_is_explained);
+  tcase_add_test(tests, the_value_of_an_option_ends_with_it);
   suite_add_tcase(suite, tests);
   return suite;
 }

@@ -40,6 +40,9 @@ static const char *const documents[] = {
     "doctor",
     "config",
     "classroom",
+    "config check",
+    "lesson --list",
+    "lesson --facts",
     "show explore",
     "show banks --size 40x12",
 };
@@ -125,6 +128,22 @@ START_TEST(statuses_are_those_of_the_table) {
   ck_assert_msg(run.status == statuses[_i].status, "%s: %d: %s", statuses[_i].arguments, run.status,
                 run.err);
   ck_assert_int_eq(*run.err != '\0', run.status >= CLI_USAGE);
+}
+END_TEST
+
+// NO_COLOR counts for what is printed too, unless the command line says otherwise.
+START_TEST(no_color_is_honoured_by_what_is_printed) {
+  if (!cli_has_program()) return;
+  setenv("NO_COLOR", "1", 1);
+  CliRun none = cli_run(arena, "show explore --format ansi");
+  CliRun asked = cli_run(arena, "show explore --format ansi --color 16");
+  setenv("NO_COLOR", "", 1);
+  CliRun empty = cli_run(arena, "show explore --format ansi");
+  unsetenv("NO_COLOR");
+  ck_assert_ptr_null(strstr(none.out, "\033[36m"));
+  ck_assert_ptr_nonnull(strstr(none.out, "\033[1m"));
+  ck_assert_ptr_nonnull(strstr(asked.out, "\033[36m"));
+  ck_assert_ptr_nonnull(strstr(empty.out, "\033[36m"));
 }
 END_TEST
 
@@ -237,6 +256,7 @@ Suite *suite_conventions(void) {
                       sizeof statuses / sizeof *statuses);
   tcase_add_test(tcase, every_command_has_its_help);
   tcase_add_test(tcase, every_command_takes_the_options_of_its_usage_and_no_others);
+  tcase_add_test(tcase, no_color_is_honoured_by_what_is_printed);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
   tcase_add_test(tcase, a_key_press_is_a_few_kilobytes);
   tcase_add_test(tcase, the_screenshots_are_current);

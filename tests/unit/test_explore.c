@@ -78,6 +78,119 @@ START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
 }
 END_TEST
 
+// Whoever presses the key before the idle moments have judged every neighbour gets the same advice.
+START_TEST(advice_does_not_depend_on_idle_moments) {
+  static const char *const before[] = {"a", "F12 a"};
+  for (int waits = 0; waits < 2; waits++) {
+    session_go_rung(session, ladder_find_rung(session->ladder, "padded", &diags));
+    drive_frame(session, canvas);
+    while (waits && session_idle(session)) {
+    }
+    keys(before[waits]);
+    ck_assert_msg(shows("CELL_GROUP 4"), "%s", export_text(arena, canvas));
+    ck_assert(!shows("no single change"));
+    keys("u");
+  }
+  session->knob = KNOB_BM;
+  keys("l l l l l l l l a");
+  ck_assert(session->now.reasons != NULL);
+  ck_assert(shows("not legal f: BM="));
+  ck_assert(!shows("no single change"));
+}
+END_TEST
+
+static int col_of(const char *row, const char *text) {
+  const char *at = strstr(row, text);
+  int cols = 0;
+  for (; at && row < at; row++) cols += (*row & 0xC0) != 0x80;
+  return at ? cols : -1;
+}
+
+START_TEST(the_arrows_of_a_knob_can_be_clicked) {
+  for (int up = 0; up < 2; up++) {
+    int row = 0, col = -1;
+    for (; col < 0 && row < canvas->rows; row++)
+      col = col_of(export_row(arena, canvas, row), up ? "▶" : "◀");
+    int64_t was = session->now.schedule.value[KNOB_BM];
+    Event click = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = row - 1, .col = col};
+    ck_assert(drive_event(session, canvas, &click, &diags));
+    ck_assert_int_eq(session->now.schedule.value[KNOB_BM], up ? 2 * was : was / 2);
+  }
+}
+END_TEST
+
+// Not by colour alone: a changed row, an access that costs less, and a knob unlike its rung's have
+// a mark; and what moved stands in LIMIT on a narrow screen too.
+START_TEST(changes_are_marked_by_a_glyph) {
+  keys("F12 : C E L L _ G R O U P = 4 Enter");
+  ck_assert(shows("•│ ┊ b[8] ← B_s"));
+  ck_assert(shows("LAST CHANGE"));
+  keys("Down");
+  ck_assert(shows("•CELL_GROUP 4"));
+  ck_assert(!shows("•│"));
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  keys("a");
+  ck_assert_msg(shows("L2 1032 … shared 4352→768 clk"), "%s", export_text(arena, canvas));
+  keys("c");
+  ck_assert_msg(shows("free  A 32 → B 4 wavefronts\n"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
+// A figure without its unit is left out, marks that begin again say so, and one is not many.
+START_TEST(a_huge_grid_stays_legible) {
+  canvas_resize(canvas, 30, 100);
+  keys("8 : M = 1 6 7 7 7 2 1 6 Enter");
+  ck_assert_msg(shows("15888 waves of 264 = 132 SMs × 2\n"), "%s", export_text(arena, canvas));
+  ck_assert(shows("0-9 a-z wave, modulo 36 "));
+  keys(": M = 1 Enter : N = 1 Enter");
+  ck_assert_msg(shows("tail 1 CTA:"), "%s", export_text(arena, canvas));
+  ck_assert(!shows("modulo"));
+}
+END_TEST
+
+// What has no room is folded to a line of counts, and counts are told from lanes.
+START_TEST(counts_are_told_from_lanes) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  ck_assert(shows("m2×8888····"));
+  keys("F12");  // the message goes, the legend has room
+  ck_assert_msg(shows("× = words per bank"), "%s", export_text(arena, canvas));
+  keys("a");
+  ck_assert(shows("m2 88889999"));
+  ck_assert(!shows("words per bank"));
+}
+END_TEST
+
+// A|B in the views that draw one picture: the nest with what differs marked in its place, the slab
+// as it lies in A, what each access costs in A.
+START_TEST(a_beside_b_in_every_view) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "swizzle", &diags));
+  keys("c 2");
+  ck_assert(shows("against rung 1 ldmatrix: +2 -2"));
+  ck_assert(shows("- shared A_s [128 x 64] f16  16 KiB"));
+  ck_assert(shows("for k_i in 0..4 STAGE_INNER"));
+  keys("d d");
+  ck_assert(shows("PASS "));
+  keys("d 3");
+  ck_assert(shows("share A wavef."));
+  ck_assert(shows(" 50 %      32"));
+  keys("7");
+  ck_assert(shows("A none  B now swizzle:3,4,3"));
+  ck_assert(shows("A  8 wavefronts "));
+  ck_assert_msg(shows("now  1 wavefront "), "%s", export_text(arena, canvas));
+  keys("c");
+  ck_assert(shows("no layout  8 wavefronts"));
+  keys("Down");  // 128 executions: no room for the sentence, and no half of a number
+  ck_assert(shows("lanes 0-7, run 1/128 "));
+}
+END_TEST
+
 // Every row with a statement has lines; those of a loop are those of all that is inside it.
 START_TEST(rows_light_their_lines) {
   static const char *const rungs[] = {"naive", "padded", "pipelined", "splitk_partials"};
@@ -146,6 +259,30 @@ START_TEST(the_lane_table_is_whole) {
 }
 END_TEST
 
+static void click(int row, int col) {
+  Event event = {.kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = row, .col = col};
+  ck_assert(drive_event(session, canvas, &event, &diags));
+}
+
+// "← → change": a click on the first key is that key, one on the second the other.
+START_TEST(both_keys_of_a_hint_can_be_clicked) {
+  const int row = canvas->rows - 1;
+  int64_t bm = session->now.schedule.value[KNOB_BM];
+  int rung = session->rung;
+  session->knob = KNOB_BM;
+  click(row, col_of(export_row(arena, canvas, row), "→ change"));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_BM], 2 * bm);
+  click(row, col_of(export_row(arena, canvas, row), "← → change"));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_BM], bm);
+  click(row, col_of(export_row(arena, canvas, row), "] rung"));
+  ck_assert_int_eq(session->rung, rung + 1);
+  click(row, col_of(export_row(arena, canvas, row), "[ ] rung"));
+  ck_assert_int_eq(session->rung, rung);
+  click(row, col_of(export_row(arena, canvas, row), "↓ knob"));
+  ck_assert_int_eq(session->knob, KNOB_BN);
+}
+END_TEST
+
 START_TEST(the_footer_keeps_the_way_out) {
   static const int sizes[][2] = {{12, 40}, {24, 80}, {40, 120}, {60, 200}};
   for (int view = 0; view < view_count; view++)
@@ -156,7 +293,12 @@ START_TEST(the_footer_keeps_the_way_out) {
       const char *footer = export_row(arena, canvas, canvas->rows - 1);
       ck_assert_msg(strstr(footer, "q quit") != NULL, "%s: %s", view_table[view].name, footer);
       int hints = 0;
-      for (int s = 0; s < canvas->n_spots; s++) hints += canvas->spots[s].what == SPOT_ACTION;
+      for (int s = 0; s < canvas->n_spots; s++) {
+        const Spot *spot = &canvas->spots[s];
+        // The first key of a pair is a spot upon that of the whole hint.
+        bool of_pair = s > 0 && spot->area.col == canvas->spots[s - 1].area.col;
+        hints += spot->what == SPOT_ACTION && !of_pair;
+      }
       ck_assert_int_le(hints, 8);
       if (sizes[i][1] >= 80) ck_assert_int_ge(hints, 5);
     }
@@ -171,9 +313,16 @@ Suite *suite_explore(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, a_change_is_marked_and_fades);
   tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
+  tcase_add_test(tcase, advice_does_not_depend_on_idle_moments);
+  tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
+  tcase_add_test(tcase, changes_are_marked_by_a_glyph);
+  tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, a_huge_grid_stays_legible);
+  tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);
   tcase_add_test(tcase, the_lane_table_is_whole);
+  tcase_add_test(tcase, both_keys_of_a_hint_can_be_clicked);
   tcase_add_test(tcase, the_footer_keeps_the_way_out);
   suite_add_tcase(suite, tcase);
   return suite;

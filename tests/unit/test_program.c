@@ -140,6 +140,26 @@ START_TEST(bash_completes_the_last_knob_of_a_state) {
 }
 END_TEST
 
+START_TEST(bash_completes_what_the_tables_hold) {
+  static const char *const cases[][2] = {
+      {"lesson b", "banks barriers beat"}, {"fragment m16n8k16.f", "m16n8k16.f16"},
+      {"banks --op lds1", "lds16 lds128"}, {"show --theme l", "light"},
+      {"show --format s", "svg"},          {"sweep --pre", "--predict"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *script = arena_printf(
+        arena,
+        "compopt() { :; }; COMP_LINE='gemmview %s'; COMP_POINT=${#COMP_LINE};"
+        "read -ra COMP_WORDS <<< \"$COMP_LINE\"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1));"
+        "_gemmview; echo ${COMPREPLY[*]}",
+        cases[i][0]);
+    setenv("SCRIPT", script, 1);
+    ck_assert_str_eq(run("bash -c \"$(%s completion bash)\n$SCRIPT\"", program()),
+                     arena_printf(arena, "%s\n", cases[i][1]));
+  }
+  unsetenv("SCRIPT");
+}
+END_TEST
+
 START_TEST(the_data_folder_is_read_and_a_bad_file_is_told) {
   run("mkdir -p build/test-data && echo '{\"gpus\": 01}' > build/test-data/gpus.json");
   const char *text = run("GEMMVIEW_DATA=build/test-data %s targets 2>&1", program());
@@ -161,6 +181,7 @@ Suite *suite_program(void) {
   tcase_add_test(tests, csv_rows_have_the_columns_of_the_head);
   tcase_add_test(tests, completions_are_legal_and_name_every_command);
   tcase_add_test(tests, bash_completes_the_last_knob_of_a_state);
+  tcase_add_test(tests, bash_completes_what_the_tables_hold);
   tcase_add_test(tests, the_data_folder_is_read_and_a_bad_file_is_told);
   suite_add_tcase(suite, tests);
   return suite;

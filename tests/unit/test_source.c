@@ -120,6 +120,24 @@ START_TEST(ptx_is_counted_in_both) {
 }
 END_TEST
 
+// One place in three texts: from a line of CUDA to its instruction, over a PTX that has no line
+// map, and back.
+START_TEST(texts_are_scrolled_together) {
+  session_view_state(session)->cursor = 13;  // line 14
+  keys("l l");                               // nothing is compiled yet
+  compiled(&session->now, ptx_wide, false);
+  drive_frame(session, canvas);
+  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
+  ck_assert_int_eq(session_view_state(session)->cursor, 1);
+  keys("j h h");
+  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_CUDA);
+  ck_assert_int_eq(session_view_state(session)->cursor, 19);
+  keys("j j j h");  // three lines further, nearest instruction: that of line 20
+  ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
+  ck_assert_int_eq(session_view_state(session)->cursor, 2);
+}
+END_TEST
+
 START_TEST(a_comment_does_not_make_ptx_another) {
   keys("c");
   compiled(&session->then, "// one\n\tret;\n", false);
@@ -214,6 +232,7 @@ Suite *suite_source(void) {
   TCase *tcase = tcase_create("source");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, texts_are_scrolled_together);
   tcase_add_test(tcase, cuda_differs_line_by_line);
   tcase_add_test(tcase, the_same_cuda_is_said_so);
   tcase_add_test(tcase, ptx_is_counted_in_both);

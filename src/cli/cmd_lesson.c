@@ -129,7 +129,7 @@ static void print_step(const Handout *h, const LessonStep *step, const StepFacts
   print_paragraphs(facts->text);
   printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &step->schedule));
   print_question(h, step, facts);
-  if (h->given->answers && step->notes) printf("*For the teacher:* %s\n\n", step->notes);
+  if (h->given->answers && facts->notes) printf("*For the teacher:* %s\n\n", facts->notes);
 }
 
 static bool print_lesson(const Handout *h, int i, Diags *diags) {
@@ -208,7 +208,7 @@ static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Di
     json_member_string(w, "text", facts.text);
     json_member_string(w, "view", step->view);
     json_member_string(w, "state", schedule_text(h->arena, &step->schedule));
-    json_member_string(w, "notes", step->notes);
+    json_member_string(w, "notes", facts.notes);
     put_ask(w, h, step, &facts);
     json_end_object(w);
   }

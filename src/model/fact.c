@@ -32,7 +32,8 @@ const char *fact_origin_text(FactOrigin origin) {
                                       [FACT_COUNTED] = "counted by the bank model",
                                       [FACT_ESTIMATED] = "estimated from limits and peaks",
                                       [FACT_SIMULATED] = "found by the interpreter",
-                                      [FACT_CLAIMED] = "claimed by an article"};
+                                      [FACT_CLAIMED] = "claimed by an article",
+                                      [FACT_RECORDED] = "recorded on a GPU"};
   return texts[origin];
 }
 
@@ -143,6 +144,12 @@ static const char *last_bar(const char *text) {
   return bar;
 }
 
+const char *fact_knobs(Arena *arena, const char *text) {
+  const char *bar = last_bar(text);
+  if (!bar || !str_starts(text, "with ")) return NULL;
+  return arena_strndup(arena, text + 5, (size_t)(bar - text) - 5);
+}
+
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags) {
   FactScene inner = *scene;
   const char *bar = last_bar(text);
@@ -206,6 +213,8 @@ static FactVerdict check_number(const FactValue *value, const char *guess) {
   guess += strspn(guess, " ");
   if (!isdigit((unsigned char)*guess) && !strchr("-.", *guess)) return FACT_NO_GUESS;
   double given = strtod(guess, &end);
+  if (end > guess && *end == '/' && isdigit((unsigned char)end[1]))  // "1/4"
+    given /= strtod(end + 1, &end);
   end += strspn(end, " ");
   // What follows may be a unit, not another number.
   if (end == guess || !isfinite(given) || strpbrk(end, "0123456789")) return FACT_NO_GUESS;

@@ -24,6 +24,7 @@ typedef enum FactOrigin {
   FACT_ESTIMATED,  // from limits and peaks
   FACT_SIMULATED,  // by the interpreter
   FACT_CLAIMED,    // by an article
+  FACT_RECORDED,   // on a GPU
 } FactOrigin;
 
 enum { FACT_ARGS_MAX = 6, FACT_TEXT_MAX = 96 };
@@ -38,10 +39,19 @@ typedef struct FactValue {
   const char *const *words;  // WORD: all it could be, NULL-terminated
 } FactValue;
 
+typedef struct FactRecord {
+  double tflops;
+  const char *gpu, *date;
+} FactRecord;
+
 typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
   int n_ladders;
+  // What a GPU made of a schedule; false: no record. The model reads no files: whoever has the
+  // records answers. NULL: nobody has any.
+  bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
+  const void *records;
 } FactWorld;
 
 typedef struct FactScene {
@@ -75,6 +85,9 @@ const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 
 // False after findings of rules "fact", "rung" or those of the knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
+
+// The KNOBS of a text "with KNOBS | …"; NULL when it is not of that form.
+const char *fact_knobs(Arena *arena, const char *text);
 
 // "8", "0.29", "(27, 12)", "shared memory". In `out` or in the scene's arena.
 const char *fact_print(const FactValue *value, char out[FACT_TEXT_MAX]);

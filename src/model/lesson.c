@@ -16,11 +16,12 @@
 #include "base/str.h"
 
 static const char *const lesson_keys[] = {"name", "title", "about", "steps"};
-static const char *const step_keys[] = {"title", "text",   "notes", "rung", "state", "compare",
-                                        "view",  "before", "site",  "knob", "line",  "ask"};
-static const char *const ask_keys[] = {"question",  "why",       "fact",    "choose",
-                                       "least",     "most",      "beside",  "make",
-                                       "more_than", "less_than", "solution"};
+static const char *const step_keys[] = {"title",   "text", "notes",  "rung", "state",
+                                        "compare", "view", "before", "site", "knob",
+                                        "line",    "do",   "ask"};
+static const char *const ask_keys[] = {"question", "why",       "hint",      "fact",
+                                       "choose",   "least",     "most",      "beside",
+                                       "make",     "more_than", "less_than", "solution"};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -130,6 +131,24 @@ static void read_knob(const JsonValue *object, LessonStep *step, Diags *diags) {
       ->nearest = nearest;
 }
 
+static void read_does(const LessonWorld *world, const JsonValue *object, LessonStep *step,
+                      Diags *diags) {
+  const JsonValue *does = json_object_get(object, "do");
+  if (json_is_null(does) || !json_require_array(object, "do", diags)) return;
+  step->n_do = json_count(does);
+  if (step->n_do > LESSON_DO_MAX) {
+    json_diag(diags, does, "%d actions; a step has at most %d", step->n_do, LESSON_DO_MAX);
+    step->n_do = 0;
+  }
+  for (int i = 0; i < step->n_do; i++) {
+    step->does[i] = "";
+    if (!json_read_string(json_at(does, i), &step->does[i], diags)) continue;
+    if (world->can_do && !world->can_do(step->view, step->does[i]))
+      json_diag(diags, json_at(does, i), "the view %s has no action \"%s\"",
+                str_sanitise(diags->arena, step->view), str_sanitise(diags->arena, step->does[i]));
+  }
+}
+
 // ---- questions ----------------------------------------------------------------------------------
 
 static void read_choices(const JsonValue *value, Ask *ask, Diags *diags) {
@@ -163,6 +182,7 @@ static void read_ask(Arena *arena, const JsonValue *value, Ask *ask, Diags *diag
   json_check_keys(value, ask_keys, COUNT(ask_keys), diags);
   json_require_string(value, "question", &ask->question, diags);
   read_lines(arena, value, "why", &ask->why, diags);
+  json_optional_string(value, "hint", &ask->hint, diags);
   json_optional_string(value, "fact", &ask->fact, diags);
   json_optional_string(value, "make", &made, diags);
   bool chooses = !json_is_null(json_object_get(value, "choose"));
@@ -200,6 +220,7 @@ static void read_step(Arena *arena, const LessonWorld *world, const JsonValue *v
   read_view(world, value, "view", &step->view, diags);
   step->before = view_before(step);
   read_view(world, value, "before", &step->before, diags);
+  read_does(world, value, step, diags);
 }
 
 const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *what,

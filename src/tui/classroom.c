@@ -317,10 +317,11 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   return NULL;
 }
 
-static void take_state(Classroom *class, const char *state) {
+// `anew`: whatever was set here meanwhile, by the step or by its answer, goes.
+static void take_state(Classroom *class, const char *state, bool anew) {
   Diags ignored = diags_new(class->scratch);
   Schedule schedule = schedule_default();
-  if (class->said && str_equal(class->said, state)) return;
+  if (!anew && class->said && str_equal(class->said, state)) return;
   replace(&class->said, state);
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
 }
@@ -342,12 +343,11 @@ static bool take_step(Classroom *class, const JsonValue *root) {
     session_say(class->session, SAID_WARNING, "%s", diags.first->text);
     return true;
   }
-  take_state(class, state);
-  bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE;
-  if (revealed)
-    tutor_release(class->session);
-  else
-    tutor->run.held = !makes;
+  bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE, answered = revealed && tutor->run.held;
+  tutor->run.held = !revealed && !makes;
+  if (revealed) tutor_release(class->session);
+  // Whoever is making a schedule keeps it until the teacher shows one.
+  if (!here || revealed || !makes) take_state(class, state, !here || answered);
   return true;
 }
 

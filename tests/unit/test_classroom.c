@@ -186,6 +186,35 @@ START_TEST(making_is_judged_at_once_and_counted) {
   ck_assert_str_eq(state_of(&end[0])->row[0].guess, "not yet");
   ck_assert_str_eq(state_of(&end[0])->row[1].guess, "passed");
   ck_assert(state_of(&end[0])->row[1].right);
+  // What is being made is not taken away, until the teacher shows a schedule.
+  session_set_knob(end[0].session, KNOB_FM, 4);
+  settle(end, 3);
+  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 8);
+  tutor_reveal(end[0].session);
+  settle(end, 3);
+  ck_assert(run_of(&end[1])->revealed);
+  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 4);
+  for (int i = 0; i < 3; i++) leave(&end[i]);
+}
+END_TEST
+
+// The answer's own knobs come with it, to who was there and to who comes late; then the teacher's.
+START_TEST(an_answer_brings_its_knobs) {
+  End end[] = {teach("padding", 2), join("padding", "ana"), {0}};
+  settle(end, 2);
+  session_set_knob(end[1].session, KNOB_FM, 4);
+  tutor_reveal(end[0].session);
+  settle(end, 2);
+  ck_assert_int_eq(end[0].session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  end[2] = join("padding", "late");
+  settle(end, 3);
+  for (int i = 1; i < 3; i++) {
+    ck_assert(schedule_same(&end[i].session->now.schedule, &end[0].session->now.schedule));
+    ck_assert(run_of(&end[i])->revealed && end[i].session->comparing);
+  }
+  session_set_knob(end[0].session, KNOB_PAD_SMEM, 3);
+  settle(end, 3);
+  ck_assert_int_eq(end[2].session->now.schedule.value[KNOB_PAD_SMEM], 3);
   for (int i = 0; i < 3; i++) leave(&end[i]);
 }
 END_TEST
@@ -511,6 +540,7 @@ Suite *suite_classroom(void) {
   tcase_add_test(tcase, steps_and_knobs_are_pushed);
   tcase_add_test(tcase, guesses_of_another_step_do_not_count);
   tcase_add_test(tcase, making_is_judged_at_once_and_counted);
+  tcase_add_test(tcase, an_answer_brings_its_knobs);
   tcase_add_test(tcase, who_is_dropped_comes_back);
   tcase_add_test(tcase, rooms_are_refused_with_the_reason);
   tcase_add_test(tcase, a_dead_socket_is_replaced_and_closed_to_strangers);

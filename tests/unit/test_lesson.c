@@ -18,6 +18,18 @@ static const Ladder *ladders[8];
 static const char *views[SESSION_VIEWS_MAX];
 static LessonWorld world;
 
+// A record of everything, and a view that does everything but fly.
+static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
+  (void)records, (void)schedule;
+  *out = (FactRecord){12.5, "some GPU", "2026-01-02T03:04:05Z"};
+  return true;
+}
+
+static bool can_do(const char *view, const char *action) {
+  (void)view;
+  return !str_starts(action, "fly");
+}
+
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
@@ -29,7 +41,10 @@ static void setup(void) {
     const EmbeddedFile *file = embed_find(arena, list.paths[i]);
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }
-  world = (LessonWorld){{&targets, ladders, n}, views, tutor_views(views)};
+  world = (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL},
+                        .views = views,
+                        .n_views = tutor_views(views),
+                        .can_do = can_do};
   ck_assert_int_eq(diags.count, 0);
 }
 
@@ -76,6 +91,10 @@ static const struct {
     {HALF ",LDMATRIX=1", "at hgemm/swizzle | conflicts a<-A_s", "0"},
     {TILED, "smem_bytes", "16384"},
     {TILED, "blocks", "1024"},
+    {TILED, "whole_waves", "4"},
+    {TILED, "sm_kib", "228"},
+    {TILED, "recorded fp32/tiers", "12.5"},
+    {TILED, "recorded_on fp32/tiers", "some GPU, 2026-01-02"},
     {TILED, "slabs", "256"},
     {TILED, "knob FM", "8"},
     {TILED, "gpu sm_count", "132"},
@@ -186,6 +205,10 @@ static const struct {
     {{.kind = FACT_REAL, .number = 39.0}, "38.5", FACT_RIGHT},
     {{.kind = FACT_REAL, .number = 39.0}, "38", FACT_IS_MORE},
     {{.kind = FACT_REAL, .number = 0}, "0", FACT_RIGHT},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/4", FACT_RIGHT},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/8 of one", FACT_IS_MORE},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/0", FACT_NO_GUESS},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/4 1", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "(19, 42)", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[19][42]", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "42 19", FACT_IS_OTHER},
@@ -226,6 +249,12 @@ static const struct {
     {FILE_OF(STEP("\"rung\":\"fp32/paded\"")), "steps[0].rung", "padded"},
     {FILE_OF(STEP("\"compare\":\"fp32/x\"")), "steps[0].compare", NULL},
     {FILE_OF(STEP("\"knob\":\"FMM\"")), "steps[0].knob: FMM: no such knob", "FM"},
+    {FILE_OF(STEP("\"do\":[\"fly high\"]")), "steps[0].do[0]: the view explore has no action",
+     NULL},
+    {FILE_OF(STEP("\"do\":\"x\"")), "steps[0].do", NULL},
+    {FILE_OF(STEP("\"do\":[1]")), "steps[0].do[0]", NULL},
+    {FILE_OF(STEP("\"do\":[\"a\",\"b\",\"c\",\"d\",\"e\"]")), "5 actions; a step has at most 4",
+     NULL},
     {FILE_OF(STEP("\"text\":[]")), "text", NULL},
     {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"]}")), "one of \"fact\"", NULL},
     {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\"],"
@@ -256,6 +285,10 @@ static const struct {
     {"{\"title\":\"s\",\"text\":[\"{blocs} of\"]}", "steps[0].text: {blocs}: there is no fact"},
     {"{\"title\":\"s\",\"text\":[\"{blocks of\"]}", "without its"},
     {STEP("\"site\":\"b<-B_s\""), "steps[0].site"},
+    {STEP("\"do\":[\"element {cell}\"]"), "steps[0].do: {cell}: cell takes 3 arguments"},
+    {STEP("\"notes\":\"{blocs}\""), "steps[0].notes: {blocs}: there is no fact"},
+    {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"blocks\",\"hint\":\"{blocs}\"}"),
+     "ask.hint: {blocs}: there is no fact"},
     {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"gpu_name\"}"),
      "nobody can guess"},
     {STEP("\"ask\":{\"question\":\"q {x}\",\"why\":[\"w\"],\"fact\":\"blocks\"}"), "ask.question"},
@@ -293,6 +326,33 @@ START_TEST(a_step_inherits_the_state_before_it) {
 }
 END_TEST
 
+// What an answer is about, so that it can be shown: the right choice, or the knobs of the question.
+static const struct {
+  const char *ask, *shown;
+} shows[] = {
+    {"\"fact\":\"blocks\"", "FM=1"},
+    {"\"fact\":\"with FM=4 | blocks\"", "FM=4"},
+    {"\"fact\":\"at fp32/padded | blocks\"", "FM=1"},
+    {"\"choose\":[\"FM=2\",\"FM=8\",\"FM=4\"],\"least\":\"blocks\"", "FM=8"},
+    {"\"choose\":[\"FN=2\",\"FM=2\",\"FM=1\"],\"least\":\"blocks\"", "FN=2"},
+    {"\"make\":\"blocks\",\"less_than\":\"with FM=2 | blocks\",\"solution\":\"FM=4\"", "FM=1"},
+};
+
+START_TEST(an_answer_says_what_it_is_about) {
+  const char *step = "\"hint\":\"{blocks} of them\",\"question\":\"q\",\"why\":[\"w\"],";
+  const Lesson *lesson = read_text(arena_printf(
+      arena, FILE_OF("{\"title\":\"s\",\"text\":[\"t\"],\"ask\":{%s%s}}"), step, shows[_i].ask));
+  Schedule wanted = schedule_default();
+  StepFacts facts;
+  ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(schedule_parse(&wanted, shows[_i].shown, &diags));
+  ck_assert_msg(lesson_compute(arena, &world, lesson, 0, &facts, &diags), "%s",
+                diags_text(arena, &diags));
+  ck_assert_msg(schedule_same(&facts.shown, &wanted), "%s", schedule_text(arena, &facts.shown));
+  ck_assert_str_eq(facts.hint, "65536 of them");
+}
+END_TEST
+
 // ---- the lessons that are shipped ---------------------------------------------------------------
 
 enum { TEXT_ROWS_MAX = 8, QUESTION_ROWS_MAX = 3, WHY_ROWS_MAX = 6, TITLE_MAX = 48, COLS = 78 };
@@ -302,6 +362,9 @@ static void check_width(const char *where, const char *what, const char *text, i
   ck_assert_msg(has <= rows, "%s: %s has %d lines, %d fit", where, what, has, rows);
   ck_assert_msg(!strchr(text, '{') && !strchr(text, '}'), "%s: a brace is left in %s", where, what);
 }
+
+// Nothing helps to guess what a search finds.
+static bool is_proof(const char *fact) { return str_starts(fact, "slab_best"); }
 
 // A guess that is the answer is right, and one that is off is not.
 static void check_ask(const char *where, const LessonStep *step, const StepFacts *facts) {
@@ -320,6 +383,8 @@ static void check_ask(const char *where, const LessonStep *step, const StepFacts
   check_width(where, "the question", facts->question, QUESTION_ROWS_MAX);
   check_width(where, "the answer", lesson_answer(arena, step, facts), 3);
   check_width(where, "why", facts->why, WHY_ROWS_MAX);
+  ck_assert_msg(ask->kind != ASK_FACT || facts->hint || is_proof(ask->fact), "%s: no hint", where);
+  if (facts->hint) check_width(where, "the hint", facts->hint, 1);
 }
 
 static void check_step(const Lesson *lesson, int i) {
@@ -331,7 +396,8 @@ static void check_step(const Lesson *lesson, int i) {
   check_width(where, "the text", facts.text, TEXT_ROWS_MAX);
   ck_assert_msg(strlen(step->title) <= TITLE_MAX, "%s: the title is too long", where);
   ck_assert_msg(step->notes != NULL, "%s has no notes", where);
-  check_width(where, "the notes", step->notes, 4);
+  ck_assert_msg(step->rung != NULL, "%s: the screen would name whatever rung came before", where);
+  check_width(where, "the notes", facts.notes, 4);
   if (step->ask.kind != ASK_NOTHING) check_ask(where, step, &facts);
 }
 
@@ -404,6 +470,7 @@ Suite *suite_lesson(void) {
   tcase_add_loop_test(tcase, wrong_steps_are_told_with_their_place, 0,
                       sizeof uncomputable / sizeof *uncomputable);
   tcase_add_test(tcase, a_step_inherits_the_state_before_it);
+  tcase_add_loop_test(tcase, an_answer_says_what_it_is_about, 0, sizeof shows / sizeof *shows);
   tcase_add_test(tcase, shipped_lessons_hold);
   tcase_add_loop_test(tcase, mutants_of_files_are_read_or_refused, 0, 3);
   suite_add_tcase(suite, tcase);

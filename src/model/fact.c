@@ -233,7 +233,9 @@ static FactVerdict check_pair(const FactValue *value, const char *guess) {
     guess = end;
   }
   if (strpbrk(guess, "0123456789")) return FACT_NO_GUESS;
-  return given[0] == value->pair[0] && given[1] == value->pair[1] ? FACT_RIGHT : FACT_IS_OTHER;
+  bool row = given[0] == value->pair[0], col = given[1] == value->pair[1];
+  if (row && col) return FACT_RIGHT;
+  return row ? FACT_OTHER_COLUMN : col ? FACT_OTHER_ROW : FACT_IS_OTHER;
 }
 
 static FactVerdict check_word(const FactValue *value, const char *guess) {

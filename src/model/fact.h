@@ -101,6 +101,8 @@ typedef enum FactVerdict {
   FACT_IS_MORE,  // the value is more than the guess
   FACT_IS_LESS,
   FACT_IS_OTHER,
+  FACT_OTHER_COLUMN,  // of a pair; its row is right
+  FACT_OTHER_ROW,
   FACT_NO_GUESS,  // it cannot be read as a guess
 } FactVerdict;
 

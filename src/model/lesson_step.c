@@ -207,6 +207,12 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
     case FACT_IS_OTHER:
       verdict.text = arena_printf(arena, "%s: no", clean);
       break;
+    case FACT_OTHER_COLUMN:
+      verdict.text = arena_printf(arena, "%s: no, but the row is right", clean);
+      break;
+    case FACT_OTHER_ROW:
+      verdict.text = arena_printf(arena, "%s: no, but the column is right", clean);
+      break;
     case FACT_NO_GUESS:
       verdict.text =
           arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
@@ -230,10 +236,11 @@ static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *gu
     return (Verdict){FACT_NO_GUESS,
                      arena_printf(arena, "\"%.40s\" is no guess: wanted is a letter, a to %c",
                                   str_sanitise(arena, guess), 'a' + facts->n_choices - 1)};
-  bool right = facts->choice[i].right;
-  return (Verdict){
-      right ? FACT_RIGHT : FACT_IS_OTHER,
-      arena_printf(arena, "%c) %s: %s", 'a' + i, facts->choice[i].knobs, right ? "right" : "no")};
+  const StepChoice *choice = &facts->choice[i];
+  const char *name = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
+  if (choice->right) return (Verdict){FACT_RIGHT, arena_printf(arena, "%s: right", name)};
+  return (Verdict){FACT_IS_OTHER, arena_printf(arena, "%s: no, it has %s; one is better", name,
+                                               fact_say(arena, &choice->value))};
 }
 
 // The problem is part of the task: a smaller one is no answer.

@@ -120,11 +120,10 @@ static void add_question(Session *session, LessonFrame *frame) {
   const Tutor *tutor = session->tutor;
   const Ask *ask = &tutor_step(tutor)->ask;
   const StepFacts *facts = &tutor->facts;
-  static const Style styles[] = {[FACT_RIGHT] = STYLE_OK,
-                                 [FACT_IS_MORE] = STYLE_BAD,
-                                 [FACT_IS_LESS] = STYLE_BAD,
-                                 [FACT_IS_OTHER] = STYLE_BAD,
-                                 [FACT_NO_GUESS] = STYLE_WARN};
+  static const Style styles[] = {
+      [FACT_RIGHT] = STYLE_OK,     [FACT_IS_MORE] = STYLE_BAD,      [FACT_IS_LESS] = STYLE_BAD,
+      [FACT_IS_OTHER] = STYLE_BAD, [FACT_OTHER_COLUMN] = STYLE_BAD, [FACT_OTHER_ROW] = STYLE_BAD,
+      [FACT_NO_GUESS] = STYLE_WARN};
   if (ask->kind == ASK_NOTHING) return;
   bool revealed = tutor->run.revealed;
   tell(frame, STYLE_TEXT, "");

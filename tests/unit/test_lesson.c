@@ -212,6 +212,8 @@ static const struct {
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "(19, 42)", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[19][42]", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "42 19", FACT_IS_OTHER},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "19 24", FACT_OTHER_COLUMN},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[3][42]", FACT_OTHER_ROW},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "19", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "19 42 3", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "99999999999999999999 1", FACT_IS_OTHER},
@@ -353,6 +355,33 @@ START_TEST(an_answer_says_what_it_is_about) {
 }
 END_TEST
 
+// A wrong guess hears something that helps, and not the answer.
+static const struct {
+  const char *ask, *guess, *said;
+} helped[] = {
+    {"\"fact\":\"blocks\"", "1", "1: no, it is more"},
+    {"\"fact\":\"tile_of 300\"", "1, 3", "1, 3: no, but the row is right"},
+    {"\"fact\":\"tile_of 300\"", "2, 44", "2, 44: no, but the column is right"},
+    {"\"fact\":\"tile_of 300\"", "44, 1", "44, 1: no"},
+    {"\"fact\":\"tile_of 300\"", "44", "wanted is row and column"},
+    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "a",
+     "a) FM=2: no, it has 32768 blocks; one is better"},
+    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "c", "wanted is a letter, a to b"},
+};
+
+START_TEST(a_wrong_guess_is_answered) {
+  const Lesson *lesson = read_text(arena_printf(
+      arena,
+      FILE_OF("{\"title\":\"s\",\"text\":[\"t\"],\"ask\":{\"question\":\"q\",\"why\":[\"w\"],%s}}"),
+      helped[_i].ask));
+  StepFacts facts;
+  ck_assert(lesson_compute(arena, &world, lesson, 0, &facts, &diags));
+  Verdict verdict = lesson_check(arena, &world, &lesson->step[0], &facts, helped[_i].guess);
+  ck_assert_int_ne(verdict.fact, FACT_RIGHT);
+  ck_assert_msg(strstr(verdict.text, helped[_i].said) != NULL, "%s", verdict.text);
+}
+END_TEST
+
 // ---- the lessons that are shipped ---------------------------------------------------------------
 
 enum { TEXT_ROWS_MAX = 8, QUESTION_ROWS_MAX = 3, WHY_ROWS_MAX = 6, TITLE_MAX = 48, COLS = 78 };
@@ -471,6 +500,7 @@ Suite *suite_lesson(void) {
                       sizeof uncomputable / sizeof *uncomputable);
   tcase_add_test(tcase, a_step_inherits_the_state_before_it);
   tcase_add_loop_test(tcase, an_answer_says_what_it_is_about, 0, sizeof shows / sizeof *shows);
+  tcase_add_loop_test(tcase, a_wrong_guess_is_answered, 0, sizeof helped / sizeof *helped);
   tcase_add_test(tcase, shipped_lessons_hold);
   tcase_add_loop_test(tcase, mutants_of_files_are_read_or_refused, 0, 3);
   suite_add_tcase(suite, tcase);

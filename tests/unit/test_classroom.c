@@ -3,6 +3,7 @@
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -271,6 +272,31 @@ START_TEST(rooms_are_refused_with_the_reason) {
   ck_assert_ptr_null(room_path(arena, "banks", &shared, &diags));
   ck_assert(said("too long for a socket"));
   session_close(end.session);
+}
+END_TEST
+
+static int n_pipes;
+static void count_pipe(int signal) { (void)signal, n_pipes++; }
+
+// join without a name looks into every room and leaves; a teacher outlives what was sent to that.
+START_TEST(whoever_only_looks_in_does_no_harm) {
+  struct sigaction count = {.sa_handler = count_pipe}, before;
+  sigaction(SIGPIPE, &count, &before);
+  End end[] = {teach("banks", 3), join(NULL, "ana")};
+  settle(end, 2);
+  const char **rooms = room_list(arena, &diags);
+  ck_assert_pstr_eq(rooms[0], "banks");
+  settle(end, 2);
+  ck_assert(tutor_go(end[0].session, 3));
+  classroom_tick(end[0].class, 0);
+  classroom_close(end[1].class);
+  session_close(end[1].session);
+  classroom_tick(end[0].class, 1);
+  ck_assert(tutor_go(end[0].session, 2));
+  classroom_tick(end[0].class, 2);
+  sigaction(SIGPIPE, &before, NULL);
+  ck_assert_int_eq(n_pipes, 0);
+  leave(&end[0]);
 }
 END_TEST
 
@@ -543,6 +569,7 @@ Suite *suite_classroom(void) {
   tcase_add_test(tcase, an_answer_brings_its_knobs);
   tcase_add_test(tcase, who_is_dropped_comes_back);
   tcase_add_test(tcase, rooms_are_refused_with_the_reason);
+  tcase_add_test(tcase, whoever_only_looks_in_does_no_harm);
   tcase_add_test(tcase, a_dead_socket_is_replaced_and_closed_to_strangers);
   tcase_add_loop_test(tcase, what_is_no_line_of_a_follower_ends_it, 0,
                       sizeof hostile / sizeof *hostile);

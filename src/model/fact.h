@@ -106,6 +106,10 @@ typedef enum FactVerdict {
   FACT_NO_GUESS,  // it cannot be read as a guess
 } FactVerdict;
 
+// A guess as it is understood, so that equal ones read alike: "4", "(1, 2)", "race". As it is when
+// it is none. In the arena.
+const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess);
+
 // COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD may be cut
 // short as long as no other word begins like it.
 FactVerdict fact_check(const FactValue *value, const char *guess);

@@ -126,5 +126,9 @@ Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *s
 Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const LessonStep *step,
                               const StepFacts *facts, const Schedule *made);
 
+// A guess as it is understood: "8", "(1, 2)", "b) PAD_SMEM=2"; what is none is left as it is.
+const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
+                              const char *guess);
+
 // The answer in one sentence, with its unit and where it comes from.
 const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts *facts);

@@ -243,6 +243,13 @@ static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *gu
                                                fact_say(arena, &choice->value))};
 }
 
+const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
+                              const char *guess) {
+  int i = step->ask.kind == ASK_CHOICE ? find_choice(facts, guess) : -1;
+  if (i >= 0) return arena_printf(arena, "%c) %s", 'a' + i, facts->choice[i].knobs);
+  return step->ask.kind == ASK_FACT ? fact_guess_text(arena, &facts->answer, guess) : guess;
+}
+
 // The problem is part of the task: a smaller one is no answer.
 static bool same_problem(const Schedule *a, const Schedule *b) {
   for (int i = 0; i < KNOB_COUNT; i++)

@@ -106,6 +106,13 @@ static bool is_right(const Classroom *class, const char *guess) {
   return lesson_check(class->scratch, &tutor->world, step, &tutor->facts, guess).fact == FACT_RIGHT;
 }
 
+// "4", " 4.0" and "4 wavefronts" are one guess.
+static const char *count_as(const Classroom *class, const char *guess) {
+  const Tutor *tutor = tutor_of(class);
+  const LessonStep *step = tutor_step(tutor);
+  return tutor->error ? guess : lesson_guess_text(class->scratch, step, &tutor->facts, guess);
+}
+
 static ClassRow *find_row(ClassRow *rows, int n, const char *guess) {
   for (int i = 0; i < n; i++)
     if (str_equal_fold(rows[i].guess, guess)) return &rows[i];
@@ -129,11 +136,12 @@ static void count_guesses(Classroom *class) {
     state->n_here++;
     if (!follower->guess[0]) continue;
     state->n_guessed++;
-    ClassRow *row = find_row(rows, n, follower->guess);
+    const char *guess = count_as(class, follower->guess);
+    ClassRow *row = find_row(rows, n, guess);
     if (!row) {
       row = &rows[n++];
       *row = (ClassRow){.right = is_right(class, follower->guess)};
-      snprintf(row->guess, sizeof row->guess, "%s", follower->guess);
+      snprintf(row->guess, sizeof row->guess, "%s", guess);
     }
     row->count++;
   }
@@ -351,6 +359,12 @@ static bool take_step(Classroom *class, const JsonValue *root) {
   return true;
 }
 
+// Nobody holds the answer any more; whoever waits may go on alone.
+static void lose_teacher(Classroom *class) {
+  room_peer_close(&class->teacher);
+  tutor_of(class)->class.connected = tutor_of(class)->run.held = false;
+}
+
 static bool poll_follower(Classroom *class) {
   static const char *const keys[] = {"type", "lesson", "step", "state", "revealed"};
   char *line;
@@ -363,8 +377,7 @@ static bool poll_follower(Classroom *class) {
     ok = ok && root && str_equal(type, "step") && take_step(class, root);
     if (!root) break;
   }
-  if (!ok) room_peer_close(&class->teacher);
-  tutor_of(class)->class.connected = ok;
+  if (!ok) lose_teacher(class);
   return true;
 }
 

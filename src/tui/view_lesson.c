@@ -164,7 +164,7 @@ static void add_class(Session *session, LessonFrame *frame) {
   if (class->role == CLASS_FOLLOWER) {
     add(frame, class->connected ? STYLE_NOTE : STYLE_WARN,
         class->connected ? "CLASS the teacher turns the pages and reveals"
-                         : "CLASS the teacher is away; waiting");
+                         : "CLASS the teacher is away: wait, or go on alone");
     return;
   }
   add(frame, STYLE_HEADER,

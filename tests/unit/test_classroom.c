@@ -2,8 +2,8 @@
 // front of a terminal.
 #include <check.h>
 #include <errno.h>
-#include <stdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -217,6 +217,28 @@ START_TEST(an_answer_brings_its_knobs) {
   settle(end, 3);
   ck_assert_int_eq(end[2].session->now.schedule.value[KNOB_PAD_SMEM], 3);
   for (int i = 0; i < 3; i++) leave(&end[i]);
+}
+END_TEST
+
+// "4" and "4 wavefronts" are one row; and without a teacher nobody is kept from going on.
+START_TEST(equal_guesses_are_one_and_who_is_alone_goes_on) {
+  End end[] = {teach("banks", 3), join("banks", "ana"), join("banks", "ben")};
+  settle(end, 3);
+  tutor_guess(end[1].session, "2 wavefronts");
+  tutor_guess(end[2].session, "2.0");
+  settle(end, 3);
+  ck_assert_int_eq(state_of(&end[0])->n_rows, 1);
+  ck_assert_str_eq(state_of(&end[0])->row[0].guess, "2");
+  tutor_reveal(end[1].session);
+  ck_assert(!run_of(&end[1])->revealed);
+  leave(&end[0]);
+  classroom_poll(end[1].class);
+  ck_assert(!state_of(&end[1])->connected);
+  tutor_guess(end[1].session, "4");
+  ck_assert(run_of(&end[1])->revealed);
+  view_run(end[1].session, "step-next", NULL);
+  ck_assert_int_eq(run_of(&end[1])->step, 3);
+  for (int i = 1; i < 3; i++) leave(&end[i]);
 }
 END_TEST
 
@@ -567,6 +589,7 @@ Suite *suite_classroom(void) {
   tcase_add_test(tcase, guesses_of_another_step_do_not_count);
   tcase_add_test(tcase, making_is_judged_at_once_and_counted);
   tcase_add_test(tcase, an_answer_brings_its_knobs);
+  tcase_add_test(tcase, equal_guesses_are_one_and_who_is_alone_goes_on);
   tcase_add_test(tcase, who_is_dropped_comes_back);
   tcase_add_test(tcase, rooms_are_refused_with_the_reason);
   tcase_add_test(tcase, whoever_only_looks_in_does_no_harm);

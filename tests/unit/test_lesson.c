@@ -228,6 +228,27 @@ START_TEST(guesses_are_judged) {
 }
 END_TEST
 
+// What is counted as one guess in a class.
+static const struct {
+  FactValue value;
+  const char *guess, *text;
+} alike[] = {
+    {{.kind = FACT_COUNT, .number = 8}, " 8 wavefronts", "8"},
+    {{.kind = FACT_COUNT, .number = 8}, "8.0", "8"},
+    {{.kind = FACT_COUNT, .number = 8}, "65536", "65536"},
+    {{.kind = FACT_REAL, .number = 8}, "1/4", "0.25"},
+    {{.kind = FACT_REAL, .number = 8}, "many", "many"},
+    {{.kind = FACT_PAIR, .pair = {1, 2}}, "C[3][4]", "(3, 4)"},
+    {{.kind = FACT_PAIR, .pair = {1, 2}}, "3", "3"},
+    {{.kind = FACT_WORD, .word = "threads", .words = words}, "SHARED", "shared memory"},
+    {{.kind = FACT_WORD, .word = "threads", .words = words}, "lanes", "lanes"},
+};
+
+START_TEST(equal_guesses_read_alike) {
+  ck_assert_str_eq(fact_guess_text(arena, &alike[_i].value, alike[_i].guess), alike[_i].text);
+}
+END_TEST
+
 // ---- files --------------------------------------------------------------------------------------
 
 #define STEP(rest) "{\"title\":\"s\",\"text\":[\"t\"]," rest "}"
@@ -493,6 +514,7 @@ Suite *suite_lesson(void) {
   tcase_add_loop_test(tcase, known_facts, 0, sizeof known / sizeof *known);
   tcase_add_loop_test(tcase, what_cannot_be_computed_is_said, 0, sizeof unknown / sizeof *unknown);
   tcase_add_test(tcase, every_fact_has_help_and_a_unit);
+  tcase_add_loop_test(tcase, equal_guesses_read_alike, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(tcase, guesses_are_judged, 0, sizeof guesses / sizeof *guesses);
   tcase_add_loop_test(tcase, wrong_files_are_told_with_their_place, 0,
                       sizeof wrong / sizeof *wrong);

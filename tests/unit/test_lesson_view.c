@@ -333,6 +333,14 @@ static int run_explorer(void *argument) {
   return (int)app_run(argument, &found);
 }
 
+// The name that is nearest outlives the lessons it was found among.
+START_TEST(a_misspelled_lesson_has_its_nearest_name) {
+  AppOptions options = {.lesson = "odrer", .role = CLASS_TEACHER};
+  ck_assert_int_eq(app_run(&options, &diags), APP_FAILED);
+  ck_assert_str_eq(diags.last->nearest, "order");
+}
+END_TEST
+
 START_TEST(the_explorer_keeps_the_place) {
   setenv("XDG_STATE_HOME", make_folder(), 1);
   AppOptions options = {.lesson = "banks", .lesson_step = 3, .terminal = {.color = "256"}};
@@ -380,6 +388,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, marks_come_back);
   tcase_add_loop_test(tcase, bad_marks_are_told_and_change_nothing, 0,
                       sizeof bad_marks / sizeof *bad_marks);
+  tcase_add_test(tcase, a_misspelled_lesson_has_its_nearest_name);
   tcase_add_test(tcase, the_explorer_keeps_the_place);
   suite_add_tcase(suite, tcase);
   return suite;

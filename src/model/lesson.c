@@ -41,6 +41,36 @@ static const JsonValue *place_of(const JsonValue *object, const char *key) {
 
 // ---- reading ------------------------------------------------------------------------------------
 
+// Lessons are printed and drawn, and they may come from anybody.
+static void check_text(const JsonValue *value, Diags *diags) {
+  const char *text = NULL;
+  Diags ignored = diags_new(diags->arena);
+  if (!json_read_string(value, &text, &ignored)) return;
+  if (strpbrk(text, "\n\t") || !str_equal(text, str_sanitise(diags->arena, text)))
+    json_diag(diags, value, "there is a control character in it");
+}
+
+static void check_texts(const JsonValue *value, Diags *diags) {
+  for (int i = 0; i < json_count(value); i++) {
+    const char *key = json_key_at(value, i);
+    check_texts(key ? json_object_get(value, key) : json_at(value, i), diags);
+  }
+  check_text(value, diags);
+}
+
+// What a command line can name, and a file of progress or a class be called after.
+static void read_name(const JsonValue *root, Lesson *lesson, Diags *diags) {
+  if (!json_require_string(root, "name", &lesson->name, diags)) return;
+  size_t n = strlen(lesson->name), good = 0;
+  while (good < n &&
+         (isalnum((unsigned char)lesson->name[good]) || strchr("-_", lesson->name[good])))
+    good++;
+  if (n == 0 || good < n || n > LESSON_NAME_MAX)
+    json_diag(diags, place_of(root, "name"),
+              "\"%s\" is no name of a lesson: letters, digits, - and _, at most %d",
+              str_sanitise(diags->arena, lesson->name), LESSON_NAME_MAX);
+}
+
 // An array of lines, joined by blanks; "" begins a paragraph.
 static bool read_lines(Arena *arena, const JsonValue *object, const char *key, const char **out,
                        Diags *diags) {
@@ -230,7 +260,8 @@ const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *
   if (!root) return NULL;
   Lesson *lesson = ARENA_NEW(arena, Lesson);
   json_check_keys(root, lesson_keys, COUNT(lesson_keys), diags);
-  json_require_string(root, "name", &lesson->name, diags);
+  check_texts(root, diags);
+  read_name(root, lesson, diags);
   json_require_string(root, "title", &lesson->title, diags);
   json_require_string(root, "about", &lesson->about, diags);
   const JsonValue *steps = json_require_array(root, "steps", diags);

@@ -31,7 +31,7 @@
 #include "base/json.h"
 #include "model/fact.h"
 
-enum { LESSON_CHOICES_MAX = 8, LESSON_STEPS_MAX = 32, LESSON_DO_MAX = 4 };
+enum { LESSON_CHOICES_MAX = 8, LESSON_STEPS_MAX = 32, LESSON_DO_MAX = 4, LESSON_NAME_MAX = 31 };
 
 typedef enum AskKind { ASK_NOTHING, ASK_FACT, ASK_CHOICE, ASK_MAKE } AskKind;
 

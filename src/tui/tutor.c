@@ -89,6 +89,16 @@ static void set_world(struct Session *session) {
   };
 }
 
+// A second lesson of a name could not be opened, and would share the marks of the first.
+static bool is_taken(const Tutor *tutor, const char *name, const char *path, Diags *diags) {
+  for (int i = 0; i < tutor->n_lessons; i++) {
+    if (!str_equal_fold(tutor->lesson[i]->name, name)) continue;
+    diag_add(diags, "lesson", "%s: there is a lesson \"%s\" already", path, name);
+    return true;
+  }
+  return false;
+}
+
 bool tutor_load(struct Session *session, Diags *diags) {
   Tutor *tutor = session->tutor;
   if (tutor->loaded) return tutor->n_lessons > 0;
@@ -100,7 +110,7 @@ bool tutor_load(struct Session *session, Diags *diags) {
     const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
     const Lesson *lesson =
         lesson_read(session->app, file->text, file->size, file->path, &tutor->world, &findings);
-    if (!lesson) continue;
+    if (!lesson || is_taken(tutor, lesson->name, file->path, &findings)) continue;
     LessonMark *mark = &tutor->mark[tutor->n_lessons];
     snprintf(mark->name, sizeof mark->name, "%s", lesson->name);
     tutor->lesson[tutor->n_lessons++] = lesson;

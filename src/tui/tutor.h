@@ -25,7 +25,7 @@ typedef struct LessonRun {
 
 // What is kept of a lesson between runs; bit i stands for step i.
 typedef struct LessonMark {
-  char name[32];
+  char name[LESSON_NAME_MAX + 1];
   int step;               // where it was left
   uint32_t right, shown;  // guessed right; the answer was looked at first
 } LessonMark;

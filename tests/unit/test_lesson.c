@@ -264,6 +264,21 @@ static const struct {
     {"{", "x.json:1", NULL},
     {"{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\"}", "steps", NULL},
     {FILE_OF(""), "0 steps", NULL},
+    {"{\"name\":\"a b\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP(
+         "\"view\":\"banks\"") "]}",
+     "x.json:1:9: name: \"a b\" is no name of a lesson", NULL},
+    {"{\"name\":\"\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP("\"view\":\"banks\"") "]}",
+     "is no name of a lesson", NULL},
+    {"{\"name\":\"abcdefghijklmnopqrstuvwxyzabcdef\",\"title\":\"t\",\"about\":\"a\",\"steps\":"
+     "[" STEP("\"view\":\"banks\"") "]}",
+     "at most 31", NULL},
+    {FILE_OF(STEP("\"notes\":\"a\\u001b[31m\"")),
+     "x.json:2:44: steps[0].notes: there is a control character", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\",\"\\u009bm\"],\"fact\":\"blocks\"}")),
+     "steps[0].ask.why[1]: there is a control character", NULL},
+    {"{\"name\":\"l\",\"title\":\"t\\n\",\"about\":\"a\",\"steps\":[" STEP(
+         "\"view\":\"banks\"") "]}",
+     "title: there is a control character", NULL},
     {FILE_OF("{\"title\":\"s\"}"), "x.json:2", NULL},
     {FILE_OF(STEP("\"viw\":\"x\"")), "viw", "view"},
     {FILE_OF(STEP("\"view\":\"bnaks\"")), "x.json:2:43: steps[0].view: there is no view", "banks"},

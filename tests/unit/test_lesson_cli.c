@@ -90,6 +90,15 @@ START_TEST(a_lesson_of_ones_own) {
                        "lessons/99_own.json:2:21: steps[0].text: {blocs}: there is no fact "
                        "\"blocs\"; nearest: blocks") != NULL,
                 "%s", run.err);
+  run = cli_shell(arena,
+                  "(d=$(mktemp -d) && mkdir $d/lessons && "
+                  "printf '{\"name\":\"Tiers\",\"title\":\"T\",\"about\":\"a\",\"steps\":[\n"
+                  "{\"title\":\"s\",\"text\":[\"t\"],\"state\":\"BM=8\"}]}'"
+                  " > $d/lessons/99_own.json && "
+                  "GEMMVIEW_DATA=$d $GEMMVIEW lesson tiers; s=$?; rm -r $d; exit $s)");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_msg(strstr(run.err, "99_own.json: there is a lesson \"Tiers\" already") != NULL, "%s",
+                run.err);
 }
 END_TEST
 

@@ -334,6 +334,14 @@ static void take_state(Classroom *class, const char *state, bool anew) {
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
 }
 
+// Whoever looks at something else is told, not moved.
+static void call_back(Session *session) {
+  const LessonRun *run = &session->tutor->run;
+  if (session->view != view_find("lesson"))
+    session_say(session, SAID_NOTE, "the class goes on with %s, step %d; 0 goes there",
+                run->lesson->name, run->step + 1);
+}
+
 static bool take_step(Classroom *class, const JsonValue *root) {
   Tutor *tutor = tutor_of(class);
   const char *lesson = NULL, *state = NULL;
@@ -351,6 +359,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
     session_say(class->session, SAID_WARNING, "%s", diags.first->text);
     return true;
   }
+  if (!here) call_back(class->session);
   bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE, answered = revealed && tutor->run.held;
   tutor->run.held = !revealed && !makes;
   if (revealed) tutor_release(class->session);

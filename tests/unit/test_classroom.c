@@ -150,9 +150,16 @@ START_TEST(steps_and_knobs_are_pushed) {
   settle(end, 2);
   ck_assert_str_eq(run_of(&end[1])->lesson->name, "banks");
   ck_assert(schedule_same(&end[0].session->now.schedule, &end[1].session->now.schedule));
+  // Who looks elsewhere is told, and stays there.
+  view_show(end[1].session, view_find("banks"));
+  ck_assert(tutor_go(end[0].session, 2));
+  settle(end, 2);
+  ck_assert_int_eq(end[1].session->view, view_find("banks"));
+  ck_assert_str_eq(end[1].session->message, "the class goes on with banks, step 3; 0 goes there");
+  view_show(end[1].session, view_find("lesson"));
   // The pages are the teacher's.
   view_run(end[1].session, "step-next", NULL);
-  ck_assert_int_eq(run_of(&end[1])->step, 1);
+  ck_assert_int_eq(run_of(&end[1])->step, 2);
   for (int i = 0; i < 2; i++) leave(&end[i]);
 }
 END_TEST

@@ -305,6 +305,33 @@ START_TEST(marks_come_back) {
 }
 END_TEST
 
+// The marks of a lesson that is not here now are still there when it is back.
+START_TEST(marks_of_other_lessons_are_kept) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  const char *path = arena_printf(arena, "%s/lessons.json", make_folder());
+  const char *own = "{\"name\":\"own\",\"step\":3,\"right\":[1],\"shown\":[2]}";
+  write_file(path, arena_printf(arena, "{\"schema\":\"gemmview/1\",\"lessons\":[%s]}", own));
+  ck_assert(tutor_load(session, &diags));
+  for (int i = 0; i < 2; i++) {
+    ck_assert_msg(progress_load(session->tutor, path, &diags), "%s", diags_text(arena, &diags));
+    session->tutor->mark[0].right |= 1U << i;
+    ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
+  }
+  char text[512] = "";
+  FILE *file = fopen(path, "rb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+  fclose(file);
+  ck_assert_msg(strstr(text, own) && strstr(text, "\"right\":[1,2]"), "%s", text);
+  // What is no file of marks has nothing to keep.
+  write_file(path, "{\"lessons\":[{\"name\":7},3,{}]}");
+  ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
+  ck_assert(progress_load(session->tutor, path, &diags));
+  session_close(session);
+}
+END_TEST
+
 static const char *const bad_marks[] = {
     "{",
     "{\"lessons\":[{\"name\":\"tiers\",\"step\":0,\"right\":[],\"shown\":[]}]}",
@@ -386,6 +413,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, a_wrong_guess_is_helped);
   tcase_add_test(tcase, every_step_of_every_lesson_by_keys);
   tcase_add_test(tcase, marks_come_back);
+  tcase_add_test(tcase, marks_of_other_lessons_are_kept);
   tcase_add_loop_test(tcase, bad_marks_are_told_and_change_nothing, 0,
                       sizeof bad_marks / sizeof *bad_marks);
   tcase_add_test(tcase, a_misspelled_lesson_has_its_nearest_name);

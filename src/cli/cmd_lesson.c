@@ -121,13 +121,15 @@ static void print_question(const Handout *h, const LessonStep *step, const StepF
   }
   printf("**Answer:** %s\n\n", lesson_answer(h->arena, step, facts));
   print_paragraphs(facts->why);
+  printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &facts->shown));
 }
 
-static void print_step(const Handout *h, const LessonStep *step, const StepFacts *facts,
-                       int number) {
+// Where the step can be had live; with the answers also the picture alone, which gives them away.
+static void print_step(const Handout *h, const Lesson *lesson, const StepFacts *facts, int number) {
+  const LessonStep *step = &lesson->step[number - 1];
   printf("### %d. %s\n\n", number, step->title);
   print_paragraphs(facts->text);
-  printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &step->schedule));
+  printf("`gemmview lesson %s --at %d`\n\n", lesson->name, number);
   print_question(h, step, facts);
   if (h->given->answers && facts->notes) printf("*For the teacher:* %s\n\n", facts->notes);
 }
@@ -139,7 +141,7 @@ static bool print_lesson(const Handout *h, int i, Diags *diags) {
   for (int s = first; s < lesson->n_steps; s++) {
     StepFacts facts;
     if (!lesson_compute(h->arena, &h->tutor->world, lesson, s, &facts, diags)) return false;
-    print_step(h, &lesson->step[s], &facts, s + 1);
+    print_step(h, lesson, &facts, s + 1);
   }
   return true;
 }

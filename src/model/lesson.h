@@ -106,7 +106,8 @@ typedef struct StepFacts {
   FactValue solution;                 // ASK_MAKE: what the file's solution reaches
   int n_choices;
   StepChoice choice[LESSON_CHOICES_MAX];
-  Schedule shown;  // what the answer is about: the right choice, the "with KNOBS |" of the question
+  Schedule shown;  // what the answer is about: the right choice, the question's "with KNOBS |", the
+                   // solution
 } StepFacts;
 
 // False after findings with their place in the file: a state that is not legal, a fact that cannot

@@ -153,10 +153,10 @@ static bool compute_ask(const Desk *desk, StepFacts *out) {
 }
 
 // The schedule whose picture the answer is: of a choice the first that is right, of a question
-// about "with KNOBS | …" the one with these knobs; else the step's own.
+// about "with KNOBS | …" the one with these knobs, of a task its solution; else the step's own.
 static void choose_shown(const Desk *desk, StepFacts *out) {
   const Ask *ask = &desk->step->ask;
-  const char *knobs = ask->kind == ASK_FACT ? fact_knobs(desk->arena, ask->fact) : NULL;
+  const char *knobs = ask->kind == ASK_FACT ? fact_knobs(desk->arena, ask->fact) : ask->solution;
   out->shown = desk->step->schedule;
   for (int i = out->n_choices; i-- > 0;)
     if (out->choice[i].right) knobs = out->choice[i].knobs;

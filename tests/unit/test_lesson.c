@@ -373,7 +373,7 @@ static const struct {
     {"\"fact\":\"at fp32/padded | blocks\"", "FM=1"},
     {"\"choose\":[\"FM=2\",\"FM=8\",\"FM=4\"],\"least\":\"blocks\"", "FM=8"},
     {"\"choose\":[\"FN=2\",\"FM=2\",\"FM=1\"],\"least\":\"blocks\"", "FN=2"},
-    {"\"make\":\"blocks\",\"less_than\":\"with FM=2 | blocks\",\"solution\":\"FM=4\"", "FM=1"},
+    {"\"make\":\"blocks\",\"less_than\":\"with FM=2 | blocks\",\"solution\":\"FM=4\"", "FM=4"},
 };
 
 START_TEST(an_answer_says_what_it_is_about) {
@@ -426,6 +426,8 @@ static void check_width(const char *where, const char *what, const char *text, i
   int has = canvas_wrap_rows(text, COLS);
   ck_assert_msg(has <= rows, "%s: %s has %d lines, %d fit", where, what, has, rows);
   ck_assert_msg(!strchr(text, '{') && !strchr(text, '}'), "%s: a brace is left in %s", where, what);
+  for (const char *c = text; *c; c++)
+    ck_assert_msg((unsigned char)*c < 128, "%s: %s needs a terminal with UTF-8", where, what);
 }
 
 // Nothing helps to guess what a search finds.

@@ -185,12 +185,14 @@ static void put_ask(JsonWriter *w, const Handout *h, const LessonStep *step,
   static const char *const kinds[] = {"nothing", "fact", "choice", "make"};
   json_member_string(w, "ask", kinds[step->ask.kind]);
   json_member_string(w, "question", facts->question);
+  json_member_string(w, "hint", facts->hint);
   put_choices(w, h, facts);
   if (step->ask.kind == ASK_FACT && h->given->answers) put_value(w, "answer", &facts->answer);
   if (step->ask.kind == ASK_MAKE) put_value(w, "limit", &facts->limit);
   if (!h->given->answers || step->ask.kind == ASK_NOTHING) return;
   json_member_string(w, "answer_text", lesson_answer(h->arena, step, facts));
   json_member_string(w, "why", facts->why);
+  json_member_string(w, "answer_state", schedule_text(h->arena, &facts->shown));
 }
 
 static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Diags *diags) {

@@ -369,8 +369,8 @@ static const char *const hostile[] = {
     "{\"type\":\"hello\",\"name\":\"a\",\"uid\":0}\n",
     "{\"type\":\"hello\",\"name\":\"a\",\"name\":\"b\"}\n",
     "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":1,\"guess\":\"\"}\n",
-    "{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"lesson\":\"banks\",\"step\":99,"
-    "\"guess\":\"1\"}\n",
+    ("{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"lesson\":\"banks\",\"step\":99,"
+     "\"guess\":\"1\"}\n"),
     "{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"step\":3,\"guess\":\"1\"}\n",
     "{\"type\":\"hello\",\"name\":\"\\ud800\"}\n",
     "\xff\xfe\n",

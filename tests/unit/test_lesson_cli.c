@@ -62,6 +62,8 @@ START_TEST(json_has_answers_only_when_asked) {
     ck_assert_int_eq(json_count(steps), 7);
     const JsonValue *answer = json_object_get(json_at(steps, 1), "answer");
     ck_assert_int_eq(answer != NULL, answers);
+    ck_assert_int_eq(json_object_get(json_at(steps, 1), "answer_state") != NULL, answers);
+    ck_assert(!json_is_null(json_object_get(json_at(steps, 1), "hint")));
     double value = 0;
     Diags diags = diags_new(arena);
     if (answer) ck_assert(json_require_double(answer, "value", &value, &diags));

@@ -348,6 +348,7 @@ static void show_answer(struct Session *session) {
 static void judge(struct Session *session, Verdict verdict) {
   Tutor *tutor = session->tutor;
   tutor->verdict = verdict;
+  tutor->judged = session->now.schedule;
   if (tutor->run.held)
     tutor->verdict.text = arena_printf(tutor->arena, "%s: your guess is in", tutor->run.guess);
   if (tutor->run.held || verdict.fact != FACT_RIGHT) return;

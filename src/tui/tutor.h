@@ -60,6 +60,7 @@ typedef struct Tutor {
   const char *error;     // why the step has no facts; NULL: it has
   const char *answer;    // one sentence
   Verdict verdict;       // of run.guess; text NULL: none
+  Schedule judged;       // what was on the screen then
   bool listing, noting;  // the list of lessons is shown; the notes are
   int list_at;
   ClassState class;

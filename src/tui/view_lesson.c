@@ -36,7 +36,8 @@ enum {
 
 enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
 
-typedef enum PartKind { PART_TOLD, PART_ASKED, PART_ANY } PartKind;
+// A gap stands between text and question where they share a column.
+typedef enum PartKind { PART_TOLD, PART_ASKED, PART_GAP, PART_ANY } PartKind;
 
 typedef struct Part {
   PartKind kind;
@@ -126,16 +127,20 @@ static void add_question(Session *session, LessonFrame *frame) {
       [FACT_NO_GUESS] = STYLE_WARN};
   if (ask->kind == ASK_NOTHING) return;
   bool revealed = tutor->run.revealed;
-  tell(frame, STYLE_TEXT, "");
+  add_part(frame, PART_GAP, STYLE_TEXT, "");
   add(frame, STYLE_ACCENT,
       arena_printf(session->frame, "%s %s", ask->kind == ASK_MAKE ? "MAKE" : "PREDICT",
                    facts->question));
   add_choices(session, frame, facts, revealed);
   if (ask->kind == ASK_FACT && facts->answer.kind == FACT_WORD && !revealed)
     add_words(session, frame, &facts->answer);
-  if (tutor->verdict.text)
+  // A verdict on a schedule that was changed since is none on this one.
+  bool stale =
+      ask->kind == ASK_MAKE && !revealed && !schedule_same(&session->now.schedule, &tutor->judged);
+  if (tutor->verdict.text && !stale)
     add(frame, tutor->run.held ? STYLE_NOTE : styles[tutor->verdict.fact], tutor->verdict.text);
-  bool wrong = tutor->verdict.text && tutor->verdict.fact != FACT_RIGHT && !tutor->run.held;
+  bool wrong =
+      tutor->verdict.text && !stale && tutor->verdict.fact != FACT_RIGHT && !tutor->run.held;
   if (wrong && !revealed && facts->hint) add(frame, STYLE_NOTE, facts->hint);
 }
 

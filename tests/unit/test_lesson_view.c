@@ -248,6 +248,25 @@ START_TEST(a_wrong_guess_is_helped) {
 }
 END_TEST
 
+// What was said of a schedule goes when a knob is turned.
+START_TEST(a_verdict_is_of_what_is_shown) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "banks", 7, &diags));
+  view_show(session, view_find("lesson"));
+  tutor_guess_schedule(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  session_set_knob(session, KNOB_FM, 4);
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  tutor_guess_schedule(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "wavefronts: "));
+  session_close(session);
+}
+END_TEST
+
 // From one step to the next, the key that a class presses all day.
 START_TEST(every_step_of_every_lesson_by_keys) {
   Canvas *canvas;
@@ -411,6 +430,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
   tcase_add_test(tcase, the_highlight_is_what_is_named);
   tcase_add_test(tcase, a_wrong_guess_is_helped);
+  tcase_add_test(tcase, a_verdict_is_of_what_is_shown);
   tcase_add_test(tcase, every_step_of_every_lesson_by_keys);
   tcase_add_test(tcase, marks_come_back);
   tcase_add_test(tcase, marks_of_other_lessons_are_kept);

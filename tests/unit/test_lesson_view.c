@@ -156,8 +156,8 @@ START_TEST(the_picture_does_not_tell) {
 }
 END_TEST
 
-// With the answer there are, on a small screen too, its line and the picture that it is about, and
-// every action of a step was understood by its view.
+// A question is there whole on a small screen. With the answer there are its line and the picture
+// that it is about, and every action of a step was understood by its view.
 START_TEST(every_answer_is_shown_with_its_picture) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
@@ -169,6 +169,9 @@ START_TEST(every_answer_is_shown_with_its_picture) {
       ck_assert(tutor_open_at(session, i, s + 1));
       const LessonStep *step = tutor_step(tutor);
       if (step->ask.kind == ASK_NOTHING) continue;
+      drive_frame(session, canvas);
+      const char *asked = export_text(arena, canvas);
+      ck_assert_msg(!strstr(asked, "▼"), "the question is cut: %s", asked);
       tutor_reveal(session);
       ck_assert_msg(!session->message[0], "%s %d: %s", tutor->run.lesson->name, s + 1,
                     session->message);

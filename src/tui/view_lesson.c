@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/lesson_list.h"
 #include "tui/tutor.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
@@ -380,61 +381,12 @@ static void draw_step(Canvas *canvas, Rect in, const Session *session) {
   if (at.stage.rows > 0) draw_stage(canvas, in, at.stage, frame);
 }
 
-// ---- the list -----------------------------------------------------------------------------------
-
-static int count_bits(uint32_t bits) {
-  int n = 0;
-  for (; bits; bits &= bits - 1) n++;
-  return n;
-}
-
-static int count_questions(const Lesson *lesson) {
-  int n = 0;
-  for (int i = 0; i < lesson->n_steps; i++) n += lesson->step[i].ask.kind != ASK_NOTHING;
-  return n;
-}
-
-static void draw_lesson(Canvas *canvas, Rect row, const Tutor *tutor, int i) {
-  enum { NAME_COLS = 12, TITLE_COLS = 38 };
-  const Lesson *lesson = tutor->lesson[i];
-  const LessonMark *mark = &tutor->mark[i];
-  int right = count_bits(mark->right), asked = count_questions(lesson);
-  int seen = count_bits(mark->right | mark->shown);
-  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i + 1);
-  canvas_fit(canvas, row, 0, 4, NAME_COLS, ALIGN_LEFT, STYLE_ACCENT, lesson->name);
-  canvas_fit(canvas, row, 0, 4 + NAME_COLS, TITLE_COLS, ALIGN_LEFT, STYLE_TEXT, lesson->title);
-  int col = 5 + NAME_COLS + TITLE_COLS;
-  Style style = right == asked ? STYLE_OK : seen ? STYLE_TEXT : STYLE_DIM;
-  canvas_printf(canvas, row, 0, col, style, "%d of %d right", right, asked);
-  col += 15;
-  if (row.cols > col + 10)
-    canvas_fit(canvas, row, 0, col, row.cols - col - 1, ALIGN_LEFT, STYLE_DIM, lesson->about);
-  canvas_spot(canvas, row, SPOT_LESSON, i);
-  if (i == tutor->list_at) canvas_over(canvas, row, STYLE_CURSOR);
-}
-
-static void draw_list(Canvas *canvas, Rect in, const Tutor *tutor) {
-  Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
-              "LESSONS  read, predict, reveal; Enter begins or goes on");
-  Rect foot = rect_take_bottom(&in, tutor->trouble ? 2 : 1);
-  int first = view_scroll(tutor->list_at, tutor->n_lessons, in.rows);
-  for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
-    draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i);
-  rect_take_left(&foot, 1);
-  if (tutor->trouble)
-    canvas_wrap(canvas, foot, STYLE_BAD, tutor->trouble);
-  else if (tutor->n_lessons)
-    canvas_fit(canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_NOTE,
-               tutor->lesson[tutor->list_at]->about);
-}
-
 static void lesson_draw(Canvas *canvas, Rect in, const Session *session) {
   const LessonFrame *frame = session->prepared;
   if (frame->n_parts)
     draw_step(canvas, in, session);
   else
-    draw_list(canvas, in, session->tutor);
+    lesson_draw_list(canvas, in, session->tutor, SPOT_LESSON);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -581,6 +533,17 @@ static const Action actions[] = {
     {"notes", "t", NULL, NULL, "the teacher's notes", notes},
 };
 
+// Enter is whatever is next; what cannot be done here is not offered.
+static const char *lesson_hint(const Session *session, const Action *action) {
+  const Tutor *tutor = session->tutor;
+  const LessonStep *step = tutor_step(tutor);
+  bool enter = action->run == guess, list = in_list(session);
+  if (list) return enter ? "open" : action->run == lessons && step ? "back" : NULL;
+  bool open = step->ask.kind != ASK_NOTHING && !tutor->run.revealed && !tutor->error;
+  if (enter) return !open ? "next" : step->ask.kind == ASK_MAKE ? "check" : action->label;
+  return action->run == reveal && (!open || tutor->run.held) ? NULL : action->label;
+}
+
 const ViewBody lesson_view = {
     .enter = lesson_enter,
     .prepare = lesson_prepare,
@@ -590,6 +553,7 @@ const ViewBody lesson_view = {
     .click = lesson_click,
     .typed = lesson_typed,
     .field_label = "guess ",
+    .hint = lesson_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

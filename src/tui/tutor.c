@@ -192,11 +192,13 @@ static void seek_site(struct Session *session, const ViewBody *body, const Site 
 
 // Lets the view do what the step asks of it; each action finds what the one before prepared.
 static void act(struct Session *session, const ViewBody *body, const LessonStep *step) {
+  Prompt prompt = session->prompt;  // what is being typed is somebody's guess
   for (int i = 0; i < step->n_do; i++) {
     const char *call = session->tutor->facts.does[i], *argument = strchr(call, ' ');
     if (body->prepare) body->prepare(session);
     action_of(step->view, step->does[i])->run(session, argument ? argument + 1 : NULL);
   }
+  session->prompt = prompt;
 }
 
 // The cursor of a view to what the step is about.

@@ -251,6 +251,47 @@ START_TEST(a_wrong_guess_is_helped) {
 }
 END_TEST
 
+static const Lesson *lesson_that_does(const Tutor *tutor, const char *view, const char *action) {
+  const char *text =
+      arena_printf(arena,
+                   "{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\",\"steps\":[{\"title\":\"s\","
+                   "\"text\":[\"t\"],"
+                   "\"rung\":\"hgemm/"
+                   "swizzle\",\"compare\":\"SWIZZLE=0\",\"view\":\"%s\",\"do\":[\"%s\",\"%s\"]}]}",
+                   view, action, action);
+  return lesson_read(arena, text, strlen(text), "l.json", &tutor->world, &diags);
+}
+
+// Every action of every view, twice, with and without an argument, is survived by the screen, and
+// the lesson is still what is shown.
+START_TEST(a_step_may_do_whatever_its_view_can) {
+  static const char *const arguments[] = {"", " 3", " x y"};
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  Tutor *tutor = session->tutor;
+  const char *views[SESSION_VIEWS_MAX];
+  int n_views = tutor_views(views), n_done = 0;
+  ck_assert(tutor_load(session, &diags));
+  view_show(session, view_find("lesson"));
+  for (int v = 0; v < n_views; v++) {
+    const ViewBody *body = view_table[view_find(views[v])].body;
+    for (int i = 0; i < body->n_actions * 3; i++) {
+      const char *action = arena_printf(arena, "%s%s", body->actions[i / 3].name, arguments[i % 3]);
+      tutor->lesson[tutor->n_lessons] = lesson_that_does(tutor, views[v], action);
+      ck_assert_msg(tutor->lesson[tutor->n_lessons++] != NULL, "%s", diags_text(arena, &diags));
+      ck_assert(tutor_open_at(session, tutor->n_lessons - 1, 1));
+      drive_frame(session, canvas);
+      ck_assert_msg(session->view == view_find("lesson"), "%s leaves the lesson", action);
+      tutor->n_lessons--;
+      ck_assert_msg(session->prompt == PROMPT_NONE, "%s asks for something", action);
+      n_done++;
+    }
+  }
+  ck_assert_int_gt(n_done, 100);
+  session_close(session);
+}
+END_TEST
+
 // What was said of a schedule goes when a knob is turned.
 START_TEST(a_verdict_is_of_what_is_shown) {
   Canvas *canvas;
@@ -433,6 +474,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
   tcase_add_test(tcase, the_highlight_is_what_is_named);
   tcase_add_test(tcase, a_wrong_guess_is_helped);
+  tcase_add_test(tcase, a_step_may_do_whatever_its_view_can);
   tcase_add_test(tcase, a_verdict_is_of_what_is_shown);
   tcase_add_test(tcase, every_step_of_every_lesson_by_keys);
   tcase_add_test(tcase, marks_come_back);

@@ -334,10 +334,12 @@ static void take_state(Classroom *class, const char *state, bool anew) {
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
 }
 
-// Whoever looks at something else is told, not moved.
+// Whoever looks at something else is told, not moved; what is half typed was about the step before.
 static void call_back(Session *session) {
   const LessonRun *run = &session->tutor->run;
-  if (session->view != view_find("lesson"))
+  bool there = session->view == view_find("lesson");
+  if (there && session->prompt == PROMPT_FIELD) textfield_set(&session->field, "");
+  if (!there)
     session_say(session, SAID_NOTE, "the class goes on with %s, step %d; 0 goes there",
                 run->lesson->name, run->step + 1);
 }

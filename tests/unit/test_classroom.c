@@ -150,6 +150,16 @@ START_TEST(steps_and_knobs_are_pushed) {
   settle(end, 2);
   ck_assert_str_eq(run_of(&end[1])->lesson->name, "banks");
   ck_assert(schedule_same(&end[0].session->now.schedule, &end[1].session->now.schedule));
+  // Half a guess does not become one of the next step.
+  view_show(end[1].session, view_find("lesson"));
+  drive_frame(end[1].session, end[1].canvas);
+  ck_assert(drive_keys(end[1].session, end[1].canvas, "Enter 4", &diags));
+  ck_assert_str_eq(end[1].session->field.text, "4");
+  ck_assert(tutor_go(end[0].session, 3));
+  settle(end, 2);
+  ck_assert_str_eq(end[1].session->field.text, "");
+  ck_assert(drive_keys(end[1].session, end[1].canvas, "8 Enter", &diags));
+  ck_assert_str_eq(run_of(&end[1])->guess, "8");
   // Who looks elsewhere is told, and stays there.
   view_show(end[1].session, view_find("banks"));
   ck_assert(tutor_go(end[0].session, 2));

@@ -26,6 +26,11 @@ Diag *diag_add(Diags *diags, const char *rule, const char *format, ...) {
   return diag;
 }
 
+void diags_keep(Diags *diags) {
+  for (Diag *d = diags->first; d; d = d->next)
+    if (d->nearest) d->nearest = arena_strdup(diags->arena, d->nearest);
+}
+
 char *diags_text(Arena *arena, const Diags *diags) {
   Str out = str_new(arena);
   for (const Diag *d = diags->first; d; d = d->next) {

@@ -25,5 +25,8 @@ Diags diags_new(Arena *arena);
 Diag *diag_add(Diags *diags, const char *rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// What is nearest may be a name out of what is about to be freed; after this it is the list's own.
+void diags_keep(Diags *diags);
+
 // "rule: text; nearest: BM=32", one line each, for stderr and the screen.
 char *diags_text(Arena *arena, const Diags *diags);

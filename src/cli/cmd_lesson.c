@@ -146,15 +146,17 @@ static void print_question(const Handout *h, const LessonStep *step, const StepF
   }
   printf("**Answer:** %s\n\n", lesson_answer(h->arena, step, facts));
   print_paragraphs(facts->why);
+  printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &facts->shown));
 }
 
-static void print_step(const Handout *h, const LessonStep *step, const StepFacts *facts,
-                       int number) {
+// Where the step can be had live; with the answers also the picture alone, which gives them away.
+static void print_step(const Handout *h, const Lesson *lesson, const StepFacts *facts, int number) {
+  const LessonStep *step = &lesson->step[number - 1];
   printf("### %d. %s\n\n", number, step->title);
   print_paragraphs(facts->text);
-  printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &step->schedule));
+  printf("`gemmview lesson %s --at %d`\n\n", lesson->name, number);
   print_question(h, step, facts);
-  if (h->given->answers && step->notes) printf("*For the teacher:* %s\n\n", step->notes);
+  if (h->given->answers && facts->notes) printf("*For the teacher:* %s\n\n", facts->notes);
 }
 
 static bool print_lesson(const Handout *h, int i, Diags *diags) {
@@ -164,7 +166,7 @@ static bool print_lesson(const Handout *h, int i, Diags *diags) {
   for (int s = first; s < lesson->n_steps; s++) {
     StepFacts facts;
     if (!lesson_compute(h->arena, &h->tutor->world, lesson, s, &facts, diags)) return false;
-    print_step(h, &lesson->step[s], &facts, s + 1);
+    print_step(h, lesson, &facts, s + 1);
   }
   return true;
 }
@@ -208,12 +210,14 @@ static void put_ask(JsonWriter *w, const Handout *h, const LessonStep *step,
   static const char *const kinds[] = {"nothing", "fact", "choice", "make"};
   json_member_string(w, "ask", kinds[step->ask.kind]);
   json_member_string(w, "question", facts->question);
+  json_member_string(w, "hint", facts->hint);
   put_choices(w, h, facts);
   if (step->ask.kind == ASK_FACT && h->given->answers) put_value(w, "answer", &facts->answer);
   if (step->ask.kind == ASK_MAKE) put_value(w, "limit", &facts->limit);
   if (!h->given->answers || step->ask.kind == ASK_NOTHING) return;
   json_member_string(w, "answer_text", lesson_answer(h->arena, step, facts));
   json_member_string(w, "why", facts->why);
+  json_member_string(w, "answer_state", schedule_text(h->arena, &facts->shown));
 }
 
 static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Diags *diags) {
@@ -233,7 +237,7 @@ static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Di
     json_member_string(w, "text", facts.text);
     json_member_string(w, "view", step->view);
     json_member_string(w, "state", schedule_text(h->arena, &step->schedule));
-    json_member_string(w, "notes", step->notes);
+    json_member_string(w, "notes", facts.notes);
     put_ask(w, h, step, &facts);
     json_end_object(w);
   }

@@ -32,7 +32,8 @@ const char *fact_origin_text(FactOrigin origin) {
                                       [FACT_COUNTED] = "counted by the bank model",
                                       [FACT_ESTIMATED] = "estimated from limits and peaks",
                                       [FACT_SIMULATED] = "found by the interpreter",
-                                      [FACT_CLAIMED] = "claimed by an article"};
+                                      [FACT_CLAIMED] = "claimed by an article",
+                                      [FACT_RECORDED] = "recorded on a GPU"};
   return texts[origin];
 }
 
@@ -143,6 +144,12 @@ static const char *last_bar(const char *text) {
   return bar;
 }
 
+const char *fact_knobs(Arena *arena, const char *text) {
+  const char *bar = last_bar(text);
+  if (!bar || !str_starts(text, "with ")) return NULL;
+  return arena_strndup(arena, text + 5, (size_t)(bar - text) - 5);
+}
+
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags) {
   FactScene inner = *scene;
   const char *bar = last_bar(text);
@@ -201,33 +208,47 @@ const char *fact_say(Arena *arena, const FactValue *value) {
 
 // ---- guesses ------------------------------------------------------------------------------------
 
-static FactVerdict check_number(const FactValue *value, const char *guess) {
+static bool read_number(const char *guess, double *out) {
   char *end;
   guess += strspn(guess, " ");
-  if (!isdigit((unsigned char)*guess) && !strchr("-.", *guess)) return FACT_NO_GUESS;
-  double given = strtod(guess, &end);
+  if (!isdigit((unsigned char)*guess) && !strchr("-.", *guess)) return false;
+  *out = strtod(guess, &end);
+  if (end > guess && *end == '/' && isdigit((unsigned char)end[1]))  // "1/4"
+    *out /= strtod(end + 1, &end);
   end += strspn(end, " ");
   // What follows may be a unit, not another number.
-  if (end == guess || !isfinite(given) || strpbrk(end, "0123456789")) return FACT_NO_GUESS;
+  return end != guess && isfinite(*out) && !strpbrk(end, "0123456789");
+}
+
+static FactVerdict check_number(const FactValue *value, const char *guess) {
+  double given;
+  if (!read_number(guess, &given)) return FACT_NO_GUESS;
   double off = value->kind == FACT_REAL ? 0.02 * fabs(value->number) : 0;
   if (fabs(given - value->number) <= off) return FACT_RIGHT;
   return value->number > given ? FACT_IS_MORE : FACT_IS_LESS;
 }
 
-static FactVerdict check_pair(const FactValue *value, const char *guess) {
-  int64_t given[2];
+static bool read_pair(const char *guess, int64_t out[2]) {
   for (int i = 0; i < 2; i++) {
     char *end;
     guess += strcspn(guess, "0123456789");
-    if (!*guess) return FACT_NO_GUESS;
-    given[i] = strtoll(guess, &end, 10);
+    if (!*guess) return false;
+    out[i] = strtoll(guess, &end, 10);
     guess = end;
   }
-  if (strpbrk(guess, "0123456789")) return FACT_NO_GUESS;
-  return given[0] == value->pair[0] && given[1] == value->pair[1] ? FACT_RIGHT : FACT_IS_OTHER;
+  return !strpbrk(guess, "0123456789");
 }
 
-static FactVerdict check_word(const FactValue *value, const char *guess) {
+static FactVerdict check_pair(const FactValue *value, const char *guess) {
+  int64_t given[2];
+  if (!read_pair(guess, given)) return FACT_NO_GUESS;
+  bool row = given[0] == value->pair[0], col = given[1] == value->pair[1];
+  if (row && col) return FACT_RIGHT;
+  return row ? FACT_OTHER_COLUMN : col ? FACT_OTHER_ROW : FACT_IS_OTHER;
+}
+
+// The word that begins so, as long as it is the only one; NULL: none.
+static const char *read_word(const FactValue *value, const char *guess) {
   guess += strspn(guess, " ");
   size_t n = strlen(guess);
   while (n && guess[n - 1] == ' ') n--;
@@ -235,12 +256,28 @@ static FactVerdict check_word(const FactValue *value, const char *guess) {
   for (int i = 0; n && value->words[i]; i++) {
     if (strncasecmp(value->words[i], guess, n) != 0) continue;
     bool whole = strlen(value->words[i]) == n;
-    if (meant && !whole) return FACT_NO_GUESS;
+    if (meant && !whole) return NULL;
     meant = value->words[i];
     if (whole) break;
   }
+  return meant;
+}
+
+static FactVerdict check_word(const FactValue *value, const char *guess) {
+  const char *meant = read_word(value, guess);
   if (!meant) return FACT_NO_GUESS;
   return str_equal(meant, value->word) ? FACT_RIGHT : FACT_IS_OTHER;
+}
+
+const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess) {
+  double number;
+  int64_t pair[2];
+  const char *word = value->kind == FACT_WORD ? read_word(value, guess) : NULL;
+  if (word) return word;
+  if (value->kind == FACT_PAIR && read_pair(guess, pair))
+    return arena_printf(arena, "(%lld, %lld)", (long long)pair[0], (long long)pair[1]);
+  bool counts = value->kind == FACT_COUNT || value->kind == FACT_REAL;
+  return counts && read_number(guess, &number) ? arena_printf(arena, "%.10g", number) : guess;
 }
 
 FactVerdict fact_check(const FactValue *value, const char *guess) {

@@ -24,6 +24,7 @@ typedef enum FactOrigin {
   FACT_ESTIMATED,  // from limits and peaks
   FACT_SIMULATED,  // by the interpreter
   FACT_CLAIMED,    // by an article
+  FACT_RECORDED,   // on a GPU
 } FactOrigin;
 
 enum { FACT_ARGS_MAX = 6, FACT_TEXT_MAX = 96 };
@@ -38,10 +39,19 @@ typedef struct FactValue {
   const char *const *words;  // WORD: all it could be, NULL-terminated
 } FactValue;
 
+typedef struct FactRecord {
+  double tflops;
+  const char *gpu, *date;
+} FactRecord;
+
 typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
   int n_ladders;
+  // What a GPU made of a schedule; false: no record. The model reads no files: whoever has the
+  // records answers. NULL: nobody has any.
+  bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
+  const void *records;
 } FactWorld;
 
 typedef struct FactScene {
@@ -76,6 +86,9 @@ const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 // False after findings of rules "fact", "rung" or those of the knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
 
+// The KNOBS of a text "with KNOBS | …"; NULL when it is not of that form.
+const char *fact_knobs(Arena *arena, const char *text);
+
 // "8", "0.29", "(27, 12)", "shared memory". In `out` or in the scene's arena.
 const char *fact_print(const FactValue *value, char out[FACT_TEXT_MAX]);
 
@@ -88,8 +101,14 @@ typedef enum FactVerdict {
   FACT_IS_MORE,  // the value is more than the guess
   FACT_IS_LESS,
   FACT_IS_OTHER,
+  FACT_OTHER_COLUMN,  // of a pair; its row is right
+  FACT_OTHER_ROW,
   FACT_NO_GUESS,  // it cannot be read as a guess
 } FactVerdict;
+
+// A guess as it is understood, so that equal ones read alike: "4", "(1, 2)", "race". As it is when
+// it is none. In the arena.
+const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess);
 
 // COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD may be cut
 // short as long as no other word begins like it.

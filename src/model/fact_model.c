@@ -90,8 +90,8 @@ static double workspace(const Model *model) {
 }
 
 static double idle_last(const Resources *r) {
-  double rounds = ceil(r->waves);
-  return 100 * (rounds - r->waves);
+  double whole = ceil(r->waves);
+  return 100 * (whole - r->waves);
 }
 
 #define NUMBER_FACT(name, expression)                                                              \
@@ -115,7 +115,7 @@ NUMBER_FACT(smem_kib, (double)m->resources.smem_bytes / 1024)
 NUMBER_FACT(blocks_per_sm, m->resources.blocks_per_sm)
 NUMBER_FACT(occupancy, 100 * m->resources.occupancy)
 NUMBER_FACT(waves, m->resources.waves)
-NUMBER_FACT(rounds, ceil(m->resources.waves))
+NUMBER_FACT(whole_waves, ceil(m->resources.waves))
 NUMBER_FACT(idle_last, idle_last(&m->resources))
 NUMBER_FACT(fma_clocks, m->traffic.fma_clocks)
 NUMBER_FACT(shared_clocks, m->traffic.shared_clocks)
@@ -129,6 +129,7 @@ NUMBER_FACT(tile_k, slab_loop(m->program) ? tile_of(m, AXIS_K) : 1)
 NUMBER_FACT(slabs, slab_loop(m->program) ? slab_loop(m->program)->var->extent : 0)
 NUMBER_FACT(kernels, m->program->n_kernels)
 NUMBER_FACT(l2_mib, (double)m->target->l2_bytes / (1 << 20))
+NUMBER_FACT(sm_kib, (double)m->target->smem_per_sm / 1024)
 NUMBER_FACT(workspace_mib, workspace(m) / (1 << 20))
 
 // Unknown where the GPU's numbers are.
@@ -202,5 +203,30 @@ bool fact_claim(const FactScene *scene, const FactArgs *args, FactValue *value, 
     return false;
   }
   value->word = arena_printf(scene->arena, "%g %s", claim->value, claim->unit ? claim->unit : "");
+  return true;
+}
+
+static bool find_record(const FactScene *scene, const FactArgs *args, FactRecord *record,
+                        Diags *diags) {
+  const FactWorld *world = scene->world;
+  const Rung *rung = fact_find_rung(world, args->word[0], NULL, diags);
+  if (!rung) return false;
+  if (world->recorded && world->recorded(world->records, &rung->schedule, record)) return true;
+  diag_add(diags, "fact", "nothing is recorded of %s", rung->name);
+  return false;
+}
+
+bool fact_recorded(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  FactRecord record;
+  if (!find_record(scene, args, &record, diags)) return false;
+  value->number = record.tflops;
+  return true;
+}
+
+bool fact_recorded_on(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  FactRecord record;
+  if (!find_record(scene, args, &record, diags)) return false;
+  value->word = arena_printf(scene->arena, "%s, %.10s", record.gpu, record.date);
   return true;
 }

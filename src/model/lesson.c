@@ -15,11 +15,12 @@
 #include "base/str.h"
 
 static const char *const lesson_keys[] = {"name", "title", "about", "steps"};
-static const char *const step_keys[] = {"title", "text",   "notes", "rung", "state", "compare",
-                                        "view",  "before", "site",  "knob", "line",  "ask"};
-static const char *const ask_keys[] = {"question",  "why",       "fact",    "choose",
-                                       "least",     "most",      "beside",  "make",
-                                       "more_than", "less_than", "solution"};
+static const char *const step_keys[] = {"title",   "text", "notes",  "rung", "state",
+                                        "compare", "view", "before", "site", "knob",
+                                        "line",    "do",   "ask"};
+static const char *const ask_keys[] = {"question", "why",       "hint",      "fact",
+                                       "choose",   "least",     "most",      "beside",
+                                       "make",     "more_than", "less_than", "solution"};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -38,6 +39,36 @@ static const JsonValue *place_of(const JsonValue *object, const char *key) {
 }
 
 // ---- reading ------------------------------------------------------------------------------------
+
+// Lessons are printed and drawn, and they may come from anybody.
+static void check_text(const JsonValue *value, Diags *diags) {
+  const char *text = NULL;
+  Diags ignored = diags_new(diags->arena);
+  if (!json_read_string(value, &text, &ignored)) return;
+  if (strpbrk(text, "\n\t") || !str_equal(text, str_sanitise(diags->arena, text)))
+    json_diag(diags, value, "there is a control character in it");
+}
+
+static void check_texts(const JsonValue *value, Diags *diags) {
+  for (int i = 0; i < json_count(value); i++) {
+    const char *key = json_key_at(value, i);
+    check_texts(key ? json_object_get(value, key) : json_at(value, i), diags);
+  }
+  check_text(value, diags);
+}
+
+// What a command line can name, and a file of progress or a class be called after.
+static void read_name(const JsonValue *root, Lesson *lesson, Diags *diags) {
+  if (!json_require_string(root, "name", &lesson->name, diags)) return;
+  size_t n = strlen(lesson->name), good = 0;
+  while (good < n &&
+         (isalnum((unsigned char)lesson->name[good]) || strchr("-_", lesson->name[good])))
+    good++;
+  if (n == 0 || good < n || n > LESSON_NAME_MAX)
+    json_diag(diags, place_of(root, "name"),
+              "\"%s\" is no name of a lesson: letters, digits, - and _, at most %d",
+              str_sanitise(diags->arena, lesson->name), LESSON_NAME_MAX);
+}
 
 // An array of lines, joined by blanks; "" begins a paragraph.
 static bool read_lines(Arena *arena, const JsonValue *object, const char *key, const char **out,
@@ -129,6 +160,24 @@ static void read_knob(const JsonValue *object, LessonStep *step, Diags *diags) {
       ->nearest = nearest;
 }
 
+static void read_does(const LessonWorld *world, const JsonValue *object, LessonStep *step,
+                      Diags *diags) {
+  const JsonValue *does = json_object_get(object, "do");
+  if (json_is_null(does) || !json_require_array(object, "do", diags)) return;
+  step->n_do = json_count(does);
+  if (step->n_do > LESSON_DO_MAX) {
+    json_diag(diags, does, "%d actions; a step has at most %d", step->n_do, LESSON_DO_MAX);
+    step->n_do = 0;
+  }
+  for (int i = 0; i < step->n_do; i++) {
+    step->does[i] = "";
+    if (!json_read_string(json_at(does, i), &step->does[i], diags)) continue;
+    if (world->can_do && !world->can_do(step->view, step->does[i]))
+      json_diag(diags, json_at(does, i), "the view %s has no action \"%s\"",
+                str_sanitise(diags->arena, step->view), str_sanitise(diags->arena, step->does[i]));
+  }
+}
+
 // ---- questions ----------------------------------------------------------------------------------
 
 static void read_choices(const JsonValue *value, Ask *ask, Diags *diags) {
@@ -162,6 +211,7 @@ static void read_ask(Arena *arena, const JsonValue *value, Ask *ask, Diags *diag
   json_check_keys(value, ask_keys, COUNT(ask_keys), diags);
   json_require_string(value, "question", &ask->question, diags);
   read_lines(arena, value, "why", &ask->why, diags);
+  json_optional_string(value, "hint", &ask->hint, diags);
   json_optional_string(value, "fact", &ask->fact, diags);
   json_optional_string(value, "make", &made, diags);
   bool chooses = !json_is_null(json_object_get(value, "choose"));
@@ -199,6 +249,7 @@ static void read_step(Arena *arena, const LessonWorld *world, const JsonValue *v
   read_view(world, value, "view", &step->view, diags);
   step->before = view_before(step);
   read_view(world, value, "before", &step->before, diags);
+  read_does(world, value, step, diags);
 }
 
 const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *what,
@@ -208,7 +259,8 @@ const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *
   if (!root) return NULL;
   Lesson *lesson = ARENA_NEW(arena, Lesson);
   json_check_keys(root, lesson_keys, COUNT(lesson_keys), diags);
-  json_require_string(root, "name", &lesson->name, diags);
+  check_texts(root, diags);
+  read_name(root, lesson, diags);
   json_require_string(root, "title", &lesson->title, diags);
   json_require_string(root, "about", &lesson->about, diags);
   const JsonValue *steps = json_require_array(root, "steps", diags);

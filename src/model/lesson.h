@@ -13,10 +13,12 @@
 //      "rung": "fp32/padded", "state": "PAD_SMEM=4",   the knobs over the rung, or the defaults;
 //                                                      neither: what the step before had
 //      "compare": "PAD_SMEM=0",                        A: the knobs over the state, or LADDER/RUNG
-//      "view": "banks", "site": "b<-B_s", "knob": "PAD_SMEM", "line": "barrier",   what to look at
+//      "view": "banks", "site": "b<-B_s", "knob": "PAD_SMEM", "line": "barrier",   what to look at;
+//                                                      "last barrier" is the last such line
+//      "do": ["picture", "element 3,5"],               actions of that view, once it is there
 //      "before": "banks",                              the view until the answer is shown; without
 //                                                      it the nest, which tells no costs
-//      "ask": {"question": "…"*, "why": ["…"]*, and one of
+//      "ask": {"question": "…"*, "why": ["…"]*, "hint": "after a wrong guess", and one of
 //         "fact": "wavefronts b<-B_s"                   the guess is a value
 //         "choose": ["PAD_SMEM=1", "PAD_SMEM=4"], "least" or "most": FACT, "beside": FACT
 //                                                      the guess is one of these knobs
@@ -28,13 +30,14 @@
 #include "base/json.h"
 #include "model/fact.h"
 
-enum { LESSON_CHOICES_MAX = 8, LESSON_STEPS_MAX = 32 };
+enum { LESSON_CHOICES_MAX = 8, LESSON_STEPS_MAX = 32, LESSON_DO_MAX = 4, LESSON_NAME_MAX = 31 };
 
 typedef enum AskKind { ASK_NOTHING, ASK_FACT, ASK_CHOICE, ASK_MAKE } AskKind;
 
 typedef struct Ask {
   AskKind kind;
   const char *question, *why;  // with placeholders
+  const char *hint;            // the same; NULL: none
   const char *fact;            // what is guessed, or compared between choices, or made
   int n_choices;
   const char *choice[LESSON_CHOICES_MAX];
@@ -57,6 +60,8 @@ typedef struct LessonStep {
   const char *before;       // the view until the answer is shown
   const char *site, *line;  // NULL: none
   KnobId knob;              // KNOB_NONE: none
+  int n_do;
+  const char *does[LESSON_DO_MAX];  // "element 3,5", with placeholders
   Ask ask;
   const JsonValue *place;
 } LessonStep;
@@ -71,6 +76,8 @@ typedef struct LessonWorld {
   FactWorld facts;
   const char *const *views;
   int n_views;
+  // Whether a view has an action "NAME ARGUMENT"; NULL: nobody knows, any will do.
+  bool (*can_do)(const char *view, const char *action);
 } LessonWorld;
 
 // Syntax, names and knob strings. NULL when anything is wrong; the findings say what and where, as
@@ -90,13 +97,16 @@ typedef struct StepChoice {
 
 // A step with everything that the model has to say about it.
 typedef struct StepFacts {
-  const char *text, *question, *why;  // filled in; question and why NULL when nothing is asked
+  const char *text, *notes;           // filled in; notes NULL: none
+  const char *does[LESSON_DO_MAX];    // step.n_do of them
+  const char *question, *why, *hint;  // NULL when nothing is asked
   FactValue answer;                   // ASK_FACT; ASK_MAKE: of the state
   FactValue limit;                    // ASK_MAKE: what is to be passed
   FactValue solution;                 // ASK_MAKE: what the file's solution reaches
   int n_choices;
   StepChoice choice[LESSON_CHOICES_MAX];
-  int site;  // index of the site to look at; -1: none
+  Schedule shown;  // what the answer is about: the right choice, the question's "with KNOBS |", the
+                   // solution
 } StepFacts;
 
 // False after findings with their place in the file: a state that is not legal, a fact that cannot
@@ -115,6 +125,10 @@ Verdict lesson_check(Arena *arena, const LessonWorld *world, const LessonStep *s
 // ASK_MAKE: the same for a whole schedule.
 Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const LessonStep *step,
                               const StepFacts *facts, const Schedule *made);
+
+// A guess as it is understood: "8", "(1, 2)", "b) PAD_SMEM=2"; what is none is left as it is.
+const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
+                              const char *guess);
 
 // The answer in one sentence, with its unit and where it comes from.
 const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts *facts);

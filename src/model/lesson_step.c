@@ -143,6 +143,7 @@ static bool compute_ask(const Desk *desk, StepFacts *out) {
   if (ask->kind == ASK_NOTHING) return true;
   out->question = fill(desk, ask->place, "question", ask->question);
   out->why = fill(desk, ask->place, "why", ask->why);
+  if (ask->hint) out->hint = fill(desk, ask->place, "hint", ask->hint);
   if (ask->kind == ASK_CHOICE) return compute_choices(desk, ask, out);
   if (ask->kind == ASK_MAKE) return compute_goal(desk, ask, out);
   if (!compute(desk, ask->place, "fact", ask->fact, &out->answer)) return false;
@@ -151,24 +152,36 @@ static bool compute_ask(const Desk *desk, StepFacts *out) {
   return false;
 }
 
+// The schedule whose picture the answer is: of a choice the first that is right, of a question
+// about "with KNOBS | …" the one with these knobs, of a task its solution; else the step's own.
+static void choose_shown(const Desk *desk, StepFacts *out) {
+  const Ask *ask = &desk->step->ask;
+  const char *knobs = ask->kind == ASK_FACT ? fact_knobs(desk->arena, ask->fact) : ask->solution;
+  out->shown = desk->step->schedule;
+  for (int i = out->n_choices; i-- > 0;)
+    if (out->choice[i].right) knobs = out->choice[i].knobs;
+  Diags known = diags_new(desk->arena);  // the fact was computed: they can be read
+  if (knobs) schedule_parse(&out->shown, knobs, &known);
+}
+
 bool lesson_compute(Arena *arena, const LessonWorld *world, const Lesson *lesson, int step,
                     StepFacts *out, Diags *diags) {
   int before = diags->count;
   Desk desk = {.arena = arena, .step = &lesson->step[step], .diags = diags};
   const LessonStep *at = desk.step;
-  *out = (StepFacts){.site = -1};
+  *out = (StepFacts){0};
   desk.scene = (FactScene){.arena = arena, .world = &world->facts};
   desk.scene.model = build(&desk, world, &at->schedule, "state");
   if (at->compares) desk.scene.then = build(&desk, world, &at->then, "compare");
   if (diags->count > before) return false;
-  if (at->site) {
-    FactValue site;
-    if (compute(&desk, at->place, "site", arena_printf(arena, "site %s", at->site), &site))
-      for (int i = 0; i < desk.scene.model->n_sites; i++)
-        if (desk.scene.model->site[i].text == site.word) out->site = i;
-  }
+  FactValue site;
+  if (at->site) compute(&desk, at->place, "site", arena_printf(arena, "site %s", at->site), &site);
   out->text = fill(&desk, at->place, "text", at->text);
-  return compute_ask(&desk, out) && diags->count == before;
+  for (int i = 0; i < at->n_do; i++) out->does[i] = fill(&desk, at->place, "do", at->does[i]);
+  if (at->notes) out->notes = fill(&desk, at->place, "notes", at->notes);
+  if (!compute_ask(&desk, out) || diags->count > before) return false;
+  choose_shown(&desk, out);
+  return true;
 }
 
 // ---- guesses ------------------------------------------------------------------------------------
@@ -194,6 +207,12 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
     case FACT_IS_OTHER:
       verdict.text = arena_printf(arena, "%s: no", clean);
       break;
+    case FACT_OTHER_COLUMN:
+      verdict.text = arena_printf(arena, "%s: no, but the row is right", clean);
+      break;
+    case FACT_OTHER_ROW:
+      verdict.text = arena_printf(arena, "%s: no, but the column is right", clean);
+      break;
     case FACT_NO_GUESS:
       verdict.text =
           arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
@@ -217,10 +236,18 @@ static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *gu
     return (Verdict){FACT_NO_GUESS,
                      arena_printf(arena, "\"%.40s\" is no guess: wanted is a letter, a to %c",
                                   str_sanitise(arena, guess), 'a' + facts->n_choices - 1)};
-  bool right = facts->choice[i].right;
-  return (Verdict){
-      right ? FACT_RIGHT : FACT_IS_OTHER,
-      arena_printf(arena, "%c) %s: %s", 'a' + i, facts->choice[i].knobs, right ? "right" : "no")};
+  const StepChoice *choice = &facts->choice[i];
+  const char *name = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
+  if (choice->right) return (Verdict){FACT_RIGHT, arena_printf(arena, "%s: right", name)};
+  return (Verdict){FACT_IS_OTHER, arena_printf(arena, "%s: no, it has %s; one is better", name,
+                                               fact_say(arena, &choice->value))};
+}
+
+const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
+                              const char *guess) {
+  int i = step->ask.kind == ASK_CHOICE ? find_choice(facts, guess) : -1;
+  if (i >= 0) return arena_printf(arena, "%c) %s", 'a' + i, facts->choice[i].knobs);
+  return step->ask.kind == ASK_FACT ? fact_guess_text(arena, &facts->answer, guess) : guess;
 }
 
 // The problem is part of the task: a smaller one is no answer.

@@ -212,9 +212,12 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
 
 static void print_state(const App *app) {
   const LessonRun *run = &app->session->tutor->run;
+  const char *command[] = {
+      [CLASS_NONE] = "lesson", [CLASS_TEACHER] = "teach", [CLASS_FOLLOWER] = "lesson"};
   printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
-  if (run->lesson && !app->class)
-    printf("gemmview lesson %s --at %d\n", run->lesson->name, run->step + 1);
+  if (run->lesson)
+    printf("gemmview %s %s --at %d\n", command[app->session->tutor->class.role], run->lesson->name,
+           run->step + 1);
   fflush(stdout);
 }
 
@@ -259,6 +262,7 @@ AppEnd app_run(const AppOptions *options, Diags *diags) {
   if (open_app(&app, options, diags)) end = run_terminal(&app, options, diags);
   classroom_close(app.class);
   if (app.wake >= 0) close(app.wake);
+  diags_keep(diags);  // names of lessons and rooms go with the session and the arena
   if (app.session) session_close(app.session);
   arena_free(app.arena);
   return end;

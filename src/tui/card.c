@@ -49,8 +49,7 @@ static int phase_rows(const BankMap *map, int phase) {
   return rows;
 }
 
-// The rows it would use if there were room for all of it, the ruler included.
-static int rows_needed(const BankMap *map, int phase) {
+int card_rows(const BankMap *map, int phase) {
   int rows = 1;
   for (int i = 0; i < map->count.phases; i++)
     if (phase < 0 || phase == i) rows += phase_rows(map, i);
@@ -143,7 +142,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   }
   Card card = {.canvas = canvas, .in = in, .map = map};
   rank_addresses(map, card.rank);
-  bool fits = rows_needed(map, phase) <= in.rows;
+  bool fits = card_rows(map, phase) <= in.rows;
   int whole = phase >= 0 ? phase : worst_phase(map);
   int others = phase >= 0 ? 0 : map->count.phases - 1;
   for (int i = 0; i < map->count.phases && at < in.rows; i++) {

@@ -106,6 +106,13 @@ static bool is_right(const Classroom *class, const char *guess) {
   return lesson_check(class->scratch, &tutor->world, step, &tutor->facts, guess).fact == FACT_RIGHT;
 }
 
+// "4", " 4.0" and "4 wavefronts" are one guess.
+static const char *count_as(const Classroom *class, const char *guess) {
+  const Tutor *tutor = tutor_of(class);
+  const LessonStep *step = tutor_step(tutor);
+  return tutor->error ? guess : lesson_guess_text(class->scratch, step, &tutor->facts, guess);
+}
+
 static ClassRow *find_row(ClassRow *rows, int n, const char *guess) {
   for (int i = 0; i < n; i++)
     if (str_equal_fold(rows[i].guess, guess)) return &rows[i];
@@ -129,11 +136,12 @@ static void count_guesses(Classroom *class) {
     state->n_here++;
     if (!follower->guess[0]) continue;
     state->n_guessed++;
-    ClassRow *row = find_row(rows, n, follower->guess);
+    const char *guess = count_as(class, follower->guess);
+    ClassRow *row = find_row(rows, n, guess);
     if (!row) {
       row = &rows[n++];
       *row = (ClassRow){.right = is_right(class, follower->guess)};
-      snprintf(row->guess, sizeof row->guess, "%s", follower->guess);
+      snprintf(row->guess, sizeof row->guess, "%s", guess);
     }
     row->count++;
   }
@@ -317,12 +325,23 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   return NULL;
 }
 
-static void take_state(Classroom *class, const char *state) {
+// `anew`: whatever was set here meanwhile, by the step or by its answer, goes.
+static void take_state(Classroom *class, const char *state, bool anew) {
   Diags ignored = diags_new(class->scratch);
   Schedule schedule = schedule_default();
-  if (class->said && str_equal(class->said, state)) return;
+  if (!anew && class->said && str_equal(class->said, state)) return;
   replace(&class->said, state);
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
+}
+
+// Whoever looks at something else is told, not moved; what is half typed was about the step before.
+static void call_back(Session *session) {
+  const LessonRun *run = &session->tutor->run;
+  bool there = session->view == view_find("lesson");
+  if (there && session->prompt == PROMPT_FIELD) textfield_set(&session->field, "");
+  if (!there)
+    session_say(session, SAID_NOTE, "the class goes on with %s, step %d; 0 goes there",
+                run->lesson->name, run->step + 1);
 }
 
 static bool take_step(Classroom *class, const JsonValue *root) {
@@ -342,13 +361,19 @@ static bool take_step(Classroom *class, const JsonValue *root) {
     session_say(class->session, SAID_WARNING, "%s", diags.first->text);
     return true;
   }
-  take_state(class, state);
-  bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE;
-  if (revealed)
-    tutor_release(class->session);
-  else
-    tutor->run.held = !makes;
+  if (!here) call_back(class->session);
+  bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE, answered = revealed && tutor->run.held;
+  tutor->run.held = !revealed && !makes;
+  if (revealed) tutor_release(class->session);
+  // Whoever is making a schedule keeps it until the teacher shows one.
+  if (!here || revealed || !makes) take_state(class, state, !here || answered);
   return true;
+}
+
+// Nobody holds the answer any more; whoever waits may go on alone.
+static void lose_teacher(Classroom *class) {
+  room_peer_close(&class->teacher);
+  tutor_of(class)->class.connected = tutor_of(class)->run.held = false;
 }
 
 static bool poll_follower(Classroom *class) {
@@ -363,8 +388,7 @@ static bool poll_follower(Classroom *class) {
     ok = ok && root && str_equal(type, "step") && take_step(class, root);
     if (!root) break;
   }
-  if (!ok) room_peer_close(&class->teacher);
-  tutor_of(class)->class.connected = ok;
+  if (!ok) lose_teacher(class);
   return true;
 }
 

@@ -2,8 +2,8 @@
 //   {"schema":"gemmview/1","lessons":[{"name":"banks","step":3,"right":[1,2],"shown":[]}]}
 //
 // Steps count from 1, as on the screen. Rows of lessons that this program does not have are passed
-// over, so that a folder of one's own lessons may come and go; steps that a lesson has no longer
-// are too.
+// over and written back as they are, so that a folder of one's own lessons may come and go; steps
+// that a lesson has no longer are passed over too.
 #include "tui/progress.h"
 
 #include <errno.h>
@@ -92,7 +92,26 @@ static void put_steps(JsonWriter *w, const char *key, uint32_t bits) {
   json_end_array(w);
 }
 
-static char *write_marks(Arena *arena, const Tutor *tutor) {
+static bool is_known(const Tutor *tutor, const char *name) {
+  for (int i = 0; i < tutor->n_lessons; i++)
+    if (str_equal(tutor->lesson[i]->name, name)) return true;
+  return false;
+}
+
+// The rows that are not ours. Of a file that cannot be read there are none.
+static void put_others(Arena *arena, JsonWriter *w, const Tutor *tutor, const char *path) {
+  size_t size = 0;
+  int error;
+  Diags ignored = diags_new(arena);
+  const char *text = read_file(arena, path, &size, &error), *name = NULL;
+  const JsonValue *root = text ? json_parse(arena, text, size, &ignored, path) : NULL;
+  const JsonValue *rows = json_object_get(root, "lessons");
+  for (int i = 0; i < json_count(rows); i++)
+    if (json_require_string(json_at(rows, i), "name", &name, &ignored) && !is_known(tutor, name))
+      json_put_value(w, json_at(rows, i));
+}
+
+static char *write_marks(Arena *arena, const Tutor *tutor, const char *path) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
@@ -109,6 +128,7 @@ static char *write_marks(Arena *arena, const Tutor *tutor) {
     put_steps(&w, "shown", mark->shown);
     json_end_object(&w);
   }
+  put_others(arena, &w, tutor, path);
   json_end_array(&w);
   json_end_object(&w);
   str_add(&out, "\n");
@@ -116,6 +136,6 @@ static char *write_marks(Arena *arena, const Tutor *tutor) {
 }
 
 const char *progress_save(Arena *arena, const Tutor *tutor, const char *path) {
-  if (disk_replace(path, write_marks(arena, tutor))) return NULL;
+  if (disk_replace(path, write_marks(arena, tutor, path))) return NULL;
   return arena_strdup(arena, strerror(errno));
 }

@@ -133,8 +133,16 @@ void room_peer_close(RoomPeer *peer) {
 
 bool room_peer_read(RoomPeer *peer) { return line_reader_fill(&peer->in, peer->fd) != 0; }
 
+// Whoever asks which rooms there are connects and is gone before anything is sent: that is the end
+// of a peer, not (by SIGPIPE) of the class.
 bool room_peer_flush(RoomPeer *peer) {
-  return out_queue_is_empty(&peer->out) || out_queue_flush(&peer->out, peer->fd, true);
+  OutQueue *out = &peer->out;
+  while (!out_queue_is_empty(out)) {
+    ssize_t put = send(peer->fd, out->bytes + out->start, out->end - out->start, MSG_NOSIGNAL);
+    if (put < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+    out->start += (size_t)put;
+  }
+  return true;
 }
 
 bool room_peer_send(RoomPeer *peer, const char *line) {

@@ -183,9 +183,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
             open_side(session, options, diags);
   if (ok) return session;
-  // What is nearest may be a name out of a ladder, and those go with the session.
-  for (Diag *d = diags->first; d; d = d->next)
-    d->nearest = d->nearest ? arena_strdup(diags->arena, d->nearest) : NULL;
+  diags_keep(diags);  // names out of ladders go with the session
   session_close(session);
   return NULL;
 }

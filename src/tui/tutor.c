@@ -10,6 +10,7 @@
 // a guess of "8" is answered "8: no, it is more".
 #include "tui/tutor.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,14 +40,63 @@ int tutor_views(const char **names) {
   return n;
 }
 
+static const Action *find_action(const Action *actions, int n, const char *call) {
+  size_t length = strcspn(call, " ");
+  for (int i = 0; i < n; i++)
+    if (strlen(actions[i].name) == length && strncmp(actions[i].name, call, length) == 0)
+      return &actions[i];
+  return NULL;
+}
+
+// "element 3,5" of the fragments view. Of what can be done everywhere only Tab: a lesson turns a
+// view, it does not leave it.
+static const Action *action_of(const char *view, const char *call) {
+  int at = view_find(view);
+  if (at < 0) return NULL;
+  const ViewBody *body = view_table[at].body;
+  const Action *action = find_action(body->actions, body->n_actions, call);
+  if (action || !str_equal(call, "pane-next")) return action;
+  return find_action(global_actions, global_action_count, call);
+}
+
+static bool can_do(const char *view, const char *call) { return action_of(view, call) != NULL; }
+
+// What was timed here is left out: a text that compares two records has to speak of one GPU.
+static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
+  const Results *results = records;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    if (timed->origin != ORIGIN_RECORDED || !timed->ok || !timed->gpu || !timed->date) continue;
+    if (!schedule_same(&timed->schedule, schedule)) continue;
+    *out = (FactRecord){timed->tflops, timed->gpu, timed->date};
+    return true;
+  }
+  return false;
+}
+
 static void set_world(struct Session *session) {
   Tutor *tutor = session->tutor;
   const char **views = ARENA_ARRAY(session->app, const char *, SESSION_VIEWS_MAX);
   tutor->world = (LessonWorld){
-      .facts = {&session->targets, session->ladders, session->n_ladders},
+      .facts = {.targets = &session->targets,
+                .ladders = session->ladders,
+                .n_ladders = session->n_ladders,
+                .recorded = find_record,
+                .records = &session->results},
       .views = views,
       .n_views = tutor_views(views),
+      .can_do = can_do,
   };
+}
+
+// A second lesson of a name could not be opened, and would share the marks of the first.
+static bool is_taken(const Tutor *tutor, const char *name, const char *path, Diags *diags) {
+  for (int i = 0; i < tutor->n_lessons; i++) {
+    if (!str_equal_fold(tutor->lesson[i]->name, name)) continue;
+    diag_add(diags, "lesson", "%s: there is a lesson \"%s\" already", path, name);
+    return true;
+  }
+  return false;
 }
 
 bool tutor_load(struct Session *session, Diags *diags) {
@@ -60,7 +110,7 @@ bool tutor_load(struct Session *session, Diags *diags) {
     const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
     const Lesson *lesson =
         lesson_read(session->app, file->text, file->size, file->path, &tutor->world, &findings);
-    if (!lesson) continue;
+    if (!lesson || is_taken(tutor, lesson->name, file->path, &findings)) continue;
     LessonMark *mark = &tutor->mark[tutor->n_lessons];
     snprintf(mark->name, sizeof mark->name, "%s", lesson->name);
     tutor->lesson[tutor->n_lessons++] = lesson;
@@ -106,18 +156,19 @@ static void go_to_rung(struct Session *session, const LessonStep *step) {
   session_go_rung(session, (int)(step->rung - step->ladder->rung));
 }
 
-// The first line of the step's view that holds its text gets the cursor.
+// The first line of the step's view that holds its text gets the cursor; of "last TEXT" the last.
 static void seek_line(struct Session *session, const ViewBody *body, const char *text) {
-  int n = body->line && body->count ? body->count(session) : 0;
-  for (int i = 0; i < n; i++) {
+  int n = body->line && body->count ? body->count(session) : 0, found = -1;
+  bool last = str_starts(text, "last ");
+  if (last) text += strlen("last ");
+  for (int i = 0; i < n && (found < 0 || last); i++) {
     const char *line = body->line(session, i);
-    if (!line || !strstr(line, text)) continue;
-    if (body->go)
-      body->go(session, i);
-    else
-      session_view_state(session)->cursor = i;
-    return;
+    if (line && strstr(line, text)) found = i;
   }
+  if (found >= 0 && body->go)
+    body->go(session, found);
+  else if (found >= 0)
+    session_view_state(session)->cursor = found;
 }
 
 static const char *skip_blanks(const char *text) { return text + strspn(text, " "); }
@@ -139,6 +190,17 @@ static void seek_site(struct Session *session, const ViewBody *body, const Site 
       session_view_state(session)->cursor = i;
 }
 
+// Lets the view do what the step asks of it; each action finds what the one before prepared.
+static void act(struct Session *session, const ViewBody *body, const LessonStep *step) {
+  Prompt prompt = session->prompt;  // what is being typed is somebody's guess
+  for (int i = 0; i < step->n_do; i++) {
+    const char *call = session->tutor->facts.does[i], *argument = strchr(call, ' ');
+    if (body->prepare) body->prepare(session);
+    action_of(step->view, step->does[i])->run(session, argument ? argument + 1 : NULL);
+  }
+  session->prompt = prompt;
+}
+
 // The cursor of a view to what the step is about.
 static void point_view(struct Session *session, const char *name, const LessonStep *step) {
   int view = session->view;
@@ -149,20 +211,34 @@ static void point_view(struct Session *session, const char *name, const LessonSt
   if (body->prepare) body->prepare(session);
   if (step->line)
     seek_line(session, body, step->line);
-  else if (session->tutor->facts.site >= 0)
+  else if (step->site && session_site(session))
     seek_site(session, body, session_site(session));
+  if (str_equal(name, step->view)) act(session, body, step);
   session->view = view;
   session->prepared = NULL;
 }
 
+// The site that the step names, in the picture of now: the answer's knobs may have made another.
+static void choose_site(struct Session *session, const LessonStep *step) {
+  const Model *model = session->now.picture->model;
+  FactScene scene = {session->frame, &session->tutor->world.facts, model, NULL};
+  Diags ignored = diags_new(session->frame);
+  FactValue site;
+  if (!step->site) return;
+  const char *text = arena_printf(session->frame, "site %s", step->site);
+  if (!fact_compute(&scene, text, &site, &ignored)) return;
+  for (int i = 0; i < model->n_sites; i++)
+    if (model->site[i].text == site.word) session->site = i;
+}
+
 static void point(struct Session *session, const LessonStep *step) {
-  const Tutor *tutor = session->tutor;
-  if (step->knob != KNOB_NONE) session->knob = step->knob;
-  if (tutor->facts.site >= 0) session->site = tutor->facts.site;
+  const char *view = tutor_view(session->tutor);
+  choose_site(session, step);
   session->phase = 0;
-  point_view(session, step->before, step);
-  if (!str_equal(step->view, step->before)) point_view(session, step->view, step);
-  if (tutor->facts.site >= 0) session->site = tutor->facts.site;
+  point_view(session, view, step);
+  // A view that seeks a line may select what stands on it: what the step names goes before.
+  if (step->knob != KNOB_NONE) session->knob = step->knob;
+  choose_site(session, step);
 }
 
 const char *tutor_view(const Tutor *tutor) {
@@ -170,19 +246,43 @@ const char *tutor_view(const Tutor *tutor) {
   return tutor->run.revealed ? step->view : step->before;
 }
 
+// What is shown now: the step's own schedule, and with the answer the one that it is about.
+static const Schedule *wanted(const Tutor *tutor) {
+  const LessonStep *step = tutor_step(tutor);
+  bool answered = tutor->run.revealed && step->ask.kind != ASK_MAKE;
+  return answered ? &tutor->facts.shown : &step->schedule;
+}
+
+// A is what the step names; else, where the answer is about other knobs, the step itself.
+static void compare(struct Session *session, const LessonStep *step) {
+  bool turned = !schedule_same(&step->schedule, &session->now.schedule);
+  session_compare_off(session);
+  if (step->compares)
+    session_compare(session, &step->then, step->then_name);
+  else if (turned)
+    session_compare(session, &step->schedule, "the step");
+}
+
 static void show(struct Session *session) {
   Tutor *tutor = session->tutor;
   const LessonStep *step = tutor_step(tutor);
   go_to_rung(session, step);
-  session_set_schedule(session, &step->schedule);
-  session_compare_off(session);
-  if (step->compares) session_compare(session, &step->then, step->then_name);
+  session_set_schedule(session, wanted(tutor));
+  compare(session, step);
   session->message[0] = '\0';
+  session->change = CHANGE_GONE;  // the step before is nothing to hold this one against
   point(session, step);
+  if (session->said != SAID_ERROR) session->message[0] = '\0';
+}
+
+// The text from its first line on, or its end where it is longer than its part of the screen.
+static void scroll(struct Session *session, int line) {
+  session->state[view_find("lesson")].cursor = line;
 }
 
 static void enter_step(struct Session *session, int step) {
   Tutor *tutor = session->tutor;
+  scroll(session, 0);
   tutor->run.step = step;
   tutor->run.guess[0] = '\0';
   tutor->run.revealed = false;
@@ -239,14 +339,23 @@ static void mark_step(struct Session *session, bool right) {
   session->wishes.keep_progress = true;
 }
 
+// A schedule of one's own stays: it is what the answer is about.
+static void show_answer(struct Session *session) {
+  Tutor *tutor = session->tutor;
+  tutor->run.revealed = true;
+  scroll(session, INT_MAX);
+  if (tutor_step(tutor)->ask.kind != ASK_MAKE) show(session);
+}
+
 static void judge(struct Session *session, Verdict verdict) {
   Tutor *tutor = session->tutor;
   tutor->verdict = verdict;
+  tutor->judged = session->now.schedule;
   if (tutor->run.held)
     tutor->verdict.text = arena_printf(tutor->arena, "%s: your guess is in", tutor->run.guess);
   if (tutor->run.held || verdict.fact != FACT_RIGHT) return;
   mark_step(session, true);
-  tutor->run.revealed = true;
+  show_answer(session);
 }
 
 void tutor_guess(struct Session *session, const char *guess) {
@@ -274,8 +383,8 @@ void tutor_reveal(struct Session *session) {
     session_say(session, SAID_NOTE, "the teacher reveals this one");
     return;
   }
-  tutor->run.revealed = true;
   mark_step(session, false);
+  show_answer(session);
 }
 
 void tutor_release(struct Session *session) {
@@ -292,7 +401,7 @@ void tutor_release(struct Session *session) {
 
 int tutor_edits(const struct Session *session) {
   const LessonStep *step = tutor_step(session->tutor);
-  return step ? schedule_distance(&session->now.schedule, &step->schedule) : 0;
+  return step ? schedule_distance(&session->now.schedule, wanted(session->tutor)) : 0;
 }
 
 void tutor_restore(struct Session *session) {

@@ -25,7 +25,7 @@ typedef struct LessonRun {
 
 // What is kept of a lesson between runs; bit i stands for step i.
 typedef struct LessonMark {
-  char name[32];
+  char name[LESSON_NAME_MAX + 1];
   int step;               // where it was left
   uint32_t right, shown;  // guessed right; the answer was looked at first
 } LessonMark;
@@ -60,6 +60,7 @@ typedef struct Tutor {
   const char *error;     // why the step has no facts; NULL: it has
   const char *answer;    // one sentence
   Verdict verdict;       // of run.guess; text NULL: none
+  Schedule judged;       // what was on the screen then
   bool listing, noting;  // the list of lessons is shown; the notes are
   int list_at;
   ClassState class;

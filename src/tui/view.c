@@ -316,13 +316,15 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
 // The hints of a table from column *col on, *left of them at most.
 static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Session *session,
                        const Action *action, int n, int spot) {
+  const ViewBody *body = view_table[session->view].body;
   for (int i = 0; i<n && * left> 0 && *col < row.cols; i++) {
-    if (!action[i].label || str_equal(action[i].name, "quit")) continue;
+    const char *label = action[i].label;
+    if (label && body->hint && spot == 0) label = body->hint(session, &action[i]);
+    if (!label || str_equal(action[i].name, "quit")) continue;
     int pair = i;
     for (int j = 0; j < n && action[i].pair; j++)
       if (str_equal(action[j].name, action[i].pair)) pair = j;
-    *col =
-        draw_hint(canvas, row, *col, session, &action[i], action[i].label, spot + i, spot + pair);
+    *col = draw_hint(canvas, row, *col, session, &action[i], label, spot + i, spot + pair);
     --*left;
   }
 }

@@ -43,6 +43,8 @@ typedef struct ViewBody {
   // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
+  // What the footer says of an action now, NULL: nothing. NULL function: what the table says.
+  const char *(*hint)(const Session *session, const Action *action);
   const Action *actions;
   int n_actions, n_panes;
 } ViewBody;

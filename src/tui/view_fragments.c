@@ -292,7 +292,10 @@ static void choose_atom(Session *session, const char *argument) {
 static void choose_element(Session *session, const char *argument) {
   Fragments f = look(session);
   int row, col, end = 0;
-  bool pair = argument && sscanf(argument, "%6d,%6d%n", &row, &col, &end) == 2 && !argument[end];
+  if (argument) argument += strspn(argument, " ([");
+  bool pair = argument && sscanf(argument, "%6d%*[],[ ]%6d%n", &row, &col, &end) == 2;
+  if (pair) end += (int)strspn(argument + end, " )]");
+  pair = pair && !argument[end];
   if (f.held && pair && row >= 0 && row < f.map.rows && col >= 0 && col < f.map.cols)
     set_element(session, row, col);
   else if (f.held)

@@ -1,9 +1,11 @@
-// lesson: read, predict, reveal. The text beside (or above) the view it is about, both live.
+// lesson: read, predict, reveal. The text above the view it is about, both live; on a wide screen
+// the question stands beside the text, on a very wide one both beside the view.
 //
 //   LESSON 4 banks  3/8  One word for all                            ●●▸○··○○
-//   text …                                        │ the view of the step, drawn by that view
-//   PREDICT question                              │
-//   verdict, answer, why                          │
+//   text …                                  PREDICT question
+//                                           verdict, answer, why
+//   ── 3 banks ────────────────────────────────────────────────────────────────
+//   the view of the step, drawn by that view
 //
 // Until the answer is shown the view is one that does not give it away: the nest instead of a card
 // that says "4-WAY", and no access wears its price. The view draws itself into its part of the
@@ -17,22 +19,29 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/lesson_list.h"
 #include "tui/tutor.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
 enum { PARTS_MAX = 32, SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
 enum {
-  WIDE_COLS = 110,
-  TEXT_COLS_MIN = 46,
+  TWO_COLUMNS = 100,  // of text from here on
+  BESIDE_COLS = 170,  // text and view side by side from here on
   TEXT_COLS_MAX = 72,
   STAGE_ROWS_MIN = 7,
+  STAGE_ROWS = 9,     // that a long text leaves to the view, as long as it has
+  TEXT_ROWS_MIN = 8,  // rows itself
   WORDS_SHOWN = 7
 };
 
 enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
 
+// A gap stands between text and question where they share a column.
+typedef enum PartKind { PART_TOLD, PART_ASKED, PART_GAP, PART_ANY } PartKind;
+
 typedef struct Part {
+  PartKind kind;
   Style style;
   const char *text;  // "" is an empty line
 } Part;
@@ -46,21 +55,37 @@ typedef struct LessonFrame {
   int hidden;  // lines of text that do not fit
 } LessonFrame;
 
-// Where the text and the step's view go.
+// Where the text, the question and the step's view go.
 typedef struct LessonLayout {
-  Rect text, stage;  // stage.rows 0: not shown
+  Rect text, ask, stage;  // ask.cols 0: it stands under the text; stage.rows 0: not shown
 } LessonLayout;
 
 // ---- preparing ----------------------------------------------------------------------------------
 
-static void add(LessonFrame *frame, Style style, const char *text) {
-  if (frame->n_parts < PARTS_MAX) frame->part[frame->n_parts++] = (Part){style, text};
+static void add_part(LessonFrame *frame, PartKind kind, Style style, const char *text) {
+  if (frame->n_parts < PARTS_MAX) frame->part[frame->n_parts++] = (Part){kind, style, text};
 }
 
-static int count_rows(const LessonFrame *frame, int cols) {
+static void tell(LessonFrame *frame, Style style, const char *text) {
+  add_part(frame, PART_TOLD, style, text);
+}
+
+static void add(LessonFrame *frame, Style style, const char *text) {
+  add_part(frame, PART_ASKED, style, text);
+}
+
+static bool is_kind(const Part *part, PartKind kind) {
+  return kind == PART_ANY || part->kind == kind;
+}
+
+static int part_rows(const Part *part, int cols) {
+  return *part->text ? canvas_wrap_rows(part->text, cols) : 1;
+}
+
+static int count_rows(const LessonFrame *frame, PartKind kind, int cols) {
   int rows = 0;
   for (int i = 0; i < frame->n_parts; i++)
-    rows += *frame->part[i].text ? canvas_wrap_rows(frame->part[i].text, cols) : 1;
+    if (is_kind(&frame->part[i], kind)) rows += part_rows(&frame->part[i], cols);
   return rows;
 }
 
@@ -97,22 +122,27 @@ static void add_question(Session *session, LessonFrame *frame) {
   const Tutor *tutor = session->tutor;
   const Ask *ask = &tutor_step(tutor)->ask;
   const StepFacts *facts = &tutor->facts;
-  static const Style styles[] = {[FACT_RIGHT] = STYLE_OK,
-                                 [FACT_IS_MORE] = STYLE_BAD,
-                                 [FACT_IS_LESS] = STYLE_BAD,
-                                 [FACT_IS_OTHER] = STYLE_BAD,
-                                 [FACT_NO_GUESS] = STYLE_WARN};
+  static const Style styles[] = {
+      [FACT_RIGHT] = STYLE_OK,     [FACT_IS_MORE] = STYLE_BAD,      [FACT_IS_LESS] = STYLE_BAD,
+      [FACT_IS_OTHER] = STYLE_BAD, [FACT_OTHER_COLUMN] = STYLE_BAD, [FACT_OTHER_ROW] = STYLE_BAD,
+      [FACT_NO_GUESS] = STYLE_WARN};
   if (ask->kind == ASK_NOTHING) return;
   bool revealed = tutor->run.revealed;
-  add(frame, STYLE_TEXT, "");
+  add_part(frame, PART_GAP, STYLE_TEXT, "");
   add(frame, STYLE_ACCENT,
       arena_printf(session->frame, "%s %s", ask->kind == ASK_MAKE ? "MAKE" : "PREDICT",
                    facts->question));
   add_choices(session, frame, facts, revealed);
   if (ask->kind == ASK_FACT && facts->answer.kind == FACT_WORD && !revealed)
     add_words(session, frame, &facts->answer);
-  if (tutor->verdict.text)
+  // A verdict on a schedule that was changed since is none on this one.
+  bool stale =
+      ask->kind == ASK_MAKE && !revealed && !schedule_same(&session->now.schedule, &tutor->judged);
+  if (tutor->verdict.text && !stale)
     add(frame, tutor->run.held ? STYLE_NOTE : styles[tutor->verdict.fact], tutor->verdict.text);
+  bool wrong =
+      tutor->verdict.text && !stale && tutor->verdict.fact != FACT_RIGHT && !tutor->run.held;
+  if (wrong && !revealed && facts->hint) add(frame, STYLE_NOTE, facts->hint);
 }
 
 static void add_answer(Session *session, LessonFrame *frame) {
@@ -140,7 +170,7 @@ static void add_class(Session *session, LessonFrame *frame) {
   if (class->role == CLASS_FOLLOWER) {
     add(frame, class->connected ? STYLE_NOTE : STYLE_WARN,
         class->connected ? "CLASS the teacher turns the pages and reveals"
-                         : "CLASS the teacher is away; waiting");
+                         : "CLASS the teacher is away: wait, or go on alone");
     return;
   }
   add(frame, STYLE_HEADER,
@@ -150,15 +180,14 @@ static void add_class(Session *session, LessonFrame *frame) {
 
 static void add_remarks(Session *session, LessonFrame *frame) {
   const Tutor *tutor = session->tutor;
-  const LessonStep *step = tutor_step(tutor);
   int edits = tutor_edits(session);
-  if (edits || (tutor->noting && step->notes)) add(frame, STYLE_TEXT, "");
+  const char *notes = tutor->noting ? tutor->facts.notes : NULL;
+  if (edits || notes) tell(frame, STYLE_TEXT, "");
   if (edits)
-    add(frame, STYLE_WARN,
-        arena_printf(session->frame, "%d knob%s turned since; = puts the step's back", edits,
-                     edits == 1 ? "" : "s"));
-  if (tutor->noting && step->notes)
-    add(frame, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", step->notes));
+    tell(frame, STYLE_WARN,
+         arena_printf(session->frame, "%d knob%s turned since; = puts the step's back", edits,
+                      edits == 1 ? "" : "s"));
+  if (notes) tell(frame, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", notes));
 }
 
 // A copy in which no access has a count: what wavefronts there are is not told before it is
@@ -183,27 +212,43 @@ static bool is_veiled(const Tutor *tutor) {
   return !tutor->run.revealed && (kind == ASK_FACT || kind == ASK_CHOICE);
 }
 
+// A column of text leaves a blank on either side.
+static int column_rows(const LessonFrame *frame, PartKind kind, int cols) {
+  return count_rows(frame, kind, cols - 2);
+}
+
+static int needed_rows(const LessonFrame *frame, const LessonLayout *at) {
+  if (!at->ask.cols) return column_rows(frame, PART_ANY, at->text.cols);
+  int told = column_rows(frame, PART_TOLD, at->text.cols);
+  int asked = column_rows(frame, PART_ASKED, at->ask.cols);
+  return told > asked ? told : asked;
+}
+
 static LessonLayout lay_out(const LessonFrame *frame, Rect in) {
   LessonLayout at = {.text = in};
   rect_take_top(&at.text, 1);
   if (frame->inner < 0) return at;
-  if (in.cols >= WIDE_COLS) {
+  at.stage = at.text;
+  if (in.cols >= BESIDE_COLS) {
     int cols = in.cols * 2 / 5;
-    cols = cols < TEXT_COLS_MIN ? TEXT_COLS_MIN : cols > TEXT_COLS_MAX ? TEXT_COLS_MAX : cols;
-    at.stage = at.text;
-    at.text = rect_take_left(&at.stage, cols);
+    at.text = rect_take_left(&at.stage, cols > TEXT_COLS_MAX ? TEXT_COLS_MAX : cols);
     return at;
   }
-  int rows = count_rows(frame, in.cols - 2);
-  at.stage = at.text;
-  at.text = rect_take_top(&at.stage, rows);
-  if (at.stage.rows >= STAGE_ROWS_MIN) return at;
-  at.text.rows += at.stage.rows;
-  at.stage.rows = 0;
+  int half = in.cols >= TWO_COLUMNS ? in.cols / 2 : 0;
+  at.ask.cols = half;
+  at.text.cols -= half;
+  int all = at.text.rows, most = all - STAGE_ROWS, rows = needed_rows(frame, &at);
+  if (most < TEXT_ROWS_MIN) most = all;
+  at.text.rows = at.ask.rows = rows < most ? rows : most;
+  rect_take_top(&at.stage, at.text.rows);
+  if (at.stage.rows < STAGE_ROWS_MIN) {
+    at.text.rows = at.ask.rows = all;
+    at.stage.rows = 0;
+  }
+  at.ask.row = at.text.row;
+  at.ask.col = at.text.col + at.text.cols;
   return at;
 }
-
-static int text_cols(const LessonLayout *at) { return at->text.cols - 2; }
 
 // The step's view prepares itself for its part of the screen, and gets a session of its own to
 // draw.
@@ -232,9 +277,9 @@ static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
 static void prepare_step(Session *session, LessonFrame *frame) {
   const Tutor *tutor = session->tutor;
   if (tutor->error) {
-    add(frame, STYLE_BAD, tutor->error);
+    tell(frame, STYLE_BAD, tutor->error);
   } else {
-    add(frame, STYLE_TEXT, tutor->facts.text);
+    tell(frame, STYLE_TEXT, tutor->facts.text);
     add_question(session, frame);
     add_class(session, frame);
     add_answer(session, frame);
@@ -243,7 +288,7 @@ static void prepare_step(Session *session, LessonFrame *frame) {
   }
   LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - FRAME_ROWS, session->cols});
   if (frame->inner >= 0) prepare_stage(session, frame, at.stage);
-  int hidden = count_rows(frame, text_cols(&at)) - at.text.rows;
+  int hidden = needed_rows(frame, &at) - at.text.rows;
   ViewState *state = session_view_state(session);
   frame->stage_shown = at.stage.rows > 0;
   frame->hidden = hidden > 0 ? hidden : 0;
@@ -291,11 +336,12 @@ static void draw_head(Canvas *canvas, Rect row, const Tutor *tutor) {
   if (dots > col) draw_dots(canvas, row, dots, tutor);
 }
 
-static void draw_text(Canvas *canvas, Rect in, const LessonFrame *frame, int first) {
+static void draw_text(Canvas *canvas, Rect in, const LessonFrame *frame, PartKind kind, int first) {
   Rect body = {in.row, in.col + 1, in.rows, in.cols - 2};
   int skip = first;
   for (int i = 0; i < frame->n_parts && body.rows > 0; i++) {
     const Part *part = &frame->part[i];
+    if (!is_kind(part, kind)) continue;
     int rows = *part->text ? canvas_wrap_from(canvas, body, part->style, part->text, skip) : 1;
     int shown = rows > skip ? rows - skip : 0;
     skip = rows > skip ? 0 : skip - rows;
@@ -328,59 +374,11 @@ static void draw_step(Canvas *canvas, Rect in, const Session *session) {
   LessonLayout at = lay_out(frame, in);
   int first = session_view_state_const(session)->cursor;
   draw_head(canvas, (Rect){in.row, in.col, 1, in.cols}, session->tutor);
-  draw_text(canvas, at.text, frame, first);
+  draw_text(canvas, at.text, frame, at.ask.cols ? PART_TOLD : PART_ANY, first);
+  if (at.ask.cols) draw_text(canvas, at.ask, frame, PART_ASKED, first);
+  at.text.cols += at.ask.cols;
   draw_more(canvas, at.text, frame, first);
   if (at.stage.rows > 0) draw_stage(canvas, in, at.stage, frame);
-}
-
-// ---- the list -----------------------------------------------------------------------------------
-
-static int count_bits(uint32_t bits) {
-  int n = 0;
-  for (; bits; bits &= bits - 1) n++;
-  return n;
-}
-
-static int count_questions(const Lesson *lesson) {
-  int n = 0;
-  for (int i = 0; i < lesson->n_steps; i++) n += lesson->step[i].ask.kind != ASK_NOTHING;
-  return n;
-}
-
-static void draw_lesson(Canvas *canvas, Rect row, const Tutor *tutor, int i) {
-  enum { NAME_COLS = 12, TITLE_COLS = 38 };
-  const Lesson *lesson = tutor->lesson[i];
-  const LessonMark *mark = &tutor->mark[i];
-  int right = count_bits(mark->right), asked = count_questions(lesson);
-  int seen = count_bits(mark->right | mark->shown);
-  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i + 1);
-  canvas_fit(canvas, row, 0, 4, NAME_COLS, ALIGN_LEFT, STYLE_ACCENT, lesson->name);
-  canvas_fit(canvas, row, 0, 4 + NAME_COLS, TITLE_COLS, ALIGN_LEFT, STYLE_TEXT, lesson->title);
-  int col = 5 + NAME_COLS + TITLE_COLS;
-  Style style = right == asked ? STYLE_OK : seen ? STYLE_TEXT : STYLE_DIM;
-  canvas_printf(canvas, row, 0, col, style, "%d of %d right", right, asked);
-  col += 15;
-  if (row.cols > col + 10)
-    canvas_fit(canvas, row, 0, col, row.cols - col - 1, ALIGN_LEFT, STYLE_DIM, lesson->about);
-  canvas_spot(canvas, row, SPOT_LESSON, i);
-  if (i == tutor->list_at) canvas_over(canvas, row, STYLE_CURSOR);
-}
-
-static void draw_list(Canvas *canvas, Rect in, const Tutor *tutor) {
-  Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
-              "LESSONS  read, predict, reveal; Enter begins or goes on");
-  Rect foot = rect_take_bottom(&in, tutor->trouble ? 2 : 1);
-  int first = view_scroll(tutor->list_at, tutor->n_lessons, in.rows);
-  for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
-    draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i);
-  view_draw_more(canvas, in, first, tutor->n_lessons);
-  rect_take_left(&foot, 1);
-  if (tutor->trouble)
-    canvas_wrap(canvas, foot, STYLE_BAD, tutor->trouble);
-  else if (tutor->n_lessons)
-    canvas_fit(canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_NOTE,
-               tutor->lesson[tutor->list_at]->about);
 }
 
 static void lesson_draw(Canvas *canvas, Rect in, const Session *session) {
@@ -388,7 +386,7 @@ static void lesson_draw(Canvas *canvas, Rect in, const Session *session) {
   if (frame->n_parts)
     draw_step(canvas, in, session);
   else
-    draw_list(canvas, in, session->tutor);
+    lesson_draw_list(canvas, in, session->tutor, SPOT_LESSON);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -461,7 +459,6 @@ static void step_by(Session *session, int step) {
   const Tutor *tutor = session->tutor;
   if (in_list(session)) return;
   if (is_led(session)) return;
-  session_view_state(session)->cursor = 0;
   if (tutor_go(session, tutor->run.step + step)) return;
   session_say(session, SAID_NOTE,
               step > 0 ? "the last step; L shows the other lessons" : "the first step");
@@ -536,6 +533,17 @@ static const Action actions[] = {
     {"notes", "t", NULL, NULL, "the teacher's notes", notes},
 };
 
+// Enter is whatever is next; what cannot be done here is not offered.
+static const char *lesson_hint(const Session *session, const Action *action) {
+  const Tutor *tutor = session->tutor;
+  const LessonStep *step = tutor_step(tutor);
+  bool enter = action->run == guess, list = in_list(session);
+  if (list) return enter ? "open" : action->run == lessons && step ? "back" : NULL;
+  bool open = step->ask.kind != ASK_NOTHING && !tutor->run.revealed && !tutor->error;
+  if (enter) return !open ? "next" : step->ask.kind == ASK_MAKE ? "check" : action->label;
+  return action->run == reveal && (!open || tutor->run.held) ? NULL : action->label;
+}
+
 const ViewBody lesson_view = {
     .enter = lesson_enter,
     .prepare = lesson_prepare,
@@ -545,6 +553,7 @@ const ViewBody lesson_view = {
     .click = lesson_click,
     .typed = lesson_typed,
     .field_label = "guess ",
+    .hint = lesson_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

@@ -22,7 +22,9 @@ static const LessonWorld *whole_world(void) {
   if (!ladders || !cli_targets(keep, &targets, &diags)) abort();
   int n = 0;
   while (ladders[n]) n++;
-  world = (LessonWorld){{&targets, ladders, n}, views, 4};
+  world = (LessonWorld){.facts = {.targets = &targets, .ladders = ladders, .n_ladders = n},
+                        .views = views,
+                        .n_views = 4};
   return &world;
 }
 

@@ -2,6 +2,7 @@
 // front of a terminal.
 #include <check.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,9 +150,26 @@ START_TEST(steps_and_knobs_are_pushed) {
   settle(end, 2);
   ck_assert_str_eq(run_of(&end[1])->lesson->name, "banks");
   ck_assert(schedule_same(&end[0].session->now.schedule, &end[1].session->now.schedule));
+  // Half a guess does not become one of the next step.
+  view_show(end[1].session, view_find("lesson"));
+  drive_frame(end[1].session, end[1].canvas);
+  ck_assert(drive_keys(end[1].session, end[1].canvas, "Enter 4", &diags));
+  ck_assert_str_eq(end[1].session->field.text, "4");
+  ck_assert(tutor_go(end[0].session, 3));
+  settle(end, 2);
+  ck_assert_str_eq(end[1].session->field.text, "");
+  ck_assert(drive_keys(end[1].session, end[1].canvas, "8 Enter", &diags));
+  ck_assert_str_eq(run_of(&end[1])->guess, "8");
+  // Who looks elsewhere is told, and stays there.
+  view_show(end[1].session, view_find("banks"));
+  ck_assert(tutor_go(end[0].session, 2));
+  settle(end, 2);
+  ck_assert_int_eq(end[1].session->view, view_find("banks"));
+  ck_assert_str_eq(end[1].session->message, "the class goes on with banks, step 3; 0 goes there");
+  view_show(end[1].session, view_find("lesson"));
   // The pages are the teacher's.
   view_run(end[1].session, "step-next", NULL);
-  ck_assert_int_eq(run_of(&end[1])->step, 1);
+  ck_assert_int_eq(run_of(&end[1])->step, 2);
   for (int i = 0; i < 2; i++) leave(&end[i]);
 }
 END_TEST
@@ -186,7 +204,58 @@ START_TEST(making_is_judged_at_once_and_counted) {
   ck_assert_str_eq(state_of(&end[0])->row[0].guess, "not yet");
   ck_assert_str_eq(state_of(&end[0])->row[1].guess, "passed");
   ck_assert(state_of(&end[0])->row[1].right);
+  // What is being made is not taken away, until the teacher shows a schedule.
+  session_set_knob(end[0].session, KNOB_FM, 4);
+  settle(end, 3);
+  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 8);
+  tutor_reveal(end[0].session);
+  settle(end, 3);
+  ck_assert(run_of(&end[1])->revealed);
+  ck_assert_int_eq(end[1].session->now.schedule.value[KNOB_FM], 4);
   for (int i = 0; i < 3; i++) leave(&end[i]);
+}
+END_TEST
+
+// The answer's own knobs come with it, to who was there and to who comes late; then the teacher's.
+START_TEST(an_answer_brings_its_knobs) {
+  End end[] = {teach("padding", 2), join("padding", "ana"), {0}};
+  settle(end, 2);
+  session_set_knob(end[1].session, KNOB_FM, 4);
+  tutor_reveal(end[0].session);
+  settle(end, 2);
+  ck_assert_int_eq(end[0].session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  end[2] = join("padding", "late");
+  settle(end, 3);
+  for (int i = 1; i < 3; i++) {
+    ck_assert(schedule_same(&end[i].session->now.schedule, &end[0].session->now.schedule));
+    ck_assert(run_of(&end[i])->revealed && end[i].session->comparing);
+  }
+  session_set_knob(end[0].session, KNOB_PAD_SMEM, 3);
+  settle(end, 3);
+  ck_assert_int_eq(end[2].session->now.schedule.value[KNOB_PAD_SMEM], 3);
+  for (int i = 0; i < 3; i++) leave(&end[i]);
+}
+END_TEST
+
+// "4" and "4 wavefronts" are one row; and without a teacher nobody is kept from going on.
+START_TEST(equal_guesses_are_one_and_who_is_alone_goes_on) {
+  End end[] = {teach("banks", 3), join("banks", "ana"), join("banks", "ben")};
+  settle(end, 3);
+  tutor_guess(end[1].session, "2 wavefronts");
+  tutor_guess(end[2].session, "2.0");
+  settle(end, 3);
+  ck_assert_int_eq(state_of(&end[0])->n_rows, 1);
+  ck_assert_str_eq(state_of(&end[0])->row[0].guess, "2");
+  tutor_reveal(end[1].session);
+  ck_assert(!run_of(&end[1])->revealed);
+  leave(&end[0]);
+  classroom_poll(end[1].class);
+  ck_assert(!state_of(&end[1])->connected);
+  tutor_guess(end[1].session, "4");
+  ck_assert(run_of(&end[1])->revealed);
+  view_run(end[1].session, "step-next", NULL);
+  ck_assert_int_eq(run_of(&end[1])->step, 3);
+  for (int i = 1; i < 3; i++) leave(&end[i]);
 }
 END_TEST
 
@@ -245,6 +314,31 @@ START_TEST(rooms_are_refused_with_the_reason) {
 }
 END_TEST
 
+static int n_pipes;
+static void count_pipe(int signal) { (void)signal, n_pipes++; }
+
+// join without a name looks into every room and leaves; a teacher outlives what was sent to that.
+START_TEST(whoever_only_looks_in_does_no_harm) {
+  struct sigaction count = {.sa_handler = count_pipe}, before;
+  sigaction(SIGPIPE, &count, &before);
+  End end[] = {teach("banks", 3), join(NULL, "ana")};
+  settle(end, 2);
+  const char **rooms = room_list(arena, &diags);
+  ck_assert_pstr_eq(rooms[0], "banks");
+  settle(end, 2);
+  ck_assert(tutor_go(end[0].session, 3));
+  classroom_tick(end[0].class, 0);
+  classroom_close(end[1].class);
+  session_close(end[1].session);
+  classroom_tick(end[0].class, 1);
+  ck_assert(tutor_go(end[0].session, 2));
+  classroom_tick(end[0].class, 2);
+  sigaction(SIGPIPE, &before, NULL);
+  ck_assert_int_eq(n_pipes, 0);
+  leave(&end[0]);
+}
+END_TEST
+
 START_TEST(a_dead_socket_is_replaced_and_closed_to_strangers) {
   bool shared;
   const char *path = room_path(arena, "banks", &shared, &diags);
@@ -285,8 +379,8 @@ static const char *const hostile[] = {
     "{\"type\":\"hello\",\"name\":\"a\",\"uid\":0}\n",
     "{\"type\":\"hello\",\"name\":\"a\",\"name\":\"b\"}\n",
     "{\"type\":\"step\",\"lesson\":\"banks\",\"step\":1,\"guess\":\"\"}\n",
-    "{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"lesson\":\"banks\",\"step\":99,"
-    "\"guess\":\"1\"}\n",
+    ("{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"lesson\":\"banks\",\"step\":99,"
+     "\"guess\":\"1\"}\n"),
     "{\"type\":\"hello\",\"name\":\"a\"}\n{\"type\":\"guess\",\"step\":3,\"guess\":\"1\"}\n",
     "{\"type\":\"hello\",\"name\":\"\\ud800\"}\n",
     "\xff\xfe\n",
@@ -511,8 +605,11 @@ Suite *suite_classroom(void) {
   tcase_add_test(tcase, steps_and_knobs_are_pushed);
   tcase_add_test(tcase, guesses_of_another_step_do_not_count);
   tcase_add_test(tcase, making_is_judged_at_once_and_counted);
+  tcase_add_test(tcase, an_answer_brings_its_knobs);
+  tcase_add_test(tcase, equal_guesses_are_one_and_who_is_alone_goes_on);
   tcase_add_test(tcase, who_is_dropped_comes_back);
   tcase_add_test(tcase, rooms_are_refused_with_the_reason);
+  tcase_add_test(tcase, whoever_only_looks_in_does_no_harm);
   tcase_add_test(tcase, a_dead_socket_is_replaced_and_closed_to_strangers);
   tcase_add_loop_test(tcase, what_is_no_line_of_a_follower_ends_it, 0,
                       sizeof hostile / sizeof *hostile);

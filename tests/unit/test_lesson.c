@@ -18,6 +18,18 @@ static const Ladder *ladders[8];
 static const char *views[SESSION_VIEWS_MAX];
 static LessonWorld world;
 
+// A record of everything, and a view that does everything but fly.
+static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
+  (void)records, (void)schedule;
+  *out = (FactRecord){12.5, "some GPU", "2026-01-02T03:04:05Z"};
+  return true;
+}
+
+static bool can_do(const char *view, const char *action) {
+  (void)view;
+  return !str_starts(action, "fly");
+}
+
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
@@ -29,7 +41,10 @@ static void setup(void) {
     const EmbeddedFile *file = embed_find(arena, list.paths[i]);
     ladders[n++] = ladder_read(arena, file->text, file->size, file->path, &diags);
   }
-  world = (LessonWorld){{&targets, ladders, n}, views, tutor_views(views)};
+  world = (LessonWorld){.facts = {&targets, ladders, n, find_record, NULL},
+                        .views = views,
+                        .n_views = tutor_views(views),
+                        .can_do = can_do};
   ck_assert_int_eq(diags.count, 0);
 }
 
@@ -76,6 +91,10 @@ static const struct {
     {HALF ",LDMATRIX=1", "at hgemm/swizzle | conflicts a<-A_s", "0"},
     {TILED, "smem_bytes", "16384"},
     {TILED, "blocks", "1024"},
+    {TILED, "whole_waves", "4"},
+    {TILED, "sm_kib", "228"},
+    {TILED, "recorded fp32/tiers", "12.5"},
+    {TILED, "recorded_on fp32/tiers", "some GPU, 2026-01-02"},
     {TILED, "slabs", "256"},
     {TILED, "knob FM", "8"},
     {TILED, "gpu sm_count", "132"},
@@ -186,9 +205,15 @@ static const struct {
     {{.kind = FACT_REAL, .number = 39.0}, "38.5", FACT_RIGHT},
     {{.kind = FACT_REAL, .number = 39.0}, "38", FACT_IS_MORE},
     {{.kind = FACT_REAL, .number = 0}, "0", FACT_RIGHT},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/4", FACT_RIGHT},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/8 of one", FACT_IS_MORE},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/0", FACT_NO_GUESS},
+    {{.kind = FACT_REAL, .number = 0.25}, "1/4 1", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "(19, 42)", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[19][42]", FACT_RIGHT},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "42 19", FACT_IS_OTHER},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "19 24", FACT_OTHER_COLUMN},
+    {{.kind = FACT_PAIR, .pair = {19, 42}}, "C[3][42]", FACT_OTHER_ROW},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "19", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "19 42 3", FACT_NO_GUESS},
     {{.kind = FACT_PAIR, .pair = {19, 42}}, "99999999999999999999 1", FACT_IS_OTHER},
@@ -200,6 +225,27 @@ static const struct {
 
 START_TEST(guesses_are_judged) {
   ck_assert_int_eq(fact_check(&guesses[_i].value, guesses[_i].guess), guesses[_i].verdict);
+}
+END_TEST
+
+// What is counted as one guess in a class.
+static const struct {
+  FactValue value;
+  const char *guess, *text;
+} alike[] = {
+    {{.kind = FACT_COUNT, .number = 8}, " 8 wavefronts", "8"},
+    {{.kind = FACT_COUNT, .number = 8}, "8.0", "8"},
+    {{.kind = FACT_COUNT, .number = 8}, "65536", "65536"},
+    {{.kind = FACT_REAL, .number = 8}, "1/4", "0.25"},
+    {{.kind = FACT_REAL, .number = 8}, "many", "many"},
+    {{.kind = FACT_PAIR, .pair = {1, 2}}, "C[3][4]", "(3, 4)"},
+    {{.kind = FACT_PAIR, .pair = {1, 2}}, "3", "3"},
+    {{.kind = FACT_WORD, .word = "threads", .words = words}, "SHARED", "shared memory"},
+    {{.kind = FACT_WORD, .word = "threads", .words = words}, "lanes", "lanes"},
+};
+
+START_TEST(equal_guesses_read_alike) {
+  ck_assert_str_eq(fact_guess_text(arena, &alike[_i].value, alike[_i].guess), alike[_i].text);
 }
 END_TEST
 
@@ -218,6 +264,21 @@ static const struct {
     {"{", "x.json:1", NULL},
     {"{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\"}", "steps", NULL},
     {FILE_OF(""), "0 steps", NULL},
+    {"{\"name\":\"a b\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP(
+         "\"view\":\"banks\"") "]}",
+     "x.json:1:9: name: \"a b\" is no name of a lesson", NULL},
+    {"{\"name\":\"\",\"title\":\"t\",\"about\":\"a\",\"steps\":[" STEP("\"view\":\"banks\"") "]}",
+     "is no name of a lesson", NULL},
+    {"{\"name\":\"abcdefghijklmnopqrstuvwxyzabcdef\",\"title\":\"t\",\"about\":\"a\",\"steps\":"
+     "[" STEP("\"view\":\"banks\"") "]}",
+     "at most 31", NULL},
+    {FILE_OF(STEP("\"notes\":\"a\\u001b[31m\"")),
+     "x.json:2:44: steps[0].notes: there is a control character", NULL},
+    {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\",\"\\u009bm\"],\"fact\":\"blocks\"}")),
+     "steps[0].ask.why[1]: there is a control character", NULL},
+    {"{\"name\":\"l\",\"title\":\"t\\n\",\"about\":\"a\",\"steps\":[" STEP(
+         "\"view\":\"banks\"") "]}",
+     "title: there is a control character", NULL},
     {FILE_OF("{\"title\":\"s\"}"), "x.json:2", NULL},
     {FILE_OF(STEP("\"viw\":\"x\"")), "viw", "view"},
     {FILE_OF(STEP("\"view\":\"bnaks\"")), "x.json:2:43: steps[0].view: there is no view", "banks"},
@@ -226,6 +287,12 @@ static const struct {
     {FILE_OF(STEP("\"rung\":\"fp32/paded\"")), "steps[0].rung", "padded"},
     {FILE_OF(STEP("\"compare\":\"fp32/x\"")), "steps[0].compare", NULL},
     {FILE_OF(STEP("\"knob\":\"FMM\"")), "steps[0].knob: FMM: no such knob", "FM"},
+    {FILE_OF(STEP("\"do\":[\"fly high\"]")), "steps[0].do[0]: the view explore has no action",
+     NULL},
+    {FILE_OF(STEP("\"do\":\"x\"")), "steps[0].do", NULL},
+    {FILE_OF(STEP("\"do\":[1]")), "steps[0].do[0]", NULL},
+    {FILE_OF(STEP("\"do\":[\"a\",\"b\",\"c\",\"d\",\"e\"]")), "5 actions; a step has at most 4",
+     NULL},
     {FILE_OF(STEP("\"text\":[]")), "text", NULL},
     {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"]}")), "one of \"fact\"", NULL},
     {FILE_OF(STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"choose\":[\"FM=1\"],"
@@ -256,6 +323,10 @@ static const struct {
     {"{\"title\":\"s\",\"text\":[\"{blocs} of\"]}", "steps[0].text: {blocs}: there is no fact"},
     {"{\"title\":\"s\",\"text\":[\"{blocks of\"]}", "without its"},
     {STEP("\"site\":\"b<-B_s\""), "steps[0].site"},
+    {STEP("\"do\":[\"element {cell}\"]"), "steps[0].do: {cell}: cell takes 3 arguments"},
+    {STEP("\"notes\":\"{blocs}\""), "steps[0].notes: {blocs}: there is no fact"},
+    {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"blocks\",\"hint\":\"{blocs}\"}"),
+     "ask.hint: {blocs}: there is no fact"},
     {STEP("\"ask\":{\"question\":\"q\",\"why\":[\"w\"],\"fact\":\"gpu_name\"}"),
      "nobody can guess"},
     {STEP("\"ask\":{\"question\":\"q {x}\",\"why\":[\"w\"],\"fact\":\"blocks\"}"), "ask.question"},
@@ -293,6 +364,60 @@ START_TEST(a_step_inherits_the_state_before_it) {
 }
 END_TEST
 
+// What an answer is about, so that it can be shown: the right choice, or the knobs of the question.
+static const struct {
+  const char *ask, *shown;
+} shows[] = {
+    {"\"fact\":\"blocks\"", "FM=1"},
+    {"\"fact\":\"with FM=4 | blocks\"", "FM=4"},
+    {"\"fact\":\"at fp32/padded | blocks\"", "FM=1"},
+    {"\"choose\":[\"FM=2\",\"FM=8\",\"FM=4\"],\"least\":\"blocks\"", "FM=8"},
+    {"\"choose\":[\"FN=2\",\"FM=2\",\"FM=1\"],\"least\":\"blocks\"", "FN=2"},
+    {"\"make\":\"blocks\",\"less_than\":\"with FM=2 | blocks\",\"solution\":\"FM=4\"", "FM=4"},
+};
+
+START_TEST(an_answer_says_what_it_is_about) {
+  const char *step = "\"hint\":\"{blocks} of them\",\"question\":\"q\",\"why\":[\"w\"],";
+  const Lesson *lesson = read_text(arena_printf(
+      arena, FILE_OF("{\"title\":\"s\",\"text\":[\"t\"],\"ask\":{%s%s}}"), step, shows[_i].ask));
+  Schedule wanted = schedule_default();
+  StepFacts facts;
+  ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(schedule_parse(&wanted, shows[_i].shown, &diags));
+  ck_assert_msg(lesson_compute(arena, &world, lesson, 0, &facts, &diags), "%s",
+                diags_text(arena, &diags));
+  ck_assert_msg(schedule_same(&facts.shown, &wanted), "%s", schedule_text(arena, &facts.shown));
+  ck_assert_str_eq(facts.hint, "65536 of them");
+}
+END_TEST
+
+// A wrong guess hears something that helps, and not the answer.
+static const struct {
+  const char *ask, *guess, *said;
+} helped[] = {
+    {"\"fact\":\"blocks\"", "1", "1: no, it is more"},
+    {"\"fact\":\"tile_of 300\"", "1, 3", "1, 3: no, but the row is right"},
+    {"\"fact\":\"tile_of 300\"", "2, 44", "2, 44: no, but the column is right"},
+    {"\"fact\":\"tile_of 300\"", "44, 1", "44, 1: no"},
+    {"\"fact\":\"tile_of 300\"", "44", "wanted is row and column"},
+    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "a",
+     "a) FM=2: no, it has 32768 blocks; one is better"},
+    {"\"choose\":[\"FM=2\",\"FM=8\"],\"least\":\"blocks\"", "c", "wanted is a letter, a to b"},
+};
+
+START_TEST(a_wrong_guess_is_answered) {
+  const Lesson *lesson = read_text(arena_printf(
+      arena,
+      FILE_OF("{\"title\":\"s\",\"text\":[\"t\"],\"ask\":{\"question\":\"q\",\"why\":[\"w\"],%s}}"),
+      helped[_i].ask));
+  StepFacts facts;
+  ck_assert(lesson_compute(arena, &world, lesson, 0, &facts, &diags));
+  Verdict verdict = lesson_check(arena, &world, &lesson->step[0], &facts, helped[_i].guess);
+  ck_assert_int_ne(verdict.fact, FACT_RIGHT);
+  ck_assert_msg(strstr(verdict.text, helped[_i].said) != NULL, "%s", verdict.text);
+}
+END_TEST
+
 // ---- the lessons that are shipped ---------------------------------------------------------------
 
 enum { TEXT_ROWS_MAX = 8, QUESTION_ROWS_MAX = 3, WHY_ROWS_MAX = 6, TITLE_MAX = 48, COLS = 78 };
@@ -301,7 +426,12 @@ static void check_width(const char *where, const char *what, const char *text, i
   int has = canvas_wrap_rows(text, COLS);
   ck_assert_msg(has <= rows, "%s: %s has %d lines, %d fit", where, what, has, rows);
   ck_assert_msg(!strchr(text, '{') && !strchr(text, '}'), "%s: a brace is left in %s", where, what);
+  for (const char *c = text; *c; c++)
+    ck_assert_msg((unsigned char)*c < 128, "%s: %s needs a terminal with UTF-8", where, what);
 }
+
+// Nothing helps to guess what a search finds.
+static bool is_proof(const char *fact) { return str_starts(fact, "slab_best"); }
 
 // A guess that is the answer is right, and one that is off is not.
 static void check_ask(const char *where, const LessonStep *step, const StepFacts *facts) {
@@ -320,6 +450,8 @@ static void check_ask(const char *where, const LessonStep *step, const StepFacts
   check_width(where, "the question", facts->question, QUESTION_ROWS_MAX);
   check_width(where, "the answer", lesson_answer(arena, step, facts), 3);
   check_width(where, "why", facts->why, WHY_ROWS_MAX);
+  ck_assert_msg(ask->kind != ASK_FACT || facts->hint || is_proof(ask->fact), "%s: no hint", where);
+  if (facts->hint) check_width(where, "the hint", facts->hint, 1);
 }
 
 static void check_step(const Lesson *lesson, int i) {
@@ -331,7 +463,8 @@ static void check_step(const Lesson *lesson, int i) {
   check_width(where, "the text", facts.text, TEXT_ROWS_MAX);
   ck_assert_msg(strlen(step->title) <= TITLE_MAX, "%s: the title is too long", where);
   ck_assert_msg(step->notes != NULL, "%s has no notes", where);
-  check_width(where, "the notes", step->notes, 4);
+  ck_assert_msg(step->rung != NULL, "%s: the screen would name whatever rung came before", where);
+  check_width(where, "the notes", facts.notes, 4);
   if (step->ask.kind != ASK_NOTHING) check_ask(where, step, &facts);
 }
 
@@ -398,12 +531,15 @@ Suite *suite_lesson(void) {
   tcase_add_loop_test(tcase, known_facts, 0, sizeof known / sizeof *known);
   tcase_add_loop_test(tcase, what_cannot_be_computed_is_said, 0, sizeof unknown / sizeof *unknown);
   tcase_add_test(tcase, every_fact_has_help_and_a_unit);
+  tcase_add_loop_test(tcase, equal_guesses_read_alike, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(tcase, guesses_are_judged, 0, sizeof guesses / sizeof *guesses);
   tcase_add_loop_test(tcase, wrong_files_are_told_with_their_place, 0,
                       sizeof wrong / sizeof *wrong);
   tcase_add_loop_test(tcase, wrong_steps_are_told_with_their_place, 0,
                       sizeof uncomputable / sizeof *uncomputable);
   tcase_add_test(tcase, a_step_inherits_the_state_before_it);
+  tcase_add_loop_test(tcase, an_answer_says_what_it_is_about, 0, sizeof shows / sizeof *shows);
+  tcase_add_loop_test(tcase, a_wrong_guess_is_answered, 0, sizeof helped / sizeof *helped);
   tcase_add_test(tcase, shipped_lessons_hold);
   tcase_add_loop_test(tcase, mutants_of_files_are_read_or_refused, 0, 3);
   suite_add_tcase(suite, tcase);

@@ -23,6 +23,9 @@ static const struct {
     {"lesson 4 --markdown", 0, "Answer: ____________________", "For the teacher"},
     {"lesson banks --answers", 0, "**Answer:** 4 wavefronts (counted by the bank model)", "____"},
     {"lesson banks --answers", 0, "*For the teacher:*", NULL},
+    {"lesson padding", 0, "`gemmview lesson padding --at 2`", "gemmview show"},
+    {"lesson padding --answers", 0, "STAGE=11,TRANSPOSE_A=1,PAD_SMEM=2\"`", NULL},
+    {"lesson beat --at 5 --answers", 0, "ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3\"`", NULL},
     {"lesson banks --at 6", 0, "### 6. The worst case exists", "### 5."},
     {"lesson --markdown --answers", 0, "## Lesson 13: Beat the ladder", NULL},
     {"lesson --facts", 0, "wavefronts         SITE", NULL},
@@ -59,6 +62,8 @@ START_TEST(json_has_answers_only_when_asked) {
     ck_assert_int_eq(json_count(steps), 7);
     const JsonValue *answer = json_object_get(json_at(steps, 1), "answer");
     ck_assert_int_eq(answer != NULL, answers);
+    ck_assert_int_eq(json_object_get(json_at(steps, 1), "answer_state") != NULL, answers);
+    ck_assert(!json_is_null(json_object_get(json_at(steps, 1), "hint")));
     double value = 0;
     Diags diags = diags_new(arena);
     if (answer) ck_assert(json_require_double(answer, "value", &value, &diags));
@@ -90,6 +95,15 @@ START_TEST(a_lesson_of_ones_own) {
                        "lessons/99_own.json:2:21: steps[0].text: {blocs}: there is no fact "
                        "\"blocs\"; nearest: blocks") != NULL,
                 "%s", run.err);
+  run = cli_shell(arena,
+                  "(d=$(mktemp -d) && mkdir $d/lessons && "
+                  "printf '{\"name\":\"Tiers\",\"title\":\"T\",\"about\":\"a\",\"steps\":[\n"
+                  "{\"title\":\"s\",\"text\":[\"t\"],\"state\":\"BM=8\"}]}'"
+                  " > $d/lessons/99_own.json && "
+                  "GEMMVIEW_DATA=$d $GEMMVIEW lesson tiers; s=$?; rm -r $d; exit $s)");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert_msg(strstr(run.err, "99_own.json: there is a lesson \"Tiers\" already") != NULL, "%s",
+                run.err);
 }
 END_TEST
 

@@ -133,7 +133,7 @@ START_TEST(reviewed_lesson_screen) {
 END_TEST
 
 // Before the answer neither the card nor a badge tells it: of every step that asks for a count, no
-// number of wavefronts and no verdict is on the screen.
+// number of wavefronts and no verdict is on the screen, nor is the answer with its unit.
 START_TEST(the_picture_does_not_tell) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 60, 200);
@@ -148,7 +148,165 @@ START_TEST(the_picture_does_not_tell) {
       drive_frame(session, canvas);
       const char *text = export_text(arena, canvas);
       ck_assert_msg(!strstr(text, "-WAY") && !strstr(text, " \u00d72"), "%s", text);
+      const FactValue *answer = &session->tutor->facts.answer;
+      bool counts = kind == ASK_FACT && *answer->unit;
+      ck_assert_msg(!counts || !strstr(text, fact_say(arena, answer)), "%s", text);
     }
+  session_close(session);
+}
+END_TEST
+
+// A question is there whole on a small screen. With the answer there are its line and the picture
+// that it is about, and every action of a step was understood by its view.
+START_TEST(every_answer_is_shown_with_its_picture) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  Tutor *tutor = session->tutor;
+  ck_assert_msg(tutor_load(session, &diags) && !tutor->trouble, "%s", tutor->trouble);
+  view_show(session, view_find("lesson"));
+  for (int i = 0; i < tutor->n_lessons; i++)
+    for (int s = 0; s < tutor->lesson[i]->n_steps; s++) {
+      ck_assert(tutor_open_at(session, i, s + 1));
+      const LessonStep *step = tutor_step(tutor);
+      if (step->ask.kind == ASK_NOTHING) continue;
+      drive_frame(session, canvas);
+      const char *asked = export_text(arena, canvas);
+      ck_assert_msg(!strstr(asked, "▼"), "the question is cut: %s", asked);
+      tutor_reveal(session);
+      ck_assert_msg(!session->message[0], "%s %d: %s", tutor->run.lesson->name, s + 1,
+                    session->message);
+      drive_frame(session, canvas);
+      const char *text = export_text(arena, canvas);
+      const View *view = &view_table[view_find(step->view)];
+      ck_assert_msg(strstr(text, "ANSWER") != NULL, "%s", text);
+      ck_assert_msg(strstr(text, arena_printf(arena, "── %s %s ─", view->key, view->title)) != NULL,
+                    "%s", text);
+    }
+  session_close(session);
+}
+END_TEST
+
+// The knobs that an answer is about are set, with the step as A beside them; = and the next step
+// lead back, and one's own schedule is left alone.
+START_TEST(the_answer_is_shown_beside_the_step) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 40, 120);
+  ck_assert(tutor_open(session, "padding", 2, &diags));
+  const Schedule asked = tutor_step(session->tutor)->schedule;
+  ck_assert(schedule_same(&session->now.schedule, &asked) && !session->comparing);
+  tutor_guess(session, "b");
+  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  ck_assert(session->comparing && schedule_same(&session->then.schedule, &asked));
+  ck_assert_int_eq(tutor_edits(session), 0);
+  ck_assert_int_eq(session->change, CHANGE_GONE);
+  session_step_knob(session, KNOB_PAD_SMEM, 1);
+  ck_assert_int_eq(tutor_edits(session), 1);
+  tutor_restore(session);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 2);
+  ck_assert(tutor_go(session, 0));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 0);
+  ck_assert(!session->comparing);
+  ck_assert(tutor_open(session, "banks", 7, &diags));
+  session_set_knob(session, KNOB_CELL_GROUP, 1);
+  tutor_guess_schedule(session);
+  ck_assert(session->tutor->run.revealed);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 1);
+  session_close(session);
+}
+END_TEST
+
+// What a step names stays selected whatever its line would select, and "last" is the last.
+START_TEST(the_highlight_is_what_is_named) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 40, 120);
+  ck_assert(tutor_open(session, "registers", 4, &diags));
+  tutor_reveal(session);
+  ck_assert_int_eq(session->knob, KNOB_FM);
+  ck_assert(tutor_open(session, "barriers", 1, &diags));
+  view_show(session, view_find("loops"));
+  drive_frame(session, canvas);
+  const ViewBody *loops = view_table[session->view].body;
+  int at = session_view_state(session)->cursor, n = loops->count(session);
+  ck_assert_ptr_nonnull(strstr(loops->line(session, at), "barrier"));
+  for (int i = at + 1; i < n; i++) ck_assert_ptr_null(strstr(loops->line(session, i), "barrier"));
+  session_close(session);
+}
+END_TEST
+
+START_TEST(a_wrong_guess_is_helped) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "banks", 3, &diags));
+  const char *hint = session->tutor->facts.hint;
+  view_show(session, view_find("lesson"));
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), hint));
+  tutor_guess(session, "2");
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), hint));
+  tutor_guess(session, "4");
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), hint));
+  session_close(session);
+}
+END_TEST
+
+static const Lesson *lesson_that_does(const Tutor *tutor, const char *view, const char *action) {
+  const char *text =
+      arena_printf(arena,
+                   "{\"name\":\"l\",\"title\":\"t\",\"about\":\"a\",\"steps\":[{\"title\":\"s\","
+                   "\"text\":[\"t\"],"
+                   "\"rung\":\"hgemm/"
+                   "swizzle\",\"compare\":\"SWIZZLE=0\",\"view\":\"%s\",\"do\":[\"%s\",\"%s\"]}]}",
+                   view, action, action);
+  return lesson_read(arena, text, strlen(text), "l.json", &tutor->world, &diags);
+}
+
+// Every action of every view, twice, with and without an argument, is survived by the screen, and
+// the lesson is still what is shown.
+START_TEST(a_step_may_do_whatever_its_view_can) {
+  static const char *const arguments[] = {"", " 3", " x y"};
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  Tutor *tutor = session->tutor;
+  const char *views[SESSION_VIEWS_MAX];
+  int n_views = tutor_views(views), n_done = 0;
+  ck_assert(tutor_load(session, &diags));
+  view_show(session, view_find("lesson"));
+  for (int v = 0; v < n_views; v++) {
+    const ViewBody *body = view_table[view_find(views[v])].body;
+    for (int i = 0; i < body->n_actions * 3; i++) {
+      const char *action = arena_printf(arena, "%s%s", body->actions[i / 3].name, arguments[i % 3]);
+      tutor->lesson[tutor->n_lessons] = lesson_that_does(tutor, views[v], action);
+      ck_assert_msg(tutor->lesson[tutor->n_lessons++] != NULL, "%s", diags_text(arena, &diags));
+      ck_assert(tutor_open_at(session, tutor->n_lessons - 1, 1));
+      drive_frame(session, canvas);
+      ck_assert_msg(session->view == view_find("lesson"), "%s leaves the lesson", action);
+      tutor->n_lessons--;
+      ck_assert_msg(session->prompt == PROMPT_NONE, "%s asks for something", action);
+      n_done++;
+    }
+  }
+  ck_assert_int_gt(n_done, 100);
+  session_close(session);
+}
+END_TEST
+
+// What was said of a schedule goes when a knob is turned.
+START_TEST(a_verdict_is_of_what_is_shown) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "banks", 7, &diags));
+  view_show(session, view_find("lesson"));
+  tutor_guess_schedule(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  session_set_knob(session, KNOB_FM, 4);
+  drive_frame(session, canvas);
+  ck_assert_ptr_null(strstr(export_text(arena, canvas), "not yet, wanted is less"));
+  tutor_guess_schedule(session);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "wavefronts: "));
   session_close(session);
 }
 END_TEST
@@ -210,6 +368,33 @@ START_TEST(marks_come_back) {
 }
 END_TEST
 
+// The marks of a lesson that is not here now are still there when it is back.
+START_TEST(marks_of_other_lessons_are_kept) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  const char *path = arena_printf(arena, "%s/lessons.json", make_folder());
+  const char *own = "{\"name\":\"own\",\"step\":3,\"right\":[1],\"shown\":[2]}";
+  write_file(path, arena_printf(arena, "{\"schema\":\"gemmview/1\",\"lessons\":[%s]}", own));
+  ck_assert(tutor_load(session, &diags));
+  for (int i = 0; i < 2; i++) {
+    ck_assert_msg(progress_load(session->tutor, path, &diags), "%s", diags_text(arena, &diags));
+    session->tutor->mark[0].right |= 1U << i;
+    ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
+  }
+  char text[512] = "";
+  FILE *file = fopen(path, "rb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_gt(fread(text, 1, sizeof text - 1, file), 0);
+  fclose(file);
+  ck_assert_msg(strstr(text, own) && strstr(text, "\"right\":[1,2]"), "%s", text);
+  // What is no file of marks has nothing to keep.
+  write_file(path, "{\"lessons\":[{\"name\":7},3,{}]}");
+  ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
+  ck_assert(progress_load(session->tutor, path, &diags));
+  session_close(session);
+}
+END_TEST
+
 static const char *const bad_marks[] = {
     "{",
     "{\"lessons\":[{\"name\":\"tiers\",\"step\":0,\"right\":[],\"shown\":[]}]}",
@@ -237,6 +422,14 @@ static int run_explorer(void *argument) {
   Diags found = diags_new(arena);
   return (int)app_run(argument, &found);
 }
+
+// The name that is nearest outlives the lessons it was found among.
+START_TEST(a_misspelled_lesson_has_its_nearest_name) {
+  AppOptions options = {.lesson = "odrer", .role = CLASS_TEACHER};
+  ck_assert_int_eq(app_run(&options, &diags), APP_FAILED);
+  ck_assert_str_eq(diags.last->nearest, "order");
+}
+END_TEST
 
 START_TEST(the_explorer_keeps_the_place) {
   setenv("XDG_STATE_HOME", make_folder(), 1);
@@ -277,10 +470,18 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, marks_tell_right_from_looked_at);
   tcase_add_loop_test(tcase, reviewed_lesson_screen, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tcase, the_picture_does_not_tell);
+  tcase_add_test(tcase, every_answer_is_shown_with_its_picture);
+  tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
+  tcase_add_test(tcase, the_highlight_is_what_is_named);
+  tcase_add_test(tcase, a_wrong_guess_is_helped);
+  tcase_add_test(tcase, a_step_may_do_whatever_its_view_can);
+  tcase_add_test(tcase, a_verdict_is_of_what_is_shown);
   tcase_add_test(tcase, every_step_of_every_lesson_by_keys);
   tcase_add_test(tcase, marks_come_back);
+  tcase_add_test(tcase, marks_of_other_lessons_are_kept);
   tcase_add_loop_test(tcase, bad_marks_are_told_and_change_nothing, 0,
                       sizeof bad_marks / sizeof *bad_marks);
+  tcase_add_test(tcase, a_misspelled_lesson_has_its_nearest_name);
   tcase_add_test(tcase, the_explorer_keeps_the_place);
   suite_add_tcase(suite, tcase);
   return suite;

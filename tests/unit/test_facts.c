@@ -410,7 +410,7 @@ static const Fact facts[] = {
      "w",
      80,
      24,
-     {"rows of C each thread keeps", "regs spilled", "220", "breaks order_fits"}},
+     {"rows of C per thread", "regs spilled", "220", "breaks order_fits"}},
 };
 enum { N_FACTS = sizeof facts / sizeof *facts };
 

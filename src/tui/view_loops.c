@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/fragment_text.h"
 #include "tui/card.h"
 #include "tui/loops_steps.h"
 #include "tui/tier_style.h"
@@ -39,6 +40,7 @@ typedef struct Loops {
   int n_lines, n_added, n_removed, stage;
   LoopLine *line;
   const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
+  const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
   const char *title;
   StepsPicture *steps;  // NULL: not shown
 } Loops;
@@ -127,6 +129,25 @@ static const char *other_name(const Session *session) {
 
 // ---- the mixed radix ----------------------------------------------------------------------------
 
+// The last digit of an atom's axis has no loop: the lane and the value of the register are it.
+// Along k the two operands read it each in its own way; A's is shown.
+static void rebuild_atom(Session *session, Loops *loops, const Program *program, int i) {
+  static const AtomOperand shown[] = {ATOM_C, ATOM_C, ATOM_A};
+  static const char *const of[] = {"C", "C", "A"};
+  if (!program->atom) return;
+  FragmentMap map = fragment_map(program->atom, shown[i]);
+  FragmentFormulas formulas = fragment_formulas(session->frame, &map);
+  const char *name = program->axis[i].name;
+  loops->atom[i] = arena_printf(session->frame, "%s_a", name);
+  loops->atom_is[i] = arena_printf(session->frame, "%s_a = %s in %s", name,
+                                   i == AXIS_M ? formulas.row : formulas.col, of[i]);
+}
+
+static int atom_extent(const Atom *atom, int axis) {
+  const int extents[] = {atom->m, atom->n, atom->k};
+  return extents[axis];
+}
+
 static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
   const Axis *axis = &program->axis[i];
   Str sum = str_new(session->frame), factors = str_new(session->frame);
@@ -136,6 +157,11 @@ static void rebuild_axis(Session *session, Loops *loops, const Program *program,
     str_printf(&sum, "%s%s", d ? " + " : "", digit->var->name);
     if (digit->weight != 1) str_printf(&sum, "·%lld", (long long)digit->weight);
     str_printf(&factors, "%s%lld", d ? " × " : "", (long long)digit->var->extent);
+  }
+  rebuild_atom(session, loops, program, i);
+  if (loops->atom[i]) {
+    str_printf(&sum, " + %s", loops->atom[i]);
+    str_printf(&factors, " × %d", atom_extent(program->atom, i));
   }
   str_printf(&factors, " for %lld", (long long)axis->extent);
   loops->axis[i] = sum.text;
@@ -248,7 +274,14 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
   view_draw_more(canvas, in, first, loops->n_lines);
 }
 
-// Each digit in the colour of its tier.
+static int widest(const char *const text[AXIS_COUNT]) {
+  int cols = 0;
+  for (int i = 0; i < AXIS_COUNT; i++)
+    if (text[i] && utf8_columns(text[i]) > cols) cols = utf8_columns(text[i]);
+  return cols;
+}
+
+// Each digit in the colour of its tier, the atom's at the end.
 static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
   const Loops *loops = session->prepared;
   const Program *program = pipeline_of(session)->stage[loops->stage].program;
@@ -262,7 +295,14 @@ static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
       if (digit->weight != 1)
         col = canvas_printf(canvas, in, i, col, STYLE_TEXT, "·%lld", (long long)digit->weight);
     }
-    canvas_text(canvas, in, i, col + 4, STYLE_DIM, loops->factors[i]);
+    if (loops->atom[i]) {
+      col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
+      canvas_text(canvas, in, i, col, STYLE_TIER_ATOM, loops->atom[i]);
+    }
+    const int at = 1 + widest(loops->axis) + 4, is_at = at + widest(loops->factors) + 4;
+    canvas_text(canvas, in, i, at, STYLE_DIM, loops->factors[i]);
+    if (loops->atom_is[i] && is_at + widest(loops->atom_is) <= in.cols)
+      canvas_text(canvas, in, i, is_at, STYLE_DIM, loops->atom_is[i]);
   }
 }
 

@@ -81,6 +81,13 @@ typedef enum ExprOp {
       EXPR_COUNT
 } ExprOp;
 
+typedef struct ExprOpRow {
+  const char *text;  // "+"; NULL: printed as a call, a name or a number
+  int precedence;
+} ExprOpRow;
+
+extern const ExprOpRow expr_op[EXPR_COUNT];
+
 typedef struct Expr Expr;
 struct Expr {
   ExprOp op;

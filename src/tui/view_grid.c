@@ -288,15 +288,9 @@ static void draw_half(Canvas *canvas, Rect in, const GridHalf *half) {
 static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
   const GridFrame *frame = session->prepared;
   rect_take_left(&in, 1);
-  if (frame->n == 1) {
-    draw_half(canvas, in, &frame->half[0]);
-    return;
-  }
-  Rect left = rect_take_left(&in, (in.cols - 1) / 2);
-  canvas_vline(canvas, in, 0, 0, in.rows, STYLE_BORDER);
-  rect_take_left(&in, 1);
-  draw_half(canvas, left, &frame->half[0]);
-  draw_half(canvas, in, &frame->half[1]);
+  Rect pane[2];
+  view_panes(canvas, in, frame->n, pane);
+  for (int i = 0; i < frame->n; i++) draw_half(canvas, pane[i], &frame->half[i]);
 }
 
 // ---- as data ------------------------------------------------------------------------------------

@@ -39,22 +39,22 @@ static Limit smallest(const Limit *limit, int n) {
   return best;
 }
 
-// Each part of an SM has a share of the registers and gives them to whole warps. That one block
-// fits at all is checked as if it had as many warps in every part.
 static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
-  int64_t warps = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
-  int64_t checked = round_up(warps, parts);
+  int64_t warps = round_up(ceil_div(r->n_threads, LANES), t->warp_alloc_unit);
   int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
   // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
-  int64_t fit = t->regs_per_sm / (checked * LANES * (min_blocks ? min_blocks : 1));
+  int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
   if (each > fit) each = (int)fit;
   int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
-  if (warp_registers * checked > t->regs_per_sm) warp_registers = t->regs_per_sm / checked;
-  int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
+  if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
   int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
-  Limit limit[] = {{"registers", resident / warps},
+  // That a block fits at all is checked as if it had as many warps in every part of the SM; how
+  // many do goes by its own, and each part gives its share of the registers to whole warps.
+  int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
+  int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
+  Limit limit[] = {{"registers", resident / own},
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
-                   {"threads", t->max_warps_per_sm / warps},
+                   {"threads", t->max_warps_per_sm / own},
                    {"blocks", t->max_blocks_per_sm},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};
   return smallest(limit, sizeof limit / sizeof *limit);

@@ -46,9 +46,13 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
   int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
-  Limit limit[] = {{"registers", warp_registers ? t->regs_per_sm / (warp_registers * warps) : 0},
+  // That a block fits at all is checked as if it had as many warps in every part of the SM; how
+  // many do goes by its own, and each part gives its share of the registers to whole warps.
+  int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
+  int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
+  Limit limit[] = {{"registers", resident / own},
                    {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
-                   {"threads", t->max_warps_per_sm / warps},
+                   {"threads", t->max_warps_per_sm / own},
                    {"blocks", t->max_blocks_per_sm},
                    {"grid", ceil_div(r->n_blocks, t->sm_count)}};
   return smallest(limit, sizeof limit / sizeof *limit);

@@ -411,7 +411,7 @@ static void send_guess(Classroom *class) {
   json_member_int(&w, "step", tutor->run.step + 1);
   json_member_string(&w, "guess", class->sent_guess);
   json_end_object(&w);
-  if (!room_peer_send(&class->teacher, out.text)) room_peer_close(&class->teacher);
+  if (!room_peer_send(&class->teacher, out.text)) lose_teacher(class);
 }
 
 static int tick_follower(Classroom *class, int64_t now_ms) {

@@ -162,7 +162,8 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       return;
     case OP_CP_WAIT:
       if (op->count)
-        str_printf(out, "wait until at most %lld groups are in flight", (long long)op->count);
+        str_printf(out, "wait until at most %lld %s in flight", (long long)op->count,
+                   op->count == 1 ? "group is" : "groups are");
       else
         str_add(out, "wait until no group is in flight");
       return;

@@ -75,10 +75,10 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
   if (!site->count.known) return;
   double all = site->count.wavefronts * site->executions * warps;
   say(explore, STYLE_DIM,
-      arena_printf(arena,
-                   "%s: %d wavefronts (ideal %d) × %.0f per slab × %.0f warps = %.0f of %.0f",
-                   site->op->sass, site->count.wavefronts, site->count.ideal, site->executions,
-                   warps, all, picture->model->totals.wavefronts));
+      arena_printf(
+          arena, "%s: %d wavefront%s (ideal %d) × %.0f per slab × %.0f warps = %.0f of %.0f",
+          site->op->sass, site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
+          site->count.ideal, site->executions, warps, all, picture->model->totals.wavefronts));
 }
 
 static void explain_row(Arena *arena, const Session *session, Explore *explore) {

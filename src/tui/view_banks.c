@@ -85,8 +85,9 @@ static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
   if (site->count.known)
-    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefronts, ideal %d",
-                        site->count.wavefronts, site->count.ideal);
+    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
+                        site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
+                        site->count.ideal);
   draw_probed(canvas, in, col, probed);
 }
 

@@ -262,8 +262,10 @@ static void conclude(Solver *s) {
         "or excluded: none is below %" PRId64 " (phases one by one allow %" PRId64 ").",
         s->patterns.whole_bytes, out->best.total, s->patterns.floor);
   else
-    str_printf(&proof, "Not all XOR maps were tried; phases one by one allow %" PRId64 ".",
-               s->patterns.floor);
+    str_printf(&proof,
+               "Not all XOR maps were tried; with %d-byte chunks whole, phases one by one allow "
+               "%" PRId64 ".",
+               s->patterns.whole_bytes, s->patterns.floor);
   out->proof = proof.text;
 }
 

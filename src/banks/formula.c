@@ -131,6 +131,9 @@ static void parse_number(Parser *p) {
   errno = 0;
   bool hex = p->at[0] == '0' && (p->at[1] == 'x' || p->at[1] == 'X');
   long long value = strtoll(p->at, &end, hex ? 16 : 10);
+  if (!hex && p->at[0] == '0' && isdigit((unsigned char)p->at[1]))
+    fail(p, arena_printf(p->arena, "%lld", value), "%s",
+         "C reads a number with a leading 0 as octal; write it without");
   if (errno == ERANGE) fail(p, "9223372036854775807", "%s", "the number does not fit in 64 bits");
   const char *digits_end = end;
   while (*end && strchr("uUlL", *end)) end++;

@@ -1,10 +1,12 @@
 // Try whole families, keep the best of each, and say how low anything could be.
 //
 // Pads and swizzles are few: each is written as a layout text, parsed and costed like anybody's.
-// XOR maps are searched by parity masks (xor_search.c); the winner is completed to a bijection of
-// the whole slab, written as a text too, and costed again by the bank engine, so what is reported
-// is what the text does. A map of the low index bits is completed so: column bit k becomes output
-// bit k, and every index bit that is no mask's leading bit keeps a place among the outputs.
+// They are XOR maps too, and a family is at least as good as what it holds: what is searched for is
+// better. XOR maps are searched by parity masks (xor_search.c); the winner is completed to a
+// bijection of the whole slab, written as a text too, and costed again by the bank engine, so what
+// is reported is what the text does. A map of the low index bits is completed so: column bit k
+// becomes output bit k, and every index bit that is no mask's leading bit keeps a place among the
+// outputs.
 //
 // Written as text, a linear map is "off" XOR a few shifted and masked copies of itself: all pairs
 // (output bit o, input bit i) with i - o = s share the term (off >> s) & mask.
@@ -175,10 +177,16 @@ static void try_xor_rows(Solver *s) {
   const LayoutSlab *slab = &s->problem->slab;
   if (!is_power_of_two(slab->row_bytes) || slab->row_bytes < s->patterns.whole_bytes) return;
   int row_bits = log2_up(slab->row_bytes / s->patterns.whole_bytes);
+  // A swizzle flips bits of a line, and so of a row that is at least a line long: it is one of
+  // them.
+  const SolverCandidate *swizzle = &s->out->families[SOLVER_SWIZZLE];
+  bool within = swizzle->layout && slab->row_bytes >= BANK_LINE_BYTES;
+  int64_t ceiling = within ? swizzle->total + 1 : INT64_MAX;
   arena_reset(s->scratch);
   XorResult found =
-      xor_search(s->scratch, &s->patterns, XOR_ROWS, row_bits, INT64_MAX, SEARCH_BUDGET);
+      xor_search(s->scratch, &s->patterns, XOR_ROWS, row_bits, ceiling, SEARCH_BUDGET);
   try_map(s, SOLVER_XOR, &found, false);
+  if (within) try_layout(s, SOLVER_XOR, swizzle->layout);
   s->out->families[SOLVER_XOR].exact = found.exact;
 }
 
@@ -190,11 +198,13 @@ static void try_xor_any(Solver *s) {
   arena_reset(s->scratch);
   XorResult line = xor_search(s->scratch, &s->patterns, XOR_LINE, 0, INT64_MAX, SEARCH_BUDGET);
   try_map(s, SOLVER_XOROFF, &line, false);
+  for (SolverFamily held = SOLVER_SWIZZLE; held <= SOLVER_XOR; held++)
+    if (s->out->families[held].layout) try_layout(s, SOLVER_XOROFF, s->out->families[held].layout);
   best->exact = at_floor(s, SOLVER_XOROFF);
   if (best->exact || !is_power_of_two(slab_bytes(slab))) return;
   arena_reset(s->scratch);
   XorResult any = xor_search(s->scratch, &s->patterns, XOR_ANY, 0,
-                             line.found ? line.total : INT64_MAX, SEARCH_BUDGET_ANY);
+                             best->layout ? best->total : INT64_MAX, SEARCH_BUDGET_ANY);
   try_map(s, SOLVER_XOROFF, &any, true);
   best->exact = any.exact;
 }
@@ -259,8 +269,10 @@ static void conclude(Solver *s) {
         "or excluded: none is below %" PRId64 " (phases one by one allow %" PRId64 ").",
         s->patterns.whole_bytes, out->best.total, s->patterns.floor);
   else
-    str_printf(&proof, "Not all XOR maps were tried; phases one by one allow %" PRId64 ".",
-               s->patterns.floor);
+    str_printf(&proof,
+               "Not all XOR maps were tried; with %d-byte chunks whole, phases one by one allow "
+               "%" PRId64 ".",
+               s->patterns.whole_bytes, s->patterns.floor);
   out->proof = proof.text;
 }
 

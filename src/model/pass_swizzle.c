@@ -7,9 +7,10 @@
 // [4+S, 4+S+B) with 4 + S = log2(row bytes), and at least 7, for a shorter row shares its 128-byte
 // line with others. B of a 4-byte atom, read by plain loads (lane / 4 along the row, lane % 4 down
 // the column), is xored in 32-byte pieces instead: its eight columns of a row stay together and its
-// four rows part (Swizzle<B, 5, S>). Worked example: rows of 64 f16 are 128 bytes, so S = 3 and
-// chunk c of row r lies at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix fall on eight
-// different bank groups.
+// four rows part (Swizzle<B, 5, S>); a row of 128 bytes has four such pieces, so B is 2 there at
+// most, or bits that are read would be flipped too. Worked example: rows of 64 f16 are 128 bytes,
+// so S = 3 and chunk c of row r lies at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix
+// fall on eight different bank groups.
 #include "model/passes.h"
 
 bool pass_swizzle_wanted(const Schedule *schedule) {
@@ -29,9 +30,10 @@ void pass_swizzle(Program *program, const Schedule *schedule) {
     Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED) continue;
     int row_bits = log2_up(slab->stride[0] * dtype_bytes(slab->type));
-    slab->swizzle_bits = (int)schedule->value[KNOB_SWIZZLE];
+    int bits = (int)schedule->value[KNOB_SWIZZLE];
     slab->swizzle_base = piece_bits(program, slab);
     slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - slab->swizzle_base;
+    slab->swizzle_bits = bits < slab->swizzle_shift ? bits : slab->swizzle_shift;
     slab->knob = KNOB_SWIZZLE;
   }
 }

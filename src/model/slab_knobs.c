@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "model/passes.h"
+#include "model/rule.h"
 #include "model/slab_layout.h"
 
 typedef struct Wish {
@@ -49,6 +50,13 @@ static bool lies_as(const Wish *wish, const Program *trial, const Schedule *sche
   return now && same_layout(now, layout);
 }
 
+// Whether both slabs may be swizzled so: the other one may have rows too short for it.
+static bool is_legal(const Wish *wish, const Schedule *schedule) {
+  Diags diags = diags_new(wish->arena);
+  rules_check_knobs(schedule, wish->model->target, &diags);
+  return diags.count == 0;
+}
+
 // The SWIZZLE that lays out both slabs as wished, 0 included; -1: none.
 static int find_swizzle(const Wish *wish) {
   enum { SWIZZLE_MAX = 3 };
@@ -58,6 +66,9 @@ static int find_swizzle(const Wish *wish) {
   for (int bits = 0; bits <= SWIZZLE_MAX; bits++) {
     Schedule schedule = *now;
     schedule.value[KNOB_SWIZZLE] = bits;
+    schedule.value[KNOB_PAD_SMEM] = 0;
+    schedule.layout[0][0] = schedule.layout[1][0] = '\0';
+    if (!is_legal(wish, &schedule)) continue;
     Program *trial = program_clone(wish->arena, bare_program(wish->model));
     if (bits) pass_swizzle(trial, &schedule);
     if (!lies_as(wish, trial, &schedule, wish->slab, wish->layout)) continue;

@@ -235,7 +235,7 @@ static void draw_aside(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
 static void draw_card(Canvas *canvas, Rect in, const CardPicture *card, const char *name) {
   int col = canvas_text(canvas, in, 0, 0, STYLE_HEADER, name);
   if (!card->site) {
-    canvas_text(canvas, in, 0, col + 1, STYLE_DIM, "none has a count");
+    canvas_text(canvas, in, 0, col + 1, STYLE_DIM, "(none has a count)");
     return;
   }
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, card->site->text);

@@ -124,6 +124,8 @@ static const Bad bad[] = {
      "nearest: EPILOGUE=0"},
     {"check --failing -k " HALF ",K=100,N=100", NO, "A runs in 100 elements", "nearest: K=96"},
     {"check --failing -k " HALF ",K=100,N=100", NO, "B runs in 100 elements", "nearest: N=96"},
+    {"check --failing -k WM=2,WN=4", NO, "WN=4 is not built yet with ATOM_KIND=fma",
+     "nearest: WN=1"},
     // The nearest atom is one that is built and there; on a GPU without any, plain fma.
     {"check --failing -k " HALF ",TARGET=v100", NO, "needs sm_80 or later: v100 is sm_70",
      "nearest: ATOM_KIND=fma"},

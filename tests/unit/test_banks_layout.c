@@ -140,6 +140,8 @@ START_TEST(bad_layouts_are_named) {
       {"xor:col ^", "ends where"},
       {"xor:off ^ 1", "no variable \"off\""},
       {"xor:col ^ 16", "outside 0 to 15"},
+      {"xor:col ^ 010", "column 7: C reads a number with a leading 0 as octal; write it without"},
+      {"xor:col ^ 010", "nearest: 10"},
       {"xor:-col", "outside"},
       {"xoroff:off + 1", "outside 0 to 2047"},
       {"xoroff:off / (row - 5) * 0", "divides by zero for row 5, col 0"},

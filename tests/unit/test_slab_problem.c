@@ -224,6 +224,33 @@ START_TEST(knobs_that_make_a_layout) {
 }
 END_TEST
 
+// Rows of 128 bytes have four pieces of 32: three bits would flip the bit that the second one
+// reads.
+START_TEST(a_row_of_four_pieces_is_swizzled_by_two_bits) {
+  const Model *model = model_of(
+      "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=1,FN=2,BK=4,STAGE=11,"
+      "SWIZZLE=3,A_COL=1");
+  SlabProblem b = slab_of(model, ROLE_SLAB_B), a = slab_of(model, ROLE_SLAB_A);
+  ck_assert_str_eq(b.layout_text, "swizzle:2,5,2");
+  ck_assert_str_eq(a.layout_text, "swizzle:3,4,3");
+  ck_assert_int_eq(cost_of(&b, false, b.layout).ways, 1);
+}
+END_TEST
+
+// SWIZZLE=1 would lay B out so, but it is for both slabs, and A's rows have 16 bytes.
+START_TEST(knobs_of_a_layout_are_legal) {
+  const Model *model = model_of("BM=4,BN=16,FM=1,FN=1,BK=8,STAGE=11,VECTORIZE=1,A_COL=1,B_COL=1");
+  const Buffer *slab = program_buffer(model->program, ROLE_SLAB_B);
+  Schedule schedule = model->schedule;
+  schedule.value[KNOB_SWIZZLE] = 1;
+  ck_assert(!model_build(arena, &targets, &schedule)->ok);
+  const char *knobs = slab_layout_knobs(arena, model, slab, "swizzle:1,4,3", &diags);
+  schedule = model->schedule;
+  ck_assert(knobs && schedule_parse(&schedule, knobs, &diags));
+  ck_assert_msg(model_build(arena, &targets, &schedule)->ok, "%s", knobs);
+}
+END_TEST
+
 START_TEST(what_no_knob_says_is_told) {
   const Model *model = model_of(TF32);
   const Buffer *slab = program_buffer(model->program, ROLE_SLAB_B);
@@ -260,6 +287,8 @@ Suite *suite_slab_problem(void) {
   tcase_add_test(tcase, the_solver_finds_the_128_byte_swizzle);
   tcase_add_test(tcase, direct_loads_and_ldmatrix_tie_per_fragment);
   tcase_add_loop_test(tcase, knobs_that_make_a_layout, 0, 6);
+  tcase_add_test(tcase, a_row_of_four_pieces_is_swizzled_by_two_bits);
+  tcase_add_test(tcase, knobs_of_a_layout_are_legal);
   tcase_add_test(tcase, what_no_knob_says_is_told);
   tcase_add_test(tcase, the_epilogue_has_a_slab_without_a_knob);
   suite_add_tcase(suite, tcase);

@@ -55,7 +55,7 @@ typedef struct Subject {
   InterpCheck check;
 } Subject;
 
-static bool is_reduced(const Subject *s) { return !schedule_equal(&s->asked, &s->run); }
+static bool is_reduced(const Subject *s) { return !schedule_same(&s->asked, &s->run); }
 
 static long long extent(const Schedule *schedule, KnobId knob) { return schedule->value[knob]; }
 

@@ -244,7 +244,7 @@ static void tell_best(Sweep *s) {
   CliTimingOptions longer = how(s);
   if (longer.seconds < LAST_SECONDS) longer.seconds = LAST_SECONDS;
   CliTiming best = timing_of(s, s->arena, &s->best), start = {0};
-  const bool has_start = s->given->search > 0 && !schedule_equal(&s->best, &s->base);
+  const bool has_start = s->given->search > 0 && !schedule_same(&s->best, &s->base);
   if (has_start) start = timing_of(s, s->arena, &s->base);
   if (s->worker && !cli_worker_interrupted(s->worker)) {
     cli_timing_compile(s->worker, &best);

@@ -180,7 +180,7 @@ SweepSearch *sweep_search_new(Arena *arena, const Schedule *start, const TargetT
   return search;
 }
 
-static bool is_walked(KnobId knob) { return !str_equal(knob_table[knob].tier, "PROBLEM"); }
+static bool is_walked(KnobId knob) { return !knob_is_problem(knob); }
 
 static bool step(Schedule *schedule, KnobId knob, int direction) {
   int64_t value;

@@ -120,7 +120,7 @@ static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   static const char *const sharing[] = {
       [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
   const char *words = role_words[buffer->role];
-  bool fragment = buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+  bool fragment = buffer_is_fragment(buffer);
   if (!words || buffer->space != SPACE_REGISTER) return words;
   return arena_printf(emitter->arena, "%s%s%s", words,
                       fragment && emitter->program->atom ? "-step" : "",

@@ -85,6 +85,10 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
 
 bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
 
+bool buffer_is_fragment(const Buffer *buffer) {
+  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+}
+
 const Expr *access_offset(Arena *arena, const Access *access) {
   const Expr *offset = ex_const(arena, 0);
   for (int d = 0; d < access->buffer->rank; d++) {

@@ -155,9 +155,8 @@ static int distinct_lines(const int64_t *offset, const bool *active, int bytes) 
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
 // memory and answers one line per clock.
 static void count_lines(Walk *walk, const Op *op, const bool *active) {
-  BufferRole role = op->dst.buffer->role;
   if (op->src.buffer->space != SPACE_GLOBAL || !walk->in_loop) return;
-  if (role != ROLE_FRAG_A && role != ROLE_FRAG_B) return;
+  if (!buffer_is_fragment(op->dst.buffer)) return;
   int64_t offset[LANES];
   expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
   int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));

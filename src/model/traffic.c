@@ -90,19 +90,22 @@ static double loads_per_fma(const Model *model) {
   return loads / cells;
 }
 
+void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
+  int n = 0;
+#define X(member, name, title) out[n++] = (TrafficUnit){name, title, traffic->member};
+  TRAFFIC_UNIT_TABLE(X)
+#undef X
+  if (atom) out[0].title = "mma";
+}
+
 static void find_limit(Traffic *t) {
-  struct {
-    const char *name;
-    double clocks;
-  } rows[] = {{"fma", t->fma_clocks},
-              {"shared", t->shared_clocks},
-              {"l2", t->l2_clocks},
-              {"dram", t->dram_clocks}};
+  TrafficUnit unit[TRAFFIC_UNITS];
+  traffic_units(t, false, unit);
   double worst = -1;
-  for (int i = 0; i < 4; i++) {
-    if (!(rows[i].clocks > worst)) continue;
-    worst = rows[i].clocks;
-    t->limit = rows[i].name;
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    if (!(unit[i].clocks > worst)) continue;
+    worst = unit[i].clocks;
+    t->limit = unit[i].name;
   }
 }
 

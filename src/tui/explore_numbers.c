@@ -75,13 +75,15 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   Before before = before_of(session);
   const Traffic *old = before.known ? before.traffic : now;
   bool atom = session->now.picture->model->program->atom != NULL;
-  Clocks clocks[] = {{atom ? "mma" : "fma", now->fma_clocks, old->fma_clocks},
-                     {"shared", now->shared_clocks, old->shared_clocks},
-                     {"L2", now->l2_clocks, old->l2_clocks},
-                     {"DRAM", now->dram_clocks, old->dram_clocks}};
-  sort_clocks(clocks, 4);
+  TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
+  traffic_units(now, atom, unit);
+  traffic_units(old, atom, was);
+  Clocks clocks[TRAFFIC_UNITS];
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    clocks[i] = (Clocks){unit[i].title, unit[i].clocks, was[i].clocks};
+  sort_clocks(clocks, TRAFFIC_UNITS);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
     if (!(clocks[i].clocks > 0)) continue;
     if (col + limit_cols(&clocks[i], canvas->ascii) + CLK_COLS > in.cols) break;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, " > ");

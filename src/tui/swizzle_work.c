@@ -99,7 +99,7 @@ void swizzle_follow(Swizzle *work, const Session *session) {
     return;
   }
   bool same = work->built && work->role == site->slab->role &&
-              schedule_equal(&work->schedule, &model->schedule);
+              schedule_same(&work->schedule, &model->schedule);
   if (same) {
     renew_sites(work, model);
     return;

@@ -43,7 +43,9 @@ static int run(CommandRun *command, const char *const *given) {
   FILE *to_out = tmpfile(), *to_err = tmpfile();
   ck_assert(to_out && to_err);
   int kept_out = divert(stdout, to_out), kept_err = divert(stderr, to_err);
-  int status = command(argc, argv);
+  Arena *arena = arena_new("command");
+  int status = command(arena, argc, argv);
+  arena_free(arena);
   restore(stdout, kept_out, to_out, out, sizeof out);
   restore(stderr, kept_err, to_err, err, sizeof err);
   return status;

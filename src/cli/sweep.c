@@ -12,16 +12,14 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "model/rule.h"
 
-// FNV-1a of the program's own text, which names neither state nor knobs.
+// Of the program's own text, which names neither state nor knobs.
 static uint64_t hash_program(Arena *scratch, const Program *program) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char *at = program_text(scratch, program); *at; at++)
-    hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-  return hash;
+  return hash_text(HASH_START, program_text(scratch, program));
 }
 
 // `program` (may be NULL) gets what tells this program from others.

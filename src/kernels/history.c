@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/disk.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 enum { SCHEMA_VERSION = 1, BUSY_MS = 2000 };
@@ -316,10 +317,7 @@ const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
 }
 
 const char *history_hash(Arena *arena, const char *text) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (const char *at = text; *at; at++)
-    hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-  return arena_printf(arena, "%016llx", (unsigned long long)hash);
+  return arena_printf(arena, "%016llx", (unsigned long long)hash_text(HASH_START, text));
 }
 
 const char *history_problem(Arena *arena, const Plan *plan) {

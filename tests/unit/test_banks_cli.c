@@ -118,11 +118,11 @@ START_TEST(a_batch_goes_on_after_a_bad_line) {
 END_TEST
 
 START_TEST(the_measured_file_is_answered_and_agrees) {
-  ck_assert_int_eq(RUN("--batch", "tests/data/h200_wavefronts.jsonl"), 0);
+  ck_assert_int_eq(RUN("--batch", "data/facts/h200_wavefronts.jsonl"), 0);
   int lines = 0;
   for (const char *at = out; (at = strchr(at, '\n')); at++) lines++;
   ck_assert_int_eq(lines, 1633);
-  ck_assert_int_eq(RUN("--batch", "tests/data/h200_wavefronts.jsonl", "--check"), 0);
+  ck_assert_int_eq(RUN("--batch", "data/facts/h200_wavefronts.jsonl", "--check"), 0);
   ck_assert_str_eq(out, "1633 of 1633 accesses agree with the rules\n");
 }
 END_TEST

@@ -182,14 +182,6 @@ static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
   return type;
 }
 
-static int pool_align(const Program *program) {
-  int align = 128;
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_SHARED && buffer_is_permuted(program->buffer[i]))
-      align = 1024;
-  return align;
-}
-
 static void declare_slab(Emitter *emitter, const Buffer *buffer, const char *pool, int pool_bytes) {
   const char *type = emit_type_name(emitter, buffer->type);
   long long at = (long long)(buffer->offset_bytes / pool_bytes);
@@ -210,7 +202,7 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
   bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
   facts->smem_bytes = bytes;
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
-  int element = 1, align = pool_align(emitter->program);
+  int element = 1, align = program_shared_align(emitter->program);
   const char *type = pool_type(emitter, uses, &element);
   long long n = (long long)(bytes / element);
   if (is_static)

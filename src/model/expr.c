@@ -29,6 +29,9 @@ static const struct {
 #undef X
 };
 
+const char *expr_op_text(ExprOp op) { return op_rows[op].text; }
+int expr_precedence(ExprOp op) { return op_rows[op].precedence; }
+
 const char *tier_name(Tier tier) { return tier_rows[tier].name; }
 const char *tier_help(Tier tier) { return tier_rows[tier].help; }
 

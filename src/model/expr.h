@@ -81,6 +81,10 @@ typedef enum ExprOp {
       EXPR_COUNT
 } ExprOp;
 
+const char *expr_op_text(ExprOp op);
+int expr_precedence(ExprOp op);
+enum { PRECEDENCE_ATOM = 9, PRECEDENCE_PRODUCT = 7, PRECEDENCE_SUM = 6, PRECEDENCE_BITS = 5 };
+
 typedef struct Expr Expr;
 struct Expr {
   ExprOp op;

@@ -165,14 +165,25 @@ int64_t program_smem_bytes(const Program *program) {
   return end;
 }
 
+static int shared_align(const Buffer *buffer) {
+  return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
+}
+
+int program_shared_align(const Program *program) {
+  int align = SHARED_ALIGN;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED)
+      align = max_int(align, shared_align(program->buffer[i]));
+  return align;
+}
+
 void program_place_shared(Program *program) {
   int64_t at = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != SPACE_SHARED) continue;
-    if (buffer_is_permuted(buffer)) at = round_up(at, SWIZZLE_ALIGN);
-    buffer->offset_bytes = at;
-    at = round_up(at + buffer_bytes(buffer), SHARED_ALIGN);
+    buffer->offset_bytes = round_up(at, shared_align(buffer));
+    at = buffer->offset_bytes + buffer_bytes(buffer);
   }
 }
 

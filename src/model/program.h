@@ -225,6 +225,7 @@ int buffer_fast_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel
+int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
 // The axis as an expression over its digits.
 const Expr *axis_expr(Arena *arena, const Axis *axis);
 

@@ -2,10 +2,9 @@
 // class to join, which is called like the lesson it began with.
 #include "cli/cli_class.h"
 
-#include <pwd.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/user.h"
 #include "cli/cli.h"
 #include "cli/cli_worker.h"
 #include "cli/options.h"
@@ -39,12 +38,6 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
-static const char *user_name(void) {
-  const struct passwd *entry = getpwuid(getuid());
-  const char *user = getenv("USER");
-  return entry ? entry->pw_name : user ? user : "somebody";
-}
-
 int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
   Diags diags = diags_new(arena);
   ClassOptions given = {0};
@@ -66,7 +59,7 @@ int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
                     .lesson_step = given.at,
                     .role = role,
                     .room = teaches ? NULL : name,
-                    .who = given.who ? given.who : user_name()};
+                    .who = given.who ? given.who : user_name(arena)};
   AppEnd end = app_run(&app, &diags);
   if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(&diags);
   return end == APP_INTERRUPTED ? CLI_INTERRUPTED : CLI_OK;

@@ -34,7 +34,7 @@
 
 typedef struct SelftestGiven {
   bool gpu, json, verbose;
-  int random, seed, seconds;
+  int random, seed;
   const char *only, *ladder;
   OptionList worker;
 } SelftestGiven;

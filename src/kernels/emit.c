@@ -51,7 +51,6 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 
 typedef struct Uses {
   const Program *program;
-  Arena *arena;
   bool *var;  // by id
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
@@ -81,7 +80,7 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
 }
 
 static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
-  Uses uses = {.program = emitter->program, .arena = emitter->arena};
+  Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk(kernel->body, use_stmt, &uses);
   return uses;

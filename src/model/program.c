@@ -235,7 +235,6 @@ Program *program_new(Arena *arena, Problem problem) {
 
 typedef struct CloneMap {
   Arena *arena;
-  const Program *from;
   Program *to;
 } CloneMap;
 
@@ -267,7 +266,7 @@ Program *program_clone(Arena *arena, const Program *program) {
     copy->buffer[i] = ARENA_NEW(arena, Buffer);
     *copy->buffer[i] = *program->buffer[i];
   }
-  CloneMap map = {arena, program, copy};
+  CloneMap map = {arena, copy};
   for (int i = 0; i < program->n_kernels; i++)
     copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
   return copy;

@@ -19,7 +19,6 @@ enum { SITES_MAX = 32, LOOPS_MAX = 16 };
 
 typedef struct Walk {
   Arena *arena;
-  const Program *program;
   Launch launch;
   int warp;
   int64_t *env;  // [n_vars][32]
@@ -209,7 +208,7 @@ static const Stmt *outer_k_loop(const Program *program) {
 
 Sites derive_sites(Arena *arena, const Program *program) {
   const Kernel *kernel = &program->kernel[program->main_kernel];
-  Walk walk = {.arena = arena, .program = program, .launch = kernel_launch(kernel)};
+  Walk walk = {.arena = arena, .launch = kernel_launch(kernel)};
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);

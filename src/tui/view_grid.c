@@ -287,10 +287,7 @@ static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_half(canvas, in, &frame->half[0]);
     return;
   }
-  Rect left = rect_take_left(&in, (in.cols - 1) / 2);
-  canvas_vline(canvas, in, 0, 0, in.rows, STYLE_BORDER);
-  rect_take_left(&in, 1);
-  draw_half(canvas, left, &frame->half[0]);
+  draw_half(canvas, canvas_halve(canvas, &in), &frame->half[0]);
   draw_half(canvas, in, &frame->half[1]);
 }
 

@@ -106,7 +106,7 @@ static void put_site(JsonWriter *w, const Site *site) {
   json_member_double(w, "executions_per_slab", site->executions);
   json_key(w, "addr");
   json_begin_array(w);
-  for (int lane = 0; lane < 32; lane++) json_put_int(w, site->addr[lane]);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);
   json_end_array(w);
   json_end_object(w);
 }

@@ -19,12 +19,12 @@ typedef struct Site {
   const BankOp *op;  // lds128, sts32, cpasync16, …
   bool is_store;
   const Buffer *slab;
-  const Expr *address;  // byte offset in shared memory, the emitter's own expression
-  int64_t addr[32];     // of the lanes of `warp`, first iteration of every loop; -1 inactive
-  int warp;             // the warp shown: the worst of the block, the first among equals
-  BankCount count;      // for those addresses
-  double executions;    // times one warp runs it per slab (per k_o iteration), all warps alike
-  const char *text;     // "a <- A_s  LDS.128"
+  const Expr *address;       // byte offset in shared memory, the emitter's own expression
+  int64_t addr[BANK_LANES];  // of the lanes of `warp`, first iteration of every loop; -1 inactive
+  int warp;                  // the warp shown: the worst of the block, the first among equals
+  BankCount count;           // for those addresses
+  double executions;         // times one warp runs it per slab (per k_o iteration), all warps alike
+  const char *text;          // "a <- A_s  LDS.128"
 } Site;
 
 // What one block asks of shared memory for one slab: every warp runs every site.

@@ -16,6 +16,7 @@
 #include "model/rewrite.h"
 
 enum { SITES_MAX = 32, LOOPS_MAX = 16 };
+_Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
 
 typedef struct Walk {
   Arena *arena;

@@ -6,7 +6,7 @@
 // collide with exactly the words of the other units in that column. So the wavefronts of a phase
 // are the most distinct units (for cp.async: the most lanes) that one column is asked for.
 //
-// The rules, as an H200's counters show them (tests/data/h200_wavefronts.jsonl has every
+// The rules, as an H200's counters show them (data/facts/h200_wavefronts.jsonl has every
 // measurement):
 //   phases   all 32 lanes up to 4 bytes, half-warps for 8, quarter-warps for 16, eight rows for
 //            each 8x8 matrix of ldmatrix and stmatrix (.trans changes nothing)

@@ -300,6 +300,15 @@ LayoutFacts layout_examine(Arena *arena, const Layout *layout) {
   return facts;
 }
 
+int32_t *layout_words(Arena *arena, const Layout *layout) {
+  size_t n_words = (size_t)ceil_div(layout->storage_bytes, BANK_WORD_BYTES);
+  int32_t *logical = ARENA_ARRAY(arena, int32_t, n_words);
+  memset(logical, -1, sizeof *logical * n_words);
+  for (int i = storage_bytes(&layout->slab) - 1; i >= 0; i--)
+    logical[layout->offset_of[i] / BANK_WORD_BYTES] = i;
+  return logical;
+}
+
 void layout_print_bits(Str *out, const LayoutFacts *facts) {
   int n_out = facts->n_bits;
   for (int bit = 0; bit < facts->n_bits; bit++)

@@ -56,6 +56,9 @@ typedef struct LayoutFacts {
 
 LayoutFacts layout_examine(Arena *arena, const Layout *layout);
 
+// The other way round: for each word of shared memory the first logical byte in it; -1: padding.
+int32_t *layout_words(Arena *arena, const Layout *layout);
+
 // The linear map as a picture: one line per bit of the offset, one column per bit of the index.
 void layout_print_bits(Str *out, const LayoutFacts *facts);
 // 16-byte chunks of the first rows with the bank group (0-7: four banks each) each lies in.

@@ -79,15 +79,6 @@ static void add_pattern(SlabPattern *all, int *n, const SlabPattern *pattern) {
   all[(*n)++] = *pattern;
 }
 
-// The phases of one repetition; the pair merge depends on which addresses are equal, which no
-// layout changes, so it is settled on logical addresses.
-static int cut_phases(const SlabSite *site, int i, int *n_lanes) {
-  int64_t addr[BANK_LANES];
-  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = site->logical[i][lane];
-  *n_lanes = site->op->lanes_per_phase << (banks_merge_distance(site->op, addr) > 0);
-  return site->op->n_addresses / *n_lanes;
-}
-
 typedef struct Builder {
   SlabPatterns *out;
   bool whole_rows;  // every row is whole chunks
@@ -98,7 +89,7 @@ typedef struct Builder {
 
 static void add_site(Builder *b, const SlabSite *site, int index) {
   for (int i = 0; i < site->repeat && site->op->counted; i++) {
-    int n_lanes, n_phases = cut_phases(site, i, &n_lanes);
+    int n_lanes, n_phases = slab_site_phases(site, i, &n_lanes);
     for (int phase = 0; phase < n_phases; phase++) {
       SlabPattern p =
           collect(site, &site->logical[i][phase * n_lanes], n_lanes, b->out->whole_bytes);

@@ -124,3 +124,10 @@ SlabCost slab_site_cost(const SlabSite *site, const Layout *layout) {
   }
   return cost;
 }
+
+int slab_site_phases(const SlabSite *site, int i, int *n_lanes) {
+  int64_t addr[BANK_LANES];
+  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = site->logical[i][lane];
+  *n_lanes = site->op->lanes_per_phase << (banks_merge_distance(site->op, addr) > 0);
+  return site->op->n_addresses / *n_lanes;
+}

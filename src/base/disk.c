@@ -44,7 +44,7 @@ bool disk_make_folders(const char *path) {
   return ok;
 }
 
-bool disk_write(int fd, const void *bytes, size_t n) {
+bool write_all(int fd, const void *bytes, size_t n) {
   for (size_t at = 0; at < n;) {
     ssize_t put = write(fd, (const char *)bytes + at, n - at);
     if (put < 0 && errno != EINTR) return false;
@@ -56,7 +56,7 @@ bool disk_write(int fd, const void *bytes, size_t n) {
 static bool replace(const char *path, char *scratch, const char *text) {
   int fd = mkostemp(scratch, O_CLOEXEC);
   if (fd < 0) return false;
-  bool ok = disk_write(fd, text, strlen(text)) && fsync(fd) == 0;
+  bool ok = write_all(fd, text, strlen(text)) && fsync(fd) == 0;
   ok = close(fd) == 0 && ok;
   if (ok && rename(scratch, path) == 0) return true;
   int error = errno;

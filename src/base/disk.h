@@ -20,8 +20,8 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name);
 
 // Makes every folder above the last slash that is missing, for this user only.
 bool disk_make_folders(const char *path);
-// All of the bytes.
-bool disk_write(int fd, const void *bytes, size_t n);
+// All of the bytes, into a file or a pipe that makes its writer wait.
+bool write_all(int fd, const void *bytes, size_t n);
 // The file as a whole, its folders made: who reads meanwhile sees the old text or the new one, and
 // a full disk leaves the old one.
 bool disk_replace(const char *path, const char *text);

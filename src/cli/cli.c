@@ -94,9 +94,14 @@ static bool asks_for_help(int argc, char **argv) {
 }
 
 static int run_command(const Command *command, int argc, char **argv) {
-  if (!asks_for_help(argc, argv)) return command->run(argc, argv);
-  cli_print_help(command);
-  return CLI_OK;
+  if (asks_for_help(argc, argv)) {
+    cli_print_help(command);
+    return CLI_OK;
+  }
+  Arena *arena = arena_new(command->name);
+  int status = command->run(arena, argc, argv);
+  arena_free(arena);
+  return status;
 }
 
 // `gemmview`, `gemmview -k STATE`: no command, so the explorer with what is given.
@@ -107,7 +112,7 @@ static bool is_explorer(const char *first) {
 
 int cli_main(int argc, char **argv) {
   const char *first = argc > 1 ? argv[1] : NULL;
-  if (is_explorer(first)) return cli_flush(cmd_explore(argc, argv));
+  if (is_explorer(first)) return cli_flush(run_command(find_command("explore"), argc, argv));
   if (str_equal(first, "--version")) {
     printf("gemmview %s\n", cli_version);
     return cli_flush(CLI_OK);

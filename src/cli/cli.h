@@ -21,7 +21,8 @@ enum {
 };
 
 // argv[0] is the subcommand's name. --help never arrives here: the dispatcher answers it.
-typedef int CommandRun(int argc, char **argv);
+// What a command allocates in `arena` ends with it.
+typedef int CommandRun(Arena *arena, int argc, char **argv);
 
 typedef struct Command {
   const char *name;

@@ -2,10 +2,9 @@
 // class to join, which is called like the lesson it began with.
 #include "cli/cli_class.h"
 
-#include <pwd.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "base/user.h"
 #include "cli/cli.h"
 #include "cli/cli_worker.h"
 #include "cli/options.h"
@@ -39,17 +38,12 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
-static const char *user_name(void) {
-  const struct passwd *entry = getpwuid(getuid());
-  const char *user = getenv("USER");
-  return entry ? entry->pw_name : user ? user : "somebody";
-}
-
-static int run(Arena *arena, int argc, char **argv, ClassRole role, Diags *diags) {
+int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
+  Diags diags = diags_new(arena);
   ClassOptions given = {0};
   bool teaches = role == CLASS_TEACHER;
-  if (!options_parse(teaches ? options : options + 1, N_OPTIONS - 1, &given, &argc, argv, diags))
-    return cli_fail(diags);
+  if (!options_parse(teaches ? options : options + 1, N_OPTIONS - 1, &given, &argc, argv, &diags))
+    return cli_fail(&diags);
   if (argc > 2) return cli_error(CLI_USAGE, "one class at a time; \"%s\" is left over", argv[2]);
   const char *name = argc > 1 ? argv[1] : NULL;
   if (teaches && !name)
@@ -57,7 +51,7 @@ static int run(Arena *arena, int argc, char **argv, ClassRole role, Diags *diags
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE, "a class needs a terminal");
   ClientOptions client;
-  if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
+  if (!cli_client_options(arena, &given.worker, &client, &diags)) return cli_fail(&diags);
   AppOptions app = {.client = given.no_worker ? NULL : &client,
                     .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,
@@ -65,16 +59,8 @@ static int run(Arena *arena, int argc, char **argv, ClassRole role, Diags *diags
                     .lesson_step = given.at,
                     .role = role,
                     .room = teaches ? NULL : name,
-                    .who = given.who ? given.who : user_name()};
-  AppEnd end = app_run(&app, diags);
-  if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(diags);
+                    .who = given.who ? given.who : user_name(arena)};
+  AppEnd end = app_run(&app, &diags);
+  if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(&diags);
   return end == APP_INTERRUPTED ? CLI_INTERRUPTED : CLI_OK;
-}
-
-int cli_class(int argc, char **argv, ClassRole role) {
-  Arena *arena = arena_new("class");
-  Diags diags = diags_new(arena);
-  int status = run(arena, argc, argv, role, &diags);
-  arena_free(arena);
-  return status;
 }

@@ -3,4 +3,4 @@
 #include "tui/app.h"
 
 // Reads the options both have (--at only where one teaches), then runs the explorer.
-int cli_class(int argc, char **argv, ClassRole role);
+int cli_class(Arena *arena, int argc, char **argv, ClassRole role);

@@ -54,7 +54,7 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return CLI_OK;
 }
 
-static int run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
+int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
   int n = N_OPTIONS - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
@@ -69,13 +69,6 @@ static int run(const CompileCommand *command, Arena *arena, int argc, char **arg
   if (!worker) return cli_fail(&diags);
   int status = compile(command, &compiled, worker);
   cli_worker_close(worker);
-  return status;
-}
-
-int cli_compile_run(const CompileCommand *command, int argc, char **argv) {
-  Arena *arena = arena_new(command->name);
-  int status = run(command, arena, argc, argv);
-  arena_free(arena);
   return status;
 }
 

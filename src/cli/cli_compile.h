@@ -27,7 +27,7 @@ typedef struct CompileCommand {
 } CompileCommand;
 
 // The whole command: options, worker, waiting, exit status.
-int cli_compile_run(const CompileCommand *command, int argc, char **argv);
+int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv);
 
 // The common members of a JSON document: schema, command, state, target, compiler, error.
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);

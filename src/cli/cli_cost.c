@@ -12,23 +12,14 @@
 
 // ---- traffic ------------------------------------------------------------------------------------
 
-typedef struct Share {
-  const char *name;
-  double clocks;
-} Share;
-
-enum { N_SHARES = 4 };
-
 // Most first; what is not known (below 0 or NaN) last.
-static void sort_shares(const Traffic *t, Share *share) {
-  const Share all[N_SHARES] = {{"fma", t->fma_clocks},
-                               {"shared", t->shared_clocks},
-                               {"l2", t->l2_clocks},
-                               {"dram", t->dram_clocks}};
-  for (int i = 0; i < N_SHARES; i++) {
+static void sort_units(const Traffic *t, TrafficUnit *unit) {
+  TrafficUnit all[TRAFFIC_UNITS];
+  traffic_units(t, false, all);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
     int at = i;
-    for (; at > 0 && !(share[at - 1].clocks >= all[i].clocks); at--) share[at] = share[at - 1];
-    share[at] = all[i];
+    for (; at > 0 && !(unit[at - 1].clocks >= all[i].clocks); at--) unit[at] = unit[at - 1];
+    unit[at] = all[i];
   }
 }
 
@@ -41,11 +32,11 @@ static const char *clocks(Arena *arena, double value) {
 }
 
 void cli_print_traffic(Arena *arena, const Traffic *t) {
-  Share share[N_SHARES];
-  sort_shares(t, share);
+  TrafficUnit unit[TRAFFIC_UNITS];
+  sort_units(t, unit);
   printf("estimated LIMIT: %s; per slab of one block", t->limit);
-  for (int i = 0; i < N_SHARES; i++)
-    printf("%s %s %s", i ? " >" : ":", share[i].name, clocks(arena, share[i].clocks));
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    printf("%s %s %s", i ? " >" : ":", unit[i].name, clocks(arena, unit[i].clocks));
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
@@ -115,7 +106,7 @@ static void put_site(JsonWriter *w, const Site *site) {
   json_member_double(w, "executions_per_slab", site->executions);
   json_key(w, "addr");
   json_begin_array(w);
-  for (int lane = 0; lane < 32; lane++) json_put_int(w, site->addr[lane]);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);
   json_end_array(w);
   json_end_object(w);
 }

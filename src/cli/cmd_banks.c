@@ -298,14 +298,10 @@ static int run_given(Arena *arena, const BanksOptions *given, int argc, char **a
   return run_single(arena, given, argc, argv, diags);
 }
 
-int cmd_banks(int argc, char **argv) {
-  Arena *arena = arena_new("banks");
+int cmd_banks(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   BanksOptions given = {0};
   int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
-  int status = options_parse(OPTIONS, n, &given, &argc, argv, &diags)
-                   ? run_given(arena, &given, argc, argv, &diags)
-                   : cli_fail(&diags);
-  arena_free(arena);
-  return status;
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  return run_given(arena, &given, argc, argv, &diags);
 }

@@ -277,7 +277,7 @@ static int run_here(Subject *s, Diags *diags) {
   return status;
 }
 
-static int bench(Arena *arena, int argc, char **argv) {
+int cmd_bench(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   BenchGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
@@ -295,12 +295,5 @@ static int bench(Arena *arena, int argc, char **argv) {
   if (!subject.worker) return cli_fail(&diags);
   int status = run(&subject, &diags);
   cli_worker_close(subject.worker);
-  return status;
-}
-
-int cmd_bench(int argc, char **argv) {
-  Arena *arena = arena_new("bench");
-  int status = bench(arena, argc, argv);
-  arena_free(arena);
   return status;
 }

@@ -118,8 +118,8 @@ static void run(BenchUi *bench, const BenchUiOptions *given) {
   print(bench, given);
 }
 
-int cmd_bench_ui(int argc, char **argv) {
-  BenchUi bench = {.arena = arena_new("bench-ui"), .bytes_arena = arena_new("bytes")};
+int cmd_bench_ui(Arena *arena, int argc, char **argv) {
+  BenchUi bench = {.arena = arena, .bytes_arena = arena_new("bytes")};
   BenchUiOptions given = {.size = {120, 40}, .view = "explore", .color = "256"};
   Diags diags = diags_new(bench.arena);
   int n = sizeof options / sizeof *options, status = CLI_OK;
@@ -140,6 +140,5 @@ int cmd_bench_ui(int argc, char **argv) {
   }
   if (bench.session) session_close(bench.session);
   arena_free(bench.bytes_arena);
-  arena_free(bench.arena);
   return status;
 }

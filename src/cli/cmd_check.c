@@ -127,7 +127,7 @@ static void print_csv(Arena *arena, const Model *model, bool failing) {
   }
 }
 
-static int check(Arena *arena, int argc, char **argv) {
+int cmd_check(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CheckGiven given = {0};
   Schedule schedule;
@@ -148,11 +148,4 @@ static int check(Arena *arena, int argc, char **argv) {
   else
     print_text(arena, model, given.failing);
   return ok ? CLI_OK : CLI_NO;
-}
-
-int cmd_check(int argc, char **argv) {
-  Arena *arena = arena_new("check");
-  int status = check(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

@@ -136,7 +136,7 @@ static int init(Arena *arena, const ClassroomOptions *given, const char *path, D
   return CLI_OK;
 }
 
-static int run(Arena *arena, int argc, char **argv) {
+int cmd_classroom(Arena *arena, int argc, char **argv) {
   ClassroomOptions given = {0};
   Diags diags = diags_new(arena);
   if (!options_parse(options, 2, &given, &argc, argv, &diags)) return cli_fail(&diags);
@@ -145,11 +145,4 @@ static int run(Arena *arena, int argc, char **argv) {
   Diag *diag = diag_add(&diags, "usage", "init and a folder are due");
   diag->nearest = "classroom init /srv/gemmview --group GROUP";
   return cli_fail(&diags);
-}
-
-int cmd_classroom(int argc, char **argv) {
-  Arena *arena = arena_new("classroom");
-  int status = run(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

@@ -337,22 +337,18 @@ static const struct {
 } forms[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}, {"man", print_man}};
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-int cmd_completion(int argc, char **argv) {
+int cmd_completion(Arena *arena, int argc, char **argv) {
   if (argc != 2) return cli_error(CLI_USAGE, "one of bash, zsh, fish and man is due");
-  Arena *arena = arena_new("completion");
   const char *names[N_FORMS];
   for (int i = 0; i < N_FORMS; i++) names[i] = forms[i].name;
   for (int i = 0; i < N_FORMS; i++) {
     if (!str_equal(argv[1], names[i])) continue;
     forms[i].print(arena);
-    arena_free(arena);
     return CLI_OK;
   }
   Diags diags = diags_new(arena);
   diag_add(&diags, "usage", "\"%s\" is none of bash, zsh, fish and man",
            str_sanitise(arena, argv[1]))
       ->nearest = nearest_name(argv[1], names, N_FORMS);
-  int status = cli_fail(&diags);
-  arena_free(arena);
-  return status;
+  return cli_fail(&diags);
 }

@@ -136,7 +136,7 @@ static const struct {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static int run(Arena *arena, int argc, char **argv) {
+int cmd_config(Arena *arena, int argc, char **argv) {
   ConfigOptions given = {0};
   Diags diags = diags_new(arena);
   if (!options_parse(options, 1, &given, &argc, argv, &diags)) return cli_fail(&diags);
@@ -152,11 +152,4 @@ static int run(Arena *arena, int argc, char **argv) {
            str_sanitise(arena, name))
       ->nearest = nearest_name(name, names, VERBS);
   return cli_fail(&diags);
-}
-
-int cmd_config(int argc, char **argv) {
-  Arena *arena = arena_new("config");
-  int status = run(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

@@ -165,7 +165,7 @@ static void show_stage(Arena *arena, const Model *model, int stage, const CudaOp
   }
 }
 
-static int show_cuda(Arena *arena, int argc, char **argv) {
+int cmd_cuda(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CudaOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
@@ -178,11 +178,4 @@ static int show_cuda(Arena *arena, int argc, char **argv) {
   if (stage < 0) return cli_fail(&diags);
   show_stage(arena, model, stage, &given);
   return CLI_OK;
-}
-
-int cmd_cuda(int argc, char **argv) {
-  Arena *arena = arena_new("cuda");
-  int status = show_cuda(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

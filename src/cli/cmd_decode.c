@@ -132,14 +132,10 @@ static int run_given(Arena *arena, const DecodeOptions *given, int argc, char **
                    decoded.model->diags.first->text);
 }
 
-int cmd_decode(int argc, char **argv) {
-  Arena *arena = arena_new("decode");
+int cmd_decode(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   DecodeOptions given = {0};
   int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
-  int status = options_parse(OPTIONS, n, &given, &argc, argv, &diags)
-                   ? run_given(arena, &given, argc, argv, &diags)
-                   : cli_fail(&diags);
-  arena_free(arena);
-  return status;
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  return run_given(arena, &given, argc, argv, &diags);
 }

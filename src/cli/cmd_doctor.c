@@ -128,7 +128,7 @@ static void print_json(const Report *r) {
   puts(out.text);
 }
 
-static int examine(Arena *arena, int argc, char **argv) {
+int cmd_doctor(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   DoctorOptions given = {0};
   if (!options_parse(options, 1, &given, &argc, argv, &diags)) return cli_fail(&diags);
@@ -139,11 +139,4 @@ static int examine(Arena *arena, int argc, char **argv) {
   check_files(&report);
   (given.json ? print_json : print_text)(&report);
   return CLI_OK;
-}
-
-int cmd_doctor(int argc, char **argv) {
-  Arena *arena = arena_new("doctor");
-  int status = examine(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

@@ -51,10 +51,11 @@ static void fill_in(ExploreOptions *given, Config *config) {
   if (given->worker.count == 0) given->worker = (OptionList){config->worker.item, config->worker.n};
 }
 
-static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
+int cmd_explore(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
   ExploreOptions given = {0};
   int n = sizeof options / sizeof *options;
-  if (!options_parse(options, n, &given, &argc, argv, diags)) return cli_fail(diags);
+  if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is left over", argv[1]);
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE,
@@ -66,7 +67,7 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
     verbs[i] = (Verb){cli_commands[i].name, cli_commands[i].usage};
   const char *notice = read_config(arena, &config);
   fill_in(&given, &config);
-  if (!cli_client_options(arena, &given.worker, &client, diags)) return cli_fail(diags);
+  if (!cli_client_options(arena, &given.worker, &client, &diags)) return cli_fail(&diags);
   AppOptions app = {.session = {given.state, given.ladder, given.rung, given.ascii},
                     .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,
@@ -77,15 +78,7 @@ static int explore(int argc, char **argv, Arena *arena, Diags *diags) {
                     .verbs = verbs,
                     .n_verbs = cli_command_count,
                     .notice = notice};
-  AppEnd end = app_run(&app, diags);
-  if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(diags);
+  AppEnd end = app_run(&app, &diags);
+  if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(&diags);
   return end == APP_INTERRUPTED ? CLI_INTERRUPTED : CLI_OK;
-}
-
-int cmd_explore(int argc, char **argv) {
-  Arena *arena = arena_new("explore");
-  Diags diags = diags_new(arena);
-  int status = explore(argc, argv, arena, &diags);
-  arena_free(arena);
-  return status;
 }

@@ -35,7 +35,7 @@ static int write_file(Arena *arena, const char *path, const char *text) {
   return cli_error(CLI_NO, "%s could not be written whole: %s", shown, strerror(errno));
 }
 
-static int run_export(Arena *arena, int argc, char **argv) {
+int cmd_export(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ExportOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
@@ -50,11 +50,4 @@ static int run_export(Arena *arena, int argc, char **argv) {
   if (given.output && !str_equal(given.output, "-")) return write_file(arena, given.output, text);
   fputs(text, stdout);
   return CLI_OK;
-}
-
-int cmd_export(int argc, char **argv) {
-  Arena *arena = arena_new("export");
-  int status = run_export(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

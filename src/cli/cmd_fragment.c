@@ -466,12 +466,9 @@ static int run_given(Arena *arena, const FragmentOptions *given, int argc, char 
   return CLI_OK;
 }
 
-int cmd_fragment(int argc, char **argv) {
-  Arena *arena = arena_new("fragment");
+int cmd_fragment(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   FragmentOptions given = {.lane = NULL};
   options_parse(OPTIONS, sizeof OPTIONS / sizeof OPTIONS[0], &given, &argc, argv, &diags);
-  int status = diags.count ? cli_fail(&diags) : run_given(arena, &given, argc, argv, &diags);
-  arena_free(arena);
-  return status;
+  return diags.count ? cli_fail(&diags) : run_given(arena, &given, argc, argv, &diags);
 }

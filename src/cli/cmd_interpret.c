@@ -55,7 +55,7 @@ typedef struct Subject {
   InterpCheck check;
 } Subject;
 
-static bool is_reduced(const Subject *s) { return !schedule_equal(&s->asked, &s->run); }
+static bool is_reduced(const Subject *s) { return !schedule_same(&s->asked, &s->run); }
 
 static long long extent(const Schedule *schedule, KnobId knob) { return schedule->value[knob]; }
 
@@ -242,15 +242,12 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   return subject.check.ok ? CLI_OK : CLI_NO;
 }
 
-int cmd_interpret(int argc, char **argv) {
-  Arena *arena = arena_new("interpret");
+int cmd_interpret(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   InterpretOptions given = {.seed = 1, .runs = 2};
   bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
   if (parsed && argc > 1)
     diag_add(&diags, "usage", "interpret takes no argument \"%s\"; a state is given with -k",
              str_sanitise(arena, argv[1]));
-  int status = diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
-  arena_free(arena);
-  return status;
+  return diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
 }

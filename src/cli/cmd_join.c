@@ -3,4 +3,6 @@
 #include "cli/cli.h"
 #include "cli/cli_class.h"
 
-int cmd_join(int argc, char **argv) { return cli_class(argc, argv, CLASS_FOLLOWER); }
+int cmd_join(Arena *arena, int argc, char **argv) {
+  return cli_class(arena, argc, argv, CLASS_FOLLOWER);
+}

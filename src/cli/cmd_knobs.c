@@ -76,7 +76,7 @@ static void print_csv(Arena *arena, int only) {
   }
 }
 
-static int show_knobs(Arena *arena, int argc, char **argv) {
+int cmd_knobs(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   KnobsOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
@@ -93,11 +93,4 @@ static int show_knobs(Arena *arena, int argc, char **argv) {
   }
   (given.json ? print_json : given.csv ? print_csv : print_text)(arena, only);
   return CLI_OK;
-}
-
-int cmd_knobs(int argc, char **argv) {
-  Arena *arena = arena_new("knobs");
-  int status = show_knobs(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

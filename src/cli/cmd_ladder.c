@@ -289,7 +289,7 @@ static bool read_given(Run *run, int argc, char **argv, Diags *diags) {
   return diags->count == 0;
 }
 
-static int ladder(Arena *arena, int argc, char **argv) {
+int cmd_ladder(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   LadderGiven given = {0};
   Run *run = ARENA_NEW(arena, Run);
@@ -301,12 +301,5 @@ static int ladder(Arena *arena, int argc, char **argv) {
   if (!run->worker) return cli_fail(&diags);
   int status = run_ladder(run);
   cli_worker_close(run->worker);
-  return status;
-}
-
-int cmd_ladder(int argc, char **argv) {
-  Arena *arena = arena_new("ladder");
-  int status = ladder(arena, argc, argv);
-  arena_free(arena);
   return status;
 }

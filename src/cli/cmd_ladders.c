@@ -114,8 +114,7 @@ static void print_list(const Ladders *all) {
            all->ladder[i]->title);
 }
 
-int cmd_ladders(int argc, char **argv) {
-  Arena *arena = arena_new("ladders");
+int cmd_ladders(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   LaddersOptions given = {0};
   Ladders all = {0};
@@ -128,7 +127,5 @@ int cmd_ladders(int argc, char **argv) {
   if (ok && given.csv) print_csv(&all);
   if (ok && !given.json && !given.csv && argc > 1) print_text(all.ladder[0]);
   if (ok && !given.json && !given.csv && argc <= 1) print_list(&all);
-  int status = ok ? CLI_OK : cli_fail(&diags);
-  arena_free(arena);
-  return status;
+  return ok ? CLI_OK : cli_fail(&diags);
 }

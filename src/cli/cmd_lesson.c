@@ -293,10 +293,11 @@ static bool print(Handout *h, const char *name, Diags *diags) {
   return true;
 }
 
-static int run(Arena *arena, int argc, char **argv, Diags *diags) {
+int cmd_lesson(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
   LessonOptions given = {0};
-  if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, diags))
-    return cli_fail(diags);
+  if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
+    return cli_fail(&diags);
   if (argc > 2) return cli_error(CLI_USAGE, "one lesson at a time; \"%s\" is left over", argv[2]);
   const char *name = argc > 1 ? argv[1] : NULL;
   if (given.at && !name) return cli_error(CLI_USAGE, "--at needs the name of a lesson");
@@ -306,18 +307,10 @@ static int run(Arena *arena, int argc, char **argv, Diags *diags) {
   }
   bool prints = given.list || given.markdown || given.answers || given.json;
   if (!prints && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO))
-    return explore(arena, &given, name, diags);
+    return explore(arena, &given, name, &diags);
   Handout handout = {.arena = arena, .given = &given};
-  bool ok = print(&handout, given.list ? NULL : name, diags);
-  int status = ok ? CLI_OK : cli_fail(diags);
+  bool ok = print(&handout, given.list ? NULL : name, &diags);
+  int status = ok ? CLI_OK : cli_fail(&diags);
   if (handout.session) session_close(handout.session);
-  return status;
-}
-
-int cmd_lesson(int argc, char **argv) {
-  Arena *arena = arena_new("lessons");
-  Diags diags = diags_new(arena);
-  int status = run(arena, argc, argv, &diags);
-  arena_free(arena);
   return status;
 }

@@ -140,7 +140,7 @@ static void print_json(Arena *arena, const Model *model, Range range) {
   puts(out.text);
 }
 
-static int loops(Arena *arena, int argc, char **argv) {
+int cmd_loops(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   LoopsGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
@@ -158,11 +158,4 @@ static int loops(Arena *arena, int argc, char **argv) {
   else
     print_text(arena, model, range, given.knobs);
   return CLI_OK;
-}
-
-int cmd_loops(int argc, char **argv) {
-  Arena *arena = arena_new("loops");
-  int status = loops(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

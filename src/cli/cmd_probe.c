@@ -271,7 +271,7 @@ static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diag
   return status;
 }
 
-static int probe(Arena *arena, int argc, char **argv) {
+int cmd_probe(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ProbeGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
@@ -282,12 +282,5 @@ static int probe(Arena *arena, int argc, char **argv) {
   CliProbe probe = {.arena = arena};
   const int status = run(&probe, &given, worker, &diags);
   cli_worker_close(worker);
-  return status;
-}
-
-int cmd_probe(int argc, char **argv) {
-  Arena *arena = arena_new("probe");
-  const int status = probe(arena, argc, argv);
-  arena_free(arena);
   return status;
 }

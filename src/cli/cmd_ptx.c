@@ -81,8 +81,8 @@ static void show(const Compiled *c) {
 }
 
 CommandRun cmd_ptx;
-int cmd_ptx(int argc, char **argv) {
+int cmd_ptx(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
       .name = "ptx", .want = "ptx", .takes_listing = true, .show = show};
-  return cli_compile_run(&command, argc, argv);
+  return cli_compile_run(&command, arena, argc, argv);
 }

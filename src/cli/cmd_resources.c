@@ -119,8 +119,8 @@ static void show(const Compiled *c) {
 }
 
 CommandRun cmd_resources;
-int cmd_resources(int argc, char **argv) {
+int cmd_resources(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
       .name = "resources", .want = "cubin", .shows_failure = true, .show = show};
-  return cli_compile_run(&command, argc, argv);
+  return cli_compile_run(&command, arena, argc, argv);
 }

@@ -64,8 +64,8 @@ static void show(const Compiled *c) {
 }
 
 CommandRun cmd_sass;
-int cmd_sass(int argc, char **argv) {
+int cmd_sass(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
       .name = "sass", .want = "cubin,sass", .takes_listing = true, .show = show};
-  return cli_compile_run(&command, argc, argv);
+  return cli_compile_run(&command, arena, argc, argv);
 }

@@ -34,7 +34,7 @@
 
 typedef struct SelftestGiven {
   bool gpu, json, verbose;
-  int random, seed, seconds;
+  int random, seed;
   const char *only, *ladder;
   OptionList worker;
 } SelftestGiven;
@@ -493,7 +493,7 @@ static bool read_given(Selftest *t, int argc, char **argv, Diags *diags) {
   return one[0] != NULL;
 }
 
-static int selftest(Arena *arena, int argc, char **argv) {
+int cmd_selftest(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   SelftestGiven given = {.seed = 1};
   Selftest t = {.arena = arena, .given = &given};
@@ -504,12 +504,5 @@ static int selftest(Arena *arena, int argc, char **argv) {
   if (!t.worker) return cli_fail(&diags);
   int status = run(&t);
   cli_worker_close(t.worker);
-  return status;
-}
-
-int cmd_selftest(int argc, char **argv) {
-  Arena *arena = arena_new("selftest");
-  int status = selftest(arena, argc, argv);
-  arena_free(arena);
   return status;
 }

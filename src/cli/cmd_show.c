@@ -121,13 +121,12 @@ static void print(const Show *show) {
     fputs(export_svg(show->arena, show->canvas, show->theme, "gemmview"), stdout);
 }
 
-int cmd_show(int argc, char **argv) {
-  Show show = {.arena = arena_new("show")};
+int cmd_show(Arena *arena, int argc, char **argv) {
+  Show show = {.arena = arena};
   Diags diags = diags_new(show.arena);
   bool ok = read_options(&show, argc, argv, &diags) && draw(&show, &diags);
   if (ok) print(&show);
   int status = ok ? CLI_OK : cli_fail(&diags);
   if (show.session) session_close(show.session);
-  arena_free(show.arena);
   return status;
 }

@@ -244,7 +244,7 @@ static void tell_best(Sweep *s) {
   CliTimingOptions longer = how(s);
   if (longer.seconds < LAST_SECONDS) longer.seconds = LAST_SECONDS;
   CliTiming best = timing_of(s, s->arena, &s->best), start = {0};
-  const bool has_start = s->given->search > 0 && !schedule_equal(&s->best, &s->base);
+  const bool has_start = s->given->search > 0 && !schedule_same(&s->best, &s->base);
   if (has_start) start = timing_of(s, s->arena, &s->base);
   if (s->worker && !cli_worker_interrupted(s->worker)) {
     cli_timing_compile(s->worker, &best);
@@ -297,7 +297,7 @@ static int run(Sweep *s, Diags *diags) {
   return s->status;
 }
 
-static int sweep(Arena *arena, int argc, char **argv) {
+int cmd_sweep(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   SweepGiven given = {.seed = 1};
   Sweep *s = ARENA_NEW(arena, Sweep);
@@ -309,12 +309,5 @@ static int sweep(Arena *arena, int argc, char **argv) {
   if (!s->worker && !given.predict) return cli_fail(&diags);
   const int status = run(s, &diags);
   if (s->worker) cli_worker_close(s->worker);
-  return status;
-}
-
-int cmd_sweep(int argc, char **argv) {
-  Arena *arena = arena_new("sweep");
-  int status = sweep(arena, argc, argv);
-  arena_free(arena);
   return status;
 }

@@ -341,14 +341,10 @@ static int run_given(Arena *arena, const SwizzleOptions *given, int argc, char *
                    sw.layout->offset_of[sw.facts.clash[0]]);
 }
 
-int cmd_swizzle(int argc, char **argv) {
-  Arena *arena = arena_new("swizzle");
+int cmd_swizzle(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   SwizzleOptions given = {0};
   int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
-  int status = options_parse(OPTIONS, n, &given, &argc, argv, &diags)
-                   ? run_given(arena, &given, argc, argv, &diags)
-                   : cli_fail(&diags);
-  arena_free(arena);
-  return status;
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  return run_given(arena, &given, argc, argv, &diags);
 }

@@ -118,7 +118,7 @@ static void print_csv(Arena *arena, const TargetTable *table, const Target *only
   }
 }
 
-static int show_targets(Arena *arena, int argc, char **argv) {
+int cmd_targets(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   TargetsOptions given = {0};
   int n_options = sizeof options / sizeof options[0];
@@ -138,11 +138,4 @@ static int show_targets(Arena *arena, int argc, char **argv) {
   else
     print_table(arena, &table);
   return CLI_OK;
-}
-
-int cmd_targets(int argc, char **argv) {
-  Arena *arena = arena_new("targets");
-  int status = show_targets(arena, argc, argv);
-  arena_free(arena);
-  return status;
 }

@@ -4,4 +4,6 @@
 #include "cli/cli.h"
 #include "cli/cli_class.h"
 
-int cmd_teach(int argc, char **argv) { return cli_class(argc, argv, CLASS_TEACHER); }
+int cmd_teach(Arena *arena, int argc, char **argv) {
+  return cli_class(arena, argc, argv, CLASS_TEACHER);
+}

@@ -29,17 +29,12 @@ static int run(const WorkerGiven *given) {
   return worker_run(&(WorkerOptions){.version = cli_version});
 }
 
-int cmd_worker(int argc, char **argv) {
+int cmd_worker(Arena *arena, int argc, char **argv) {
   WorkerGiven given = {0};
-  Arena *arena = arena_new("cli");
   Diags diags = diags_new(arena);
-  int status = CLI_USAGE;
   if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
-    status = cli_fail(&diags);
-  else if (argc > 1)
-    status = cli_error(CLI_USAGE, "worker takes no arguments, found 1 or more; nearest: worker");
-  else
-    status = run(&given);
-  arena_free(arena);
-  return status;
+    return cli_fail(&diags);
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "worker takes no arguments, found 1 or more; nearest: worker");
+  return run(&given);
 }

@@ -12,16 +12,14 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/random.h"
 #include "base/str.h"
 #include "model/rule.h"
 
-// FNV-1a of the program's own text, which names neither state nor knobs.
+// Of the program's own text, which names neither state nor knobs.
 static uint64_t hash_program(Arena *scratch, const Program *program) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char *at = program_text(scratch, program); *at; at++)
-    hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-  return hash;
+  return hash_text(HASH_START, program_text(scratch, program));
 }
 
 // `program` (may be NULL) gets what tells this program from others.
@@ -180,7 +178,7 @@ SweepSearch *sweep_search_new(Arena *arena, const Schedule *start, const TargetT
   return search;
 }
 
-static bool is_walked(KnobId knob) { return !str_equal(knob_table[knob].tier, "PROBLEM"); }
+static bool is_walked(KnobId knob) { return !knob_is_problem(knob); }
 
 static bool step(Schedule *schedule, KnobId knob, int direction) {
   int64_t value;

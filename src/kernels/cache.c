@@ -20,17 +20,10 @@
 #include <unistd.h>
 
 #include "base/disk.h"
+#include "base/hash.h"
 #include "base/str.h"
 
 enum { HEADER_BYTES = 128, PATH_BYTES = 4096, ENTRIES_MAX = 1 << 16 };
-
-static const uint64_t FNV_BASIS = UINT64_C(0xcbf29ce484222325);
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n) {
-  const unsigned char *at = bytes;
-  for (size_t i = 0; i < n; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-  return hash;
-}
 
 const char *cache_folder(Arena *arena) {
   char *path = disk_path(arena, DISK_CACHE, "compile");
@@ -48,7 +41,7 @@ static Str key_bytes(Arena *arena, const CacheKey *key) {
 }
 
 static bool entry_path(char path[PATH_BYTES], const char *folder, const Str *key) {
-  uint64_t name = hash_bytes(FNV_BASIS, key->text, key->length);
+  uint64_t name = hash_bytes(HASH_START, key->text, key->length);
   int n = snprintf(path, PATH_BYTES, "%s/%016llx", folder, (unsigned long long)name);
   return n > 0 && n < PATH_BYTES;
 }
@@ -99,7 +92,7 @@ bool cache_load(Arena *arena, const char *folder, const CacheKey *key, CacheEntr
   if (!folder || !entry_path(path, folder, &wanted)) return false;
   const char *bytes = file_read(arena, path, &n);
   if (!bytes || !header_read(bytes, n, &header, &at)) return false;
-  if (hash_bytes(FNV_BASIS, bytes + at, n - at) != header.hash) return false;
+  if (hash_bytes(HASH_START, bytes + at, n - at) != header.hash) return false;
   if (header.n_key != wanted.length || memcmp(bytes + at, wanted.text, wanted.length) != 0)
     return false;
   at += header.n_key;
@@ -113,13 +106,13 @@ bool cache_load(Arena *arena, const char *folder, const CacheKey *key, CacheEntr
 static bool entry_write(int fd, const Str *key, const CacheEntry *entry) {
   char header[HEADER_BYTES];
   const size_t n_json = strlen(entry->json);
-  uint64_t hash = hash_bytes(FNV_BASIS, key->text, key->length);
+  uint64_t hash = hash_bytes(HASH_START, key->text, key->length);
   hash = hash_bytes(hash, entry->json, n_json);
   if (entry->n_blob) hash = hash_bytes(hash, entry->blob, entry->n_blob);
   int n = snprintf(header, sizeof header, "gemmview-cache 1 %zu %zu %zu %016llx\n", key->length,
                    n_json, entry->n_blob, (unsigned long long)hash);
-  return disk_write(fd, header, (size_t)n) && disk_write(fd, key->text, key->length) &&
-         disk_write(fd, entry->json, n_json) && disk_write(fd, entry->blob, entry->n_blob);
+  return write_all(fd, header, (size_t)n) && write_all(fd, key->text, key->length) &&
+         write_all(fd, entry->json, n_json) && write_all(fd, entry->blob, entry->n_blob);
 }
 
 bool cache_store(const char *folder, const CacheKey *key, const CacheEntry *entry) {

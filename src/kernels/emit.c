@@ -51,7 +51,6 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 
 typedef struct Uses {
   const Program *program;
-  Arena *arena;
   bool *var;  // by id
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
@@ -81,7 +80,7 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
 }
 
 static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
-  Uses uses = {.program = emitter->program, .arena = emitter->arena};
+  Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk(kernel->body, use_stmt, &uses);
   return uses;
@@ -120,7 +119,7 @@ static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   static const char *const sharing[] = {
       [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
   const char *words = role_words[buffer->role];
-  bool fragment = buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+  bool fragment = buffer_is_fragment(buffer);
   if (!words || buffer->space != SPACE_REGISTER) return words;
   return arena_printf(emitter->arena, "%s%s%s", words,
                       fragment && emitter->program->atom ? "-step" : "",
@@ -182,14 +181,6 @@ static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
   return type;
 }
 
-static int pool_align(const Program *program) {
-  int align = 128;
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_SHARED && buffer_is_permuted(program->buffer[i]))
-      align = 1024;
-  return align;
-}
-
 static void declare_slab(Emitter *emitter, const Buffer *buffer, const char *pool, int pool_bytes) {
   const char *type = emit_type_name(emitter, buffer->type);
   long long at = (long long)(buffer->offset_bytes / pool_bytes);
@@ -210,7 +201,7 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
   bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
   facts->smem_bytes = bytes;
   facts->dynamic_smem_bytes = is_static ? 0 : bytes;
-  int element = 1, align = pool_align(emitter->program);
+  int element = 1, align = program_shared_align(emitter->program);
   const char *type = pool_type(emitter, uses, &element);
   long long n = (long long)(bytes / element);
   if (is_static)

@@ -14,27 +14,25 @@
 
 #include <assert.h>
 
-enum { PRECEDENCE_ATOM = 9, PRECEDENCE_PRODUCT = 7, PRECEDENCE_SUM = 6, PRECEDENCE_BITS = 5 };
-
 static bool is_wide(const Expr *expr) { return expr->hi > INT32_MAX || expr->lo < INT32_MIN; }
 
 static void print_operand(ExprText *text, const Expr *expr, bool parentheses, bool cast) {
   if (cast) str_add(text->out, "(long long)");
-  bool enclose = parentheses || (cast && expr_op[expr->op].precedence < PRECEDENCE_ATOM);
+  bool enclose = parentheses || (cast && expr_precedence(expr->op) < PRECEDENCE_ATOM);
   if (enclose) str_add_char(text->out, '(');
   emit_expr(text, expr);
   if (enclose) str_add_char(text->out, ')');
 }
 
 static void print_infix(ExprText *text, const Expr *expr) {
-  int own = expr_op[expr->op].precedence;
+  int own = expr_precedence(expr->op);
   // Mixed bit operators get parentheses although C needs none: nobody remembers their order.
   bool logic = expr->op == EXPR_LAND || expr->op == EXPR_LT || expr->op == EXPR_EQ;
   bool bits = own <= PRECEDENCE_BITS && !logic;
-  int left = expr_op[expr->a->op].precedence, right = expr_op[expr->b->op].precedence;
+  int left = expr_precedence(expr->a->op), right = expr_precedence(expr->b->op);
   bool overflows = is_wide(expr) && !is_wide(expr->a) && !is_wide(expr->b);
   print_operand(text, expr->a, left < own || (bits && left < PRECEDENCE_ATOM), overflows);
-  str_printf(text->out, " %s ", expr_op[expr->op].text);
+  str_printf(text->out, " %s ", expr_op_text(expr->op));
   bool associative = expr->op == EXPR_ADD || expr->op == EXPR_LAND;
   bool enclose = right < own || (right == own && !associative) || (bits && right < PRECEDENCE_ATOM);
   print_operand(text, expr->b, enclose, false);
@@ -167,7 +165,7 @@ static void print_stride(ExprText *text, const Program *program, const Buffer *b
 
 static void print_multiple(ExprText *text, const Program *program, const Buffer *buffer, int i,
                            const Expr *multiple, bool wide) {
-  bool enclose = expr_op[multiple->op].precedence < PRECEDENCE_PRODUCT;
+  bool enclose = expr_precedence(multiple->op) < PRECEDENCE_PRODUCT;
   if (!expr_is_const(multiple, 1) || wide) {
     print_operand(text, multiple, enclose, wide);
     str_add(text->out, " * ");
@@ -196,11 +194,11 @@ void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, cons
   }
   if (!empty && expr_is_const(rest, 0)) return;
   if (!empty) str_add(text->out, " + ");
-  print_operand(text, rest, !empty && expr_op[rest->op].precedence < PRECEDENCE_SUM, false);
+  print_operand(text, rest, !empty && expr_precedence(rest->op) < PRECEDENCE_SUM, false);
 }
 
 void emit_term(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset) {
-  bool enclose = expr_op[offset->op].precedence < PRECEDENCE_SUM;
+  bool enclose = expr_precedence(offset->op) < PRECEDENCE_SUM;
   if (enclose) str_add_char(text->out, '(');
   emit_sum(text, program, buffer, offset);
   if (enclose) str_add_char(text->out, ')');

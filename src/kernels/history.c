@@ -15,7 +15,6 @@
 #include "kernels/history.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,9 @@
 #include <unistd.h>
 
 #include "base/disk.h"
+#include "base/hash.h"
 #include "base/str.h"
+#include "base/user.h"
 
 enum { SCHEMA_VERSION = 1, BUSY_MS = 2000 };
 
@@ -316,10 +317,7 @@ const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
 }
 
 const char *history_hash(Arena *arena, const char *text) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (const char *at = text; *at; at++)
-    hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
-  return arena_printf(arena, "%016llx", (unsigned long long)hash);
+  return arena_printf(arena, "%016llx", (unsigned long long)hash_text(HASH_START, text));
 }
 
 const char *history_problem(Arena *arena, const Plan *plan) {
@@ -328,14 +326,6 @@ const char *history_problem(Arena *arena, const Plan *plan) {
                       (long long)plan->n, (long long)plan->k, operand, operand,
                       plan_type_name(plan->accumulate_type), plan_type_name(plan->output_type),
                       plan->a_col_major ? 'T' : 'N', plan->b_col_major ? 'T' : 'N');
-}
-
-static const char *user_name(Arena *arena) {
-  char bytes[4096];
-  struct passwd entry, *found = NULL;
-  if (getpwuid_r(getuid(), &entry, bytes, sizeof bytes, &found) == 0 && found)
-    return arena_strdup(arena, found->pw_name);
-  return arena_printf(arena, "%u", (unsigned)getuid());
 }
 
 static const char *host_name(Arena *arena) {

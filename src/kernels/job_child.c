@@ -17,7 +17,6 @@
 // killed without losing a GPU context.
 #include "kernels/job_child.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "kernels/bench.h"
 #include "kernels/cache.h"
@@ -56,18 +56,10 @@ typedef struct Job {
 
 // ---- saying -------------------------------------------------------------------------------------
 
-static void write_out(int fd, const char *bytes, size_t n) {
-  for (size_t at = 0; at < n;) {
-    ssize_t put = write(fd, bytes + at, n - at);
-    if (put < 0 && errno != EINTR) _exit(1);
-    if (put > 0) at += (size_t)put;
-  }
-}
-
 static void job_say(Job *job, const Message *message) {
   Str line = str_new(job->arena);
   message_write(&line, message);
-  write_out(job->out, line.text, line.length);
+  if (!write_all(job->out, line.text, line.length)) _exit(1);  // nobody listens any more
 }
 
 static void say_progress(Job *job, int64_t id, const char *stage, double fraction) {

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/disk.h"
 #include "base/json.h"
 #include "kernels/lines.h"
 #include "kernels/protocol.h"
@@ -41,11 +42,7 @@ typedef struct Fake {
 // ---- actions ------------------------------------------------------------------------------------
 
 static void put(const char *bytes, size_t n) {
-  for (size_t at = 0; at < n;) {
-    ssize_t done = write(STDOUT_FILENO, bytes + at, n - at);
-    if (done < 0 && errno != EINTR) _exit(0);
-    if (done > 0) at += (size_t)done;
-  }
+  if (!write_all(STDOUT_FILENO, bytes, n)) _exit(0);
 }
 
 static void say(Fake *fake, const Message *message) {

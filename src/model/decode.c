@@ -36,9 +36,7 @@ const char *decoded_family_name(DecodedFamily family) {
 typedef struct Reader {
   Arena *arena;
   DecodedKernel *out;
-  int n_shapes;     // AxB pieces so far
-  bool depth_next;  // "stages" was read
-  int n_types;      // type pieces so far
+  int n_types;  // type pieces so far
 } Reader;
 
 // ---- finding the name ---------------------------------------------------------------------------

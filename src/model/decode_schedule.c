@@ -205,7 +205,7 @@ static Schedule problem_of(const Schedule *base) {
   memcpy(schedule.target, base->target, sizeof schedule.target);
   for (int i = 0; i < base->n_given; i++) {
     KnobId knob = base->given[i];
-    bool problem = str_equal(knob_table[knob].tier, "PROBLEM");
+    bool problem = knob_is_problem(knob);
     if (problem && knob != KNOB_DTYPE && knob != KNOB_ACC)
       schedule_set(&schedule, knob, base->value[knob]);
   }

@@ -20,11 +20,17 @@ static const struct {
 #undef X
 };
 
-const ExprOpRow expr_op[EXPR_COUNT] = {
+static const struct {
+  const char *text;
+  int precedence;
+} op_rows[EXPR_COUNT] = {
 #define X(id, text, precedence) {text, precedence},
     EXPR_TABLE(X)
 #undef X
 };
+
+const char *expr_op_text(ExprOp op) { return op_rows[op].text; }
+int expr_precedence(ExprOp op) { return op_rows[op].precedence; }
 
 const char *tier_name(Tier tier) { return tier_rows[tier].name; }
 const char *tier_help(Tier tier) { return tier_rows[tier].help; }
@@ -521,12 +527,12 @@ static void print_operand(Str *out, const Expr *expr, bool parentheses) {
 }
 
 static void print_infix(Str *out, const Expr *expr) {
-  int own = expr_op[expr->op].precedence;
+  int own = op_rows[expr->op].precedence;
   // Mixed bit operators get parentheses although C needs none: nobody remembers their order.
   bool bits = own <= 5 && own != 4 && expr->op != EXPR_LAND;
-  int left = expr_op[expr->a->op].precedence, right = expr_op[expr->b->op].precedence;
+  int left = op_rows[expr->a->op].precedence, right = op_rows[expr->b->op].precedence;
   print_operand(out, expr->a, left < own || (bits && left < 9));
-  str_printf(out, " %s ", expr_op[expr->op].text);
+  str_printf(out, " %s ", op_rows[expr->op].text);
   bool associative = expr->op == EXPR_ADD || expr->op == EXPR_LAND;
   print_operand(out, expr->b, right < own || (right == own && !associative) || (bits && right < 9));
 }

@@ -81,12 +81,9 @@ typedef enum ExprOp {
       EXPR_COUNT
 } ExprOp;
 
-typedef struct ExprOpRow {
-  const char *text;  // "+"; NULL: printed as a call, a name or a number
-  int precedence;
-} ExprOpRow;
-
-extern const ExprOpRow expr_op[EXPR_COUNT];
+const char *expr_op_text(ExprOp op);
+int expr_precedence(ExprOp op);
+enum { PRECEDENCE_ATOM = 9, PRECEDENCE_PRODUCT = 7, PRECEDENCE_SUM = 6, PRECEDENCE_BITS = 5 };
 
 typedef struct Expr Expr;
 struct Expr {

@@ -13,7 +13,11 @@
 
 static const char *const limiters[] = {"registers", "shared memory", "threads",
                                        "blocks",    "grid",          NULL};
-static const char *const limits[] = {"fma", "shared", "l2", "dram", NULL};
+static const char *const limits[] = {
+#define X(member, name, title) name,
+    TRAFFIC_UNIT_TABLE(X)
+#undef X
+        NULL};
 
 // ---- sites --------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ static bool run(const FactScene *scene, const FactArgs *args, InterpCheck *check
   const Model *model = scene->model;
   Schedule small =
       schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_FMA_MAX);
-  if (!schedule_equal(&small, &model->schedule))
+  if (!schedule_same(&small, &model->schedule))
     model = model_build(scene->arena, scene->world->targets, &small);
   const Program *program = break_program(scene, model->program, args->word[0], diags);
   if (!program) return false;

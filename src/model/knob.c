@@ -339,7 +339,26 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
   return true;
 }
 
-bool schedule_equal(const Schedule *a, const Schedule *b) {
-  return memcmp(a->value, b->value, sizeof a->value) == 0 && str_equal(a->target, b->target) &&
-         str_equal(a->layout[0], b->layout[0]) && str_equal(a->layout[1], b->layout[1]);
+bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
+
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
+  int side = layout_side(knob);
+  if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
+    return !str_equal(a->layout[side], b->layout[side]);
+  if (knob_table[knob].type == KNOB_TYPE_TARGET) return !str_equal_fold(a->target, b->target);
+  return a->value[knob] != b->value[knob];
+}
+
+int schedule_distance(const Schedule *a, const Schedule *b) {
+  int n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++) n += schedule_differs(a, b, (KnobId)i);
+  return n;
+}
+
+bool schedule_same(const Schedule *a, const Schedule *b) { return schedule_distance(a, b) == 0; }
+
+bool schedule_same_problem(const Schedule *a, const Schedule *b) {
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_is_problem((KnobId)i) && schedule_differs(a, b, (KnobId)i)) return false;
+  return true;
 }

@@ -79,4 +79,14 @@ bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *va
 // name.
 KnobId knob_find(const char *name, const char **nearest);
 
-bool schedule_equal(const Schedule *a, const Schedule *b);  // values only
+// Part of the task (M, N, K, types, GPU), not of how it is done.
+bool knob_is_problem(KnobId knob);
+
+// Whether the two differ in that knob; TARGET and typed layouts are compared as texts. Which knobs
+// were given, and in what order, makes no difference.
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
+// The number of knobs in which two schedules differ, those of the problem included.
+int schedule_distance(const Schedule *a, const Schedule *b);
+// Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
+bool schedule_same(const Schedule *a, const Schedule *b);
+bool schedule_same_problem(const Schedule *a, const Schedule *b);

@@ -116,19 +116,3 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags) {
   diag->nearest = nearest_name(rung, names, ladder->n_rungs);
   return -1;
 }
-
-bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
-  int side = knob == KNOB_LAYOUT_B;
-  if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
-    return !str_equal(a->layout[side], b->layout[side]);
-  if (knob_table[knob].type == KNOB_TYPE_TARGET) return !str_equal_fold(a->target, b->target);
-  return a->value[knob] != b->value[knob];
-}
-
-int schedule_distance(const Schedule *a, const Schedule *b) {
-  int n = 0;
-  for (int i = 0; i < KNOB_COUNT; i++) n += schedule_differs(a, b, (KnobId)i);
-  return n;
-}
-
-bool schedule_same(const Schedule *a, const Schedule *b) { return schedule_distance(a, b) == 0; }

@@ -55,12 +55,3 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
 // By name ("double_buffer") or by number from 0 ("7"); -1, with a finding of rule "rung" and the
 // nearest one, when there is none. `diags` may be NULL.
 int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
-
-// Whether the two differ in that knob; TARGET and typed layouts are compared as texts.
-bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
-
-// The number of knobs in which two schedules differ, the problem (M, N, K, DTYPE, TARGET) included.
-int schedule_distance(const Schedule *a, const Schedule *b);
-
-// Whether two schedules ask for the same kernel: all values, and the same target.
-bool schedule_same(const Schedule *a, const Schedule *b);

@@ -250,16 +250,9 @@ const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFa
   return step->ask.kind == ASK_FACT ? fact_guess_text(arena, &facts->answer, guess) : guess;
 }
 
-// The problem is part of the task: a smaller one is no answer.
-static bool same_problem(const Schedule *a, const Schedule *b) {
-  for (int i = 0; i < KNOB_COUNT; i++)
-    if (str_equal(knob_table[i].tier, "PROBLEM") && schedule_differs(a, b, (KnobId)i)) return false;
-  return true;
-}
-
 Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const LessonStep *step,
                               const StepFacts *facts, const Schedule *made) {
-  if (!same_problem(&step->schedule, made))
+  if (!schedule_same_problem(&step->schedule, made))
     return (Verdict){FACT_NO_GUESS,
                      "the problem (M, N, K, types, GPU) is part of the task: it stays"};
   const Model *model = model_build(arena, world->facts.targets, made);

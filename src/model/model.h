@@ -19,12 +19,12 @@ typedef struct Site {
   const BankOp *op;  // lds128, sts32, cpasync16, …
   bool is_store;
   const Buffer *slab;
-  const Expr *address;  // byte offset in shared memory, the emitter's own expression
-  int64_t addr[32];     // of the lanes of `warp`, first iteration of every loop; -1 inactive
-  int warp;             // the warp shown: the worst of the block, the first among equals
-  BankCount count;      // for those addresses
-  double executions;    // times one warp runs it per slab (per k_o iteration), all warps alike
-  const char *text;     // "a <- A_s  LDS.128"
+  const Expr *address;       // byte offset in shared memory, the emitter's own expression
+  int64_t addr[BANK_LANES];  // of the lanes of `warp`, first iteration of every loop; -1 inactive
+  int warp;                  // the warp shown: the worst of the block, the first among equals
+  BankCount count;           // for those addresses
+  double executions;         // times one warp runs it per slab (per k_o iteration), all warps alike
+  const char *text;          // "a <- A_s  LDS.128"
 } Site;
 
 // What one block asks of shared memory for one slab: every warp runs every site.
@@ -44,6 +44,15 @@ typedef struct Resources {
   double waves;         // grid / (blocks_per_sm · SMs)
 } Resources;
 
+// The units of an SM whose time a slab takes, one row each: member, name in texts and data, name on
+// the screen. The first is called mma where the kernel multiplies by an atom.
+#define TRAFFIC_UNIT_TABLE(X)          \
+  X(fma_clocks, "fma", "fma")          \
+  X(shared_clocks, "shared", "shared") \
+  X(l2_clocks, "l2", "L2")             \
+  X(dram_clocks, "dram", "DRAM")
+enum { TRAFFIC_UNITS = 4 };
+
 // Per block and slab (one k_o iteration; one k step without a slab), in clocks of one SM. Unknown
 // is -1 (printed as null).
 typedef struct Traffic {
@@ -58,6 +67,13 @@ typedef struct Traffic {
   double loads_per_fma;    // load instructions per multiply-add of one thread
   double roofline_tflops;  // min over the limits; an estimate
 } Traffic;
+
+typedef struct TrafficUnit {
+  const char *name, *title;
+  double clocks;  // -1: unknown
+} TrafficUnit;
+// All units, in the order of the table.
+void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
 
 typedef struct Model {
   Schedule schedule;

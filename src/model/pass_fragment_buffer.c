@@ -19,10 +19,6 @@ bool pass_fragment_buffer_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_FRAG_BUFFER] == 2 && schedule->value[KNOB_STAGE] != 0;
 }
 
-static bool is_fragment(const Buffer *buffer) {
-  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
-}
-
 static void add_halves(Buffer *fragment) {
   int64_t elements = buffer_elements(fragment);
   for (int d = fragment->rank; d > 0; d--) {
@@ -37,7 +33,7 @@ static void add_halves(Buffer *fragment) {
 
 static void index_half(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  if (!is_fragment(access->buffer)) return;
+  if (!buffer_is_fragment(access->buffer)) return;
   for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
   access->idx[0] = context;
 }
@@ -91,7 +87,7 @@ void pass_fragment_buffer(Program *program, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
   Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER);
   for (int i = 0; i < program->n_buffers; i++)
-    if (is_fragment(program->buffer[i])) add_halves(program->buffer[i]);
+    if (buffer_is_fragment(program->buffer[i])) add_halves(program->buffer[i]);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
   each_access(k_i->body, index_half, (void *)(uintptr_t)half);
   Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));

@@ -16,9 +16,8 @@ bool pass_warp_shape_wanted(const Schedule *schedule) {
 }
 
 typedef struct Side {
-  int axis;
-  const char *warp,
-      *lane[LANE_BITS];            // names; lane[i] is the digit that starts at bit i of the axis
+  const char *warp;                // names of the digits; lane[i] is the one that starts at bit i
+  const char *lane[LANE_BITS];     // of the axis
   int64_t threads, lanes, weight;  // extent of the thread digit, of its lane part, its weight
   int bits_left;
 } Side;
@@ -27,7 +26,8 @@ static Side side_of(const Program *program, int axis, int64_t threads, int64_t l
   static const char *const warp_names[] = {"m_w", "n_w"};
   static const char *const lane_names[2][LANE_BITS] = {{"m_l", "m_l1", "m_l2", "m_l3", "m_l4"},
                                                        {"n_l", "n_l1", "n_l2", "n_l3", "n_l4"}};
-  Side side = {axis, warp_names[axis], {0}, threads, lanes, 0, log2_up(lanes)};
+  Side side = {
+      .warp = warp_names[axis], .threads = threads, .lanes = lanes, .bits_left = log2_up(lanes)};
   for (int i = 0; i < LANE_BITS; i++) side.lane[i] = lane_names[axis][i];
   const Axis *a = &program->axis[axis];
   for (int i = 0; i < a->n_digits; i++)

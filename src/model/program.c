@@ -85,6 +85,10 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
 
 bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
 
+bool buffer_is_fragment(const Buffer *buffer) {
+  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+}
+
 const Expr *access_offset(Arena *arena, const Access *access) {
   const Expr *offset = ex_const(arena, 0);
   for (int d = 0; d < access->buffer->rank; d++) {
@@ -161,14 +165,25 @@ int64_t program_smem_bytes(const Program *program) {
   return end;
 }
 
+static int shared_align(const Buffer *buffer) {
+  return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
+}
+
+int program_shared_align(const Program *program) {
+  int align = SHARED_ALIGN;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED)
+      align = max_int(align, shared_align(program->buffer[i]));
+  return align;
+}
+
 void program_place_shared(Program *program) {
   int64_t at = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != SPACE_SHARED) continue;
-    if (buffer_is_permuted(buffer)) at = round_up(at, SWIZZLE_ALIGN);
-    buffer->offset_bytes = at;
-    at = round_up(at + buffer_bytes(buffer), SHARED_ALIGN);
+    buffer->offset_bytes = round_up(at, shared_align(buffer));
+    at = buffer->offset_bytes + buffer_bytes(buffer);
   }
 }
 
@@ -220,7 +235,6 @@ Program *program_new(Arena *arena, Problem problem) {
 
 typedef struct CloneMap {
   Arena *arena;
-  const Program *from;
   Program *to;
 } CloneMap;
 
@@ -252,7 +266,7 @@ Program *program_clone(Arena *arena, const Program *program) {
     copy->buffer[i] = ARENA_NEW(arena, Buffer);
     *copy->buffer[i] = *program->buffer[i];
   }
-  CloneMap map = {arena, program, copy};
+  CloneMap map = {arena, copy};
   for (int i = 0; i < program->n_kernels; i++)
     copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
   return copy;

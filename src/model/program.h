@@ -99,6 +99,7 @@ typedef struct Buffer {
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 bool buffer_is_permuted(const Buffer *buffer);  // by a swizzle or a typed layout
+bool buffer_is_fragment(const Buffer *buffer);  // values of A or B on their way into a multiply
 
 // One element of a buffer, or the first of `width` neighbours (consecutive offsets).
 typedef struct Access {
@@ -224,6 +225,7 @@ int buffer_fast_dimension(const Buffer *buffer);
 
 Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
 int64_t program_smem_bytes(const Program *program);               // of the main kernel
+int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
 // The axis as an expression over its digits.
 const Expr *axis_expr(Arena *arena, const Axis *axis);
 

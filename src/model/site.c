@@ -16,10 +16,10 @@
 #include "model/rewrite.h"
 
 enum { SITES_MAX = 32, LOOPS_MAX = 16 };
+_Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
 
 typedef struct Walk {
   Arena *arena;
-  const Program *program;
   Launch launch;
   int warp;
   int64_t *env;  // [n_vars][32]
@@ -155,9 +155,8 @@ static int distinct_lines(const int64_t *offset, const bool *active, int bytes) 
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
 // memory and answers one line per clock.
 static void count_lines(Walk *walk, const Op *op, const bool *active) {
-  BufferRole role = op->dst.buffer->role;
   if (op->src.buffer->space != SPACE_GLOBAL || !walk->in_loop) return;
-  if (role != ROLE_FRAG_A && role != ROLE_FRAG_B) return;
+  if (!buffer_is_fragment(op->dst.buffer)) return;
   int64_t offset[LANES];
   expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
   int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));
@@ -210,7 +209,7 @@ static const Stmt *outer_k_loop(const Program *program) {
 
 Sites derive_sites(Arena *arena, const Program *program) {
   const Kernel *kernel = &program->kernel[program->main_kernel];
-  Walk walk = {.arena = arena, .program = program, .launch = kernel_launch(kernel)};
+  Walk walk = {.arena = arena, .launch = kernel_launch(kernel)};
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);

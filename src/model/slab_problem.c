@@ -176,7 +176,7 @@ static void make_room(Walk *walk) {
 static double fragments_per_execution(const Site *site) {
   const Op *op = &site->stmt->op;
   const Buffer *fragment = op->dst.buffer;
-  if (fragment->role != ROLE_FRAG_A && fragment->role != ROLE_FRAG_B) return 0;
+  if (!buffer_is_fragment(fragment)) return 0;
   int bytes = dtype_bytes(fragment->type);
   double values = op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes : op->width;
   return values / (double)fragment->dim[fragment->rank - 1];

@@ -99,10 +99,6 @@ static void widen(int *first, int *last, int value) {
 
 // ---- events -------------------------------------------------------------------------------------
 
-static bool is_fragment(const Buffer *buffer) {
-  return buffer && (buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B);
-}
-
 // A row copies one slab.
 static Step *copy_row(Walk *walk, int slab) {
   Step *row = row_of(walk, COLUMN_COPY);
@@ -177,7 +173,8 @@ static void add_op(Walk *walk, const Stmt *stmt) {
     row->why = stmt->note;
   }
   if (op->kind == OP_MMA || op->kind == OP_FMA) add_multiply(walk, op);
-  if (is_fragment(to) && (op->kind == OP_LOAD || op->kind == OP_LDMATRIX)) add_read(walk, op);
+  if (to && buffer_is_fragment(to) && (op->kind == OP_LOAD || op->kind == OP_LDMATRIX))
+    add_read(walk, op);
   if (op->kind == OP_CP_ASYNC) add_copy(walk, op);
   if (op->kind == OP_LOAD && to && (to->role == ROLE_STAGE_A || to->role == ROLE_STAGE_B))
     add_copy(walk, op);
@@ -210,7 +207,7 @@ static const Stmt *outer_loop(const Program *program) {
 static int fragment_registers(const Program *program) {
   int n = 0;
   for (int i = 0; i < program->n_buffers; i++)
-    if (is_fragment(program->buffer[i]))
+    if (buffer_is_fragment(program->buffer[i]))
       n += (int)ceil_div(buffer_bytes(program->buffer[i]), REGISTER_BYTES);
   return n;
 }

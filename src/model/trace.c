@@ -365,10 +365,6 @@ static Query query_of(const TracePlace *place, Wanted wanted, Which which, int t
                  .prefer = -1};
 }
 
-static bool is_fragment(const Buffer *buffer) {
-  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
-}
-
 static bool add_move(Trace *trace, const Touch *touch) {
   if (!touch->found || trace->n_moves == TRACE_MOVES_MAX) return false;
   trace->move[trace->n_moves++] = touch->move;
@@ -382,7 +378,7 @@ static void follow(Walk *walk, Trace *trace, Buffer *buffer, int owner) {
   Query query = query_of(&at, WANT_READS, FIRST, -1);
   query.prefer = owner;
   Touch found = look_for(walk, &query);
-  while (add_move(trace, &found) && !is_fragment(found.move.to.buffer)) {
+  while (add_move(trace, &found) && !buffer_is_fragment(found.move.to.buffer)) {
     at = found.move.to;
     int64_t now = found.time;
     Query next = query_of(&at, WANT_WRITES, FIRST, found.move.thread);

@@ -65,19 +65,33 @@ static double dram_bytes(const Model *model, const Grid *grid, double wave_bytes
   return fmax(once, (double)grid->n_waves * wave_bytes) + store;
 }
 
+// What the tensor cores can do at most, by what they multiply; NaN where nobody says.
+static double tensor_tflops(const Target *t, const Atom *atom) {
+  bool f16_sums = atom->acc_bits == 16;
+  const struct {
+    const char *type;
+    double tflops;
+  } peaks[] = {{"f16", f16_sums ? t->f16_f16_tflops : t->f16_tflops},
+               {"bf16", t->bf16_tflops},
+               {"tf32", t->tf32_tflops},
+               {"s8", t->int8_tops},
+               {"e4m3", t->fp8_tflops},
+               {"e5m2", t->fp8_tflops},
+               {"f64", t->f64_tflops}};
+  for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
+    if (str_equal(peaks[i].type, atom->type)) return peaks[i].tflops;
+  return NAN;
+}
+
 // Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper,
 // whose full rate only wgmma has (646 of 989 TFLOP/s measured on an H200).
 static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
   const Atom *atom = model->program->atom;
   if (!atom) return t->fp32_lanes_per_sm;
-  double peak = t->f16_tflops;
-  if (str_equal(atom->type, "tf32")) peak = t->tf32_tflops;
-  if (atom->bits == 8) peak = 2 * t->f16_tflops;
-  if (atom->bits == 64) peak = 2 * t->fp32_tflops;
   double share = t->cc == 90 && atom->warps == 1 ? 0.65 : 1;
   double mhz = target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
-  return share * peak * 1e12 / 2 / (t->sm_count * mhz * 1e6);
+  return share * tensor_tflops(t, atom) * 1e12 / 2 / (t->sm_count * mhz * 1e6);
 }
 
 static double loads_per_fma(const Model *model) {
@@ -90,19 +104,22 @@ static double loads_per_fma(const Model *model) {
   return loads / cells;
 }
 
+void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
+  int n = 0;
+#define X(member, name, title) out[n++] = (TrafficUnit){name, title, traffic->member};
+  TRAFFIC_UNIT_TABLE(X)
+#undef X
+  if (atom) out[0].title = "mma";
+}
+
 static void find_limit(Traffic *t) {
-  struct {
-    const char *name;
-    double clocks;
-  } rows[] = {{"fma", t->fma_clocks},
-              {"shared", t->shared_clocks},
-              {"l2", t->l2_clocks},
-              {"dram", t->dram_clocks}};
+  TrafficUnit unit[TRAFFIC_UNITS];
+  traffic_units(t, false, unit);
   double worst = -1;
-  for (int i = 0; i < 4; i++) {
-    if (!(rows[i].clocks > worst)) continue;
-    worst = rows[i].clocks;
-    t->limit = rows[i].name;
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    if (!(unit[i].clocks > worst)) continue;
+    worst = unit[i].clocks;
+    t->limit = unit[i].name;
   }
 }
 
@@ -110,6 +127,7 @@ static double known(double value) { return isnan(value) ? -1 : value; }
 
 // All blocks at the pace of the slowest unit, the last wave counted whole.
 static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
+  if (t->fma_clocks < 0) return NAN;
   double clocks = fmax(fmax(t->fma_clocks, t->shared_clocks), fmax(t->l2_clocks, t->dram_clocks));
   double rounds = ceil(tile->blocks / model->target->sm_count);
   double seconds = clocks * tile->slabs * rounds / (model->target->boost_mhz * 1e6);
@@ -123,7 +141,7 @@ Traffic derive_traffic(Arena *arena, const Model *model, double global_lines) {
   Tile tile = tile_of(model);
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
-  t.fma_clocks = tile.m * tile.n * tile.k / macs_per_clock(model);
+  t.fma_clocks = known(tile.m * tile.n * tile.k / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model, global_lines);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;

@@ -71,7 +71,7 @@ static void make_trial(Advice *advice, int index, const TargetTable *targets) {
   *trial = (Trial){.knob = (KnobId)(index / ADVICE_PER_KNOB),
                    .direction = directions[index % ADVICE_PER_KNOB]};
   const Knob *knob = &knob_table[trial->knob];
-  if (str_equal(knob->tier, "PROBLEM") || !knob_is_used(trial->knob, &schedule)) return;
+  if (knob_is_problem(trial->knob) || !knob_is_used(trial->knob, &schedule)) return;
   if (trial->direction == 2) {
     if (knob->type == KNOB_TYPE_POWER || is_switch(knob)) make_far_trial(advice, trial, targets);
     return;

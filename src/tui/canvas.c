@@ -330,6 +330,13 @@ void canvas_vline(Canvas *canvas, Rect in, int row, int col, int n, Style style)
        limit(n, 0, 1000000), true, style);
 }
 
+Rect canvas_halve(Canvas *canvas, Rect *in) {
+  Rect left = rect_take_left(in, (in->cols - 1) / 2);
+  canvas_vline(canvas, *in, 0, 0, in->rows, STYLE_BORDER);
+  rect_take_left(in, 1);
+  return left;
+}
+
 void canvas_frame(Canvas *canvas, Rect in, Style style, Style title_style, const char *title) {
   if (rect_empty(in)) return;
   bool wide = in.cols > 1, high = in.rows > 1;

@@ -84,6 +84,8 @@ void canvas_over(Canvas *canvas, Rect in, StyleRole over);
 // Lines join the lines they touch or cross.
 void canvas_hline(Canvas *canvas, Rect in, int row, int col, int n, Style style);
 void canvas_vline(Canvas *canvas, Rect in, int row, int col, int n, Style style);
+// The left half of `in`, with a line between it and what is left.
+Rect canvas_halve(Canvas *canvas, Rect *in);
 // The border of `in` with a title in its top line; NULL for none.
 void canvas_frame(Canvas *canvas, Rect in, Style style, Style title_style, const char *title);
 

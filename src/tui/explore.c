@@ -157,7 +157,7 @@ static void flow_knobs(Layout *layout, int class, int begin) {
 static void flow_rest(Layout *layout, const char *label, bool problem, int cols) {
   int col = 0, row = -1;
   for (int i = 0; i < KNOB_COUNT; i++) {
-    if (layout->placed[i] || str_equal(knob_table[i].tier, "PROBLEM") != problem) continue;
+    if (layout->placed[i] || knob_is_problem((KnobId)i) != problem) continue;
     int width = utf8_columns(layout->text[i]);
     if (row < 0 || col + width > cols) {
       add_row(layout, row < 0 ? label : NULL, -1);

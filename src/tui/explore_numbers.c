@@ -94,14 +94,16 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   Before before = before_of(session);
   const Traffic *old = before.known ? before.traffic : now;
   bool atom = session->now.picture->model->program->atom != NULL;
-  Clocks clocks[] = {{atom ? "mma" : "fma", now->fma_clocks, old->fma_clocks, false},
-                     {"shared", now->shared_clocks, old->shared_clocks, false},
-                     {"L2", now->l2_clocks, old->l2_clocks, false},
-                     {"DRAM", now->dram_clocks, old->dram_clocks, false}};
-  sort_clocks(clocks, 4);
+  TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
+  traffic_units(now, atom, unit);
+  traffic_units(old, atom, was);
+  Clocks clocks[TRAFFIC_UNITS];
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    clocks[i] = (Clocks){unit[i].title, unit[i].clocks, was[i].clocks, false};
+  sort_clocks(clocks, TRAFFIC_UNITS);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  choose_clocks(clocks, 4, in.cols - col - CLK_COLS, canvas->ascii);
-  for (int i = 0; i < 4; i++) {
+  choose_clocks(clocks, TRAFFIC_UNITS, in.cols - col - CLK_COLS, canvas->ascii);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
     if (!clocks[i].shown) continue;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
     col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;

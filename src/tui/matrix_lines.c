@@ -28,15 +28,6 @@ bool matrix_lines_fit(const Site *site) {
   return site && (site->op->kind == BANK_LDMATRIX || site->op->kind == BANK_STMATRIX);
 }
 
-static const int32_t *invert(Arena *arena, const Layout *layout) {
-  int n_words = (int)ceil_div(layout->storage_bytes, BANK_WORD_BYTES);
-  int32_t *logical = ARENA_ARRAY(arena, int32_t, n_words);
-  memset(logical, -1, sizeof *logical * (size_t)n_words);
-  for (int i = layout->slab.rows * layout->slab.row_bytes - 1; i >= 0; i--)
-    logical[layout->offset_of[i] / BANK_WORD_BYTES] = i;
-  return logical;
-}
-
 MatrixLines matrix_lines_make(Arena *arena, const Model *model, const Site *site,
                               const BankMap *map) {
   MatrixLines lines = {.map = map};
@@ -47,7 +38,7 @@ MatrixLines matrix_lines_make(Arena *arena, const Model *model, const Site *site
   if (!lines.layout) return lines;
   lines.site = site;
   lines.layout_text = slab_layout_text(arena, &model->schedule, slab);
-  lines.logical_of_word = invert(arena, lines.layout);
+  lines.logical_of_word = layout_words(arena, lines.layout);
   for (int lane = 0; lane < BANK_LANES; lane++) {
     int64_t at = site->addr[lane] - slab->offset_bytes;
     bool shown = site->addr[lane] >= 0 && at >= 0;

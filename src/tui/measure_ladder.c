@@ -195,23 +195,18 @@ static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks
 
 static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
-  const Traffic *now = &model->traffic;
   const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
-  const struct {
-    const char *name;
-    double now, a;
-  } rows[] = {{model->program->atom ? "mma" : "fma", now->fma_clocks, a ? a->fma_clocks : -1},
-              {"shared", now->shared_clocks, a ? a->shared_clocks : -1},
-              {"L2", now->l2_clocks, a ? a->l2_clocks : -1},
-              {"DRAM", now->dram_clocks, a ? a->dram_clocks : -1}};
+  TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
+  traffic_units(&model->traffic, model->program->atom != NULL, now);
+  traffic_units(a ? a : &model->traffic, false, then);
   double top = 1;
-  for (int i = 0; i < 4; i++) top = fmax(top, rows[i].now);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) top = fmax(top, now[i].clocks);
   canvas_text(canvas, in, 0, 1, STYLE_HEADER,
               a ? "LIMIT    B clk        A   of one SM per slab (model)"
                 : "LIMIT      clk            of one SM per slab (model)");
-  for (int i = 0; i < 4; i++)
-    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, rows[i].name, rows[i].now,
-               rows[i].a, top, !(rows[i].now < top));
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
+               a ? then[i].clocks : -1, top, !(now[i].clocks < top));
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {

@@ -145,19 +145,14 @@ const Timed *results_find(const Results *results, const Schedule *schedule) {
   return found;
 }
 
-static bool same_problem(const Schedule *a, const Schedule *b) {
-  for (int i = 0; i < KNOB_COUNT; i++)
-    if (str_equal(knob_table[i].tier, "PROBLEM") && a->value[i] != b->value[i]) return false;
-  return str_equal_fold(a->target, b->target);
-}
-
 const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance) {
   const Timed *nearest = NULL;
   *distance = KNOB_COUNT + 1;
   for (int i = 0; i < results->n_timed; i++) {
     const Timed *timed = &results->timed[i];
     int d = schedule_distance(&timed->schedule, schedule);
-    if (!timed->ok || d >= *distance || !same_problem(&timed->schedule, schedule)) continue;
+    if (!timed->ok || d >= *distance || !schedule_same_problem(&timed->schedule, schedule))
+      continue;
     nearest = timed;
     *distance = d;
   }

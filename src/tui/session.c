@@ -140,8 +140,7 @@ static void keep_knob(Session *session) {
   const Schedule *schedule = &session->now.schedule;
   if (session->knob >= 0 && knob_is_used(session->knob, schedule)) return;
   for (int i = KNOB_COUNT - 1; i >= 0; i--)
-    if (!str_equal(knob_table[i].tier, "PROBLEM") && knob_is_used((KnobId)i, schedule))
-      session->knob = (KnobId)i;
+    if (!knob_is_problem((KnobId)i) && knob_is_used((KnobId)i, schedule)) session->knob = (KnobId)i;
 }
 
 static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
@@ -382,7 +381,7 @@ static void carry_problem(const Session *session, int from, int to, Schedule *sc
     snprintf(schedule->target, sizeof schedule->target, "%s", now->target);
   bool aside = session->ladder->rung[from].aside || session->ladder->rung[to].aside;
   for (int i = 0; i < KNOB_COUNT && !aside; i++)
-    if (str_equal(knob_table[i].tier, "PROBLEM") && now->value[i] != own->value[i] &&
+    if (knob_is_problem((KnobId)i) && now->value[i] != own->value[i] &&
         schedule->value[i] == next->value[i])
       schedule_set(schedule, (KnobId)i, now->value[i]);
 }

@@ -8,19 +8,21 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/hash.h"
+
+// Case makes no difference; 255 ends a text, since it is part of none.
 static uint64_t add_text(uint64_t hash, const char *text) {
-  for (; *text; text++)
-    hash = (hash ^ (uint64_t)tolower((unsigned char)*text)) * UINT64_C(0x100000001b3);
-  return (hash ^ 255) * UINT64_C(0x100000001b3);
+  for (; *text; text++) hash = hash_byte(hash, (unsigned char)tolower((unsigned char)*text));
+  return hash_byte(hash, 255);
 }
 
 uint64_t schedule_key(const Schedule *schedule) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  uint64_t hash = HASH_START;
   for (int i = 0; i < KNOB_COUNT; i++) {
     bool text = knob_table[i].type == KNOB_TYPE_TARGET || knob_table[i].type == KNOB_TYPE_LAYOUT;
     uint64_t value = text ? 0 : (uint64_t)schedule->value[i];
     for (int byte = 0; byte < 8; byte++, value >>= 8)
-      hash = (hash ^ (value & 255)) * UINT64_C(0x100000001b3);
+      hash = hash_byte(hash, (unsigned char)(value & 255));
   }
   hash = add_text(hash, schedule->target);
   for (int side = 0; side < 2; side++) hash = add_text(hash, schedule->layout[side]);

@@ -63,8 +63,6 @@ typedef struct SlabPicture {
   int wavefronts;  // of this phase; -1 unknown
 } SlabPicture;
 
-// Phases of one repetition, and lanes of a phase, after the pair merge.
-int slab_picture_phases(const SlabSite *site, int repetition, int *n_lanes);
 SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *layout,
                               int repetition, int phase);
 

@@ -17,22 +17,6 @@ enum { CHUNK_BYTES = 16, CHUNK_COLS = 4, CHUNKS = BANK_LINE_BYTES / CHUNK_BYTES,
 
 // ---- one phase ----------------------------------------------------------------------------------
 
-int slab_picture_phases(const SlabSite *site, int repetition, int *n_lanes) {
-  int64_t addr[BANK_LANES];
-  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = site->logical[repetition][lane];
-  *n_lanes = site->op->lanes_per_phase << (banks_merge_distance(site->op, addr) > 0);
-  return site->op->n_addresses / *n_lanes;
-}
-
-static int32_t *invert(Arena *arena, const Layout *layout) {
-  int n_words = (int)ceil_div(layout->storage_bytes, WORD);
-  int32_t *logical = ARENA_ARRAY(arena, int32_t, n_words);
-  memset(logical, -1, sizeof *logical * (size_t)n_words);
-  int n = layout->slab.rows * layout->slab.row_bytes;
-  for (int i = n - 1; i >= 0; i--) logical[layout->offset_of[i] / WORD] = i;
-  return logical;
-}
-
 // Wavefronts of the phase alone: its lanes' addresses, all others inactive.
 static int count_phase(const BankOp *op, const int64_t addr[BANK_LANES]) {
   BankCount count = banks_count(op, addr);
@@ -42,9 +26,9 @@ static int count_phase(const BankOp *op, const int64_t addr[BANK_LANES]) {
 SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *layout,
                               int repetition, int phase) {
   SlabPicture out = {.layout = layout, .access_bytes = site->op->bytes};
-  out.logical_of_word = invert(arena, layout);
+  out.logical_of_word = layout_words(arena, layout);
   int n_lanes;
-  slab_picture_phases(site, repetition, &n_lanes);
+  slab_site_phases(site, repetition, &n_lanes);
   slab_site_addresses(site, layout, repetition, out.addr);
   for (int lane = 0; lane < BANK_LANES; lane++) {
     out.logical[lane] = site->logical[repetition][lane];

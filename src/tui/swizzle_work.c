@@ -116,7 +116,7 @@ void swizzle_follow(Swizzle *work, const Session *session) {
   bool comparing = session->comparing;
   const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
   bool same = work->built && work->role == site->slab->role && work->comparing == comparing &&
-              schedule_equal(&work->schedule, &model->schedule) && schedule_equal(&work->a, a);
+              schedule_same(&work->schedule, &model->schedule) && schedule_same(&work->a, a);
   if (same) {
     renew_sites(work, model);
     return;

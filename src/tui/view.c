@@ -147,15 +147,6 @@ void view_draw_more(Canvas *canvas, Rect in, int first, int n) {
   if (first > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, "↑");
 }
 
-void view_panes(Canvas *canvas, Rect in, int n, Rect pane[2]) {
-  if (n == 2) {
-    pane[0] = rect_take_left(&in, (in.cols - 1) / 2);
-    canvas_vline(canvas, in, 0, 0, in.rows, STYLE_BORDER);
-    rect_take_left(&in, 1);
-  }
-  pane[n - 1] = in;
-}
-
 void view_move(Session *session, int delta) {
   const ViewBody *body = view_table[session->view].body;
   if (body->move) {

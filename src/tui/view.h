@@ -81,8 +81,6 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 int view_scroll(int cursor, int n, int rows);
 // Arrows in the left margin where lines above or below are not shown.
 void view_draw_more(Canvas *canvas, Rect in, int first, int n);
-// The panes of one or of two pictures side by side, with a line between.
-void view_panes(Canvas *canvas, Rect in, int n, Rect pane[2]);
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
 // What to press for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.

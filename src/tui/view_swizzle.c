@@ -86,7 +86,7 @@ static CardPicture *make_card(Arena *arena, const Swizzle *work, bool store) {
 static void choose_step(SwizzleFrame *frame, const ViewState *state) {
   const SlabSite *site = &frame->work->slab.problem.sites[frame->use];
   int n_lanes;
-  frame->n_phases = slab_picture_phases(site, 0, &n_lanes);
+  frame->n_phases = slab_site_phases(site, 0, &n_lanes);
   frame->n_steps = frame->n_phases * site->repeat;
   frame->step = state->cursor < frame->n_steps ? state->cursor : 0;
 }
@@ -169,7 +169,7 @@ static void draw_phase(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   const SlabSite *site = &frame->work->slab.problem.sites[frame->use];
   const Site *shown = frame->work->slab.use[frame->use].site;
   int n_lanes, phase = frame->step % frame->n_phases;
-  slab_picture_phases(site, frame->step / frame->n_phases, &n_lanes);
+  slab_site_phases(site, frame->step / frame->n_phases, &n_lanes);
   int col = canvas_printf(canvas, row, 0, 1, STYLE_HEADER, "SITE %d ", shown->number);
   col = canvas_text(canvas, row, 0, col + 1, STYLE_SITE, shown->text);
   const char *noun = site->op->kind == BANK_LDMATRIX ? "matrix" : "phase";

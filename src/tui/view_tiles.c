@@ -190,9 +190,12 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {
   const TilesFrame *frame = session->prepared;
   rect_take_left(&in, 1);
-  Rect pane[2];
-  view_panes(canvas, in, frame->n, pane);
-  for (int i = 0; i < frame->n; i++) draw_half(canvas, pane[i], &frame->half[i]);
+  if (frame->n == 1) {
+    draw_half(canvas, in, &frame->half[0]);
+    return;
+  }
+  draw_half(canvas, canvas_halve(canvas, &in), &frame->half[0]);
+  draw_half(canvas, in, &frame->half[1]);
 }
 
 // ---- as data ------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *text = arena_strndup(arena, (const char *)data, size);
   if (schedule_parse(&schedule, text, &diags)) {
     char *echo = schedule_text(arena, &schedule);
-    if (!schedule_parse(&again, echo, &diags) || !schedule_equal(&schedule, &again)) abort();
+    if (!schedule_parse(&again, echo, &diags) || !schedule_same(&schedule, &again)) abort();
     const Model *model = model_build(arena, targets, &schedule);
     if (model->ok == (model->diags.count > 0)) abort();
   } else if (diags.count == 0) {

@@ -4,6 +4,6 @@ for name in plan record dl nvrtc driver nvml launch helpers problem verify refer
   gpu_selftest gpu_selftest_text; do
   echo "src/kernels/$name.c"
 done
-for name in arena str diag die json json_scan json_write nearest; do
-  echo "src/base/$name.c"
+for file in src/base/*.c; do
+  [ "$file" = src/base/embed.c ] || echo "$file" # the data files are not needed
 done

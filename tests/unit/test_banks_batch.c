@@ -9,7 +9,7 @@
 Suite *suite_banks_batch(void);
 
 START_TEST(agrees_with_every_measured_line) {
-  FILE *file = fopen("tests/data/h200_wavefronts.jsonl", "r");
+  FILE *file = fopen("data/facts/h200_wavefronts.jsonl", "r");
   ck_assert_ptr_nonnull(file);
   Arena *arena = arena_new("test");
   static char text[8192];

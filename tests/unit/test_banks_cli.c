@@ -43,7 +43,9 @@ static int run(CommandRun *command, const char *const *given) {
   FILE *to_out = tmpfile(), *to_err = tmpfile();
   ck_assert(to_out && to_err);
   int kept_out = divert(stdout, to_out), kept_err = divert(stderr, to_err);
-  int status = command(argc, argv);
+  Arena *arena = arena_new("command");
+  int status = command(arena, argc, argv);
+  arena_free(arena);
   restore(stdout, kept_out, to_out, out, sizeof out);
   restore(stderr, kept_err, to_err, err, sizeof err);
   return status;
@@ -116,11 +118,11 @@ START_TEST(a_batch_goes_on_after_a_bad_line) {
 END_TEST
 
 START_TEST(the_measured_file_is_answered_and_agrees) {
-  ck_assert_int_eq(RUN("--batch", "tests/data/h200_wavefronts.jsonl"), 0);
+  ck_assert_int_eq(RUN("--batch", "data/facts/h200_wavefronts.jsonl"), 0);
   int lines = 0;
   for (const char *at = out; (at = strchr(at, '\n')); at++) lines++;
   ck_assert_int_eq(lines, 1633);
-  ck_assert_int_eq(RUN("--batch", "tests/data/h200_wavefronts.jsonl", "--check"), 0);
+  ck_assert_int_eq(RUN("--batch", "data/facts/h200_wavefronts.jsonl", "--check"), 0);
   ck_assert_str_eq(out, "1633 of 1633 accesses agree with the rules\n");
 }
 END_TEST

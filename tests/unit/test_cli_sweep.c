@@ -83,7 +83,7 @@ START_TEST(a_search_offers_every_program_once) {
   for (int i = 0; i < N; i++) {
     ck_assert(sweep_is_legal(&targets, &found[i]));
     ck_assert_int_eq(found[i].value[KNOB_M], base.value[KNOB_M]);
-    ck_assert(!schedule_equal(&found[i], &base));
+    ck_assert(!schedule_same(&found[i], &base));
     const Model *a = model_build(arena, &targets, &found[i]);
     for (int j = 0; j < i && i < 20; j++) {
       const Model *b = model_build(arena, &targets, &found[j]);
@@ -95,7 +95,7 @@ START_TEST(a_search_offers_every_program_once) {
   Schedule again[8];
   SweepSearch *second = sweep_search_new(arena, &base, &targets, 1);
   ck_assert_int_eq(sweep_search_next(second, &base, again, 8), 8);
-  for (int i = 0; i < 8; i++) ck_assert(schedule_equal(&again[i], &found[i]));
+  for (int i = 0; i < 8; i++) ck_assert(schedule_same(&again[i], &found[i]));
 }
 END_TEST
 

@@ -306,6 +306,17 @@ START_TEST(a_wave_fetches_the_panels_of_its_parts_of_k) {
 }
 END_TEST
 
+// An A100's tensor cores multiply 64 pairs of f64 in a clock of an SM: 32 · 64 · 8 / 64 = 256.
+// Nobody states that of an RTX 5090, so neither the clocks nor the estimate are known.
+START_TEST(a_peak_is_that_of_the_type) {
+  static const char F64[] = "ATOM_KIND=mma_m8n8k4_f64,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11";
+  ck_assert_double_eq_tol(model_of(F64, "TARGET=a100")->traffic.fma_clocks, 256, 1);
+  const Traffic *unknown = &model_of(F64, "TARGET=rtx5090")->traffic;
+  ck_assert_double_eq(unknown->fma_clocks, -1);
+  ck_assert_double_eq(unknown->roofline_tflops, -1);
+}
+END_TEST
+
 // The command's numbers are the model's; `now` marks one row.
 START_TEST(the_command_tells_both_intensities) {
   if (!cli_has_program()) return;
@@ -361,6 +372,7 @@ Suite *suite_steps(void) {
   tcase_add_loop_test(tc, every_order_compiles, 0, N_TILES);
   tcase_add_test(tc, the_working_sets_of_article_002);
   tcase_add_test(tc, a_wave_fetches_the_panels_of_its_parts_of_k);
+  tcase_add_test(tc, a_peak_is_that_of_the_type);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

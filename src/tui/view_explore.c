@@ -246,7 +246,11 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   }
   char phases[64];
   int lanes = map->phases[0].n_lanes;
-  snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
+  if (card_shares(map))
+    snprintf(phases, sizeof phases, "0-9 a-v = lane, below it: sharers");
+  else
+    snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0),
+             lanes);
   const char *rows =
       folded ? "row = wavefront  × = words per bank" : "row = one wavefront   · = idle bank";
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);

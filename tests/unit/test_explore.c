@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/card.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/view.h"
@@ -136,6 +137,32 @@ START_TEST(changes_are_marked_by_a_glyph) {
   ck_assert_msg(shows("L2 1032 … shared 4352→768 clk"), "%s", export_text(arena, canvas));
   keys("c");
   ck_assert_msg(shows("free  A 32 → B 4 wavefronts\n"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
+START_TEST(what_has_no_room_is_cut_between_words) {
+  canvas_resize(canvas, 24, 80);
+  ck_assert(session_compare(session, &session->now.schedule, "the one with the interleaved loads"));
+  drive_frame(session, canvas);
+  const char *head = export_row(arena, canvas, 1);
+  ck_assert_msg(strstr(head, " A|B the one with the…") != NULL, "%s", head);
+  ck_assert_msg(strstr(head, "  4096³ f32") != NULL, "%s", head);
+  canvas_resize(canvas, 24, 120);
+  drive_frame(session, canvas);
+  ck_assert(shows("A|B with the one with the interleaved loads  "));
+}
+END_TEST
+
+// Under a lane stands how many share its word, and the legend says so.
+START_TEST(sharers_are_named) {
+  canvas_resize(canvas, 30, 100);
+  session_go_rung(session, ladder_find_rung(session->ladder, "vectorized", &diags));
+  session->site = 0;  // a store: nobody shares
+  keys("F12");
+  ck_assert(shows("0-9 a-v = lane   w = 32 lanes") || shows("lanes\n"));
+  while (!card_shares(&session->now.picture->map[session->site])) session->site++;
+  keys("F12");
+  ck_assert_msg(shows("0-9 a-v = lane, below it: sharers"), "%s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -317,6 +344,8 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, what_has_no_room_is_cut_between_words);
+  tcase_add_test(tcase, sharers_are_named);
   tcase_add_test(tcase, a_huge_grid_stays_legible);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

@@ -153,6 +153,23 @@ START_TEST(what_has_no_room_is_cut_between_words) {
 }
 END_TEST
 
+// A narrow screen says of both neighbours what matters most, a wide one all of it.
+START_TEST(both_neighbours_have_room) {
+  session->knob = KNOB_FN;
+  while (session_idle(session)) {
+  }
+  keys("F12");
+  ck_assert(shows("registers 124") || shows("registers 108"));
+  canvas_resize(canvas, 24, 80);
+  keys("F12");
+  int row = 0;
+  while (row < 24 && !strstr(export_row(arena, canvas, row), " ◀ 7: est.")) row++;
+  ck_assert_int_lt(row, 24);
+  const char *line = export_row(arena, canvas, row);
+  ck_assert_msg(strstr(line, "   ▶ 9: est. ") && !strstr(line, "…"), "%s", line);
+}
+END_TEST
+
 // Under a lane stands how many share its word, and the legend says so.
 START_TEST(sharers_are_named) {
   canvas_resize(canvas, 30, 100);
@@ -346,6 +363,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, a_beside_b_in_every_view);
   tcase_add_test(tcase, what_has_no_room_is_cut_between_words);
   tcase_add_test(tcase, sharers_are_named);
+  tcase_add_test(tcase, both_neighbours_have_room);
   tcase_add_test(tcase, a_huge_grid_stays_legible);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

@@ -167,6 +167,11 @@ START_TEST(both_neighbours_have_room) {
   ck_assert_int_lt(row, 24);
   const char *line = export_row(arena, canvas, row);
   ck_assert_msg(strstr(line, "   ▶ 9: est. ") && !strstr(line, "…"), "%s", line);
+  canvas_resize(canvas, 40, 120);
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("a F12");  // what has a row left goes on there
+  ck_assert_msg(shows("\n eight ways, so nothing is gained."), "%s", export_text(arena, canvas));
 }
 END_TEST
 

@@ -6,6 +6,8 @@
 // memory: who gives its address and who receives it. Tab changes the operand, a the atom; without a
 // choice of one's own the atom is the schedule's.
 //
+// A|B shows the same operand of both atoms side by side, where they differ.
+//
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // atom · PICTURES + picture.
 #include "tui/fragments.h"
@@ -70,10 +72,8 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
 }
 
 // Everything but the texts.
-static Fragments look(const Session *session) {
-  const ViewState *state = session_view_state_const(session);
-  Fragments f = {.atom = &atom_table[atom_index(state)],
-                 .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
+static Fragments look_at(const ViewState *state, const Atom *atom) {
+  Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
   f.held = atom_in_registers(f.atom, f.operand);
   if (!f.held) return f;
   f.map = fragment_map(f.atom, f.operand);
@@ -88,22 +88,43 @@ static Fragments look(const Session *session) {
   return f;
 }
 
-static void fragments_prepare(Session *session) {
-  Fragments *f = ARENA_NEW(session->frame, Fragments);
-  *f = look(session);
-  f->ptx = atom_ptx(session->frame, f->atom);
-  if (f->held) f->formulas = fragment_formulas(session->frame, &f->map);
-  if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(session->frame, &f->memory.load);
+static Fragments look(const Session *session) {
+  const ViewState *state = session_view_state_const(session);
+  return look_at(state, &atom_table[atom_index(state)]);
+}
+
+static Fragments *with_texts(Arena *arena, Fragments seen) {
+  Fragments *f = ARENA_NEW(arena, Fragments);
+  *f = seen;
+  f->ptx = atom_ptx(arena, f->atom);
+  if (f->held) f->formulas = fragment_formulas(arena, &f->map);
+  if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
   for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
-    f->memory.matrix_text[i] = ldmatrix_matrix_text(session->frame, &f->memory.load, i);
+    f->memory.matrix_text[i] = ldmatrix_matrix_text(arena, &f->memory.load, i);
+  return f;
+}
+
+static const Atom *atom_of(const Session *session, const Schedule *schedule) {
+  return atom_find_knob(knob_value_text(session->frame, schedule, KNOB_ATOM_KIND));
+}
+
+static void fragments_prepare(Session *session) {
+  Fragments *f = with_texts(session->frame, look(session));
   session->prepared = f;
+  if (!session->comparing) return;
+  const Atom *a = atom_of(session, &session->then.pictured);
+  if (!a) f->about_a = "A multiplies on plain FMA: no fragments";
+  if (a == f->atom) f->about_a = "the same in A";
+  if (a && a != f->atom) f->a = with_texts(session->frame, look_at(session_view_state(session), a));
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Fragments *f) {
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, const char *side) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   int col = 1;
+  if (side)
+    col = canvas_text(canvas, row, 0, col, *side == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B, side) + 2;
   for (int i = 0; i < ATOM_OPERANDS; i++) {
     Style style = i == (int)f->operand ? STYLE_TITLE : STYLE_DIM;
     col = canvas_text(canvas, row, 0, col, style, atom_operand_name((AtomOperand)i));
@@ -117,6 +138,7 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f) {
   if (f->held)
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "  %d×%d %s", f->map.rows, f->map.cols,
                         axes[f->operand]);
+  if (f->about_a) col = canvas_text(canvas, row, 0, col + 2, STYLE_SIDE_A, f->about_a);
   int width = utf8_columns(f->ptx);
   if (col + 2 + width < row.cols)
     canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, f->ptx);
@@ -163,7 +185,9 @@ static void draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
   for (int i = 0; i < 4; i++) {
     int row = pairs ? i / 2 : i, col = pairs && i % 2 ? second_column(f) : 1;
     col = canvas_text(canvas, in, row, col, STYLE_ACCENT, names[i]);
-    canvas_printf(canvas, in, row, col, STYLE_TEXT, " = %s", texts[i]);
+    col = canvas_text(canvas, in, row, col, STYLE_TEXT, " = ");
+    int room = in.cols - col, need = utf8_columns(texts[i]);
+    canvas_fit(canvas, in, row, col, need < room ? need : room, ALIGN_LEFT, STYLE_TEXT, texts[i]);
   }
 }
 
@@ -206,10 +230,8 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
   fragments_draw_shuffle(canvas, in, f);
 }
 
-static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
-  const Fragments *f = session->prepared;
-  int picture = picture_of(session_view_state_const(session));
-  draw_title(canvas, rect_take_top(&in, 1), f);
+static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
+  draw_title(canvas, rect_take_top(&in, 1), f, side);
   if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
@@ -218,6 +240,21 @@ static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_grid_picture(canvas, in, f);
   else
     draw_load_picture(canvas, in, f);
+}
+
+static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Fragments *f = session->prepared;
+  int picture = picture_of(session_view_state_const(session));
+  if (!f->a) {
+    draw_side(canvas, in, f, picture, NULL);
+    return;
+  }
+  const Rect all = in;
+  Rect left = rect_take_left(&in, in.cols / 2);
+  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
+  rect_take_left(&in, 1);
+  draw_side(canvas, left, f->a, picture, "A");
+  draw_side(canvas, in, f, picture, "B");
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -295,8 +332,7 @@ static void change_picture(Session *session, const char *argument) {
 
 // The schedule's own atom, when it has one.
 static void fragments_enter(Session *session) {
-  const char *value = knob_value_text(session->frame, &session->now.schedule, KNOB_ATOM_KIND);
-  const Atom *atom = atom_find_knob(value);
+  const Atom *atom = atom_of(session, &session->now.schedule);
   if (atom) set_atom(session, (int)(atom - atom_table));
 }
 

@@ -237,6 +237,15 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("no layout  8 wavefronts"));
   keys("Down");  // 128 executions: no room for the sentence, and no half of a number
   ck_assert(shows("lanes 0-7, run 1/128 "));
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("6 c");
+  ck_assert(shows("16×16 m×k  the same in A"));
+  keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
+  ck_assert_msg(shows(" A  A B C of m16n8k8.f16  16×8"), "%s", export_text(arena, canvas));
+  ck_assert(shows("│ B  A B C of m16n8k16.f16  16×16"));
+  canvas_resize(canvas, 24, 80);
+  keys("F12");  // half a formula would be another one
+  ck_assert_msg(shows("v = row / 8 * 2 + col % 2 + col / 8 *…"), "%s", export_text(arena, canvas));
 }
 END_TEST
 

@@ -244,7 +244,23 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert_msg(shows(" A  A B C of m16n8k8.f16  16×8"), "%s", export_text(arena, canvas));
   ck_assert(shows("│ B  A B C of m16n8k16.f16  16×16"));
   canvas_resize(canvas, 24, 80);
-  keys("F12");  // half a formula would be another one
+  session_go_ladder(session, "fp32", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));
+  keys("9 c c");
+  ck_assert_msg(shows("lane 0 › acc[0,…"), "%s", export_text(arena, canvas));
+  keys("1");
+  ck_assert_msg(shows("→ B 36 TFLOP/s 0.70 cuBLAS\n") || shows("TFLOP/s\n"), "%s",
+                export_text(arena, canvas));
+  ck_assert(!shows("cuBLA\n") && !shows("cuBL\n"));
+}
+END_TEST
+
+START_TEST(half_a_formula_is_cut_visibly) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("6 : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
+  canvas_resize(canvas, 24, 80);
+  keys("F12");
   ck_assert_msg(shows("v = row / 8 * 2 + col % 2 + col / 8 *…"), "%s", export_text(arena, canvas));
 }
 END_TEST
@@ -375,6 +391,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, half_a_formula_is_cut_visibly);
   tcase_add_test(tcase, what_has_no_room_is_cut_between_words);
   tcase_add_test(tcase, sharers_are_named);
   tcase_add_test(tcase, both_neighbours_have_room);

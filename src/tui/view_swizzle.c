@@ -175,8 +175,8 @@ static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int 
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
   bool a = frame->work->beside_a;
-  draw_half(canvas, left, &frame->before, a ? "A" : "no layout", a ? STYLE_SIDE_A : STYLE_TEXT,
-            mode);
+  draw_half(canvas, left, &frame->before, a ? "A's layout" : "no layout",
+            a ? STYLE_SIDE_A : STYLE_TEXT, mode);
   draw_half(canvas, in, &frame->after, after->name,
             after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
 }

@@ -231,6 +231,7 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows(" 50 %      32"));
   keys("7");
   ck_assert(shows("A none  B now swizzle:3,4,3"));
+  ck_assert(shows("A_s <- A  LDGSTS.E.BYPASS.128 "));
   ck_assert(shows("A's layout  8 wavefronts "));
   ck_assert_msg(shows("now  1 wavefront "), "%s", export_text(arena, canvas));
   keys("c");

@@ -98,6 +98,10 @@ static const Bad bad[] = {
     {"loops -k STAG=1", USAGE, "STAG is not a knob", "nearest: STAGE"},
     {"show explore --size 99999x0", USAGE, "from 1 to 1000", "nearest: 1000x1"},
     {"bench-ui --view nosuch", USAGE, "there are explore, loops", NULL},
+    {"loops -k BM=16,BN=16 --pass stage", USAGE,
+     "the pass stage does nothing for this state (STAGE", NULL},
+    {"cuda -k BM=16,BN=16 --pass tlie", USAGE, "there is no pass \"tlie\"; for this state tile run",
+     "nearest: tile"},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
     {"check --failing -k " HALF ",N=4100", NO, "B in 4100", "nearest: N=4096"},

@@ -224,8 +224,13 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("against rung 1 ldmatrix: +2 -2"));
   ck_assert(shows("- shared A_s [128 x 64] f16  16 KiB"));
   ck_assert(shows("for k_i in 0..4 STAGE_INNER"));
-  keys("d d");
-  ck_assert(shows("PASS "));
+  keys("d h h");  // to the pass that swizzles: in the nest, then in CUDA
+  ck_assert(shows("PASS 3 of 5  swizzle  SWIZZLE"));
+  ck_assert(shows("+ shared A_s [128 x 64] f16  Swizzle<3,4,3>"));
+  keys("d");
+  ck_assert_msg(shows("PASS 3 of 5  swizzle  SWIZZLE  in CUDA: +12 -9"), "%s",
+                export_text(arena, canvas));
+  ck_assert(shows("+   __shared__ __align__(1024) f16 smem[16384];"));
   keys("d 3");
   ck_assert(shows("share A wavef."));
   ck_assert(shows(" 50 %      32"));

@@ -48,11 +48,13 @@ static void report_stage(const Pipeline *pipeline, const char *pass, Diags *diag
     if (str_equal(names[i], pass)) idle = &pass_table[i];
   }
   const char *shown = str_sanitise(diags->arena, pass);
-  Diag *diag = idle ? diag_add(diags, "pass",
-                               "the pass %s does nothing for this state (%s switches it): %s do",
-                               shown, idle->knobs, ran.length ? ran.text : "none")
-                    : diag_add(diags, "pass", "there is no pass \"%s\"; for this state %s run",
-                               shown, ran.length ? ran.text : "none");
+  const char *here = ran.length ? ran.text : "none";
+  Diag *diag =
+      idle ? diag_add(diags, "pass",
+                      "the pass %s does nothing for this state: see %s; passes that run here: %s",
+                      shown, idle->knobs, here)
+           : diag_add(diags, "pass", "there is no pass \"%s\"; passes that run here: %s", shown,
+                      here);
   diag->nearest = idle ? NULL : nearest_name(pass, names, pass_count);
 }
 

@@ -61,11 +61,16 @@ static int cli_flush(int status) {
 static void print_overview(FILE *out) {
   fputs(
       "gemmview: GPU matrix multiplication, from knobs to a measured kernel\n\n"
-      "usage: gemmview COMMAND ...\n\n",
+      "usage: gemmview [-k STATE] ...     the explorer\n"
+      "       gemmview COMMAND ...\n\n",
       out);
   for (int i = 0; i < cli_command_count; i++)
     fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);
-  fputs("\ngemmview COMMAND --help tells more; gemmview --version tells the version.\n", out);
+  fputs(
+      "\nSTATE is one line, KNOB=value,...: gemmview knobs lists them, the explorer's y copies its "
+      "own.\n"
+      "gemmview COMMAND --help tells more; gemmview --version tells the version.\n",
+      out);
 }
 
 static const Command *find_command(const char *name) {

@@ -6,6 +6,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "model/pass.h"
 
 bool cli_schedule(const char *state, Schedule *schedule, Diags *diags) {
   *schedule = schedule_default();
@@ -35,16 +36,32 @@ const Model *cli_model(Arena *arena, const char *state, Diags *diags) {
   return cli_model_of(arena, targets, &schedule, diags);
 }
 
+// A pass that this state does not want is told from one that does not exist.
+static void report_stage(const Pipeline *pipeline, const char *pass, Diags *diags) {
+  Str ran = str_new(diags->arena);
+  const char **names = ARENA_ARRAY(diags->arena, const char *, pass_count);
+  const Pass *idle = NULL;
+  for (int i = 1; i < pipeline->n_stages; i++)
+    str_printf(&ran, "%s%s", i > 1 ? ", " : "", pipeline->stage[i].pass->name);
+  for (int i = 0; i < pass_count; i++) {
+    names[i] = pass_table[i].name;
+    if (str_equal(names[i], pass)) idle = &pass_table[i];
+  }
+  const char *shown = str_sanitise(diags->arena, pass);
+  const char *here = ran.length ? ran.text : "none";
+  Diag *diag =
+      idle ? diag_add(diags, "pass",
+                      "the pass %s does nothing for this state: see %s; passes that run here: %s",
+                      shown, idle->knobs, here)
+           : diag_add(diags, "pass", "there is no pass \"%s\"; passes that run here: %s", shown,
+                      here);
+  diag->nearest = idle ? NULL : nearest_name(pass, names, pass_count);
+}
+
 int cli_find_stage(const Model *model, const char *pass, Diags *diags) {
   const Pipeline *pipeline = &model->pipeline;
-  const char *names[sizeof pipeline->stage / sizeof *pipeline->stage];
-  for (int i = 1; i < pipeline->n_stages; i++) {
-    names[i - 1] = pipeline->stage[i].pass->name;
-    if (str_equal(names[i - 1], pass)) return i;
-  }
-  Diag *diag = diag_add(diags, "pass", "no pass \"%s\" runs for this state",
-                        str_sanitise(diags->arena, pass));
-  diag->nearest = nearest_name(pass, names, pipeline->n_stages - 1);
-  if (!diag->nearest) diag->nearest = names[0];
+  for (int i = 1; i < pipeline->n_stages; i++)
+    if (str_equal(pipeline->stage[i].pass->name, pass)) return i;
+  report_stage(pipeline, pass, diags);
   return -1;
 }

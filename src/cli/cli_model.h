@@ -16,6 +16,6 @@ const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedu
 // included; otherwise a model that is ok.
 const Model *cli_model(Arena *arena, const char *state, Diags *diags);
 
-// The stage of the pipeline whose pass has this name; -1 after adding a finding of rule "pass" with
-// the nearest one of those that run for this schedule.
+// The stage of the pipeline whose pass has this name; -1 after adding a finding of rule "pass": no
+// such pass, with the nearest one, or one that this schedule does not want, with its knobs.
 int cli_find_stage(const Model *model, const char *pass, Diags *diags);

@@ -54,7 +54,8 @@ static bool draws_utf8(void) {
 }
 
 static const char ADDRESS_HELP[] =
-    "\nLIST is one byte offset per lane, separated by commas, blanks or lines (32; 8 or 16 will do\n"
+    "\nLIST is one byte offset per lane, separated by commas, blanks or lines (32; 8 or 16 will "
+    "do\n"
     "where only so many carry an address; -1 or _ is a lane that is inactive):\n"
     "  0 16 0x20 ...               0:512:16 (start:stop:step)      as a debugger prints an array\n"
     "  lane 3: 0x80                one line for each lane that takes part, in any order\n"

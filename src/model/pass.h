@@ -17,6 +17,9 @@ typedef struct Pass {
   void (*run)(Program *program, const Schedule *schedule);
 } Pass;
 
+extern const Pass pass_table[];
+extern const int pass_count;
+
 enum { PIPELINE_PROGRAMS_MAX = 32 };
 
 // One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the

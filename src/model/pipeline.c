@@ -9,12 +9,13 @@
 #include "model/passes.h"
 #include "model/print.h"
 
-static const Pass passes[] = {
+const Pass pass_table[] = {
 #define PASS(id, title, knobs, help) {#id, title, knobs, help, pass_##id##_wanted, pass_##id},
 #include "model/pass.def"
 #undef PASS
 };
-enum { N_PASSES = sizeof passes / sizeof *passes };
+enum { N_PASSES = sizeof pass_table / sizeof *pass_table };
+const int pass_count = N_PASSES;
 _Static_assert((int)N_PASSES < (int)PIPELINE_PROGRAMS_MAX, "every pass and the naive nest");
 
 // What is summed in what, and stored as what: 8-bit integers sum in s32, f64 in f64, all others in
@@ -81,7 +82,7 @@ Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
   const Program *program = naive_nest(arena, schedule);
   add_stage(&pipeline, NULL, program);
   for (int i = 0; i < N_PASSES; i++) {
-    const Pass *pass = &passes[i];
+    const Pass *pass = &pass_table[i];
     if (!pass->wanted(schedule)) continue;
     Program *next = program_clone(arena, program);
     pass->run(next, schedule);

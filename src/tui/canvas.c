@@ -241,8 +241,7 @@ int canvas_fit(Canvas *canvas, Rect in, int row, int col, int cols, Align align,
   return col + cols;
 }
 
-// Bytes of the next line of a paragraph, and in `skip` how many to leave out after them.
-static size_t line_bytes(const char *text, int cols, size_t *skip) {
+size_t canvas_line_bytes(const char *text, int cols, size_t *skip) {
   size_t paragraph = strcspn(text, "\n"), fits = utf8_fit(text, cols);
   *skip = 0;
   if (fits >= paragraph) return *skip = text[paragraph] == '\n', paragraph;
@@ -258,7 +257,7 @@ int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int
   int row = -first;
   if (in.cols <= 0) return 0;
   for (size_t skip; *text; row++) {
-    size_t bytes = line_bytes(text, in.cols, &skip);
+    size_t bytes = canvas_line_bytes(text, in.cols, &skip);
     if (canvas && row >= 0 && row < in.rows) draw_bytes(canvas, in, row, 0, style, text, bytes);
     text += bytes + skip;
   }

@@ -75,6 +75,8 @@ int canvas_wrap(Canvas *canvas, Rect in, Style style, const char *text);
 // The same without its first lines, for text that scrolls.
 int canvas_wrap_from(Canvas *canvas, Rect in, Style style, const char *text, int first);
 int canvas_wrap_rows(const char *text, int cols);
+// Bytes of the first of those lines, and in `skip` how many to leave out after them.
+size_t canvas_line_bytes(const char *text, int cols, size_t *skip);
 
 void canvas_fill(Canvas *canvas, Rect in, Style style);  // blanks
 // Gives cells another style, or lays one over theirs, and leaves the characters.

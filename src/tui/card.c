@@ -40,6 +40,12 @@ static bool row_shares(const BankRow *row) {
   return false;
 }
 
+bool card_shares(const BankMap *map) {
+  for (int i = 0; i < map->n_rows; i++)
+    if (row_shares(&map->rows[i])) return true;
+  return false;
+}
+
 // ---- the card -----------------------------------------------------------------------------------
 
 static int phase_rows(const BankMap *map, int phase) {

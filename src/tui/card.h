@@ -18,6 +18,8 @@ enum { CARD_COLS = 35, CARD_PREFIX = 3, CARD_TABLE_COLS = 14 };
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);
 // The rows it would use if there were room for all of it, the ruler included.
 int card_rows(const BankMap *map, int phase);
+// Whether a word is shared: below its lane stands how many share it.
+bool card_shares(const BankMap *map);
 
 // Lanes × banks: which lane asks which bank, a letter for each different address.
 void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],

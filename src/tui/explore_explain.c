@@ -13,31 +13,33 @@
 #include "tui/fmt.h"
 #include "tui/view.h"
 
+enum { EFFECTS = 4, WRAP_SCREEN = 39 };  // rows of a screen on which sentences are wrapped
+
 static void say(Explore *explore, Style style, const char *text) {
   if (explore->n_sentences < EXPLORE_SENTENCES && text && *text)
     explore->sentence[explore->n_sentences++] = (Sentence){style, text};
 }
 
-// "shared 2752 → 1728 clk"; nothing when both read alike.
-static void add_change(Str *out, const Session *session, const char *what, double before,
+// "shared 2752 → 1728 clk"; nothing when both read alike, or when *left of them are said.
+static void add_change(Str *out, const Session *session, int *left, const char *what, double before,
                        double after, const char *unit) {
   char a[FMT_MAX], b[FMT_MAX];
-  if (str_equal(fmt_figure(a, before), fmt_figure(b, after))) return;
+  if (str_equal(fmt_figure(a, before), fmt_figure(b, after)) || (*left)-- <= 0) return;
   bool follows = out->length && out->text[out->length - 1] != ' ';
   str_printf(out, "%s%s %s %s %s%s", follows ? ", " : "", what, a, session->ascii ? "->" : "→", b,
              unit);
 }
 
-static void add_effects(Str *out, const Session *session, const Trial *trial) {
+static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
   const Model *now = session->now.picture->model;
   size_t before = out->length;
-  add_change(out, session, "est.", now->traffic.roofline_tflops, trial->traffic.roofline_tflops,
-             " TFLOP/s");
-  add_change(out, session, "shared", now->traffic.shared_clocks, trial->traffic.shared_clocks,
-             " clk");
-  add_change(out, session, "registers", now->resources.n_registers, trial->resources.n_registers,
-             "");
-  add_change(out, session, "blocks/SM", now->resources.blocks_per_sm,
+  add_change(out, session, &most, "est.", now->traffic.roofline_tflops,
+             trial->traffic.roofline_tflops, " TFLOP/s");
+  add_change(out, session, &most, "shared", now->traffic.shared_clocks,
+             trial->traffic.shared_clocks, " clk");
+  add_change(out, session, &most, "registers", now->resources.n_registers,
+             trial->resources.n_registers, "");
+  add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
              trial->resources.blocks_per_sm, "");
   if (out->length == before) str_add(out, "no change by the model");
 }
@@ -48,23 +50,35 @@ static const char *trial_value(Arena *arena, const Session *session, const Trial
   return knob_value_text(arena, &schedule, trial->knob);
 }
 
-static void add_trial(Str *out, const Session *session, const Trial *trial, const char *arrow) {
+static void add_trial(Str *out, const Session *session, const Trial *trial, const char *arrow,
+                      const char *gap, int most) {
   if (!trial || !trial->exists) return;
-  str_printf(out, "%s%s %s: ", out->length ? "   " : "", arrow,
+  str_printf(out, "%s%s %s: ", out->length ? gap : "", arrow,
              trial_value(out->arena, session, trial));
   if (trial->legal)
-    add_effects(out, session, trial);
+    add_effects(out, session, trial, most);
   else
     str_printf(out, "breaks %s", trial->rule);
+}
+
+// What a step down and a step up would do: each on a line of its own, or as many figures of both as
+// have room beside each other.
+static const char *say_neighbours(Arena *arena, const Session *session) {
+  const bool wraps = session->rows >= WRAP_SCREEN;
+  const char *gap = wraps ? "\n" : "   ";
+  const Advice *advice = &session->advice;
+  for (int most = EFFECTS;; most--) {
+    Str out = str_new(arena);
+    add_trial(&out, session, advice_find(advice, session->knob, -1), "◀", gap, most);
+    add_trial(&out, session, advice_find(advice, session->knob, +1), "▶", gap, most);
+    if (most == 1 || canvas_wrap_rows(out.text, session->cols - 2) <= 1 + wraps) return out.text;
+  }
 }
 
 static void explain_knob(Arena *arena, const Session *session, Explore *explore) {
   const Knob *knob = &knob_table[session->knob];
   say(explore, STYLE_TEXT, arena_printf(arena, "%s: %s", knob->name, knob->help));
-  Str out = str_new(arena);
-  add_trial(&out, session, advice_find(&session->advice, session->knob, -1), "◀");
-  add_trial(&out, session, advice_find(&session->advice, session->knob, +1), "▶");
-  say(explore, STYLE_DIM, out.text);
+  say(explore, STYLE_DIM, say_neighbours(arena, session));
 }
 
 // "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"
@@ -114,7 +128,7 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   str_printf(&out, "try %s %s", knob_table[best->knob].name, trial_value(arena, session, best));
   if (key != KEY_NONE) str_printf(&out, " (%s)", key_print(key, name));
   str_add(&out, ": ");
-  add_effects(&out, session, best);
+  add_effects(&out, session, best, EFFECTS);
   say(explore, STYLE_NOTE, out.text);
 }
 

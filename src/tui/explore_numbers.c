@@ -221,7 +221,7 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
                       fmt_figure(a, timed->tflops));
   if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
     canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
-  else if (timed->ratio > 0)
+  else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
     canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s cuBLAS", fmt_ratio(b, timed->ratio));
   col = canvas_text(canvas, in, 1, 1, origin_style(timed->origin), origin_name(timed->origin));
   if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);

@@ -35,6 +35,9 @@ typedef struct Fragments {
   FragmentOwner owner;
   int reg, part;  // of the owner
   int address_lane;
+
+  const struct Fragments *a;  // the same operand of A's atom, where A|B is on and A has another one
+  const char *about_a;        // what A has instead; NULL: nothing to say
 } Fragments;
 
 // A click on an element: value = row · FRAGMENTS_BASE + column.

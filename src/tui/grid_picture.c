@@ -17,7 +17,9 @@
 enum { MARGIN_COLS = 2, MARGIN_ROWS = 1, GAP_COLS = 1, TILE_COLS_MAX = 14, TILE_ROWS_MAX = 6 };
 enum { LAYER_ROWS_MIN = 3, LAYERS_MAX = 96 };
 
-char grid_mark(int64_t number) { return "0123456789abcdefghijklmnopqrstuvwxyz"[number % GRID_MARKS]; }
+char grid_mark(int64_t number) {
+  return "0123456789abcdefghijklmnopqrstuvwxyz"[number % GRID_MARKS];
+}
 
 // Along one direction: either a cell of the overview is `wide` characters, or a character stands
 // for `per` cells.

@@ -1,8 +1,8 @@
 // The shorter of two ways from one look to another: naming what differs, or starting from nothing.
 //
 // Worked example, from bold red to green: switching off bold and setting green is "\e[22;32m";
-// starting anew is "\e[0;32m", one byte less, so that is taken. From green to bold green it is
-// "\e[1m" against "\e[0;1;32m". Bold and dim share the switch 22, so the one that stays is said
+// starting anew is "\e[;32m", two bytes less, so that is taken. From green to bold green it is
+// "\e[1m" against "\e[;1;32m". Bold and dim share the switch 22, so the one that stays is said
 // again.
 #include "tui/sgr.h"
 
@@ -76,10 +76,11 @@ static Codes anew(const Look *to, bool eight) {
   if (to->fg.kind != COLOR_DEFAULT) add_color(&codes, to->fg, false, eight);
   if (to->bg.kind != COLOR_DEFAULT) add_color(&codes, to->bg, true, eight);
   if (!codes.length) return codes;
-  Codes all = {0};
-  add(&all, "0");
-  add(&all, codes.text);
-  return all;
+  // An empty parameter is 0, the reset: ";1" says what "0;1" says.
+  memmove(codes.text + 1, codes.text, codes.length + 1);
+  codes.text[0] = ';';
+  codes.length++;
+  return codes;
 }
 
 static Codes difference(const Look *from, const Look *to, bool eight) {

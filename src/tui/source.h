@@ -44,6 +44,10 @@ typedef struct Source {
 } Source;
 
 void source_list_cuda(Session *session, Source *source);
+// The lines of a text; two texts are held against each other while their product is within the
+// most.
+enum { SOURCE_DIFF_CELLS_MAX = 4 << 20 };
+const char **source_texts(Arena *arena, const Emission *emission);
 void source_list_ptx(Session *session, Source *source);
 void source_list_sass(Session *session, Source *source);
 // The CUDA text of B against A: what differs, with a little around it.

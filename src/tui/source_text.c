@@ -11,7 +11,7 @@
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 
-enum { CONTEXT = 2, DIFF_CELLS_MAX = 4 << 20 };
+enum { CONTEXT = 2 };
 
 static Style cuda_style(const char *text, const Stmt *stmt) {
   const char *at = text + strspn(text, " ");
@@ -54,7 +54,7 @@ void source_list_cuda(Session *session, Source *source) {
 
 // ---- A|B ----------------------------------------------------------------------------------------
 
-static const char **texts_of(Arena *arena, const Emission *emission) {
+const char **source_texts(Arena *arena, const Emission *emission) {
   const char **text = ARENA_ARRAY(arena, const char *, emission->n_lines + 1);
   for (int i = 0; i < emission->n_lines; i++)
     text[i] =
@@ -71,12 +71,13 @@ static bool near_change(const TextDiff *diff, int i) {
 
 void source_list_diff(Session *session, Source *source) {
   const Emission *a = side_emission(&session->then), *b = side_emission(&session->now);
-  if ((int64_t)a->n_lines * b->n_lines > DIFF_CELLS_MAX) {
+  if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) {
     source_list_cuda(session, source);
     return;
   }
   Arena *arena = session->frame;
-  TextDiff diff = text_diff(arena, texts_of(arena, a), a->n_lines, texts_of(arena, b), b->n_lines);
+  TextDiff diff =
+      text_diff(arena, source_texts(arena, a), a->n_lines, source_texts(arena, b), b->n_lines);
   source->line = ARENA_ARRAY(arena, SourceLine, diff.n_lines + 1);
   source->n_added = diff.n_added;
   source->n_removed = diff.n_removed;

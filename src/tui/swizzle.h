@@ -15,7 +15,7 @@ enum { SWIZZLE_PLAIN, SWIZZLE_NOW, SWIZZLE_TRIAL, SWIZZLE_COLUMNS };
 
 // A layout and what the sites cost in it.
 typedef struct SwizzleColumn {
-  const char *name;      // "none" or "A", "now", "trial"
+  const char *name;      // "none" or "A's layout", "now", "trial"
   const Layout *layout;  // NULL: there is none
   LayoutFacts facts;
   const SlabCost *cost;  // [n_sites], without the weight; NULL where two bytes share a place

@@ -92,7 +92,8 @@ static void lay_beside_a(Swizzle *work, const Session *session) {
       of_a->elem_bytes != of_b->elem_bytes)
     return;
   work->beside_a = true;
-  fill_column(work->slab_arena, &work->slab, "A", slab.layout, &work->column[SWIZZLE_PLAIN]);
+  fill_column(work->slab_arena, &work->slab, "A's layout", slab.layout,
+              &work->column[SWIZZLE_PLAIN]);
 }
 
 // The uses point at sites of the model they were built from; a model that is built anew has others.

@@ -249,14 +249,20 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
   if (edits)
     col = canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
                         edits == 1 ? "" : "s");
-  if (session->comparing)
-    canvas_printf(canvas, row, 0, col + 1, STYLE_SIDE_A, "A|B with %s", session->then_name);
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ", problem_text(session, problem, sizeof problem),
            target ? target->name : session->now.schedule.target);
   int width = utf8_columns(right);
-  if (col + 2 < row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
+  if (session->comparing) {
+    char with[sizeof session->then_name + 16];
+    const int room = row.cols - width - col - 1;
+    snprintf(with, sizeof with, "A|B with %s", session->then_name);
+    if (utf8_columns(with) > room) snprintf(with, sizeof with, "A|B %s", session->then_name);
+    int need = utf8_columns(with) < room ? utf8_columns(with) : room;
+    col = canvas_fit(canvas, row, 0, col + 1, need, ALIGN_LEFT, STYLE_SIDE_A, with);
+  }
+  if (col <= row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
 }
 
 // What mends it first, then why: the end of a long sentence may be cut.

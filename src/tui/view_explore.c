@@ -246,7 +246,11 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   }
   char phases[64];
   int lanes = map->phases[0].n_lanes;
-  snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0), lanes);
+  if (card_shares(map))
+    snprintf(phases, sizeof phases, "0-9 a-v = lane, below it: sharers");
+  else
+    snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0),
+             lanes);
   const char *rows =
       folded ? "row = wavefront  × = words per bank" : "row = one wavefront   · = idle bank";
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
@@ -332,13 +336,21 @@ static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
     canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
 }
 
+// Where there are rows for it a sentence goes on in the next one; else each has one, cut at its
+// end.
 static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
+  const bool wraps = in.rows > 3;
   rect_take_left(&in, 1);
   for (int i = 0; i < explore->n_sentences && in.rows > 0; i++) {
     const Sentence *sentence = &explore->sentence[i];
-    bool wraps = in.rows > 3;
-    if (!wraps) canvas_fit(canvas, in, 0, 0, in.cols, ALIGN_LEFT, sentence->style, sentence->text);
-    rect_take_top(&in, wraps ? canvas_wrap(canvas, in, sentence->style, sentence->text) : 1);
+    int rows = canvas_wrap_rows(sentence->text, in.cols);
+    if (wraps && rows <= in.rows) {
+      canvas_wrap(canvas, rect_take_top(&in, rows), sentence->style, sentence->text);
+      continue;
+    }
+    char line[CANVAS_COLS_MAX];
+    snprintf(line, sizeof line, "%.*s", (int)strcspn(sentence->text, "\n"), sentence->text);
+    canvas_fit(canvas, rect_take_top(&in, 1), 0, 0, in.cols, ALIGN_LEFT, sentence->style, line);
   }
 }
 

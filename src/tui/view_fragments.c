@@ -6,6 +6,8 @@
 // memory: who gives its address and who receives it. Tab changes the operand, a the atom; without a
 // choice of one's own the atom is the schedule's.
 //
+// A|B shows the same operand of both atoms side by side, where they differ.
+//
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
 // f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
@@ -83,10 +85,7 @@ static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
 }
 
 // Everything but the texts.
-static Fragments look(const Session *session) {
-  const ViewState *state = session_view_state_const(session);
-  Atom *atom = ARENA_NEW(session->frame, Atom);
-  *atom = atom_of(state);
+static Fragments look_at(const ViewState *state, const Atom *atom) {
   Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
   f.held = atom_in_registers(f.atom, f.operand);
   if (!f.held) return f;
@@ -102,22 +101,54 @@ static Fragments look(const Session *session) {
   return f;
 }
 
-static void fragments_prepare(Session *session) {
-  Fragments *f = ARENA_NEW(session->frame, Fragments);
-  *f = look(session);
-  f->ptx = atom_ptx(session->frame, f->atom);
-  if (f->held) f->formulas = fragment_formulas(session->frame, &f->map);
-  if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(session->frame, &f->memory.load);
+static Fragments look(const Session *session) {
+  const ViewState *state = session_view_state_const(session);
+  Atom *atom = ARENA_NEW(session->frame, Atom);
+  *atom = atom_of(state);
+  return look_at(state, atom);
+}
+
+static Fragments *with_texts(Arena *arena, Fragments seen) {
+  Fragments *f = ARENA_NEW(arena, Fragments);
+  *f = seen;
+  f->ptx = atom_ptx(arena, f->atom);
+  if (f->held) f->formulas = fragment_formulas(arena, &f->map);
+  if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
   for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
-    f->memory.matrix_text[i] = ldmatrix_matrix_text(session->frame, &f->memory.load, i);
+    f->memory.matrix_text[i] = ldmatrix_matrix_text(arena, &f->memory.load, i);
+  return f;
+}
+
+// With the sums of the schedule; NULL: it multiplies on plain FMA.
+static const Atom *schedule_atom(const Session *session, const Schedule *schedule) {
+  const Atom *row = atom_find_knob(knob_value_text(session->frame, schedule, KNOB_ATOM_KIND));
+  if (!row) return NULL;
+  Atom *atom = ARENA_NEW(session->frame, Atom);
+  *atom = *row;
+  if (schedule->value[KNOB_ACC] && atom->f16_acc) atom_set_f16_acc(atom);
+  return atom;
+}
+
+static void fragments_prepare(Session *session) {
+  Fragments *f = with_texts(session->frame, look(session));
   session->prepared = f;
+  if (!session->comparing) return;
+  const Atom *a = schedule_atom(session, &session->then.pictured);
+  if (!a)
+    f->about_a = "A multiplies on plain FMA: no fragments";
+  else if (str_equal(atom_ptx(session->frame, a), f->ptx))
+    f->about_a = "the same in A";
+  else
+    f->a = with_texts(session->frame, look_at(session_view_state(session), a));
 }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Fragments *f) {
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, const char *side) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   int col = 1;
+  if (side)
+    col = canvas_text(canvas, row, 0, col, *side == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B, side) + 2;
   for (int i = 0; i < ATOM_OPERANDS; i++) {
     Style style = i == (int)f->operand ? STYLE_TITLE : STYLE_DIM;
     col = canvas_text(canvas, row, 0, col, style, atom_operand_name((AtomOperand)i));
@@ -131,6 +162,7 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f) {
   if (f->held)
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "  %d×%d %s", f->map.rows, f->map.cols,
                         axes[f->operand]);
+  if (f->about_a) col = canvas_text(canvas, row, 0, col + 2, STYLE_SIDE_A, f->about_a);
   int width = utf8_columns(f->ptx);
   if (col + 2 + width < row.cols)
     canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, f->ptx);
@@ -177,7 +209,9 @@ static void draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
   for (int i = 0; i < 4; i++) {
     int row = pairs ? i / 2 : i, col = pairs && i % 2 ? second_column(f) : 1;
     col = canvas_text(canvas, in, row, col, STYLE_ACCENT, names[i]);
-    canvas_printf(canvas, in, row, col, STYLE_TEXT, " = %s", texts[i]);
+    col = canvas_text(canvas, in, row, col, STYLE_TEXT, " = ");
+    int room = in.cols - col, need = utf8_columns(texts[i]);
+    canvas_fit(canvas, in, row, col, need < room ? need : room, ALIGN_LEFT, STYLE_TEXT, texts[i]);
   }
 }
 
@@ -220,10 +254,8 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
   fragments_draw_shuffle(canvas, in, f);
 }
 
-static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
-  const Fragments *f = session->prepared;
-  int picture = picture_of(session_view_state_const(session));
-  draw_title(canvas, rect_take_top(&in, 1), f);
+static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
+  draw_title(canvas, rect_take_top(&in, 1), f, side);
   if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
@@ -232,6 +264,21 @@ static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_grid_picture(canvas, in, f);
   else
     draw_load_picture(canvas, in, f);
+}
+
+static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Fragments *f = session->prepared;
+  int picture = picture_of(session_view_state_const(session));
+  if (!f->a) {
+    draw_side(canvas, in, f, picture, NULL);
+    return;
+  }
+  const Rect all = in;
+  Rect left = rect_take_left(&in, in.cols / 2);
+  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
+  rect_take_left(&in, 1);
+  draw_side(canvas, left, f->a, picture, "A");
+  draw_side(canvas, in, f, picture, "B");
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -323,12 +370,8 @@ static void change_picture(Session *session, const char *argument) {
 
 // The schedule's own atom, when it has one.
 static void fragments_enter(Session *session) {
-  const Schedule *schedule = &session->now.schedule;
-  const Atom *row = atom_find_knob(knob_value_text(session->frame, schedule, KNOB_ATOM_KIND));
-  if (!row) return;
-  Atom atom = *row;
-  if (schedule->value[KNOB_ACC] && atom.f16_acc) atom_set_f16_acc(&atom);
-  set_atom_as(session, &atom);
+  const Atom *atom = schedule_atom(session, &session->now.schedule);
+  if (atom) set_atom_as(session, atom);
 }
 
 static int fragments_count(const Session *session) {

@@ -2,12 +2,14 @@
 //
 // Lines are made in `prepare`: the view one came from first, then the keys that work everywhere,
 // then the commands of the palette.
+#include <string.h>
+
 #include "base/str.h"
 #include "tui/palette.h"
 #include "tui/verbs.h"
 #include "tui/view.h"
 
-enum { LINES_MAX = 256, KEY_COLS = 16 };
+enum { LINES_MAX = 512, KEY_COLS = 16 };
 
 typedef struct HelpLine {
   Style style;
@@ -29,12 +31,22 @@ static void add(Help *help, Style style, const char *keys, const char *text) {
   if (help->n_lines < help->n_max) help->line[help->n_lines++] = (HelpLine){style, keys, text};
 }
 
+// Keys and what they do, in as many lines as that takes.
+static void add_wrapped(Session *session, Help *help, const char *keys, const char *text) {
+  const int cols = session->cols - KEY_COLS - 3;
+  for (size_t skip; *text; keys = "") {
+    size_t n = cols < 1 ? strlen(text) : canvas_line_bytes(text, cols, &skip);
+    add(help, STYLE_TEXT, keys, arena_strndup(session->frame, text, n));
+    text += cols < 1 ? n : n + skip;
+  }
+}
+
 static void add_actions(Session *session, Help *help, const char *context, const Action *action,
                         int n) {
   for (int i = 0; i < n; i++) {
     const char *keys = keymap_keys(session->frame, session->keymap, context, action[i].name);
     if (!*keys) keys = arena_printf(session->frame, ":%s", action[i].name);
-    add(help, STYLE_TEXT, keys, action[i].help);
+    add_wrapped(session, help, keys, action[i].help);
   }
 }
 
@@ -62,17 +74,17 @@ static void help_prepare(Session *session) {
   add(help, STYLE_TEXT, NULL, "");
   add(help, STYLE_HEADER, NULL, "Everywhere");
   for (int i = 0; i < view_count - 1; i++)
-    add(help, STYLE_TEXT,
-        keymap_keys(session->frame, session->keymap, KEYMAP_GLOBAL,
-                    arena_printf(session->frame, "view %s", view_table[i].name)),
-        arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
+    add_wrapped(session, help,
+                keymap_keys(session->frame, session->keymap, KEYMAP_GLOBAL,
+                            arena_printf(session->frame, "view %s", view_table[i].name)),
+                arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
   add_actions(session, help, KEYMAP_GLOBAL, global_actions, global_action_count);
   add(help, STYLE_TEXT, NULL, "");
   add(help, STYLE_HEADER, NULL, "Commands, after a colon; every name above is one too");
   for (int i = 0; i < palette_command_count; i++) {
     const PaletteCommand *command = &palette_commands[i];
-    add(help, STYLE_TEXT, arena_printf(session->frame, ":%s", command->name),
-        arena_printf(session->frame, "%s  %s", command->arguments, command->help));
+    add_wrapped(session, help, arena_printf(session->frame, ":%s", command->name),
+                arena_printf(session->frame, "%s  %s", command->arguments, command->help));
   }
   session->prepared = help;
 }

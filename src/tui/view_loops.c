@@ -13,15 +13,17 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kernels/emit.h"
 #include "model/fragment_text.h"
 #include "tui/card.h"
 #include "tui/loops_steps.h"
+#include "tui/source.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 #include "tui/view_json.h"
 
-enum { SHOW_PROGRAM, SHOW_PASS, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
+enum { SHOW_PROGRAM, SHOW_PASS, SHOW_CUDA, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
 enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
 enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
 enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
@@ -43,6 +45,7 @@ typedef struct Loops {
   const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
   const char *title;
   StepsPicture *steps;  // NULL: not shown
+  bool cuda;            // the lines are a difference of CUDA
 } Loops;
 
 static const Pipeline *pipeline_of(const Session *session) {
@@ -94,8 +97,7 @@ static bool near_change(const TextDiff *diff, int i) {
   return false;
 }
 
-static void list_diff(Session *session, Loops *loops, const Program *before, const Program *after) {
-  TextDiff diff = program_diff(session->frame, before, after);
+static void list_diff(Session *session, Loops *loops, TextDiff diff) {
   loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
   loops->n_added = diff.n_added;
   loops->n_removed = diff.n_removed;
@@ -109,6 +111,20 @@ static void list_diff(Session *session, Loops *loops, const Program *before, con
     if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
     loops->line[loops->n_lines++] = line;
   }
+}
+
+// What a pass changes in the CUDA text. Texts too long to be held against each other, those of a
+// body unrolled by hand, are not: false.
+static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
+                           const Program *after) {
+  Arena *arena = session->frame;
+  EmitOptions options = {.schedule = &session->now.picture->model->schedule};
+  const Emission *a = emit_cuda(arena, before, &options), *b = emit_cuda(arena, after, &options);
+  if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) return false;
+  list_diff(
+      session, loops,
+      text_diff(arena, source_texts(arena, a), a->n_lines, source_texts(arena, b), b->n_lines));
+  return true;
 }
 
 // The program to compare with: A, or the rung before, whose model is built into `then` on demand.
@@ -176,11 +192,13 @@ static void loops_prepare(Session *session) {
   if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
   const Program *program = pipeline->stage[loops->stage].program;
   const Program *before = NULL;
-  if (mode == SHOW_PASS && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
+  bool pass = mode == SHOW_PASS || mode == SHOW_CUDA;
+  if (pass && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
   if (mode == SHOW_RUNG) before = other_program(session);
-  if (before)
-    list_diff(session, loops, before, program);
-  else
+  loops->cuda = mode == SHOW_CUDA && before && list_cuda_diff(session, loops, before, program);
+  if (before && !loops->cuda)
+    list_diff(session, loops, program_diff(session->frame, before, program));
+  else if (!before)
     list_program(session, loops, program);
   for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
   session->prepared = loops;
@@ -219,6 +237,12 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
                           pipeline->n_stages - 1);
   col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, pass ? pass->title : "the naive nest");
   if (pass) col = canvas_text(canvas, in, 0, col + 2, STYLE_KNOB, pass->knobs);
+  if (loops->cuda) {
+    col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT, "in CUDA: ");
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
+    canvas_printf(canvas, in, 0, col, STYLE_DIFF_DELETE, "-%d", loops->n_removed);
+    return;
+  }
   const char *help = pass ? pass->help : "three loops over C = A·B, before any pass";
   canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_TEXT, help);
 }
@@ -393,7 +417,7 @@ static void put_line(JsonWriter *w, const LoopLine *line) {
 }
 
 static void loops_json(JsonWriter *w, Session *session) {
-  static const char *const shows[SHOW_COUNT] = {"program", "pass", "rung"};
+  static const char *const shows[] = {"program", "pass", "cuda", "rung", "steps"};
   const Loops *loops = session->prepared;
   const Pipeline *pipeline = pipeline_of(session);
   json_member_string(w, "shows", shows[mode_of(session)]);
@@ -466,7 +490,8 @@ static const Action actions[] = {
     {"pass-before", "Left h", "pass", "pass-after", "the program before this pass", pass_before},
     {"pass-after", "Right l", NULL, NULL, "the program after the next pass", pass_after},
     {"diff", "d", "program/diff", NULL,
-     "the program, what the pass changed, what differs from the rung before or from A",
+     "the program; what the pass changed in it, and in the CUDA text; what differs from the rung "
+     "before or from A",
      change_mode},
     {"steps", "s", "steps", NULL, "what one iteration of k_o issues, and how else it could read",
      show_steps},

@@ -207,8 +207,8 @@ static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int 
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);
   bool a = frame->work->beside_a;
-  draw_half(canvas, left, &frame->before, a ? "A" : "no layout", a ? STYLE_SIDE_A : STYLE_TEXT,
-            mode);
+  draw_half(canvas, left, &frame->before, a ? "A's layout" : "no layout",
+            a ? STYLE_SIDE_A : STYLE_TEXT, mode);
   draw_half(canvas, in, &frame->after, after->name,
             after == &frame->work->column[SWIZZLE_NOW] && !a ? STYLE_SIDE_A : STYLE_SIDE_B, mode);
 }
@@ -266,14 +266,17 @@ static void draw_cost(Canvas *canvas, Rect row, int col, const SlabCost *cost, i
                   cost->ways);
 }
 
+// Room for "A_s <- A  LDGSTS.E.BYPASS.128" where there is any.
+static int name_cols(Rect row) { return row.cols >= 100 ? NAME_COLS + 8 : NAME_COLS; }
+
 static int columns_of(const Swizzle *work) { return work->column[SWIZZLE_TRIAL].layout ? 3 : 2; }
 
 static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int use) {
   const Swizzle *work = frame->work;
   const SlabUse *at = &work->slab.use[use];
-  int col = 5 + NAME_COLS, n = columns_of(work);
+  int col = 5 + name_cols(row), n = columns_of(work);
   canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", at->site->number);
-  canvas_fit(canvas, row, 0, 4, NAME_COLS, ALIGN_LEFT, STYLE_SITE, at->site->text);
+  canvas_fit(canvas, row, 0, 4, name_cols(row), ALIGN_LEFT, STYLE_SITE, at->site->text);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "%5lld×", (long long)at->executions);
   for (int i = 0; i < n; i++, col += 11)
     if (work->column[i].cost)
@@ -288,7 +291,7 @@ static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int u
 
 static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int col = 5 + NAME_COLS + 6;
+  int col = 5 + name_cols(row) + 6;
   canvas_text(canvas, row, 0, 4, STYLE_TITLE, "weighted total");
   for (int i = 0; i < columns_of(work); i++, col += 11) {
     const SwizzleColumn *column = &work->column[i];
@@ -299,7 +302,7 @@ static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
 
 static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int n = work->slab.problem.n_sites, col = 5 + NAME_COLS + 6;
+  int n = work->slab.problem.n_sites, col = 5 + name_cols(in) + 6;
   canvas_text(canvas, in, 0, 2, STYLE_HEADER, "#");
   canvas_text(canvas, in, 0, 4, STYLE_HEADER, "wavefronts, ways");
   canvas_text(canvas, in, 0, col - 5, STYLE_HEADER, "runs");

@@ -129,8 +129,8 @@ static void draw_path(Canvas *canvas, Rect row, const TilesHalf *half) {
                   : level == 0         ? STYLE_DIM
                                        : tiles_level_style(half, level - 1);
     if (level) col = canvas_glyph(canvas, row, 0, col + 1, STYLE_DIM, GLYPH_ANGLE_RIGHT) + 1;
-    int begin = col;
-    col = canvas_text(canvas, row, 0, col, style, text);
+    int begin = col, need = utf8_columns(text), room = row.cols - col;
+    col = canvas_fit(canvas, row, 0, col, need < room ? need : room, ALIGN_LEFT, style, text);
     Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
     if (level == half->level) canvas_over(canvas, area, STYLE_SELECTED);
     if (level < TILES_LEVELS) canvas_spot(canvas, area, TILES_SPOT_LEVEL, level);

@@ -110,6 +110,10 @@ static const Bad bad[] = {
     {"loops -k STAG=1", USAGE, "STAG is not a knob", "nearest: STAGE"},
     {"show explore --size 99999x0", USAGE, "from 1 to 1000", "nearest: 1000x1"},
     {"bench-ui --view nosuch", USAGE, "there are explore, loops", NULL},
+    {"loops -k BM=16,BN=16 --pass stage", USAGE,
+     "the pass stage does nothing for this state: see STAGE BK; passes that run here: tile", NULL},
+    {"cuda -k BM=16,BN=16 --pass tlie", USAGE,
+     "there is no pass \"tlie\"; passes that run here: tile", "nearest: tile"},
     // ---- tiles and copies
     {"check --failing -k " HALF ",K=4095", NO, "A runs in 4095 elements", "nearest: K=4096"},
     {"check --failing -k " HALF ",N=4100", NO, "B runs in 4100", "nearest: N=4096"},

@@ -62,11 +62,8 @@ static const char *const pastes[] = {
     "lane   address\nthread 0 addr 0x0\nthread 1 addr 0x80\nthread 2 addr 256\nthread 4 addr 12",
     "0 128 256 -1 12 _ <repeats 27 times>",
     "$1 = {0, 128, 256, -1, 12, -1 <repeats 27 times>}",
-    "int addr[32] = {0, 128, 256, -1, 12, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, "
-    "x,\n"
-    "x, x, x, x, x, x, x, x};",
-    "$2 = (@shared float *) 0x0\n$3 = (@shared float *) 0x80\n$4 = (@shared float *) 0x100\n"
-    "_ 12 _ <repeats 27 times>",
+    "int addr[32] = {0, 128, 256, -1,\n12, x <repeats 27 times>};",
+    "$2 = (@shared float *) 0\n$3 = (@shared float *) 0x80\n256 _ 12 _ <repeats 27 times>",
     "0x7fffe000 <row>:\t0\t0x80\n0x7fffe010 <row+16>:\t256\t-1\n12 _ <repeats 27 times>",
     "{\"addr\": [0, 128, 256, -1, 12, -1 <repeats 27 times>]}",
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/card.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/view.h"
@@ -139,6 +140,54 @@ START_TEST(changes_are_marked_by_a_glyph) {
 }
 END_TEST
 
+START_TEST(what_has_no_room_is_cut_between_words) {
+  canvas_resize(canvas, 24, 80);
+  ck_assert(session_compare(session, &session->now.schedule, "the one with the interleaved loads"));
+  drive_frame(session, canvas);
+  const char *head = export_row(arena, canvas, 1);
+  ck_assert_msg(strstr(head, " A|B the one with the interleaved… ") != NULL, "%s", head);
+  ck_assert_msg(strstr(head, "  4096³ f32") != NULL, "%s", head);
+  canvas_resize(canvas, 24, 120);
+  drive_frame(session, canvas);
+  ck_assert(shows("A|B with the one with the interleaved loads  "));
+}
+END_TEST
+
+// A narrow screen says of both neighbours what matters most, a wide one all of it.
+START_TEST(both_neighbours_have_room) {
+  session->knob = KNOB_FN;
+  while (session_idle(session)) {
+  }
+  keys("F12");
+  ck_assert(shows("registers 124") || shows("registers 108"));
+  canvas_resize(canvas, 24, 80);
+  keys("F12");
+  int row = 0;
+  while (row < 24 && !strstr(export_row(arena, canvas, row), " ◀ 7: est.")) row++;
+  ck_assert_int_lt(row, 24);
+  const char *line = export_row(arena, canvas, row);
+  ck_assert_msg(strstr(line, "   ▶ 9: est. ") && !strstr(line, "…"), "%s", line);
+  canvas_resize(canvas, 40, 120);
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("a F12");  // what has a row left goes on there
+  ck_assert_msg(shows("\n eight ways, so nothing is gained."), "%s", export_text(arena, canvas));
+}
+END_TEST
+
+// Under a lane stands how many share its word, and the legend says so.
+START_TEST(sharers_are_named) {
+  canvas_resize(canvas, 30, 100);
+  session_go_rung(session, ladder_find_rung(session->ladder, "vectorized", &diags));
+  session->site = 0;  // a store: nobody shares
+  keys("F12");
+  ck_assert(shows("0-9 a-v = lane   w = 32 lanes") || shows("lanes\n"));
+  while (!card_shares(&session->now.picture->map[session->site])) session->site++;
+  keys("F12");
+  ck_assert_msg(shows("0-9 a-v = lane, below it: sharers"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 // A figure without its unit is left out, marks that begin again say so, and one is not many.
 START_TEST(a_huge_grid_stays_legible) {
   canvas_resize(canvas, 30, 100);
@@ -175,19 +224,50 @@ START_TEST(a_beside_b_in_every_view) {
   ck_assert(shows("against rung 1 ldmatrix: +2 -2"));
   ck_assert(shows("- shared A_s [128 x 64] f16  16 KiB"));
   ck_assert(shows("for k_i in 0..4 STAGE_INNER"));
-  keys("d d");
-  ck_assert(shows("PASS "));
+  keys("d h h");  // to the pass that swizzles: in the nest, then in CUDA
+  ck_assert(shows("PASS 3 of 5  swizzle  SWIZZLE"));
+  ck_assert(shows("+ shared A_s [128 x 64] f16  Swizzle<3,4,3>"));
+  keys("d");
+  ck_assert_msg(shows("PASS 3 of 5  swizzle  SWIZZLE  in CUDA: +12 -9"), "%s",
+                export_text(arena, canvas));
+  ck_assert(shows("+   __shared__ __align__(1024) f16 smem[16384];"));
   keys("d 3");
   ck_assert(shows("share A wavef."));
   ck_assert(shows(" 50 %      32"));
   keys("7");
   ck_assert(shows("A none  B now swizzle:3,4,3"));
-  ck_assert(shows("A  8 wavefronts "));
+  ck_assert(shows("A_s <- A  LDGSTS.E.BYPASS.128 "));
+  ck_assert(shows("A's layout  8 wavefronts "));
   ck_assert_msg(shows("now  1 wavefront "), "%s", export_text(arena, canvas));
   keys("c");
   ck_assert(shows("no layout  8 wavefronts"));
   keys("Down");  // 128 executions: no room for the sentence, and no half of a number
   ck_assert(shows("lanes 0-7, run 1/128 "));
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("6 c");
+  ck_assert(shows("16×16 m×k  the same in A"));
+  keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
+  ck_assert_msg(shows(" A  A B C of m16n8k8.f16  16×8"), "%s", export_text(arena, canvas));
+  ck_assert(shows("│ B  A B C of m16n8k16.f16  16×16"));
+  canvas_resize(canvas, 24, 80);
+  session_go_ladder(session, "fp32", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));
+  keys("9 c c");
+  ck_assert_msg(shows("lane 0 › acc[0,…"), "%s", export_text(arena, canvas));
+  keys("1");
+  ck_assert_msg(shows("→ B 36 TFLOP/s 0.70 cuBLAS\n") || shows("TFLOP/s\n"), "%s",
+                export_text(arena, canvas));
+  ck_assert(!shows("cuBLA\n") && !shows("cuBL\n"));
+}
+END_TEST
+
+START_TEST(half_a_formula_is_cut_visibly) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  keys("6 : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
+  canvas_resize(canvas, 24, 80);
+  keys("F12");
+  ck_assert_msg(shows("v = row / 8 * 2 + col % 2 + col / 8 *…"), "%s", export_text(arena, canvas));
 }
 END_TEST
 
@@ -317,6 +397,10 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);
   tcase_add_test(tcase, a_beside_b_in_every_view);
+  tcase_add_test(tcase, half_a_formula_is_cut_visibly);
+  tcase_add_test(tcase, what_has_no_room_is_cut_between_words);
+  tcase_add_test(tcase, sharers_are_named);
+  tcase_add_test(tcase, both_neighbours_have_room);
   tcase_add_test(tcase, a_huge_grid_stays_legible);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

@@ -53,7 +53,7 @@ static const struct {
     {"explore_compare", "explore", "cell_groups", "c", 80, 24, false},
     {"loops_80x24", "loops", "padded", NULL, 80, 24, false},
     {"loops_pass", "loops", "padded", "d h h", 120, 40, false},
-    {"loops_rung", "loops", "padded", "d d", 80, 24, false},
+    {"loops_rung", "loops", "padded", "d d d", 80, 24, false},
     {"banks_80x24", "banks", "padded", NULL, 80, 24, false},
     {"banks_compare", "banks", "cell_groups", "c", 80, 24, false},
     {"banks_lanes", "banks", "padded", "v l", 120, 40, false},

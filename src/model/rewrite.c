@@ -32,6 +32,13 @@ Stmt *slab_loop(const Program *program) {
   return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
 }
 
+Stmt *outer_k_loop(const Program *program) {
+  Stmt *k_o = slab_loop(program);
+  const Axis *k = &program->axis[AXIS_K];
+  Stmt *body = program->kernel[program->main_kernel].body;
+  return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
+}
+
 static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
   if (stmt->kind != STMT_OP || stmt->op.kind != kind) return false;
   return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);

@@ -65,7 +65,7 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
 }
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
+  const Kernel *kernel = program_main(program);
   Launch launch = kernel_launch(kernel);
   Resources r = {
       .smem_bytes = program_smem_bytes(program),

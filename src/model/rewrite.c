@@ -29,13 +29,13 @@ Stmt *find_loop(Stmt *list, const Var *var) {
 }
 
 Stmt *slab_loop(const Program *program) {
-  return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
+  return find_tier(program_main(program)->body, TIER_SERIAL_OUTER);
 }
 
 Stmt *outer_k_loop(const Program *program) {
   Stmt *k_o = slab_loop(program);
   const Axis *k = &program->axis[AXIS_K];
-  Stmt *body = program->kernel[program->main_kernel].body;
+  Stmt *body = program_main(program)->body;
   return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
 }
 

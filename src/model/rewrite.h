@@ -2,7 +2,7 @@
 #pragma once
 #include "model/program.h"
 
-// The kernel that multiplies.
+// The kernel that multiplies, to be changed (program_main reads it).
 Kernel *main_kernel(Program *program);
 
 // k_o, the main kernel's loop over slabs; NULL where nothing is staged.

@@ -200,7 +200,7 @@ static bool repeated(const Walk *walk, int index) {
 }
 
 Sites derive_sites(Arena *arena, const Program *program) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
+  const Kernel *kernel = program_main(program);
   Walk walk = {.arena = arena, .launch = kernel_launch(kernel)};
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);

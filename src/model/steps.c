@@ -204,7 +204,7 @@ Steps derive_steps(Arena *arena, const Program *program) {
   Walk walk = {.program = program, .steps = &steps};
   walk.env = ARENA_ARRAY(arena, int64_t, program->n_vars);
   walk.row = ARENA_ARRAY(arena, Step, STEPS_MAX);
-  Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
+  Launch launch = kernel_launch(program_main(program));
   for (int l = 0; l < launch.n_lets; l++)
     walk.env[launch.let[l]->var->id] = expr_eval(launch.let[l]->expr, walk.env);
   walk_list(&walk, k_o->body);

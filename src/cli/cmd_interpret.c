@@ -99,7 +99,7 @@ static void print_setting(const Subject *s) {
         "(--full: all)\n",
         extent(a, KNOB_M), extent(a, KNOB_N), extent(a, KNOB_K), extent(r, KNOB_M),
         extent(r, KNOB_N), extent(r, KNOB_K));
-  Launch launch = kernel_launch(&s->program->kernel[s->program->main_kernel]);
+  Launch launch = kernel_launch(program_main(s->program));
   printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
          launch.n_blocks == 1 ? "" : "s", (long long)launch.n_threads,
          launch.n_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",

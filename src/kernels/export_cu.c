@@ -304,7 +304,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
 
 const char *export_cu(Arena *arena, const Emission *emission, const Program *program,
                       const Target *target) {
-  const char *file = program->kernel[program->main_kernel].name;
+  const char *file = program_main(program)->name;
   Str out = str_new(arena);
   str_printf(&out, "// nvcc -O3 -arch=%s -o %s %s.cu && ./%s\n//\n", target->arch, file, file,
              file);

@@ -12,6 +12,10 @@ typedef struct Sites {
 Sites derive_sites(Arena *arena, const Program *program);
 SiteTotals derive_totals(const Sites *sites, int64_t n_warps);
 
+// 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
+// share one.
+int count_registers(const Program *program, BufferRole role);
+
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the

@@ -236,7 +236,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   const Program *program = model->program;
   const Axis *axis = program->axis;
   grid->program = program;
-  grid->launch = kernel_launch(&program->kernel[program->main_kernel]);
+  grid->launch = kernel_launch(program_main(program));
   // Variables of other tiers stay 0 in it: a tile does not depend on the thread.
   grid->env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   grid->n_ctas = grid->launch.n_blocks;
@@ -246,7 +246,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->tile_m = block_step(&axis[AXIS_M]);
   grid->tile_n = block_step(&axis[AXIS_N]);
   grid->k_part = block_step(&axis[AXIS_K]);
-  grid->adds = find_op(program->kernel[program->main_kernel].body, OP_ATOMIC_ADD, ROLE_C) != NULL;
+  grid->adds = find_op(program_main(program)->body, OP_ATOMIC_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   count_waves(grid, model);
   grid->lap_ctas = find_lap(grid);

@@ -85,7 +85,7 @@ static void declare_registers(Printer *printer) {
 }
 
 static void declare_bounds(Printer *printer) {
-  int blocks = printer->program->kernel[printer->program->main_kernel].min_blocks;
+  int blocks = program_main(printer->program)->min_blocks;
   if (blocks == 0) return;
   const char *text = arena_printf(printer->arena, "launch bounds: room for %d block%s on an SM",
                                   blocks, blocks > 1 ? "s" : "");

@@ -143,6 +143,10 @@ Launch kernel_launch(const Kernel *kernel) {
   return launch;
 }
 
+const Kernel *program_main(const Program *program) {
+  return &program->kernel[program->main_kernel];
+}
+
 int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
 
 Buffer *program_buffer(const Program *program, BufferRole role) {

@@ -217,7 +217,8 @@ typedef struct Launch {
 } Launch;
 
 Launch kernel_launch(const Kernel *kernel);
-int launch_warps(const Launch *launch);  // of a block; the last may have idle lanes
+const Kernel *program_main(const Program *program);  // the kernel that multiplies
+int launch_warps(const Launch *launch);              // of a block; the last may have idle lanes
 
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.

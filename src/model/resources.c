@@ -10,12 +10,11 @@
 #include "model/derive.h"
 #include "model/rewrite.h"
 
-enum { REGISTERS_FOR_ADDRESSES = 28 };
+enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
 
-// 32-bit registers of a register buffer: two 16-bit values share one.
-static int registers(const Program *program, BufferRole role) {
+int count_registers(const Program *program, BufferRole role) {
   const Buffer *buffer = program_buffer(program, role);
-  return buffer ? (int)ceil_div(buffer_bytes(buffer), 4) : 0;
+  return buffer ? (int)ceil_div(buffer_bytes(buffer), REGISTER_BYTES) : 0;
 }
 
 static int estimate_registers(const Resources *r, bool prefetch) {
@@ -70,15 +69,16 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
 }
 
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
+  const Kernel *kernel = program_main(program);
   Launch launch = kernel_launch(kernel);
-  Resources r = {.smem_bytes = program_smem_bytes(program),
-                 .n_accumulators = registers(program, ROLE_ACC),
-                 .n_fragments = registers(program, ROLE_FRAG_A) + registers(program, ROLE_FRAG_B),
-                 .n_staging = registers(program, ROLE_STAGE_A) + registers(program, ROLE_STAGE_B),
-                 .n_blocks = launch.n_blocks,
-                 .n_threads = launch.n_threads,
-                 .n_warps = launch_warps(&launch)};
+  Resources r = {
+      .smem_bytes = program_smem_bytes(program),
+      .n_accumulators = count_registers(program, ROLE_ACC),
+      .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B),
+      .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
+      .n_blocks = launch.n_blocks,
+      .n_threads = launch.n_threads,
+      .n_warps = launch_warps(&launch)};
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
   derive_fit(&r, kernel->min_blocks, target);
   return r;

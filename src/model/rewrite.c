@@ -29,7 +29,14 @@ Stmt *find_loop(Stmt *list, const Var *var) {
 }
 
 Stmt *slab_loop(const Program *program) {
-  return find_tier(program->kernel[program->main_kernel].body, TIER_SERIAL_OUTER);
+  return find_tier(program_main(program)->body, TIER_SERIAL_OUTER);
+}
+
+Stmt *outer_k_loop(const Program *program) {
+  Stmt *k_o = slab_loop(program);
+  const Axis *k = &program->axis[AXIS_K];
+  Stmt *body = program_main(program)->body;
+  return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
 }
 
 static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {

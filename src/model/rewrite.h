@@ -2,11 +2,13 @@
 #pragma once
 #include "model/program.h"
 
-// The kernel that multiplies.
+// The kernel that multiplies, to be changed (program_main reads it).
 Kernel *main_kernel(Program *program);
 
 // k_o, the main kernel's loop over slabs; NULL where nothing is staged.
 Stmt *slab_loop(const Program *program);
+// The same, or the loop over k where nothing is staged: one step of it is a slab of depth 1.
+Stmt *outer_k_loop(const Program *program);
 
 // The first loop of a tier in a list, outermost first; NULL when there is none.
 Stmt *find_tier(Stmt *list, Tier tier);

@@ -199,16 +199,8 @@ static bool repeated(const Walk *walk, int index) {
   return false;
 }
 
-// Without slabs the loop over k, one step being a slab of depth 1.
-static const Stmt *outer_k_loop(const Program *program) {
-  const Stmt *k_o = slab_loop(program);
-  const Axis *k = &program->axis[AXIS_K];
-  Stmt *body = program->kernel[program->main_kernel].body;
-  return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
-}
-
 Sites derive_sites(Arena *arena, const Program *program) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
+  const Kernel *kernel = program_main(program);
   Walk walk = {.arena = arena, .launch = kernel_launch(kernel)};
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);

@@ -134,7 +134,7 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
 }
 
 static void walk_block(Walk *walk) {
-  Launch launch = kernel_launch(&walk->program->kernel[walk->program->main_kernel]);
+  Launch launch = kernel_launch(program_main(walk->program));
   memset(walk->seen, 0, sizeof *walk->seen * (size_t)walk->out->problem.n_sites);
   for (int warp = 0; warp < launch_warps(&launch); warp++) {
     bool active[LANES];
@@ -208,7 +208,7 @@ bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, Sl
   walk.touches = ARENA_ARRAY(arena, bool, program->n_stmt_ids);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.seen = ARENA_ARRAY(arena, int64_t, n);
-  mark_touches(&walk, program->kernel[program->main_kernel].body);
+  mark_touches(&walk, program_main(program)->body);
   walk_block(&walk);
   make_room(&walk);
   walk_block(&walk);

@@ -196,30 +196,15 @@ static void walk_list(Walk *walk, const Stmt *list) {
   }
 }
 
-// Is the loop over slabs; without slabs the loop over k, one step of it.
-static const Stmt *outer_loop(const Program *program) {
-  const Kernel *kernel = &program->kernel[program->main_kernel];
-  const Axis *k = &program->axis[AXIS_K];
-  const Stmt *k_o = slab_loop(program);
-  return k_o ? k_o : find_loop(kernel->body, k->digit[k->n_digits - 1].var);
-}
-
-static int fragment_registers(const Program *program) {
-  int n = 0;
-  for (int i = 0; i < program->n_buffers; i++)
-    if (buffer_is_fragment(program->buffer[i]))
-      n += (int)ceil_div(buffer_bytes(program->buffer[i]), REGISTER_BYTES);
-  return n;
-}
-
 Steps derive_steps(Arena *arena, const Program *program) {
-  Steps steps = {.n_registers = fragment_registers(program)};
-  const Stmt *k_o = outer_loop(program);
+  Steps steps = {.n_registers =
+                     count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B)};
+  const Stmt *k_o = outer_k_loop(program);
   if (!k_o) return steps;
   Walk walk = {.program = program, .steps = &steps};
   walk.env = ARENA_ARRAY(arena, int64_t, program->n_vars);
   walk.row = ARENA_ARRAY(arena, Step, STEPS_MAX);
-  Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
+  Launch launch = kernel_launch(program_main(program));
   for (int l = 0; l < launch.n_lets; l++)
     walk.env[launch.let[l]->var->id] = expr_eval(launch.let[l]->expr, walk.env);
   walk_list(&walk, k_o->body);

@@ -106,7 +106,7 @@ static void fill_warp(Fill *fill, int warp, const bool *active, const int64_t *e
 
 const TileMap *tile_map_build(Arena *arena, const Program *program) {
   TileMap *map = ARENA_NEW(arena, TileMap);
-  Launch launch = kernel_launch(&program->kernel[program->main_kernel]);
+  Launch launch = kernel_launch(program_main(program));
   *map = (TileMap){.program = program,
                    .rows = axis_tile(&program->axis[AXIS_M]),
                    .cols = axis_tile(&program->axis[AXIS_N]),

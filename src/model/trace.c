@@ -64,10 +64,6 @@ typedef struct Walk {
 
 // ---- the loop over slabs ------------------------------------------------------------------------
 
-static const Kernel *kernel_of(const Program *program) {
-  return &program->kernel[program->main_kernel];
-}
-
 // The digit of K that the loop over slabs, or over k, counts.
 static const Digit *k_digit(const Program *program) {
   const Stmt *k_o = slab_loop(program);
@@ -328,7 +324,7 @@ static Touch look_for(Walk *walk, const Query *query) {
 
 static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t k) {
   Walk walk = {.arena = arena, .program = program, .cta = cta, .k_o = -1};
-  walk.launch = kernel_launch(kernel_of(program));
+  walk.launch = kernel_launch(program_main(program));
   size_t n = (size_t)program->n_stmt_ids;
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.size = ARENA_ARRAY(arena, int64_t, n);
@@ -339,7 +335,7 @@ static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t 
   TraceStep step;
   if (trace_k_step(program, k, &step)) {
     const Digit *digit = k_digit(program);
-    walk.k_loop = find_loop(kernel_of(program)->body, digit->var);
+    walk.k_loop = find_loop(program_main(program)->body, digit->var);
     walk.k_from = step.iteration > RING_MAX ? step.iteration - RING_MAX : 0;
     walk.k_to = step.iteration + 2 < digit->var->extent ? step.iteration + 2 : digit->var->extent;
   }

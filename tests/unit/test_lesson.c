@@ -81,6 +81,7 @@ static const struct {
     {"BM=16,BN=16,FM=8,FN=8,CELL_GROUP=4,BK=16,STAGE=11", "cell 37 4 0", "(72, 20)"},
     {HALF ",LDMATRIX=1", "cell_mma 37 1 2 3", "(25, 83)"},
     {HALF ",LDMATRIX=1", "owner 25 83", "37"},
+    {HALF ",EPILOGUE=1", "owner 25 83", "37"},
     {"BM=16,BN=16,FM=8,FN=8", "accumulators", "64"},
     {"BM=16,BN=16,FM=8,FN=8", "loads_per_fma", "0.25"},
     {PADDED, "wavefronts b<-B_s", "8"},
@@ -101,6 +102,7 @@ static const struct {
     {TILED, "tile_of 33", "(1, 1)"},
     {TILED, "with GROUP_M=8 | tile_of 9", "(1, 1)"},
     {TILED, "block_of 1 1", "33"},
+    {TILED, "with SPLITK=8 | working_set 32", "8.25"},
     {TILED, "panels 32", "33"},
     {TILED, "working_set 32", "66"},
     {TILED, "with GROUP_M=8 | working_set 8", "18"},
@@ -157,8 +159,8 @@ static const struct {
     {HALF, "wavefronts A_s<-A", "no counted wavefronts", NULL},
     {TILED, "claim fp32/tiers", "nothing with a figure", NULL},
     {TILED, "slab_best C_s", "no slab", NULL},
-    {"M=65536,BM=1,BN=1", "panels 4", "too many to look at", NULL},
-    {"BM=1,BN=1", "block_of 9 9", "too many to look at", NULL},
+    {"M=65536,BM=1,BN=1", "panels 65537", "BLOCKS", NULL},
+    {"BM=1,BN=1,GROUP_M=8", "block_of 9 9", "too many to look at", NULL},
 };
 
 START_TEST(what_cannot_be_computed_is_said) {

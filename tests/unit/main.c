@@ -48,9 +48,10 @@ static Job jobs[] = {
 enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
-static const char *const slow[] = {"property", "emit_run", "emit_atoms", "emit_compile", "mutants",
-                                   "view",     "pass",     "bench",      "promises",     "tagged",
-                                   "client",   "steps",    "export_cu",  "conventions",  "worker"};
+static const char *const slow[] = {
+    "property",   "emit_run", "emit_compile", "view",     "emit_atoms",  "mutants", "conventions",
+    "bench",      "pass",     "client",       "promises", "export_cu",   "tagged",  "hostile",
+    "cli_timing", "history",  "lesson_view",  "steps",    "bench_types", "worker"};
 
 static int compare_jobs(const void *a, const void *b) {
   const Job *left = a, *right = b;

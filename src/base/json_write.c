@@ -42,6 +42,10 @@ static void end(JsonWriter *w, JsonKind kind, char bracket) {
 }
 
 void json_begin_object(JsonWriter *w) { begin(w, JSON_OBJECT, '{'); }
+void json_begin_document(JsonWriter *w) {
+  json_begin_object(w);
+  json_member_string(w, "schema", "gemmview/1");
+}
 void json_end_object(JsonWriter *w) { end(w, JSON_OBJECT, '}'); }
 void json_begin_array(JsonWriter *w) { begin(w, JSON_ARRAY, '['); }
 void json_end_array(JsonWriter *w) { end(w, JSON_ARRAY, ']'); }

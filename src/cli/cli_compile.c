@@ -75,7 +75,7 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {
   const WorkerAnswer *answer = compiled->answer;
   const CompileResult *result = answer->ptx ? answer->ptx : answer->cubin;
-  json_member_string(writer, "schema", "gemmview/1");
+  json_begin_document(writer);
   json_member_string(writer, "command", command);
   json_member_string(writer, "state", schedule_text(compiled->arena, &compiled->model->schedule));
   json_member_string(writer, "target", compiled->model->target->id);

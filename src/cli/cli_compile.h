@@ -29,5 +29,5 @@ typedef struct CompileCommand {
 // The whole command: options, worker, waiting, exit status.
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv);
 
-// The common members of a JSON document: schema, command, state, target, compiler, error.
+// Begins a JSON document with the common members: schema, command, state, target, compiler, error.
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);

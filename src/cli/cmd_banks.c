@@ -109,8 +109,7 @@ static const char *join_addresses(Arena *arena, const char *first, int argc, cha
 static void print_map_json(Arena *arena, const BankMap *map) {
   Str out = str_new(arena);
   JsonWriter writer = json_writer(&out);
-  json_begin_object(&writer);
-  json_member_string(&writer, "schema", "gemmview/1");
+  json_begin_document(&writer);
   bank_batch_write_map(&writer, map);
   json_end_object(&writer);
   puts(out.text);

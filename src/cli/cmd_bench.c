@@ -160,8 +160,7 @@ static void print_json(const Subject *s, int status) {
   const RecordedRow *row = &s->side[0].row;
   Str out = str_new(s->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "bench");
   json_member_string(&w, "state", s->side[0].state);
   json_member_string(&w, "against_state", s->n > 1 ? s->side[1].state : NULL);

@@ -88,8 +88,7 @@ static void print(BenchUi *bench, const BenchUiOptions *given) {
   }
   Str out = str_new(bench->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "bench-ui");
   json_member_string(&w, "view", view_table[bench->session->view].name);
   json_member_int(&w, "cols", given->size.width);

@@ -101,8 +101,7 @@ static void put_rule(Arena *arena, JsonWriter *w, const Model *model, int rule) 
 static void print_json(Arena *arena, const Model *model, bool ok) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "check");
   json_member_string(&w, "state", schedule_text(arena, &model->schedule));
   json_member_string(&w, "target", model->target->id);

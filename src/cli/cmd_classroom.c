@@ -63,8 +63,7 @@ static Folder look_at(Arena *arena, const char *path) {
 static void print_json(Arena *arena, const Folder *folder) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "classroom");
   json_member_string(&w, "path", folder->path);
   json_member_string(&w, "group", folder->group);

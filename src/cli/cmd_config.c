@@ -37,8 +37,7 @@ static void print_json(const Job *job, const Config *config, bool all_keys) {
   Str out = str_new(job->arena), text = str_new(job->arena);
   JsonWriter w = json_writer(&out);
   str_add(&text, config_text(job->arena, config, all_keys));
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "config");
   json_member_string(&w, "path", job->path);
   json_member_bool(&w, "exists", job->path && access(job->path, F_OK) == 0);

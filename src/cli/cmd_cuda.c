@@ -137,8 +137,7 @@ static void write_diff(JsonWriter *w, const TextDiff *diff) {
 static void print_json(Arena *arena, const Model *model, int stage, const TextDiff *diff) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "state", schedule_text(arena, &model->schedule));
   json_member_string(&w, "target", model->target->id);
   json_member_string(&w, "pass", diff ? model->pipeline.stage[stage].pass->name : NULL);

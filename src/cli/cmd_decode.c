@@ -90,8 +90,7 @@ static void put_parts(JsonWriter *w, const DecodedKernel *kernel) {
 static void print_json(const Decoded *decoded) {
   Str out = str_new(decoded->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "decode");
   put_kernel(&w, &decoded->kernel);
   put_parts(&w, &decoded->kernel);

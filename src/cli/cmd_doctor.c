@@ -110,8 +110,7 @@ static void print_text(const Report *r) {
 static void print_json(const Report *r) {
   Str out = str_new(r->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "version", cli_version);
   json_key(&w, "findings");
   json_begin_array(&w);

@@ -357,8 +357,7 @@ static void put_load(JsonWriter *w, const Fragment *f, bool k_contiguous) {
 static void print_json(const Fragment *f) {
   Str out = str_new(f->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   put_atom(&w, f->arena, &f->atom);
   json_member_string(&w, "operand", atom_operand_name(f->operand));
   json_member_int(&w, "rows", f->map.rows);
@@ -425,8 +424,7 @@ static void print_list_csv(Arena *arena) {
 static void print_list_json(Arena *arena) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_key(&w, "atoms");
   json_begin_array(&w);
   for (int i = 0; i < atom_count; i++) {

@@ -207,8 +207,7 @@ static void print_json(Arena *arena, const Subject *s) {
   const InterpCheck *c = &s->check;
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "state", schedule_text(arena, &s->asked));
   json_member_string(&w, "state_run", schedule_text(arena, &s->run));
   json_member_bool(&w, "reduced", is_reduced(s));

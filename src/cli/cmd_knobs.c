@@ -40,8 +40,7 @@ static void print_json(Arena *arena, int only) {
   Schedule defaults = schedule_default();
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_key(&w, "knobs");
   json_begin_array(&w);
   for (int i = 0; i < KNOB_COUNT; i++) {

@@ -76,8 +76,7 @@ static void write_rung(JsonWriter *w, const Rung *rung, int number) {
 static void print_json(Arena *arena, const Ladders *all) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "ladders");
   json_key(&w, "ladders");
   json_begin_array(&w);

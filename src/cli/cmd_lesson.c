@@ -86,8 +86,7 @@ static void print_list(const Handout *h) {
 static void print_facts_json(Arena *arena) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "lesson");
   json_key(&w, "facts");
   json_begin_array(&w);
@@ -249,8 +248,7 @@ static bool put_lesson(JsonWriter *w, const Handout *h, const Lesson *lesson, Di
 static bool print_json(const Handout *h, Diags *diags) {
   Str out = str_new(h->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "lesson");
   json_key(&w, "lessons");
   json_begin_array(&w);

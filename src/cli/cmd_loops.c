@@ -126,8 +126,7 @@ static void print_json(Arena *arena, const Model *model, Range range) {
   if (!with_diff) range = (Range){1, model->pipeline.n_stages - 1};
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "loops");
   json_member_string(&w, "state", schedule_text(arena, &model->schedule));
   json_member_string(&w, "target", model->target->id);

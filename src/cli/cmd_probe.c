@@ -224,8 +224,7 @@ static void put_order(JsonWriter *w, const BankOp *op, const ProbeOrder *order) 
 static void print_json(const CliProbe *probe, const Verdict *verdict, int status) {
   Str out = str_new(probe->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "probe");
   json_member_string(&w, "gpu", probe->gpu);
   json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);

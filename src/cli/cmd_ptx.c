@@ -57,7 +57,6 @@ static void write_lines(JsonWriter *w, const PtxListing *listing) {
 static void print_json(const Compiled *c, const PtxListing *listing) {
   Str out = str_new(c->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
   cli_compile_json_heading(&w, c, "ptx");
   json_member_double(&w, "ptx_ms", c->answer->ptx->ptx_ms);
   json_member_string(&w, "ptx", c->answer->ptx->ptx);

@@ -97,7 +97,6 @@ static void write_model(JsonWriter *w, const Resources *r) {
 static void print_json(const Compiled *c) {
   Str out = str_new(c->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
   cli_compile_json_heading(&w, c, "resources");
   write_model(&w, &c->model->resources);
   cli_put_traffic(&w, &c->model->traffic);

@@ -45,7 +45,6 @@ static void print_json(const Compiled *c, const SassResult *sass) {
   Diags diags = diags_new(c->arena);
   sass_result_write_json(&text, sass);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
   cli_compile_json_heading(&w, c, "sass");
   json_key(&w, "sass");
   json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));

@@ -411,8 +411,7 @@ static void check_random(Selftest *t) {
 static void print_json(const Selftest *t, bool ok) {
   Str out = str_new(t->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "selftest");
   json_member_bool(&w, "ok", ok);
   json_member_int(&w, "seed", t->given->seed);

@@ -103,8 +103,7 @@ static bool draw(Show *show, Diags *diags) {
 static void print_json(const Show *show) {
   Str out = str_new(show->arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "show");
   view_json(&w, show->session);
   export_json(&w, show->canvas);

@@ -135,8 +135,7 @@ static void print_json(Arena *arena, const SolverProblem *problem, const SolverR
                        double ms) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "name", problem->name);
   json_member_string(&w, "layout", result->best.layout);
   put_sites(&w, problem, result);

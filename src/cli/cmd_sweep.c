@@ -116,8 +116,7 @@ static void print_json_row(const Sweep *s, Arena *arena, const char *key, const 
                            bool best) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "command", "sweep");
   json_member_int(&w, "number", s->n_done);
   json_member_double(&w, "elapsed_s", clock_seconds() - s->started);

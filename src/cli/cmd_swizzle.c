@@ -292,8 +292,7 @@ static void print_json(const Swizzle *sw, bool map) {
   Str out = str_new(sw->arena);
   JsonWriter w = json_writer(&out);
   const LayoutSlab *slab = &sw->layout->slab;
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_member_string(&w, "layout", sw->layout->text);
   json_member_int(&w, "rows", slab->rows);
   json_member_int(&w, "row_bytes", slab->row_bytes);

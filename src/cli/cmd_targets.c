@@ -80,8 +80,7 @@ static void write_target(JsonWriter *w, const Target *t) {
 static void print_json(Arena *arena, const TargetTable *table, const Target *only) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_key(&w, "targets");
   json_begin_array(&w);
   for (int i = 0; i < table->count; i++)

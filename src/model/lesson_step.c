@@ -193,30 +193,18 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
                                        [FACT_PAIR] = "row and column, as in 12, 34",
                                        [FACT_WORD] = "one of the words",
                                        [FACT_TEXT] = "nothing"};
+  static const char *const says[] = {[FACT_RIGHT] = "right",
+                                     [FACT_IS_MORE] = "no, it is more",
+                                     [FACT_IS_LESS] = "no, it is less",
+                                     [FACT_IS_OTHER] = "no",
+                                     [FACT_OTHER_COLUMN] = "no, but the row is right",
+                                     [FACT_OTHER_ROW] = "no, but the column is right"};
   const char *clean = str_sanitise(arena, guess);
-  switch (verdict.fact) {
-    case FACT_RIGHT:
-      verdict.text = arena_printf(arena, "%s: right", clean);
-      break;
-    case FACT_IS_MORE:
-      verdict.text = arena_printf(arena, "%s: no, it is more", clean);
-      break;
-    case FACT_IS_LESS:
-      verdict.text = arena_printf(arena, "%s: no, it is less", clean);
-      break;
-    case FACT_IS_OTHER:
-      verdict.text = arena_printf(arena, "%s: no", clean);
-      break;
-    case FACT_OTHER_COLUMN:
-      verdict.text = arena_printf(arena, "%s: no, but the row is right", clean);
-      break;
-    case FACT_OTHER_ROW:
-      verdict.text = arena_printf(arena, "%s: no, but the column is right", clean);
-      break;
-    case FACT_NO_GUESS:
-      verdict.text =
-          arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
-  }
+  if (verdict.fact == FACT_NO_GUESS)
+    verdict.text =
+        arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
+  else
+    verdict.text = arena_printf(arena, "%s: %s", clean, says[verdict.fact]);
   return verdict;
 }
 

@@ -114,8 +114,7 @@ static void put_others(Arena *arena, JsonWriter *w, const Tutor *tutor, const ch
 static char *write_marks(Arena *arena, const Tutor *tutor, const char *path) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
-  json_begin_object(&w);
-  json_member_string(&w, "schema", "gemmview/1");
+  json_begin_document(&w);
   json_key(&w, "lessons");
   json_begin_array(&w);
   for (int i = 0; i < tutor->n_lessons; i++) {

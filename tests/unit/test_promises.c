@@ -1,5 +1,6 @@
-// Promises that belong to no single part: storms of resizes, hostile texts through every door,
-// mutants of whatever a person types or keeps in files, memory that runs out, disks that are full.
+// Promises that belong to no single part: storms of resizes, mutants of whatever a
+// person types or keeps in files, memory that runs out, disks that are full. Hostile texts have a
+// suite of their own: injection.
 //
 // malloc, calloc and realloc of our own code are wrapped by the linker (--wrap), so the n-th call
 // can be made to fail; libraries keep theirs.
@@ -16,25 +17,18 @@
 #include "banks/layout.h"
 #include "base/embed.h"
 #include "base/json.h"
-
 #include "base/str.h"
 #include "canvas_random.h"
 #include "kernels/lines.h"
 #include "kernels/recorded.h"
-#include "model/decode.h"
-#include "model/fragment.h"
 #include "model/ladder.h"
-#include "model/lesson.h"
 #include "model/target.h"
 #include "stress.h"
 #include "tui/app.h"
 #include "tui/config.h"
 #include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/room.h"
-#include "tui/script.h"
 #include "tui/view.h"
+#include "unclean.h"
 #include "vterm_harness.h"
 
 // ---- memory that runs out -----------------------------------------------------------------------
@@ -170,311 +164,6 @@ START_TEST(a_storm_of_resizes) {
 }
 END_TEST
 
-// ---- what nobody should print -------------------------------------------------------------------
-
-static const char *const sequences[] = {
-    "\033[2J",
-    "\033[31m",
-    "\033[?1049h",
-    "\033]52;c;AAAA\007",
-    "\033]0;title\033\\",
-    "\033P$q\033\\",
-    "\033c",
-    "\033(0",
-    "\033[6n",
-    "\033[?25l",
-    "\033[200~",
-    "\033_x\033\\",
-    "\033[1;1H",
-    "\033#8",
-    "\033[4h",
-    "\033[?1002h",
-    "\302\233"
-    "2J",
-    "\302\235"
-    "0;x\007",
-    "\302\220q",
-    "\r\n\r\n",
-    "\016",
-    "\010\010\010",
-    "\177\177",
-    "\342\200\256",
-};
-enum { SEQUENCES = sizeof sequences / sizeof *sequences, CONTROLS = 65 };
-
-// Payload i: a control character of C0, DEL or C1, or one of the sequences.
-static const char *payload(int i) {
-  if (i >= CONTROLS) return arena_printf(arena, "a%sz", sequences[i - CONTROLS]);
-  if (i < 31) return arena_printf(arena, "a%c[31mz", 1 + i);
-  if (i == 31) return "a\177z";
-  return arena_printf(arena, "a\302%cz", 0x80 + (i - 32) % 32);
-}
-
-// The first character that a terminal could act on; NULL: there is none.
-static const char *unclean(const char *text) {
-  for (const char *c = text; *c; c++) {
-    unsigned char byte = (unsigned char)*c, next = (unsigned char)c[1];
-    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) return c;
-    if (byte == 0xC2 && next < 0xA0) return c;
-  }
-  return NULL;
-}
-
-static bool is_clean(const char *text) { return unclean(text) == NULL; }
-
-static Session *session;
-static Canvas *canvas;
-
-static const char *screen(const char *view) {
-  if (view) view_show(session, view_find(view));
-  drive_frame(session, canvas);
-  return export_text(arena, canvas);
-}
-
-static const char *findings(void) { return diags_text(arena, &diags); }
-
-static const char *by_message(const char *p) {
-  session_say(session, SAID_ERROR, "%s", p);
-  return screen("explore");
-}
-static const char *by_palette(const char *p) {
-  palette_open(session, PROMPT_COMMAND);
-  view_paste(session, p);
-  const char *text = screen("explore");
-  view_key(session, KEY_CODE_ENTER);
-  return arena_printf(arena, "%s%s", text, screen(NULL));
-}
-static const char *by_search(const char *p) {
-  palette_open(session, PROMPT_SEARCH);
-  view_paste(session, p);
-  view_key(session, KEY_CODE_ENTER);
-  return screen("source");
-}
-static const char *by_worker_line(const char *p) {
-  session->worker.present = true;
-  snprintf(session->worker.line, sizeof session->worker.line, "%s", p);
-  view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
-  return screen(NULL);
-}
-static const char *by_compile(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-  results_add_compile(compiled, &(CompileResult){.ok = true,
-                                                 .ptx_ms = 1,
-                                                 .cubin_ms = -1,
-                                                 .compiler = p,
-                                                 .ptx = arena_printf(arena, "mov %s;\n", p)});
-  view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
-  return screen(NULL);
-}
-static const char *by_compile_error(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-  results_add_compile(compiled, &(CompileResult){.error = p, .ptx_ms = -1, .cubin_ms = -1});
-  view_show(session, view_find("source"));
-  session_view_state(session)->mode = 1;
-  return screen(NULL);
-}
-static const char *by_bench(const char *p) {
-  BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
-  BenchResult bench = {.gpu = p, .driver = p, .reference = {.tflops = 51, .name = p}};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
-  return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
-}
-static const char *by_bench_error(const char *p) {
-  BenchEntry entry = {.ok = false, .error = p};
-  BenchResult bench = {.gpu = p};
-  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
-  return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
-}
-static const char *by_swizzle_field(const char *p) {
-  screen("swizzle");
-  drive_keys(session, canvas, "e", &diags);
-  view_paste(session, p);
-  return screen(NULL);
-}
-static const char *by_state(const char *p) {
-  Schedule schedule = schedule_default();
-  schedule_parse(&schedule, arena_printf(arena, "BM=%s,%s=1,LAYOUT_A=%s", p, p, p), &diags);
-  return findings();
-}
-static const char *by_target(const char *p) {
-  session_set_text(session, arena_printf(arena, "TARGET=%s", p), &diags);
-  return arena_printf(arena, "%s%s", findings(), screen("explore"));
-}
-static const char *by_rung(const char *p) {
-  ladder_find_rung(session->ladder, p, &diags);
-  session_go_ladder(session, p, &diags);
-  return findings();
-}
-static const char *by_view_name(const char *p) {
-  palette_run(session, arena_printf(arena, "view %s", p), &diags);
-  palette_run(session, p, &diags);
-  return findings();
-}
-static const char *by_theme(const char *p) {
-  theme_find(arena, p, &diags);
-  theme_read(arena, p, strlen(p), p, &diags);
-  return findings();
-}
-static const char *by_config(const char *p) {
-  Config config = config_default();
-  Str text = str_new(arena);
-  JsonWriter w = json_writer(&text);
-  str_add(&text, "{\"theme\":");
-  json_put_string(&w, p);
-  str_add(&text, ",\"keys\":{\"explore\":{\"x\":");
-  w = json_writer(&text);
-  json_put_string(&w, p);
-  str_add(&text, "}}}");
-  config_read(arena, text.text, text.length, "config.json", &config, &diags);
-  config_set(arena, &config, p, &diags);
-  return findings();
-}
-static const char *by_key_name(const char *p) {
-  key_parse(p, &diags);
-  return findings();
-}
-static const char *by_script(const char *p) {
-  script_read(arena, arena_printf(arena, "keys %s\n%s\nexpect %s\n", p, p, p), "x.keys", &diags);
-  return findings();
-}
-static const char *by_layout(const char *p) {
-  layout_parse(arena, &(LayoutSlab){8, 128, 4}, arena_printf(arena, "xor:'col ^ %s'", p), &diags);
-  layout_parse(arena, &(LayoutSlab){8, 128, 4}, p, &diags);
-  return findings();
-}
-static const char *by_atom(const char *p) {
-  Atom atom;
-  atom_parse(p, &atom, &diags);
-  return findings();
-}
-static const char *by_kernel_name(const char *p) {
-  DecodedKernel kernel;
-  decode_kernel(arena, p, &kernel, &diags);
-  palette_run(session, arena_printf(arena, "decode %s", p), &diags);
-  return arena_printf(arena, "%s%s", findings(), screen("explore"));
-}
-static const char *by_json(const char *p) {
-  json_parse(arena, p, strlen(p), &diags, "file");
-  Str text = str_new(arena);
-  JsonWriter w = json_writer(&text);
-  json_put_string(&w, p);
-  const JsonValue *value = json_parse(arena, text.text, text.length, &diags, "file");
-  int n;
-  json_read_int(value, 0, 1, &n, &diags);
-  return findings();
-}
-static const char *by_ladder_file(const char *p) {
-  Str text = str_new(arena);
-  JsonWriter w = json_writer(&text);
-  json_begin_object(&w);
-  json_member_string(&w, p, p);
-  json_member_string(&w, "name", p);
-  json_end_object(&w);
-  ladder_read(arena, text.text, text.length, "ladder.json", &diags);
-  return findings();
-}
-static const char *by_format(const char *p) {
-  ExportFormat format;
-  ColorDepth depth;
-  export_format(p, &format, &diags);
-  color_depth(&(ColorSettings){.option = p}, &depth, &diags);
-  return findings();
-}
-static const char *by_saved_picture(const char *p) {
-  session_say(session, SAID_NOTE, "%s", p);
-  screen("explore");
-  const Theme *theme = theme_find(arena, "default", &diags);
-  return export_svg(arena, canvas, theme, p);
-}
-
-static const char *by_sass(const char *p) {
-  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
-  const char *listing = arena_printf(
-      arena, ".text.%s:\n//## File \"%s\", line 3\n        /*0000*/   LDS.128 R4, [%s] ;\n", p, p,
-      p);
-  results_add_sass(compiled, sass_parse(arena, listing));
-  view_show(session, view_find("source"));
-  session_view_state(session)->mode = 2;
-  return screen(NULL);
-}
-static const char *by_recorded_file(const char *p) {
-  RecordedRow row = {.state = "BM=16", .rung = p, .cublas_row = p, .verified = true};
-  Recorded recorded = {.gpu = p, .driver = p, .date = p, .method = p, .n_rows = 1, .rows = &row};
-  Str text = str_new(arena);
-  recorded_write_json(&text, &recorded);
-  results_load(&session->results, text.text, text.length, p, &diags);
-  return arena_printf(arena, "%s%s", findings(), screen("measure"));
-}
-static const char *by_targets_file(const char *p) {
-  Str text = str_new(arena);
-  JsonWriter w = json_writer(&text);
-  json_begin_object(&w);
-  json_member_string(&w, p, p);
-  json_end_object(&w);
-  TargetTable table;
-  targets_parse(arena, text.text, text.length, &diags, &table);
-  return findings();
-}
-static const char *by_lesson_file(const char *p) {
-  Str text = str_new(arena);
-  JsonWriter w = json_writer(&text);
-  json_begin_object(&w);
-  json_member_string(&w, "name", p);
-  json_member_string(&w, p, p);
-  json_end_object(&w);
-  lesson_read(arena, text.text, text.length, p, &(LessonWorld){0}, &diags);
-  return findings();
-}
-static const char *by_room(const char *p) {
-  bool shared;
-  room_path(arena, arena_printf(arena, "%s/", p), &shared, &diags);
-  return findings();
-}
-
-typedef const char *Door(const char *payload);
-static Door *const doors[] = {
-    by_message,   by_palette,       by_search,        by_worker_line, by_compile, by_compile_error,
-    by_bench,     by_bench_error,   by_swizzle_field, by_state,       by_target,  by_rung,
-    by_view_name, by_theme,         by_config,        by_key_name,    by_script,  by_layout,
-    by_atom,      by_kernel_name,   by_json,          by_ladder_file, by_format,  by_saved_picture,
-    by_sass,      by_recorded_file, by_targets_file,  by_lesson_file, by_room,
-};
-enum { DOORS = sizeof doors / sizeof *doors, PAYLOADS = CONTROLS + SEQUENCES };
-
-static void open_session(void) {
-  arena_reset(arena);
-  diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
-  ck_assert_ptr_nonnull(session);
-  canvas = canvas_new(arena, 24, 80, false);
-  drive_frame(session, canvas);
-}
-
-// What is sent through a door is seen behind it; else the test below would prove nothing.
-START_TEST(every_door_leads_somewhere) {
-  open_session();
-  const char *shown = doors[_i]("zebra");
-  ck_assert_msg(strstr(shown, "zebra") != NULL, "door %d: %s", _i, shown);
-  session_close(session);
-}
-END_TEST
-
-// 29 doors × 89 payloads here, and as many messages of a worker in the suite `client`.
-START_TEST(nothing_acts_on_the_terminal) {
-  int step = stress_is_on() ? 1 : 4;
-  for (int i = _i % step; i < PAYLOADS; i += step) {
-    open_session();
-    const char *shown = doors[_i](payload(i));
-    const char *bad = unclean(shown);
-    ck_assert_msg(!bad, "door %d, payload %d: %.80s", _i, i, bad ? str_sanitise(arena, bad) : "");
-    session_close(session);
-  }
-  ck_assert_int_ge(DOORS * PAYLOADS, 2400);
-}
-END_TEST
-
 // ---- mutants ------------------------------------------------------------------------------------
 
 // One to four bytes changed, doubled, or taken out.
@@ -510,7 +199,7 @@ START_TEST(mutants_of_layouts) {
     mutate(&random, text, strlen(text));
     const Layout *layout = layout_parse(arena, &slab, text, &diags);
     if (!layout) {
-      ck_assert_msg(diags.count > 0 && is_clean(findings()), "%s", text);
+      ck_assert_msg(diags.count > 0 && !unclean(diags_text(arena, &diags)), "%s", text);
       continue;
     }
     n_parsed++;
@@ -550,7 +239,7 @@ START_TEST(mutants_of_files) {
     char *text = arena_strdup(arena, from);
     bool ok = read_file(name, text, mutate(&random, text, strlen(text)));
     ck_assert_msg(ok || diags.count > 0, "%s: refused without a word", name);
-    const char *bad = unclean(findings());
+    const char *bad = unclean(diags_text(arena, &diags));
     ck_assert_msg(!bad, "%s: %.120s", name, bad ? str_sanitise(arena, bad) : "");
     n_refused += !ok;
     if (i % 64 == 63) arena_reset(files);
@@ -595,8 +284,8 @@ START_TEST(lines_come_in_pieces) {
 END_TEST
 
 START_TEST(a_full_disk_is_told_and_changes_nothing) {
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
-  canvas = canvas_new(arena, 24, 80, false);
+  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
   drive_save(session, canvas, "/dev/full");
   ck_assert_int_eq(session->said, SAID_ERROR);
@@ -615,8 +304,6 @@ Suite *suite_promises(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, memory_that_runs_out_is_told);
   tcase_add_loop_test(tcase, a_storm_of_resizes, 0, 5);
-  tcase_add_loop_test(tcase, every_door_leads_somewhere, 0, DOORS);
-  tcase_add_loop_test(tcase, nothing_acts_on_the_terminal, 0, DOORS);
   tcase_add_test(tcase, mutants_of_layouts);
   tcase_add_test(tcase, mutants_of_files);
   tcase_add_test(tcase, lines_come_in_pieces);

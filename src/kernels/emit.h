@@ -38,6 +38,7 @@ typedef struct EmitKernel {
   int64_t dynamic_smem_bytes;   // what the launch must ask for: 0 when the pool is static
   int n_args;
   const Buffer *arg[EMIT_ARGS_MAX];  // in the order of the parameters
+  bool by_map[EMIT_ARGS_MAX];        // it is passed as a tensor map, by value, instead of a pointer
   bool takes_alpha;                  // a last parameter, float alpha (1 for a plain product)
   int first_line, n_lines;           // of its text
 } EmitKernel;

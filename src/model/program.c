@@ -140,6 +140,7 @@ Launch kernel_launch(const Kernel *kernel) {
   launch.body = at;
   launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
+  launch.block_threads = launch.n_threads + kernel->n_producers;
   return launch;
 }
 
@@ -148,6 +149,22 @@ const Kernel *program_main(const Program *program) {
 }
 
 int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
+int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
+
+static const Op *find_tma(const Stmt *list, BufferRole operand) {
+  for (; list; list = list->next) {
+    const Op *op = &list->op;
+    if (list->kind == STMT_OP && op->kind == OP_TMA_LOAD && op->src.buffer->role == operand)
+      return op;
+    const Op *inner = find_tma(list->body, operand);
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+const Op *program_tma(const Program *program, BufferRole operand) {
+  return find_tma(program_main(program)->body, operand);
+}
 
 Buffer *program_buffer(const Program *program, BufferRole role) {
   for (int i = 0; i < program->n_buffers; i++)

@@ -50,7 +50,8 @@ typedef struct Problem {
   DType out;  // of C: a STORE from accumulators of another type converts, round to nearest even
 } Problem;
 
-typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER } Space;
+// BARRIER: mbarriers, 8 bytes each, which lie in shared memory behind everything else.
+typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER } Space;
 
 // What a buffer is for. The passes find buffers by role, never by name.
 typedef enum BufferRole {
@@ -67,6 +68,8 @@ typedef enum BufferRole {
   ROLE_STAGE_B,  // registers on the way from global to shared
   ROLE_SLAB_C,
   ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
+  ROLE_FULL,
+  ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -92,7 +95,8 @@ typedef struct Buffer {
   int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
   int n_xor;                        // a slab's typed layout, as terms of a linear map over bits
   XorTerm xor_term[XOR_TERMS_MAX];
-  bool transposed;       // a slab whose rows and columns are stored the other way round
+  bool transposed;  // a slab whose rows and columns are stored the other way round
+  int64_t panel;  // a slab cut into panels of so many columns, [panels][rows][panel]; 0 = one piece
   int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
 } Buffer;
 
@@ -121,13 +125,18 @@ const char *op_help(OpKind kind);
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  int width;      // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;  // CP_WAIT: groups that may stay in flight; LDMATRIX: matrices (1, 2 or 4)
-  bool trans;     // LDMATRIX: .trans
-  double value;   // INIT
+  int width;          // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+  int64_t count;      // what op.def says of each operation
+  bool trans;         // LDMATRIX: .trans
+  double value;       // INIT
+  int64_t box[2];     // TMA_LOAD: rows and columns that one copy moves
+  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
+
+// Which warps of the block run a body. An IF that says so has the condition too.
+typedef enum WarpRole { WARPS_ALL, WARPS_PRODUCE, WARPS_CONSUME } WarpRole;
 
 typedef struct Stmt Stmt;
 struct Stmt {
@@ -141,6 +150,7 @@ struct Stmt {
   const Expr *expr;  // LET: value; IF: condition
   Stmt *body;        // LOOP, IF
   bool predicated;   // IF around copies: each carries the condition itself, nothing branches
+  WarpRole warps;    // IF: a role, of some of the block's warps
   Op op;             // OP
 };
 
@@ -166,7 +176,8 @@ typedef struct Kernel {
   const char *name;  // "matmul", "zero", "reduce"
   Stmt *body;
   KnobId knob;
-  int min_blocks;  // blocks an SM shall have room for; 0: not said
+  int min_blocks;   // blocks an SM shall have room for; 0: not said
+  int n_producers;  // threads behind those of the digits, which only fetch
 } Kernel;
 
 typedef struct Program {
@@ -186,6 +197,7 @@ typedef struct Program {
   int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
   Var *thread;                  // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                   // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *any_thread;              // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -209,16 +221,22 @@ typedef struct HardwareDigit {
 typedef struct Launch {
   int n_block_digits, n_thread_digits;
   HardwareDigit block[DIGITS_MAX], thread[DIGITS_MAX];
-  int64_t n_blocks;   // grid size
-  int64_t n_threads;  // block size
-  const Stmt *body;   // the first statement below the hardware loops, LETs between them excluded
-  int n_lets;         // LETs that stand between the hardware loops, outermost first
+  int64_t n_blocks;       // grid size
+  int64_t n_threads;      // of the digits: those that multiply
+  int64_t block_threads;  // block size: the producers, who stand behind the others, included
+  const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
+  int n_lets;        // LETs that stand between the hardware loops, outermost first
   const Stmt *let[DIGITS_MAX];
 } Launch;
 
 Launch kernel_launch(const Kernel *kernel);
 const Kernel *program_main(const Program *program);  // the kernel that multiplies
-int launch_warps(const Launch *launch);              // of a block; the last may have idle lanes
+// Warps of a block, those that multiply and all; the last may have idle lanes.
+int launch_warps(const Launch *launch);
+int launch_block_warps(const Launch *launch);
+
+// The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
+const Op *program_tma(const Program *program, BufferRole operand);
 
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.

@@ -2,7 +2,7 @@
 //
 // The ranges that expressions carry decide all of it: shared and register indices lie inside their
 // buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not
-// under a condition or a loop that depends on the thread).
+// under a condition or a loop that depends on the thread, but for those of a role inside it).
 #include "model/pass.h"
 
 #include "model/rewrite.h"
@@ -42,14 +42,22 @@ static bool depends_on_thread(const Program *program, const Expr *expr) {
          depends_on_thread(program, expr->c);
 }
 
-static void check_barriers(Check *check, const Stmt *list, bool uniform) {
+// Who gets to a statement: every thread of the block, of a role, or nobody knows.
+typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_SOME } Reached;
+
+static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {
+  if (stmt->kind != STMT_IF || !depends_on_thread(check->program, stmt->expr)) return reach;
+  return stmt->warps != WARPS_ALL && reach == REACHED_BY_ALL ? REACHED_BY_ROLE : REACHED_BY_SOME;
+}
+
+static void check_barriers(Check *check, const Stmt *list, Reached reach) {
   for (; list; list = list->next) {
-    bool collective = list->kind == STMT_OP && list->op.kind == OP_BARRIER;
-    if (collective && !uniform)
+    bool whole = list->kind == STMT_OP && list->op.kind == OP_BARRIER && list->op.count == 0;
+    bool some = list->kind == STMT_OP &&
+                (list->op.kind == OP_MBAR_ARRIVE || (list->op.kind == OP_BARRIER && !whole));
+    if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
       report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
-    bool stays =
-        uniform && !(list->kind == STMT_IF && depends_on_thread(check->program, list->expr));
-    check_barriers(check, list->body, stays);
+    check_barriers(check, list->body, reach_below(check, list, reach));
   }
 }
 
@@ -57,7 +65,7 @@ const char *program_check(Arena *arena, const Program *program) {
   Check check = {arena, program, NULL};
   for (int i = 0; i < program->n_kernels; i++) {
     each_access(program->kernel[i].body, check_access, &check);
-    check_barriers(&check, program->kernel[i].body, true);
+    check_barriers(&check, program->kernel[i].body, REACHED_BY_ALL);
   }
   return check.fault;
 }

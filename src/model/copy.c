@@ -12,18 +12,23 @@
 #include "model/passes.h"
 
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column) {
+  Arena *arena = program->arena;
   const Expr *first = slab->transposed ? column : row, *second = slab->transposed ? row : column;
-  if (slab->rank == 2) return access2(slab, first, second);
-  Stmt *k_o = slab_loop(program);
-  const Expr *slot = ex_mod(program->arena, ex_var(program->arena, k_o->var), slab->dim[0]);
-  return access3(slab, slot, first, second);
+  Access access = {.buffer = slab};
+  const Expr **at = access.idx;
+  if (slab->rank > (slab->panel ? 3 : 2))  // a ring
+    *at++ = ex_mod(arena, ex_var(arena, slab_loop(program)->var), slab->dim[0]);
+  if (slab->panel) *at++ = ex_div(arena, second, slab->panel);
+  *at++ = first;
+  *at = slab->panel ? ex_mod(arena, second, slab->panel) : second;
+  return access;
 }
 
 // Which operand a slab stages, and how large it is as the operand lies in memory: rows run along
 // the fast dimension.
 typedef struct Staged {
   BufferRole operand, registers;
-  const char *counter;
+  const char *counter, *box;
   const Axis *row, *column;
   int64_t rows, columns;
   int slow;  // the operand's dimension that counts the rows
@@ -37,6 +42,7 @@ static Staged staged_of(const Program *program, BufferRole slab) {
   return (Staged){a ? ROLE_A : ROLE_B,
                   a ? ROLE_STAGE_A : ROLE_STAGE_B,
                   a ? "c_a" : "c_b",
+                  a ? "p_a" : "p_b",
                   row,
                   column,
                   axis_tile(row),
@@ -146,6 +152,34 @@ Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId
   Stmt *store = store_piece(program, knob, slab, registers, &piece, width);
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, load),
                 rounds(program, knob, piece.round, piece.flat, piece.elements, store)};
+}
+
+Stmt *build_boxes(Program *program, BufferRole role, Access full, KnobId knob) {
+  Arena *arena = program->arena;
+  Staged s = staged_of(program, role);
+  Buffer *slab = program_buffer(program, role);
+  int64_t columns = slab->panel ? slab->panel : s.columns;
+  Var *box = program_var(program, s.box, VAR_LOOP, TIER_REGISTER, s.columns / columns);
+  const Expr *row = ex_const(arena, 0), *column = ex_mul_const(arena, ex_var(arena, box), columns);
+  Op op = {.kind = OP_TMA_LOAD,
+           .dst = slab_access(program, slab, row, column),
+           .src = global_access(program, &s, row, column),
+           .src2 = full,
+           .box = {s.rows, columns}};
+  return wrap_register(program, knob, box, stmt_op(program, knob, op));
+}
+
+// The last buffers in the list, they are taken off it.
+void drop_staging(Program *program) {
+  int n = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    BufferRole role = program->buffer[i]->role;
+    if (role == ROLE_STAGE_A || role == ROLE_STAGE_B) continue;
+    program->buffer[n] = program->buffer[i];
+    program->buffer[n]->id = n;
+    n++;
+  }
+  program->n_buffers = n;
 }
 
 void replace_copy(Program *program, BufferRole slab, int width, KnobId knob) {

@@ -120,6 +120,9 @@ static void build_memory(Machine *m) {
                        .elements = buffer_elements(buffer)};
     if (buffer->space == SPACE_REGISTER) {
       build_registers(m, memory);
+    } else if (buffer->space == SPACE_BARRIER) {
+      memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
+      m->has_mbarriers = true;
     } else if (buffer->space == SPACE_GLOBAL) {
       build_global(m, memory);
     } else {
@@ -156,12 +159,12 @@ static const char *build_code(Machine *m) {
     const char *name = m->program->kernel[i].name;
     if (!code) return arena_printf(m->arena, "kernel %s is too large to be run here", name);
     const Launch *launch = &code->launch;
-    if (launch->n_threads > INTERP_THREADS_MAX || launch->n_blocks > BLOCKS_LIMIT)
+    if (launch->block_threads > INTERP_THREADS_MAX || launch->n_blocks > BLOCKS_LIMIT)
       return arena_printf(m->arena,
                           "kernel %s has %lld blocks of %lld threads, at most %d of %d run", name,
-                          (long long)launch->n_blocks, (long long)launch->n_threads, BLOCKS_LIMIT,
-                          INTERP_THREADS_MAX);
-    m->max_warps = max_int(m->max_warps, launch_warps(launch));
+                          (long long)launch->n_blocks, (long long)launch->block_threads,
+                          BLOCKS_LIMIT, INTERP_THREADS_MAX);
+    m->max_warps = max_int(m->max_warps, launch_block_warps(launch));
     if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
   }
   m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
@@ -198,9 +201,12 @@ static void set_scalar(const Machine *m, Warp *w, const Var *var, int64_t value)
   for (int l = 0; l < LANES; l++) lanes[l] = value;
 }
 
-// Lanes beyond the block repeat its last thread, so that their numbers stay in range.
+// Lanes beyond the block repeat its last thread, so that their numbers stay in range, and so do
+// producers with the numbers of those that multiply.
 static void set_digit(const Machine *m, Warp *w, const HardwareDigit *digit, bool of_thread) {
-  int64_t last = m->code->launch.n_threads - 1;
+  const Launch *launch = &m->code->launch;
+  bool any = digit->var == m->program->any_thread;
+  int64_t last = (any ? launch->block_threads : launch->n_threads) - 1;
   int64_t *lanes = &w->lanes[digit->var->id * LANES];
   for (int l = 0; l < LANES; l++) {
     int64_t thread = w->index * LANES + l;
@@ -252,7 +258,7 @@ static void fill_slot(const Machine *m, Warp *w, int index) {
 
 static void start_warp(Machine *m, Warp *w, bool first_block) {
   const Launch *launch = &m->code->launch;
-  int64_t left = launch->n_threads - (int64_t)w->index * LANES;
+  int64_t left = launch->block_threads - (int64_t)w->index * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
   w->pc = w->depth = w->n_copies = 0;
@@ -261,6 +267,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
   set_digit(m, w, &thread, true);
+  if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
@@ -400,25 +407,22 @@ static char *warp_list(const Machine *m, WarpState state) {
   return out.text;
 }
 
-static void report_deadlock(Machine *m, int waiting) {
+static void report_deadlock(Machine *m, int first, int waiting) {
   int first_done = 0, done = count_state(m, WARP_DONE, &first_done);
-  const Warp *w = &m->warp[waiting];
-  interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0,
-                "%s wait%s for %s, which ha%s ended without reaching a barrier",
-                warp_list(m, WARP_AT_BARRIER),
-                count_state(m, WARP_AT_BARRIER, &waiting) > 1 ? "" : "s", warp_list(m, WARP_DONE),
-                done > 1 ? "ve" : "s");
+  const Warp *w = &m->warp[first];
   m->stopped = true;
+  interp_report_stuck(m);
+  if (waiting == 0) return;
+  const char *others = "others that wait elsewhere";
+  if (done)
+    others = arena_printf(m->arena, "%s, which ha%s ended without reaching a barrier",
+                          warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
+  interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0, "%s wait%s for %s",
+                warp_list(m, WARP_AT_BARRIER), waiting > 1 ? "" : "s", others);
 }
 
-// All warps have stopped. Those at a barrier go on when all of them are there.
-static void pass_barrier(Machine *m) {
-  int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
-  if (waiting == 0) return;
-  if (waiting < m->n_warps) {
-    report_deadlock(m, first);
-    return;
-  }
+// Everybody has met at one barrier; that it was one is checked.
+static void meet_all(Machine *m) {
   const Stmt *at = waits_at(m, &m->warp[0]);
   for (int i = 0; i < m->n_warps; i++) {
     const Stmt *other = waits_at(m, &m->warp[i]);
@@ -428,6 +432,50 @@ static void pass_barrier(Machine *m) {
                   "warp %d is at the barrier of stmt %d while warp 0 is at that of", i, other->id);
   }
   m->epoch++;
+  interp_join_all(m);
+}
+
+// Those at the barrier `at`, which asks for some threads only; false when they are not all there.
+static bool meet_some(Machine *m, const Stmt *at) {
+  bool there[INTERP_AGENT] = {false};
+  int64_t n = 0;
+  for (int i = 0; i < m->n_warps; i++) {
+    there[i] = m->warp[i].state == WARP_AT_BARRIER && waits_at(m, &m->warp[i]) == at;
+    n += there[i] ? LANES : 0;
+  }
+  if (n < at->op.count) return false;
+  for (int i = 0; i < m->n_warps; i++)
+    if (there[i]) m->warp[i].state = WARP_RUNNABLE;
+  interp_join_some(m, there);
+  return true;
+}
+
+static bool pass_barrier(Machine *m, int waiting) {
+  for (int i = 0; i < m->n_warps; i++) {
+    if (m->warp[i].state != WARP_AT_BARRIER) continue;
+    const Stmt *at = waits_at(m, &m->warp[i]);
+    if (at->op.count && meet_some(m, at)) return true;
+    if (at->op.count == 0 && waiting == m->n_warps) {
+      meet_all(m);
+      return true;
+    }
+  }
+  return false;
+}
+
+// All warps have stopped: those at a barrier go on when all of them are there; if nobody can, a
+// copy lands at last. False at the end, and when everybody waits for ever.
+static bool go_on(Machine *m) {
+  int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
+  int asleep = count_state(m, WARP_AT_MBARRIER, waiting ? &(int){0} : &first);
+  if (waiting + asleep == 0) return false;
+  if (pass_barrier(m, waiting)) return true;
+  if (asleep && interp_land_one(m)) {
+    interp_wake(m);
+    return true;
+  }
+  report_deadlock(m, first, waiting);
+  return false;
 }
 
 static void shuffle(uint64_t *random, int32_t *list, int n) {
@@ -444,13 +492,14 @@ static void run_block(Machine *m, int block, bool first_block) {
   int32_t order[INTERP_THREADS_MAX / LANES];
   m->block = block;
   m->block_first = ++m->epoch;
+  interp_join_all(m);
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_block);
-  int first = 0;
-  while (!m->stopped && count_state(m, WARP_RUNNABLE, &first) > 0) {
+  while (!m->stopped) {
     shuffle(&m->random, order, m->n_warps);
     for (int i = 0; i < m->n_warps; i++) run_warp(m, &m->warp[order[i]]);
-    if (!m->stopped) pass_barrier(m);
+    if (!m->stopped && !interp_wake(m) && !go_on(m)) break;
   }
+  interp_abandon_boxes(m);
 }
 
 // ---- one run ------------------------------------------------------------------------------------
@@ -458,7 +507,7 @@ static void run_block(Machine *m, int block, bool first_block) {
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
-  m->n_warps = launch_warps(&m->code->launch);
+  m->n_warps = launch_block_warps(&m->code->launch);
   m->kernel_first = m->epoch + 1;
   int n_blocks = (int)m->code->launch.n_blocks;
   shuffle(&m->random, m->order, n_blocks);
@@ -522,11 +571,14 @@ static void result_findings(const Machine *m, InterpResult *result) {
   result->finding = m->finding;
 }
 
+static bool interp_is_async(OpKind kind) { return kind == OP_CP_ASYNC || kind == OP_TMA_LOAD; }
+
 static bool has_async(const Machine *m) {
   for (int k = 0; k < m->program->n_kernels; k++)
     for (int i = 0; i < m->kernel_code[k]->n_codes; i++) {
       const Code *code = &m->kernel_code[k]->code[i];
-      if (code->kind == CODE_OP && !code->fault && code->stmt->op.kind == OP_CP_ASYNC) return true;
+      if (code->kind == CODE_OP && !code->fault && interp_is_async(code->stmt->op.kind))
+        return true;
     }
   return false;
 }

@@ -63,6 +63,7 @@ static void find_deps(Compiler *c) {
   uint8_t *dep = c->out->dep;
   size_t n = (size_t)c->program->n_vars;
   dep[c->program->thread->id] = DEP_LANE;
+  if (c->program->any_thread) dep[c->program->any_thread->id] = DEP_LANE;
   dep[c->program->block->id] = DEP_BLOCK;
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
@@ -242,7 +243,8 @@ static Operand compile_operand(Compiler *c, const Access *access, int width) {
   return out;
 }
 
-static const char *const space_names[] = {"global memory", "shared memory", "registers"};
+static const char *const space_names[] = {"global memory", "shared memory", "registers",
+                                          "mbarriers"};
 
 static const char *operand_fault(Compiler *c, const Op *op, const Operand *operand, unsigned spaces,
                                  const char *which) {
@@ -297,6 +299,7 @@ static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   if (!fault) fault = type_fault(c, op);
   if (!fault && interp_is_collective(op->kind))
     fault = interp_tensor_fault(c->arena, c->program, op, code);
+  if (!fault && interp_is_mbarrier(op->kind)) fault = interp_mbarrier_fault(c->arena, op, code);
   const Buffer *dst = code->dst.buffer;
   bool is_input = dst && dst->space == SPACE_GLOBAL && (dst->role == ROLE_A || dst->role == ROLE_B);
   if (!fault && is_input) fault = arena_printf(c->arena, "the input %s is written", dst->name);
@@ -333,11 +336,19 @@ static int operand_width(const Compiler *c, const Op *op, AtomOperand which) {
   return interp_is_collective(op->kind) ? interp_tensor_width(c->program, op, which) : op->width;
 }
 
+static void compile_box(Compiler *c, const Op *op, Code *code) {
+  if (!op->dst.buffer || !op->src.buffer || op->dst.buffer->rank < 2) return;
+  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op->src.idx[d]);
+  code->box_at = interp_box_places(c->arena, op);
+}
+
 static void emit_op(Compiler *c, const Stmt *stmt) {
   Code *code = emit(c, CODE_OP, stmt);
   code->dst = compile_operand(c, &stmt->op.dst, operand_width(c, &stmt->op, ATOM_C));
   code->src = compile_operand(c, &stmt->op.src, operand_width(c, &stmt->op, ATOM_A));
   code->src2 = compile_operand(c, &stmt->op.src2, operand_width(c, &stmt->op, ATOM_B));
+  if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
+  if (stmt->op.kind == OP_TMA_LOAD) compile_box(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
 }
 

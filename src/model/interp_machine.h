@@ -9,6 +9,8 @@
 #include "model/number.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
+// Who carries out copies by TMA, counted behind the warps.
+enum { INTERP_AGENT = INTERP_THREADS_MAX / LANES };
 
 // 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
 // buffer's element is one row: of floats, which hold every number of the narrower types too, or of
@@ -95,9 +97,11 @@ typedef struct Code {
   const char *fault;  // OP: why it cannot run at all; NULL when it can
   int n_conditions;   // IF
   const Condition *condition;
-  Value value;  // LET
+  Value value;  // LET; OP: the phase bit that is waited for
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
+  Value corner[2];        // TMA_LOAD: where the box begins in src
+  const int32_t *box_at;  // TMA_LOAD: interp_box_places()
 } Code;
 
 // A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
@@ -122,8 +126,8 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
 
 // ---- happens-before -----------------------------------------------------------------------------
 
-// One access. Epochs count barriers: they grow through the whole life of a machine, over blocks,
-// kernels and runs, so nothing is ever cleared.
+// One access. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
+// whole life of a machine, over blocks, kernels and runs, so nothing is ever cleared.
 typedef struct Touch {
   uint32_t epoch, block;
   uint16_t thread, code;
@@ -136,6 +140,15 @@ typedef struct Shadow {
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
+// An mbarrier of the block at hand; see interp_mbarrier.c.
+typedef struct Mbar {
+  int64_t expected, pending;  // arrivals: of each phase; still missing
+  int64_t bytes;              // expected and not yet come
+  uint32_t phase;             // under way; its bit is the lowest one
+  Touch init;
+  uint32_t gathered[INTERP_AGENT + 1], ended[INTERP_AGENT + 1];  // clocks
+} Mbar;
+
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
 // is kept by granule, the smallest element of any of them, so that two that overlap are seen to.
 typedef struct Memory {
@@ -147,6 +160,7 @@ typedef struct Memory {
   int n_shadows;   // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
+  Mbar *mbar;           // mbarriers, which have no data
 } Memory;
 
 static inline uint8_t *memory_at(const Memory *memory, int64_t at) {
@@ -163,7 +177,19 @@ typedef struct Copy {
   int32_t group[LANES];
 } Copy;
 
-typedef enum WarpState { WARP_RUNNABLE, WARP_AT_BARRIER, WARP_DONE } WarpState;
+// A copy by TMA that has not landed.
+typedef struct BoxCopy {
+  int code;
+  int64_t first, corner[2];  // element of dst; row and column of src
+  Mbar *bar;
+} BoxCopy;
+
+typedef enum WarpState {
+  WARP_RUNNABLE,
+  WARP_AT_BARRIER,   // behind it
+  WARP_AT_MBARRIER,  // before it: the wait is tried again
+  WARP_DONE
+} WarpState;
 
 typedef struct Warp {
   int index;
@@ -207,6 +233,11 @@ typedef struct Machine {
   int kernel, block, n_warps;
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
+  uint32_t joined;     // the epoch in which all threads of the block last met
+  bool has_mbarriers;  // only then is there more to an order than that
+  uint32_t seen[INTERP_AGENT + 1][INTERP_AGENT + 1];
+  int n_boxes, box_capacity;
+  BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
   // Over all runs:
   int max_findings, n_findings;
@@ -314,6 +345,26 @@ const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *
 int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand);
 OpRun interp_run_ldmatrix, interp_run_mma;
 
+// ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
+
+OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
+OpRun interp_run_tma, interp_run_registers;
+static inline bool interp_is_mbarrier(OpKind kind) {
+  return kind == OP_TMA_LOAD || (kind >= OP_MBAR_INIT && kind <= OP_MBAR_WAIT);
+}
+const char *interp_mbarrier_fault(Arena *arena, const Op *op, const Code *code);
+const int32_t *interp_box_places(Arena *arena, const Op *op);
+
+// All threads of the block have met, or those of some warps; a new epoch begins.
+void interp_join_all(Machine *machine);
+void interp_join_some(Machine *machine, const bool *takes_part);
+// Lets warps go on whose phase has ended; lets one copy land, any; false when there is none.
+bool interp_wake(Machine *machine);
+bool interp_land_one(Machine *machine);
+// At the end of a block: copies still under way. When nobody can go on: who waits for what.
+void interp_abandon_boxes(Machine *machine);
+void interp_report_stuck(Machine *machine);
+
 // ---- shadows (interp_shadow.c) ------------------------------------------------------------------
 
 // The shadow of an element; `now` is the access that happens. A read says whether there is anything
@@ -324,6 +375,10 @@ bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Tou
 // The copy that `now` issued is in flight from here on; it has arrived for the thread that waited.
 void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA has arrived, `now` is the agent's.
+void shadow_land(const Memory *memory, int64_t at, const Touch *now);
+// Whether `then` is over when `now` happens, both in the same block.
+bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
 

@@ -224,6 +224,7 @@ enum {
   IN_GLOBAL = 1 << SPACE_GLOBAL,
   IN_SHARED = 1 << SPACE_SHARED,
   IN_REGISTER = 1 << SPACE_REGISTER,
+  IN_BARRIER = 1 << SPACE_BARRIER,
   IN_MEMORY = IN_GLOBAL | IN_SHARED,
 };
 
@@ -242,4 +243,11 @@ const OpRow interp_op_table[OP_COUNT] = {
     [OP_CP_ASYNC] = {run_cp_async, IN_SHARED, IN_GLOBAL, SPACES_NONE, false},
     [OP_CP_COMMIT] = {run_cp_commit, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
     [OP_CP_WAIT] = {run_cp_wait, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
+    [OP_TMA_LOAD] = {interp_run_tma, IN_SHARED, IN_GLOBAL, IN_BARRIER, false},
+    [OP_MBAR_INIT] = {interp_run_mbar_init, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
+    [OP_MBAR_EXPECT] = {interp_run_mbar_expect, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
+    [OP_MBAR_ARRIVE] = {interp_run_mbar_arrive, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
+    [OP_MBAR_WAIT] = {interp_run_mbar_wait, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
+    [OP_REGS_GIVE] = {interp_run_registers, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
+    [OP_REGS_TAKE] = {interp_run_registers, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
 };

@@ -32,6 +32,7 @@ static const struct {
     [OP_LDMATRIX] = {"reads", "reads"},
     [OP_ATOMIC_ADD] = {"adds atomically to", "adds to atomically"},
     [OP_CP_ASYNC] = {"copies into", "copies into"},
+    [OP_TMA_LOAD] = {"copies into", "copies into"},
 };
 
 static bool same_pair(const Finding *f, const Stmt *a, const Stmt *b) {
@@ -119,6 +120,10 @@ static void add_stmt(Str *out, const Stmt *stmt) {
 
 static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
   if (with_block) str_printf(out, "block %u ", block);
+  if (thread / LANES == INTERP_AGENT) {
+    str_add(out, "the memory accelerator");
+    return;
+  }
   str_printf(out, "warp %d lane %d", thread / LANES, thread % LANES);
 }
 

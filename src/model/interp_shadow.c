@@ -17,7 +17,8 @@
 // its own, and what is said below of "an element" is done to every one of them.
 //
 // unordered() is the only place that knows what an order is. Barriers that fewer than all threads
-// meet (mbarriers, clusters) replace the epoch by a vector clock there and nowhere else.
+// meet make it a question of vector clocks (interp_mbarrier.c): which epochs of the other's warp
+// are known to this one.
 #include "model/interp_machine.h"
 
 static inline bool is_shared(const Memory *memory) { return memory->buffer->space == SPACE_SHARED; }
@@ -28,10 +29,17 @@ static inline uint32_t first_epoch(const Machine *machine, const Memory *memory)
   return is_shared(memory) ? machine->block_first : machine->kernel_first;
 }
 
-static inline bool unordered(const Touch *then, const Touch *now, uint32_t first) {
+static inline bool unordered(const Machine *machine, const Touch *then, const Touch *now,
+                             uint32_t first) {
   if (then->epoch < first) return false;
   if (then->block != now->block) return true;
-  return then->epoch == now->epoch && then->thread != now->thread;
+  if (then->epoch < machine->joined || then->thread == now->thread) return false;
+  return !machine->has_mbarriers ||
+         then->epoch >= machine->seen[now->thread / LANES][then->thread / LANES];
+}
+
+bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
+  return !unordered(machine, then, now, machine->block_first);
 }
 
 static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {
@@ -51,8 +59,9 @@ bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at)
 }
 
 // Keeps the latest access and one that is unordered with it.
-static inline void remember(Touch *latest, Touch *other, const Touch *now, uint32_t first) {
-  if (unordered(latest, now, first)) *other = *latest;
+static inline void remember(const Machine *machine, Touch *latest, Touch *other, const Touch *now,
+                            uint32_t first) {
+  if (unordered(machine, latest, now, first)) *other = *latest;
   *latest = *now;
 }
 
@@ -62,7 +71,7 @@ static inline bool in_flight(const Shadow *shadow, uint32_t first) {
 
 static bool against(Machine *machine, const Memory *memory, const Shadow *shadow, const Touch *then,
                     const Touch *now, uint32_t first) {
-  if (!unordered(then, now, first)) return false;
+  if (!unordered(machine, then, now, first)) return false;
   interp_report_conflict(machine, FINDING_RACE, memory, shadow, then, now);
   return true;
 }
@@ -81,9 +90,10 @@ static void read_against_all(Machine *machine, const Memory *memory, const Shado
 static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *shadow,
                                 const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
-  if (shadow->in_flight || unordered(&shadow->write, now, first) || shadow->atomic.epoch >= first)
+  if (shadow->in_flight || unordered(machine, &shadow->write, now, first) ||
+      shadow->atomic.epoch >= first)
     read_against_all(machine, memory, shadow, now, first);
-  remember(&shadow->read, &shadow->other_read, now, first);
+  remember(machine, &shadow->read, &shadow->other_read, now, first);
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
 }
 
@@ -125,7 +135,7 @@ static bool add_granule(Machine *machine, const Memory *memory, Shadow *shadow, 
   if (!against(machine, memory, shadow, &shadow->write, now, first) &&
       !against(machine, memory, shadow, &shadow->read, now, first))
     against(machine, memory, shadow, &shadow->other_read, now, first);
-  remember(&shadow->atomic, &shadow->other_atomic, now, first);
+  remember(machine, &shadow->atomic, &shadow->other_atomic, now, first);
   return is_written(machine, memory, shadow);
 }
 
@@ -147,6 +157,14 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
     bool same = shadow->write.thread == now->thread && shadow->write.block == now->block;
     if (!in_flight(shadow, first_epoch(machine, memory)) || !same) continue;
     shadow->write.epoch = now->epoch;
+    shadow->in_flight = 0;
+  }
+}
+
+void shadow_land(const Memory *memory, int64_t at, const Touch *now) {
+  for (int i = 0; i < memory->n_shadows; i++) {
+    Shadow *shadow = first_of(memory, at) + i;
+    shadow->write = *now;
     shadow->in_flight = 0;
   }
 }

@@ -9,7 +9,8 @@
 #include "model/passes.h"
 
 bool pass_async_copy_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_ASYNC_COPY] && schedule->value[KNOB_STAGE] != 0;
+  return schedule->value[KNOB_ASYNC_COPY] && schedule->value[KNOB_STAGE] != 0 &&
+         !pass_tma_wanted(schedule);
 }
 
 static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers,
@@ -20,19 +21,6 @@ static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole re
   Stmt **store = find_link(&k_o->body, OP_STORE, slab);
   cut(store);
   insert(store, build_copy(program, slab, width, true, KNOB_ASYNC_COPY).load);
-}
-
-// The staging registers are no longer used; the last buffers in the list, they are taken off it.
-static void drop_staging(Program *program) {
-  int n = 0;
-  for (int i = 0; i < program->n_buffers; i++) {
-    BufferRole role = program->buffer[i]->role;
-    if (role == ROLE_STAGE_A || role == ROLE_STAGE_B) continue;
-    program->buffer[n] = program->buffer[i];
-    program->buffer[n]->id = n;
-    n++;
-  }
-  program->n_buffers = n;
 }
 
 void pass_async_copy(Program *program, const Schedule *schedule) {

@@ -33,7 +33,9 @@ static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {
 }
 
 static Stmt *barrier(Program *program, const char *why) {
-  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
+  // Where warps have roles, those that multiply meet alone.
+  int64_t some = program->any_thread ? program->thread->extent : 0;
+  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER, .count = some});
   stmt->note = why;
   return stmt;
 }

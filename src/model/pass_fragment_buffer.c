@@ -10,7 +10,9 @@
 //
 // Across slabs, where the pipelined body ends in a barrier and BK is even: the last multiply moves
 // behind the barrier, and between the two the first k-step of the next slab is read. No multiply of
-// the main loop then waits for shared memory.
+// the main loop then waits for shared memory. A wait for the slab's bytes goes with its first
+// reads: it moves in front of the loop, and for the next slab behind the barrier, or behind the
+// arrival that takes its place where warps have roles.
 #include "model/passes.h"
 
 static const KnobId knob = KNOB_FRAG_BUFFER;
@@ -68,7 +70,9 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   Arena *arena = program->arena;
   const Var *step = k_i->var;
   const Expr *first = ex_const(arena, 0);
-  const Stmt *first_reads = at_step(program, reads, step, first);
+  Stmt *first_reads = at_step(program, reads, step, first);
+  Stmt **wait = find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
+  if (wait) insert(&first_reads, cut(wait));
   Stmt *last = at_step(program, k_i->body, step, ex_const(arena, step->extent - 1));
   k_i->var = program_var(program, step->name, VAR_LOOP, step->tier, step->extent - 1);
   const Expr *now = ex_var(arena, k_i->var);
@@ -95,8 +99,9 @@ void pass_fragment_buffer(Program *program, const Schedule *schedule) {
   Stmt *reads = stmt_list(a, b, NULL);
   k_i->unroll = UNROLL_FULL;
   const Stmt *tail = stmt_last(k_o->body);
-  bool barrier_last = tail->kind == STMT_OP && tail->op.kind == OP_BARRIER;
-  if (schedule->value[KNOB_PIPELINE_STAGES] && barrier_last && k_i->var->extent % 2 == 0)
+  bool meets = tail->op.kind == OP_BARRIER && schedule->value[KNOB_PIPELINE_STAGES];
+  bool arrives = tail->op.kind == OP_MBAR_ARRIVE;
+  if (tail->kind == STMT_OP && (meets || arrives) && k_i->var->extent % 2 == 0)
     across_slabs(program, k_o, k_i, reads);
   else
     within_slab(program, k_o, k_i, reads);

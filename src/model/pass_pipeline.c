@@ -16,10 +16,15 @@
 // slot that k_o - 1 left, multiplies, waits until at most one group is in flight (slab k_o + 1 has
 // landed), and passes the barrier. A commit is made even where no slab is left to fetch, so that
 // the count of groups stays right to the end.
+//
+// By TMA with a ring of S slabs: the prologue asks for slabs 0 … S - 2; iteration k_o asks for slab
+// k_o + S - 1, into the slot that everybody left at the barrier before, waits for the bytes of its
+// own, multiplies, and meets the others at the barrier.
 #include "model/passes.h"
 
 bool pass_pipeline_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_PIPELINE_STAGES] && schedule->value[KNOB_STAGE] != 0;
+  return schedule->value[KNOB_PIPELINE_STAGES] && schedule->value[KNOB_STAGE] != 0 &&
+         !pass_warp_specialize_wanted(schedule);  // roles run ahead by themselves
 }
 
 static const KnobId knob = KNOB_PIPELINE_STAGES;
@@ -129,13 +134,24 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
   k_o->body = body;
 }
 
+// What waits, multiplies and meets stays as it is; only the asking moves ahead.
+static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
+  Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
+  for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
+    append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
+  insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
+}
+
 void pass_pipeline(Program *program, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Kernel *kernel = main_kernel(program);
   Stmt *k_o = slab_loop(program);
-  Parts parts = take_apart(k_o);
   Stmt *prologue = NULL;
-  if (parts.async)
+  bool tma = pass_tma_wanted(schedule);
+  Parts parts = tma ? (Parts){0} : take_apart(k_o);
+  if (tma)
+    by_tma(program, k_o, slots, &prologue);
+  else if (parts.async)
     by_cp_async(program, k_o, parts, slots, &prologue);
   else if (schedule->value[KNOB_PIPELINE_STAGES] == 2 && slots > 1)
     two_ahead(program, k_o, parts, &prologue);

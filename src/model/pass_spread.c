@@ -18,8 +18,8 @@
 static const KnobId knob = KNOB_COPY_STEPS;
 
 bool pass_spread_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_COPY_STEPS] > 0 && schedule->value[KNOB_ASYNC_COPY] &&
-         schedule->value[KNOB_PIPELINE_STAGES] && schedule->value[KNOB_STAGE] != 0;
+  return schedule->value[KNOB_COPY_STEPS] > 0 && pass_async_copy_wanted(schedule) &&
+         schedule->value[KNOB_PIPELINE_STAGES];
 }
 
 // The share of one step: of `extent` copies, numbers step · share + 0 … share - 1, as far as there

@@ -32,13 +32,28 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
   return loop;
 }
 
+// How the tensor memory accelerator lays out swizzled rows: none is longer than the swizzle's
+// reach, 16 << SWIZZLE bytes. Longer ones are cut into panels, [panels][rows][panel]. Worked
+// example, a B slab of 64 × 256 f16 with SWIZZLE=3: four panels of 64 rows of 64 elements. 0: no
+// panels.
+static int64_t panel_of(const Schedule *schedule, int64_t columns, int bytes) {
+  int64_t panel = ((int64_t)16 << schedule->value[KNOB_SWIZZLE]) / bytes;
+  bool cut = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE] && columns > panel;
+  return cut ? panel : 0;
+}
+
 // As the operand lies in global memory: slow dimension first.
-static Buffer *new_slab(Program *program, BufferRole role) {
+static Buffer *new_slab(Program *program, BufferRole role, const Schedule *schedule) {
   int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
   int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),
                     axis_tile(&program->axis[operand_axis(operand, 1 - slow)])};
   const char *name = operand == ATOM_A ? "A_s" : "B_s";
-  return program_new_buffer(program, name, SPACE_SHARED, role, 2, dim, KNOB_STAGE);
+  int64_t panel = panel_of(schedule, dim[1], dtype_bytes(program->problem.dtype));
+  int64_t cut[3] = {panel ? dim[1] / panel : 1, dim[0], panel};
+  Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, role, panel ? 3 : 2,
+                                    panel ? cut : dim, KNOB_STAGE);
+  slab->panel = panel;
+  return slab;
 }
 
 static const Expr *value_part(Program *program, int operand, int dimension, const void *context) {
@@ -71,7 +86,7 @@ void pass_stage(Program *program, const Schedule *schedule) {
   } operands[] = {{STAGE_A, ROLE_SLAB_A}, {STAGE_B, ROLE_SLAB_B}};
   for (int i = 0; i < 2; i++) {
     if (!(schedule->value[KNOB_STAGE] & operands[i].bit)) continue;
-    Buffer *slab = new_slab(program, operands[i].role);
+    Buffer *slab = new_slab(program, operands[i].role, schedule);
     read_from_slab(program, k_o, operands[i].role, slab);
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.
     int width = program->atom ? copy_width(program, operands[i].role) : 1;

@@ -29,7 +29,7 @@ void pass_swizzle(Program *program, const Schedule *schedule) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED) continue;
-    int row_bits = log2_up(slab->stride[0] * dtype_bytes(slab->type));
+    int row_bits = log2_up(slab->stride[slab->rank - 2] * dtype_bytes(slab->type));
     int bits = (int)schedule->value[KNOB_SWIZZLE];
     slab->swizzle_base = piece_bits(program, slab);
     slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - slab->swizzle_base;

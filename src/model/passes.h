@@ -26,6 +26,16 @@ int copy_width(Program *program, BufferRole slab);
 // Builds it anew, through registers, in the place of the copy that k_o's body has.
 void replace_copy(Program *program, BufferRole slab, int width, KnobId knob);
 
+// The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel, whose bytes
+// count at the mbarrier `full`.
+Stmt *build_boxes(Program *program, BufferRole slab, Access full, KnobId knob);
+
+// How many threads only fetch where so many multiply: a warpgroup, or a warp where roles are none.
+int64_t pass_producers(int64_t consumers);
+
+// Takes the staging registers, which asynchronous copies do without, off the list of buffers.
+void drop_staging(Program *program);
+
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
 

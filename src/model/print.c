@@ -70,6 +70,13 @@ static void declare_buffer(Printer *printer, const Buffer *buffer) {
   add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});
 }
 
+static void declare_mbarriers(Printer *printer, const Buffer *buffer) {
+  Str text = str_new(printer->arena);
+  str_printf(&text, "mbarrier %s ", buffer->name);
+  print_shape(&text, buffer);
+  add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});
+}
+
 static void declare_registers(Printer *printer) {
   Str text = str_new(printer->arena);
   str_add(&text, "registers");
@@ -119,12 +126,26 @@ static void print_width(Str *out, const Op *op) {
 static void print_move(Printer *printer, Str *out, const Op *op) {
   print_access(out, &op->dst);
   str_printf(out, op->kind == OP_ATOMIC_ADD || op->kind == OP_ADD ? " += " : " = ");
-  if (op->kind == OP_CP_ASYNC || op->kind == OP_ATOMIC_ADD || op->kind == OP_LOAD)
+  if (op->kind == OP_CP_ASYNC || op->kind == OP_ATOMIC_ADD || op->kind == OP_LOAD ||
+      op->kind == OP_TMA_LOAD)
     str_printf(out, "%s ", op_name(op->kind));
   print_access(out, &op->src);
   print_width(out, op);
+  if (op->kind == OP_TMA_LOAD) return;  // edges are zeros by themselves
   bool to_memory = op->kind == OP_STORE || op->kind == OP_ATOMIC_ADD;
   print_guard(printer, out, to_memory ? &op->dst : &op->src);
+}
+
+// "wait full[k_o % 3] phase k_o / 3 % 2", "expect full[k_o % 3] 49152 B"
+static void print_mbarrier(Str *out, const Op *op) {
+  str_printf(out, "%s ", op_name(op->kind));
+  print_access(out, &op->dst);
+  if (op->kind == OP_MBAR_INIT)
+    str_printf(out, " %lld arrival%s", (long long)op->count, op->count == 1 ? "" : "s");
+  if (op->kind == OP_MBAR_EXPECT) str_printf(out, " %lld B", (long long)op->count);
+  if (op->kind != OP_MBAR_WAIT) return;
+  str_add(out, " phase ");
+  expr_print(out, op->phase);
 }
 
 static void print_op(Printer *printer, Str *out, const Op *op) {
@@ -159,6 +180,26 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
     case OP_BARRIER:
     case OP_CP_COMMIT:
       str_add(out, op_name(op->kind));
+      if (op->count) str_printf(out, " of %lld threads", (long long)op->count);
+      return;
+    case OP_TMA_LOAD:
+      print_move(printer, out, op);
+      str_printf(out, "   %lld x %lld", (long long)op->box[0], (long long)op->box[1]);
+      str_add(out, "  counted at ");
+      print_access(out, &op->src2);
+      return;
+    case OP_MBAR_INIT:
+    case OP_MBAR_EXPECT:
+    case OP_MBAR_ARRIVE:
+    case OP_MBAR_WAIT:
+      print_mbarrier(out, op);
+      return;
+    case OP_REGS_GIVE:
+    case OP_REGS_TAKE:
+      str_printf(out,
+                 op->kind == OP_REGS_GIVE ? "give back all but %lld registers per thread"
+                                          : "take %lld registers per thread",
+                 (long long)op->count);
       return;
     case OP_CP_WAIT:
       if (op->count)
@@ -221,7 +262,10 @@ static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
     expr_print(&text, stmt->expr);
   }
   if (stmt->kind == STMT_IF) {
-    str_add(&text, stmt->predicated ? "predicate " : "if ");
+    static const char *const words[] = {[WARPS_ALL] = "if ",
+                                        [WARPS_PRODUCE] = "role producer: ",
+                                        [WARPS_CONSUME] = "role consumer: "};
+    str_add(&text, stmt->predicated ? "predicate " : words[stmt->warps]);
     expr_print(&text, stmt->expr);
   }
   add_line(printer,
@@ -239,6 +283,8 @@ ProgramText program_print(Arena *arena, const Program *program) {
   Printer printer = {.arena = arena, .program = program, .kernel = -1};
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED) declare_buffer(&printer, program->buffer[i]);
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_BARRIER) declare_mbarriers(&printer, program->buffer[i]);
   declare_registers(&printer);
   declare_bounds(&printer);
   for (int i = 0; i < program->n_kernels; i++) {

@@ -58,8 +58,14 @@ int buffer_fast_dimension(const Buffer *buffer) {
   return buffer->stride[last] == 1 ? last : 0;
 }
 
+enum { MBARRIER_BYTES = 8 };
+
+static int element_bytes(const Buffer *buffer) {
+  return buffer->space == SPACE_BARRIER ? MBARRIER_BYTES : dtype_bytes(buffer->type);
+}
+
 int64_t buffer_bytes(const Buffer *buffer) {
-  return buffer_elements(buffer) * dtype_bytes(buffer->type);
+  return buffer_elements(buffer) * element_bytes(buffer);
 }
 
 // One term, over element offsets: in elements of E bytes the same bits sit log2(E) lower. Worked
@@ -81,6 +87,10 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
   for (int i = 0; i < buffer->n_xor; i++)
     out = ex_binary(arena, EXPR_XOR, out, xor_term(arena, buffer, offset, buffer->xor_term[i]));
   return out;
+}
+
+bool buffer_is_in_shared(const Buffer *buffer) {
+  return buffer->space == SPACE_SHARED || buffer->space == SPACE_BARRIER;
 }
 
 bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
@@ -179,7 +189,7 @@ int64_t program_smem_bytes(const Program *program) {
   int64_t end = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     const Buffer *buffer = program->buffer[i];
-    if (buffer->space != SPACE_SHARED) continue;
+    if (!buffer_is_in_shared(buffer)) continue;
     int64_t its_end = buffer->offset_bytes + buffer_bytes(buffer);
     if (its_end > end) end = its_end;
   }
@@ -187,6 +197,7 @@ int64_t program_smem_bytes(const Program *program) {
 }
 
 static int shared_align(const Buffer *buffer) {
+  if (buffer->space == SPACE_BARRIER) return MBARRIER_BYTES;
   return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
 }
 
@@ -198,14 +209,18 @@ int program_shared_align(const Program *program) {
   return align;
 }
 
-void program_place_shared(Program *program) {
-  int64_t at = 0;
+static int64_t place(Program *program, Space space, int64_t at) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
-    if (buffer->space != SPACE_SHARED) continue;
+    if (buffer->space != space) continue;
     buffer->offset_bytes = round_up(at, shared_align(buffer));
     at = buffer->offset_bytes + buffer_bytes(buffer);
   }
+  return at;
+}
+
+void program_place_shared(Program *program) {
+  place(program, SPACE_BARRIER, place(program, SPACE_SHARED, 0));
 }
 
 const Expr *axis_expr(Arena *arena, const Axis *axis) {

@@ -28,15 +28,20 @@ Stmt *find_loop(Stmt *list, const Var *var) {
   return NULL;
 }
 
+// What the multiplying threads of a kernel run: the body below its hardware loops, or their role.
+static Stmt *inner_body(const Kernel *kernel) {
+  Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);
+  return inner ? inner->body : kernel->body;
+}
+
 Stmt *slab_loop(const Program *program) {
-  return find_tier(program_main(program)->body, TIER_SERIAL_OUTER);
+  return find_tier(inner_body(program_main(program)), TIER_SERIAL_OUTER);
 }
 
 Stmt *outer_k_loop(const Program *program) {
   Stmt *k_o = slab_loop(program);
   const Axis *k = &program->axis[AXIS_K];
-  Stmt *body = program_main(program)->body;
-  return k_o ? k_o : find_loop(body, k->digit[k->n_digits - 1].var);
+  return k_o ? k_o : find_loop(program_main(program)->body, k->digit[k->n_digits - 1].var);
 }
 
 static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
@@ -110,6 +115,8 @@ static void substitute_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Substitution *s = context;
   if (stmt->expr) stmt->expr = expr_substitute(s->arena, stmt->expr, s->var, s->by);
+  if (stmt->kind == STMT_OP && stmt->op.phase)
+    stmt->op.phase = expr_substitute(s->arena, stmt->op.phase, s->var, s->by);
 }
 
 void substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
@@ -269,5 +276,7 @@ Stmt *kernel_inner(Kernel *kernel) {
     if (at->kind != STMT_LOOP || !tier_is_hardware(at->var->tier)) break;
     inner = at;
   }
+  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
+    if (role->warps == WARPS_CONSUME) return role;
   return inner;
 }

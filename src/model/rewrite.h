@@ -81,5 +81,6 @@ const Expr *axis_outside(Program *program, const Axis *axis);
 // How many elements of the axis one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 
-// The innermost hardware loop: its body is what each thread runs.
+// The statement whose body each multiplying thread runs: the innermost hardware loop, or the role
+// of the consumers inside it. NULL while there is no such loop.
 Stmt *kernel_inner(Kernel *kernel);

@@ -166,6 +166,48 @@ static bool swizzle_fits(const Facts *f) {
   return true;
 }
 
+// ---- TMA and roles ------------------------------------------------------------------------------
+
+static bool tma(const Facts *f) { return value(f, KNOB_TMA) && value(f, KNOB_STAGE); }
+static bool roles(const Facts *f) { return value(f, KNOB_WARP_SPECIALIZE) && tma(f); }
+static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
+
+static bool by_tma(const Facts *f, int side) {
+  return tma(f) && (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B));
+}
+
+static bool turns_a_slab(const Facts *f) {
+  return slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM) ||
+         slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN);
+}
+
+static bool reads_b_plainly(const Facts *f) {
+  return atom_of(f) && !slab_along_k(f, FN_BN) && chunk(f) == 4;
+}
+
+static int64_t slab_rows(const Facts *f, int side) {
+  return slab_along_k(f, side) ? tile(f, side) : depth(f);
+}
+static int64_t slab_columns(const Facts *f, int side) {
+  return slab_along_k(f, side) ? depth(f) : tile(f, side);
+}
+
+// Swizzled, rows are cut into panels, whose pattern repeats every eight rows; otherwise slots begin
+// at multiples of 128 bytes.
+static bool box_fits(const Facts *f, int side) {
+  enum { SIDE_MAX = 256, PATTERN_ROWS = 8, SLOT_BYTES = 128 };
+  int64_t rows = slab_rows(f, side), bytes = row_bytes(f, side);
+  if (rows > SIDE_MAX) return false;
+  if (value(f, KNOB_SWIZZLE)) return rows % PATTERN_ROWS == 0;
+  return slab_columns(f, side) <= SIDE_MAX && bytes % 16 == 0 && rows * bytes % SLOT_BYTES == 0;
+}
+
+static const char *box_demand(const Facts *f) {
+  return value(f, KNOB_SWIZZLE) ? "and a swizzled box has a multiple of 8 rows, at most 256"
+                                : "and a box has at most 256 of either, in rows of whole 16 bytes "
+                                  "and slabs of whole 128";
+}
+
 // ---- typed layouts ------------------------------------------------------------------------------
 
 enum { SLAB_ELEMENTS_MAX = 1 << 20 };

@@ -31,6 +31,8 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_STAGE_C] = "on their way to C",
     [ROLE_STAGE_A] = "on their way from A to shared memory",
     [ROLE_STAGE_B] = "on their way from B to shared memory",
+    [ROLE_FULL] = "a slot's bytes have come",
+    [ROLE_EMPTY] = "every consumer warp has left a slot",
 };
 
 const char *emitter_knob(const Emitter *emitter, KnobId knob) {
@@ -74,6 +76,7 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   Uses *uses = context;
   use_expr(uses, stmt->expr);
   if (stmt->kind != STMT_OP) return;
+  use_expr(uses, stmt->op.phase);
   use_access(uses, &stmt->op.dst, uses->written);
   use_access(uses, &stmt->op.src, uses->read);
   use_access(uses, &stmt->op.src2, uses->read);
@@ -195,6 +198,16 @@ static void declare_slab(Emitter *emitter, const Buffer *buffer, const char *poo
                                    *purpose ? " " : "", purpose));
 }
 
+static void declare_mbarriers(Emitter *emitter, const Buffer *buffer, int pool_bytes) {
+  belongs_to_knob(emitter, buffer->knob);
+  const char *declaration = arena_printf(
+      emitter->arena,
+      "unsigned long long *const %s = reinterpret_cast<unsigned long long *>(smem + %lld);",
+      buffer->name, (long long)(buffer->offset_bytes / pool_bytes));
+  emitter_line(emitter, "// [%lld] %s", (long long)buffer->dim[0], print_purpose(emitter, buffer));
+  emitter_line(emitter, "%s", declaration);
+}
+
 static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts) {
   if (count_used(uses, SPACE_SHARED) == 0) return;
   int64_t bytes = program_smem_bytes(emitter->program);
@@ -216,6 +229,11 @@ static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts
       declare_slab(emitter, buffer, type, element);
   }
   emitter_align_remarks(emitter, first);
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_BARRIER && is_used(uses, buffer))
+      declare_mbarriers(emitter, buffer, element);
+  }
   belongs_to_knob(emitter, KNOB_NONE);
 }
 
@@ -281,15 +299,21 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
       kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
   emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
                (long long)facts->n_threads, min_blocks);
+  bool is_main = kernel == program_main(emitter->program);
   Str text = str_new(emitter->arena);
   str_printf(&text, "%s(", kernel->name);
   for (int i = 0; i < emitter->program->n_buffers; i++) {
     const Buffer *buffer = emitter->program->buffer[i];
     if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
     assert(facts->n_args < EMIT_ARGS_MAX);
-    str_printf(&text, "%s%s%s *__restrict__ %s", facts->n_args ? ", " : "",
-               uses->written[i] ? "" : "const ", emit_type_name(emitter, buffer->type),
-               buffer->name);
+    str_add(&text, facts->n_args ? ", " : "");
+    facts->by_map[facts->n_args] = is_main && program_tma(emitter->program, buffer->role);
+    if (facts->by_map[facts->n_args])
+      str_printf(&text, "const __grid_constant__ %s %s_map",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), buffer->name);
+    else
+      str_printf(&text, "%s%s *__restrict__ %s", uses->written[i] ? "" : "const ",
+                 emit_type_name(emitter, buffer->type), buffer->name);
     facts->arg[facts->n_args++] = buffer;
   }
   facts->takes_alpha = find_op(kernel->body, OP_SCALE, ROLE_COUNT) != NULL;
@@ -318,7 +342,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   Uses uses = kernel_uses(emitter, kernel);
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
-                        .n_threads = launch.n_threads,
+                        .n_threads = launch.block_threads,
                         .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;
@@ -351,7 +375,8 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(&text, "%s%s", i ? ", " : "", kernel->arg[i]->name);
+    str_printf(&text, "%s%s%s", i ? ", " : "", kernel->arg[i]->name,
+               kernel->by_map[i] ? "_map" : "");
   str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);

@@ -209,8 +209,11 @@ static void emit_mma(Emitter *emitter, const Op *op) {
 // ---- synchronization ----------------------------------------------------------------------------
 
 static void emit_barrier(Emitter *emitter, const Op *op) {
-  (void)op;
-  emitter_line(emitter, "__syncthreads();");
+  if (op->count == 0)
+    emitter_line(emitter, "__syncthreads();");
+  else
+    emitter_line(emitter, "%s<%lld>();",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_BARRIER_OF}), (long long)op->count);
 }
 
 // cp_async4(slab, at, &from); with a guard and a predicate, which comes last,
@@ -236,12 +239,62 @@ static void emit_cp_wait(Emitter *emitter, const Op *op) {
                (long long)op->count);
 }
 
+// ---- mbarriers, TMA, roles ----------------------------------------------------------------------
+
+// mbarrier_expect(full, slot, 49152);
+static void emit_mbarrier(Emitter *emitter, const Op *op) {
+  static const PreludeKind kinds[OP_COUNT] = {[OP_MBAR_INIT] = PRELUDE_MBARRIER_INIT,
+                                              [OP_MBAR_EXPECT] = PRELUDE_MBARRIER_EXPECT,
+                                              [OP_MBAR_ARRIVE] = PRELUDE_MBARRIER_ARRIVE,
+                                              [OP_MBAR_WAIT] = PRELUDE_MBARRIER_WAIT};
+  const char *last = "";
+  if (op->kind == OP_MBAR_WAIT)
+    last = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->phase));
+  else if (op->kind != OP_MBAR_ARRIVE)
+    last = arena_printf(emitter->arena, ", %lld", (long long)op->count);
+  emitter_line(emitter, "%s(%s%s);", emit_helper(emitter, (Prelude){.kind = kinds[op->kind]}),
+               emit_place(emitter, &op->dst), last);
+}
+
+// tma_load(slab, at, &A_map, column, row, full, slot); column and row as the matrix lies in memory.
+static void emit_tma_load(Emitter *emitter, const Op *op) {
+  const Buffer *from = op->src.buffer;
+  int fast = buffer_fast_dimension(from);
+  const char *name = emit_helper(
+      emitter, (Prelude){.kind = PRELUDE_TMA_LOAD, .type = stored_type(op->dst.buffer->type)});
+  emit_type_name(emitter, op->dst.buffer->type);
+  emitter_line(emitter, "%s(%s, &%s_map, %s, %s, %s);", name, emit_place(emitter, &op->dst),
+               from->name, emit_condition(emitter, op->src.idx[fast]),
+               emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2));
+}
+
+static void emit_registers(Emitter *emitter, const Op *op) {
+  PreludeKind kind = op->kind == OP_REGS_TAKE ? PRELUDE_REGISTERS_TAKE : PRELUDE_REGISTERS_GIVE;
+  emitter_line(emitter, "%s<%lld>();", emit_helper(emitter, (Prelude){.kind = kind}),
+               (long long)op->count);
+}
+
 static void (*const writers[OP_COUNT])(Emitter *emitter, const Op *op) = {
-    [OP_INIT] = emit_init,       [OP_LOAD] = emit_load,         [OP_STORE] = emit_store,
-    [OP_FMA] = emit_fma,         [OP_ADD] = emit_add,           [OP_ATOMIC_ADD] = emit_atomic_add,
-    [OP_BARRIER] = emit_barrier, [OP_CP_ASYNC] = emit_cp_async, [OP_CP_COMMIT] = emit_cp_commit,
-    [OP_CP_WAIT] = emit_cp_wait, [OP_SCALE] = emit_scale,       [OP_LDMATRIX] = emit_ldmatrix,
+    [OP_INIT] = emit_init,
+    [OP_LOAD] = emit_load,
+    [OP_STORE] = emit_store,
+    [OP_FMA] = emit_fma,
+    [OP_ADD] = emit_add,
+    [OP_ATOMIC_ADD] = emit_atomic_add,
+    [OP_BARRIER] = emit_barrier,
+    [OP_CP_ASYNC] = emit_cp_async,
+    [OP_CP_COMMIT] = emit_cp_commit,
+    [OP_CP_WAIT] = emit_cp_wait,
+    [OP_SCALE] = emit_scale,
+    [OP_LDMATRIX] = emit_ldmatrix,
     [OP_MMA] = emit_mma,
+    [OP_TMA_LOAD] = emit_tma_load,
+    [OP_MBAR_INIT] = emit_mbarrier,
+    [OP_MBAR_EXPECT] = emit_mbarrier,
+    [OP_MBAR_ARRIVE] = emit_mbarrier,
+    [OP_MBAR_WAIT] = emit_mbarrier,
+    [OP_REGS_GIVE] = emit_registers,
+    [OP_REGS_TAKE] = emit_registers,
 };
 
 // ---- widths without an instruction --------------------------------------------------------------

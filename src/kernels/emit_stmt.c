@@ -33,6 +33,11 @@ static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
     [OP_SCALE] = {[ROLE_ACC] = "the BLAS factor; stores no longer say where the sums live"},
     [OP_CP_ASYNC] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
                      [ROLE_SLAB_B] = "start the copy of the slab of B"},
+    [OP_TMA_LOAD] =
+        {[ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"},
+    [OP_MBAR_ARRIVE] = {[ROLE_EMPTY] = "the warp has read the slot to the end"},
+    [OP_MBAR_WAIT] = {[ROLE_FULL] = "the slab's bytes are there",
+                      [ROLE_EMPTY] = "every consumer has left the slot"},
     [OP_ATOMIC_ADD] = {[ROLE_C] = "add this split's part of the cells"},
 };
 
@@ -148,7 +153,20 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
   emitter->predicate = NULL;
 }
 
+// Every warp has one of the two roles, so the second one is an else.
+static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
+  if (stmt->warps == WARPS_PRODUCE)
+    emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
+  else
+    emitter_line(emitter, "else {");
+  emit_block(emitter, stmt, group, true);
+}
+
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
+  if (stmt->warps != WARPS_ALL) {
+    emit_role(emitter, stmt, group);
+    return;
+  }
   if (stmt->predicated) {
     emit_predicated(emitter, stmt, group);
     return;

@@ -38,7 +38,7 @@ typedef struct Emitter {
   EmitRows rows;
   int kernel;          // being printed; -1 outside
   const char **names;  // of its variables, by id
-  int64_t n_threads;   // of its block
+  int64_t n_threads;   // of its block, those that multiply
   int depth;           // of indentation
   const Stmt *stmt;    // the lines to come belong to it
   KnobId knob;

@@ -19,6 +19,7 @@
 
 #include "base/str.h"
 #include "kernels/prelude_math.h"
+#include "kernels/prelude_tma.h"
 
 static const struct {
   const char *name, *vector;  // the vector type is followed by its length
@@ -215,6 +216,15 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_CP_ASYNC_IF_OR_ZERO] = {"cp_async%d_or_zero_if", write_copy},
     [PRELUDE_CP_ASYNC_COMMIT] = {"cp_async_commit", write_commit},
     [PRELUDE_CP_ASYNC_WAIT] = {"cp_async_wait", write_wait},
+    [PRELUDE_TENSOR_MAP] = {"tensor_map", prelude_write_tensor_map},
+    [PRELUDE_MBARRIER_INIT] = {"mbarrier_init", prelude_write_mbarrier_init},
+    [PRELUDE_MBARRIER_EXPECT] = {"mbarrier_expect", prelude_write_mbarrier_expect},
+    [PRELUDE_MBARRIER_ARRIVE] = {"mbarrier_arrive", prelude_write_mbarrier_arrive},
+    [PRELUDE_MBARRIER_WAIT] = {"mbarrier_wait", prelude_write_mbarrier_wait},
+    [PRELUDE_TMA_LOAD] = {"tma_load", prelude_write_tma_load},
+    [PRELUDE_BARRIER_OF] = {"barrier_of", prelude_write_barrier_of},
+    [PRELUDE_REGISTERS_GIVE] = {"registers_give", prelude_write_registers},
+    [PRELUDE_REGISTERS_TAKE] = {"registers_take", prelude_write_registers},
     [PRELUDE_LOAD_SHARED] = {"load_shared", prelude_write_load_shared},
     [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},
     [PRELUDE_MMA] = {"mma", prelude_write_mma},

@@ -26,6 +26,15 @@ typedef enum PreludeKind {
   PRELUDE_CP_ASYNC_IF_OR_ZERO,
   PRELUDE_CP_ASYNC_COMMIT,
   PRELUDE_CP_ASYNC_WAIT,
+  PRELUDE_TENSOR_MAP,  // struct tensor_map: a parameter
+  PRELUDE_MBARRIER_INIT,
+  PRELUDE_MBARRIER_EXPECT,
+  PRELUDE_MBARRIER_ARRIVE,
+  PRELUDE_MBARRIER_WAIT,
+  PRELUDE_TMA_LOAD,
+  PRELUDE_BARRIER_OF,  // barrier_of<256>
+  PRELUDE_REGISTERS_GIVE,
+  PRELUDE_REGISTERS_TAKE,
   PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
   PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
   PRELUDE_MMA,          // mma_m16n8k16_f32_f16

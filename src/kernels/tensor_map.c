@@ -23,8 +23,7 @@ static const int map_types[PLAN_N_TYPES] = {
 
 bool gpu_can_map(Gpu *gpu, const Plan *plan) {
   return (plan->a_box[0] == 0 && plan->b_box[0] == 0) || gpu->cuda->cuTensorMapEncodeTiled ||
-         gpu_refuse(gpu, "%s: this driver makes no tensor maps; CUDA 12.0's is the first that does",
-                    plan->kernels[0].name);
+         gpu_refuse(gpu, "this driver makes no tensor maps; CUDA 12.0's is the first that does");
 }
 
 static bool encode(Gpu *gpu, const Plan *plan, PlanArg arg, CuDevicePtr data, GpuMap *map) {

@@ -35,7 +35,7 @@ static const double default_budget_s = 2;
 static const double launch_us = 4;  // what the host needs for one launch, generously
 
 typedef struct Participant {
-  const GpuProgram *program;  // NULL = the reference
+  GpuProgram *program;  // NULL = the reference
   Timing *time;
   double batch_ns;
   int batch;
@@ -123,7 +123,7 @@ static bool verify(Bench *bench, int i) {
   return entry->verify.ok;
 }
 
-static bool add_participant(Bench *bench, const GpuProgram *program, Timing *time) {
+static bool add_participant(Bench *bench, GpuProgram *program, Timing *time) {
   Participant *participant = ARENA_NEW(bench->arena, Participant);
   const CudaApi *cuda = bench->gpu->cuda;
   participant->program = program;

@@ -37,6 +37,11 @@ typedef struct CuLaunchConfig {
   unsigned n_attributes;
 } CuLaunchConfig;
 
+// An operand as the tensor memory accelerator knows it: opaque, passed to a kernel by value.
+typedef struct CuTensorMap {
+  _Alignas(64) uint64_t word[16];
+} CuTensorMap;
+
 // The values are the headers'; only what is used is named.
 enum {
   CU_SUCCESS = 0,
@@ -54,6 +59,15 @@ enum {
   CU_FUNC_NON_PORTABLE_CLUSTER = 14,
   CU_STREAM_NON_BLOCKING = 1,
   CU_EVENT_DEFAULT = 0,
+  CU_TENSOR_MAP_UINT8 = 0,
+  CU_TENSOR_MAP_FLOAT16 = 6,
+  CU_TENSOR_MAP_FLOAT32 = 7,
+  CU_TENSOR_MAP_FLOAT64 = 8,
+  CU_TENSOR_MAP_BFLOAT16 = 9,
+  CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+  CU_TENSOR_MAP_SWIZZLE_NONE = 0,  // then 32B, 64B, 128B
+  CU_TENSOR_MAP_L2_256B = 3,
+  CU_TENSOR_MAP_FILL_NONE = 0,  // zeros outside of the operand
 };
 
 #define CUDA_FUNCTIONS(X)                                                                      \
@@ -97,10 +111,15 @@ enum {
   X(int, cuGetErrorName, (int error, const char **name))                                       \
   X(int, cuGetErrorString, (int error, const char **text))
 
-// Absent from drivers older than CUDA 11.8; NULL then.
-#define CUDA_OPTIONAL_FUNCTIONS(X) \
-  X(int, cuLaunchKernelEx,         \
-    (const CuLaunchConfig *config, void *function, void **parameters, void **extra))
+// The first is absent from drivers older than CUDA 11.8, the second from those older than 12.0;
+// NULL then.
+#define CUDA_OPTIONAL_FUNCTIONS(X)                                                              \
+  X(int, cuLaunchKernelEx,                                                                      \
+    (const CuLaunchConfig *config, void *function, void **parameters, void **extra))            \
+  X(int, cuTensorMapEncodeTiled,                                                                \
+    (CuTensorMap * map, int type, uint32_t rank, void *data, const uint64_t *extents,           \
+     const uint64_t *strides_bytes, const uint32_t *box, const uint32_t *steps, int interleave, \
+     int swizzle, int l2_promotion, int fill))
 
 enum { NVRTC_SUCCESS = 0, NVRTC_INVALID_OPTION = 5 };
 

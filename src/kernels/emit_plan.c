@@ -2,23 +2,24 @@
 //
 // Worked example, 128 × 128 × 16384 with SPLITK=8 and atomic adds:
 //   zero<<<64, 256>>>(C), then matmul<<<8, 256, dynamic bytes>>>(A, B, C)
-// and the block's tile, 128 × 128, by which wrong cells are counted.
+// and the block's tile, 128 × 128, by which wrong cells are counted. Where copies of 128 × 64 f16
+// values fill A's slab, swizzled by 3 bits, A is a map with the box {64, 128, 3}.
 #include "kernels/emit_plan.h"
 
 #include <assert.h>
 
 #include "model/rewrite.h"
 
-static PlanArg plan_arg(BufferRole role) {
+static PlanArg plan_arg(BufferRole role, bool by_map) {
   switch (role) {
     case ROLE_A:
-      return PLAN_ARG_A;
+      return by_map ? PLAN_ARG_A_MAP : PLAN_ARG_A;
     case ROLE_B:
-      return PLAN_ARG_B;
+      return by_map ? PLAN_ARG_B_MAP : PLAN_ARG_B;
     case ROLE_C:
       return PLAN_ARG_C;
     default:
-      assert(role == ROLE_PARTIAL);
+      assert(role == ROLE_PARTIAL && !by_map);
       return PLAN_ARG_WORKSPACE;
   }
 }
@@ -37,9 +38,18 @@ static PlanKernel plan_kernel(const EmitKernel *from) {
                        .block = {(int)from->n_threads, 1, 1},
                        .smem_bytes = from->dynamic_smem_bytes,
                        .n_args = from->n_args};
-  for (int i = 0; i < from->n_args; i++) kernel.args[i] = plan_arg(from->arg[i]->role);
+  for (int i = 0; i < from->n_args; i++)
+    kernel.args[i] = plan_arg(from->arg[i]->role, from->by_map[i]);
   if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
   return kernel;
+}
+
+// A copy counts its rows first, the map its columns.
+static void set_box(int box[3], const Op *copy) {
+  if (!copy) return;
+  box[0] = (int)copy->box[1];
+  box[1] = (int)copy->box[0];
+  box[2] = copy->dst.buffer->swizzle_bits;
 }
 
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
@@ -60,6 +70,8 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
                  .tile_m = axis_tile(&program->axis[AXIS_M]),
                  .tile_n = axis_tile(&program->axis[AXIS_N]),
                  .n_kernels = emission->n_kernels};
+  set_box(plan->a_box, program_tma(program, ROLE_A));
+  set_box(plan->b_box, program_tma(program, ROLE_B));
   for (int i = 0; i < emission->n_kernels; i++)
     plan->kernels[i] = plan_kernel(&emission->kernel[i]);
   return plan;

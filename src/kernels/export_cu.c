@@ -6,6 +6,9 @@
 // all it needs to know of them. Up to 2^36 products every cell is compared (4096³ is just that);
 // beyond, every step-th cell, step odd, while a NaN is looked for in all of them. Worked example,
 // 8192³: 2^39 products, step 9.
+//
+// An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
+// `A_map` for the launch; the map's sizes are those of the plan.
 #include "kernels/export_cu.h"
 
 #include <string.h>
@@ -14,8 +17,8 @@
 #include "kernels/prelude.h"
 #include "kernels/verify.h"
 
+static const char map_include[] = "#include <cuda.h>\n";
 static const char includes[] =
-    "\n"
     "#include <cuda_runtime.h>\n"
     "\n"
     "#include <algorithm>\n"
@@ -117,6 +120,39 @@ static const char host_check[] =
     "}\n"
     "\n";
 
+// cudaGetDriverEntryPoint came first and is deprecated by the other one, which came with CUDA 12.5.
+static const char host_map[] =
+    "// How the tensor memory accelerator reads an operand: rows that lie one after another, of\n"
+    "// which a copy takes a box. The driver's function is found by name: nothing more is linked.\n"
+    "static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,\n"
+    "                         unsigned box_rows, CUtensorMapDataType type,\n"
+    "                         CUtensorMapSwizzle swizzle) {\n"
+    "  const char *name = \"cuTensorMapEncodeTiled\";\n"
+    "  const auto flags = cudaEnableDefault;\n"
+    "  void *encode = nullptr;\n"
+    "  cudaDriverEntryPointQueryResult found;\n"
+    "#if CUDART_VERSION >= 12050\n"
+    "  must(cudaGetDriverEntryPointByVersion(name, &encode, 12000, flags, &found), name);\n"
+    "#else\n"
+    "  must(cudaGetDriverEntryPoint(name, &encode, flags, &found), name);\n"
+    "#endif\n"
+    "  must(found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorSymbolNotFound, name);\n"
+    "  const cuuint64_t extents[] = {(cuuint64_t)columns, (cuuint64_t)rows};\n"
+    "  const cuuint64_t row_bytes = columns * sizeof *x;\n"
+    "  const cuuint32_t box[] = {box_columns, box_rows}, steps[] = {1, 1};\n"
+    "  CUtensorMap encoded;\n"
+    "  must((cudaError_t)((decltype(&cuTensorMapEncodeTiled))encode)(\n"
+    "           &encoded, type, 2, x, extents, &row_bytes, box, steps,\n"
+    "           CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
+    "           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),\n"
+    "       name);\n"
+    "  tensor_map map;\n"
+    "  static_assert(sizeof map == sizeof encoded, \"a map has 128 bytes\");\n"
+    "  std::memcpy(&map, &encoded, sizeof map);\n"
+    "  return map;\n"
+    "}\n"
+    "\n";
+
 static const char host_main[] =
     "// Milliseconds of `n` products in a row.\n"
     "static float time_products(const Operands &on, int n) {\n"
@@ -154,8 +190,8 @@ static const char host_main[] =
 
 // ---- types --------------------------------------------------------------------------------------
 
-// How the host part reads an element as a number, and rounds one to it. The 8-bit floats go through
-// f16, which holds them exactly.
+// How the host part reads an element as a number, rounds one to it, and names it in a map. The
+// 8-bit floats go through f16, which holds them exactly.
 #define SMALL_FLOAT(type)                                                            \
   "  float y;\n"                                                                     \
   "  asm(\"{ .reg .b16 low, high; .reg .b32 pair;\\n\"\n"                            \
@@ -170,23 +206,25 @@ static const char host_main[] =
   "  to->bits = (unsigned char)pair;\n"
 
 static const struct {
-  const char *number, *set;
+  const char *number, *set, *map;
 } type_texts[DTYPE_COUNT] = {
-    [DTYPE_F32] = {"  return x;\n", "  *to = x;\n"},
-    [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n"},
-    [DTYPE_F64] = {"  return x;\n", "  *to = x;\n"},
-    [DTYPE_S32] = {"  return x;\n", NULL},
+    [DTYPE_F32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
+    [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
+    [DTYPE_F64] = {"  return x;\n", "  *to = x;\n", "FLOAT64"},
+    [DTYPE_S32] = {"  return x;\n", NULL, NULL},
     [DTYPE_S8] =
         {"  return x;\n",
-         "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n"},
+         "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n",
+         "UINT8"},
     [DTYPE_F16] = {"  float y;\n"
                    "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x.bits));\n"
                    "  return y;\n",
-                   "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n"},
+                   "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n", "FLOAT16"},
     [DTYPE_BF16] = {"  return __uint_as_float((unsigned)x.bits << 16);\n",
-                    "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n"},
-    [DTYPE_E4M3] = {SMALL_FLOAT("e4m3"), SMALL_BITS("e4m3")},
-    [DTYPE_E5M2] = {SMALL_FLOAT("e5m2"), SMALL_BITS("e5m2")},
+                    "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n",
+                    "BFLOAT16"},
+    [DTYPE_E4M3] = {SMALL_FLOAT("e4m3"), SMALL_BITS("e4m3"), "UINT8"},
+    [DTYPE_E5M2] = {SMALL_FLOAT("e5m2"), SMALL_BITS("e5m2"), "UINT8"},
 };
 
 static void add_number(Str *out, DType type) {
@@ -218,12 +256,8 @@ static const char *const bound_words[DTYPE_COUNT] = {
     [DTYPE_S32] = "// Whole numbers are exact.\n",
 };
 
-static void add_bounds(Str *out, const Problem *problem) {
-  const Plan plan = {.k = problem->k,
-                     .operand_type = plan_type_of(problem->dtype),
-                     .accumulate_type = plan_type_of(problem->acc),
-                     .output_type = plan_type_of(problem->out)};
-  const double rounding = verify_rounding(&plan);
+static void add_bounds(Str *out, const Problem *problem, const Plan *plan) {
+  const double rounding = verify_rounding(plan);
   str_add(out, bound_words[problem->acc]);
   if (problem->dtype == DTYPE_TF32)
     str_add(out,
@@ -232,10 +266,10 @@ static void add_bounds(Str *out, const Problem *problem) {
     str_printf(out, "// Rounding the sum to %s costs half a unit in its last place.\n",
                dtype_name(problem->out));
   str_printf(out, "constexpr double tolerance = %.6e, rounding = %.6e, least = %.6e;\n\n",
-             verify_tolerance(&plan), rounding, verify_floor(&plan));
+             verify_tolerance(plan), rounding, verify_floor(plan));
 }
 
-static void add_constants(Str *out, const Problem *problem) {
+static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
   const double products = (double)problem->m * (double)problem->n * (double)problem->k;
   const double affordable = 0x1p36;
   long long step = products > affordable ? (long long)(products / affordable) | 1 : 1;
@@ -247,7 +281,7 @@ static void add_constants(Str *out, const Problem *problem) {
              problem->b_col ? "depth" : "1", problem->b_col ? "1" : "n_columns");
   str_printf(out, "constexpr long long check_step = %lld;  // every cell%s\n", step,
              step == 1 ? "" : " of so many is compared, all are looked at");
-  add_bounds(out, problem);
+  add_bounds(out, problem, plan);
 }
 
 // ---- launches -----------------------------------------------------------------------------------
@@ -256,7 +290,8 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
   str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
              (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(out, "%son.%s", i ? ", " : "", kernel->arg[i]->name);
+    str_printf(out, "%son.%s%s", i ? ", " : "", kernel->arg[i]->name,
+               kernel->by_map[i] ? "_map" : "");
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
   str_add(out, ");\n");
 }
@@ -266,10 +301,36 @@ static const char *workspace_name(const Program *program) {
   return partial ? partial->name : NULL;
 }
 
-static void add_multiply(Str *out, const Emission *emission, const Program *program) {
+static const struct {
+  const char *operand;
+  PlanArg map;
+} mapped[] = {{"A", PLAN_ARG_A_MAP}, {"B", PLAN_ARG_B_MAP}};
+enum { N_MAPPED = sizeof mapped / sizeof *mapped };
+
+static bool has_map(const Plan *plan, int i) { return plan_tensor(plan, mapped[i].map).box[0] > 0; }
+static bool has_maps(const Plan *plan) { return has_map(plan, 0) || has_map(plan, 1); }
+
+static void add_maps(Str *out, const Plan *plan, DType type) {
+  static const char *const swizzles[] = {"NONE", "32B", "64B", "128B"};
+  for (int i = 0; i < N_MAPPED; i++) {
+    if (!has_map(plan, i)) continue;
+    const PlanTensor tensor = plan_tensor(plan, mapped[i].map);
+    const char *operand = mapped[i].operand;
+    str_printf(out,
+               "  on.%s_map = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
+               "                    CU_TENSOR_MAP_SWIZZLE_%s);\n",
+               operand, operand, (long long)tensor.columns, (long long)tensor.rows, tensor.box[0],
+               tensor.box[1], type_texts[type].map, swizzles[tensor.box[2]]);
+  }
+}
+
+static void add_multiply(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan) {
   const char *workspace = workspace_name(program);
   str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
   if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
+  for (int i = 0; i < N_MAPPED; i++)
+    if (has_map(plan, i)) str_printf(out, "  tensor_map %s_map;\n", mapped[i].operand);
   str_add(out, "};\n\n");
   str_add(out,
           "// One product: the launches in their order.\n"
@@ -278,7 +339,8 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
 }
 
-static void add_allocate(Str *out, const Emission *emission, const Program *program) {
+static void add_allocate(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan) {
   const char *workspace = workspace_name(program);
   str_add(out,
           "static Operands allocate() {\n"
@@ -286,6 +348,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
           "  on.A = operand(n_rows * depth, 1);\n"
           "  on.B = operand(depth * n_columns, 2);\n"
           "  on.C = unwritten<Out>(n_rows * n_columns);\n");
+  add_maps(out, plan, program->problem.dtype);
   DType sum = program->problem.acc;
   if (workspace)
     str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
@@ -305,6 +368,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
 const char *export_cu(Arena *arena, const Emission *emission, const Program *program,
                       const Target *target) {
   const char *file = program_main(program)->name;
+  const Plan *plan = plan_from_emission(arena, emission, program, target, NULL);
   Str out = str_new(arena);
   str_printf(&out, "// nvcc -O3 -arch=%s -o %s %s.cu && ./%s\n//\n", target->arch, file, file,
              file);
@@ -314,15 +378,16 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
     str_add_bytes(&out, rest, n);
     rest += n;
   }
-  str_add(&out, includes);
+  str_printf(&out, "\n%s%s", has_maps(plan) ? map_include : "", includes);
   str_add(&out, rest + (*rest == '\n'));
   str_add(&out, host_rule);
-  add_constants(&out, &program->problem);
+  add_constants(&out, &program->problem, plan);
   add_types(&out, &program->problem);
   str_add(&out, host_start);
-  add_multiply(&out, emission, program);
+  add_multiply(&out, emission, program, plan);
   str_add(&out, host_check);
-  add_allocate(&out, emission, program);
+  if (has_maps(plan)) str_add(&out, host_map);
+  add_allocate(&out, emission, program, plan);
   str_add(&out, host_main);
   return out.text;
 }

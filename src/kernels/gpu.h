@@ -18,12 +18,19 @@ typedef struct GpuBuffer {
   int64_t bytes;           // of data; 0 = not allocated
 } GpuBuffer;
 
+// An operand's tensor map as a kernel gets it, and the address in it.
+typedef struct GpuMap {
+  CuDevicePtr data;  // 0 = not encoded yet
+  uint64_t word[16];
+} GpuMap;
+
 // A loaded module and the launches of a plan (or the helpers) in it.
 typedef struct GpuProgram {
   void *module;
   int n_functions;
   void *functions[PLAN_MAX_KERNELS];
   const Plan *plan;
+  GpuMap a_map, b_map;
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.
@@ -83,7 +90,7 @@ bool gpu_wait(Gpu *gpu);
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program);
 void gpu_unload(Gpu *gpu, GpuProgram *program);
 // One product: the plan's kernels in order, on the problem's buffers; does not wait.
-bool gpu_launch(Gpu *gpu, const GpuProgram *program);
+bool gpu_launch(Gpu *gpu, GpuProgram *program);
 // Blocks an SM holds at once, registers and local bytes of the plan's longest kernel, taken to be
 // the one with the most threads · registers; −1 where the driver does not say.
 void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry);
@@ -91,6 +98,12 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry);
 bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters);
 // Keeps the stream busy for some `us` microseconds, so that launches queue up behind it.
 bool gpu_spin(Gpu *gpu, double us);
+
+// tensor_map.c: operands that kernels take as tensor maps.
+// False, with a sentence, when the plan has maps and the driver has none.
+bool gpu_can_map(Gpu *gpu, const Plan *plan);
+// The program's maps are those of the problem's operands, encoded when the operands have moved.
+bool gpu_encode_maps(Gpu *gpu, GpuProgram *program);
 
 // problem.c: the data and the check.
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed);

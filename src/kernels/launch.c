@@ -4,7 +4,8 @@
 // split-K's zero kernel, then the adds. Shared memory beyond 48 KiB must be asked for by attribute;
 // it is asked for whenever a plan has dynamic shared memory, since static and dynamic count
 // together. A plan with clusters goes through cuLaunchKernelEx, everything else through
-// cuLaunchKernel, which every driver has.
+// cuLaunchKernel, which every driver has. Both copy an argument when it is launched, so a tensor
+// map is passed like a pointer: by the address of its value.
 #include <string.h>
 
 #include "base/str.h"
@@ -67,6 +68,7 @@ static bool load_module(Gpu *gpu, const BenchInput *input, void **module) {
 
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program) {
   *program = (GpuProgram){.plan = input->plan};
+  if (!gpu_can_map(gpu, input->plan)) return false;
   if (!load_module(gpu, input, &program->module)) return false;
   program->n_functions = input->plan->n_kernels;
   for (int i = 0; i < program->n_functions; i++)
@@ -106,19 +108,21 @@ static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, v
                    "cuLaunchKernelEx");
 }
 
-bool gpu_launch(Gpu *gpu, const GpuProgram *program) {
-  const GpuProblem *problem = &gpu->problem;
-  CuDevicePtr pointers[PLAN_N_ARGS] = {[PLAN_ARG_A] = problem->a.data,
-                                       [PLAN_ARG_B] = problem->b.data,
-                                       [PLAN_ARG_C] = problem->c.data,
-                                       [PLAN_ARG_WORKSPACE] = problem->workspace.data};
+bool gpu_launch(Gpu *gpu, GpuProgram *program) {
+  GpuProblem *problem = &gpu->problem;
   float alpha = 1;
+  void *values[PLAN_N_ARGS] = {[PLAN_ARG_A] = &problem->a.data,
+                               [PLAN_ARG_B] = &problem->b.data,
+                               [PLAN_ARG_C] = &problem->c.data,
+                               [PLAN_ARG_WORKSPACE] = &problem->workspace.data,
+                               [PLAN_ARG_ALPHA] = &alpha,
+                               [PLAN_ARG_A_MAP] = program->a_map.word,
+                               [PLAN_ARG_B_MAP] = program->b_map.word};
+  if (!gpu_encode_maps(gpu, program)) return false;
   for (int i = 0; i < program->n_functions; i++) {
     const PlanKernel *kernel = &program->plan->kernels[i];
     void *parameters[PLAN_MAX_ARGS];
-    for (int a = 0; a < kernel->n_args; a++)
-      parameters[a] =
-          kernel->args[a] == PLAN_ARG_ALPHA ? (void *)&alpha : (void *)&pointers[kernel->args[a]];
+    for (int a = 0; a < kernel->n_args; a++) parameters[a] = values[kernel->args[a]];
     void *function = program->functions[i];
     bool ok = cluster_blocks(kernel) > 1
                   ? launch_cluster(gpu, kernel, function, parameters)

@@ -4,9 +4,9 @@
 //
 //   {"cuda":"extern \"C\" __global__ …","arch":"sm_90a","label":"fp32 rung 1",
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
-//    "a_col_major":false,"b_col_major":false,"workspace_bytes":0,"tile_m":16,"tile_n":16,
-//    "tolerance":0,"kernels":[{"name":"gemm","grid":[2,4,1],"block":[16,16,1],"cluster":[1,1,1],
-//    "smem_bytes":0,"args":["A","B","C"]}]}
+//    "a_col_major":false,"b_col_major":false,"a_box":[0,0,0],"b_box":[0,0,0],
+//    "workspace_bytes":0,"tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
+//    "grid":[2,4,1],"block":[16,16,1],"cluster":[1,1,1],"smem_bytes":0,"args":["A","B","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
 // means that two versions meet, and guessing a default would time something nobody asked for.
@@ -22,13 +22,15 @@
 #include "kernels/record.h"
 
 enum { CUDA_TEXT_MAX = 4 << 20, SMEM_MAX = 256 << 10, CLUSTER_MAX = 16, BLOCK_MAX = 1024 };
+enum { CHUNK_BYTES = 16 };  // what a swizzle moves, and what a tensor map counts rows in
 static const int64_t extent_max = INT64_C(1) << 30;
 static const int64_t bytes_max = INT64_C(1) << 42;
 
 static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf32", "f64",
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
-static const char *const arg_names[PLAN_N_ARGS] = {"A", "B", "C", "workspace", "alpha"};
+static const char *const arg_names[PLAN_N_ARGS] = {"A",     "B",     "C",    "workspace",
+                                                   "alpha", "A_map", "B_map"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -61,6 +63,14 @@ bool plan_same_problem(const Plan *a, const Plan *b) {
          a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major;
 }
 
+PlanTensor plan_tensor(const Plan *plan, PlanArg map) {
+  const bool of_a = map == PLAN_ARG_A_MAP;
+  const int64_t rows = of_a ? plan->m : plan->k, columns = of_a ? plan->k : plan->n;
+  const int *box = of_a ? plan->a_box : plan->b_box;
+  return (of_a ? plan->a_col_major : plan->b_col_major) ? (PlanTensor){rows, columns, box}
+                                                        : (PlanTensor){columns, rows, box};
+}
+
 static bool is_identifier(const char *name) {
   if (!name || !(isalpha((unsigned char)name[0]) || name[0] == '_')) return false;
   for (const char *c = name; *c; c++)
@@ -81,6 +91,53 @@ static void check_range(Diags *diags, const char *what, int64_t value, int64_t l
   Diag *diag = diag_add(diags, "plan", "%s is %lld; it must be %lld to %lld", what,
                         (long long)value, (long long)lo, (long long)hi);
   diag->nearest = arena_printf(diags->arena, "%lld", (long long)(value < lo ? lo : hi));
+}
+
+static bool has_box(const PlanTensor *tensor) {
+  return tensor->box[0] || tensor->box[1] || tensor->box[2];
+}
+
+// The limits of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). Rows are
+// asked for by their remainder, since a product of sizes that are not checked yet may overflow.
+// Worked example, f16: a box of 64 columns has 128 B, all that a swizzle of 3 bits permutes; an
+// operand of 100 columns, 200 B a row, has no map.
+static const struct {
+  const char *what;
+  int lo, hi;
+} box_limits[] = {
+    {"columns of the box", 1, 256}, {"rows of the box", 1, 256}, {"swizzle bits", 0, 3}};
+
+static void check_map(const Plan *plan, PlanArg arg, Diags *diags) {
+  const PlanTensor tensor = plan_tensor(plan, arg);
+  if (!has_box(&tensor)) return;
+  const char *name = arg_names[arg];
+  const int *box = tensor.box, bytes = plan_type_bytes(plan->operand_type);
+  const int64_t box_bytes = (int64_t)box[0] * bytes;
+  for (int i = 0; i < 3; i++)
+    check_range(diags, arena_printf(diags->arena, "%s: %s", name, box_limits[i].what), box[i],
+                box_limits[i].lo, box_limits[i].hi);
+  if (box_bytes % CHUNK_BYTES)
+    diag_add(diags, "plan", "%s: a row of the box has %lld B, not a multiple of %d", name,
+             (long long)box_bytes, CHUNK_BYTES);
+  if (tensor.columns % CHUNK_BYTES * bytes % CHUNK_BYTES)
+    diag_add(diags, "plan", "%s: a row of %lld elements of %d B is not a multiple of %d B", name,
+             (long long)tensor.columns, bytes, CHUNK_BYTES);
+  if (box[2] > 0 && box[2] <= box_limits[2].hi && box_bytes > CHUNK_BYTES << box[2])
+    diag_add(diags, "plan", "%s: a row of the box has %lld B; the swizzle permutes %d B", name,
+             (long long)box_bytes, CHUNK_BYTES << box[2]);
+}
+
+static void check_args(const Plan *plan, const PlanKernel *kernel, const char *name, Diags *diags) {
+  check_range(diags, arena_printf(diags->arena, "%s: arguments", name), kernel->n_args, 0,
+              PLAN_MAX_ARGS);
+  for (int i = 0; i < kernel->n_args && i < PLAN_MAX_ARGS; i++) {
+    const PlanArg arg = kernel->args[i];
+    if (arg == PLAN_ARG_WORKSPACE && plan->workspace_bytes == 0)
+      diag_add(diags, "plan", "%s: a workspace is passed, but workspace_bytes is 0", name);
+    const PlanTensor tensor = plan_tensor(plan, arg);
+    if ((arg == PLAN_ARG_A_MAP || arg == PLAN_ARG_B_MAP) && !has_box(&tensor))
+      diag_add(diags, "plan", "%s: %s is passed, but it has no box", name, arg_names[arg]);
+  }
 }
 
 static void check_kernel(const Plan *plan, const PlanKernel *kernel, Diags *diags) {
@@ -111,11 +168,7 @@ static void check_kernel(const Plan *plan, const PlanKernel *kernel, Diags *diag
               CLUSTER_MAX);
   check_range(diags, arena_printf(diags->arena, "%s: smem_bytes", name), kernel->smem_bytes, 0,
               SMEM_MAX);
-  check_range(diags, arena_printf(diags->arena, "%s: arguments", name), kernel->n_args, 0,
-              PLAN_MAX_ARGS);
-  for (int i = 0; i < kernel->n_args && i < PLAN_MAX_ARGS; i++)
-    if (kernel->args[i] == PLAN_ARG_WORKSPACE && plan->workspace_bytes == 0)
-      diag_add(diags, "plan", "%s: a workspace is passed, but workspace_bytes is 0", name);
+  check_args(plan, kernel, name, diags);
 }
 
 static void check_matrix(Diags *diags, const char *what, int64_t rows, int64_t columns, int bytes) {
@@ -170,6 +223,8 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_matrix(diags, "B", plan->k, plan->n, plan_type_bytes(plan->operand_type));
   check_matrix(diags, "C", plan->m, plan->n, plan_type_bytes(plan->output_type));
   check_types(plan, diags);
+  check_map(plan, PLAN_ARG_A_MAP, diags);
+  check_map(plan, PLAN_ARG_B_MAP, diags);
   check_range(diags, "workspace_bytes", plan->workspace_bytes, 0, bytes_max);
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
@@ -188,6 +243,9 @@ bool plan_check(const Plan *plan, Diags *diags) {
     .key = #NAME, .kind = RECORD_CHOICE, .offset = offsetof(Plan, NAME), .names = type_names, \
     .n_names = PLAN_N_TYPES                                                                   \
   }
+
+#define BOX_FIELD(NAME) \
+  { .key = #NAME, .kind = RECORD_INTS, .offset = offsetof(Plan, NAME), .max = 3 }
 
 static const RecordField kernel_fields[] = {
     FIELD(PlanKernel, name, RECORD_TEXT),
@@ -218,6 +276,8 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, k, RECORD_INT64),
     FIELD(Plan, a_col_major, RECORD_BOOL),
     FIELD(Plan, b_col_major, RECORD_BOOL),
+    BOX_FIELD(a_box),
+    BOX_FIELD(b_box),
     FIELD(Plan, workspace_bytes, RECORD_INT64),
     FIELD(Plan, tile_m, RECORD_INT64),
     FIELD(Plan, tile_n, RECORD_INT64),

@@ -16,14 +16,17 @@
 
 enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 8 };
 
-// Arguments are device pointers, and the scalar that C is multiplied by (1.0f in a plain product);
-// every size is a constant in the text.
+// Arguments are device pointers, the scalar that C is multiplied by (1.0f in a plain product), and
+// tensor maps: an operand as the tensor memory accelerator knows it, 128 bytes by value. Every size
+// is a constant in the text.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
   PLAN_ARG_C,
   PLAN_ARG_WORKSPACE,
   PLAN_ARG_ALPHA,
+  PLAN_ARG_A_MAP,
+  PLAN_ARG_B_MAP,
   PLAN_N_ARGS
 } PlanArg;
 
@@ -64,6 +67,9 @@ typedef struct Plan {
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   int64_t m, n, k;
   bool a_col_major, b_col_major;
+  // What one copy through the operand's map moves, {columns, rows, swizzle bits}: with 3 bits, the
+  // 16-byte chunks of a row of up to 16 << 3 bytes are permuted. All 0 = the operand has no map.
+  int a_box[3], b_box[3];
   int64_t workspace_bytes;
   int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
   double tolerance;        // relative to (|A|·|B|)ij; 0 = verify.h's rule
@@ -77,6 +83,14 @@ bool plan_check(const Plan *plan, Diags *diags);
 
 // Whether both compute the same product on the same data (types, sizes, layouts).
 bool plan_same_problem(const Plan *a, const Plan *b);
+
+// What a map argument describes: the operand as a matrix whose rows lie one after another in
+// memory. A column-major A[m × k] has k rows of m columns.
+typedef struct PlanTensor {
+  int64_t columns, rows;  // elements
+  const int *box;         // the plan's
+} PlanTensor;
+PlanTensor plan_tensor(const Plan *plan, PlanArg map);
 
 double plan_flops(const Plan *plan);  // 2·m·n·k
 int64_t plan_a_bytes(const Plan *plan);

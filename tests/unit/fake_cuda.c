@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_tensor_map.h"
 #include "kernels/dl.h"
 #include "kernels/helpers.h"
 #include "numbers.h"
@@ -372,6 +373,7 @@ static const CudaApi cuda = {
     .cuOccupancyMaxActiveBlocksPerMultiprocessor = fake_occupancy,
     .cuLaunchKernel = fake_launch,
     .cuLaunchKernelEx = fake_launch_ex,
+    .cuTensorMapEncodeTiled = fake_tensor_map_encode,
     .cuMemGetInfo_v2 = fake_memory_info,
     .cuMemAlloc_v2 = fake_alloc,
     .cuMemFree_v2 = fake_free,
@@ -627,6 +629,7 @@ void fake_cuda_install(void) {
   live = calls = fail_at = broken = n_added = 0;
   memcpy(fake_ptx, own_ptx, sizeof own_ptx);
   rounds_operands = false;
+  fake_tensor_map_forget();
   fake_cuda_set_types(PLAN_F32, PLAN_F32);
 }
 
@@ -639,6 +642,7 @@ void fake_cuda_fail(int n, int status) {
   fail_at = n;
   fail_status = status;
 }
+int fake_cuda_answer(void) { return answer(); }
 int fake_cuda_calls(void) { return calls; }
 int fake_cuda_live(void) { return live; }
 void fake_cuda_set_types(PlanType accumulate, PlanType output) {

@@ -20,6 +20,8 @@ void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters));
 // The n-th call from now fails with this CUresult; n = 0 = none.
 void fake_cuda_fail(int n, int status);
 int fake_cuda_calls(void);
+// For fakes in other files: what the call that is being made answers.
+int fake_cuda_answer(void);
 // Buffers, modules, streams, events, handles and descriptions that were not given back.
 int fake_cuda_live(void);
 // cuBLAS computes like tf32 from now on.

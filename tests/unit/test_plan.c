@@ -17,6 +17,7 @@ static Plan good_plan(void) {
       .n = 2048,
       .k = 1000,
       .b_col_major = true,
+      .a_box = {32, 128, 3},
       .workspace_bytes = 1 << 20,
       .tile_m = 128,
       .tile_n = 64,
@@ -33,7 +34,7 @@ static Plan good_plan(void) {
                    .cluster = {2, 1, 1},
                    .smem_bytes = 100000,
                    .n_args = 4,
-                   .args = {PLAN_ARG_A, PLAN_ARG_B, PLAN_ARG_WORKSPACE, PLAN_ARG_C}}},
+                   .args = {PLAN_ARG_A_MAP, PLAN_ARG_B, PLAN_ARG_WORKSPACE, PLAN_ARG_C}}},
   };
 }
 
@@ -53,7 +54,10 @@ START_TEST(test_round_trip) {
   ck_assert_str_eq(written(read), text);
   ck_assert_str_eq(read->label, plan.label);
   ck_assert_int_eq(read->kernels[1].grid[2], 2);
+  ck_assert_int_eq(read->kernels[1].args[0], PLAN_ARG_A_MAP);
   ck_assert_int_eq(read->kernels[1].args[2], PLAN_ARG_WORKSPACE);
+  ck_assert_mem_eq(read->a_box, plan.a_box, sizeof plan.a_box);
+  ck_assert_mem_eq(read->b_box, plan.b_box, sizeof plan.b_box);
   ck_assert_int_eq(read->kernels[1].smem_bytes, 100000);
   ck_assert(read->b_col_major && !read->a_col_major);
   ck_assert(plan_same_problem(read, &plan));
@@ -91,6 +95,20 @@ static const Bad bad_texts[] = {
     {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, workspace"},
     {"\"args\":[\"C\"]", "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\"]",
      "at most 8"},
+    {"\"a_box\":[32,128,3],", "", "\"a_box\" is missing"},
+    {"\"b_box\":[0,0,0],", "", "\"b_box\" is missing"},
+    {"[32,128,3]", "[0,0,0]", "gemm: A_map is passed, but it has no box"},
+    {"[32,128,3]", "[0,128,3]", "A_map: columns of the box is 0"},
+    {"[32,128,3]", "[260,128,0]", "A_map: columns of the box is 260"},
+    {"[32,128,3]", "[32,257,3]", "A_map: rows of the box is 257"},
+    {"[32,128,3]", "[32,-1,3]", "A_map: rows of the box is -1"},
+    {"[32,128,3]", "[32,128,4]", "A_map: swizzle bits is 4"},
+    {"[32,128,3]", "[30,128,3]", "A_map: a row of the box has 120 B, not a multiple of 16"},
+    {"[32,128,3]", "[32,128,2]", "A_map: a row of the box has 128 B; the swizzle permutes 64 B"},
+    {"[32,128,3]", "[32,128]", "3"},
+    {"\"k\":1000", "\"k\":1002", "A_map: a row of 1002 elements of 4 B is not a multiple of 16 B"},
+    {"\"b_box\":[0,0,0]", "\"b_box\":[0,0,1]", "B_map: columns of the box is 0"},
+    {"\"A_map\"", "\"B_map\"", "gemm: B_map is passed, but it has no box"},
     {"\"tolerance\":1e-06", "\"tolerance\":2", "tolerance is 2"},
     {"\"kernels\":[", "\"kernels\":[7,", "object"},
 };

@@ -1,0 +1,219 @@
+// Operands passed as tensor maps: what the driver is told of them, how often, and what is said when
+// it makes none.
+#include <check.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+#include "fake_tensor_map.h"
+#include "kernels/bench.h"
+#include "kernels/dl.h"
+#include "kernels/gpu.h"
+
+static Arena *arena;
+static void setup(void) {
+  arena = arena_new("test tensor map");
+  fake_cuda_install();
+}
+static void teardown(void) {
+  fake_cuda_remove();
+  arena_free(arena);
+}
+
+// A[48 × 32] in boxes of 16 rows of 64 bytes, permuted, B[32 × 16] in boxes of 8 rows of 32 bytes.
+static Plan *plan_of(PlanType operand) {
+  const int bytes = plan_type_bytes(operand);
+  const PlanType sum = operand == PLAN_S8 ? PLAN_S32 : operand == PLAN_F64 ? PLAN_F64 : PLAN_F32;
+  Plan *plan = ARENA_NEW(arena, Plan);
+  *plan = (Plan){.cuda = "text",
+                 .arch = "sm_90a",
+                 .label = "maps",
+                 .operand_type = operand,
+                 .accumulate_type = sum,
+                 .output_type = sum,
+                 .m = 48,
+                 .n = 16,
+                 .k = 32,
+                 .a_box = {64 / bytes, 16, 2},
+                 .b_box = {32 / bytes, 8, 0},
+                 .tile_m = 16,
+                 .tile_n = 16,
+                 .n_kernels = 1,
+                 .kernels = {{.name = "gemm",
+                              .grid = {3, 1, 1},
+                              .block = {64, 1, 1},
+                              .n_args = 3,
+                              .args = {PLAN_ARG_A_MAP, PLAN_ARG_B_MAP, PLAN_ARG_C}}}};
+  fake_cuda_set_types(sum, sum);
+  Diags diags = diags_new(arena);
+  ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(arena, &diags));
+  return plan;
+}
+
+static const unsigned char cubin[] = "\177ELF";
+static BenchInput input_of(const Plan *plan) {
+  return (BenchInput){plan, cubin, sizeof cubin, NULL};
+}
+
+static Gpu *open_gpu(void) {
+  const char *error = NULL;
+  Gpu *gpu = gpu_open(arena, 0, &error);
+  ck_assert_msg(gpu != NULL, "%s", error);
+  return gpu;
+}
+
+// A whole job launches many times and encodes each map once.
+START_TEST(a_job_encodes_each_map_once) {
+  const BenchOptions quick = {.budget_s = 0.001};
+  const BenchInput input = input_of(plan_of(PLAN_F16));
+  Gpu *gpu = open_gpu();
+  const BenchResult *result = bench_run(arena, gpu, &input, 1, &quick);
+  gpu_close(gpu);
+  ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
+  ck_assert_int_gt(result->entries[0].time.n_samples, 1);
+  ck_assert_int_eq(fake_tensor_map_count(), 2);
+  ck_assert_int_eq(fake_cuda_live(), 0);
+}
+END_TEST
+
+static void launch(Gpu *gpu, const Plan *plan, GpuProgram *program) {
+  const BenchInput input = input_of(plan);
+  ck_assert_msg(
+      problem_prepare(gpu, plan, 1) && gpu_load(gpu, &input, program) && gpu_launch(gpu, program),
+      "%s", gpu_error(gpu));
+}
+
+static void assert_map(const FakeTensorMap *map, CuDevicePtr data, uint64_t columns, uint64_t rows,
+                       int bytes, const int box[3]) {
+  ck_assert(map->data == data);
+  ck_assert_uint_eq(map->extents[0], columns);
+  ck_assert_uint_eq(map->extents[1], rows);
+  ck_assert_uint_eq(map->row_bytes, columns * (uint64_t)bytes);
+  ck_assert_int_eq((int)map->box[0], box[0]);
+  ck_assert_int_eq((int)map->box[1], box[1]);
+  ck_assert_int_eq(map->swizzle, box[2]);
+  ck_assert_int_eq(map->l2_promotion, CU_TENSOR_MAP_L2_256B);
+}
+
+START_TEST(columns_are_neighbours_in_memory) {
+  Plan *plan = plan_of(PLAN_F16);
+  plan->a_col_major = _i & 1;
+  plan->b_col_major = _i >> 1;
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  launch(gpu, plan, &program);
+  const GpuProblem *problem = &gpu->problem;
+  const uint64_t a[2][2] = {{32, 48}, {48, 32}}, b[2][2] = {{16, 32}, {32, 16}};
+  const uint64_t *of_a = a[plan->a_col_major], *of_b = b[plan->b_col_major];
+  assert_map(fake_tensor_map(0), problem->a.data, of_a[0], of_a[1], 2, plan->a_box);
+  assert_map(fake_tensor_map(1), problem->b.data, of_b[0], of_b[1], 2, plan->b_box);
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+}
+END_TEST
+
+static const struct {
+  PlanType operand;
+  int map;
+} types[] = {{PLAN_F32, CU_TENSOR_MAP_FLOAT32}, {PLAN_TF32, CU_TENSOR_MAP_FLOAT32},
+             {PLAN_F16, CU_TENSOR_MAP_FLOAT16}, {PLAN_BF16, CU_TENSOR_MAP_BFLOAT16},
+             {PLAN_F64, CU_TENSOR_MAP_FLOAT64}, {PLAN_S8, CU_TENSOR_MAP_UINT8},
+             {PLAN_E4M3, CU_TENSOR_MAP_UINT8},  {PLAN_E5M2, CU_TENSOR_MAP_UINT8}};
+enum { N_TYPES = sizeof types / sizeof *types };
+
+START_TEST(every_operand_has_a_type_of_maps) {
+  const Plan *plan = plan_of(types[_i].operand);
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  launch(gpu, plan, &program);
+  ck_assert_int_eq(fake_tensor_map_count(), 2);
+  ck_assert_int_eq(fake_tensor_map(0)->type, types[_i].map);
+  assert_map(fake_tensor_map(0), gpu->problem.a.data, 32, 48, plan_type_bytes(plan->operand_type),
+             plan->a_box);
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+}
+END_TEST
+
+START_TEST(an_operand_that_moved_is_encoded_again) {
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  launch(gpu, plan_of(PLAN_F32), &program);
+  ck_assert(gpu_launch(gpu, &program));
+  ck_assert_int_eq(fake_tensor_map_count(), 2);
+  gpu->problem.b.data += 64;
+  ck_assert(gpu_launch(gpu, &program) && gpu_launch(gpu, &program));
+  ck_assert_int_eq(fake_tensor_map_count(), 3);
+  ck_assert(fake_tensor_map(2)->data == gpu->problem.b.data);
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+}
+END_TEST
+
+START_TEST(one_operand_may_be_a_pointer) {
+  Plan *plan = plan_of(PLAN_F32);
+  plan->kernels[0].args[0] = PLAN_ARG_A;
+  memset(plan->a_box, 0, sizeof plan->a_box);
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  launch(gpu, plan, &program);
+  ck_assert_int_eq(fake_tensor_map_count(), 1);
+  ck_assert(fake_tensor_map(0)->data == gpu->problem.b.data);
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+}
+END_TEST
+
+START_TEST(an_old_driver_makes_no_maps) {
+  CudaApi old = *dl_cuda(NULL);
+  old.cuTensorMapEncodeTiled = NULL;
+  dl_replace(DL_CUDA, &old);
+  Plan *plan = plan_of(PLAN_F32);
+  BenchInput input = input_of(plan);
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  ck_assert(!gpu_load(gpu, &input, &program));
+  ck_assert_str_eq(gpu_error(gpu),
+                   "this driver makes no tensor maps; CUDA 12.0's is the first that does");
+  memset(plan->a_box, 0, sizeof plan->a_box);
+  memset(plan->b_box, 0, sizeof plan->b_box);
+  ck_assert(gpu_load(gpu, &input, &program));
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+  ck_assert_int_eq(fake_cuda_live(), 0);
+}
+END_TEST
+
+START_TEST(a_map_that_is_refused_launches_nothing) {
+  const Plan *plan = plan_of(PLAN_F32);
+  const BenchInput input = input_of(plan);
+  Gpu *gpu = open_gpu();
+  GpuProgram program;
+  ck_assert(problem_prepare(gpu, plan, 1) && gpu_load(gpu, &input, &program));
+  const int calls = fake_cuda_calls();
+  fake_cuda_fail(2, 1);
+  ck_assert(!gpu_launch(gpu, &program));
+  ck_assert_ptr_nonnull(strstr(gpu_error(gpu), "cuTensorMapEncodeTiled"));
+  ck_assert_int_eq(fake_cuda_calls() - calls, 2);
+  ck_assert(gpu_launch(gpu, &program));
+  ck_assert_int_eq(fake_tensor_map_count(), 2);
+  gpu_unload(gpu, &program);
+  gpu_close(gpu);
+}
+END_TEST
+
+Suite *suite_tensor_map(void);
+Suite *suite_tensor_map(void) {
+  Suite *suite = suite_create("tensor_map");
+  TCase *tests = tcase_create("tensor map");
+  tcase_set_timeout(tests, 60);
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_add_test(tests, a_job_encodes_each_map_once);
+  tcase_add_loop_test(tests, columns_are_neighbours_in_memory, 0, 4);
+  tcase_add_loop_test(tests, every_operand_has_a_type_of_maps, 0, N_TYPES);
+  tcase_add_test(tests, an_operand_that_moved_is_encoded_again);
+  tcase_add_test(tests, one_operand_may_be_a_pointer);
+  tcase_add_test(tests, an_old_driver_makes_no_maps);
+  tcase_add_test(tests, a_map_that_is_refused_launches_nothing);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -127,7 +127,7 @@ static const struct {
     {"{\"type\":\"compile\",\"id\":1,\"plan\":{},\"want\":\"\"}", "bytes", FROM_CLIENT},
     {"{\"type\":\"progress\",\"id\":1,\"stage\":\"x\",\"fraction\":1.5}", "1.5", FROM_WORKER},
     {"{\"type\":\"error\",\"error\":\"odd\",\"text\":\"\"}", "of that kind", FROM_WORKER},
-    {"{\"type\":\"hello\",\"protocol\":1}", "version", FROM_WORKER},
+    {"{\"type\":\"hello\",\"protocol\":2}", "version", FROM_WORKER},
     {"{\"type\":\"result\",\"id\":1,\"what\":\"x\",\"data\":{\"\\u0001\":1,\"?\":2}}", "twice",
      FROM_WORKER},
 };

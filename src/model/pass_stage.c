@@ -36,10 +36,15 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
 // reach, 16 << SWIZZLE bytes. Longer ones are cut into panels, [panels][rows][panel]. Worked
 // example, a B slab of 64 × 256 f16 with SWIZZLE=3: four panels of 64 rows of 64 elements. 0: no
 // panels.
-static int64_t panel_of(const Schedule *schedule, int64_t columns, int bytes) {
-  int64_t panel = ((int64_t)16 << schedule->value[KNOB_SWIZZLE]) / bytes;
-  bool cut = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE] && columns > panel;
-  return cut ? panel : 0;
+//
+// 4-byte values of B that plain loads read, lane / 4 along the row and lane % 4 down the column,
+// are cut to 32 bytes and not swizzled: four rows of eight values are one line of 128 bytes.
+static int64_t panel_of(const Program *program, const Schedule *schedule, BufferRole role,
+                        int64_t columns) {
+  int bytes = dtype_bytes(program->problem.dtype), reach = 16 << schedule->value[KNOB_SWIZZLE];
+  if (role == ROLE_SLAB_B && slab_is_read_plainly(program)) reach = 32;
+  bool cut = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE] && columns > reach / bytes;
+  return cut ? reach / bytes : 0;
 }
 
 // As the operand lies in global memory: slow dimension first.
@@ -48,7 +53,7 @@ static Buffer *new_slab(Program *program, BufferRole role, const Schedule *sched
   int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),
                     axis_tile(&program->axis[operand_axis(operand, 1 - slow)])};
   const char *name = operand == ATOM_A ? "A_s" : "B_s";
-  int64_t panel = panel_of(schedule, dim[1], dtype_bytes(program->problem.dtype));
+  int64_t panel = panel_of(program, schedule, role, dim[1]);
   int64_t cut[3] = {panel ? dim[1] / panel : 1, dim[0], panel};
   Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, role, panel ? 3 : 2,
                                     panel ? cut : dim, KNOB_STAGE);

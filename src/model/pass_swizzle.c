@@ -19,16 +19,22 @@ bool pass_swizzle_wanted(const Schedule *schedule) {
 
 enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 
+bool slab_is_read_plainly(const Program *program) {
+  const Buffer *slab = program_buffer(program, ROLE_SLAB_B);
+  bool along_k = (slab && slab->transposed) != program->problem.b_col;
+  return program->atom && !along_k && dtype_bytes(program->problem.dtype) == 4;
+}
+
 static int piece_bits(const Program *program, const Buffer *slab) {
-  bool along_k = slab->transposed != program->problem.b_col;
-  bool plain_b = program->atom && slab->role == ROLE_SLAB_B && !along_k;
-  return plain_b && dtype_bytes(slab->type) == 4 ? CHUNK_BITS + 1 : CHUNK_BITS;
+  bool plain = slab->role == ROLE_SLAB_B && slab_is_read_plainly(program);
+  return plain ? CHUNK_BITS + 1 : CHUNK_BITS;
 }
 
 void pass_swizzle(Program *program, const Schedule *schedule) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED) continue;
+    if (slab->panel && piece_bits(program, slab) != CHUNK_BITS) continue;  // pass_stage.c says why
     int row_bits = log2_up(slab->stride[slab->rank - 2] * dtype_bytes(slab->type));
     int bits = (int)schedule->value[KNOB_SWIZZLE];
     slab->swizzle_base = piece_bits(program, slab);

@@ -23,6 +23,10 @@ Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId
 // global memory.
 int copy_width(Program *program, BufferRole slab);
 
+// Whether B's slab, as it lies, is read by plain loads of 4 bytes, lane / 4 along its rows: an atom
+// of 4-byte values whose B no ldmatrix turns round.
+bool slab_is_read_plainly(const Program *program);
+
 // Builds it anew, through registers, in the place of the copy that k_o's body has.
 void replace_copy(Program *program, BufferRole slab, int width, KnobId knob);
 

@@ -181,10 +181,6 @@ static bool turns_a_slab(const Facts *f) {
          slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN);
 }
 
-static bool reads_b_plainly(const Facts *f) {
-  return atom_of(f) && !slab_along_k(f, FN_BN) && chunk(f) == 4;
-}
-
 static int64_t slab_rows(const Facts *f, int side) {
   return slab_along_k(f, side) ? tile(f, side) : depth(f);
 }

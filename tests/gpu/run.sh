@@ -56,8 +56,10 @@ best=$base,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,PAD_SMEM=4
 
 tensor=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2
 
+roles=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,FRAG_BUFFER=2,SERPENTINE=1
+
 # One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks, and
-# tensor cores with copies in a heap and spread.
+# tensor cores with copies in a heap and spread, TMA with roles and without.
 sanitize() {
   for state in \
     "M=130,N=70,K=90,BM=16,BN=16" \
@@ -69,7 +71,10 @@ sanitize() {
     "M=128,N=128,K=512,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=4,ATOMIC_FREE_SPLITK=1" \
     "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$tensor,EPILOGUE=1" \
     "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_bf16,$tensor,COPY_STEPS=3,SERPENTINE=1,EPILOGUE=1" \
-    "M=256,N=256,K=320,ATOM_KIND=mma_m16n8k8_tf32,$tensor,COPY_STEPS=3,SERPENTINE=1,UNROLL_RING=1"; do
+    "M=256,N=256,K=320,ATOM_KIND=mma_m16n8k8_tf32,$tensor,COPY_STEPS=3,SERPENTINE=1,UNROLL_RING=1" \
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_bf16,$roles,EPILOGUE=1,WARP_SPECIALIZE=1" \
+    "M=264,N=256,K=324,ATOM_KIND=mma_m16n8k8_tf32,$roles,WARP_SPECIALIZE=1" \
+    "M=264,N=256,K=100,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,TMA=1,BUFFER_COUNT=2,PIPELINE_STAGES=1"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "$state"

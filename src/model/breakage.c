@@ -21,18 +21,40 @@ static const struct {
 const char *breakage_name(BreakageId id) { return rows[id].name; }
 const char *breakage_help(BreakageId id) { return rows[id].help; }
 
-// Leaves out the nth operation of a kind (from 0); false when there are fewer. n < 0: all of them.
-static bool drop_nth(Stmt **link, OpKind kind, int *n, bool all) {
-  bool dropped = false;
-  while (*link && (all || !dropped)) {
+static bool is_op(const Stmt *stmt, OpKind kind) {
+  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+}
+
+// Of a kind, on the mbarriers of a role.
+static bool is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
+  return is_op(stmt, kind) && stmt->op.dst.buffer->role == role;
+}
+
+// Leaves out the nth operation of a kind (from 0); false when there are fewer.
+static bool drop_nth(Stmt **link, OpKind kind, int *n) {
+  for (; *link; link = &(*link)->next) {
     Stmt *stmt = *link;
-    bool match = stmt->kind == STMT_OP && stmt->op.kind == kind;
-    if (match && (all || (*n)-- == 0)) {
+    if (is_op(stmt, kind) && (*n)-- == 0) {
+      *link = stmt->next;
+      return true;
+    }
+    if (stmt->body && drop_nth(&stmt->body, kind, n)) return true;
+  }
+  return false;
+}
+
+// Leaves out every operation of a kind, or those on the mbarriers of a role.
+static bool drop_all(Stmt **link, OpKind kind, BufferRole role) {
+  bool dropped = false;
+  while (*link) {
+    Stmt *stmt = *link;
+    bool match = role == ROLE_COUNT ? is_op(stmt, kind) : is_mbar_op(stmt, kind, role);
+    if (match) {
       *link = stmt->next;
       dropped = true;
       continue;
     }
-    if (stmt->body) dropped |= drop_nth(&stmt->body, kind, n, all);
+    if (stmt->body) dropped |= drop_all(&stmt->body, kind, role);
     link = &stmt->next;
   }
   return dropped;
@@ -51,19 +73,18 @@ static void count_op(Stmt *stmt, int depth, void *context) {
 
 static bool break_first_barrier(Program *program) {
   int n = 0;
-  return drop_nth(&main_kernel(program)->body, OP_BARRIER, &n, false);
+  return drop_nth(&main_kernel(program)->body, OP_BARRIER, &n);
 }
 
 static bool break_last_barrier(Program *program) {
   Count count = {OP_BARRIER, 0};
   stmt_walk(main_kernel(program)->body, count_op, &count);
   int n = count.n - 1;
-  return n >= 0 && drop_nth(&main_kernel(program)->body, OP_BARRIER, &n, false);
+  return n >= 0 && drop_nth(&main_kernel(program)->body, OP_BARRIER, &n);
 }
 
 static bool break_wait(Program *program) {
-  int n = 0;
-  return drop_nth(&main_kernel(program)->body, OP_CP_WAIT, &n, true);
+  return drop_all(&main_kernel(program)->body, OP_CP_WAIT, ROLE_COUNT);
 }
 
 static void relax_wait(Stmt *stmt, int depth, void *context) {
@@ -253,6 +274,109 @@ static bool take_next_fragment(Program *program, Stmt *stmt) {
 
 static bool break_fragments(Program *program) { return change_each(program, take_next_fragment); }
 
+// ---- mbarriers ----------------------------------------------------------------------------------
+
+static bool break_full_wait(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_FULL);
+}
+
+static bool break_empty_wait(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_MBAR_WAIT, ROLE_EMPTY);
+}
+
+static bool break_arrive(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
+}
+
+// Nothing to do where the ring is never gone round.
+static bool stay_in_phase_0(Program *program, Stmt *stmt) {
+  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL) || stmt->op.phase->op == EXPR_CONST) return false;
+  stmt->op.phase = ex_const(program->arena, 0);
+  return true;
+}
+
+static bool break_full_phase(Program *program) { return change_each(program, stay_in_phase_0); }
+
+static bool turn_phase(Program *program, Stmt *stmt) {
+  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_EMPTY)) return false;
+  stmt->op.phase = ex_mod(program->arena, ex_add_const(program->arena, stmt->op.phase, 1), 2);
+  return true;
+}
+
+static bool break_empty_phase(Program *program) { return change_each(program, turn_phase); }
+
+// A wait for the bytes of the slot that is `by` further round the ring.
+static bool turn_slot(Program *program, Stmt *stmt, int64_t by) {
+  if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) return false;
+  Access *full = &stmt->op.dst;
+  int64_t slots = full->buffer->dim[0];
+  if (slots == 1) return false;
+  const Expr *moved = ex_add_const(program->arena, full->idx[0], by + slots);
+  full->idx[0] = ex_mod(program->arena, moved, slots);
+  return true;
+}
+
+static bool take_slot_after(Program *program, Stmt *stmt) { return turn_slot(program, stmt, 1); }
+static bool take_slot_before(Program *program, Stmt *stmt) { return turn_slot(program, stmt, -1); }
+static bool break_slot_after(Program *program) { return change_each(program, take_slot_after); }
+static bool break_slot_before(Program *program) { return change_each(program, take_slot_before); }
+
+static int64_t box_bytes(const Program *program) {
+  const Op *tma = program_tma(program, ROLE_B);
+  if (!tma) tma = program_tma(program, ROLE_A);
+  return tma->box[0] * tma->box[1] * dtype_bytes(tma->dst.buffer->type);
+}
+
+static bool expect_more(Program *program, Stmt *stmt) {
+  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  stmt->op.count += box_bytes(program);
+  return true;
+}
+
+static bool expect_less(Program *program, Stmt *stmt) {
+  if (!is_op(stmt, OP_MBAR_EXPECT)) return false;
+  stmt->op.count -= box_bytes(program);
+  return true;
+}
+
+static bool break_more_bytes(Program *program) { return change_each(program, expect_more); }
+static bool break_fewer_bytes(Program *program) { return change_each(program, expect_less); }
+
+static bool await_more(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY)) return false;
+  stmt->op.count++;
+  return true;
+}
+
+static bool await_less(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_mbar_op(stmt, OP_MBAR_INIT, ROLE_EMPTY) || stmt->op.count == 1) return false;
+  stmt->op.count--;
+  return true;
+}
+
+static bool break_more_arrivals(Program *program) { return change_each(program, await_more); }
+static bool break_fewer_arrivals(Program *program) { return change_each(program, await_less); }
+
+// The innermost condition around what is expected is that for one thread.
+static bool drop_condition(Stmt **link) {
+  bool dropped = false;
+  for (; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    bool inside = drop_condition(&stmt->body);
+    dropped |= inside;
+    if (inside || stmt->kind != STMT_IF || !find_op(stmt->body, OP_MBAR_EXPECT, ROLE_COUNT))
+      continue;
+    stmt_last(stmt->body)->next = stmt->next;
+    *link = stmt->body;
+    dropped = true;
+  }
+  return dropped;
+}
+
+static bool break_all_ask(Program *program) { return drop_condition(&main_kernel(program)->body); }
+
 static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FIRST_BARRIER] = break_first_barrier,
     [BREAK_LAST_BARRIER] = break_last_barrier,
@@ -267,6 +391,18 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_MATRIX] = break_matrix,
     [BREAK_LAYOUT] = break_layout,
     [BREAK_FRAGMENTS] = break_fragments,
+    [BREAK_FULL_WAIT] = break_full_wait,
+    [BREAK_FULL_PHASE] = break_full_phase,
+    [BREAK_SLOT_AFTER] = break_slot_after,
+    [BREAK_SLOT_BEFORE] = break_slot_before,
+    [BREAK_MORE_BYTES] = break_more_bytes,
+    [BREAK_FEWER_BYTES] = break_fewer_bytes,
+    [BREAK_ALL_ASK] = break_all_ask,
+    [BREAK_EMPTY_WAIT] = break_empty_wait,
+    [BREAK_EMPTY_PHASE] = break_empty_phase,
+    [BREAK_ARRIVE] = break_arrive,
+    [BREAK_MORE_ARRIVALS] = break_more_arrivals,
+    [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

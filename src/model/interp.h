@@ -24,19 +24,19 @@
 #include "model/program.h"
 
 // What can be wrong with a run. One row each: enum, the word it is shown by, what it means.
-#define INTERP_FINDING_TABLE(X)                                                                  \
-  X(RACE, "race", "two accesses without an order between them, at least one of them a write")    \
-  X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")         \
-  X(UNWRITTEN_READ, "unwritten read", "a value is read that nothing wrote")                      \
-  X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row") \
-  X(MISALIGNED, "misaligned", "a wide access whose address is not a multiple of its size")       \
-  X(VARIABLE_RANGE, "variable range", "a variable outside 0 … extent - 1")                       \
-  X(DIVERGENCE, "divergence", "a barrier or warp instruction that only some threads reach")      \
-  X(DEADLOCK, "deadlock", "warps wait for others that will never come")                          \
-  X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")    \
-  X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                   \
-  X(OPERAND, "operand", "an operation on a kind of memory it does not take")                     \
-  X(TOO_LONG, "too long", "the step limit was reached before the end")                           \
+#define INTERP_FINDING_TABLE(X)                                                                   \
+  X(RACE, "race", "two accesses without an order between them, at least one of them a write")     \
+  X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \
+  X(UNWRITTEN_READ, "unwritten read", "a value is read that nothing wrote")                       \
+  X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row")  \
+  X(MISALIGNED, "misaligned", "a wide access whose address is not a multiple of its size")        \
+  X(VARIABLE_RANGE, "variable range", "a variable outside 0 … extent - 1")                        \
+  X(DIVERGENCE, "divergence", "an instruction that only some threads reach, or too many of them") \
+  X(DEADLOCK, "deadlock", "warps wait for others that will never come")                           \
+  X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
+  X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
+  X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
+  X(TOO_LONG, "too long", "the step limit was reached before the end")                            \
   X(TOO_LARGE, "too large", "more memory or code than the interpreter takes on")
 
 typedef enum FindingKind {

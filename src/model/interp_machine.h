@@ -9,8 +9,14 @@
 #include "model/number.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
-// Who carries out copies by TMA, counted behind the warps.
-enum { INTERP_AGENT = INTERP_THREADS_MAX / LANES };
+// Who carries out copies by TMA, counted behind the warps: an agent for each mbarrier that copies
+// count at, because copies have no order but the one that their own mbarriers make. Programs with
+// more of them share agents, and an order may be taken for granted that is none.
+enum {
+  INTERP_AGENT = INTERP_THREADS_MAX / LANES,
+  INTERP_AGENTS = 8,
+  INTERP_CLOCKS = INTERP_AGENT + INTERP_AGENTS
+};
 
 // 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
 // buffer's element is one row: of floats, which hold every number of the narrower types too, or of
@@ -146,7 +152,7 @@ typedef struct Mbar {
   int64_t bytes;              // expected and not yet come
   uint32_t phase;             // under way; its bit is the lowest one
   Touch init;
-  uint32_t gathered[INTERP_AGENT + 1], ended[INTERP_AGENT + 1];  // clocks
+  uint32_t gathered[INTERP_CLOCKS], ended[INTERP_CLOCKS];  // clocks
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
@@ -235,7 +241,7 @@ typedef struct Machine {
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;     // the epoch in which all threads of the block last met
   bool has_mbarriers;  // only then is there more to an order than that
-  uint32_t seen[INTERP_AGENT + 1][INTERP_AGENT + 1];
+  uint32_t seen[INTERP_CLOCKS][INTERP_CLOCKS];
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];

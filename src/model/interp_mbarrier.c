@@ -13,34 +13,34 @@
 // A copy is issued by one thread and carried out by nobody in particular, "the agent". Early, it
 // lands at once; late, when no warp can go on without it: both ends are legal for the hardware. Its
 // elements are in flight until then, and afterwards written by the agent; who has not waited for
-// the phase in which they landed is not ordered with that (interp_shadow.c).
+// the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
+// agent of its own: that a slab asked for later has landed says nothing of this one.
 //
 // Order is a vector clock per warp: seen[w][v] says that what warp v did in epochs before it is
 // known to w. An arrival starts a new epoch and gathers the clock of its warp; the end of a phase
 // hands what was gathered to all that wait for it.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/str.h"
 #include "model/interp_machine.h"
 
-enum { AGENT_THREAD = INTERP_AGENT * LANES };
-
 // ---- order --------------------------------------------------------------------------------------
 
 static void join_clock(uint32_t *into, const uint32_t *from) {
-  for (int v = 0; v <= INTERP_AGENT; v++)
+  for (int v = 0; v < INTERP_CLOCKS; v++)
     if (from[v] > into[v]) into[v] = from[v];
 }
 
 void interp_join_all(Machine *m) {
   m->joined = m->epoch;
-  for (int w = 0; m->has_mbarriers && w <= INTERP_AGENT; w++)
-    for (int v = 0; v <= INTERP_AGENT; v++) m->seen[w][v] = m->epoch;
+  for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
+    for (int v = 0; v < INTERP_CLOCKS; v++) m->seen[w][v] = m->epoch;
 }
 
 void interp_join_some(Machine *m, const bool *takes_part) {
-  uint32_t clock[INTERP_AGENT + 1] = {0};
+  uint32_t clock[INTERP_CLOCKS] = {0};
   m->epoch++;
   for (int w = 0; w < m->n_warps; w++)
     if (takes_part[w]) join_clock(clock, m->seen[w]);
@@ -67,12 +67,19 @@ static Mbar *mbar_of(Machine *m, const Warp *w, const Code *code, const Operand 
   return NULL;
 }
 
+// A thread of the warp that is not `thread`, if one is active: for it an order is needed.
+static uint16_t other_thread(const Warp *w, uint16_t thread) {
+  uint32_t others = w->active;
+  if (thread / LANES == w->index && others & (others - 1)) others &= ~(1u << thread % LANES);
+  return thread_of(w, (uint32_t)lowest_lane(others));
+}
+
 // The same of one that this block has initialised, and in an order with this use.
 static Mbar *ready_mbar(Machine *m, const Warp *w, const Code *code, const Operand *operand) {
   Mbar *bar = mbar_of(m, w, code, operand);
   if (!bar) return NULL;
   Touch now = touch_of(m, w, code);
-  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  now.thread = other_thread(w, bar->init.thread);
   if (bar->init.epoch < m->block_first) {
     report_mbar(m, w, code, FINDING_UNWRITTEN_READ, "uses an mbarrier that nobody initialised");
     return NULL;
@@ -97,9 +104,18 @@ static void arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
   end_phase(bar);
 }
 
+// What is one thread's to do is done once for each lane that reaches it.
+static void check_alone(Machine *m, const Warp *w, const Code *code) {
+  if (w->active & (w->active - 1))
+    report_mbar(m, w, code, FINDING_DIVERGENCE, "is not alone in doing what one thread must");
+}
+
 void interp_run_mbar_init(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_of(m, w, code, &code->dst);
   if (!bar) return;
+  check_alone(m, w, code);
+  if (bar->init.epoch >= m->block_first)
+    report_mbar(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
   *bar = (Mbar){.expected = code->stmt->op.count, .pending = code->stmt->op.count};
   bar->init = touch_of(m, w, code);
   bar->init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
@@ -109,6 +125,7 @@ void interp_run_mbar_init(Machine *m, Warp *w, const Code *code) {
 void interp_run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
+  check_alone(m, w, code);
   uint32_t own = bar->gathered[w->index];
   join_clock(bar->gathered, m->seen[w->index]);
   bar->gathered[w->index] = own;
@@ -172,9 +189,10 @@ void interp_report_stuck(Machine *m) {
         m, FINDING_DEADLOCK, w, -1, waits_for(m, w)->stmt, dst->buffer,
         interp_scalar(w, &dst->offset),
         "warp %d waits for a phase of bit %lld to end; phase %u is under way, with %lld of "
-        "%lld arrivals missing and %lld bytes to come",
+        "%lld arrivals missing and %lld bytes %s",
         w->index, (long long)interp_scalar(w, &waits_for(m, w)->value), bar->phase,
-        (long long)bar->pending, (long long)bar->expected, (long long)bar->bytes);
+        (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
+        bar->bytes < 0 ? "more than were expected" : "to come");
   }
 }
 
@@ -215,19 +233,24 @@ static void land_element(const Machine *m, const BoxCopy *copy, int64_t row, int
     memset(memory_at(dst, to), 0, (size_t)dst->bytes);
 }
 
+static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
+  return INTERP_AGENT + (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
+}
+
 // The box arrives as a whole, in an epoch of its own, and its bytes count.
 static void land(Machine *m, const BoxCopy *copy) {
   const Code *code = &m->code->code[copy->code];
   const Op *op = &code->stmt->op;
   const Memory *dst = &m->memory[op->dst.buffer->id];
-  Touch now = {++m->epoch, (uint32_t)m->block, AGENT_THREAD, (uint16_t)copy->code};
+  int agent = agent_of(m, copy->bar, op);
+  Touch now = {++m->epoch, (uint32_t)m->block, (uint16_t)(agent * LANES), (uint16_t)copy->code};
   for (int64_t i = 0; i < box_elements(op); i++) {
     int64_t to = copy->first + code->box_at[i];
     land_element(m, copy, i / op->box[1], i % op->box[1], to);
     shadow_land(dst, to, &now);
   }
   Mbar *bar = copy->bar;
-  bar->gathered[INTERP_AGENT] = ++m->epoch;
+  bar->gathered[agent] = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
   end_phase(bar);
 }
@@ -264,6 +287,7 @@ void interp_run_tma(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->src2);
   int64_t first = interp_scalar(w, &code->dst.offset);
   if (!bar || !is_inside(m, w, code, first)) return;
+  check_alone(m, w, code);
   Touch now = touch_of(m, w, code);
   now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   for (int64_t i = 0; i < box_elements(op); i++)

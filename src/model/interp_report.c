@@ -118,9 +118,11 @@ static void add_stmt(Str *out, const Stmt *stmt) {
   str_add_char(out, ')');
 }
 
+static bool is_agent(int thread) { return thread / LANES >= INTERP_AGENT; }
+
 static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
   if (with_block) str_printf(out, "block %u ", block);
-  if (thread / LANES == INTERP_AGENT) {
+  if (is_agent(thread)) {
     str_add(out, "the memory accelerator");
     return;
   }
@@ -157,10 +159,11 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
   f->text = text.text;
 }
 
-static const char *conflict_end(FindingKind kind, bool blocks, bool copy_waited) {
+static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed) {
   if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
   if (blocks) return ": blocks of one kernel have no order";
-  return copy_waited ? " with no barrier between" : " while that copy is in flight";
+  if (flying) return " while that copy is in flight";
+  return landed ? " with no wait for its mbarrier between" : " with no barrier between";
 }
 
 // "reads … what … writes", and for two writes "writes … what … writes".
@@ -185,7 +188,7 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   add_thread(&text, blocks, then->block, then->thread);
   str_printf(&text, " %s ", verb_rows[b->op.kind].then);
   add_stmt(&text, b);
-  str_add(&text, conflict_end(kind, blocks, !flying));
+  str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread)));
   str_printf(&text, "; kernel %s", machine->code->name);
   if (!blocks) str_printf(&text, ", block %d", machine->block);
   f->text = text.text;

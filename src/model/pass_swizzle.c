@@ -34,7 +34,8 @@ void pass_swizzle(Program *program, const Schedule *schedule) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *slab = program->buffer[i];
     if (slab->space != SPACE_SHARED) continue;
-    if (slab->panel && piece_bits(program, slab) != CHUNK_BITS) continue;  // pass_stage.c says why
+    // TMA permutes chunks alone: pass_stage.c says what it does instead.
+    if (pass_tma_wanted(schedule) && piece_bits(program, slab) != CHUNK_BITS) continue;
     int row_bits = log2_up(slab->stride[slab->rank - 2] * dtype_bytes(slab->type));
     int bits = (int)schedule->value[KNOB_SWIZZLE];
     slab->swizzle_base = piece_bits(program, slab);

@@ -1,11 +1,12 @@
 // Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
 //
-// The family is drawn first, plain FMA or a tensor-core atom, half and half. Then each knob of its
-// table is drawn on its own; the rules decide, and what breaks one is drawn again. Numbers are
-// drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5 are as interesting as all
-// from 32 to 64 together, and half of them are rounded to a power of two, because wide accesses,
-// swizzles and patches of lanes only happen there. The problem comes last and fits the tile: 1 to 3
-// tiles each way, with an edge more often than not. Worked example:
+// The family is drawn first, plain FMA or a tensor-core atom, half and half, and in one of four,
+// where the target has it, that slabs come by TMA. Then each knob of its table is drawn on its own;
+// the rules decide, and what breaks one is drawn again. Numbers are drawn by octave (1, 2-3, 4-7,
+// …), because a tile of 3 and a tile of 5 are as interesting as all from 32 to 64 together, and
+// half of them are rounded to a power of two, because wide accesses, swizzles and patches of lanes
+// only happen there. The problem comes last and fits the tile: 1 to 3 tiles each way, with an edge
+// more often than not. Worked example:
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/random_schedule.h"
 
@@ -64,7 +65,7 @@ static const char *const layouts[] = {
     "xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'",
 };
 
-enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, ATOMS_MAX = 32 };
+enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, TMA_ONE_IN = 4, ATOMS_MAX = 32 };
 
 static int64_t power_at_most(int64_t value) {
   int64_t power = 1;
@@ -140,6 +141,26 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
 }
 
+// ---- TMA ----------------------------------------------------------------------------------------
+
+// What its rules ask for, so that not nearly all of the draws are refused: plain slabs as the
+// matrices lie, mostly with rows of a power of two of 16 bytes or more; half of the time warps have
+// roles, in a ring. Box sides, the alignment of rows and whole warps are left to the rules.
+static void draw_tma(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_TMA] = 1;
+  v[KNOB_PAD_SMEM] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
+  schedule->layout[0][0] = schedule->layout[1][0] = 0;
+  if (v[KNOB_ATOM_KIND] == 0) v[KNOB_SWIZZLE] = random_between(state, 0, 3);
+  if (random_between(state, 0, 1)) {
+    v[KNOB_BK] = power_at_most(v[KNOB_BK]);
+    if (v[KNOB_ATOM_KIND] == 0 && v[KNOB_BK] < 4) v[KNOB_BK] = 4;
+  }
+  v[KNOB_WARP_SPECIALIZE] = random_between(state, 0, 1);
+  if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
+    v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
+}
+
 // ---- the problem --------------------------------------------------------------------------------
 
 // About `tiles` tiles, a few elements less three times out of four.
@@ -187,6 +208,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
   int64_t kind[ATOMS_MAX];
   int n_kinds = find_atoms(target, kind);
   bool tensor = n_kinds > 0 && random_between(state, 0, 1);
+  bool tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
   for (int tries = 1; tries <= DRAWS_MAX; tries++) {
     Schedule schedule = defaults;
     DRAW_ALL(state, common_knobs, &schedule);
@@ -194,7 +216,9 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
       draw_atom(state, kind, n_kinds, &schedule);
     else
       DRAW_ALL(state, fma_knobs, &schedule);
+    if (tma && schedule.value[KNOB_STAGE] == 0) continue;
     if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
+    if (tma) draw_tma(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > limits->fma_max || !is_legal(scratch, targets, target, &schedule))
       continue;

@@ -1,0 +1,288 @@
+// Copies by TMA and warps with roles: every shape of program that they take computes its nest at
+// both ends of what the hardware may do, and every way to get their mbarriers wrong is told for
+// what it is, or harms nobody and is not told.
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/breakage.h"
+#include "model/model.h"
+#include "model/random_schedule.h"
+#include "model/reduce.h"
+#include "property.h"
+
+Suite *suite_mbarrier(void);
+
+enum { N_SEEDS = 2 };
+
+// ---- shapes -------------------------------------------------------------------------------------
+
+#define FMA "M=20,N=20,BM=8,BN=8,FM=2,FN=4,BK=8,TMA=1,"
+#define ONE_WARP "M=9,N=20,BM=4,BN=8,FM=2,FN=4,BK=8,STAGE=11,TMA=1,"
+#define HALF "M=40,N=40,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=2,FN=4,BK=2,TMA=1,"
+#define TF32 "M=40,N=20,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=1,FM=1,BK=4,TMA=1,"
+#define S8 "M=24,N=16,ATOM_KIND=mma_m16n8k32_s8,WM=1,WN=2,FM=1,FN=2,BK=2,TMA=1,"
+#define F64 "M=10,N=12,ATOM_KIND=mma_m8n8k4_f64,WM=2,WN=1,FM=1,FN=2,BK=4,TMA=1,"
+#define ROLES "WARP_SPECIALIZE=1,"
+
+// Each is tried with K of 1, 2, 3 and 7 slabs for each split, so that rings are not filled, filled,
+// and gone round once or more.
+static const char *const shapes[] = {
+    FMA "STAGE=11,BUFFER_COUNT=1",
+    FMA "STAGE=11,BUFFER_COUNT=2",
+    FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,FRAG_BUFFER=2",
+    FMA "STAGE=10,BUFFER_COUNT=3,PIPELINE_STAGES=1",
+    FMA "STAGE=01,BUFFER_COUNT=2,PIPELINE_STAGES=1,SWIZZLE=1",
+    FMA "STAGE=11,BUFFER_COUNT=4,PIPELINE_STAGES=1,A_COL=1,SWIZZLE=1",
+    FMA "STAGE=11,BUFFER_COUNT=3,B_COL=1,UNROLL_RING=1",
+    FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=2,SPLITK=2",
+    FMA ROLES "STAGE=11,BUFFER_COUNT=2",
+    FMA ROLES "STAGE=11,BUFFER_COUNT=2,SPLITK=2,ATOMIC_FREE_SPLITK=1,GROUP_M=2,MIN_BLOCKS=2",
+    FMA ROLES "STAGE=11,BUFFER_COUNT=3,FRAG_BUFFER=2,VECTORIZE=1",
+    FMA ROLES "STAGE=10,BUFFER_COUNT=2,PIPELINE_STAGES=1",
+    FMA ROLES "STAGE=01,BUFFER_COUNT=4,SWIZZLE=1",
+    FMA ROLES "STAGE=11,BUFFER_COUNT=2,A_COL=1,B_COL=1,FRAG_BUFFER=2,UNROLL_RING=1",
+    FMA ROLES "STAGE=11,BUFFER_COUNT=2,LANES_M=8,CELL_GROUP=2,INTERLEAVE_LOADS=1",
+    ONE_WARP "BUFFER_COUNT=2,PIPELINE_STAGES=1",
+    ONE_WARP ROLES "BUFFER_COUNT=2",
+    HALF "STAGE=11,BUFFER_COUNT=1,LDMATRIX=1,SWIZZLE=2",
+    HALF "STAGE=11,BUFFER_COUNT=3,PIPELINE_STAGES=1,LDMATRIX=1,SWIZZLE=1,FRAG_BUFFER=2",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=2,LDMATRIX=1,SWIZZLE=2",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,FRAG_BUFFER=2",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,PIPELINE_STAGES=1,COPY_STEPS=2",
+    HALF ROLES "STAGE=01,BUFFER_COUNT=2",
+    HALF ROLES "STAGE=10,BUFFER_COUNT=4,A_COL=1",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=2,FRAG_ORDER=1,SERPENTINE=1,ALPHA=1",
+    TF32 "FN=4,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1",
+    TF32 "FN=4,STAGE=11,BUFFER_COUNT=2,SWIZZLE=2",
+    TF32 ROLES "FN=1,STAGE=11,BUFFER_COUNT=2,SWIZZLE=1",
+    TF32 ROLES "FN=4,STAGE=11,BUFFER_COUNT=3,LDMATRIX=1,B_COL=1,SWIZZLE=2,FRAG_BUFFER=2",
+    S8 ROLES "STAGE=11,BUFFER_COUNT=2,FRAG_BUFFER=2",
+    F64 ROLES "STAGE=11,BUFFER_COUNT=2,FRAG_BUFFER=2",
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static const int slab_counts[] = {1, 2, 3, 7};
+enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
+
+// Of an odd number of slabs the last is cut to what rows of whole 16 bytes leave of it: some boxes
+// are partly and some wholly outside of the matrices, as N cuts the last panels of B.
+static Schedule of_slabs(const char *state, int slabs) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
+  int64_t of_all_splits = schedule_tile(&schedule, KNOB_K);
+  int64_t depth = of_all_splits / schedule.value[KNOB_SPLITK];
+  int64_t grain = schedule_grain(&schedule, KNOB_K);
+  if (grain < 4) grain = 4;
+  schedule_set(&schedule, KNOB_K, slabs * of_all_splits - (slabs % 2 ? depth - grain : 0));
+  return schedule;
+}
+
+static const Model *built(const Schedule *schedule) {
+  const Model *model = model_build(property_arena, &property_targets, schedule);
+  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
+                diags_text(property_arena, &model->diags));
+  return model;
+}
+
+START_TEST(every_shape_computes_the_nest) {
+  for (int i = 0; i < N_COUNTS; i++) {
+    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    for (int s = pipeline->n_stages - 1; s > 0; s--) {
+      const Pass *pass = pipeline->stage[s].pass;
+      bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
+      ck_assert(!here ||
+                property_computes(&schedule, pass->name, pipeline->stage[s].program, N_SEEDS));
+    }
+  }
+}
+END_TEST
+
+// ---- boxes --------------------------------------------------------------------------------------
+
+// What a tensor map can say (CUDA driver API, cuTensorMapEncodeTiled): sides of at most 256, rows
+// of whole 16 bytes, and rows of just 16 << B bytes under Swizzle<B,4,3>, whose pattern takes eight
+// of them; slots and panels begin where that does, or at multiples of 128 bytes.
+static bool box_is_possible(const Op *op) {
+  const Buffer *slab = op->dst.buffer;
+  int64_t bytes = dtype_bytes(slab->type), row = op->box[1] * bytes, pattern = 128;
+  if (op->box[0] > 256 || op->box[1] > 256 || row % 16) return false;
+  if (slab->stride[slab->rank - 2] * bytes != row) return false;
+  if (buffer_is_permuted(slab)) {
+    if (slab->n_xor || slab->swizzle_base != 4 || slab->swizzle_shift != 3) return false;
+    if (row != 16 << slab->swizzle_bits) return false;
+    pattern = 8 * row;
+  }
+  bool aligned = slab->offset_bytes % pattern == 0;
+  for (int d = 0; d < slab->rank - 2; d++)
+    aligned = aligned && (slab->dim[d] == 1 || slab->stride[d] * bytes % pattern == 0);
+  return aligned;
+}
+
+static void check_boxes(const Schedule *schedule, const Program *program) {
+  static const BufferRole operands[] = {ROLE_A, ROLE_B};
+  for (int i = 0; i < 2; i++) {
+    const Op *op = program_tma(program, operands[i]);
+    if (op && !box_is_possible(op))
+      ck_abort_msg("%s of %s", op->dst.buffer->name, schedule_text(property_arena, schedule));
+  }
+}
+
+START_TEST(boxes_are_what_a_tensor_map_can_say) {
+  for (int i = 0; i < N_SHAPES; i++) {
+    Schedule schedule = of_slabs(shapes[i], 2);
+    check_boxes(&schedule, built(&schedule)->program);
+  }
+  const RandomLimits limits = {200, 400000};
+  uint64_t state = property_seed();
+  int by_tma = 0, tries = 0;
+  for (; by_tma < 150 && tries < 2000; tries++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    if (!schedule.value[KNOB_TMA]) continue;
+    check_boxes(&schedule, built(&schedule)->program);
+    by_tma++;
+  }
+  ck_assert_int_eq(by_tma, 150);
+}
+END_TEST
+
+// ---- faults -------------------------------------------------------------------------------------
+
+#define BIT(kind) (1u << FINDING_##kind)
+enum { ALWAYS, GOING_ROUND };  // harms nobody before a slot of the ring is used again
+
+static const struct {
+  BreakageId id;
+  int harms;
+  unsigned kinds;  // what may be found: one of these at least
+} faults[] = {
+    {BREAK_FULL_WAIT, ALWAYS, BIT(RACE) | BIT(MISSING_WAIT) | BIT(UNWRITTEN_READ)},
+    {BREAK_FULL_PHASE, GOING_ROUND, BIT(RACE) | BIT(MISSING_WAIT) | BIT(DEADLOCK)},
+    {BREAK_SLOT_AFTER, ALWAYS, BIT(RACE) | BIT(MISSING_WAIT) | BIT(DEADLOCK)},
+    {BREAK_SLOT_BEFORE, ALWAYS, BIT(RACE) | BIT(MISSING_WAIT) | BIT(DEADLOCK)},
+    {BREAK_MORE_BYTES, ALWAYS, BIT(DEADLOCK)},
+    {BREAK_FEWER_BYTES, ALWAYS, BIT(RACE) | BIT(MISSING_WAIT) | BIT(DEADLOCK)},
+    {BREAK_ALL_ASK, ALWAYS, BIT(DIVERGENCE)},
+    {BREAK_EMPTY_WAIT, GOING_ROUND, BIT(RACE)},
+    {BREAK_EMPTY_PHASE, ALWAYS, BIT(DEADLOCK)},
+    {BREAK_ARRIVE, GOING_ROUND, BIT(DEADLOCK)},
+    {BREAK_MORE_ARRIVALS, GOING_ROUND, BIT(DEADLOCK)},
+    {BREAK_FEWER_ARRIVALS, GOING_ROUND, BIT(RACE) | BIT(DEADLOCK)},
+    {BREAK_FIRST_BARRIER, ALWAYS, BIT(RACE) | BIT(UNWRITTEN_READ)},
+};
+enum { N_FAULTS = sizeof faults / sizeof faults[0] };
+
+static unsigned found(const Program *program, uint64_t seed, InterpAsync async) {
+  InterpOptions options = {.seed = seed, .async = async};
+  const InterpResult *result = interpret(property_arena, program, &options);
+  unsigned kinds = 0;
+  for (int i = 0; i < result->n_findings; i++) kinds |= 1u << result->finding[i].kind;
+  return kinds;
+}
+
+static void must_find(const Schedule *schedule, const Program *broken, int fault, bool harmed) {
+  unsigned kinds = faults[fault].kinds;
+  for (uint64_t seed = 0; seed < N_SEEDS; seed++)
+    for (InterpAsync async = INTERP_EARLY; async <= INTERP_LATE; async++) {
+      unsigned is = found(broken, seed, async);
+      ck_assert_msg(harmed ? (is & kinds) != 0 : is == 0, "%s, seed %d, %s: %x of %s",
+                    breakage_name(faults[fault].id), (int)seed, async ? "late" : "early", is,
+                    schedule_text(property_arena, schedule));
+    }
+}
+
+START_TEST(every_fault_is_told) {
+  for (int i = 0; i < N_COUNTS; i++) {
+    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    const Model *model = built(&schedule);
+    for (int f = 0; f < N_FAULTS; f++) {
+      const Program *broken = program_break(property_arena, model->program, faults[f].id);
+      bool round = slab_counts[i] > schedule.value[KNOB_BUFFER_COUNT];
+      if (broken) must_find(&schedule, broken, f, faults[f].harms == ALWAYS || round);
+    }
+    arena_reset(property_arena);
+  }
+}
+END_TEST
+
+// Without roles, the barrier at the end of the loop keeps slots from being asked for too early.
+START_TEST(a_lost_barrier_is_an_early_overwrite) {
+  Schedule schedule = of_slabs(shapes[_i], 5);
+  const Program *program = built(&schedule)->program;
+  if (schedule.value[KNOB_WARP_SPECIALIZE]) return;
+  const Program *broken = program_break(property_arena, program, BREAK_LAST_BARRIER);
+  for (InterpAsync async = INTERP_EARLY; async <= INTERP_LATE; async++)
+    ck_assert_msg(found(broken, 1, async) & BIT(RACE), "%s", shapes[_i]);
+}
+END_TEST
+
+// ---- what is said -------------------------------------------------------------------------------
+
+#define RING3 "M=20,N=20,BM=16,BN=8,FM=2,FN=4,BK=8,TMA=1,WARP_SPECIALIZE=1,STAGE=11,BUFFER_COUNT=3"
+static const struct {
+  BreakageId id;
+  const char *says;
+} sentences[] = {
+    {BREAK_FULL_WAIT, "with no wait for that copy between"},
+    {BREAK_FULL_WAIT, "what the memory accelerator copies into (tma"},
+    {BREAK_FULL_WAIT, "with no wait for its mbarrier between"},
+    {BREAK_FEWER_BYTES, "with no wait for its mbarrier between"},
+    {BREAK_SLOT_AFTER, "what the memory accelerator copies into (tma"},
+    {BREAK_MORE_BYTES,
+     "deadlock on full[0]: warp 0 waits for a phase of bit 0 to end; phase 0 is "
+     "under way, with 0 of 1 arrivals missing and 1024 bytes to come"},
+    {BREAK_EMPTY_PHASE,
+     "deadlock on empty[0]: warp 4 waits for a phase of bit 0 to end; phase 0 "
+     "is under way, with 4 of 4 arrivals missing and 0 bytes to come"},
+    {BREAK_ARRIVE,
+     "deadlock on empty[0]: warp 4 waits for a phase of bit 0 to end; phase 0 is "
+     "under way, with 4 of 4 arrivals missing and 0 bytes to come"},
+    {BREAK_MORE_ARRIVALS, "with 1 of 5 arrivals missing and 0 bytes to come"},
+    {BREAK_FEWER_ARRIVALS, "race on A_s[0, "},
+    {BREAK_ALL_ASK, "is not alone in doing what one thread must (mbarrier.expect"},
+    {BREAK_FIRST_BARRIER, "uses an mbarrier"},
+};
+enum { N_SENTENCES = sizeof sentences / sizeof sentences[0] };
+
+START_TEST(faults_are_told_in_words) {
+  Schedule schedule = of_slabs(RING3, 5);
+  const Program *program = built(&schedule)->program;
+  const Program *broken = program_break(property_arena, program, sentences[_i].id);
+  ck_assert_ptr_nonnull(broken);
+  InterpCheck check =
+      interpret_check(property_arena, broken, &(InterpOptions){.seed = 1, .runs = 8});
+  bool told = false;
+  for (int i = 0; i < check.n_findings; i++)
+    told = told || strstr(check.finding[i].text, sentences[_i].says);
+  if (!told) property_tell(&schedule, sentences[_i].says, &check);
+  ck_assert(told);
+}
+END_TEST
+
+START_TEST(a_ring_that_is_not_gone_round_has_no_second_phase) {
+  Schedule schedule = of_slabs(RING3, 3);
+  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_FULL_PHASE));
+  schedule = of_slabs(FMA "STAGE=11", 3);
+  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_SLOT_AFTER));
+  ck_assert_ptr_null(program_break(property_arena, built(&schedule)->program, BREAK_ARRIVE));
+}
+END_TEST
+
+Suite *suite_mbarrier(void) {
+  Suite *suite = suite_create("mbarrier");
+  TCase *tc = tcase_create("mbarrier");
+  tcase_add_checked_fixture(tc, property_setup, property_teardown);
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, every_shape_computes_the_nest, 0, N_SHAPES);
+  tcase_add_test(tc, boxes_are_what_a_tensor_map_can_say);
+  tcase_add_loop_test(tc, every_fault_is_told, 0, N_SHAPES);
+  tcase_add_loop_test(tc, a_lost_barrier_is_an_early_overwrite, 0, N_SHAPES);
+  tcase_add_loop_test(tc, faults_are_told_in_words, 0, N_SENTENCES);
+  tcase_add_test(tc, a_ring_that_is_not_gone_round_has_no_second_phase);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

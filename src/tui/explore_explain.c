@@ -85,7 +85,7 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
-  double warps = (double)picture->model->resources.n_warps;
+  double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known) return;
   double all = site->count.wavefronts * site->executions * warps;
   say(explore, STYLE_DIM,

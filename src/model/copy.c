@@ -16,7 +16,7 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   const Expr *first = slab->transposed ? column : row, *second = slab->transposed ? row : column;
   Access access = {.buffer = slab};
   const Expr **at = access.idx;
-  if (slab->rank > (slab->panel ? 3 : 2))  // a ring
+  if (buffer_is_ring(slab))
     *at++ = ex_mod(arena, ex_var(arena, slab_loop(program)->var), slab->dim[0]);
   if (slab->panel) *at++ = ex_div(arena, second, slab->panel);
   *at++ = first;

@@ -7,9 +7,12 @@
 typedef struct Sites {
   int n;
   const Site *site;
-  double global_lines;  // 128-byte lines that a block's fragment loads ask of L1 per slab
+  // 128-byte lines per slab that pass through the pipe beside the sites: what fragment loads ask of
+  // L1, and what boxes of TMA write.
+  double lines;
 } Sites;
 Sites derive_sites(Arena *arena, const Program *program);
+// `n_warps`: those that multiply.
 SiteTotals derive_totals(const Sites *sites, int64_t n_warps);
 
 // 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
@@ -22,4 +25,4 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
 // blocks per SM, limiter, occupancy and waves that follow from it.
 Resources resources_with_registers(const Model *model, int registers);
 
-Traffic derive_traffic(Arena *arena, const Model *model, double global_lines);
+Traffic derive_traffic(Arena *arena, const Model *model, double lines);

@@ -2,9 +2,14 @@
 //
 // Worked example, m_t in 0..16, n_t in 0..16: warp 1 has threads 32 … 63, so m_t is 2 in lanes 0 to
 // 15 and 3 in the others, and n_t is lane % 16.
+//
+// Producers stand behind the threads of the digits. They repeat the last one's digits, which
+// nothing of theirs reads, so that every number stays in its range; their own is any_thread.
 #include "model/lanes.h"
 
 #include <string.h>
+
+#include "base/whole.h"
 
 void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]) {
   memcpy(env + (ptrdiff_t)var->id * LANES, value, LANES * sizeof *value);
@@ -14,13 +19,22 @@ void lanes_set_all(int64_t *env, const Var *var, int64_t value) {
   for (int lane = 0; lane < LANES; lane++) env[(ptrdiff_t)var->id * LANES + lane] = value;
 }
 
+// The numbers of a warp's threads, none above the last.
+static void number_threads(int warp, int64_t n_threads, int64_t out[LANES]) {
+  for (int lane = 0; lane < LANES; lane++)
+    out[lane] = min64((int64_t)warp * LANES + lane, n_threads - 1);
+}
+
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
                  bool active[LANES]) {
   int64_t thread[LANES], value[LANES];
-  for (int lane = 0; lane < LANES; lane++) {
-    thread[lane] = (int64_t)warp * LANES + lane;
-    active[lane] = thread[lane] < launch->n_threads;
+  for (int lane = 0; lane < LANES; lane++)
+    active[lane] = (int64_t)warp * LANES + lane < launch->block_threads;
+  if (program->any_thread) {
+    number_threads(warp, launch->block_threads, thread);
+    lanes_set(env, program->any_thread, thread);
   }
+  number_threads(warp, launch->n_threads, thread);
   for (int d = 0; d < launch->n_block_digits; d++) {
     const HardwareDigit *digit = &launch->block[d];
     lanes_set_all(env, digit->var, cta / digit->stride % digit->var->extent);

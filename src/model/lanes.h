@@ -10,7 +10,7 @@
 void lanes_set(int64_t *env, const Var *var, const int64_t value[LANES]);
 void lanes_set_all(int64_t *env, const Var *var, int64_t value);
 // Hardware digits, the indices themselves and the LETs between the hardware loops; `active`: the
-// lanes that are threads of the block.
+// lanes that are threads of the block, producers included (launch_block_warps).
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
                  bool active[LANES]);
 // A LET's value in every lane.

@@ -23,9 +23,9 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   Sites sites = derive_sites(arena, model->program);
   model->n_sites = sites.n;
   model->site = sites.site;
-  model->totals = derive_totals(&sites, model->resources.n_warps);
+  model->totals = derive_totals(&sites, model->resources.n_consumers);
   model->text = program_print(arena, model->program);
-  model->traffic = derive_traffic(arena, model, sites.global_lines);
+  model->traffic = derive_traffic(arena, model, sites.lines);
   model->ok = true;
   return model;
 }

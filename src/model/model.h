@@ -37,7 +37,11 @@ typedef struct Resources {
   int64_t smem_bytes;  // per block
   int n_registers;     // estimate per thread, before the compiler has spoken
   int n_accumulators, n_fragments, n_staging;
+  // With roles, what setmaxnreg leaves a thread that fetches and one that multiplies; 0: nothing is
+  // moved.
+  int64_t producer_registers, consumer_registers;
   int64_t n_blocks, n_threads, n_warps;  // of the grid; of a block
+  int64_t n_consumers;                   // warps of a block that multiply: all without roles
   int blocks_per_sm;                     // 0: does not fit
   const char *limiter;  // "registers", "shared memory", "threads", "blocks", "grid"
   double occupancy;     // resident warps / the SM's limit, 0..1

@@ -95,6 +95,8 @@ bool buffer_is_in_shared(const Buffer *buffer) {
 
 bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
 
+bool buffer_is_ring(const Buffer *slab) { return slab->rank > (slab->panel ? 3 : 2); }
+
 bool buffer_is_fragment(const Buffer *buffer) {
   return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
 }

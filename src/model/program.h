@@ -104,6 +104,7 @@ int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
+bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
 bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their way into a multiply
 
 // One element of a buffer, or the first of `width` neighbours (consecutive offsets).

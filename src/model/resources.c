@@ -4,6 +4,10 @@
 // staging registers that live through the multiplies, and a fixed allowance for addresses and
 // counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
 //
+// With warp roles every thread of the block starts with the same share of the file, and setmaxnreg
+// moves registers inside the block's allocation: blocks per SM follow from the start, 384 threads
+// of 168 each, whatever 40 and 232 it is turned into.
+//
 // Limits follow the CUDA occupancy calculation: registers are given out per warp in units, shared
 // memory per block in units with the system's share added.
 #include "base/whole.h"
@@ -68,6 +72,11 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
   if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
 }
 
+static int64_t set_registers(const Kernel *kernel, OpKind kind) {
+  const Stmt *stmt = find_op(kernel->body, kind, ROLE_COUNT);
+  return stmt ? stmt->op.count : 0;
+}
+
 Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
   const Kernel *kernel = program_main(program);
   Launch launch = kernel_launch(kernel);
@@ -77,8 +86,11 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
       .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B),
       .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
       .n_blocks = launch.n_blocks,
-      .n_threads = launch.n_threads,
-      .n_warps = launch_warps(&launch)};
+      .n_threads = launch.block_threads,
+      .n_warps = launch_block_warps(&launch),
+      .n_consumers = launch_warps(&launch)};
+  r.producer_registers = set_registers(kernel, OP_REGS_GIVE);
+  r.consumer_registers = set_registers(kernel, OP_REGS_TAKE);
   r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
   derive_fit(&r, kernel->min_blocks, target);
   return r;

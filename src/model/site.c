@@ -31,7 +31,7 @@ typedef struct Walk {
   Site *site;
   int n_sites;
   bool *prologue;  // per site
-  double global_lines;
+  double lines;
 } Walk;
 
 static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared, bool store) {
@@ -89,7 +89,8 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   lanes_set_all(walk->env, stmt->var, 0);
   double before = walk->executions;
-  if (stmt == walk->k_o) {
+  bool slabs = stmt == walk->k_o || stmt->var->tier == TIER_SERIAL_OUTER;  // a producer's own
+  if (slabs) {
     walk->in_loop = true;
     walk->executions = 1;
   } else {
@@ -99,8 +100,8 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   }
   walk_list(walk, stmt->body, active);
   walk->executions = before;
-  if (stmt != walk->k_o) walk->n_loops--;
-  if (stmt == walk->k_o) walk->in_loop = false;
+  if (!slabs) walk->n_loops--;
+  if (slabs) walk->in_loop = false;
 }
 
 // In how many of the iterations of the loops from `from` on some lane passes; all others stand at
@@ -139,6 +140,12 @@ static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   walk->executions = before;
 }
 
+static bool any_active(const bool *active) {
+  bool any = false;
+  for (int lane = 0; lane < LANES; lane++) any |= active[lane];
+  return any;
+}
+
 // Distinct 128-byte lines behind the active lanes' addresses.
 static int distinct_lines(const int64_t *offset, const bool *active, int bytes) {
   int64_t seen[LANES];
@@ -160,12 +167,24 @@ static void count_lines(Walk *walk, const Op *op, const bool *active) {
   int64_t offset[LANES];
   expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
   int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));
-  walk->global_lines += lines * walk->executions;
+  walk->lines += lines * walk->executions;
+}
+
+// A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
+// inside of lines, so it conflicts with nothing and is no site.
+static void count_box(Walk *walk, const Op *op, const bool *active) {
+  if (!walk->in_loop || !any_active(active)) return;
+  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  walk->lines += (double)bytes / BANK_LINE_BYTES * walk->executions;
 }
 
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Access *side[] = {&stmt->op.dst, &stmt->op.src};
   if (stmt->op.kind == OP_LOAD) count_lines(walk, &stmt->op, active);
+  if (stmt->op.kind == OP_TMA_LOAD) {
+    count_box(walk, &stmt->op, active);
+    return;
+  }
   for (int i = 0; i < 2; i++)
     if (side[i]->buffer && side[i]->buffer->space == SPACE_SHARED)
       visit_site(walk, stmt, side[i], i == 0, walk->n_sites++, active);
@@ -207,7 +226,7 @@ Sites derive_sites(Arena *arena, const Program *program) {
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
   walk.executions = 1;
-  int n_warps = launch_warps(&walk.launch);
+  int n_warps = launch_block_warps(&walk.launch);
   for (int warp = 0; warp < n_warps; warp++) {
     bool active[LANES];
     walk.warp = warp;
@@ -224,7 +243,7 @@ Sites derive_sites(Arena *arena, const Program *program) {
     kept[n].number = n + 1;
     n++;
   }
-  return (Sites){n, kept, walk.global_lines};
+  return (Sites){n, kept, walk.lines};
 }
 
 SiteTotals derive_totals(const Sites *sites, int64_t n_warps) {

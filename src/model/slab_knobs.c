@@ -27,6 +27,7 @@ typedef struct Wish {
 } Wish;
 
 static bool same_layout(const Layout *a, const Layout *b) {
+  if (a->slab.rows != b->slab.rows || a->slab.row_bytes != b->slab.row_bytes) return false;
   size_t bytes = sizeof *a->offset_of * (size_t)(a->slab.rows * a->slab.row_bytes);
   return a->storage_bytes == b->storage_bytes && memcmp(a->offset_of, b->offset_of, bytes) == 0;
 }
@@ -40,6 +41,18 @@ static const Program *bare_program(const Model *model) {
       program = model->pipeline.stage[i].program;
   }
   return program;
+}
+
+// The slabs as SWIZZLE lays them out. TMA cuts them into panels as wide as the swizzle reaches, so
+// for TMA they are made anew.
+static const Program *swizzled_program(const Wish *wish, const Schedule *schedule) {
+  if (pass_tma_wanted(schedule)) {
+    Pipeline pipeline = pipeline_run(wish->arena, schedule);
+    return pipeline.stage[pipeline.n_stages - 1].program;
+  }
+  Program *trial = program_clone(wish->arena, bare_program(wish->model));
+  if (schedule->value[KNOB_SWIZZLE]) pass_swizzle(trial, schedule);
+  return trial;
 }
 
 static bool lies_as(const Wish *wish, const Program *trial, const Schedule *schedule,
@@ -69,8 +82,7 @@ static int find_swizzle(const Wish *wish) {
     schedule.value[KNOB_PAD_SMEM] = 0;
     schedule.layout[0][0] = schedule.layout[1][0] = '\0';
     if (!is_legal(wish, &schedule)) continue;
-    Program *trial = program_clone(wish->arena, bare_program(wish->model));
-    if (bits) pass_swizzle(trial, &schedule);
+    const Program *trial = swizzled_program(wish, &schedule);
     if (!lies_as(wish, trial, &schedule, wish->slab, wish->layout)) continue;
     if (!other || lies_as(wish, trial, &schedule, wish->other, other)) return bits;
   }
@@ -160,6 +172,11 @@ const char *slab_layout_knobs(Arena *arena, const Model *model, const Buffer *sl
   }
   int bits = find_swizzle(&wish);
   if (bits >= 0) return swizzle_knobs(&wish, bits);
+  if (pass_tma_wanted(&model->schedule)) {
+    diag_add(diags, "layout", "%s: TMA lays slabs out by SWIZZLE alone, and no SWIZZLE makes it so",
+             layout);
+    return NULL;
+  }
   bool pad = str_starts(layout, "pad:") && !strchr(layout, ';');
   return pad ? pad_knobs(&wish, layout) : typed_knobs(&wish, layout, diags);
 }

@@ -71,8 +71,10 @@ bool slab_layout_repeats(const XorTerm *terms, int n, int64_t slab_bytes, int64_
 }
 
 LayoutSlab slab_shape(const Buffer *slab) {
-  int bytes = dtype_bytes(slab->type), rows = (int)slab->dim[slab->rank - 2];
-  return (LayoutSlab){rows, (int)slab->dim[slab->rank - 1] * bytes, bytes};
+  const int64_t *end = slab->dim + slab->rank;
+  int bytes = dtype_bytes(slab->type);
+  int64_t rows = slab->panel ? end[-3] * end[-2] : end[-2];
+  return (LayoutSlab){(int)rows, (int)end[-1] * bytes, bytes};
 }
 
 bool slab_layout_read(const char *text, LayoutSlab slab, XorTerm terms[XOR_TERMS_MAX], int *n,

@@ -4,7 +4,8 @@
 #include "base/diag.h"
 #include "model/program.h"
 
-// The slab as it lies in shared memory, one ring slot.
+// The slab as it lies in shared memory, one ring slot. One in panels is the panels' rows one below
+// the other: B_s [3 x 4 x 64 x 64] of f16 has 256 rows of 128 bytes.
 LayoutSlab slab_shape(const Buffer *slab);
 
 // Reads the text of LAYOUT_A or LAYOUT_B ("swizzle:3:4:3", "xor:'…'", a whole text in quotes) for a

@@ -3,8 +3,8 @@
 // site.c looks at the first iteration of every loop, which is enough for a picture of one access.
 // What a layout costs depends on all of them, so here the main kernel is walked again, warp after
 // warp, every loop run to its end but k_o, which stands at its first iteration. At each access to
-// the slab the two innermost indices are evaluated for 32 lanes; the ring's slot, which moves all
-// of them alike, is left out.
+// the slab its row and column are evaluated for 32 lanes; the ring's slot, which moves all of them
+// alike, is left out.
 //
 // Worked example, tf32 with B transposed: 8 warps store B_s[tid % 32 * 4 + v, c_b * 8 + tid / 32]
 // for c_b in 0..2 and v in 0..4: 64 repetitions of sts32, row after row 32 ways, 2048 wavefronts.
@@ -85,11 +85,21 @@ static int find_use(const SlabProblem *slab, const Stmt *stmt) {
   return -1;
 }
 
+// The row of the slab that each lane is in, panel after panel.
+static void rows_of(const Walk *walk, const Access *access, int64_t row[LANES]) {
+  const Buffer *slab = access->buffer;
+  int64_t panel[LANES];
+  expr_eval_warp(access->idx[slab->rank - 2], walk->env, row);
+  if (!slab->panel) return;
+  expr_eval_warp(access->idx[slab->rank - 3], walk->env, panel);
+  for (int lane = 0; lane < LANES; lane++) row[lane] += panel[lane] * slab->dim[slab->rank - 2];
+}
+
 static void record(Walk *walk, int use, const Access *access, const bool *active) {
   const Buffer *slab = access->buffer;
   SlabSite *site = &walk->site[use];
   int64_t row[LANES], col[LANES];
-  expr_eval_warp(access->idx[slab->rank - 2], walk->env, row);
+  rows_of(walk, access, row);
   expr_eval_warp(access->idx[slab->rank - 1], walk->env, col);
   int32_t *logical = walk->logical[use][site->repeat++];
   const LayoutSlab *shape = &walk->out->problem.slab;

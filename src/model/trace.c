@@ -8,6 +8,11 @@
 // there afterwards; if it is a slab, who reads that place before somebody writes it again.
 // Backwards, C: who writes it to global memory and where from, and so on to the accumulator.
 //
+// A producer keeps its own pace, so its operations have no time of their own but that at which a
+// slot is free for them: slab k_o can be fetched when the consumers have left iteration k_o -
+// slots, the first `slots` ones at once. Ring of three: slab 5 is fetched between iterations 2
+// and 3.
+//
 // Worked example, A[130][21] in the double-buffered fp32 rung, C[130][7]: CTA (1, 0); slab 1 is
 // loaded in iteration 0 by thread 37 into r_a[0], stored to A_s[1, 5, 2], and read in iteration 1
 // by the 16 threads of row 0 into a[2].
@@ -16,6 +21,7 @@
 #include <string.h>
 
 #include "banks/bank.h"
+#include "base/whole.h"
 #include "model/lanes.h"
 #include "model/rewrite.h"
 
@@ -51,7 +57,9 @@ typedef struct Walk {
   int64_t *size;  // [statement] operations that one execution passes
   bool *near;     // [statement] whether the query's buffer occurs in it
   const Stmt *k_loop;
-  int64_t k_from, k_to;  // iterations that are walked
+  int64_t k_from, k_to;       // iterations that are walked
+  int64_t slots;              // of the ring that a producer fills; 0: there is none
+  int64_t roles_at, loop_at;  // when the roles part, and when the consumers' loop begins
   int64_t k_o;
   int warp;
   int64_t time;
@@ -193,12 +201,8 @@ static bool better(const Walk *walk, int thread) {
   return preference(query, thread) > preference(query, walk->best.move.thread);
 }
 
-static void touch(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
-  const Op *op = &stmt->op;
-  bool matrix = op->kind == OP_LDMATRIX;
-  if (matrix && lane >= LDMATRIX_ROWS * op->count) return;
-  TraceMove move =
-      matrix ? ldmatrix_move(walk, stmt, lane, delta) : plain_move(walk, stmt, lane, delta);
+static void keep_move(Walk *walk, const Stmt *stmt, TraceMove move) {
+  if (walk->time <= walk->query->after || walk->time >= walk->query->before) return;
   if (walk->query->thread >= 0 && move.thread != walk->query->thread) return;
   walk->n_touching = walk->best.found && walk->best.time == walk->time ? walk->n_touching + 1
                      : better(walk, move.thread)                       ? 1
@@ -209,12 +213,80 @@ static void touch(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
   walk->best = (Touch){walk->time, true, move};
 }
 
+static void touch(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
+  const Op *op = &stmt->op;
+  bool matrix = op->kind == OP_LDMATRIX;
+  if (matrix && lane >= LDMATRIX_ROWS * op->count) return;
+  keep_move(walk, stmt,
+            matrix ? ldmatrix_move(walk, stmt, lane, delta) : plain_move(walk, stmt, lane, delta));
+}
+
+// ---- boxes --------------------------------------------------------------------------------------
+
+// Where the lane's box begins, and the element `row`, `column` of it. A box is counted along the
+// rows of global memory: slow dimension, fast one.
+static TracePlace box_place(Walk *walk, const Access *access, int lane, const int64_t at[2],
+                            int slow, int fast) {
+  TracePlace place = {.buffer = access->buffer};
+  Access constant = {.buffer = access->buffer};
+  for (int d = 0; d < access->buffer->rank; d++) {
+    int64_t value[LANES];
+    expr_eval_warp(access->idx[d], walk->env, value);
+    place.index[d] = value[lane] + (d == slow ? at[0] : d == fast ? at[1] : 0);
+    constant.idx[d] = ex_const(walk->arena, place.index[d]);
+  }
+  place.offset = expr_eval(access_offset(walk->arena, &constant), NULL);
+  return place;
+}
+
+static TracePlace box_source(Walk *walk, const Op *op, int lane, const int64_t at[2]) {
+  int fast = buffer_fast_dimension(op->src.buffer);
+  return box_place(walk, &op->src, lane, at, 1 - fast, fast);
+}
+
+static TracePlace box_target(Walk *walk, const Op *op, int lane, const int64_t at[2]) {
+  int last = op->dst.buffer->rank - 1;
+  return box_place(walk, &op->dst, lane, at, last - 1, last);
+}
+
+// Which element of the box the query asks for. Of a place that is written it only matters that it
+// is, so the swizzle, which stays within a box, is not undone.
+static bool find_in_box(Walk *walk, const Op *op, int lane, int64_t at[2]) {
+  const int64_t corner[2] = {0, 0};
+  bool reads = walk->query->wanted == WANT_READS;
+  TracePlace first =
+      reads ? box_source(walk, op, lane, corner) : box_target(walk, op, lane, corner);
+  const Buffer *buffer = first.buffer;
+  int64_t row = reads ? buffer->stride[1 - buffer_fast_dimension(buffer)] : op->box[1];
+  int64_t begin = first.offset, wanted = walk->query->offset;
+  at[0] = reads ? wanted / row - begin / row : (wanted - begin) / row;
+  at[1] = reads ? wanted % row - begin % row : (wanted - begin) % row;
+  return wanted >= begin && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
+}
+
+static void visit_box(Walk *walk, const Stmt *stmt, const bool *active) {
+  const Op *op = &stmt->op;
+  for (int lane = 0; lane < LANES; lane++) {
+    int64_t at[2];
+    if (!active[lane] || !find_in_box(walk, op, lane, at)) continue;
+    keep_move(walk, stmt,
+              (TraceMove){.from = box_source(walk, op, lane, at),
+                          .to = box_target(walk, op, lane, at),
+                          .thread = walk->warp * LANES + lane,
+                          .address_lane = -1});
+  }
+}
+
 static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Query *query = walk->query;
   int side = query->wanted == WANT_WRITES ? 0 : 1;
   const Op *op = &stmt->op;
   if (side_of(op, side)->buffer != query->buffer || op->kind == OP_MMA || op->kind == OP_FMA)
     return;
+  if (op->kind == OP_TMA_LOAD) {
+    visit_box(walk, stmt, active);
+    return;
+  }
   bool does[LANES];
   memcpy(does, active, sizeof does);
   int64_t offset[LANES], reach = covered(op, side);
@@ -231,8 +303,10 @@ static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
-// Whether the next `size` operations can hold a better touch than the best so far.
+// Whether the next `size` operations can hold a better touch than the best so far. Nobody knows of
+// a producer's, which take no time.
 static bool may_matter(const Walk *walk, int64_t size) {
+  if (size == 0) return true;
   const Query *query = walk->query;
   int64_t after = query->after, before = query->before;
   if (walk->best.found && query->which == FIRST) before = walk->best.time + 1;
@@ -240,7 +314,31 @@ static bool may_matter(const Walk *walk, int64_t size) {
   return walk->time + size > after && walk->time + 1 < before;
 }
 
+// When slab k_o can be fetched at the earliest.
+static int64_t fetched_at(const Walk *walk, int64_t k_o) {
+  if (k_o < walk->slots) return walk->roles_at;
+  const Stmt *consumers = walk->k_loop;
+  int64_t each = walk->size[consumers->id] / consumers->var->extent;
+  return walk->loop_at + (k_o - walk->slots + 1) * each;
+}
+
+static void walk_producer(Walk *walk, const Stmt *stmt, const bool *active) {
+  int64_t before = walk->time, end = min64(walk->k_to + walk->slots, stmt->var->extent);
+  for (int64_t i = walk->k_from; i < end; i++) {
+    walk->time = fetched_at(walk, i);
+    walk->k_o = i;
+    lanes_set_all(walk->env, stmt->var, i);
+    walk_list(walk, stmt->body, active);
+  }
+  walk->time = before;
+  walk->k_o = -1;
+}
+
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  if (walk->slots && stmt->var->tier == TIER_SERIAL_OUTER && stmt != walk->k_loop) {
+    walk_producer(walk, stmt, active);
+    return;
+  }
   bool slabs = stmt == walk->k_loop;
   int64_t each = walk->size[stmt->id] / stmt->var->extent, before = walk->time;
   int64_t from = slabs ? walk->k_from : 0, to = slabs ? walk->k_to : stmt->var->extent;
@@ -272,21 +370,46 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
     } else if (list->kind == STMT_IF) {
       walk_if(walk, list, active);
     } else {
-      walk->time++;
+      walk->time += walk->size[list->id];
       visit_op(walk, list, active);
     }
   }
 }
 
-static int64_t measure(Walk *walk, const Stmt *list) {
+// `each`: what one operation takes, nothing if it is a producer's.
+static int64_t measure(Walk *walk, const Stmt *list, int64_t each) {
   int64_t sum = 0;
   for (; list; list = list->next) {
-    int64_t size = list->kind == STMT_OP ? 1 : list->body ? measure(walk, list->body) : 0;
+    int64_t inner = list->warps == WARPS_PRODUCE ? 0 : each;
+    int64_t size = list->kind == STMT_OP ? each : measure(walk, list->body, inner);
     if (list->kind == STMT_LOOP) size *= list->var->extent;
     walk->size[list->id] = size;
     sum += size;
   }
   return sum;
+}
+
+// Adds what is passed before a role, or the loop over slabs in one.
+static bool time_before(const Walk *walk, const Stmt *list, const Stmt *target, int64_t *time) {
+  for (; list && list != target; list = list->next) {
+    int64_t inside = *time;
+    if (list->warps != WARPS_ALL && time_before(walk, list->body, target, &inside)) {
+      *time = inside;
+      return true;
+    }
+    *time += walk->size[list->id];
+  }
+  return list != NULL;
+}
+
+static void find_roles(Walk *walk) {
+  const Buffer *empty = program_buffer(walk->program, ROLE_EMPTY);
+  if (!empty || !walk->k_loop) return;
+  const Stmt *role = walk->launch.body;
+  while (role && role->warps == WARPS_ALL) role = role->next;
+  walk->slots = empty->dim[0];
+  time_before(walk, walk->launch.body, role, &walk->roles_at);
+  time_before(walk, walk->launch.body, walk->k_loop, &walk->loop_at);
 }
 
 static bool mark_near(Walk *walk, const Stmt *list) {
@@ -307,7 +430,7 @@ static Touch look_for(Walk *walk, const Query *query) {
   walk->best = (Touch){0};
   walk->n_touching = 0;
   mark_near(walk, walk->launch.body);
-  int n_warps = launch_warps(&walk->launch);
+  int n_warps = launch_block_warps(&walk->launch);
   int first = query->thread >= 0 ? query->thread / LANES : 0;
   int end = query->thread >= 0 ? first + 1 : n_warps;
   for (int warp = first; warp < end; warp++) {
@@ -331,14 +454,15 @@ static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t 
   walk.near = ARENA_ARRAY(arena, bool, n);
   walk.offset = ARENA_ARRAY(arena, const Expr *, 2 * n);
   walk.guard = ARENA_ARRAY(arena, const Expr *, 2 * n);
-  measure(&walk, walk.launch.body);
+  measure(&walk, walk.launch.body, 1);
   TraceStep step;
   if (trace_k_step(program, k, &step)) {
     const Digit *digit = k_digit(program);
     walk.k_loop = find_loop(program_main(program)->body, digit->var);
     walk.k_from = step.iteration > RING_MAX ? step.iteration - RING_MAX : 0;
-    walk.k_to = step.iteration + 2 < digit->var->extent ? step.iteration + 2 : digit->var->extent;
+    walk.k_to = min64(step.iteration + 2, digit->var->extent);
   }
+  find_roles(&walk);
   return walk;
 }
 

@@ -5,8 +5,10 @@
 // rows are left, knobs at rest fill them; the others go to the end of the list under "off". Worked
 // example, the register tile 8×8: REG has one row before the loop over k, and FM, FN at 8 sit there
 // as "FM 8  FN 8"; CELL_GROUP is 0, finds the row full, and goes to the end. The row that
-// multiplies stands among those of the k loop with a knob of its own, the atom; knobs of the other
-// family of kernels (BM and BN where warps are tiled) are nowhere.
+// multiplies stands among those of the k loop with a knob of its own, the atom, and so do the rows
+// that are a knob's seat (roles, boxes of TMA); knobs of the other family of kernels (BM and BN
+// where warps are tiled) are nowhere. With roles the loop over k is there twice: its knobs begin
+// beside the producer's rows and go on beside the consumers'.
 #include "tui/explore.h"
 
 #include <stdio.h>
@@ -50,6 +52,7 @@ typedef struct Layout {
   Explore *explore;
   const char *text[KNOB_COUNT];
   bool placed[KNOB_COUNT];
+  bool seated[KNOB_COUNT];  // a row of the nest is kept for it
 } Layout;
 
 static bool at_rest(const Session *session, KnobId id) {
@@ -106,7 +109,8 @@ static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT], int
   for (int rest = 0; rest < 2; rest++) {
     for (int i = 0; i < KNOB_COUNT; i++)
       // A layout is typed, so where there is none it waits at the end.
-      if (!layout->placed[i] && !(rest && knob_table[i].type == KNOB_TYPE_LAYOUT) &&
+      if (!layout->placed[i] && !layout->seated[i] &&
+          !(rest && knob_table[i].type == KNOB_TYPE_LAYOUT) &&
           class_of(nest_group_of_knobs(knob_table[i].tier)) == class &&
           at_rest(layout->session, (KnobId)i) == rest)
         out[n++] = (KnobId)i;
@@ -134,17 +138,23 @@ static void place_atom(Layout *layout, int row) {
   if (n > 0) place(layout, knob[0], row, layout->explore->knob_col, false);
 }
 
-// Fills the rows of a class, which end just before `end`, with its knobs; adds rows while live
-// knobs are left over.
-static void flow_knobs(Layout *layout, int class, int begin) {
+static bool is_seat(const Layout *layout, int row) {
+  int nest = layout->explore->row[row].nest;
+  return nest >= 0 && layout->explore->nest->row[nest].seat != KNOB_NONE;
+}
+
+// Fills the rows of a class, the last so far, with its knobs; adds rows while live knobs are left
+// over, unless the class comes again.
+static void flow_knobs(Layout *layout, int class, int begin, bool again) {
   KnobId knob[KNOB_COUNT];
   int n_live = 0, n = knobs_of(layout, class, knob, &n_live), at = 0;
+  if (again) n = n_live;
   for (int row = begin; at < n; row++) {
     if (row >= layout->explore->n_rows) {
-      if (at >= n_live) return;
+      if (again || at >= n_live) return;
       add_row(layout, NULL, -1);
     }
-    if (class_of_row(layout, row) == CLASS_ATOM) continue;
+    if (class_of_row(layout, row) == CLASS_ATOM || is_seat(layout, row)) continue;
     int k = knobs_in_row(layout, knob, at, n), col = layout->explore->knob_col;
     for (; k > 0; k--, at++) {
       place(layout, knob[at], row, col, at >= n_live);
@@ -169,6 +179,26 @@ static void flow_rest(Layout *layout, const char *label, bool problem, int cols)
   }
 }
 
+static void find_seats(Layout *layout) {
+  const Nest *nest = layout->explore->nest;
+  for (int i = 0; i < nest->n_rows; i++)
+    if (nest->row[i].seat != KNOB_NONE) layout->seated[nest->row[i].seat] = true;
+}
+
+static void place_seat(Layout *layout, KnobId knob) {
+  const Explore *explore = layout->explore;
+  if (knob != KNOB_NONE) place(layout, knob, explore->n_rows - 1, explore->knob_col, false);
+}
+
+// Whether rows of the class come after row `from`: with roles, in the consumers' loop.
+static bool comes_again(const Layout *layout, int class, int from) {
+  const Nest *nest = layout->explore->nest;
+  bool again = false;
+  for (int i = from; layout->seated[KNOB_WARP_SPECIALIZE] && i < nest->n_rows; i++)
+    again |= class_of(nest->row[i].group) == class;
+  return again;
+}
+
 static void add_nest(Layout *layout) {
   const Picture *picture = layout->session->now.picture;
   const Nest *nest = layout->explore->nest;
@@ -181,16 +211,19 @@ static void add_nest(Layout *layout) {
     bool multiplies = class == CLASS_ATOM;
     if (multiplies) class = last_class;
     if (class != last_class && last_class >= 0 && !flowed[last_class]) {
-      flow_knobs(layout, last_class, begin[last_class]);
-      flowed[last_class] = true;
+      bool again = comes_again(layout, last_class, i);
+      flow_knobs(layout, last_class, begin[last_class], again);
+      flowed[last_class] = !again;
     }
     add_row(layout, row->group == last ? NULL : nest_group_name(row->group), i);
     if (class != last_class && class >= 0) begin[class] = layout->explore->n_rows - 1;
     if (multiplies) place_atom(layout, layout->explore->n_rows - 1);
+    place_seat(layout, row->seat);
     last_class = class;
     last = row->group;
   }
-  if (last_class >= 0 && !flowed[last_class]) flow_knobs(layout, last_class, begin[last_class]);
+  if (last_class >= 0 && !flowed[last_class])
+    flow_knobs(layout, last_class, begin[last_class], false);
 }
 
 static void sort_cells(Explore *explore) {
@@ -220,6 +253,7 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols) {
   explore->nest = explore_nest_in(session, cols);
   Layout layout = {.arena = arena, .session = session, .explore = explore};
   write_texts(&layout);
+  find_seats(&layout);
   add_nest(&layout);
   flow_rest(&layout, "INPUT", true, cols);
   explore->n_used = explore->n_rows;

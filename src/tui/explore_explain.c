@@ -85,7 +85,7 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
-  double warps = (double)picture->model->resources.n_warps;
+  double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known) return;
   double all = site->count.wavefronts * site->executions * warps;
   say(explore, STYLE_DIM,
@@ -95,6 +95,47 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
           site->count.ideal, site->executions, warps, all, picture->model->totals.wavefronts));
 }
 
+// What mbarriers and boxes are for, by the mbarrier that an operation names.
+static const char *mbarrier_help(const Op *op) {
+  static const struct {
+    OpKind kind;
+    BufferRole at;
+    const char *help;
+  } rows[] = {
+      {OP_MBAR_WAIT, ROLE_FULL,
+       "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
+       "then 0 again"},
+      {OP_MBAR_WAIT, ROLE_EMPTY,
+       "until every consumer warp has read the slot to the end; the first turn of the ring is "
+       "free"},
+      {OP_MBAR_EXPECT, ROLE_FULL,
+       "one arrival; the phase ends when so many bytes have come, too, edges counted like the "
+       "rest"},
+      {OP_MBAR_ARRIVE, ROLE_EMPTY,
+       "this warp has read the slot to the end; after the last warp's the producer fills it again"},
+      {OP_TMA_LOAD, ROLE_COUNT,
+       "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
+       "for what is outside, and counts the bytes at full[slot]"},
+  };
+  BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].kind == op->kind && rows[i].at == at) return rows[i].help;
+  return NULL;
+}
+
+// "the producer only fetches: 128 threads behind the others, which keep 40 registers each"
+static const char *role_help(Arena *arena, const Model *model, const Stmt *role) {
+  const Resources *r = &model->resources;
+  bool produces = role->warps == WARPS_PRODUCE;
+  long long warps = produces ? r->n_warps - r->n_consumers : r->n_consumers;
+  long long registers = produces ? r->producer_registers : r->consumer_registers;
+  Str out = str_new(arena);
+  str_printf(&out, "%s, %lld warp%s", role->note, warps, warps == 1 ? "" : "s");
+  if (produces) str_add(&out, " behind the others, of which one thread asks for slabs");
+  if (registers) str_printf(&out, "; setmaxnreg leaves them %lld registers a thread", registers);
+  return out.text;
+}
+
 static void explain_row(Arena *arena, const Session *session, Explore *explore) {
   const Nest *nest = explore->nest;
   int at = session_view_state_const(session)->cursor;
@@ -102,14 +143,20 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   const char *help = nest_group_name(row->group);
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
+  else if (row->stmt && row->stmt->kind == STMT_OP && mbarrier_help(&row->stmt->op))
+    help = mbarrier_help(&row->stmt->op);
   else if (row->stmt && row->stmt->kind == STMT_OP)
     help = row->note ? row->note : op_help(row->stmt->op.kind);
+  else if (row->stmt && row->stmt->warps != WARPS_ALL)
+    help = role_help(arena, session->now.picture->model, row->stmt);
+  else if (row->note)
+    help = row->note;
   else if (!row->stmt)
     help = tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
                      : row->group == NEST_WARP ? TIER_WARP
                                                : TIER_THREAD);
   Str out = str_new(arena);
-  str_printf(&out, "%s: %s", row->text, help);
+  str_printf(&out, "%s: %s", row->wide ? row->wide : row->text, help);
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
   const SourcePart *code = &explore->code;
   if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);

@@ -6,7 +6,8 @@
 //     a[i*4 .. 4] = load A_s[k_i, i*64 + …]
 // and a load from global memory whose value a statement of the same body stores to shared memory is
 // one copy with that store: "A_s <- A". Where other work stands between (a pipelined kernel) both
-// are shown. Loops over k always stand for themselves. LETs are left to the full listing.
+// are shown. Loops over k always stand for themselves. LETs are left to the full listing. What only
+// one thread ever does needs no condition around it, and what a role's registers are is said of it.
 #include "tui/nest.h"
 
 #include <string.h>
@@ -41,14 +42,20 @@ typedef struct Walk {
   int kernel;
   const char *arrow;    // " ← " or "<-"
   const char *at_most;  // "≤" or "<=": one character alone would say "<"
+  WarpRole role;        // whose statements these are
+  bool has_tma;         // a row is TMA's seat
 } Walk;
 
 static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
   Nest *nest = walk->nest;
   if (nest->n_rows == NEST_ROWS_MAX) return &nest->row[NEST_ROWS_MAX - 1];
   NestRow *row = &nest->row[nest->n_rows++];
-  *row = (NestRow){
-      .group = group, .depth = depth, .text = text, .kernel = walk->kernel, .knob = KNOB_NONE};
+  *row = (NestRow){.group = group,
+                   .depth = depth,
+                   .text = text,
+                   .kernel = walk->kernel,
+                   .knob = KNOB_NONE,
+                   .seat = KNOB_NONE};
   return row;
 }
 
@@ -167,6 +174,13 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       return arena_printf(walk->arena, "%s += %s  atomic", t.dst, t.src);
     case OP_CP_ASYNC:
       return arena_printf(walk->arena, "%s%s%s async", t.dst, walk->arrow, t.src);
+    case OP_TMA_LOAD:
+      return arena_printf(walk->arena, "%s%stma %s", t.dst, walk->arrow, t.src);
+    case OP_MBAR_EXPECT:
+      return arena_printf(walk->arena, "expect %lld B", (long long)op->count);
+    case OP_MBAR_WAIT:
+    case OP_MBAR_ARRIVE:
+      return arena_printf(walk->arena, "%s %s", op_name(op->kind), t.dst);
     case OP_CP_WAIT:
       return arena_printf(walk->arena, "wait %s %lld in flight", walk->at_most,
                           (long long)op->count);
@@ -175,6 +189,17 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
   }
   if (t.dst && t.src) return arena_printf(walk->arena, "%s%s%s", t.dst, walk->arrow, t.src);
   return op_name(op->kind);
+}
+
+static const char *wide_text(Walk *walk, const Op *op) {
+  const char *name = op_name(op->kind), *at = op->dst.buffer ? op->dst.buffer->name : "";
+  if (op->kind == OP_MBAR_EXPECT)
+    return arena_printf(walk->arena, "expect %s[slot] %lld B", at, (long long)op->count);
+  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "%s %s[slot] phase", name, at);
+  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "%s %s[slot]", name, at);
+  if (op->kind == OP_BARRIER && op->count)
+    return arena_printf(walk->arena, "%s of %lld threads", name, (long long)op->count);
+  return NULL;
 }
 
 static int site_of(const Model *model, const Stmt *stmt) {
@@ -205,13 +230,23 @@ static bool joins_previous(Walk *walk, const NestRow *row) {
          str_equal(last->text, row->text);
 }
 
+// A role is WARP_SPECIALIZE's row, the first box is TMA's.
+static void take_seat(Walk *walk, NestRow *row) {
+  if (row->stmt->warps == WARPS_PRODUCE) row->seat = KNOB_WARP_SPECIALIZE;
+  if (walk->has_tma || row->stmt->kind != STMT_OP || row->stmt->op.kind != OP_TMA_LOAD) return;
+  walk->has_tma = true;
+  row->seat = KNOB_TMA;
+}
+
 static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
   bool multiplies = stmt->op.kind == OP_FMA || stmt->op.kind == OP_MMA;
   if (multiplies) group = NEST_ATOM;
   NestRow *row = add_row(walk, group, depth, op_text(walk, &stmt->op, count));
+  row->wide = wide_text(walk, &stmt->op);
   row->stmt = stmt;
   row->knob = stmt->knob;
   row->site = site_of(walk->model, stmt);
+  take_seat(walk, row);
   if (joins_previous(walk, row) || joins_commit(walk, stmt, row)) walk->nest->n_rows--;
 }
 
@@ -236,10 +271,88 @@ static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int dep
   add_list(walk, stmt->body, group, depth + 1);
 }
 
+// ---- mbarriers and roles ------------------------------------------------------------------------
+
+static const bool is_by_one_thread[OP_COUNT] = {
+    [OP_TMA_LOAD] = true, [OP_MBAR_INIT] = true, [OP_MBAR_EXPECT] = true, [OP_MBAR_WAIT] = true};
+
+static bool by_one_thread(const Stmt *list) {
+  for (; list; list = list->next)
+    if (list->kind == STMT_OP ? !is_by_one_thread[list->op.kind] : !by_one_thread(list->body))
+      return false;
+  return true;
+}
+
+static bool is_op_of(const Stmt *stmt, OpKind kind) {
+  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+}
+
+static bool inits_mbarriers(const Stmt *stmt) {
+  if (stmt->kind == STMT_OP || !stmt->body) return is_op_of(stmt, OP_MBAR_INIT);
+  for (const Stmt *inner = stmt->body; inner; inner = inner->next)
+    if (!inits_mbarriers(inner)) return false;
+  return true;
+}
+
+// "init full, empty"
+static void list_mbarriers(Str *out, const Stmt *list, bool sizes) {
+  for (; list; list = list->next) {
+    if (list->body) list_mbarriers(out, list->body, sizes);
+    if (!is_op_of(list, OP_MBAR_INIT)) continue;
+    const Buffer *bar = list->op.dst.buffer;
+    str_printf(out, "%s%s", out->length > 4 ? ", " : " ", bar->name);
+    if (sizes) str_printf(out, "[%lld]", (long long)bar->dim[0]);
+  }
+}
+
+static void add_inits(Walk *walk, const Stmt *stmt, int depth) {
+  Str text = str_new(walk->arena), wide = str_new(walk->arena);
+  str_add(&text, "init");
+  str_add(&wide, "init");
+  list_mbarriers(&text, stmt->body, false);
+  list_mbarriers(&wide, stmt->body, true);
+  NestRow *row = add_row(walk, NEST_THREAD, depth, text.text);
+  row->wide = wide.text;
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+}
+
+static const Stmt *first_op(const Stmt *list, OpKind kind) {
+  while (list && !is_op_of(list, kind)) list = list->next;
+  return list;
+}
+
+// "role producer: 40 registers, one thread": a heading, so that what stands below it has as much
+// room as in a kernel without roles.
+static void add_role(Walk *walk, const Stmt *stmt, int depth) {
+  bool produces = stmt->warps == WARPS_PRODUCE;
+  const Stmt *set = first_op(stmt->body, produces ? OP_REGS_GIVE : OP_REGS_TAKE);
+  const char *name = produces ? "role producer" : "role consumer";
+  NestRow *row = add_row(walk, NEST_WARP, depth, name);
+  Str wide = str_new(walk->arena);
+  str_printf(&wide, "%s%s", name, set || produces ? ":" : "");
+  if (set) str_printf(&wide, " %lld registers%s", (long long)set->op.count, produces ? "," : "");
+  if (produces) str_add(&wide, " one thread");
+  row->wide = wide.text;
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  take_seat(walk, row);
+  walk->role = stmt->warps;
+  add_list(walk, stmt->body, NEST_REGISTER, depth);
+  walk->role = WARPS_ALL;
+}
+
 static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
   Fold fold = fold_of(stmt);
   if (stmt->kind == STMT_LET || fold.n == 0) return;
-  if (fold.n == 1 && !fold.over_k)
+  if (is_op_of(stmt, OP_REGS_GIVE) || is_op_of(stmt, OP_REGS_TAKE)) return;
+  if (stmt->kind == STMT_IF && inits_mbarriers(stmt))
+    add_inits(walk, stmt, depth);
+  else if (stmt->warps != WARPS_ALL)
+    add_role(walk, stmt, depth);
+  else if (stmt->kind == STMT_IF && by_one_thread(stmt->body))
+    add_list(walk, stmt->body, group, depth);
+  else if (fold.n == 1 && !fold.over_k)
     add_operation(walk, fold.op, fold.count, group, depth);
   else if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER)
     add_list(walk, stmt->body, group, depth);
@@ -289,7 +402,8 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
 // again, so they are one row. Registers set to a constant are not part of it.
 static bool in_prologue(const Stmt *stmt) {
   const Op *op = only_op(stmt);
-  if (walks_k(stmt) || (op && op->kind == OP_INIT)) return false;
+  if (walks_k(stmt) || (op && op->kind == OP_INIT) || inits_mbarriers(stmt)) return false;
+  if (op && (op->kind == OP_REGS_TAKE || op->kind == OP_REGS_GIVE)) return false;
   for (const Stmt *later = stmt->next; later; later = later->next)
     if (walks_k(later) && later->var->tier == TIER_SERIAL_OUTER) return true;
   return false;
@@ -298,20 +412,24 @@ static bool in_prologue(const Stmt *stmt) {
 static void add_prologue(Walk *walk, const Stmt *stmt) {
   NestRow *last = walk->nest->n_rows ? &walk->nest->row[walk->nest->n_rows - 1] : NULL;
   if (last && last->group == NEST_SERIAL) return;
-  NestRow *row = add_row(walk, NEST_SERIAL, 0, "first slab fetched");
+  bool reads = walk->role == WARPS_CONSUME;  // what others have fetched
+  const char *text = reads ? "first k-step read" : "first slab fetched";
+  NestRow *row = add_row(walk, NEST_SERIAL, 0, text);
   row->stmt = stmt;
   row->knob = stmt->knob;
 }
 
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
+  bool sets_up = false;  // mbarriers: their initialisation, and the barrier behind it
   for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
-    if (depth == 0 && in_prologue(stmt)) {
+    sets_up = inits_mbarriers(stmt) || (sets_up && is_op_of(stmt, OP_BARRIER));
+    if (depth == 0 && !sets_up && in_prologue(stmt)) {
       add_prologue(walk, stmt);
       continue;
     }
     if (lands_later(stmt)) continue;
     int n_before = walk->nest->n_rows;
-    add_statement(walk, stmt, group, depth);
+    add_statement(walk, stmt, sets_up ? NEST_THREAD : group, depth);
     if (walk->nest->n_rows == n_before) continue;
     walk->nest->row[n_before].note = stmt->note;
     const Buffer *from = loaded_earlier(list, stmt);
@@ -371,6 +489,7 @@ static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
   row->kernel = line->kernel;
   row->knob = line->knob;
   row->site = line->stmt ? site_of(walk->model, line->stmt) : 0;
+  if (line->stmt) take_seat(walk, row);
 }
 
 Nest nest_listing(Arena *arena, const Model *model) {
@@ -378,6 +497,7 @@ Nest nest_listing(Arena *arena, const Model *model) {
   Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
   Walk walk = {.arena = arena, .model = model, .nest = &nest};
   NestGroup open[DEPTH_MAX + 1] = {NEST_REGISTER};
+  bool sets_up = false;
   for (int i = 0; i < model->text.n_lines; i++) {
     const ProgramLine *line = &model->text.line[i];
     if (line->kernel < 0 || line->depth >= DEPTH_MAX) continue;
@@ -385,10 +505,13 @@ Nest nest_listing(Arena *arena, const Model *model) {
     NestGroup group = line->depth ? open[line->depth] : NEST_REGISTER;
     if (loop) group = group_of_tier(line->tier, group);
     if (!line->stmt) group = NEST_KERNEL;
-    bool inside_hardware = group <= NEST_THREAD;
-    open[line->depth + 1] = loop && !inside_hardware ? group
-                            : inside_hardware        ? NEST_REGISTER
-                                                     : group;
+    sets_up = line->stmt &&
+              (inits_mbarriers(line->stmt) || (sets_up && is_op_of(line->stmt, OP_BARRIER)));
+    if (sets_up) group = NEST_THREAD;
+    if (line->stmt && line->stmt->warps != WARPS_ALL) group = NEST_WARP;
+    bool produces = line->stmt && line->stmt->warps == WARPS_PRODUCE;
+    bool inside_hardware = group <= NEST_THREAD && !produces;
+    open[line->depth + 1] = inside_hardware ? NEST_REGISTER : group;
     add_line(&walk, line, group);
   }
   return nest;

@@ -13,6 +13,13 @@
 //               a[8] <- A_s        site 3
 //   ATOM        acc[8x8] += a*b
 //           C <- acc[8x8]
+//
+// Warp roles and copies by TMA, short here, longer where there is room:
+//   WARP    role producer                role producer: 40 registers, one thread
+//   SERIAL  k_o in 0..64
+//             wait empty                 wait empty[slot] phase
+//             expect 49152 B             expect full[slot] 49152 B
+//             A_s <- tma A
 #pragma once
 #include "base/arena.h"
 #include "model/model.h"
@@ -37,10 +44,12 @@ typedef struct NestRow {
   NestGroup group;
   int depth;
   const char *text;
+  const char *wide;  // what it says where there is room for it; NULL: the same
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
   const char *note;  // why it is there; NULL: nobody said
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
+  KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such
   int site;      // number of the shared-memory access it makes, 0 = none
   bool changed;  // it was not there, or read otherwise, before the last change
 } NestRow;

@@ -1,13 +1,14 @@
 // Element → bank by the buffer's own strides, so that padding is seen to shift the rows.
 //
 // Worked example: B_s [16 x 128] f32 with pad 4. Element [1, 0] lies at word 132, bank 4: the
-// second row of the picture begins with 4 where the first begins with 0. Only the last two
-// dimensions are drawn; of a ring it is the slab that the selected access is in.
+// second row of the picture begins with 4 where the first begins with 0. Panels follow each other
+// down the picture; of a ring it is the slab that the selected access is in.
 #include "tui/slab.h"
 
 #include <stdio.h>
 
 #include "banks/bank_text.h"
+#include "model/slab_layout.h"
 
 enum { HEAD_COLS = 4 };
 
@@ -24,8 +25,8 @@ static int lane_at(const Site *site, int64_t byte) {
 static int64_t slab_base(const Site *site) {
   const Buffer *slab = site->slab;
   int64_t base = slab->offset_bytes, bytes = dtype_bytes(slab->type);
-  if (slab->rank < 3) return base;
-  int64_t slot_bytes = slab->stride[slab->rank - 3] * bytes;
+  if (!buffer_is_ring(slab)) return base;
+  int64_t slot_bytes = slab->stride[0] * bytes;
   for (int lane = 0; lane < BANK_LANES; lane++)
     if (site->addr[lane] >= base) return base + (site->addr[lane] - base) / slot_bytes * slot_bytes;
   return base;
@@ -44,9 +45,10 @@ void slab_draw(Canvas *canvas, Rect in, const Site *site) {
   const Buffer *slab = site->slab;
   int rank = slab->rank;
   int64_t bytes = dtype_bytes(slab->type), base = slab_base(site);
-  canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "%s [%lld x %lld]", slab->name,
-                (long long)slab->dim[rank - 2], (long long)slab->dim[rank - 1]);
-  for (int64_t r = 0; r < slab->dim[rank - 2] && r + 1 < in.rows; r++) {
+  int rows = slab_shape(slab).rows;
+  canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "%s [%d x %lld]", slab->name, rows,
+                (long long)slab->dim[rank - 1]);
+  for (int64_t r = 0; r < rows && r + 1 < in.rows; r++) {
     int row = (int)r + 1;
     canvas_printf(canvas, in, row, 0, STYLE_DIM, "%3lld", (long long)r);
     int64_t n = slab->stride[rank - 2];

@@ -18,7 +18,8 @@ static Style cuda_style(const char *text, const Stmt *stmt) {
   bool inside = str_starts(at, "* ") || str_starts(at, "*/");  // of a comment, not *pointer = …
   if (str_starts(at, "//") || str_starts(at, "/*") || inside) return STYLE_COMMENT;
   if (str_starts(at, "#")) return STYLE_LABEL;
-  if (strstr(at, "__syncthreads") || strstr(at, "cp_async_wait")) return STYLE_BARRIER;
+  bool waits = strstr(at, "__syncthreads") || strstr(at, "cp_async_wait");
+  if (waits || is_barrier(stmt)) return STYLE_BARRIER;
   if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)
     return tier_style(stmt->var->tier);
   return STYLE_TEXT;

@@ -23,3 +23,9 @@ Style nest_style(NestGroup group) {
       [NEST_STAGE] = STYLE_TIER_STAGE,       [NEST_ATOM] = STYLE_TIER_ATOM};
   return styles[group];
 }
+
+bool is_barrier(const Stmt *stmt) {
+  static const bool waits[OP_COUNT] = {
+      [OP_BARRIER] = true, [OP_MBAR_EXPECT] = true, [OP_MBAR_ARRIVE] = true, [OP_MBAR_WAIT] = true};
+  return stmt && stmt->kind == STMT_OP && waits[stmt->op.kind];
+}

@@ -202,6 +202,14 @@ static TilesText c_text(Arena *arena, const TilesSide *side) {
   return text;
 }
 
+// "cp.async, thread 40", "TMA, thread 0", "TMA, producer's thread 256"
+static const char *carrier_text(Arena *arena, const TilesSide *side, const TraceMove *in) {
+  OpKind kind = in->stmt->op.kind;
+  const char *by = kind == OP_CP_ASYNC ? "cp.async" : kind == OP_TMA_LOAD ? "TMA" : "registers";
+  bool produces = in->thread >= side->map->n_threads;
+  return arena_printf(arena, "%s, %sthread %d", by, produces ? "producer's " : "", in->thread);
+}
+
 // How the element came into the slab, or that there is none.
 static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace *trace) {
   const TraceMove *in = &trace->move[0];
@@ -211,9 +219,8 @@ static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace
   const char *when = in->k_o < 0 ? "prologue" : arena_printf(arena, "k_o %lld", (long long)in->k_o);
   TraceStep step = {0};
   trace_k_step(side->model->program, side->at.k, &step);
-  const char *by = in->stmt->op.kind == OP_CP_ASYNC ? "cp.async" : "registers";
   const char *slab = shared_text(arena, &trace->move[trace->n_moves - 2].to);
-  return arena_printf(arena, "%s ← %s, thread %d, %s; slab %lld", slab, by, in->thread, when,
+  return arena_printf(arena, "%s ← %s, %s; slab %lld", slab, carrier_text(arena, side, in), when,
                       (long long)step.iteration);
 }
 

@@ -126,7 +126,7 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
 // ---- all sites ----------------------------------------------------------------------------------
 
 static double share_of(const Picture *picture, const Site *site) {
-  double warps = (double)picture->model->resources.n_warps;
+  double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
   return site->executions * warps * site->count.wavefronts / picture->model->totals.wavefronts;
 }

@@ -77,20 +77,20 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
     canvas_text(canvas, in, at, col, STYLE_BORDER, i % 2 ? "┊" : "│");
   Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
   if (row->site) style = STYLE_SITE;
-  if (row->stmt && row->stmt->kind == STMT_OP && row->stmt->op.kind == OP_BARRIER)
-    style = STYLE_BARRIER;
+  if (is_barrier(row->stmt)) style = STYLE_BARRIER;
   if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
   char badge[16] = "";
   Style badge_style = STYLE_TEXT;
   const BankCount *count = row->site ? &picture->model->site[row->site - 1].count : NULL;
-  int width = utf8_columns(row->text);
+  const char *text = row->wide && utf8_columns(row->wide) <= in.cols - col ? row->wide : row->text;
+  int width = utf8_columns(text);
   if (count) card_badge(count, badge, &badge_style);
   int badge_cols = count ? utf8_columns(badge) + 2 : 0;
   // Where it is tight, the number of a site without a count stands alone.
   bool tight = count && !count->known && width > in.cols - col - badge_cols - 1;
   if (tight) badge_cols = 1;
   int room = in.cols - col - badge_cols - (row->site > 0);
-  canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, row->text);
+  canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, text);
   if (!row->site) return;
   col = in.cols - badge_cols;
   bool selected = row->site - 1 == session->site;

@@ -253,8 +253,7 @@ static Style line_style(const LoopLine *line) {
   if (line->site) return STYLE_SITE;
   if (!line->stmt) return STYLE_DIM;
   if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
-  bool barrier = line->stmt->kind == STMT_OP && line->stmt->op.kind == OP_BARRIER;
-  return barrier ? STYLE_BARRIER : STYLE_TEXT;
+  return is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
 }
 
 // At the end of the row; returns the columns it takes.

@@ -98,6 +98,38 @@ START_TEST(an_atom_by_ldmatrix) {
 }
 END_TEST
 
+// Ring of three, bf16, a producer: A[130][200] is k 8 of slab 3, which the producer fetches in its
+// iteration 3 into slot 0; in row 130 % 128 = 2 chunk 1 lies at chunk 1 ^ 2. B[200][300] is column
+// 44 of the CTA of columns 256 … 511, row 8 of panel 0.
+START_TEST(a_box_by_a_producer) {
+  const Model *model = model_of(
+      "ATOM_KIND=mma_m16n8k16_bf16,DTYPE=bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,"
+      "SWIZZLE=3,BUFFER_COUNT=3,FRAG_BUFFER=2,WARP_SPECIALIZE=1,M=512,N=512,K=512");
+  TraceAt at = {130, 300, 200};
+  Trace a = trace_of(model, ATOM_A, at);
+  ck_assert_int_eq(a.n_moves, 2);
+  ck_assert_int_eq(a.move[0].stmt->op.kind, OP_TMA_LOAD);
+  ck_assert_int_eq(a.move[0].from.offset, 130 * 512 + 200);
+  ck_assert_int_eq(a.move[0].thread, 256);
+  ck_assert_int_eq(a.move[0].k_o, 3);
+  ck_assert_int_eq(a.move[0].to.index[0], 0);
+  ck_assert_int_eq(a.move[0].to.index[1], 2);
+  ck_assert_int_eq(a.move[0].to.index[2], 8);
+  ck_assert_int_eq(trace_address(&a.move[0].to), 2 * 128 + (1 ^ 2) * 16);
+  ck_assert_int_eq(a.move[1].k_o, 2);  // the register buffer reads a k-step ahead
+  Trace b = trace_of(model, ATOM_B, at);
+  const TracePlace *to = &b.move[0].to;
+  ck_assert_int_eq(to->index[0], 0);
+  ck_assert_int_eq(to->index[1], 0);
+  ck_assert_int_eq(to->index[2], 8);
+  ck_assert_int_eq(to->index[3], 44);
+  at.j = 300 + 128;
+  b = trace_of(model, ATOM_B, at);
+  ck_assert_int_eq(b.move[0].to.index[1], 2);  // two panels on
+  ck_assert_int_eq(b.move[0].to.index[3], 44);
+}
+END_TEST
+
 // ---- every schedule -----------------------------------------------------------------------------
 
 // The digits of an axis that one thread's registers count, from the outside in: the program's
@@ -196,8 +228,30 @@ static bool map_agrees(const Grid *grid, const TileMap *map, TraceAt at, const T
          row < box->rows && col >= 0 && col < box->cols;
 }
 
+enum { ELEMENTS = 4 };
+
+// How many ways of a few random elements go wrong.
+static int count_lost_ways(const Model *model, uint64_t *state) {
+  const char *text = schedule_text(property_arena, &model->schedule);
+  const Grid *grid = grid_build(property_arena, model);
+  const TileMap *map = tile_map_build(property_arena, model->program);
+  ck_assert_msg(is_shared_out(map), "%s", text);
+  const Problem *p = &model->program->problem;
+  int failed = 0;
+  for (int e = 0; e < ELEMENTS; e++) {
+    TraceAt at = {random_between(state, 0, p->m - 1), random_between(state, 0, p->n - 1),
+                  random_between(state, 0, p->k - 1)};
+    Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+    ck_assert_msg(map_agrees(grid, map, at, &c), "%s: C[%lld][%lld]", text, (long long)at.i,
+                  (long long)at.j);
+    for (int operand = 0; operand < ATOM_OPERANDS; operand++)
+      failed += !traces(model, grid, (AtomOperand)operand, at, c.move[0].thread);
+  }
+  return failed;
+}
+
 START_TEST(ways_end_where_the_fragment_map_says) {
-  enum { SCHEDULES = 150, ELEMENTS = 4 };
+  enum { SCHEDULES = 150 };
   const RandomLimits limits = {100, 400000};
   uint64_t state = property_seed() + 1;
   int failed = 0, staged = 0, matrices = 0;
@@ -206,26 +260,38 @@ START_TEST(ways_end_where_the_fragment_map_says) {
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     const Model *model = model_build(property_arena, &property_targets, &schedule);
-    const Grid *grid = grid_build(property_arena, model);
-    const TileMap *map = tile_map_build(property_arena, model->program);
-    ck_assert_msg(is_shared_out(map), "%s", schedule_text(property_arena, &schedule));
-    const Problem *p = &model->program->problem;
-    for (int e = 0; e < ELEMENTS; e++) {
-      TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1),
-                    random_between(&state, 0, p->k - 1)};
-      Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
-      int owner = c.move[0].thread;
-      ck_assert_msg(map_agrees(grid, map, at, &c), "%s: C[%lld][%lld]",
-                    schedule_text(property_arena, &schedule), (long long)at.i, (long long)at.j);
-      for (int operand = 0; operand < ATOM_OPERANDS; operand++)
-        failed += !traces(model, grid, (AtomOperand)operand, at, owner);
-    }
+    failed += count_lost_ways(model, &state);
     staged += program_smem_bytes(model->program) > 0;
     matrices += schedule.value[KNOB_LDMATRIX] > 0;
   }
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(staged, SCHEDULES / 4);
   ck_assert_int_ge(matrices, 10);
+}
+END_TEST
+
+// Boxes, panels, rings and producers, with edges, for operands that run either way.
+static const char *const boxes[] = {
+    "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11,M=436,N=260,K=100",
+    "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11,BUFFER_COUNT=2,WARP_SPECIALIZE=1,M=436,N=260,K=260",
+    "BM=8,BN=16,FM=4,FN=4,BK=16,TMA=1,STAGE=01,A_COL=1,B_COL=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,"
+    "M=100,N=100,K=100",
+    "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+    "BUFFER_COUNT=3,EPILOGUE=1,UNROLL_RING=1,FRAG_BUFFER=2,WARP_SPECIALIZE=1,M=264,N=520,K=520",
+    "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=8,BK=2,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=2,"
+    "BUFFER_COUNT=2,PIPELINE_STAGES=1,FRAG_BUFFER=2,M=136,N=264,K=200",
+    "ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=1,SWIZZLE=1,A_COL="
+    "1,"
+    "B_COL=1,BUFFER_COUNT=4,WARP_SPECIALIZE=1,M=136,N=264,K=200",
+    "ATOM_KIND=mma_m16n8k32_s8,WM=2,WN=1,FM=1,FN=4,BK=4,STAGE=11,TMA=1,SWIZZLE=3,B_COL=1,M=80,N=80,"
+    "K=304",
+};
+enum { N_BOXES = sizeof boxes / sizeof *boxes };
+
+START_TEST(ways_through_boxes) {
+  uint64_t state = property_seed() + (uint64_t)_i;
+  const Model *model = model_of(boxes[_i]);
+  for (int i = 0; i < 12; i++) ck_assert_int_eq(count_lost_ways(model, &state), 0);
 }
 END_TEST
 
@@ -426,6 +492,8 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, a_double_buffered_slab);
   tcase_add_test(tcase, an_access_wider_than_a_row);
   tcase_add_test(tcase, an_atom_by_ldmatrix);
+  tcase_add_test(tcase, a_box_by_a_producer);
+  tcase_add_loop_test(tcase, ways_through_boxes, 0, N_BOXES);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);

@@ -2,9 +2,11 @@
 // result compared where there is no GPU.
 //
 // Each CUDA thread is a fiber with a stack of its own. Warps run one after the other, each up to
-// the next __syncthreads(); a round ends when every fiber has arrived there or returned, and some
-// of each is an error. What a warp does together (ldmatrix, mma) is done when its 32 fibers have
-// come to it. A cp.async lands at the last moment it may: when its thread waits for its group.
+// where it waits: at __syncthreads() for all, at barrier_of<n>() for n, at an mbarrier for a phase.
+// A round ends when every fiber waits or has returned; that nobody can go on then is an error. What
+// a warp does together (ldmatrix, mma) is done when its 32 fibers have come to it. Copies land at
+// the last moment they may: a cp.async when its thread waits for its group, a box of TMA when
+// nobody can go on without it.
 // Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
 // workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
 // rising and in falling order.
@@ -35,13 +37,20 @@ struct Copy {
   bool inside;
 };
 
-enum State { RUNS, AT_WARP, AT_BARRIER, DONE };
+enum State { RUNS, AT_WARP, AT_BARRIER, AT_BARRIER_OF_SOME, AT_MBARRIER, DONE };
 
 // What a lane brings to an operation of its warp: pointers to its registers, or an address.
 struct WarpOp {
   void (*run)(WarpOp *lanes);
   void *to;
   const void *from[2];
+};
+
+// In the eight bytes of an mbarrier.
+struct Mbarrier {
+  short pending, expected;
+  int phase : 1;
+  int bytes : 31;
 };
 
 struct Fiber {
@@ -53,6 +62,9 @@ struct Fiber {
   int n_groups, n_waited;
   int group_end[COPIES_MAX];
   Copy copy[COPIES_MAX];
+  int n_meet;           // AT_BARRIER_OF_SOME: how many there must be
+  const Mbarrier *bar;  // AT_MBARRIER
+  int phase;
 };
 
 static Fiber *fibers;
@@ -193,6 +205,103 @@ void cp_async_wait() {
   }
 }
 
+// ---- mbarriers and TMA --------------------------------------------------------------------------
+
+#define __grid_constant__
+
+// A matrix, columns running fastest, and the box that is copied of it at a time.
+struct tensor_map {
+  const void *base;
+  long long columns, rows;
+  int box_columns, box_rows;
+  int swizzle;  // chunk bits that are xored with the line's: 0 … 3
+};
+
+struct Box {
+  char *to;
+  const tensor_map *map;
+  int column, row, element_bytes;
+  Mbarrier *bar;
+};
+enum { BOXES_MAX = 4096 };
+static Box boxes[BOXES_MAX];
+static int n_boxes;
+
+static Mbarrier *mbarrier(unsigned long long *bars, int i) { return (Mbarrier *)(bars + i); }
+
+static void end_phase(Mbarrier *bar) {
+  if (bar->pending < 0) fail("one arrival too many");
+  if (bar->pending > 0 || bar->bytes != 0) return;
+  bar->phase = ~bar->phase;
+  bar->pending = bar->expected;
+}
+
+static bool has_ended(const Mbarrier *bar, int phase) { return (bar->phase & 1) != phase; }
+
+static void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
+  *mbarrier(bars, i) = Mbarrier{(short)arrivals, (short)arrivals, 0, 0};
+}
+
+static void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
+  Mbarrier *bar = mbarrier(bars, i);
+  bar->bytes += bytes;
+  bar->pending--;
+  end_phase(bar);
+}
+
+static void mbarrier_wait(unsigned long long *bars, int i, int phase) {
+  while (!has_ended(mbarrier(bars, i), phase)) {
+    running->bar = mbarrier(bars, i);
+    running->phase = phase;
+    give_up_control(AT_MBARRIER);
+  }
+}
+
+template <class T>
+void tma_load(T *slab, int at, const tensor_map *map, int column, int row, unsigned long long *bars,
+              int i) {
+  aligned(slab + at, 128);
+  if (n_boxes == BOXES_MAX) fail("too many boxes in flight");
+  boxes[n_boxes++] = Box{(char *)(slab + at), map, column, row, (int)sizeof(T), mbarrier(bars, i)};
+}
+
+// PTX ISA, tensors: bits [4, 4 + swizzle) of the address are xored with bits [7, 7 + swizzle).
+static void land(const Box *box) {
+  const tensor_map *map = box->map;
+  int bytes = box->element_bytes, at = 0;
+  for (int r = 0; r < map->box_rows; r++)
+    for (int c = 0; c < map->box_columns; c++, at += bytes) {
+      long long row = box->row + r, column = box->column + c;
+      bool inside = row >= 0 && row < map->rows && column >= 0 && column < map->columns;
+      uintptr_t to = (uintptr_t)box->to + (uintptr_t)at;
+      to ^= (to >> 7 & ((1u << map->swizzle) - 1)) << 4;
+      move((void *)to, (const char *)map->base + (row * map->columns + column) * bytes, bytes,
+           inside);
+    }
+  box->bar->bytes -= at;
+  end_phase(box->bar);
+}
+
+static bool land_one(bool falling) {
+  if (n_boxes == 0) return false;
+  int which = falling ? 0 : n_boxes - 1;
+  Box box = boxes[which];
+  boxes[which] = boxes[--n_boxes];
+  land(&box);
+  return true;
+}
+
+template <int n>
+void barrier_of() {
+  running->n_meet = n;
+  give_up_control(AT_BARRIER_OF_SOME);
+}
+
+template <int n>
+void registers_give() {}
+template <int n>
+void registers_take() {}
+
 // ---- what a warp does together ------------------------------------------------------------------
 
 static void do_together(WarpOp op) {
@@ -214,6 +323,16 @@ void run_ldmatrix(WarpOp *lanes) {
         aligned(from, 16);
         insert((char *)lanes[lane].to + 4 * r, half, extract<f16>(from, col));
       }
+}
+
+// One arrival for 32 lanes.
+static void run_arrive(WarpOp *lanes) {
+  Mbarrier *bar = (Mbarrier *)lanes[0].to;
+  bar->pending--;
+  end_phase(bar);
+}
+static void mbarrier_arrive(unsigned long long *bars, int i) {
+  do_together(WarpOp{run_arrive, mbarrier(bars, i), {nullptr, nullptr}});
 }
 
 #define LDMATRIX(N)                                                        \
@@ -327,17 +446,41 @@ static void run_warp(int first, int n, bool falling) {
   }
 }
 
-static bool run_round(int n_threads, bool falling) {
-  int n_warps = (n_threads + 31) / 32, n_done = 0;
+static int count(int n_threads, State state) {
+  int n = 0;
+  for (int i = 0; i < n_threads; i++) n += fibers[i].state == state;
+  return n;
+}
+
+static bool may_go_on(const Fiber *fiber, bool all_meet, int n_some) {
+  if (fiber->state == AT_BARRIER) return all_meet;
+  if (fiber->state == AT_BARRIER_OF_SOME) return n_some == fiber->n_meet;
+  return fiber->state == AT_MBARRIER && has_ended(fiber->bar, fiber->phase);
+}
+
+// Lets everybody go on who may; how many do.
+static int wake(int n_threads) {
+  bool all_meet = count(n_threads, AT_BARRIER) == n_threads;
+  int n_some = count(n_threads, AT_BARRIER_OF_SOME), n = 0;
   for (int i = 0; i < n_threads; i++)
-    if (fibers[i].state == AT_BARRIER) fibers[i].state = RUNS;
+    if (may_go_on(&fibers[i], all_meet, n_some)) {
+      fibers[i].state = RUNS;
+      n++;
+    }
+  return n;
+}
+
+// False when all threads have returned.
+static bool run_round(int n_threads, bool falling) {
+  int n_warps = (n_threads + 31) / 32;
   for (int i = 0; i < n_warps; i++) {
     int first = 32 * (falling ? n_warps - 1 - i : i);
     run_warp(first, n_threads - first < 32 ? n_threads - first : 32, falling);
   }
-  for (int i = 0; i < n_threads; i++) n_done += fibers[i].state == DONE;
-  if (n_done != 0 && n_done != n_threads) fail("some threads miss a barrier");
-  return n_done == n_threads;
+  if (count(n_threads, DONE) == n_threads) return false;
+  while (wake(n_threads) == 0)
+    if (!land_one(falling)) fail("some threads miss a barrier");
+  return true;
 }
 
 static void launch(void (*body)(), long long n_blocks, int n_threads, bool falling) {
@@ -350,7 +493,8 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, bool falli
     blockIdx.x = (int)block;
     memset(pool, 0xff, sizeof pool);
     for (int i = 0; i < n_threads; i++) start_fiber(i);
-    while (!run_round(n_threads, falling)) continue;
+    while (run_round(n_threads, falling)) continue;
+    if (n_boxes) fail("a box is in flight at the end");
   }
 }
 

@@ -144,11 +144,11 @@ START_TEST(test_cancel_before_hello) {
 END_TEST
 
 START_TEST(test_wrong_protocol) {
-  start("{\"on\":\"start\",\"do\":\"hello\",\"code\":2}\n");
+  start("{\"on\":\"start\",\"do\":\"hello\",\"code\":1}\n");
   wait_for_state(0, CLIENT_FAILED);
   Outcome outcome = outcome_of(submit_compile("x", true));
   ck_assert_int_eq(outcome.error, ERROR_WORKER);
-  ck_assert_ptr_nonnull(strstr(outcome.text, "protocol 2"));
+  ck_assert_ptr_nonnull(strstr(outcome.text, "protocol 1"));
   poll(NULL, 0, 300);
   ck_assert_int_eq(status_of(0).n_starts, 1);
 }

@@ -141,7 +141,7 @@ START_TEST(launch_facts_are_the_programs) {
       const EmitKernel *kernel = &emission->kernel[k];
       Launch launch = kernel_launch(&model->program->kernel[k]);
       ck_assert_int_eq(kernel->n_blocks, launch.n_blocks);
-      ck_assert_int_eq(kernel->n_threads, launch.n_threads);
+      ck_assert_int_eq(kernel->n_threads, launch.block_threads);
       int64_t bytes = k == model->program->main_kernel ? program_smem_bytes(model->program) : 0;
       ck_assert_int_eq(kernel->smem_bytes, bytes);
       ck_assert_int_eq(kernel->dynamic_smem_bytes, bytes > 48 * 1024 ? bytes : 0);

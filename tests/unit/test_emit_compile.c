@@ -72,7 +72,9 @@ START_TEST(every_operation_becomes_the_ptx_of_its_row) {
   static const char *const states[] = {
       "FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384",
       "FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384",
-      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2"};
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2",
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+      "BUFFER_COUNT=2,WARP_SPECIALIZE=1"};
   bool ever[OP_COUNT] = {false};
   for (size_t i = 0; has_nvrtc && i < sizeof states / sizeof states[0]; i++) {
     const Model *model = emit_state(&cases, states[i]);

@@ -6,6 +6,7 @@
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
 #include "model/random_schedule.h"
+#include "model/reduce.h"
 
 static Arena *arena;
 static EmitCases cases;
@@ -33,17 +34,24 @@ typedef struct Shape {
   int m, n, k;
 } Shape;
 
-// Sizes that divide and sizes that do not; an atom's rows must still be whole 16-byte chunks.
+// Sizes that divide and sizes that do not; rows that an atom copies, or TMA, must still be whole
+// 16-byte chunks.
 static const Shape plain_shapes[] = {{128, 128, 64}, {150, 132, 52}, {97, 45, 33}};
 static const Shape atom_shapes[] = {{128, 256, 128}, {136, 72, 200}, {24, 264, 40}};
+
+static int grown(const Schedule *schedule, KnobId axis, int extent) {
+  int64_t grain = schedule_grain(schedule, axis);
+  return (int)((extent + grain - 1) / grain * grain);
+}
 
 START_TEST(every_rung_computes_the_product) {
   CpuProgram cpu = cpu_program_new(arena);
   for (int i = 0; i < cases.n; i++) {
-    bool atom = cases.rung[i].rung->schedule.value[KNOB_ATOM_KIND] != 0;
-    const Shape *shapes = atom ? atom_shapes : plain_shapes;
+    const Schedule *rung = &cases.rung[i].rung->schedule;
+    const Shape *shapes = rung->value[KNOB_ATOM_KIND] ? atom_shapes : plain_shapes;
     for (int s = 0; s < 3; s++) {
-      const Model *model = emit_case_on(&cases, i, shapes[s].m, shapes[s].n, shapes[s].k, "h200");
+      const Model *model = emit_case_on(&cases, i, shapes[s].m, grown(rung, KNOB_N, shapes[s].n),
+                                        grown(rung, KNOB_K, shapes[s].k), "h200");
       if (model) add(&cpu, cases.rung[i].name, model->program);
     }
   }
@@ -114,6 +122,9 @@ START_TEST(a_missing_barrier_or_wait_is_seen) {
   const char *const atoms = "M=64,N=64,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,BK=1,STAGE=11";
   run_without(atoms, OP_BARRIER);
   run_without(arena_printf(arena, "%s,ASYNC_COPY=1,LDMATRIX=1", atoms), OP_CP_WAIT);
+  const char *const boxes = arena_printf(arena, "%s,TMA=1,BUFFER_COUNT=2", atoms);
+  run_without(boxes, OP_MBAR_WAIT);
+  run_without(arena_printf(arena, "%s,WARP_SPECIALIZE=1", boxes), OP_MBAR_ARRIVE);
 }
 END_TEST
 

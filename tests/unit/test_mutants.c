@@ -83,6 +83,8 @@ static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
 static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
   // A thread that loads too much into its own registers harms nobody.
   bool harmless = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
+  // Of the producers, who have given no registers back, one is asked for once more inside.
+  harmless |= stmt->warps == WARPS_PRODUCE && stmt->body->kind == STMT_IF;
   if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;
   *link = stmt->body;

@@ -35,11 +35,11 @@ static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
 int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
   const Atom *atom = atom_of(schedule);
-  if (!atom) return 1;
+  if (!atom && !v[KNOB_TMA]) return 1;
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
-  int64_t in = is_copied ? 128 / atom->bits : 1;
-  int64_t out = v[KNOB_EPILOGUE] && axis == KNOB_N ? out_chunk(schedule, atom) : 1;
+  int64_t in = is_copied ? 128 / (atom ? atom->bits : 32) : 1;
+  int64_t out = atom && v[KNOB_EPILOGUE] && axis == KNOB_N ? out_chunk(schedule, atom) : 1;
   return in > out ? in : out;  // both are powers of two
 }
 

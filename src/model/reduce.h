@@ -14,7 +14,7 @@ int64_t schedule_fma(const Schedule *schedule);
 // with one slab each, in elements.
 int64_t schedule_tile(const Schedule *schedule, KnobId axis);
 // What the extent has to be a multiple of: 8 for K and N where rows of f16 are copied 16 bytes at a
-// time (M or K where an operand is column-major), else 1.
+// time (M or K where an operand is column-major), 4 where TMA copies rows of f32, else 1.
 int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 
 // `schedule` with M, N and K cut down until the grid does at most `fma_max` multiply-adds, keeping

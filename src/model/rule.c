@@ -171,6 +171,7 @@ static bool swizzle_fits(const Facts *f) {
 static bool tma(const Facts *f) { return value(f, KNOB_TMA) && value(f, KNOB_STAGE); }
 static bool roles(const Facts *f) { return value(f, KNOB_WARP_SPECIALIZE) && tma(f); }
 static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
+static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
 static bool by_tma(const Facts *f, int side) {
   return tma(f) && (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B));

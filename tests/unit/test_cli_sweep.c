@@ -155,7 +155,7 @@ START_TEST(check_tells_what_holds_and_what_fails) {
   ck_assert_int_eq(run.status, 0);
   ck_assert_ptr_null(strstr(run.out, "FAILS"));
   ck_assert_ptr_null(strstr(run.out, "open"));
-  run = cli_run(arena, "check --failing -k TMA=1,STAGE=11");
+  run = cli_run(arena, "check --failing -k TMA=1,STAGE=11,TARGET=a100");
   ck_assert_int_eq(run.status, 1);
   assert_has(run.out, "nearest: TMA=0");
   ck_assert_ptr_null(strstr(run.out, "holds"));

@@ -104,7 +104,7 @@ START_TEST(bad_input_is_told_and_status_2) {
       {"cuda -k TARGET=h2000", "nearest: h200"},
       {"cuda extra", "extra"},
       {"cuda --pass", "pass"},
-      {"cuda -k TMA=1,STAGE=11", "not built"},
+      {"cuda -k TMA=1,STAGE=11,TARGET=a100", "TMA=1: a100 is sm_80"},
       {"export -k BM=1000,BN=32", "nearest"},
       {"export -o /nowhere/x.cu", "/nowhere/x.cu"},
   };

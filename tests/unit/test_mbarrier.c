@@ -100,6 +100,25 @@ START_TEST(every_shape_computes_the_nest) {
 }
 END_TEST
 
+// What is just legal: boxes of 256 rows, slots of just 128 bytes, producers in the last places of a
+// block, three blocks on an SM.
+static const char *const brinks[] = {
+    "M=260,N=20,K=36,BM=256,BN=2,FM=1,FN=8,BK=32,STAGE=11,TMA=1",
+    "M=9,N=36,K=20,BM=1,BN=32,FM=8,FN=1,BK=4,STAGE=11,TMA=1",
+    "M=70,N=68,K=36,BM=31,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
+    "M=70,N=68,K=36,BM=28,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
+    "M=20,N=68,K=36,BM=8,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1,MIN_BLOCKS=3",
+};
+enum { N_BRINKS = sizeof brinks / sizeof brinks[0] };
+
+START_TEST(what_is_just_legal_computes_the_nest) {
+  Schedule schedule = schedule_default();
+  Diags diags = diags_new(property_arena);
+  ck_assert(schedule_parse(&schedule, brinks[_i], &diags));
+  ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
+}
+END_TEST
+
 // ---- boxes --------------------------------------------------------------------------------------
 
 // What a tensor map can say (CUDA driver API, cuTensorMapEncodeTiled): sides of at most 256, rows
@@ -278,6 +297,7 @@ Suite *suite_mbarrier(void) {
   tcase_add_checked_fixture(tc, property_setup, property_teardown);
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, every_shape_computes_the_nest, 0, N_SHAPES);
+  tcase_add_loop_test(tc, what_is_just_legal_computes_the_nest, 0, N_BRINKS);
   tcase_add_test(tc, boxes_are_what_a_tensor_map_can_say);
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_SHAPES);
   tcase_add_loop_test(tc, a_lost_barrier_is_an_early_overwrite, 0, N_SHAPES);

@@ -42,7 +42,9 @@ static void each_stmt(Mutant *mutant, Stmt **link, MutateStmt *mutate) {
 }
 
 static void drop_op(Mutant *mutant, Stmt *stmt, Stmt **link) {
-  if (stmt->kind != STMT_OP || !here(mutant, stmt)) return;
+  // How many registers a warp has changes nothing of what it computes.
+  bool harmless = stmt->op.kind == OP_REGS_GIVE || stmt->op.kind == OP_REGS_TAKE;
+  if (stmt->kind != STMT_OP || harmless || !here(mutant, stmt)) return;
   snprintf(mutant->what, sizeof mutant->what, "%s of stmt %d left out", op_name(stmt->op.kind),
            stmt->id);
   *link = stmt->next;
@@ -81,10 +83,10 @@ static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
 }
 
 static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
-  // A thread that loads too much into its own registers harms nobody.
-  bool harmless = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
-  // Of the producers, who have given no registers back, one is asked for once more inside.
-  harmless |= stmt->warps == WARPS_PRODUCE && stmt->body->kind == STMT_IF;
+  // A thread that loads too much into its own registers harms nobody, nor who comes by where the
+  // producers work: one thread of them is asked for inside.
+  bool loads = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
+  bool harmless = loads || stmt->warps == WARPS_PRODUCE;
   if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;
   *link = stmt->body;

@@ -176,10 +176,12 @@ START_TEST(test_blocks_of_few_warps) {
 }
 END_TEST
 
+#define TMA_8X8 "STAGE=11,TMA=1,BM=8,BN=8,FM=8,FN=8,"
+#define ROLES "STAGE=11,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,"
+
 static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
-    {"TMA=1", "not_built", "TMA=0"},
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
     {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k8_f16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
@@ -188,7 +190,28 @@ static const struct {
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=4,WN=2,FN=8,SWIZZLE=3,PAD_SMEM=8", "swizzle_rows",
      "SWIZZLE=0"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=1,PAD_SMEM=4", "atom_pad", "PAD_SMEM=0"},
-    {"WARP_SPECIALIZE=1", "not_built", "WARP_SPECIALIZE=0"},
+    {"STAGE=11,TMA=1,TARGET=a100", "tma_arch", "TMA=0"},
+    {TMA_8X8 "BK=16,K=30", "tma_rows_a", "K=28"},
+    {TMA_8X8 "BK=16,A_COL=1,M=30", "tma_rows_a", "M=28"},
+    {TMA_8X8 "BK=16,N=30", "tma_rows_b", "N=28"},
+    {"STAGE=01,TMA=1,B_COL=1,BM=8,BN=8,FM=8,FN=8,BK=16,K=30", "tma_rows_b", "K=28"},
+    {TMA_8X8 "BK=16,PAD_SMEM=4", "tma_plain_slab", "PAD_SMEM=0"},
+    {TMA_8X8 "BK=16,TRANSPOSE_A=1", "tma_plain_slab", "TRANSPOSE_A=0"},
+    {TMA_8X8 "BK=16,LAYOUT_A=swizzle:1:4:3", "tma_plain_slab", "TMA=0"},
+    {"STAGE=11,TMA=1,BM=8,BN=32,FM=4,FN=9,BK=16", "tma_box_b", "FN=8"},
+    {"STAGE=11,TMA=1,BM=32,BN=4,FM=9,FN=4,BK=16", "tma_box_a", "FM=8"},
+    {"STAGE=11,TMA=1,BM=257,BN=2,FM=1,FN=8,BK=32", "tma_box_a", "BM=256"},
+    {TMA_8X8 "BK=6", "tma_box_a", NULL},
+    {"STAGE=11,TMA=1,BM=1,BN=32,FM=4,FN=1,BK=4", "tma_box_a", "FM=8"},
+    {"STAGE=11,TMA=1,BM=2,BN=32,FM=2,FN=2,BK=16,SWIZZLE=1", "tma_box_a", "FM=4"},
+    {"STAGE=01,TMA=1,BM=8,BN=8,FM=8,FN=8,BK=4,SWIZZLE=0,N=4095", "tma_rows_b", NULL},
+    {TMA_8X8 "BK=16,PIPELINE_STAGES=1", "ring_for_async", "BUFFER_COUNT=2"},
+    {"WARP_SPECIALIZE=1", "roles_by_tma", "WARP_SPECIALIZE=0"},
+    {"WARP_SPECIALIZE=1,STAGE=11,BUFFER_COUNT=2", "roles_by_tma", "TMA=1"},
+    {TMA_8X8 "BK=16,WARP_SPECIALIZE=1", "roles_ring", "BUFFER_COUNT=2"},
+    {ROLES "BM=10,BN=6,FM=4,FN=4,BK=16", "roles_warps", NULL},
+    {ROLES "BM=32,BN=32,FM=2,FN=2,BK=16", "roles_fit", "BN=16"},
+    {ROLES "BM=20,BN=32,FM=2,FN=2,BK=16,MIN_BLOCKS=3", "min_blocks_fit", "MIN_BLOCKS=2"},
     {"BM=8,BN=256", "threads_fit", "BN=128"},
     {"BM=32,BN=32,FM=8,FN=9", "block_registers", "BN=16"},
     {"FM=16,FN=16", "cells_fit", "FM=14"},

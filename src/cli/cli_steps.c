@@ -53,11 +53,14 @@ static void put(JsonWriter *w, const char *key, int number) {
 
 static void put_step(JsonWriter *w, Arena *arena, const Steps *steps, const Step *step) {
   json_begin_object(w);
+  json_member_bool(w, "by_producer", step->produces);
   json_member_int(w, "copies", step->n_copies);
   json_member_int(w, "stores", step->n_stores);
   put(w, "copy_slabs_ahead", step->copy_slab);
   json_member_bool(w, "commit", step->commit);
   put(w, "wait_groups", step->wait);
+  json_member_string(w, "wait_mbarrier", step->mbarrier);
+  json_member_bool(w, "arrive", step->arrive);
   json_member_bool(w, "barrier", step->barrier);
   json_member_int(w, "reads", step->n_reads);
   put(w, "read_first_step", step->read_first);

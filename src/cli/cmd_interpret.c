@@ -101,8 +101,8 @@ static void print_setting(const Subject *s) {
         extent(r, KNOB_N), extent(r, KNOB_K));
   Launch launch = kernel_launch(program_main(s->program));
   printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
-         launch.n_blocks == 1 ? "" : "s", (long long)launch.n_threads,
-         launch.n_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",
+         launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,
+         launch.block_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",
          s->given->seed);
 }
 

@@ -41,6 +41,10 @@ static void print_kernel(const Compiled *c, int i) {
   bool is_main = i == c->model->program->main_kernel;
   printf("%s%-24s %10s %10s\n", i ? "\n" : "", facts->name, "model", "compiled");
   row(c->arena, "registers per thread", is_main ? r->n_registers : -1, k ? k->registers : -1, "");
+  if (is_main && r->consumer_registers) {
+    row(c->arena, "  left to a consumer", r->consumer_registers, -1, "");
+    row(c->arena, "  left to a producer", r->producer_registers, -1, "");
+  }
   row(c->arena, "spilled", -1, k ? k->spill_store_bytes : -1, "B");
   row(c->arena, "stack", -1, k ? k->stack_bytes : -1, "B");
   row(c->arena, "shared memory per block", facts->smem_bytes, dynamic_or(facts, k), "B");
@@ -60,8 +64,8 @@ static void print_text(const Compiled *c) {
   cli_print_steps(c->arena, c->model);
 }
 
-// What the compiler did not say is negative.
-static void put_compiled(JsonWriter *w, const char *key, int64_t number) {
+// What nobody said is negative.
+static void put_said(JsonWriter *w, const char *key, int64_t number) {
   json_member_known(w, key, number >= 0, number);
 }
 
@@ -73,11 +77,11 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   json_member_int(w, "blocks", facts->n_blocks);
   json_member_int(w, "threads", facts->n_threads);
   json_member_int(w, "smem_bytes", facts->smem_bytes);
-  put_compiled(w, "registers", k ? k->registers : -1);
-  put_compiled(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
-  put_compiled(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
-  put_compiled(w, "stack_bytes", k ? k->stack_bytes : -1);
-  put_compiled(w, "compiled_smem_bytes", dynamic_or(facts, k));
+  put_said(w, "registers", k ? k->registers : -1);
+  put_said(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);
+  put_said(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
+  put_said(w, "stack_bytes", k ? k->stack_bytes : -1);
+  put_said(w, "compiled_smem_bytes", dynamic_or(facts, k));
   json_end_object(w);
 }
 
@@ -86,6 +90,10 @@ static void write_model(JsonWriter *w, const Resources *r) {
   json_begin_object(w);
   json_member_bool(w, "estimated", true);
   json_member_int(w, "registers", r->n_registers);
+  put_said(w, "consumer_registers", r->consumer_registers ? r->consumer_registers : -1);
+  put_said(w, "producer_registers", r->producer_registers ? r->producer_registers : -1);
+  json_member_int(w, "warps", r->n_warps);
+  json_member_int(w, "consumer_warps", r->n_consumers);
   json_member_int(w, "smem_bytes", r->smem_bytes);
   json_member_int(w, "blocks_per_sm", r->blocks_per_sm);
   json_member_string(w, "limiter", r->limiter);

@@ -9,6 +9,9 @@
 //                                     | LDSM step 3 → set 1 | MMA step 2, set 0
 //                      ≤ 1    barrier | LDSM step 0 of k_o + 1 → set 0 | MMA step 3, set 1
 //
+// With TMA the wait is that for the mbarrier of the slab, and of a copy's boxes each counts as one
+// instruction. A producer's iteration is walked by its one thread and makes the first row.
+//
 // Which k-step a read is of follows from its own index along K, which slab from the slot of the
 // ring (slot = slab, for iteration 0). A multiply is of the k-step that its registers were read
 // for.
@@ -82,8 +85,18 @@ static int k_dimension(const Program *program, const Buffer *buffer) {
   return last ? buffer->rank - 1 : buffer->rank - 2;
 }
 
+// How far along K an access lies, panels passed over included.
+static int64_t k_index(const Walk *walk, const Access *access) {
+  const Buffer *buffer = access->buffer;
+  int k = k_dimension(walk->program, buffer);
+  int64_t index = index_at(walk, access, k);
+  if (buffer->panel && k == buffer->rank - 1)
+    index += index_at(walk, access, buffer->rank - 3) * buffer->panel;
+  return index;
+}
+
 static int slot_of(const Walk *walk, const Access *slab) {
-  return slab->buffer->rank > 2 ? (int)index_at(walk, slab, 0) : 0;
+  return buffer_is_ring(slab->buffer) ? (int)index_at(walk, slab, 0) : 0;
 }
 
 // Copies of the fragment registers are told apart by an index in front of the usual ones.
@@ -111,16 +124,17 @@ static Step *copy_row(Walk *walk, int slab) {
 }
 
 static void add_copy(Walk *walk, const Op *op) {
-  const Program *program = walk->program;
-  int64_t k = index_at(walk, &op->src, k_dimension(program, op->src.buffer));
-  walk->loaded = (int)(k / axis_tile(&program->axis[AXIS_K]));
-  walk->steps->copy_name = op->kind == OP_CP_ASYNC ? "cp.async" : "LDG";
+  int64_t k = k_index(walk, &op->src);
+  walk->loaded = (int)(k / axis_tile(&walk->program->axis[AXIS_K]));
+  walk->steps->copy_name = op->kind == OP_CP_ASYNC   ? "cp.async"
+                           : op->kind == OP_TMA_LOAD ? "TMA"
+                                                     : "LDG";
   Step *row = copy_row(walk, walk->loaded);
   if (row) row->n_copies++;
 }
 
 static void add_store(Walk *walk, const Op *op) {
-  bool ring = op->dst.buffer->rank > 2;
+  bool ring = buffer_is_ring(op->dst.buffer);
   Step *row = copy_row(walk, ring ? slot_of(walk, &op->dst) : walk->loaded);
   if (row) row->n_stores++;
 }
@@ -135,7 +149,7 @@ static void add_read(Walk *walk, const Op *op) {
   steps->moved += ldmatrix ? (double)op->count : registers;
   if (steps->products == 0) steps->reads_before++;
   Step *row = row_of(walk, COLUMN_READ);
-  int step = (int)index_at(walk, &op->src, k_dimension(walk->program, from));
+  int step = (int)k_index(walk, &op->src);
   step /= atom_depth(walk->program);
   int set = set_of(walk, &op->dst);
   if (op->dst.buffer->role == ROLE_FRAG_A) walk->of_set[set > 0 ? set % SETS_MAX : 0] = step;
@@ -162,6 +176,16 @@ static void add_multiply(Walk *walk, const Op *op) {
   row->multiply_set = set;
 }
 
+static void add_mbarrier(Walk *walk, const Op *op) {
+  bool waits = op->kind == OP_MBAR_WAIT;
+  Step *row = row_of(walk, waits ? COLUMN_WAIT : COLUMN_BARRIER);
+  if (!row) return;
+  if (waits)
+    row->mbarrier = op->dst.buffer->name;
+  else
+    row->arrive = true;
+}
+
 static void add_op(Walk *walk, const Stmt *stmt) {
   const Op *op = &stmt->op;
   const Buffer *to = op->dst.buffer, *from = op->src.buffer;
@@ -175,7 +199,8 @@ static void add_op(Walk *walk, const Stmt *stmt) {
   if (op->kind == OP_MMA || op->kind == OP_FMA) add_multiply(walk, op);
   if (to && buffer_is_fragment(to) && (op->kind == OP_LOAD || op->kind == OP_LDMATRIX))
     add_read(walk, op);
-  if (op->kind == OP_CP_ASYNC) add_copy(walk, op);
+  if (op->kind == OP_MBAR_WAIT || op->kind == OP_MBAR_ARRIVE) add_mbarrier(walk, op);
+  if (op->kind == OP_CP_ASYNC || op->kind == OP_TMA_LOAD) add_copy(walk, op);
   if (op->kind == OP_LOAD && to && (to->role == ROLE_STAGE_A || to->role == ROLE_STAGE_B))
     add_copy(walk, op);
   if (op->kind == OP_STORE && from && (from->role == ROLE_STAGE_A || from->role == ROLE_STAGE_B))
@@ -196,6 +221,28 @@ static void walk_list(Walk *walk, const Stmt *list) {
   }
 }
 
+static void start(Walk *walk, const Launch *launch, int64_t thread) {
+  const Program *program = walk->program;
+  if (program->any_thread) walk->env[program->any_thread->id] = thread;
+  for (int l = 0; l < launch->n_lets; l++)
+    walk->env[launch->let[l]->var->id] = expr_eval(launch->let[l]->expr, walk->env);
+}
+
+// What a producer issues is one row, whatever its order.
+static void walk_producer(Walk *walk, const Launch *launch) {
+  const Stmt *role = launch->body;
+  while (role && role->warps != WARPS_PRODUCE) role = role->next;
+  if (!role) return;
+  start(walk, launch, launch->n_threads);
+  walk_list(walk, find_tier(role->body, TIER_SERIAL_OUTER)->body);
+  const char *mbarrier = walk->row[0].mbarrier;
+  walk->row[0] = walk->row[walk->steps->n - 1];
+  walk->row[0].mbarrier = mbarrier;
+  walk->row[0].produces = true;
+  walk->steps->n = 1;
+  walk->column = COLUMN_MULTIPLY;
+}
+
 Steps derive_steps(Arena *arena, const Program *program) {
   Steps steps = {.n_registers =
                      count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B)};
@@ -205,12 +252,12 @@ Steps derive_steps(Arena *arena, const Program *program) {
   walk.env = ARENA_ARRAY(arena, int64_t, program->n_vars);
   walk.row = ARENA_ARRAY(arena, Step, STEPS_MAX);
   Launch launch = kernel_launch(program_main(program));
-  for (int l = 0; l < launch.n_lets; l++)
-    walk.env[launch.let[l]->var->id] = expr_eval(launch.let[l]->expr, walk.env);
+  walk_producer(&walk, &launch);
+  start(&walk, &launch, 0);
   walk_list(&walk, k_o->body);
   const Buffer *slab = program_buffer(program, ROLE_SLAB_A);
   if (!slab) slab = program_buffer(program, ROLE_SLAB_B);
-  if (slab) steps.n_slots = slab->rank > 2 ? (int)slab->dim[0] : 1;
+  if (slab) steps.n_slots = buffer_is_ring(slab) ? (int)slab->dim[0] : 1;
   steps.step = walk.row;
   steps.read_name = read_names[walk.reads];
   return steps;
@@ -234,8 +281,9 @@ const char *steps_say_safe(Arena *arena, const Steps *steps, const Step *step) {
   if (step->n_copies && !step->n_stores && str_equal(steps->copy_name, "LDG"))
     return arena_printf(arena, "slab %s goes to registers first, which is safe anywhere", slab);
   const char *before = slab_name(arena, step->copy_slab - steps->n_slots);
-  return arena_printf(arena, "%s lands where %s lay: safe behind the barrier after its last read",
-                      slab, before);
+  const char *when = step->produces ? "once every consumer warp has arrived at empty"
+                                    : "behind the barrier after its last read";
+  return arena_printf(arena, "%s lands where %s lay: safe %s", slab, before, when);
 }
 
 // ---- strategies ---------------------------------------------------------------------------------

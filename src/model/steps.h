@@ -1,5 +1,6 @@
 // What one thread issues in one iteration of the loop over slabs, in order: copies, waits, reads of
 // fragments, multiplies. It is read from the program, iteration 0 with thread 0, never from knobs.
+// Where a producer fetches, a row of its own stands first: what its one thread issues for slab 0.
 //
 //   Steps steps = derive_steps(arena, program);
 //   steps.step[i]                  copies → wait → barrier → reads → multiplies; a row ends where
@@ -22,11 +23,14 @@ enum { STEP_NONE = -1, STEPS_MAX = 512 };
 // Steps along K inside a slab, counted in depths of the atom; sets count the copies of the fragment
 // registers (the two halves of a register buffer). STEP_NONE: does not happen.
 typedef struct Step {
-  int n_copies;   // global → shared by cp.async, or to the registers on the way
+  bool produces;  // the producer's row
+  int n_copies;   // global → shared by cp.async or TMA, or to the registers on the way
   int n_stores;   // from those registers to the slab
   int copy_slab;  // how many slabs ahead of this iteration
   bool commit;
-  int wait;  // groups that may stay in flight
+  int wait;              // groups that may stay in flight
+  const char *mbarrier;  // the mbarrier whose phase is waited for, "full" or "empty"; NULL: none
+  bool arrive;           // at empty: the slot may be filled again
   bool barrier;
   const char *why;                     // what the barrier is for; NULL: nobody said
   int n_reads, read_first, read_last;  // instructions; k-steps they read
@@ -38,8 +42,9 @@ typedef struct Steps {
   int n;     // at most STEPS_MAX
   bool cut;  // there were more
   const Step *step;
-  int n_slots;                                        // of the ring; 0: nothing is staged
-  const char *copy_name, *read_name, *multiply_name;  // "cp.async", "LDSM", "MMA"; NULL: none
+  int n_slots;  // of the ring; 0: nothing is staged
+  const char *copy_name, *read_name,
+      *multiply_name;         // "cp.async", "TMA"; "LDSM"; "MMA"; NULL: none
   double products, moved;     // of one warp with an atom, of one thread without
   int n_reads, reads_before;  // instructions per iteration; before its first multiply
   int n_registers;            // that hold fragments
@@ -49,7 +54,8 @@ Steps derive_steps(Arena *arena, const Program *program);
 double steps_intensity(const Steps *steps);  // products / moved; 0 when nothing is read
 
 // From where on the copies of `step` are safe: "k_o + 2 lands where k_o - 1 lay: safe behind the
-// barrier after its last read". Empty where it copies nothing.
+// barrier after its last read"; for a producer once all have arrived at empty. Empty where it
+// copies nothing.
 const char *steps_say_safe(Arena *arena, const Steps *steps, const Step *step);
 
 // ---- strategies ---------------------------------------------------------------------------------

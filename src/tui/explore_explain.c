@@ -141,11 +141,12 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   int at = session_view_state_const(session)->cursor;
   const NestRow *row = &nest->row[at < nest->n_rows ? at : nest->n_rows - 1];
   const char *help = nest_group_name(row->group);
+  bool is_op = row->stmt && row->stmt->kind == STMT_OP;
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
-  else if (row->stmt && row->stmt->kind == STMT_OP && mbarrier_help(&row->stmt->op))
+  else if (is_op && mbarrier_help(&row->stmt->op))
     help = mbarrier_help(&row->stmt->op);
-  else if (row->stmt && row->stmt->kind == STMT_OP)
+  else if (is_op)
     help = row->note ? row->note : op_help(row->stmt->op.kind);
   else if (row->stmt && row->stmt->warps != WARPS_ALL)
     help = role_help(arena, session->now.picture->model, row->stmt);
@@ -156,7 +157,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
                      : row->group == NEST_WARP ? TIER_WARP
                                                : TIER_THREAD);
   Str out = str_new(arena);
-  str_printf(&out, "%s: %s", row->wide ? row->wide : row->text, help);
+  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text, help);
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
   const SourcePart *code = &explore->code;
   if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);

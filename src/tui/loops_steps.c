@@ -52,12 +52,15 @@ static const char *say_wait(Arena *arena, const Step *step, const Columns *at) {
   Str out = str_new(arena);
   if (step->wait != STEP_NONE && at->wide) str_add(&out, step->wait ? "all but " : "all");
   if (step->wait > 0 || (step->wait == 0 && !at->wide)) str_printf(&out, "%d", step->wait);
+  if (step->mbarrier) str_add(&out, step->mbarrier);
   if (step->barrier) str_printf(&out, "%sbar", out.length ? ", " : "");
+  if (step->arrive) str_printf(&out, "%sarrive", out.length ? ", " : "");
   return out.text;
 }
 
 static const char *say_read(Arena *arena, const Step *step, const Columns *at) {
   Str out = str_new(arena);
+  if (step->produces) return at->wide ? "by the producer" : "producer";
   if (!step->n_reads) return "";
   if (at->wide) str_printf(&out, "%d ", step->n_reads);
   say_steps(&out, at, step->read_first, step->read_last, step->read_slab);
@@ -78,6 +81,9 @@ static const char *say_multiply(Arena *arena, const Step *step, const Columns *a
 
 static const char *why_of(Arena *arena, const Steps *steps, const Step *step) {
   const char *safe = steps_say_safe(arena, steps, step);
+  if (step->arrive) return "this warp has read the slot to the end: one arrival at its empty";
+  if (!step->why && step->mbarrier && !*safe)
+    return "until the bytes of the slab have come, which the phase of its full says";
   if (!step->why) return safe;
   return *safe ? arena_printf(arena, "%s; barrier: %s", safe, step->why) : step->why;
 }

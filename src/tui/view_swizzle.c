@@ -135,15 +135,24 @@ static void flow_layout(Flow *flow, Style style, const char *name, const char *t
   flow->col = used > 1 ? flow->in.cols : flow->col + cols;
 }
 
+// "128 rows of 128 B, bf16", "4 panels of 64 rows of 128 B, bf16"
+static const char *say_shape(const SlabProblem *slab, char text[80]) {
+  const Buffer *buffer = slab->slab;
+  const LayoutSlab *shape = &slab->problem.slab;
+  int rows = (int)buffer->dim[buffer->rank - 2], panels = shape->rows / rows, n = 0;
+  if (panels > 1) n = snprintf(text, 80, "%d panels of ", panels);
+  snprintf(text + n, (size_t)(80 - n), "%d rows of %d B, %s%s", rows, shape->row_bytes,
+           dtype_name(buffer->type), buffer->transposed ? ", transposed" : "");
+  return text;
+}
+
 // The slab, how it lies and what is tried. Returns its rows.
 static int draw_title(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  const LayoutSlab *shape = &work->slab.problem.slab;
   const SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
   const char *name = work->slab.slab->name;
   char text[80];
-  snprintf(text, sizeof text, "%d rows of %d B, %s%s", shape->rows, shape->row_bytes,
-           dtype_name(work->slab.slab->type), work->slab.slab->transposed ? ", transposed" : "");
+  say_shape(&work->slab, text);
   if (canvas) {
     canvas_text(canvas, in, 0, 1, STYLE_TITLE, name);
     canvas_text(canvas, in, 0, 2 + utf8_columns(name), STYLE_TEXT, text);

@@ -176,6 +176,25 @@ START_TEST(test_blocks_of_few_warps) {
 }
 END_TEST
 
+// 256 threads that multiply and 128 behind them; a slab of 49152 B is 384 lines of 128 B, which TMA
+// writes beside 8 warps · 4 k-steps · 8 ldmatrix of 4 wavefronts.
+START_TEST(test_a_block_with_roles) {
+  const Model *built = model(
+      "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,"
+      "SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1");
+  const Resources *r = &built->resources;
+  ck_assert_int_eq(r->n_threads, 384);
+  ck_assert_int_eq(r->n_warps, 12);
+  ck_assert_int_eq(r->n_consumers, 8);
+  ck_assert_int_eq(r->producer_registers, 40);
+  ck_assert_int_eq(r->consumer_registers, 232);
+  ck_assert_int_eq(r->blocks_per_sm, 1);
+  ck_assert_double_eq_tol(r->occupancy, 12.0 / 64, 1e-12);
+  ck_assert_double_eq(built->totals.wavefronts, 8 * 4 * 8 * 4);
+  ck_assert_double_eq(built->traffic.shared_clocks, 1024 + 384);
+}
+END_TEST
+
 #define TMA_8X8 "STAGE=11,TMA=1,BM=8,BN=8,FM=8,FN=8,"
 #define ROLES "STAGE=11,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,"
 
@@ -353,6 +372,7 @@ Suite *suite_pass(void) {
   tcase_add_test(tcase, test_serpentine_order);
   tcase_add_test(tcase, test_resources_of_the_articles_tile);
   tcase_add_loop_test(tcase, test_blocks_of_few_warps, 0, sizeof held / sizeof *held);
+  tcase_add_test(tcase, test_a_block_with_roles);
   tcase_add_loop_test(tcase, test_rules, 0, (int)(sizeof illegal / sizeof *illegal));
   tcase_add_test(tcase, test_expressions_simplify);
   tcase_add_test(tcase, test_random_expressions);

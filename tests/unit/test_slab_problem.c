@@ -69,7 +69,8 @@ static const Layout *layout_of(const SlabProblem *slab, const char *text) {
 static bool has_shown_addresses(const SlabProblem *slab, int use) {
   const SlabSite *site = &slab->problem.sites[use];
   const Site *shown = slab->use[use].site;
-  int64_t slot = slab->slab->rank > 2 ? slab->slab->stride[0] * slab->problem.slab.elem_bytes : 0;
+  int64_t slot =
+      buffer_is_ring(slab->slab) ? slab->slab->stride[0] * slab->problem.slab.elem_bytes : 0;
   for (int i = 0; i < site->repeat; i++) {
     int64_t addr[BANK_LANES];
     bool same = true;
@@ -87,7 +88,7 @@ static void check_slab(const Model *model, const Buffer *buffer, const char *nam
   SlabProblem slab;
   ck_assert_msg(slab_problem_build(arena, model, buffer, &slab, &diags), "%s: %s", name,
                 diags_text(arena, &diags));
-  int64_t warps = (model->resources.n_threads + 31) / 32;
+  int64_t warps = model->resources.n_consumers;
   for (int i = 0; i < slab.problem.n_sites; i++) {
     const Site *site = slab.use[i].site;
     const char *what = arena_printf(arena, "%s: %s", name, site->text);
@@ -119,6 +120,30 @@ START_TEST(every_slab_of_every_rung) {
     }
   }
   ck_assert_int_ge(n_slabs, 40);
+}
+END_TEST
+
+// Panels: A of 64 columns is one, B of 256 columns four below each other, and A of 128 columns two.
+START_TEST(slabs_in_panels) {
+  static const char PANELS[] =
+      "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=2,FN=8,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+      "BUFFER_COUNT=2,WARP_SPECIALIZE=1";
+  static const struct { int bk, rows_a, rows_b; } rows[] = {{4, 64, 4 * 64}, {8, 2 * 64, 4 * 128}};
+  for (int i = 0; i < 2; i++) {
+    const Model *model = model_of(arena_printf(arena, "%s,BK=%d", PANELS, rows[i].bk));
+    SlabProblem a = slab_of(model, ROLE_SLAB_A), b = slab_of(model, ROLE_SLAB_B);
+    ck_assert_int_eq(a.problem.slab.rows, rows[i].rows_a);
+    ck_assert_int_eq(b.problem.slab.rows, rows[i].rows_b);
+    ck_assert_int_eq(a.problem.slab.row_bytes, 128);
+    ck_assert_int_eq(b.problem.slab.row_bytes, 128);
+    check_slab(model, a.slab, "A_s in panels");
+    check_slab(model, b.slab, "B_s in panels");
+    // Reading is free with the swizzle that the panels have, and eight ways without one.
+    ck_assert_int_eq(cost_of(&b, false, b.layout).ways, 1);
+    ck_assert_int_eq(cost_of(&b, false, layout_of(&b, "none")).ways, 8);
+    ck_assert_str_eq(slab_layout_knobs(arena, model, b.slab, "swizzle:3,4,3", &diags), "SWIZZLE=3");
+    ck_assert_ptr_null(slab_layout_knobs(arena, model, b.slab, "swizzle:2,4,3", &diags));
+  }
 }
 END_TEST
 
@@ -282,6 +307,7 @@ Suite *suite_slab_problem(void) {
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, every_slab_of_every_rung);
+  tcase_add_test(tcase, slabs_in_panels);
   tcase_add_loop_test(tcase, tf32_b_costs_what_the_article_found, 0, 5);
   tcase_add_test(tcase, the_solver_answers_the_open_question_on_the_real_sites);
   tcase_add_test(tcase, the_solver_finds_the_128_byte_swizzle);

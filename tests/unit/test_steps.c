@@ -190,6 +190,34 @@ START_TEST(the_two_barriers_of_one_slab) {
 }
 END_TEST
 
+// A ring of two and a producer: its row, then the consumer's, which reads a k-step ahead and has
+// left the slot before it waits for the next slab. Six boxes: A's slab is two panels, B's four.
+START_TEST(the_rows_of_two_roles) {
+  static const char ROLES[] =
+      "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=2,FN=8,BK=8,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+      "BUFFER_COUNT=2";
+  Steps steps = steps_of(ROLES, "FRAG_BUFFER=2,WARP_SPECIALIZE=1");
+  const Step *producer = &steps.step[0], *last = &steps.step[steps.n - 1];
+  ck_assert_int_eq(steps.n_slots, 2);
+  ck_assert_str_eq(steps.copy_name, "TMA");
+  ck_assert(producer->produces && producer->n_copies == 2 + 4 && producer->copy_slab == 0);
+  ck_assert_str_eq(producer->mbarrier, "empty");
+  ck_assert_str_eq(steps_say_safe(property_arena, &steps, producer),
+                   "k_o lands where k_o - 2 lay: safe once every consumer warp has arrived at "
+                   "empty");
+  ck_assert(last[-1].arrive);
+  ck_assert_str_eq(last->mbarrier, "full");
+  ck_assert_int_eq(last->read_slab, 1);
+  ck_assert_int_eq(last->multiply_first, 7);
+  for (int i = 1; i < steps.n; i++) ck_assert(!steps.step[i].produces && !steps.step[i].n_copies);
+
+  steps = steps_of(ROLES, "");
+  ck_assert_int_eq(steps.step[0].n_copies, 2 + 4);
+  ck_assert_str_eq(steps.step[0].mbarrier, "full");
+  ck_assert(steps.step[steps.n - 1].barrier);
+}
+END_TEST
+
 START_TEST(safe_load_points) {
   static const struct {
     const char *state, *more, *says;
@@ -366,6 +394,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, a_strategy_that_does_not_fit_says_why);
   tcase_add_test(tc, the_register_double_buffer);
   tcase_add_test(tc, the_two_barriers_of_one_slab);
+  tcase_add_test(tc, the_rows_of_two_roles);
   tcase_add_test(tc, safe_load_points);
   tcase_add_test(tc, rows_add_up);
   tcase_add_loop_test(tc, every_order_computes_the_nest, 0, N_TILES);

@@ -114,6 +114,46 @@ START_TEST(reviewed_screen) {
 }
 END_TEST
 
+// Boxes of TMA, mbarriers and warp roles, which stand in no ladder of the tests.
+#define ROLES                                                                                 \
+  "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3," \
+  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"            \
+  "WARP_SPECIALIZE=1"
+#define BOXES "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
+
+static const struct {
+  const char *name, *view, *state, *keys;
+  int cols, rows;
+} role_screens[] = {
+    {"explore_roles_80x24", "explore", ROLES, "k k k k k k", 80, 24},
+    {"explore_roles_80x44", "explore", ROLES, NULL, 80, 44},
+    {"explore_roles_120x40", "explore", ROLES, NULL, 120, 40},
+    {"explore_roles_200x60", "explore", ROLES, NULL, 200, 60},
+    {"explore_tma_80x24", "explore", BOXES, NULL, 80, 24},
+    {"explore_tma_roles_80x44", "explore", BOXES ",BUFFER_COUNT=2,WARP_SPECIALIZE=1", NULL, 80, 44},
+    {"loops_roles_120x40", "loops", ROLES, NULL, 120, 40},
+    {"loops_roles_steps", "loops", ROLES, "s", 80, 24},
+    {"loops_tma_80x24", "loops", BOXES, "G", 80, 24},
+    {"loops_tma_steps", "loops", BOXES, "s", 80, 24},
+    {"swizzle_panels", "swizzle", ROLES, "j", 80, 24},
+    {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
+};
+
+START_TEST(a_screen_of_roles) {
+  SessionOptions options = {.state = role_screens[_i].state};
+  Session *session = session_open(&options, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  Canvas *canvas = canvas_new(arena, role_screens[_i].rows, role_screens[_i].cols, false);
+  view_show(session, view_find(role_screens[_i].view));
+  drive_frame(session, canvas);
+  if (role_screens[_i].keys) ck_assert(drive_keys(session, canvas, role_screens[_i].keys, &diags));
+  drive_frame(session, canvas);
+  golden_check(arena_printf(arena, "screens/%s.txt", role_screens[_i].name),
+               export_text(arena, canvas));
+  session_close(session);
+}
+END_TEST
+
 // ---- scripts ------------------------------------------------------------------------------------
 
 START_TEST(scripts_see_what_they_expect) {
@@ -337,6 +377,7 @@ Suite *suite_view(void) {
   tcase_set_timeout(tcase, 300);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, reviewed_screen, 0, sizeof screens / sizeof *screens);
+  tcase_add_loop_test(tcase, a_screen_of_roles, 0, sizeof role_screens / sizeof *role_screens);
   tcase_add_test(tcase, scripts_see_what_they_expect);
   tcase_add_test(tcase, drawing_allocates_nothing_and_changes_nothing);
   tcase_add_test(tcase, no_view_takes_a_reserved_key);

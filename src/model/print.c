@@ -138,7 +138,7 @@ static void print_move(Printer *printer, Str *out, const Op *op) {
 
 // "wait full[k_o % 3] phase k_o / 3 % 2", "expect full[k_o % 3] 49152 B"
 static void print_mbarrier(Str *out, const Op *op) {
-  str_printf(out, "%s ", op_name(op->kind) + strlen("mbarrier."));
+  str_printf(out, "%s ", op_word(op->kind));
   print_access(out, &op->dst);
   if (op->kind == OP_MBAR_INIT)
     str_printf(out, " %lld arrival%s", (long long)op->count, op->count == 1 ? "" : "s");

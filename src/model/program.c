@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/whole.h"
 
 static const struct {
@@ -18,6 +19,11 @@ static const struct {
 };
 
 const char *op_name(OpKind kind) { return op_rows[kind].name; }
+const char *op_word(OpKind kind) {
+  static const char prefix[] = "mbarrier.";
+  const char *name = op_rows[kind].name;
+  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
+}
 const char *op_ptx(OpKind kind) { return op_rows[kind].ptx; }
 const char *op_help(OpKind kind) { return op_rows[kind].help; }
 

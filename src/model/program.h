@@ -121,6 +121,7 @@ typedef enum OpKind {
 } OpKind;
 
 const char *op_name(OpKind kind);
+const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
 const char *op_ptx(OpKind kind);
 const char *op_help(OpKind kind);
 

@@ -180,7 +180,7 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       return arena_printf(walk->arena, "expect %lld B", (long long)op->count);
     case OP_MBAR_WAIT:
     case OP_MBAR_ARRIVE:
-      return arena_printf(walk->arena, "%s %s", op_name(op->kind), t.dst);
+      return arena_printf(walk->arena, "%s %s", op_word(op->kind), t.dst);
     case OP_CP_WAIT:
       return arena_printf(walk->arena, "wait %s %lld in flight", walk->at_most,
                           (long long)op->count);
@@ -188,11 +188,11 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       break;
   }
   if (t.dst && t.src) return arena_printf(walk->arena, "%s%s%s", t.dst, walk->arrow, t.src);
-  return op_name(op->kind);
+  return op_word(op->kind);
 }
 
 static const char *wide_text(Walk *walk, const Op *op) {
-  const char *name = op_name(op->kind), *at = op->dst.buffer ? op->dst.buffer->name : "";
+  const char *name = op_word(op->kind), *at = op->dst.buffer ? op->dst.buffer->name : "";
   if (op->kind == OP_MBAR_EXPECT)
     return arena_printf(walk->arena, "expect %s[slot] %lld B", at, (long long)op->count);
   if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "%s %s[slot] phase", name, at);

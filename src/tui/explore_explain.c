@@ -144,7 +144,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   bool is_op = row->stmt && row->stmt->kind == STMT_OP;
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
-  else if (is_op && mbarrier_help(&row->stmt->op))
+  else if (is_op && !row->prologue && mbarrier_help(&row->stmt->op))
     help = mbarrier_help(&row->stmt->op);
   else if (is_op)
     help = row->note ? row->note : op_help(row->stmt->op.kind);

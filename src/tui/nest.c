@@ -154,6 +154,10 @@ typedef struct OpTexts {
   const char *dst, *src, *src2;
 } OpTexts;
 
+// What an operation on an mbarrier is called in a row.
+static const char *const mbarrier_words[OP_COUNT] = {
+    [OP_MBAR_INIT] = "init", [OP_MBAR_WAIT] = "wait", [OP_MBAR_ARRIVE] = "arrive"};
+
 static const char *op_text(Walk *walk, const Op *op, int64_t count) {
   int width = op->width > 0 ? op->width : 1;
   OpTexts t = {0};
@@ -178,9 +182,10 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       return arena_printf(walk->arena, "%s%stma %s", t.dst, walk->arrow, t.src);
     case OP_MBAR_EXPECT:
       return arena_printf(walk->arena, "expect %lld B", (long long)op->count);
+    case OP_MBAR_INIT:
     case OP_MBAR_WAIT:
     case OP_MBAR_ARRIVE:
-      return arena_printf(walk->arena, "%s %s", op_name(op->kind), t.dst);
+      return arena_printf(walk->arena, "%s %s", mbarrier_words[op->kind], t.dst);
     case OP_CP_WAIT:
       return arena_printf(walk->arena, "wait %s %lld in flight", walk->at_most,
                           (long long)op->count);
@@ -192,13 +197,13 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
 }
 
 static const char *wide_text(Walk *walk, const Op *op) {
-  const char *name = op_name(op->kind), *at = op->dst.buffer ? op->dst.buffer->name : "";
+  const char *at = op->dst.buffer ? op->dst.buffer->name : "";
   if (op->kind == OP_MBAR_EXPECT)
     return arena_printf(walk->arena, "expect %s[slot] %lld B", at, (long long)op->count);
-  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "%s %s[slot] phase", name, at);
-  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "%s %s[slot]", name, at);
+  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "wait %s[slot] phase", at);
+  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "arrive %s[slot]", at);
   if (op->kind == OP_BARRIER && op->count)
-    return arena_printf(walk->arena, "%s of %lld threads", name, (long long)op->count);
+    return arena_printf(walk->arena, "barrier of %lld threads", (long long)op->count);
   return NULL;
 }
 
@@ -415,6 +420,8 @@ static void add_prologue(Walk *walk, const Stmt *stmt) {
   bool reads = walk->role == WARPS_CONSUME;  // what others have fetched
   const char *text = reads ? "first k-step read" : "first slab fetched";
   NestRow *row = add_row(walk, NEST_SERIAL, 0, text);
+  row->prologue = true;
+  if (reads) row->note = "the consumers wait for slab 0 and read ahead of the loop";
   row->stmt = stmt;
   row->knob = stmt->knob;
 }

@@ -48,10 +48,11 @@ typedef struct NestRow {
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
   const char *note;  // why it is there; NULL: nobody said
   int kernel;
-  KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
-  KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such
-  int site;      // number of the shared-memory access it makes, 0 = none
-  bool changed;  // it was not there, or read otherwise, before the last change
+  KnobId knob;    // the knob that put it there, KNOB_NONE for the naive nest
+  KnobId seat;    // the knob that is turned here and nowhere else; KNOB_NONE: no such
+  int site;       // number of the shared-memory access it makes, 0 = none
+  bool prologue;  // it stands for all that is done for the first slab before the loop
+  bool changed;   // it was not there, or read otherwise, before the last change
 } NestRow;
 
 typedef struct Nest {

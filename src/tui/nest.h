@@ -48,11 +48,10 @@ typedef struct NestRow {
   const Stmt *stmt;  // the statement it stands for; NULL for kernels and tiers
   const char *note;  // why it is there; NULL: nobody said
   int kernel;
-  KnobId knob;    // the knob that put it there, KNOB_NONE for the naive nest
-  KnobId seat;    // the knob that is turned here and nowhere else; KNOB_NONE: no such
-  int site;       // number of the shared-memory access it makes, 0 = none
-  bool prologue;  // it stands for all that is done for the first slab before the loop
-  bool changed;   // it was not there, or read otherwise, before the last change
+  KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
+  KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such
+  int site;      // number of the shared-memory access it makes, 0 = none
+  bool changed;  // it was not there, or read otherwise, before the last change
 } NestRow;
 
 typedef struct Nest {
@@ -65,5 +64,7 @@ typedef struct Nest {
 Nest nest_build(Arena *arena, const Model *model, bool ascii);
 // The same rows out of the full listing: every statement with its indices, declarations left out.
 Nest nest_listing(Arena *arena, const Model *model);
+// One sentence; of mbarriers and boxes by the mbarrier that the operation names.
+const char *nest_op_help(const Op *op);
 // Marks the rows of `nest` that `before` does not have in this order.
 void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before);

@@ -544,8 +544,7 @@ const char *nest_op_help(const Op *op) {
        "until every consumer warp has read the slot to the end; the first turn of the ring is "
        "free"},
       {OP_MBAR_EXPECT, ROLE_FULL,
-       "one arrival; the phase ends when so many bytes have come, too, edges counted like the "
-       "rest"},
+       "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"},
       {OP_MBAR_ARRIVE, ROLE_EMPTY,
        "this warp has read the slot to the end; after the last warp's the producer fills it again"},
       {OP_TMA_LOAD, ROLE_COUNT,

@@ -95,35 +95,7 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
           site->count.ideal, site->executions, warps, all, picture->model->totals.wavefronts));
 }
 
-// What mbarriers and boxes are for, by the mbarrier that an operation names.
-static const char *mbarrier_help(const Op *op) {
-  static const struct {
-    OpKind kind;
-    BufferRole at;
-    const char *help;
-  } rows[] = {
-      {OP_MBAR_WAIT, ROLE_FULL,
-       "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
-       "then 0 again"},
-      {OP_MBAR_WAIT, ROLE_EMPTY,
-       "until every consumer warp has read the slot to the end; the first turn of the ring is "
-       "free"},
-      {OP_MBAR_EXPECT, ROLE_FULL,
-       "one arrival; the phase ends when so many bytes have come, too, edges counted like the "
-       "rest"},
-      {OP_MBAR_ARRIVE, ROLE_EMPTY,
-       "this warp has read the slot to the end; after the last warp's the producer fills it again"},
-      {OP_TMA_LOAD, ROLE_COUNT,
-       "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
-       "for what is outside, and counts the bytes at full[slot]"},
-  };
-  BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].kind == op->kind && rows[i].at == at) return rows[i].help;
-  return NULL;
-}
-
-// "the producer only fetches: 128 threads behind the others, which keep 40 registers each"
+// "the producer only fetches, 4 warps behind the others, of which one thread asks for slabs; …"
 static const char *role_help(Arena *arena, const Model *model, const Stmt *role) {
   const Resources *r = &model->resources;
   bool produces = role->warps == WARPS_PRODUCE;
@@ -144,10 +116,8 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   bool is_op = row->stmt && row->stmt->kind == STMT_OP;
   if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
     help = tier_help(row->stmt->var->tier);
-  else if (is_op && mbarrier_help(&row->stmt->op))
-    help = mbarrier_help(&row->stmt->op);
   else if (is_op)
-    help = row->note ? row->note : op_help(row->stmt->op.kind);
+    help = row->note ? row->note : nest_op_help(&row->stmt->op);
   else if (row->stmt && row->stmt->warps != WARPS_ALL)
     help = role_help(arena, session->now.picture->model, row->stmt);
   else if (row->note)

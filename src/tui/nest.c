@@ -178,6 +178,7 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       return arena_printf(walk->arena, "%s%stma %s", t.dst, walk->arrow, t.src);
     case OP_MBAR_EXPECT:
       return arena_printf(walk->arena, "expect %lld B", (long long)op->count);
+    case OP_MBAR_INIT:
     case OP_MBAR_WAIT:
     case OP_MBAR_ARRIVE:
       return arena_printf(walk->arena, "%s %s", op_word(op->kind), t.dst);
@@ -188,17 +189,17 @@ static const char *op_text(Walk *walk, const Op *op, int64_t count) {
       break;
   }
   if (t.dst && t.src) return arena_printf(walk->arena, "%s%s%s", t.dst, walk->arrow, t.src);
-  return op_word(op->kind);
+  return op_name(op->kind);
 }
 
 static const char *wide_text(Walk *walk, const Op *op) {
-  const char *name = op_word(op->kind), *at = op->dst.buffer ? op->dst.buffer->name : "";
+  const char *at = op->dst.buffer ? op->dst.buffer->name : "";
   if (op->kind == OP_MBAR_EXPECT)
     return arena_printf(walk->arena, "expect %s[slot] %lld B", at, (long long)op->count);
-  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "%s %s[slot] phase", name, at);
-  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "%s %s[slot]", name, at);
+  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "wait %s[slot] phase", at);
+  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "arrive %s[slot]", at);
   if (op->kind == OP_BARRIER && op->count)
-    return arena_printf(walk->arena, "%s of %lld threads", name, (long long)op->count);
+    return arena_printf(walk->arena, "barrier of %lld threads", (long long)op->count);
   return NULL;
 }
 
@@ -294,6 +295,12 @@ static bool inits_mbarriers(const Stmt *stmt) {
   return true;
 }
 
+// A condition that has no row.
+static bool is_unsaid(const Stmt *stmt) {
+  bool is_plain = stmt->kind == STMT_IF && stmt->warps == WARPS_ALL;
+  return is_plain && !inits_mbarriers(stmt) && by_one_thread(stmt->body);
+}
+
 // "init full, empty"
 static void list_mbarriers(Str *out, const Stmt *list, bool sizes) {
   for (; list; list = list->next) {
@@ -350,7 +357,7 @@ static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int dep
     add_inits(walk, stmt, depth);
   else if (stmt->warps != WARPS_ALL)
     add_role(walk, stmt, depth);
-  else if (stmt->kind == STMT_IF && by_one_thread(stmt->body))
+  else if (is_unsaid(stmt))
     add_list(walk, stmt->body, group, depth);
   else if (fold.n == 1 && !fold.over_k)
     add_operation(walk, fold.op, fold.count, group, depth);
@@ -415,6 +422,7 @@ static void add_prologue(Walk *walk, const Stmt *stmt) {
   bool reads = walk->role == WARPS_CONSUME;  // what others have fetched
   const char *text = reads ? "first k-step read" : "first slab fetched";
   NestRow *row = add_row(walk, NEST_SERIAL, 0, text);
+  if (reads) row->note = "the consumers wait for slab 0 and read ahead of the loop";
   row->stmt = stmt;
   row->knob = stmt->knob;
 }
@@ -431,7 +439,7 @@ static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
     int n_before = walk->nest->n_rows;
     add_statement(walk, stmt, sets_up ? NEST_THREAD : group, depth);
     if (walk->nest->n_rows == n_before) continue;
-    walk->nest->row[n_before].note = stmt->note;
+    if (!is_unsaid(stmt)) walk->nest->row[n_before].note = stmt->note;
     const Buffer *from = loaded_earlier(list, stmt);
     if (!from) continue;
     const char *to = only_op(stmt)->dst.buffer->name;
@@ -516,6 +524,36 @@ Nest nest_listing(Arena *arena, const Model *model) {
   }
   return nest;
 }
+
+// ---- what operations are for --------------------------------------------------------------------
+
+const char *nest_op_help(const Op *op) {
+  static const struct {
+    OpKind kind;
+    BufferRole at;
+    const char *help;
+  } rows[] = {
+      {OP_MBAR_WAIT, ROLE_FULL,
+       "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
+       "then 0 again"},
+      {OP_MBAR_WAIT, ROLE_EMPTY,
+       "until every consumer warp has read the slot to the end; the first turn of the ring is "
+       "free"},
+      {OP_MBAR_EXPECT, ROLE_FULL,
+       "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"},
+      {OP_MBAR_ARRIVE, ROLE_EMPTY,
+       "this warp has read the slot to the end; after the last warp's the producer fills it again"},
+      {OP_TMA_LOAD, ROLE_COUNT,
+       "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
+       "for what is outside, and counts the bytes at full[slot]"},
+  };
+  BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].kind == op->kind && rows[i].at == at) return rows[i].help;
+  return op_help(op->kind);
+}
+
+// ---- changes ------------------------------------------------------------------------------------
 
 void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before) {
   const char **old = ARENA_ARRAY(arena, const char *, before->n_rows);

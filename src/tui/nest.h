@@ -64,5 +64,7 @@ typedef struct Nest {
 Nest nest_build(Arena *arena, const Model *model, bool ascii);
 // The same rows out of the full listing: every statement with its indices, declarations left out.
 Nest nest_listing(Arena *arena, const Model *model);
+// One sentence; of mbarriers and boxes by the mbarrier that the operation names.
+const char *nest_op_help(const Op *op);
 // Marks the rows of `nest` that `before` does not have in this order.
 void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before);

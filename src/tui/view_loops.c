@@ -334,7 +334,7 @@ static const char *line_why(const LoopLine *line) {
   if (!line->stmt) return "";
   if (line->stmt->note) return line->stmt->note;
   if (line->stmt->kind == STMT_LOOP) return tier_help(line->tier);
-  return line->stmt->kind == STMT_OP ? op_help(line->stmt->op.kind) : "";
+  return line->stmt->kind == STMT_OP ? nest_op_help(&line->stmt->op) : "";
 }
 
 // The whole of a line that the screen cuts; otherwise why the line is there.

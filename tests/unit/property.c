@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/embed.h"
+#include "model/fragment.h"
 #include "model/print.h"
 
 static const uint64_t default_seed = 20250607;
@@ -48,15 +49,28 @@ struct Seen {
 
 bool property_is_new(Seen **seen, const Program *program) {
   const Problem *problem = &program->problem;
-  const char *text = arena_printf(property_data, "%lld %lld %lld\n%s", (long long)problem->m,
-                                  (long long)problem->n, (long long)problem->k,
-                                  program_text(property_arena, program));
+  return property_is_new_text(
+      seen, arena_printf(property_data, "%lld %lld %lld\n%s", (long long)problem->m,
+                         (long long)problem->n, (long long)problem->k,
+                         program_text(property_arena, program)));
+}
+
+bool property_is_new_text(Seen **seen, const char *text) {
   for (const Seen *s = *seen; s; s = s->next)
     if (strcmp(s->text, text) == 0) return false;
   Seen *first = ARENA_NEW(property_data, Seen);
   *first = (Seen){text, *seen};
   *seen = first;
   return true;
+}
+
+bool property_is_new_kind(Seen **kinds, const Rung *rung) {
+  Schedule schedule = rung->schedule;
+  const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, schedule.value[KNOB_ATOM_KIND]));
+  static const KnobId types[] = {KNOB_ATOM_KIND, KNOB_DTYPE, KNOB_ACC};
+  for (int i = 0; i < 3; i++) schedule_set(&schedule, types[i], 0);
+  return property_is_new_text(kinds, arena_printf(property_data, "%d %s", atom ? atom->bits : 0,
+                                                  schedule_text(property_data, &schedule)));
 }
 
 void property_tell(const Schedule *schedule, const char *after, const InterpCheck *check) {

@@ -24,6 +24,10 @@ const Ladder *property_read_ladder(const char *path);
 // Neighbouring rungs share most of their stages; a program that was looked at is not run again.
 typedef struct Seen Seen;
 bool property_is_new(Seen **seen, const Program *program);
+bool property_is_new_text(Seen **seen, const char *text);
+// False for a rung that differs from one before in its types alone: what shows in the stages and
+// the mutants of f16 shows in those of bf16, and of f16 sums.
+bool property_is_new_kind(Seen **kinds, const Rung *rung);
 
 // Whether C comes out right and nothing is found; prints what is wrong.
 bool property_computes(const Schedule *schedule, const char *after, const Program *program,

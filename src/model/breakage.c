@@ -359,6 +359,15 @@ static bool await_less(Program *program, Stmt *stmt) {
 static bool break_more_arrivals(Program *program) { return change_each(program, await_more); }
 static bool break_fewer_arrivals(Program *program) { return change_each(program, await_less); }
 
+static bool take_more(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_op(stmt, OP_REGS_TAKE)) return false;
+  stmt->op.count += 8;
+  return true;
+}
+
+static bool break_more_registers(Program *program) { return change_each(program, take_more); }
+
 // The innermost condition around what is expected is that for one thread.
 static bool drop_condition(Stmt **link) {
   bool dropped = false;
@@ -403,6 +412,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_ARRIVE] = break_arrive,
     [BREAK_MORE_ARRIVALS] = break_more_arrivals,
     [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
+    [BREAK_MORE_REGISTERS] = break_more_registers,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

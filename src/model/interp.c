@@ -262,6 +262,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
   w->pc = w->depth = w->n_copies = 0;
+  interp_start_registers(m, w);
   memset(w->committed, 0, sizeof w->committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};

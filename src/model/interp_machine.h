@@ -193,7 +193,7 @@ typedef struct BoxCopy {
 typedef enum WarpState {
   WARP_RUNNABLE,
   WARP_AT_BARRIER,   // behind it
-  WARP_AT_MBARRIER,  // before it: the wait is tried again
+  WARP_AT_MBARRIER,  // before it, or before registers it takes: the wait is tried again
   WARP_DONE
 } WarpState;
 
@@ -213,6 +213,7 @@ typedef struct Warp {
   int n_copies, copy_capacity;
   Copy *copy;
   int32_t committed[LANES];  // groups closed so far
+  int64_t registers;         // of each thread, as setmaxnreg has left them
 } Warp;
 
 // Which element of its operand a lane's value is, tabulated: row · columns + column.
@@ -242,6 +243,7 @@ typedef struct Machine {
   uint32_t joined;     // the epoch in which all threads of the block last met
   bool has_mbarriers;  // only then is there more to an order than that
   uint32_t seen[INTERP_CLOCKS][INTERP_CLOCKS];
+  int64_t free_registers;  // of the block, given back and not taken
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -354,7 +356,7 @@ OpRun interp_run_ldmatrix, interp_run_mma;
 // ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
 
 OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
-OpRun interp_run_tma, interp_run_registers;
+OpRun interp_run_tma;
 static inline bool interp_is_mbarrier(OpKind kind) {
   return kind == OP_TMA_LOAD || (kind >= OP_MBAR_INIT && kind <= OP_MBAR_WAIT);
 }
@@ -370,6 +372,14 @@ bool interp_land_one(Machine *machine);
 // At the end of a block: copies still under way. When nobody can go on: who waits for what.
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
+
+// ---- registers that change hands (interp_registers.c) -------------------------------------------
+
+OpRun interp_run_registers;
+void interp_start_registers(Machine *machine, Warp *warp);
+bool interp_may_take(const Machine *machine, const Warp *warp, const Code *code);
+// That the warp waits for them for ever.
+void interp_report_registers(Machine *machine, const Warp *warp, const Code *code);
 
 // ---- shadows (interp_shadow.c) ------------------------------------------------------------------
 

@@ -168,11 +168,17 @@ static const Mbar *awaited(const Machine *m, const Warp *w) {
   return &m->memory[dst->buffer->id].mbar[interp_scalar(w, &dst->offset)];
 }
 
+static bool may_go_on(const Machine *m, const Warp *w) {
+  const Code *code = waits_for(m, w);
+  if (!code->dst.buffer) return interp_may_take(m, w, code);
+  return phase_ended(w, code, awaited(m, w));
+}
+
 bool interp_wake(Machine *m) {
   bool any = false;
   for (int i = 0; i < m->n_warps; i++) {
     Warp *w = &m->warp[i];
-    if (w->state != WARP_AT_MBARRIER || !phase_ended(w, waits_for(m, w), awaited(m, w))) continue;
+    if (w->state != WARP_AT_MBARRIER || !may_go_on(m, w)) continue;
     w->state = WARP_RUNNABLE;
     any = true;
   }
@@ -183,6 +189,10 @@ void interp_report_stuck(Machine *m) {
   for (int i = 0; i < m->n_warps; i++) {
     const Warp *w = &m->warp[i];
     if (w->state != WARP_AT_MBARRIER) continue;
+    if (!waits_for(m, w)->dst.buffer) {
+      interp_report_registers(m, w, waits_for(m, w));
+      continue;
+    }
     const Mbar *bar = awaited(m, w);
     const Operand *dst = &waits_for(m, w)->dst;
     interp_report(
@@ -317,15 +327,6 @@ void interp_abandon_boxes(Machine *m) {
                   m->box[i].first, "the block ends while its copy is under way");
   }
   m->n_boxes = 0;
-}
-
-// ---- registers ----------------------------------------------------------------------------------
-
-// setmaxnreg moves no value; a warp must be all there.
-void interp_run_registers(Machine *m, Warp *w, const Code *code) {
-  if (w->alive & ~w->active)
-    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
-                  "changes the registers of a warp that is not all there");
 }
 
 // ---- what can be said before a run --------------------------------------------------------------

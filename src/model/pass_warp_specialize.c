@@ -10,20 +10,20 @@
 //              expect full[s], boxes of slab k_o        so the first three slots are free at once
 //   consumer   wait full[s] phase k_o / 3 % 2, multiply, arrive empty[s]   8 arrivals end a phase
 //
-// Registers: a kernel starts with as many for each thread, 65,536 / 384 = 168 here, too few for a
-// 64 × 64 tile of a warp. The producers give all but 40 back, and the consumers take
-// (65,536 - 128 · 40) / 256 = 236, cut to a multiple of 8: setmaxnreg (PTX ISA, 9.7.19.5) works for
-// whole warpgroups, and is left out where a role is none, or the start has enough.
+// Registers: each thread starts with as many, 65,536 / 384 = 170, of which the assembler makes 168,
+// too few for a 64 × 64 tile of a warp. The producers give all but 40 back, and the consumers take
+// (384 · 168 - 128 · 40) / 256 = 232. What is taken must have been given out at the start: with 640
+// threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait for ever.
+// setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role is none,
+// or the start has enough.
 #include "model/passes.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
 
 enum {
   WARPGROUP = 128,
-  REGISTERS_OF_SM = 65536,  // every GPU that has TMA
   REGISTERS_OF_PRODUCER = 40,
   REGISTERS_MAX = 240,  // of a consumer; the address space of an instruction ends at 255
-  REGISTERS_AT_START = 255,
   REGISTER_STEP = 8,
 };
 
@@ -35,13 +35,13 @@ int64_t pass_producers(int64_t consumers) { return consumers % WARPGROUP ? LANES
 
 // What setmaxnreg shall leave a consumer; 0 when nothing need be moved.
 static int64_t consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
-  int64_t blocks = schedule->value[KNOB_MIN_BLOCKS] ? schedule->value[KNOB_MIN_BLOCKS] : 1;
-  int64_t file = REGISTERS_OF_SM / blocks, start = file / (consumers + producers);
-  int64_t left = (file - producers * REGISTERS_OF_PRODUCER) / consumers;
+  int64_t start = start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
+  int64_t given = start * (consumers + producers);
+  int64_t left = (given - producers * REGISTERS_OF_PRODUCER) / consumers;
   if (left > REGISTERS_MAX) left = REGISTERS_MAX;
   left -= left % REGISTER_STEP;
   bool groups = consumers % WARPGROUP == 0 && producers % WARPGROUP == 0;
-  return groups && start < REGISTERS_AT_START && left > start ? left : 0;
+  return groups && left > start ? left : 0;
 }
 
 static Stmt *registers(Program *program, OpKind kind, int64_t count) {

@@ -162,6 +162,16 @@ Launch kernel_launch(const Kernel *kernel) {
   return launch;
 }
 
+// The same on every GPU that has setmaxnreg.
+enum { SM_QUARTERS = 4, QUARTER_REGISTERS = 16384, REGISTER_STEP = 8, THREAD_REGISTERS_MAX = 255 };
+
+int64_t start_registers(int64_t threads, int min_blocks) {
+  int64_t warps = ceil_div(ceil_div(threads, LANES), SM_QUARTERS);
+  int64_t each = QUARTER_REGISTERS / (warps * LANES * (min_blocks ? min_blocks : 1));
+  each -= each % REGISTER_STEP;
+  return each < THREAD_REGISTERS_MAX ? each : THREAD_REGISTERS_MAX;
+}
+
 const Kernel *program_main(const Program *program) {
   return &program->kernel[program->main_kernel];
 }

@@ -233,6 +233,11 @@ typedef struct Launch {
 } Launch;
 
 Launch kernel_launch(const Kernel *kernel);
+// Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
+// threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
+// 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
+int64_t start_registers(int64_t threads, int min_blocks);
+
 const Kernel *program_main(const Program *program);  // the kernel that multiplies
 // Warps of a block, those that multiply and all; the last may have idle lanes.
 int launch_warps(const Launch *launch);

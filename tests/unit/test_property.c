@@ -55,14 +55,20 @@ static bool last_stage_computes(const Schedule *schedule, uint64_t *state) {
 
 // ---- rungs --------------------------------------------------------------------------------------
 
+// A tile of 32,768 cells and more takes a second in each shape.
+static bool is_wide(const Schedule *schedule) {
+  return schedule_tile(schedule, KNOB_M) * schedule_tile(schedule, KNOB_N) >= 32768;
+}
+
 // Shapes in tiles and slabs of the rung, plus an edge: exact; rows cut by a few and columns by one;
 // rows and columns the other way round and in fours, so that wide accesses stay; thinner than a
 // tile; one cell.
 static const struct {
   int64_t m_tiles, m_edge, n_tiles, n_edge, k_slabs, k_edge;
+  bool has_narrow_like;  // wide tiles leave it out: narrower ones of their kind go through it
 } shapes[] = {
-    {1, 0, 1, 0, 2, 0},  {1, 3, 1, -1, 3, -1}, {1, -4, 1, 4, 1, 4},
-    {0, 5, 1, -1, 1, 3}, {0, 1, 0, 1, 0, 1},
+    {1, 0, 1, 0, 2, 0, true},   {1, 3, 1, -1, 3, -1, false}, {1, -4, 1, 4, 1, 4, true},
+    {0, 5, 1, -1, 1, 3, false}, {0, 1, 0, 1, 0, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -102,6 +108,7 @@ START_TEST(every_pass_of_every_rung_computes_the_nest) {
       bool last_alone = !property_is_new_kind(&kinds, &ladder->rung[r]);
       for (int s = 0; s < N_SHAPES; s++) {
         arena_reset(property_arena);
+        if (shapes[s].has_narrow_like && is_wide(&ladder->rung[r].schedule)) continue;
         Schedule schedule = shaped(&ladder->rung[r].schedule, s);
         ok &= every_stage_computes(&schedule, last_alone, &seen);
       }

@@ -268,6 +268,11 @@ static void emit_tma_load(Emitter *emitter, const Op *op) {
                emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2));
 }
 
+static void emit_fence(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_FENCE_ASYNC}));
+}
+
 static void emit_registers(Emitter *emitter, const Op *op) {
   PreludeKind kind = op->kind == OP_REGS_TAKE ? PRELUDE_REGISTERS_TAKE : PRELUDE_REGISTERS_GIVE;
   emitter_line(emitter, "%s<%lld>();", emit_helper(emitter, (Prelude){.kind = kind}),
@@ -293,6 +298,7 @@ static void (*const writers[OP_COUNT])(Emitter *emitter, const Op *op) = {
     [OP_MBAR_EXPECT] = emit_mbarrier,
     [OP_MBAR_ARRIVE] = emit_mbarrier,
     [OP_MBAR_WAIT] = emit_mbarrier,
+    [OP_FENCE_ASYNC] = emit_fence,
     [OP_REGS_GIVE] = emit_registers,
     [OP_REGS_TAKE] = emit_registers,
 };

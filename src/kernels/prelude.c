@@ -222,6 +222,7 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_MBARRIER_ARRIVE] = {"mbarrier_arrive", prelude_write_mbarrier_arrive},
     [PRELUDE_MBARRIER_WAIT] = {"mbarrier_wait", prelude_write_mbarrier_wait},
     [PRELUDE_TMA_LOAD] = {"tma_load", prelude_write_tma_load},
+    [PRELUDE_FENCE_ASYNC] = {"fence_async", prelude_write_fence_async},
     [PRELUDE_BARRIER_OF] = {"barrier_of", prelude_write_barrier_of},
     [PRELUDE_REGISTERS_GIVE] = {"registers_give", prelude_write_registers},
     [PRELUDE_REGISTERS_TAKE] = {"registers_take", prelude_write_registers},

@@ -359,6 +359,10 @@ static bool await_less(Program *program, Stmt *stmt) {
 static bool break_more_arrivals(Program *program) { return change_each(program, await_more); }
 static bool break_fewer_arrivals(Program *program) { return change_each(program, await_less); }
 
+static bool break_fence(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
+}
+
 static bool take_more(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_REGS_TAKE)) return false;
@@ -412,6 +416,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_ARRIVE] = break_arrive,
     [BREAK_MORE_ARRIVALS] = break_more_arrivals,
     [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
+    [BREAK_FENCE] = break_fence,
     [BREAK_MORE_REGISTERS] = break_more_registers,
 };
 

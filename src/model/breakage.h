@@ -33,6 +33,7 @@
   X(ARRIVE, "arrive", "no warp says that it has read a slot to the end")                      \
   X(MORE_ARRIVALS, "more_arrivals", "empty awaits one warp more than there are consumers")    \
   X(FEWER_ARRIVALS, "fewer_arrivals", "empty awaits one warp fewer than there are consumers") \
+  X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")             \
   X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")
 
 typedef enum BreakageId {

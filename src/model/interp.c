@@ -493,7 +493,7 @@ static void run_block(Machine *m, int block, bool first_block) {
   int32_t order[INTERP_THREADS_MAX / LANES];
   m->block = block;
   m->block_first = ++m->epoch;
-  interp_join_all(m);
+  interp_join_none(m);
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_block);
   while (!m->stopped) {
     shuffle(&m->random, order, m->n_warps);

@@ -146,13 +146,19 @@ typedef struct Shadow {
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
+// What is known of the epochs of each warp and agent: of which accesses were before, and of which a
+// fence has said so to TMA.
+typedef struct Clock {
+  uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS];
+} Clock;
+
 // An mbarrier of the block at hand; see interp_mbarrier.c.
 typedef struct Mbar {
   int64_t expected, pending;  // arrivals: of each phase; still missing
   int64_t bytes;              // expected and not yet come
   uint32_t phase;             // under way; its bit is the lowest one
   Touch init;
-  uint32_t gathered[INTERP_CLOCKS], ended[INTERP_CLOCKS];  // clocks
+  Clock gathered, ended;
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
@@ -240,10 +246,10 @@ typedef struct Machine {
   int kernel, block, n_warps;
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
-  uint32_t joined;     // the epoch in which all threads of the block last met
-  bool has_mbarriers;  // only then is there more to an order than that
-  uint32_t seen[INTERP_CLOCKS][INTERP_CLOCKS];
-  int64_t free_registers;  // of the block, given back and not taken
+  uint32_t joined;             // the epoch in which all threads of the block last met
+  bool has_mbarriers;          // only then is there more to an order than that
+  Clock clock[INTERP_CLOCKS];  // of each warp
+  int64_t free_registers;      // of the block, given back and not taken
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -356,14 +362,15 @@ OpRun interp_run_ldmatrix, interp_run_mma;
 // ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
 
 OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
-OpRun interp_run_tma;
+OpRun interp_run_tma, interp_run_fence;
 static inline bool interp_is_mbarrier(OpKind kind) {
   return kind == OP_TMA_LOAD || (kind >= OP_MBAR_INIT && kind <= OP_MBAR_WAIT);
 }
 const char *interp_mbarrier_fault(Arena *arena, const Op *op, const Code *code);
 const int32_t *interp_box_places(Arena *arena, const Op *op);
 
-// All threads of the block have met, or those of some warps; a new epoch begins.
+// A block starts; all its threads have met, or those of some warps: a new epoch begins.
+void interp_join_none(Machine *machine);
 void interp_join_all(Machine *machine);
 void interp_join_some(Machine *machine, const bool *takes_part);
 // Lets warps go on whose phase has ended; lets one copy land, any; false when there is none.
@@ -391,6 +398,8 @@ bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Tou
 // The copy that `now` issued is in flight from here on; it has arrived for the thread that waited.
 void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA is asked for, which will write there.
+void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // A copy by TMA has arrived, `now` is the agent's.
 void shadow_land(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.

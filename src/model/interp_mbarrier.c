@@ -16,9 +16,10 @@
 // the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
 // agent of its own: that a slab asked for later has landed says nothing of this one.
 //
-// Order is a vector clock per warp: seen[w][v] says that what warp v did in epochs before it is
-// known to w. An arrival starts a new epoch and gathers the clock of its warp; the end of a phase
-// hands what was gathered to all that wait for it.
+// Order is a vector clock per warp: clock[w].seen[v] says that what warp v did in epochs before it
+// is known to w. An arrival starts a new epoch and gathers the clock of its warp; the end of a
+// phase hands what was gathered to all that wait for it. A copy by TMA overtakes accesses that are
+// known to be over, unless a fence between has said so: clock[w].fenced, handed on in the same way.
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,26 +29,51 @@
 
 // ---- order --------------------------------------------------------------------------------------
 
-static void join_clock(uint32_t *into, const uint32_t *from) {
-  for (int v = 0; v < INTERP_CLOCKS; v++)
-    if (from[v] > into[v]) into[v] = from[v];
+static void join_clock(Clock *into, const Clock *from) {
+  for (int v = 0; v < INTERP_CLOCKS; v++) {
+    if (from->seen[v] > into->seen[v]) into->seen[v] = from->seen[v];
+    if (from->fenced[v] > into->fenced[v]) into->fenced[v] = from->fenced[v];
+  }
+}
+
+void interp_join_none(Machine *m) {
+  m->joined = m->epoch;
+  for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
+    for (int v = 0; v < INTERP_CLOCKS; v++) m->clock[w].seen[v] = m->clock[w].fenced[v] = m->epoch;
+}
+
+// Those that have met know all of each other; of fences, what each of them had said.
+static void join(Machine *m, const bool *takes_part) {
+  Clock clock = {{0}, {0}};
+  for (int w = 0; w < m->n_warps; w++)
+    if (takes_part[w]) join_clock(&clock, &m->clock[w]);
+  for (int w = 0; w < m->n_warps; w++)
+    if (takes_part[w]) clock.seen[w] = m->epoch;
+  for (int w = 0; w < m->n_warps; w++)
+    if (takes_part[w]) m->clock[w] = clock;
 }
 
 void interp_join_all(Machine *m) {
+  bool all[INTERP_AGENT];
+  memset(all, true, sizeof all);
   m->joined = m->epoch;
-  for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
-    for (int v = 0; v < INTERP_CLOCKS; v++) m->seen[w][v] = m->epoch;
+  if (m->has_mbarriers) join(m, all);
 }
 
 void interp_join_some(Machine *m, const bool *takes_part) {
-  uint32_t clock[INTERP_CLOCKS] = {0};
   m->epoch++;
-  for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) join_clock(clock, m->seen[w]);
-  for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) clock[w] = m->epoch;
-  for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) memcpy(m->seen[w], clock, sizeof clock);
+  join(m, takes_part);
+}
+
+// fence.proxy.async: what the warp knows to be over is over for TMA as well, its own accesses
+// first.
+void interp_run_fence(Machine *m, Warp *w, const Code *code) {
+  Clock *clock = &m->clock[w->index];
+  if (w->alive & ~w->active)
+    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                  "fences for a warp that is not all there");
+  memcpy(clock->fenced, clock->seen, sizeof clock->fenced);
+  clock->fenced[w->index] = ++m->epoch;
 }
 
 // ---- mbarriers ----------------------------------------------------------------------------------
@@ -94,7 +120,7 @@ static void end_phase(Mbar *bar) {
   if (bar->pending > 0 || bar->bytes != 0) return;
   bar->phase++;
   bar->pending = bar->expected;
-  join_clock(bar->ended, bar->gathered);
+  join_clock(&bar->ended, &bar->gathered);
 }
 
 static void arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
@@ -126,9 +152,9 @@ void interp_run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
   check_alone(m, w, code);
-  uint32_t own = bar->gathered[w->index];
-  join_clock(bar->gathered, m->seen[w->index]);
-  bar->gathered[w->index] = own;
+  Clock others = m->clock[w->index];
+  others.seen[w->index] = others.fenced[w->index] = 0;
+  join_clock(&bar->gathered, &others);
   bar->bytes += code->stmt->op.count;
   arrive(m, w, code, bar);
 }
@@ -139,8 +165,8 @@ void interp_run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
     report_mbar(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
-  m->seen[w->index][w->index] = ++m->epoch;
-  join_clock(bar->gathered, m->seen[w->index]);
+  m->clock[w->index].seen[w->index] = ++m->epoch;
+  join_clock(&bar->gathered, &m->clock[w->index]);
   arrive(m, w, code, bar);
 }
 
@@ -153,7 +179,7 @@ void interp_run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
-    join_clock(m->seen[w->index], bar->ended);
+    join_clock(&m->clock[w->index], &bar->ended);
     return;
   }
   w->state = WARP_AT_MBARRIER;
@@ -260,7 +286,7 @@ static void land(Machine *m, const BoxCopy *copy) {
     shadow_land(dst, to, &now);
   }
   Mbar *bar = copy->bar;
-  bar->gathered[agent] = ++m->epoch;
+  bar->gathered.seen[agent] = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
   end_phase(bar);
 }
@@ -301,7 +327,7 @@ void interp_run_tma(Machine *m, Warp *w, const Code *code) {
   Touch now = touch_of(m, w, code);
   now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   for (int64_t i = 0; i < box_elements(op); i++)
-    shadow_launch(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
+    shadow_ask(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
   BoxCopy *copy = new_copy(m);
   *copy = (BoxCopy){.code = (int)(code - m->code->code), .first = first, .bar = bar};
   for (int d = 0; d < 2; d++) copy->corner[d] = interp_scalar(w, &code->corner[d]);

@@ -248,6 +248,7 @@ const OpRow interp_op_table[OP_COUNT] = {
     [OP_MBAR_EXPECT] = {interp_run_mbar_expect, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
     [OP_MBAR_ARRIVE] = {interp_run_mbar_arrive, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
     [OP_MBAR_WAIT] = {interp_run_mbar_wait, IN_BARRIER, SPACES_NONE, SPACES_NONE, false},
+    [OP_FENCE_ASYNC] = {interp_run_fence, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
     [OP_REGS_GIVE] = {interp_run_registers, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
     [OP_REGS_TAKE] = {interp_run_registers, SPACES_NONE, SPACES_NONE, SPACES_NONE, false},
 };

@@ -159,10 +159,12 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
   f->text = text.text;
 }
 
-static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed) {
+static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed,
+                                bool unfenced) {
   if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
   if (blocks) return ": blocks of one kernel have no order";
   if (flying) return " while that copy is in flight";
+  if (unfenced) return " with no fence for copies by TMA between";
   return landed ? " with no wait for its mbarrier between" : " with no barrier between";
 }
 
@@ -177,6 +179,7 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
   bool blocks = then->block != now->block;
   bool flying = shadow->in_flight && then == &shadow->write;
+  bool unfenced = a->op.kind == OP_TMA_LOAD && shadow_ordered(machine, then, now);
   Str text = str_new(machine->arena);
   str_printf(&text, "%s on ", finding_name(kind));
   add_element(&text, f);
@@ -188,7 +191,7 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   add_thread(&text, blocks, then->block, then->thread);
   str_printf(&text, " %s ", verb_rows[b->op.kind].then);
   add_stmt(&text, b);
-  str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread)));
+  str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread), unfenced));
   str_printf(&text, "; kernel %s", machine->code->name);
   if (!blocks) str_printf(&text, ", block %d", machine->block);
   f->text = text.text;

@@ -35,11 +35,20 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
   if (then->block != now->block) return true;
   if (then->epoch < machine->joined || then->thread == now->thread) return false;
   return !machine->has_mbarriers ||
-         then->epoch >= machine->seen[now->thread / LANES][then->thread / LANES];
+         then->epoch >= machine->clock[now->thread / LANES].seen[then->thread / LANES];
 }
 
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
   return !unordered(machine, then, now, machine->block_first);
+}
+
+// The same of a copy by TMA that `now` asks for: what threads did must have been fenced as well.
+static bool unordered_for_tma(const Machine *machine, const Touch *then, const Touch *now,
+                              uint32_t first) {
+  int whose = then->thread / LANES;
+  if (unordered(machine, then, now, first)) return true;
+  return then->epoch >= first && whose < INTERP_AGENT &&
+         then->epoch >= machine->clock[now->thread / LANES].fenced[whose];
 }
 
 static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {
@@ -149,6 +158,24 @@ bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Tou
 void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
   for (int i = 0; i < memory->n_shadows; i++)
     write_granule(machine, memory, first_of(memory, at) + i, now, true);
+}
+
+// What is in the way of a copy by TMA, of everything that was there before.
+static void ask_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  uint32_t first = first_epoch(machine, memory);
+  const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read};
+  for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
+    if (in_flight(shadow, first) || unordered_for_tma(machine, earlier[i], now, first)) {
+      interp_report_conflict(machine, FINDING_RACE, memory, shadow, earlier[i], now);
+      break;
+    }
+  shadow->write = *now;
+  shadow->in_flight = true;
+}
+
+void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  for (int i = 0; i < memory->n_shadows; i++)
+    ask_granule(machine, memory, first_of(memory, at) + i, now);
 }
 
 void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {

@@ -179,6 +179,7 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       return;
     case OP_BARRIER:
     case OP_CP_COMMIT:
+    case OP_FENCE_ASYNC:
       str_add(out, op_name(op->kind));
       if (op->count) str_printf(out, " of %lld threads", (long long)op->count);
       return;

@@ -192,6 +192,7 @@ static const struct {
     {BREAK_MORE_ARRIVALS, GOING_ROUND, BIT(DEADLOCK)},
     {BREAK_FEWER_ARRIVALS, GOING_ROUND, BIT(RACE) | BIT(DEADLOCK)},
     {BREAK_FIRST_BARRIER, ALWAYS, BIT(RACE) | BIT(UNWRITTEN_READ)},
+    {BREAK_FENCE, GOING_ROUND, BIT(RACE)},
 };
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
@@ -266,6 +267,7 @@ static const struct {
     {BREAK_FEWER_ARRIVALS, "race on A_s[0, "},
     {BREAK_ALL_ASK, "is not alone in doing what one thread must (mbarrier.expect"},
     {BREAK_FIRST_BARRIER, "uses an mbarrier"},
+    {BREAK_FENCE, "with no fence for copies by TMA between"},
 };
 enum { N_SENTENCES = sizeof sentences / sizeof sentences[0] };
 

@@ -52,6 +52,11 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// What this thread has read of shared memory is read before a later copy overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
     float *__restrict__ C) {
@@ -136,6 +141,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         for (int n_r = 0; n_r < 4; ++n_r)
           acc[m_r][n_r] += a[m_r] * b[n_r];
     }
+
+    fence_async();
 
     // TMA=1: the slab is read to the end
     __syncthreads();

@@ -59,6 +59,11 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// What this thread has read of shared memory is read before a later copy overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // Each thread of the warp keeps n registers and gives the others back.
 template <int n>
 __device__ __forceinline__ void registers_give() {
@@ -216,6 +221,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             mma_m16n8k8_f32_tf32(&acc[(n_r % 2 ? 3 - m_r : m_r)][n_r][0],
                 &a[k_i % 2][(n_r % 2 ? 3 - m_r : m_r)][0], &b[k_i % 2][n_r][0]);
       }
+
+      fence_async();
 
       // WARP_SPECIALIZE=1: the warp has read the slot to the end
       mbarrier_arrive(empty, k_o % 4);

@@ -107,7 +107,8 @@ build/release/gen/%.o: build/gen/%.c build/release/flags
 	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
 build/asan/%.o: %.c build/asan/flags
 	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) -c $< -o $@)
+	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) $(QUICK) -c $< -o $@)
+build/asan/tests/%.o: QUICK = -include tests/unit/quick_check.h
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
 build/asan/src/model/interp%.o: HOT = -O2
 build/asan/src/model/number.o: HOT = -O2

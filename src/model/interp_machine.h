@@ -380,6 +380,11 @@ bool interp_land_one(Machine *machine);
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
 
+// ---- barriers (interp_meet.c) -------------------------------------------------------------------
+
+// All warps have stopped: lets those go on that may; false at the end, and when all wait for ever.
+bool interp_go_on(Machine *machine);
+
 // ---- registers that change hands (interp_registers.c) -------------------------------------------
 
 OpRun interp_run_registers;

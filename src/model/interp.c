@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "base/str.h"
 #include "base/whole.h"
 #include "model/interp_machine.h"
 

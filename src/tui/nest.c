@@ -546,6 +546,9 @@ const char *nest_op_help(const Op *op) {
       {OP_TMA_LOAD, ROLE_COUNT,
        "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
        "for what is outside, and counts the bytes at full[slot]"},
+      {OP_FENCE_ASYNC, ROLE_COUNT,
+       "reads of the slab that still wait for a bank come before the copy that fills it again, "
+       "which does not queue up behind them"},
   };
   BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

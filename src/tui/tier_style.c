@@ -25,7 +25,10 @@ Style nest_style(NestGroup group) {
 }
 
 bool is_barrier(const Stmt *stmt) {
-  static const bool waits[OP_COUNT] = {
-      [OP_BARRIER] = true, [OP_MBAR_EXPECT] = true, [OP_MBAR_ARRIVE] = true, [OP_MBAR_WAIT] = true};
+  static const bool waits[OP_COUNT] = {[OP_BARRIER] = true,
+                                       [OP_MBAR_EXPECT] = true,
+                                       [OP_MBAR_ARRIVE] = true,
+                                       [OP_MBAR_WAIT] = true,
+                                       [OP_FENCE_ASYNC] = true};
   return stmt && stmt->kind == STMT_OP && waits[stmt->op.kind];
 }

@@ -12,13 +12,9 @@
 static const char address_of_bar[] =
     "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n";
 
-static void begin(Str *out, const char *about, const char *signature) {
-  str_printf(out, "// %s\n__device__ __forceinline__ void %s {\n", about, signature);
-}
-
 static void begin_bar(Str *out, const char *about, const char *signature) {
-  begin(out, about, signature);
-  str_add(out, address_of_bar);
+  str_printf(out, "// %s\n__device__ __forceinline__ void %s {\n%s", about, signature,
+             address_of_bar);
 }
 
 // The host fills it by cuTensorMapEncodeTiled; the kernel gets it by value.

@@ -32,14 +32,6 @@ static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {
   return slab;
 }
 
-static Stmt *barrier(Program *program, const char *why) {
-  // Where warps have roles, those that multiply meet alone.
-  int64_t some = program->any_thread ? program->thread->extent : 0;
-  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER, .count = some});
-  stmt->note = why;
-  return stmt;
-}
-
 // The values of one row of atoms, from their registers to the slab.
 static Stmt *fill_slab(Program *program, Buffer *slab, const Stmt *store) {
   Arena *arena = program->arena;
@@ -98,8 +90,8 @@ void pass_epilogue(Program *program, const Schedule *schedule) {
   const Stmt *store = find_op(cut(link), OP_STORE, ROLE_C);
   int64_t rows = schedule->value[KNOB_WM] * program->atom->m;
   Buffer *slab = new_slab(program, rows, axis_tile(&program->axis[AXIS_N]));
-  Stmt *parts =
-      stmt_list(fill_slab(program, slab, store), barrier(program, "a row of atoms lies in C_s"),
-                empty_slab(program, slab), barrier(program, "C_s is read to the end"), NULL);
+  Stmt *parts = stmt_list(
+      fill_slab(program, slab, store), barrier(program, knob, "a row of atoms lies in C_s"),
+      empty_slab(program, slab), barrier(program, knob, "C_s is read to the end"), NULL);
   insert(link, wrap_register(program, knob, program->axis[AXIS_M].digit[2].var, parts));
 }

@@ -32,10 +32,9 @@ static Access row_address(Program *program, Buffer *slab, int operand, const LdM
   return slab_access(program, slab, slow, fast);
 }
 
-// Do neighbours along k lie together in the slab? A row-major, B column-major, or turned round.
-static bool runs_along_k(const Program *program, int operand, const Buffer *slab) {
+bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab) {
   int fast = 1 - slow_dimension(program, operand);
-  return (operand_axis(operand, fast) == AXIS_K) != slab->transposed;
+  return (operand_axis(operand, fast) == AXIS_K) != (slab && slab->transposed);
 }
 
 static void replace_reads(Program *program, int operand, BufferRole role, BufferRole fragment_role,
@@ -44,7 +43,7 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
   Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
   LdMatrix load;
   if (!slab || !fragment_ldmatrix(program->atom, (AtomOperand)operand,
-                                  runs_along_k(program, operand, slab), n_fragments, &load))
+                                  slab_runs_along_k(program, operand, slab), n_fragments, &load))
     return;
   Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;
   Op op = {.kind = OP_LDMATRIX,

@@ -76,12 +76,6 @@ static Stmt *if_ahead(Program *program, const Stmt *list, const Stmt *k_o, int64
   return stmt_if(program, knob, some, body);
 }
 
-static Stmt *barrier(Program *program, const char *why) {
-  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
-  stmt->note = why;
-  return stmt;
-}
-
 static Stmt *group_op(Program *program, OpKind kind, int64_t count) {
   return stmt_op(program, knob, (Op){.kind = kind, .count = count});
 }
@@ -94,13 +88,13 @@ static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stm
 
 static void one_ahead(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
   fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
-  append(prologue, barrier(program, "slab 0 is filled"));
+  append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, 1));
   append(&body, parts.multiply);
-  if (slots == 1) append(&body, barrier(program, "the slab is read to the end"));
+  if (slots == 1) append(&body, barrier(program, knob, "the slab is read to the end"));
   append(&body, if_ahead(program, parts.store, k_o, 1));
-  append(&body, barrier(program, "the next slab is filled"));
+  append(&body, barrier(program, knob, "the next slab is filled"));
   k_o->body = body;
 }
 
@@ -108,12 +102,12 @@ static void two_ahead(Program *program, Stmt *k_o, Parts parts, Stmt **prologue)
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
   if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
-  append(prologue, barrier(program, "slab 0 is filled"));
+  append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.store, k_o, 1));
   append(&body, if_ahead(program, parts.load, k_o, 2));
   append(&body, parts.multiply);
-  append(&body, barrier(program, "the next slab is filled, this one read to the end"));
+  append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 
@@ -124,13 +118,13 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
     append(prologue, group_op(program, OP_CP_COMMIT, 0));
   }
   append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
-  append(prologue, barrier(program, "slab 0 is filled"));
+  append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
   append(&body, parts.multiply);
   append(&body, group_op(program, OP_CP_WAIT, slots - 2));
-  append(&body, barrier(program, "the next slab is filled, this one read to the end"));
+  append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 

@@ -76,12 +76,6 @@ static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer 
   load->knob = KNOB_STAGE;
 }
 
-static Stmt *barrier(Program *program, const char *why) {
-  Stmt *stmt = stmt_op(program, KNOB_STAGE, (Op){.kind = OP_BARRIER});
-  stmt->note = why;
-  return stmt;
-}
-
 void pass_stage(Program *program, const Schedule *schedule) {
   Stmt *k_o = split_k_loop(program, schedule->value[KNOB_BK]);
   Stmt *loads = NULL, *stores = NULL;
@@ -99,7 +93,7 @@ void pass_stage(Program *program, const Schedule *schedule) {
     insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }
-  stmt_list(loads, stores, barrier(program, "the slab is filled"), k_o->body,
-            barrier(program, "the slab is read to the end"), NULL);
+  stmt_list(loads, stores, barrier(program, KNOB_STAGE, "the slab is filled"), k_o->body,
+            barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
   k_o->body = loads;
 }

@@ -11,6 +11,7 @@
 // most, or bits that are read would be flipped too. Worked example: rows of 64 f16 are 128 bytes,
 // so S = 3 and chunk c of row r lies at chunk c ^ (r % 8): the eight rows of an ldmatrix matrix
 // fall on eight different bank groups.
+#include "model/fragment.h"
 #include "model/passes.h"
 
 bool pass_swizzle_wanted(const Schedule *schedule) {
@@ -21,8 +22,8 @@ enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 
 bool slab_is_read_plainly(const Program *program) {
   const Buffer *slab = program_buffer(program, ROLE_SLAB_B);
-  bool along_k = (slab && slab->transposed) != program->problem.b_col;
-  return program->atom && !along_k && dtype_bytes(program->problem.dtype) == 4;
+  return program->atom && !slab_runs_along_k(program, ATOM_B, slab) &&
+         dtype_bytes(program->problem.dtype) == 4;
 }
 
 static int piece_bits(const Program *program, const Buffer *slab) {

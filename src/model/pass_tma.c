@@ -33,20 +33,18 @@ static Stmt *by_one_thread(Program *program, Stmt *list) {
   return stmt_if(program, knob, first, list);
 }
 
-static Stmt *barrier(Program *program, const char *why) {
-  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER});
-  stmt->note = why;
-  return stmt;
+Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
+  Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
+  Access at = access1(mbarriers, ex_var(program->arena, i));
+  Op op = {.kind = OP_MBAR_INIT, .dst = at, .count = arrivals};
+  return wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
 // In front of everything: each barrier awaits the one arrival that says how many bytes will come.
 static void initialise(Program *program, Buffer *full) {
-  Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, full->dim[0]);
-  Access at = access1(full, ex_var(program->arena, i));
-  Stmt *init = stmt_op(program, knob, (Op){.kind = OP_MBAR_INIT, .dst = at, .count = 1});
-  init = by_one_thread(program, wrap_register(program, knob, i, init));
+  Stmt *init = by_one_thread(program, build_inits(program, full, 1, knob));
   init->note = "a phase of full ends when a slab's bytes have come";
-  Stmt *all = stmt_list(init, barrier(program, "the mbarriers are there"), NULL);
+  Stmt *all = stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
   insert(&kernel_inner(main_kernel(program))->body, all);
 }
 
@@ -84,7 +82,7 @@ void pass_tma(Program *program, const Schedule *schedule) {
   // The barrier at the end, which a ring of slabs had made superfluous: a wait for bytes does not
   // say that the other threads have left the slot that is asked for next.
   if (slots > 1)
-    insert(&stmt_last(k_o->body)->next, barrier(program, "the slab is read to the end"));
+    insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
   insert(find_link(&k_o->body, OP_BARRIER, ROLE_COUNT),
          stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC}));
   drop_staging(program);

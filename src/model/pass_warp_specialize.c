@@ -90,10 +90,7 @@ static Stmt *take_fetch(Program *program, Stmt *k_o, Buffer *empty) {
 // The statement that initialises full initialises empty too, and asks for thread 0 of them all.
 static void initialise(Program *program, Stmt *init, Buffer *empty, int64_t arrivals) {
   Arena *arena = program->arena;
-  Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, empty->dim[0]);
-  Op op = {.kind = OP_MBAR_INIT, .dst = access1(empty, ex_var(arena, i)), .count = arrivals};
-  Stmt *more = wrap_register(program, knob, i, stmt_op(program, knob, op));
-  insert(&stmt_last(init->body)->next, more);
+  insert(&stmt_last(init->body)->next, build_inits(program, empty, arrivals, knob));
   init->expr = ex_binary(arena, EXPR_EQ, any_thread(program), ex_const(arena, 0));
 }
 

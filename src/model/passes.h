@@ -23,6 +23,10 @@ Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId
 // global memory.
 int copy_width(Program *program, BufferRole slab);
 
+// Do neighbours along k lie together in the slab (NULL: there is none yet)? A row-major, B
+// column-major, or turned round.
+bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab);
+
 // Whether B's slab, as it lies, is read by plain loads of 4 bytes, lane / 4 along its rows: an atom
 // of 4-byte values whose B no ldmatrix turns round.
 bool slab_is_read_plainly(const Program *program);
@@ -33,6 +37,9 @@ void replace_copy(Program *program, BufferRole slab, int width, KnobId knob);
 // The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel, whose bytes
 // count at the mbarrier `full`.
 Stmt *build_boxes(Program *program, BufferRole slab, Access full, KnobId knob);
+
+// A loop that initialises all mbarriers of a buffer for so many arrivals.
+Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
 
 // How many threads only fetch where so many multiply: a warpgroup, or a warp where roles are none.
 int64_t pass_producers(int64_t consumers);

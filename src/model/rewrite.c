@@ -81,6 +81,13 @@ Stmt *cut(Stmt **link) {
   return stmt;
 }
 
+Stmt *barrier(Program *program, KnobId knob, const char *why) {
+  int64_t some = program->any_thread ? program->thread->extent : 0;
+  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER, .count = some});
+  stmt->note = why;
+  return stmt;
+}
+
 void insert(Stmt **link, Stmt *list) {
   if (!list) return;
   stmt_last(list)->next = *link;

@@ -22,6 +22,10 @@ Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
 
 // Cuts the statement at *link out of its list and returns it alone.
 Stmt *cut(Stmt **link);
+// A barrier of the threads that multiply: of the whole block, or where warps have roles of the
+// consumers alone.
+Stmt *barrier(Program *program, KnobId knob, const char *why);
+
 // Puts `list` where link points, in front of what stands there.
 void insert(Stmt **link, Stmt *list);
 

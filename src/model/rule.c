@@ -168,8 +168,8 @@ static bool swizzle_fits(const Facts *f) {
 
 // ---- TMA and roles ------------------------------------------------------------------------------
 
-static bool tma(const Facts *f) { return value(f, KNOB_TMA) && value(f, KNOB_STAGE); }
-static bool roles(const Facts *f) { return value(f, KNOB_WARP_SPECIALIZE) && tma(f); }
+static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
+static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
 static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 

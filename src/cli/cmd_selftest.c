@@ -5,6 +5,7 @@
 //   compile    every rung through NVRTC, where there is one
 //   fragments  (--gpu) every form of ldmatrix and every mma.sync the GPU has, on tagged data: what
 //              each lane receives against the fragment maps
+//   order      (--gpu) that copies by TMA come after the reads which a fence covers
 //   gpu        (--gpu) the path from a text to a timing: right kernels pass, wrong ones are caught
 //   run        (--gpu) every rung at small sizes, most of which no tile divides, every cell checked
 //   random     (--random N) that many legal schedules drawn from --seed: interpreted, and with
@@ -27,6 +28,7 @@
 #include "cli/cli_model.h"
 #include "cli/cli_timing.h"
 #include "kernels/gpu_selftest.h"
+#include "kernels/late_reads.h"
 #include "kernels/tagged.h"
 #include "model/interp.h"
 #include "model/random_schedule.h"
@@ -65,6 +67,7 @@ enum {
   PATH_SECONDS = 180,
   FRAGMENT_SECONDS = 60,
   FRAGMENT_CASES_MAX = 128,
+  ORDER_SECONDS = 30,
   INTERPRET_FMA_MAX = 1 << 21,
   RANDOM_FMA_MAX = 1 << 24
 };
@@ -293,16 +296,27 @@ static void check_runs(Selftest *t) {
   run_jobs(t, check, &jobs, true);
 }
 
-// What the child notes of one case, in memory that both see: a case it did not come to stays
-// untold.
+// Zeroed memory that a child sees too; NULL, and the check has failed, when there is none.
+static void *share(Selftest *t, Check *check, size_t bytes) {
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) return memory;
+  failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
+  return NULL;
+}
+
+static int compute_capability(const Gpu *gpu) {
+  const GpuInfo *info = gpu_info(gpu);
+  return 10 * info->capability_major + info->capability_minor;
+}
+
+// What the child notes of one case: a case it did not come to stays untold.
 typedef struct FragmentNote {
   bool told, absent, ok;  // absent: the GPU does not have the instruction
   char error[400];
 } FragmentNote;
 
 static void note_case(Arena *scratch, Gpu *gpu, int index, FragmentNote *note) {
-  const GpuInfo *info = gpu_info(gpu);
-  note->absent = !tagged_on(index, 10 * info->capability_major + info->capability_minor);
+  note->absent = !tagged_on(index, compute_capability(gpu));
   const char *error = note->absent ? NULL : tagged_check(scratch, gpu, index);
   note->ok = error == NULL;
   if (error) snprintf(note->error, sizeof note->error, "%s", error);
@@ -340,17 +354,66 @@ static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes)
 static void check_fragments(Selftest *t) {
   Check *check = begin(t, "fragments", "what lanes receive from ldmatrix and mma, on tagged data");
   const size_t bytes = FRAGMENT_CASES_MAX * sizeof(FragmentNote);
-  FragmentNote *notes =
-      mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (notes == MAP_FAILED || tagged_count() > FRAGMENT_CASES_MAX) {
-    failed(t, check, "all", NULL, "there is no memory to share with the process on the GPU");
-  } else {
+  FragmentNote *notes = share(t, check, bytes);
+  if (notes) {
     cli_in_child(run_fragments, notes, FRAGMENT_SECONDS);
     if (notes[0].told)
       tell_fragments(t, check, notes);
     else
       failed(t, check, "all", NULL, "not even the first case came to its end");
     munmap(notes, bytes);
+  }
+  end(t, check);
+}
+
+typedef struct OrderNotes {
+  bool absent;  // the GPU has no copies by TMA
+  int n_told;
+  LateReads counts[LATE_N];
+  char error[400];
+} OrderNotes;
+
+static int run_order(void *context) {
+  OrderNotes *notes = context;
+  const char *error = NULL;
+  Arena *arena = arena_new("order");
+  Gpu *gpu = gpu_open(arena, 0, &error);
+  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", error);
+  notes->absent = !late_reads_on(compute_capability(gpu));
+  while (!notes->absent && !error && notes->n_told < LATE_N) {
+    error = late_reads(arena, gpu, (LateRow)notes->n_told, notes->counts);
+    if (!error) notes->n_told++;
+  }
+  if (error) snprintf(notes->error, sizeof notes->error, "%s", error);
+  if (!gpu_poisoned(gpu)) gpu_close(gpu);
+  return CLI_OK;
+}
+
+static void tell_order(Selftest *t, Check *check, LateRow row, const LateReads *counts) {
+  const char *what =
+      arena_printf(t->arena, "%s, %lld of %lld reads late, %.0f clocks a turn", late_row_name(row),
+                   (long long)counts->n_late, (long long)counts->n_reads, counts->clocks);
+  if (!late_row_must_hold(row)) {
+    if (t->given->verbose) fprintf(stderr, "%s: %s\n", check->name, what);
+  } else if (counts->n_late) {
+    failed(t, check, what, NULL, "a copy by TMA has overtaken reads that were fenced");
+  } else {
+    passed(t, check, what);
+  }
+}
+
+static void check_order(Selftest *t) {
+  Check *check = begin(t, "order", "copies by TMA come after the reads that a fence covers");
+  OrderNotes *notes = share(t, check, sizeof *notes);
+  if (notes) {
+    cli_in_child(run_order, notes, ORDER_SECONDS);
+    for (int i = 0; i < notes->n_told; i++) tell_order(t, check, (LateRow)i, &notes->counts[i]);
+    if (notes->absent)
+      check->skipped = "copies by TMA run from sm_90 on";
+    else if (notes->n_told < LATE_N)
+      failed(t, check, late_row_name((LateRow)notes->n_told), NULL,
+             *notes->error ? arena_strdup(t->arena, notes->error) : "it did not end");
+    munmap(notes, sizeof *notes);
   }
   end(t, check);
 }
@@ -454,8 +517,8 @@ static const struct {
 } checks[] = {
     {"banks", check_banks, false, false},      {"interpret", check_interpreter, false, false},
     {"compile", check_compiler, false, false}, {"fragments", check_fragments, true, false},
-    {"gpu", check_path, true, false},          {"run", check_runs, true, false},
-    {"random", check_random, false, true},
+    {"order", check_order, true, false},       {"gpu", check_path, true, false},
+    {"run", check_runs, true, false},          {"random", check_random, false, true},
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 
@@ -479,9 +542,10 @@ static bool read_given(Selftest *t, int argc, char **argv, Diags *diags) {
   bool known = !t->given->only;
   for (int i = 0; i < N_CHECKS && !known; i++) known = wants(t, checks[i].name);
   if (!known)
-    diag_add(diags, "usage",
-             "--only: \"%s\" is none of banks, interpret, compile, fragments, gpu, run, random",
-             str_sanitise(t->arena, t->given->only))
+    diag_add(
+        diags, "usage",
+        "--only: \"%s\" is none of banks, interpret, compile, fragments, order, gpu, run, random",
+        str_sanitise(t->arena, t->given->only))
         ->nearest = "banks";
   if (diags->count || !cli_targets(t->arena, &t->targets, diags)) return false;
   t->ladders = cli_ladders(t->arena, diags);

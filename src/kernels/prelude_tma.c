@@ -87,11 +87,12 @@ void prelude_write_tma_load(Str *out, const Prelude *prelude) {
 
 void prelude_write_fence_async(Str *out, const Prelude *prelude) {
   (void)prelude;
-  str_add(
-      out,
-      "// What this thread has read of shared memory is read before a later copy overwrites it.\n"
-      "__device__ __forceinline__ void fence_async() {\n"
-      "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n");
+  str_add(out,
+          "// What was read of shared memory, by all whom this thread has waited for, is read "
+          "before a\n"
+          "// copy that it asks for later overwrites it.\n"
+          "__device__ __forceinline__ void fence_async() {\n"
+          "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n");
 }
 
 void prelude_write_barrier_of(Str *out, const Prelude *prelude) {

@@ -363,6 +363,25 @@ static bool break_fence(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
 }
 
+// What the wait tells comes after the fence then, and is not covered by it.
+static bool fence_before_wait(Stmt **link) {
+  for (; *link; link = &(*link)->next) {
+    Stmt *wait = *link, *fence = wait->next;
+    if (is_op(wait, OP_MBAR_WAIT) && fence && is_op(fence, OP_FENCE_ASYNC)) {
+      wait->next = fence->next;
+      fence->next = wait;
+      *link = fence;
+      return true;
+    }
+    if (wait->body && fence_before_wait(&wait->body)) return true;
+  }
+  return false;
+}
+
+static bool break_early_fence(Program *program) {
+  return fence_before_wait(&main_kernel(program)->body);
+}
+
 static bool take_more(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_REGS_TAKE)) return false;
@@ -417,6 +436,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_MORE_ARRIVALS] = break_more_arrivals,
     [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
     [BREAK_FENCE] = break_fence,
+    [BREAK_EARLY_FENCE] = break_early_fence,
     [BREAK_MORE_REGISTERS] = break_more_registers,
 };
 

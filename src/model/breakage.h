@@ -34,6 +34,7 @@
   X(MORE_ARRIVALS, "more_arrivals", "empty awaits one warp more than there are consumers")    \
   X(FEWER_ARRIVALS, "fewer_arrivals", "empty awaits one warp fewer than there are consumers") \
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")             \
+  X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")      \
   X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")
 
 typedef enum BreakageId {

@@ -128,11 +128,14 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
   k_o->body = body;
 }
 
-// What waits, multiplies and meets stays as it is; only the asking moves ahead.
+// What waits, multiplies and meets stays as it is; only the asking moves ahead. Nobody has read the
+// first slots before they are filled: no fence there.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
+  Stmt *fence = cut(find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT));
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
     append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
+  insert(&ask->body, fence);
   insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }
 

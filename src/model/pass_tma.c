@@ -2,16 +2,19 @@
 //
 // Requires: stage, no pad and no transposed slab, an arch with TMA. Ensures: an mbarrier full[slot]
 // for each slot of the ring, initialised by thread 0 in front of everything; in k_o's body one
-// thread expects the slab's bytes and issues its boxes, all threads wait for the phase of
-// full[slot] that the slab ends, multiply, fence, and meet at a barrier. The staging registers go.
+// thread fences, expects the slab's bytes and issues its boxes, all threads wait for the phase of
+// full[slot] that the slab ends, multiply, and meet at a barrier. The staging registers go.
 //
 // Worked example, A 128 × 64 and B 64 × 256 of f16 in a ring of three, SWIZZLE=3:
-//   if tid == 0: expect full[k_o % 3] 49152 B; one box of A, four panels of B
+//   if tid == 0: fence; expect full[k_o % 3] 49152 B; one box of A, four panels of B
 //   wait full[k_o % 3] phase k_o / 3 % 2     slabs 0, 1, 2 end phase 0; 3, 4, 5 phase 1; 6 phase 0
 //   …
 // Why the fence: a copy by TMA does not queue up behind reads as a store does. A barrier says that
 // the reads of a slab were issued; those that still wait for a bank may come after the bytes of the
 // next one. H200, f16, unswizzled slabs in a ring of two: without it every run had wrong cells.
+// Why one, by the thread that asks: it covers what this thread knows to be over, whoever did it
+// (PTX ISA, 8.10: a proxy fence anywhere along the path), and no reader waits for its own reads.
+// `gemmview selftest --gpu --only order` shows that it waits for the queues of the whole SM.
 //
 // Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
 // outside of the matrix is zero, and its bytes count like the others.
@@ -48,7 +51,7 @@ static void initialise(Program *program, Buffer *full) {
   insert(&kernel_inner(main_kernel(program))->body, all);
 }
 
-// Expect, then the boxes of both slabs; cuts what carried them before.
+// Fence, expect, then the boxes of both slabs; cuts what carried them before.
 static Stmt *issue(Program *program, Stmt *k_o, Access full) {
   Stmt *boxes = NULL;
   int64_t bytes = 0;
@@ -60,8 +63,10 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
     insert(boxes ? &stmt_last(boxes)->next : &boxes, build_boxes(program, slabs[i], full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
-  Op expect = {.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes};
-  Stmt *all = by_one_thread(program, stmt_list(stmt_op(program, knob, expect), boxes, NULL));
+  Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
+  fence->note = "what the slot held is read to the end";
+  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
+  Stmt *all = by_one_thread(program, stmt_list(fence, expect, boxes, NULL));
   all->note = "one thread asks for the slabs";
   return all;
 }
@@ -83,8 +88,6 @@ void pass_tma(Program *program, const Schedule *schedule) {
   // say that the other threads have left the slot that is asked for next.
   if (slots > 1)
     insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
-  insert(find_link(&k_o->body, OP_BARRIER, ROLE_COUNT),
-         stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC}));
   drop_staging(program);
   initialise(program, full);
 }

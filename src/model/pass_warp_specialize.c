@@ -7,8 +7,8 @@
 //
 // Worked example, ring of three, eight consumer warps:
 //   producer   wait empty[s] phase (k_o / 3 + 1) % 2    phase 1 of a new mbarrier counts as ended,
-//              expect full[s], boxes of slab k_o        so the first three slots are free at once
-//   consumer   wait full[s] phase k_o / 3 % 2, multiply, fence, arrive empty[s]   8 end a phase
+//              fence, expect full[s], boxes of k_o      so the first three slots are free at once
+//   consumer   wait full[s] phase k_o / 3 % 2, multiply, arrive empty[s]      8 end a phase
 //
 // Registers: each thread starts with as many, 65,536 / 384 = 170, of which the assembler makes 168,
 // too few for a 64 × 64 tile of a warp. The producers give all but 40 back, and the consumers take

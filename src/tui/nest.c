@@ -274,8 +274,11 @@ static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int dep
 
 // ---- mbarriers and roles ------------------------------------------------------------------------
 
-static const bool is_by_one_thread[OP_COUNT] = {
-    [OP_TMA_LOAD] = true, [OP_MBAR_INIT] = true, [OP_MBAR_EXPECT] = true, [OP_MBAR_WAIT] = true};
+static const bool is_by_one_thread[OP_COUNT] = {[OP_TMA_LOAD] = true,
+                                                [OP_FENCE_ASYNC] = true,
+                                                [OP_MBAR_INIT] = true,
+                                                [OP_MBAR_EXPECT] = true,
+                                                [OP_MBAR_WAIT] = true};
 
 static bool by_one_thread(const Stmt *list) {
   for (; list; list = list->next)

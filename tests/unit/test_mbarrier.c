@@ -193,6 +193,7 @@ static const struct {
     {BREAK_FEWER_ARRIVALS, GOING_ROUND, BIT(RACE) | BIT(DEADLOCK)},
     {BREAK_FIRST_BARRIER, ALWAYS, BIT(RACE) | BIT(UNWRITTEN_READ)},
     {BREAK_FENCE, GOING_ROUND, BIT(RACE)},
+    {BREAK_EARLY_FENCE, GOING_ROUND, BIT(RACE)},
 };
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
 
@@ -268,6 +269,7 @@ static const struct {
     {BREAK_ALL_ASK, "is not alone in doing what one thread must (mbarrier.expect"},
     {BREAK_FIRST_BARRIER, "uses an mbarrier"},
     {BREAK_FENCE, "with no fence for copies by TMA between"},
+    {BREAK_EARLY_FENCE, "with no fence for copies by TMA between"},
 };
 enum { N_SENTENCES = sizeof sentences / sizeof sentences[0] };
 

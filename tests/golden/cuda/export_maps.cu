@@ -75,7 +75,8 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// What this thread has read of shared memory is read before a later copy overwrites it.
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -151,6 +152,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // WARP_SPECIALIZE: every consumer has left the slot
         mbarrier_wait(empty, k_o % 2, (k_o / 2 + 1) % 2);
 
+        // TMA: what the slot held is read to the end
+        fence_async();
+
         mbarrier_expect(full, k_o % 2, 8192);
 
         // TMA: ask for the slab of A
@@ -195,8 +199,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int n_r = 0; n_r < 4; ++n_r)
             mma_m16n8k16_f32_f16(&acc[m_r][n_r][0], &a[m_r][0], &b[n_r][0]);
       }
-
-      fence_async();
 
       // WARP_SPECIALIZE: the warp has read the slot to the end
       mbarrier_arrive(empty, k_o % 2);

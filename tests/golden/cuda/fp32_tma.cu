@@ -52,7 +52,8 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// What this thread has read of shared memory is read before a later copy overwrites it.
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -112,6 +113,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
       // TMA=1: one thread asks for the slabs
       if (tid == 0) {
+        // TMA=1: what the slot held is read to the end
+        fence_async();
+
         mbarrier_expect(full, k_n % 2, 43008);
 
         // TMA=1: ask for the slab of A
@@ -141,8 +145,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         for (int n_r = 0; n_r < 4; ++n_r)
           acc[m_r][n_r] += a[m_r] * b[n_r];
     }
-
-    fence_async();
 
     // TMA=1: the slab is read to the end
     __syncthreads();

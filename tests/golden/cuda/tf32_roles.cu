@@ -59,7 +59,8 @@ __device__ __forceinline__ void tma_load(float *slab, int at, const tensor_map *
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// What this thread has read of shared memory is read before a later copy overwrites it.
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -157,6 +158,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
 
+        // TMA=1: what the slot held is read to the end
+        fence_async();
+
         mbarrier_expect(full, k_o % 4, 49152);
 
         // TMA=1: ask for the slab of A
@@ -221,8 +225,6 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
             mma_m16n8k8_f32_tf32(&acc[(n_r % 2 ? 3 - m_r : m_r)][n_r][0],
                 &a[k_i % 2][(n_r % 2 ? 3 - m_r : m_r)][0], &b[k_i % 2][n_r][0]);
       }
-
-      fence_async();
 
       // WARP_SPECIALIZE=1: the warp has read the slot to the end
       mbarrier_arrive(empty, k_o % 4);

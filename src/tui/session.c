@@ -100,6 +100,22 @@ static int nearest_rung(const Ladder *ladder, const Schedule *schedule) {
   return nearest;
 }
 
+// The ladder with the rung that is nearest to a state; of equals, and for what is no state, the
+// first.
+static const Ladder *nearest_ladder(const Session *session, const char *state) {
+  Schedule asked = schedule_default();
+  Diags unused = diags_new(session->trial);
+  const Ladder *nearest = session->ladders[0];
+  int least = KNOB_COUNT + 1;
+  bool is_state = schedule_parse(&asked, state, &unused);
+  for (int i = 0; is_state && i < session->n_ladders; i++) {
+    const Ladder *ladder = session->ladders[i];
+    int far = schedule_distance(&ladder->rung[nearest_rung(ladder, &asked)].schedule, &asked);
+    if (far < least) least = far, nearest = ladder;
+  }
+  return nearest;
+}
+
 static bool choose_rung(Session *session, const SessionOptions *options, Diags *diags) {
   const Ladder *ladder = session->ladder;
   session->rung = ladder->opens;
@@ -144,7 +160,9 @@ static void keep_knob(Session *session) {
 }
 
 static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
-  const Ladder *ladder = find_ladder(session, options->ladder, diags);
+  bool is_free = options->state && !options->ladder && !options->rung;
+  const Ladder *ladder = is_free ? nearest_ladder(session, options->state)
+                                 : find_ladder(session, options->ladder, diags);
   if (!ladder) return false;
   begin_work(session);
   take_ladder(session, ladder);

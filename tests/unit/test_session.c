@@ -137,6 +137,31 @@ START_TEST(state_text_comes_back) {
 }
 END_TEST
 
+static const char *ladder_of(const SessionOptions *options, int *rung) {
+  Session *other = session_open(options, &diags);
+  ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
+  const char *name = arena_strdup(arena, other->ladder->name);
+  *rung = other->rung;
+  session_close(other);
+  return name;
+}
+
+// A state line does not say where it comes from; of the real ladders, the one it is nearest to.
+START_TEST(a_state_finds_its_ladder) {
+  static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
+  int asked, found;
+  unsetenv("GEMMVIEW_DATA");
+  Session *other = session_open(&(SessionOptions){.ladder = ladders[_i], .rung = "5"}, &diags);
+  session_set_knob(other, KNOB_GROUP_M, 5);
+  const char *state = arena_strdup(arena, session_state_text(arena, other));
+  asked = other->rung;
+  session_close(other);
+  ck_assert_str_eq(ladder_of(&(SessionOptions){.state = state}, &found), ladders[_i]);
+  ck_assert_int_eq(found, asked);
+  ck_assert_str_eq(ladder_of(&(SessionOptions){.state = state, .ladder = "fp32"}, &found), "fp32");
+}
+END_TEST
+
 static const SessionOptions wrong[] = {
     {.state = "BM="}, {.state = "XX=1"},  {.state = "BM=100000"},   {.state = "BM=1024,BN=1024"},
     {.rung = "99"},   {.ladder = "fp33"}, {.state = "TARGET=h2000"}};
@@ -288,6 +313,7 @@ Suite *suite_session(void) {
   tcase_add_test(tcase, rungs_keep_their_edits);
   tcase_add_test(tcase, the_problem_goes_along);
   tcase_add_test(tcase, state_text_comes_back);
+  tcase_add_loop_test(tcase, a_state_finds_its_ladder, 0, 3);
   tcase_add_loop_test(tcase, refuses_to_open, 0, sizeof wrong / sizeof *wrong);
   tcase_add_test(tcase, compare_takes_the_rung_before_or_the_unedited);
   tcase_add_test(tcase, a_result_belongs_to_one_state);

@@ -152,7 +152,7 @@ START_TEST(a_state_finds_its_ladder) {
   int asked, found;
   unsetenv("GEMMVIEW_DATA");
   Session *other = session_open(&(SessionOptions){.ladder = ladders[_i], .rung = "5"}, &diags);
-  session_set_knob(other, KNOB_GROUP_M, 5);
+  session_set_knob(other, KNOB_K, 1024);
   const char *state = arena_strdup(arena, session_state_text(arena, other));
   asked = other->rung;
   session_close(other);

@@ -157,7 +157,7 @@ static const char *run(Arena *arena, Gpu *gpu, const BenchInput *input, LateRow 
   uint64_t got[2];
   const double blocks = (double)input->plan->kernels[0].grid[0];
   bool ok = gpu_load(gpu, input, &program) && upload(gpu, &buffers) &&
-            launch(gpu, &program, &buffers, row, (int)counts[LATE_ASKER_FENCES].clocks) &&
+            launch(gpu, &program, &buffers, (int)row, (int)counts[LATE_ASKER_FENCES].clocks) &&
             gpu_read(gpu, got, buffers.counts.data, sizeof got);
   const char *error = ok ? NULL : str_sanitise(arena, gpu_error(gpu));
   if (ok)

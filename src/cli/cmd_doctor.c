@@ -19,6 +19,7 @@
 #include "cli/options.h"
 #include "kernels/cache.h"
 #include "kernels/dl.h"
+#include "kernels/history.h"
 #include "kernels/nvml.h"
 #include "kernels/sass.h"
 
@@ -97,6 +98,11 @@ static void check_files(Report *r) {
   const char *cache = cache_folder(r->arena);
   add(r, "cache", cache != NULL, cache ? str_sanitise(r->arena, cache) : "no folder to write to",
       "every kernel is compiled again each time");
+  History *history = history_open(r->arena, NULL, &diags);
+  add(r, "history", history != NULL,
+      history ? str_sanitise(r->arena, history_path(history)) : diags.first->text,
+      "timings are not remembered, nor shared in a class");
+  history_close(history);
 }
 
 static void print_text(const Report *r) {

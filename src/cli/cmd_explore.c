@@ -68,6 +68,7 @@ int cmd_explore(Arena *arena, int argc, char **argv) {
   const char *notice = read_config(arena, &config);
   fill_in(&given, &config);
   if (!cli_client_options(arena, &given.worker, &client, &diags)) return cli_fail(&diags);
+  client.history = true;
   AppOptions app = {.session = {given.state, given.ladder, given.rung, given.ascii},
                     .terminal = {given.color, given.ascii, given.no_mouse},
                     .theme = given.theme,

@@ -23,7 +23,7 @@
 #include "kernels/result_json.h"
 
 enum { SILENCE_MS = 15000, HELLO_MS = 20000, GRACE_MS = 5000 };
-enum { COMPILE_MS = 30000, BENCH_MS = 60000 };
+enum { COMPILE_MS = 30000, BENCH_MS = 60000, ROWS_MAX = 1000 };
 
 static void *or_die(void *memory) {
   if (!memory) die("out of memory: a request to the worker");
@@ -124,13 +124,19 @@ static void read_result(ClientEvent *event) {
   MESSAGE_SET(event->message, text, text);
 }
 
-ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message) {
+ClientEvent *client_event_of(int64_t id, uint64_t key, int worker, MessageKind kind) {
   Arena *arena = arena_new("event");
   ClientEvent *event = ARENA_NEW(arena, ClientEvent);
   event->arena = arena;
   event->id = id;
   event->key = key;
   event->worker = worker;
+  event->message = message_new(kind);
+  return event;
+}
+
+ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message) {
+  ClientEvent *event = client_event_of(id, key, worker, message->kind);
   copy_message(event, message);
   if (event->message.kind == MESSAGE_RESULT) read_result(event);
   return event;
@@ -280,22 +286,47 @@ static void refuse(Client *client, int64_t id, uint64_t key) {
   client_publish(client, id, key, -1, &done);
 }
 
-int64_t client_submit(Client *client, const ClientRequest *request) {
+// NULL, and the answer is on its way, when there are too many.
+static Flight *new_flight(Client *client, uint64_t key, MessageKind kind, int64_t *id) {
   bool full = false;
-  const int64_t id = next_id(client, &full);
+  *id = next_id(client, &full);
   if (full) {
-    refuse(client, id, request->key);
-    return id;
+    refuse(client, *id, key);
+    return NULL;
   }
   Flight *flight = or_die(calloc(1, sizeof *flight));
-  flight->id = id;
-  flight->key = request->key;
-  flight->kind = request->kind;
+  flight->id = *id;
+  flight->key = key;
+  flight->kind = kind;
+  return flight;
+}
+
+static bool can_share(const ClientRequest *request) {
+  bool is_plain = !request->plan_b && !request->flush_l2 && !request->no_reference &&
+                  !request->verify_only && request->seed == 0;
+  return request->share && request->kind == MESSAGE_BENCH && is_plain;
+}
+
+int64_t client_submit(Client *client, const ClientRequest *request) {
+  int64_t id = 0;
+  Flight *flight = new_flight(client, request->key, request->kind, &id);
+  if (!flight) return id;
   flight->keep = request->keep || request->kind != MESSAGE_COMPILE;
   flight->deadline_ms = request->kind == MESSAGE_COMPILE ? COMPILE_MS : BENCH_MS;
   if (request->deadline_ms > 0) flight->deadline_ms = request->deadline_ms;
   make_line(flight, request);
   if (client->records && request->kind == MESSAGE_BENCH) make_sides(flight, request);
+  flight->share = client->records && can_share(request);
+  post(client, flight);
+  return id;
+}
+
+int64_t client_ask_history(Client *client, int max) {
+  int64_t id = 0;
+  Flight *flight = new_flight(client, 0, MESSAGE_RESULT, &id);
+  if (!flight) return id;
+  flight->n_rows = max < 1 ? 1 : max > ROWS_MAX ? ROWS_MAX : max;
+  flight->keep = true;
   post(client, flight);
   return id;
 }

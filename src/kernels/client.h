@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "kernels/bench.h"
+#include "kernels/history.h"
 #include "kernels/nvrtc.h"
 #include "kernels/plan.h"
 #include "kernels/probe.h"
@@ -55,6 +56,9 @@ typedef struct ClientRequest {
   int budget_ms;                // bench: of the timing; 0 = bench.h's default
   bool flush_l2, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
+  // bench of one plan with nothing else asked: what anybody measured of it on the worker's GPU in
+  // the last ten minutes is as good; then the event has its row, and no worker is asked.
+  bool share;
 } ClientRequest;
 
 typedef struct ClientEvent ClientEvent;
@@ -67,8 +71,10 @@ struct ClientEvent {
   SassResult *sass;        // of a result "sass"
   BenchResult *bench;      // of a result "bench"
   ProbeResults *probe;     // of a result "probe"
-  Arena *arena;            // everything above lives here
-  ClientEvent *next;       // the client's own
+  HistoryRow *row;         // of a result "history": a shared timing, or the newest rows
+  int n_rows;
+  Arena *arena;       // everything above lives here
+  ClientEvent *next;  // the client's own
 };
 
 typedef enum ClientState {
@@ -104,6 +110,9 @@ void client_stop(Client *client);
 
 int64_t client_submit(Client *client, const ClientRequest *request);
 void client_cancel(Client *client, int64_t id);
+// The newest rows of the history, at most `max` (1 to 1,000): a result "history", whatever the
+// workers do.
+int64_t client_ask_history(Client *client, int max);
 
 // Readable while there are events or changes of status; client_poll and client_status clear it.
 int client_wake_fd(const Client *client);

@@ -183,6 +183,7 @@ static void on_machine(Client *client, Worker *worker, const Message *said) {
   COPY_FIELD(status->host, *said, host);
   COPY_FIELD(status->gpu, *said, gpu);
   COPY_FIELD(status->gpu_error, *said, gpu_error);
+  COPY_FIELD(worker->gpu_uuid, *said, gpu_uuid);
   COPY_FIELD(status->arch, *said, arch);
   COPY_FIELD(status->driver, *said, driver);
   COPY_FIELD(status->nvrtc, *said, nvrtc);
@@ -203,32 +204,6 @@ static void note_progress(Client *client, Worker *worker, const Message *said) {
   publish_status(client, worker);
 }
 
-static void set_history_error(Client *client, const Diags *diags) {
-  pthread_mutex_lock(&client->mutex);
-  client_copy_text(client->history_error, sizeof client->history_error,
-                   diags->first ? diags->first->text : "");
-  pthread_mutex_unlock(&client->mutex);
-}
-
-// One row for each side. The file is opened at the first timing and, after a failure, tried again
-// at the next: a disk may have room by then.
-static void record(Client *client, const Worker *worker, const Flight *flight,
-                   const BenchResult *bench) {
-  if (!flight->arena) return;
-  Diags diags = diags_new(client->arena);
-  if (!client->history) client->history = history_open(client->app, client->history_path, &diags);
-  for (int i = 0; i < bench->n_entries && i < 2 && client->history; i++) {
-    HistoryRow row = history_row(client->arena, bench, i);
-    if (!flight->sides[i].state) break;
-    row.state = flight->sides[i].state;
-    row.text_hash = flight->sides[i].text_hash;
-    row.problem = flight->sides[i].problem;
-    if (worker->status.host[0]) row.host = worker->status.host;
-    if (!history_add(client->history, &row, &diags)) break;
-  }
-  set_history_error(client, &diags);
-}
-
 // What is said about a request that is over (cancelled, timed out) is not passed on.
 static void on_answer(Client *client, Worker *worker, const Message *said) {
   Flight *flight = find_flight(&worker->flights, said->id);
@@ -243,7 +218,7 @@ static void on_answer(Client *client, Worker *worker, const Message *said) {
   if (said->kind == MESSAGE_QUEUED || said->kind == MESSAGE_PROGRESS)
     note_progress(client, worker, said);
   ClientEvent *event = client_event_new(flight->id, flight->key, index_of(client, worker), said);
-  if (event->bench) record(client, worker, flight, event->bench);
+  if (event->bench) client_record(client, worker, flight, event->bench);
   client_hand_over(client, event);
 }
 
@@ -355,6 +330,10 @@ static void send_pending(Client *client) {
     Worker *worker = choose_worker(client, at->kind);
     if (!worker) continue;
     flight_list_remove(&client->pending, at);
+    if (client_share(client, worker, at)) {
+      say_done(client, at, index_of(client, worker));
+      continue;
+    }
     flight_list_add(&worker->flights, at);
     at->heard_at = client->now_ms;
     out_queue_add(&worker->process.queue, at->line, at->n_line);
@@ -410,6 +389,11 @@ static bool read_inbox(Client *client) {
     if (flight->kind == MESSAGE_CANCEL) {
       on_cancel(client, flight->id);
       flight_free(flight);
+      continue;
+    }
+    if (flight->n_rows) {
+      client_show_history(client, flight);
+      say_done(client, flight, -1);
       continue;
     }
     if (!flight->keep) supersede(client);

@@ -25,6 +25,8 @@ typedef struct Flight {
   size_t n_line;
   Arena *arena;         // of `sides`; NULL when nothing is to be recorded
   FlightSide sides[2];  // A and B
+  bool share;           // what the history knows of side A is as good
+  int n_rows;           // of the history, that are asked for; 0: it is no such request
 } Flight;
 
 typedef struct FlightList {
@@ -42,6 +44,7 @@ typedef struct Worker {
   int n_failures;    // starts in a row without a hello
   bool said_hello;
   int n_banner_lines;
+  char gpu_uuid[64];  // "" = not known
 } Worker;
 
 struct Client {
@@ -73,6 +76,16 @@ struct Client {
 
 void *client_thread_main(void *client);
 
+// client_history.c, on the thread. The file is opened when it is first needed and, after a failure,
+// tried again the next time: a disk may have room by then.
+// One row for each side of a timing.
+void client_record(Client *client, const Worker *worker, const Flight *flight,
+                   const BenchResult *bench);
+// Hands over what others have measured of the same; false: it has to be measured.
+bool client_share(Client *client, const Worker *worker, const Flight *flight);
+// Hands over the rows that were asked for.
+void client_show_history(Client *client, const Flight *flight);
+
 void flight_list_add(FlightList *list, Flight *flight);
 void flight_list_remove(FlightList *list, Flight *flight);
 void flight_free(Flight *flight);
@@ -80,5 +93,7 @@ void flight_free(Flight *flight);
 void client_copy_text(char *to, size_t size, const char *from);
 // Takes the message (whose strings may live anywhere) into an event of its own.
 ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message);
+// One of the client's own, without words of a worker.
+ClientEvent *client_event_of(int64_t id, uint64_t key, int worker, MessageKind kind);
 void client_hand_over(Client *client, ClientEvent *event);
 void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message);

@@ -303,6 +303,14 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
 
 // ---- words --------------------------------------------------------------------------------------
 
+const char *history_date(Arena *arena, const HistoryRow *row) {
+  char text[32] = "";
+  struct tm utc;
+  const time_t when = (time_t)row->when_unix;
+  if (gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return arena_strdup(arena, text);
+}
+
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
   static const struct {
     int64_t below, seconds;

@@ -52,6 +52,8 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
 // The newest rows, newest first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
+// "2026-11-22T03:54:03Z", as results carry it.
+const char *history_date(Arena *arena, const HistoryRow *row);
 // "ana, 3 min ago": "just now", seconds, minutes, hours, days.
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix);
 

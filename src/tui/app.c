@@ -87,6 +87,7 @@ static void grant_wishes(App *app) {
   if (wishes.bench) work_bench(app->work);
   if (wishes.probe) work_probe(app->work);
   if (wishes.bench_sweep) work_bench_sweep(app->work);
+  if (wishes.history) work_history(app->work);
   if (wishes.stop) work_stop_timing(app->work);
   if (wishes.suspend) terminal_suspend(app->terminal);
   if (!wishes.toggle_mouse) return;

@@ -19,7 +19,8 @@ typedef struct MeasurePicture {
   void (*take)(Session *session, int i);               // Enter; NULL: nothing
 } MeasurePicture;
 
-extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, measure_errors;
+extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, measure_history,
+    measure_errors;
 
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed

@@ -144,6 +144,7 @@ static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
   if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
   Style style = measure_origin_style(timed->origin);
   int col = canvas_text(canvas, in, 0, 1, style, origin_name(timed->origin));
+  if (timed->by) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
   if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
   char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];

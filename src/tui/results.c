@@ -33,6 +33,8 @@ void results_init(Results *results, Arena *arena) {
 }
 
 void results_free(Results *results) {
+  if (results->past_arena) arena_free(results->past_arena);
+  results->past_arena = NULL;
   for (int i = 0; i < results->n_compiled; i++) arena_free(results->compiled[i].arena);
   results->n_compiled = 0;
 }
@@ -131,6 +133,48 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .verify = keep_failure(arena, &entry->verify),
       .note = note_of(arena, bench),
   };
+}
+
+// ---- the history --------------------------------------------------------------------------------
+
+void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row) {
+  Arena *arena = results->arena;
+  Timed *timed = place_for(results, schedule);
+  const double ratio = row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
+  *timed = (Timed){
+      .schedule = *schedule,
+      .origin = ORIGIN_MEASURED,
+      .ok = row->time_ns > 0,
+      .time_ns = row->time_ns,
+      .tflops = row->tflops,
+      .ratio = ratio,
+      .reference_tflops = ratio > 0 ? row->tflops / ratio : 0,
+      .registers = -1,
+      .local_bytes = -1,
+      .gpu = keep(arena, row->gpu),
+      .driver = keep(arena, row->driver),
+      .date = history_date(arena, row),
+      .method = keep(arena, row->method),
+      .by = keep(arena, row->user),
+  };
+}
+
+void results_set_past(Results *results, const HistoryRow *rows, int n) {
+  if (!results->past_arena) results->past_arena = arena_new("past");
+  Arena *arena = results->past_arena;
+  arena_reset(arena);
+  results->past_known = true;
+  results->n_past = n;
+  results->past = ARENA_ARRAY(arena, HistoryRow, n + 1);
+  for (int i = 0; i < n; i++) {
+    HistoryRow *row = &results->past[i];
+    *row = rows[i];
+    const char **const texts[] = {&row->user,      &row->host,   &row->gpu,    &row->gpu_uuid,
+                                  &row->driver,    &row->state,  &row->method, &row->status,
+                                  &row->text_hash, &row->problem};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+      *texts[t] = str_sanitise(arena, *texts[t]);
+  }
 }
 
 // ---- finding ------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "kernels/bench.h"
+#include "kernels/history.h"
 #include "kernels/nvrtc.h"
 #include "kernels/probe.h"
 #include "kernels/ptx.h"
@@ -39,6 +40,7 @@ typedef struct Timed {
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note
+  const char *by;              // who shared it; NULL: nobody, it was timed in this session
 } Timed;
 
 // One shared-memory access timed here; what asks the same of the banks finds it again.
@@ -73,6 +75,11 @@ typedef struct Results {
   Compiled compiled[RESULTS_COMPILED_MAX];
   int n_probed, next_probed;
   Probed *probed;
+  bool past_known;       // the history was asked
+  char past_error[256];  // why it is not kept; "" = it is
+  Arena *past_arena;
+  int n_past;
+  HistoryRow *past;  // its newest rows, newest first
 } Results;
 
 void results_init(Results *results, Arena *arena);
@@ -84,6 +91,11 @@ bool results_load(Results *results, const char *text, size_t n, const char *what
 // Files a benchmark of `schedule`; strings are copied. A newer one replaces the older.
 void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
                        const BenchResult *bench);
+
+// Files what somebody else measured on the same GPU, minutes ago.
+void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row);
+// Keeps the newest rows of the history; what was kept before goes.
+void results_set_past(Results *results, const HistoryRow *rows, int n);
 
 // The best result for exactly this schedule, NULL when there is none.
 const Timed *results_find(const Results *results, const Schedule *schedule);

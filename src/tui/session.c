@@ -19,6 +19,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/knob_use.h"
+#include "tui/standing.h"
 #include "tui/swizzle.h"
 #include "tui/tiles.h"
 #include "tui/tutor.h"
@@ -80,40 +81,23 @@ static void begin_work(Session *session) {
   }
 }
 
-static int ladder_index(const Session *session) {
+static int ladder_index(const Session *session, const Ladder *ladder) {
   int at = 0;
-  while (session->ladders[at] != session->ladder) at++;
+  while (session->ladders[at] != ladder) at++;
   return at;
 }
 
 static void take_ladder(Session *session, const Ladder *ladder) {
   session->ladder = ladder;
-  session->work = session->works[ladder_index(session)];
+  session->work = session->works[ladder_index(session, ladder)];
 }
 
-static int nearest_rung(const Ladder *ladder, const Schedule *schedule) {
-  int nearest = 0;
-  for (int i = 1; i < ladder->n_rungs; i++)
-    if (schedule_distance(&ladder->rung[i].schedule, schedule) <
-        schedule_distance(&ladder->rung[nearest].schedule, schedule))
-      nearest = i;
-  return nearest;
-}
-
-// The ladder with the rung that is nearest to a state; of equals, and for what is no state, the
-// first.
-static const Ladder *nearest_ladder(const Session *session, const char *state) {
+// The ladder that a state stands on; for what is no state, the first.
+static const Ladder *ladder_of_state(const Session *session, const char *state) {
   Schedule asked = schedule_default();
   Diags unused = diags_new(session->trial);
-  const Ladder *nearest = session->ladders[0];
-  int least = KNOB_COUNT + 1;
-  bool is_state = schedule_parse(&asked, state, &unused);
-  for (int i = 0; is_state && i < session->n_ladders; i++) {
-    const Ladder *ladder = session->ladders[i];
-    int far = schedule_distance(&ladder->rung[nearest_rung(ladder, &asked)].schedule, &asked);
-    if (far < least) least = far, nearest = ladder;
-  }
-  return nearest;
+  if (!schedule_parse(&asked, state, &unused)) return session->ladders[0];
+  return standing_of(session->ladders, session->n_ladders, &asked).ladder;
 }
 
 static bool choose_rung(Session *session, const SessionOptions *options, Diags *diags) {
@@ -127,7 +111,7 @@ static bool choose_rung(Session *session, const SessionOptions *options, Diags *
   *schedule = options->rung ? ladder->rung[session->rung].schedule : schedule_default();
   if (!options->state && !options->rung) *schedule = ladder->rung[session->rung].schedule;
   if (options->state && !schedule_parse(schedule, options->state, diags)) return false;
-  if (options->state && !options->rung) session->rung = nearest_rung(ladder, schedule);
+  if (options->state && !options->rung) session->rung = standing_of(&ladder, 1, schedule).rung;
   return true;
 }
 
@@ -161,7 +145,7 @@ static void keep_knob(Session *session) {
 
 static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
   bool is_free = options->state && !options->ladder && !options->rung;
-  const Ladder *ladder = is_free ? nearest_ladder(session, options->state)
+  const Ladder *ladder = is_free ? ladder_of_state(session, options->state)
                                  : find_ladder(session, options->ladder, diags);
   if (!ladder) return false;
   begin_work(session);
@@ -404,6 +388,19 @@ static void carry_problem(const Session *session, int from, int to, Schedule *sc
       schedule_set(schedule, (KnobId)i, now->value[i]);
 }
 
+// The schedule, as what has been made of that rung; what was made of the rung before stays there.
+static void stand(Session *session, const Ladder *ladder, int rung, const Schedule *schedule) {
+  bool same_ladder = ladder == session->ladder;
+  session->work[session->rung] = session->now.schedule;
+  take_ladder(session, ladder);
+  session->rung = rung;
+  session->new_rung = true;
+  session->now.schedule = *schedule;
+  rebuild(session);
+  push_undo(session);
+  if (!same_ladder) session->change = CHANGE_GONE;  // nothing to hold against each other
+}
+
 bool session_go_rung(Session *session, int rung) {
   if (rung < 0 || rung >= session->ladder->n_rungs) {
     session_say(session, SAID_NOTE, "the ladder %s ends here", session->ladder->name);
@@ -411,14 +408,9 @@ bool session_go_rung(Session *session, int rung) {
   }
   if (rung == session->rung) return true;
   int from = session->rung, edits = session_edits(session);
-  session->work[from] = session->now.schedule;
   Schedule schedule = session->work[rung];
   carry_problem(session, from, rung, &schedule);
-  session->rung = rung;
-  session->new_rung = true;
-  session->now.schedule = schedule;
-  rebuild(session);
-  push_undo(session);
+  stand(session, session->ladder, rung, &schedule);
   if (edits)
     session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, edits == 1 ? "" : "s",
                 edits == 1 ? "s" : "", from);
@@ -429,20 +421,20 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   const Ladder *ladder = find_ladder(session, name, diags);
   if (!ladder) return false;
   if (ladder == session->ladder) return true;
-  session->work[session->rung] = session->now.schedule;
-  take_ladder(session, ladder);
-  session->rung = ladder->opens;
-  session->new_rung = true;
-  session->now.schedule = session->work[session->rung];
-  rebuild(session);
-  push_undo(session);
-  session->change = CHANGE_GONE;  // another problem: nothing to hold against each other
+  Schedule schedule = session->works[ladder_index(session, ladder)][ladder->opens];
+  stand(session, ladder, ladder->opens, &schedule);
   session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
   return true;
 }
 
+void session_go_state(Session *session, const Schedule *schedule) {
+  if (schedule_same(&session->now.schedule, schedule)) return;
+  Standing at = standing_of(session->ladders, session->n_ladders, schedule);
+  stand(session, at.ladder, at.rung, schedule);
+}
+
 void session_step_ladder(Session *session, int direction) {
-  int n = session->n_ladders, to = (ladder_index(session) + direction + n) % n;
+  int n = session->n_ladders, to = (ladder_index(session, session->ladder) + direction + n) % n;
   Diags ignored = diags_new(session->frame);
   session_go_ladder(session, session->ladders[to]->name, &ignored);
 }

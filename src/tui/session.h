@@ -51,6 +51,7 @@ typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 typedef struct Wishes {
   bool quit, suspend, redraw, toggle_mouse, bench, probe;
   bool bench_sweep, stop;  // time every value of the sweep; take back what has not begun
+  bool history;            // the newest rows of the history
   const char *copy;        // text for the clipboard; NULL: none
   const char *save_path;   // a file for the picture of the screen; NULL: none
   bool keep_progress;      // the marks of the lessons changed
@@ -143,6 +144,8 @@ bool session_set_text(Session *session, const char *text, Diags *diags);
 bool session_go_rung(Session *session, int rung);
 // Edits stay with their rungs here too, and undo leads back.
 bool session_go_ladder(Session *session, const char *name, Diags *diags);
+// The state at the rung that it stands at (standing.h), on whichever ladder.
+void session_go_state(Session *session, const Schedule *schedule);
 void session_step_ladder(Session *session, int direction);
 void session_reset_rung(Session *session);
 bool session_undo(Session *session);

@@ -229,10 +229,10 @@ static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
     draw_tab(canvas, row, row.cols - help, session, view_count - 1, help == HELP_COLS ? help : 0);
 }
 
-static const char *problem_text(const Session *session, char *out, size_t size) {
-  const Schedule *s = &session->now.schedule;
-  long long m = s->value[KNOB_M], n = s->value[KNOB_N], k = s->value[KNOB_K];
-  const char *type = dtype_name((DType)s->value[KNOB_DTYPE]);
+const char *view_problem(const Session *session, const Schedule *schedule, char *out, size_t size) {
+  const int64_t *value = schedule->value;
+  long long m = value[KNOB_M], n = value[KNOB_N], k = value[KNOB_K];
+  const char *type = dtype_name((DType)value[KNOB_DTYPE]);
   if (m == n && n == k)
     snprintf(out, size, "%lld%s %s", m, session->ascii ? "^3" : "³", type);
   else
@@ -251,7 +251,8 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
                         edits == 1 ? "" : "s");
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
-  snprintf(right, sizeof right, "  %s  %s ", problem_text(session, problem, sizeof problem),
+  snprintf(right, sizeof right, "  %s  %s ",
+           view_problem(session, &session->now.schedule, problem, sizeof problem),
            target ? target->name : session->now.schedule.target);
   int width = utf8_columns(right);
   if (session->comparing) {

@@ -182,6 +182,7 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_member_string(w, "origin", timed ? origin_name(timed->origin) : NULL);
   json_member_string(w, "gpu", timed ? timed->gpu : NULL);
   json_member_string(w, "date", timed ? timed->date : NULL);
+  json_member_string(w, "by", timed ? timed->by : NULL);
   json_member_string(w, "note", timed ? timed->note : NULL);
   json_member_string(w, "error", line->timed ? line->timed->error : NULL);
   json_member_double(w, "estimate_tflops", line->estimate);

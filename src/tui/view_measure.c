@@ -1,6 +1,6 @@
 // measure: what was timed, what is estimated, what is claimed, each marked as what it is.
 //
-//   LADDER  A|B  SWEEP  ERRORS             m measured here  r recorded  e estimate  c claim
+//   LADDER  A|B  SWEEP  HISTORY  ERRORS    m measured here  r recorded  e estimate  c claim
 //
 // Left and Right choose the picture (measure.h); the letters of the title line stand beside every
 // number, so that none is ever taken for another.
@@ -13,7 +13,7 @@
 #include "tui/view_json.h"
 
 static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers, &measure_sweep,
-                                                 &measure_errors};
+                                                 &measure_history, &measure_errors};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 // ---- where a number comes from ------------------------------------------------------------------
@@ -48,13 +48,15 @@ static void measure_prepare(Session *session) {
 static void draw_legend(Canvas *canvas, Rect row, int from) {
   static const Origin shown[] = {ORIGIN_MEASURED, ORIGIN_RECORDED, ORIGIN_ESTIMATED, ORIGIN_CLAIM};
   static const char *const names[] = {"measured here", "recorded", "estimate", "claim"};
-  int width = 1;
+  int width = 1, shorter = 0;  // "here" alone where there is less room
   for (int i = 0; i < 4; i++) width += utf8_columns(names[i]) + 4;
-  int col = row.cols - width;
+  if (row.cols - width < from) shorter = utf8_columns("measured ");
+  int col = row.cols - width + shorter;
   if (col < from) return;
   for (int i = 0; i < 4; i++) {
+    const char *name = names[i] + (i == 0 ? shorter : 0);
     col = canvas_printf(canvas, row, 0, col, origins[shown[i]].style, "%c", origins[shown[i]].mark);
-    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, names[i]) + 2;
+    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, name) + 2;
   }
 }
 

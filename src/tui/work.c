@@ -10,16 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <time.h>
+
 #include "base/str.h"
+#include "base/user.h"
 #include "kernels/emit_plan.h"
 #include "tui/view.h"
 
-enum { REQUESTS_MAX = 160 };
+enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
 typedef struct Request {
   int64_t id;  // 0: the place is free
   uint64_t key;
-  bool bench, probe;
+  bool bench, probe, history;
   Schedule schedule, schedule_b;
   int n_plans, n_accesses;
   ProbeAccess access[2];
@@ -131,6 +134,12 @@ static bool can_bench(Work *work) {
   return false;
 }
 
+static bool is_timed_here(const Session *session, const Schedule *schedule) {
+  const Timed *timed = results_find(&session->results, schedule);
+  return timed && timed->origin == ORIGIN_MEASURED;
+}
+
+// The first press takes what others have measured just now; the next one measures.
 void work_bench(Work *work) {
   Session *session = work->session;
   Request *request = free_request(work);
@@ -139,7 +148,8 @@ void work_bench(Work *work) {
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_of(work, session->now.picture, "B"),
                        .state = schedule_text(work->scratch, &session->now.pictured),
-                       .key = session->now.picture->key};
+                       .key = session->now.picture->key,
+                       .share = !is_timed_here(session, &session->now.pictured)};
   *request = (Request){.bench = true,
                        .key = ask.key,
                        .n_plans = 1,
@@ -181,16 +191,16 @@ void work_probe(Work *work) {
 // One value of the sweep; false when it is not legal, timed here already, or nothing can be asked.
 static bool ask_point(Work *work, const Schedule *schedule) {
   Session *session = work->session;
-  const Timed *timed = results_find(&session->results, schedule);
   Request *request = free_request(work);
-  if (!request || (timed && timed->origin == ORIGIN_MEASURED)) return false;
+  if (!request || is_timed_here(session, schedule)) return false;
   arena_reset(work->scratch);
   const Model *model = model_build(work->scratch, &session->targets, schedule);
   if (!model->ok) return false;
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_from_model(work->scratch, model, "B"),
                        .state = schedule_text(work->scratch, schedule),
-                       .key = schedule_key(schedule)};
+                       .key = schedule_key(schedule),
+                       .share = true};
   *request = (Request){.bench = true, .key = ask.key, .n_plans = 1, .schedule = *schedule};
   request->id = client_submit(work->client, &ask);
   return true;
@@ -212,6 +222,13 @@ void work_bench_sweep(Work *work) {
     session_say(session, SAID_NOTE, "nothing left to time: every legal value was timed here");
 }
 
+void work_history(Work *work) {
+  Request *request = work->client ? free_request(work) : NULL;
+  if (!request) return;
+  *request = (Request){.history = true};
+  request->id = client_ask_history(work->client, PAST_ROWS);
+}
+
 void work_stop_timing(Work *work) {
   int n = 0;
   for (int i = 0; i < REQUESTS_MAX; i++) {
@@ -227,12 +244,35 @@ void work_stop_timing(Work *work) {
 
 // ---- hearing ------------------------------------------------------------------------------------
 
+// A history that cannot be kept is said once, when it is first missed.
+static void note_history(Work *work) {
+  Results *results = &work->session->results;
+  char error[sizeof results->past_error];
+  client_history_error(work->client, error, sizeof error);
+  if (error[0] && !str_equal(error, results->past_error))
+    session_say(work->session, SAID_WARNING, "%s", error);
+  snprintf(results->past_error, sizeof results->past_error, "%s", error);
+}
+
 static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
   Results *results = &work->session->results;
   for (int i = 0; i < bench->n_entries && i < request->n_plans; i++)
     results_add_bench(results, i ? &request->schedule_b : &request->schedule, &bench->entries[i],
                       bench);
+  note_history(work);
   if (bench->error) session_say(work->session, SAID_ERROR, "%s", bench->error);
+}
+
+// "you, 40 s ago" for one's own, of another session.
+static void take_shared(Work *work, const Request *request, const HistoryRow *row) {
+  HistoryRow said = *row;
+  Session *session = work->session;
+  arena_reset(work->scratch);
+  if (str_equal(row->user, user_name(work->scratch))) said.user = "you";
+  results_add_shared(&session->results, &request->schedule, row);
+  session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
+              history_age(work->scratch, &said, (int64_t)time(NULL)),
+              view_key_name(session, "bench"));
 }
 
 static void take_probe(Work *work, const Request *request, const ProbeResults *probe) {
@@ -253,13 +293,19 @@ static void take_result(Work *work, const Request *request, const ClientEvent *e
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
   if (event->bench) take_bench(work, request, event->bench);
   if (event->probe) take_probe(work, request, event->probe);
+  if (request->history) {
+    results_set_past(results, event->row, event->n_rows);
+    note_history(work);
+  } else if (event->n_rows) {
+    take_shared(work, request, event->row);
+  }
 }
 
 static bool is_on_gpu(const Request *request) { return request->bench || request->probe; }
 
 static void take_error(Work *work, const Request *request, const Message *message) {
   Session *session = work->session;
-  if (message->error == ERROR_SUPERSEDED || !request) return;
+  if (message->error == ERROR_SUPERSEDED || !request || request->history) return;
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
     return;
@@ -291,10 +337,12 @@ static void take_progress(Session *session, const Request *request, const Messag
 static void take_done(Work *work, Request *request) {
   if (!request) return;
   if (is_on_gpu(request)) work->session->worker.line[0] = '\0';
-  Compiled *compiled =
-      is_on_gpu(request) ? NULL : results_begin_compile(&work->session->results, request->key);
-  if (compiled) compiled->running = false;
+  bool compiles = !is_on_gpu(request) && !request->history;
+  Results *results = &work->session->results;
+  if (compiles) results_begin_compile(results, request->key)->running = false;
+  bool is_news = request->bench && results->past_known;
   *request = (Request){0};
+  if (is_news) work_history(work);
 }
 
 static void take_event(Work *work, const ClientEvent *event) {

@@ -29,5 +29,7 @@ void work_bench(Work *work);
 void work_probe(Work *work);
 // Verify and time every legal value of session->sweep that was not timed here yet.
 void work_bench_sweep(Work *work);
+// Asks for the newest rows of the history.
+void work_history(Work *work);
 // Takes back every timing that was asked for.
 void work_stop_timing(Work *work);

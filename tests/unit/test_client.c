@@ -13,9 +13,7 @@
 
 #include "base/clock.h"
 #include "client_harness.h"
-#include "kernels/history.h"
 #include "kernels/lines.h"
-#include "kernels/result_json.h"
 #include "stress.h"
 
 START_TEST(test_answer) {
@@ -401,90 +399,6 @@ START_TEST(test_escapes) {
 }
 END_TEST
 
-// ---- the history --------------------------------------------------------------------------------
-
-static const char *bench_json(void) {
-  Str text = str_new(arena);
-  BenchResult result = {.ok = true,
-                        .n_entries = 2,
-                        .m = 64,
-                        .n = 64,
-                        .k = 64,
-                        .gpu = "FAKE GPU",
-                        .gpu_uuid = "GPU-fake",
-                        .driver = "1",
-                        .cuda = "13.0",
-                        .date = "2025-01-31T12:00:00Z",
-                        .method = "made up"};
-  result.before.throttle_text = result.after.throttle_text = "none";
-  for (int i = 0; i < 2; i++)
-    result.entries[i] = (BenchEntry){.label = i ? "B" : "A",
-                                     .ok = true,
-                                     .time = {.median_ns = 1000 * (i + 1),
-                                              .min_ns = 900,
-                                              .p10_ns = 950,
-                                              .p25_ns = 990,
-                                              .p75_ns = 1010,
-                                              .p90_ns = 1100,
-                                              .n_samples = 10,
-                                              .launches_per_sample = 1},
-                                     .tflops = 0.5};
-  result.reference.name = "cublasGemmEx";
-  result.reference.library = "cuBLAS";
-  bench_result_write_json(&text, &result);
-  return text.text;
-}
-
-START_TEST(test_timings_are_recorded) {
-  char *history_path = arena_printf(arena, "%s.db", script_path);
-  Plan other = plan;
-  other.cuda = "extern \"C\" __global__ void gemm(float *C) {}\n";
-  start_with(arena_printf(arena,
-                          "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":\"result\","
-                          "\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
-                          bench_json()),
-             (ClientOptions){.history_path = history_path});
-  int64_t id = client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH,
-                                                      .plan = &plan,
-                                                      .plan_b = &other,
-                                                      .state = "BM=1",
-                                                      .state_b = "BM=2"});
-  Outcome outcome = outcome_of(id);
-  char error[256];
-  client_history_error(client, error, sizeof error);
-  ck_assert_msg(outcome.n_errors == 0, "%s", outcome.text);
-  ck_assert_int_eq(outcome.n_results, 1);
-  ck_assert_str_eq(error, "");
-  Diags diags = diags_new(arena);
-  HistoryRow row;
-  History *history = history_open(arena, history_path, &diags);
-  ck_assert(history_shared(history, arena, history_hash(arena, other.cuda),
-                           history_problem(arena, &other), "GPU-fake", &row));
-  ck_assert_str_eq(row.state, "BM=2");
-  ck_assert(row.time_ns == 2000);
-  ck_assert(row.spread > 0.009 && row.spread < 0.011);
-  ck_assert(history_latest(history, arena, history_hash(arena, plan.cuda),
-                           history_problem(arena, &plan), "GPU-fake", &row));
-  ck_assert_str_eq(row.state, "BM=1");
-  history_close(history);
-  ck_assert_int_eq(system(arena_printf(arena, "rm -f '%s'*", history_path)), 0);
-}
-END_TEST
-
-START_TEST(test_no_history_is_no_trouble) {
-  start_with(arena_printf(arena,
-                          "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":\"result\","
-                          "\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
-                          bench_json()),
-             (ClientOptions){.history_path = "/nonexistent/history.db"});
-  int64_t id = client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan});
-  ck_assert_int_eq(outcome_of(id).n_results, 1);
-  char error[256];
-  client_history_error(client, error, sizeof error);
-  ck_assert_ptr_nonnull(strstr(error, "going on without"));
-}
-END_TEST
-
 static const struct {
   const char *text, *words[5];
 } commands[] = {
@@ -530,8 +444,6 @@ Suite *suite_client(void) {
   tcase_add_test(tests, test_too_many);
   tcase_add_test(tests, test_wake_fd);
   tcase_add_test(tests, test_escapes);
-  tcase_add_test(tests, test_timings_are_recorded);
-  tcase_add_test(tests, test_no_history_is_no_trouble);
   tcase_add_loop_test(tests, test_split_command, 0, (int)(sizeof commands / sizeof *commands));
   suite_add_tcase(suite, tests);
   return suite;

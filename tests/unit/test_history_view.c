@@ -1,0 +1,269 @@
+// The history where users meet it: a picture of the measure view, gemmview history, and the timing
+// that is taken from somebody else who has just made it.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli_harness.h"
+#include "golden.h"
+#include "kernels/emit_plan.h"
+#include "kernels/history.h"
+#include "kernels/result_json.h"
+#include "tui/app.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/measure.h"
+#include "tui/view.h"
+#include "vterm_harness.h"
+
+Suite *suite_history_view(void);
+
+static Arena *arena;
+static Diags diags;
+static char folder[64];
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  strcpy(folder, "/tmp/gemmview-history-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void teardown(void) {
+  char command[128];
+  unsetenv("GEMMVIEW_DATA");
+  snprintf(command, sizeof command, "rm -rf '%s'", folder);
+  ck_assert_int_eq(system(command), 0);
+  arena_free(arena);
+}
+
+static HistoryRow row_of(const char *user, const char *state, double tflops) {
+  return (HistoryRow){.when_unix = 1795000000,
+                      .user = user,
+                      .host = "box",
+                      .gpu = "FAKE GPU",
+                      .gpu_uuid = "GPU-fake",
+                      .driver = "580",
+                      .state = state,
+                      .text_hash = "0",
+                      .problem = "4096x4096x4096 f32*f32+f32->f32 NN",
+                      .time_ns = tflops > 0 ? 137.4e6 / tflops : 0,
+                      .cublas_time_ns = tflops > 0 ? 2.7e6 : 0,
+                      .tflops = tflops,
+                      .spread = 0.004,
+                      .sm_mhz = 1980,
+                      .memory_mhz = 2619,
+                      .status = tflops > 0 ? "ok" : "wrong",
+                      .method = "made up, L2 warm"};
+}
+
+// ---- the picture --------------------------------------------------------------------------------
+
+#define PADDED "BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4"
+
+static Session *session_with_past(void) {
+  const HistoryRow rows[] = {
+      row_of("ana", PADDED, 36.5),
+      row_of("ben", PADDED ",MIN_BLOCKS=2,M=512,N=512,K=512", 31.25),
+      row_of("a user with a long name", "BM=16,BN=16,FM=8,FN=8", 0),
+      row_of("ana", "OF_A_LATER_PROGRAM=1", 20),
+  };
+  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_ptr_nonnull(session);
+  session->worker.present = true;
+  results_set_past(&session->results, rows, sizeof rows / sizeof *rows);
+  view_show(session, view_find("measure"));
+  return session;
+}
+
+static const struct {
+  const char *name;
+  int rows, cols;
+  bool ascii;
+} sizes[] = {{"measure_history_80x24", 24, 80, false},
+             {"measure_history_120x40", 40, 120, false},
+             {"measure_history_ascii", 24, 80, true}};
+
+START_TEST(the_picture) {
+  Session *session = session_with_past();
+  session->ascii = sizes[_i].ascii;
+  Canvas *canvas = canvas_new(arena, sizes[_i].rows, sizes[_i].cols, sizes[_i].ascii);
+  ck_assert(drive_keys(session, canvas, "Right Right Right Down", &diags));
+  ck_assert(session->wishes.history);
+  golden_check(arena_printf(arena, "screens/%s.txt", sizes[_i].name), export_text(arena, canvas));
+  session_close(session);
+}
+END_TEST
+
+START_TEST(enter_goes_to_the_state) {
+  Session *session = session_with_past();
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  ck_assert(drive_keys(session, canvas, "Right Right Right Down Enter", &diags));
+  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 512);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_MIN_BLOCKS], 2);
+  ck_assert_int_eq(session_edits(session), 4);
+  ck_assert(drive_keys(session, canvas, "u Down Down Enter", &diags));
+  ck_assert_ptr_nonnull(strstr(session->message, "OF_A_LATER_PROGRAM"));
+  ck_assert_int_eq(session_edits(session), 0);
+  session_close(session);
+}
+END_TEST
+
+START_TEST(an_empty_history_says_why) {
+  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  view_show(session, view_find("measure"));
+  ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "none runs here"));
+  session->worker.present = true;
+  results_set_past(&session->results, NULL, 0);
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "Nothing was timed"));
+  snprintf(session->results.past_error, sizeof session->results.past_error, "the disk is full");
+  drive_frame(session, canvas);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "the disk is full"));
+  session_close(session);
+}
+END_TEST
+
+// ---- the command --------------------------------------------------------------------------------
+
+static void add(const char *path, HistoryRow row) {
+  History *history = history_open(arena, path, &diags);
+  ck_assert_msg(history_add(history, &row, &diags), "%s", diags_text(arena, &diags));
+  history_close(history);
+}
+
+static CliRun history(const char *arguments) {
+  return cli_shell(arena, arena_printf(arena, "GEMMVIEW_CLASSROOM=%s %s history %s", folder,
+                                       getenv("GEMMVIEW"), arguments));
+}
+
+START_TEST(the_command_prints_rows) {
+  const char *path = arena_printf(arena, "%s/history.db", folder);
+  CliRun run = history("");
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_ptr_nonnull(strstr(run.out, "nothing was timed"));
+  add(path, row_of("ana", "BM=16,BN=16", 0));
+  add(path, row_of("ben", "BM=8,BN=8", 31.25));
+  run = history("");
+  ck_assert_ptr_nonnull(strstr(run.out, "2026-11-18T"));
+  ck_assert_ptr_nonnull(strstr(run.out, "31.25"));
+  ck_assert(strstr(run.out, "BM=8,BN=8") < strstr(run.out, "BM=16,BN=16"));
+  ck_assert_ptr_nonnull(strstr(run.out, "wrong"));
+  run = history("--max 1 --csv");
+  ck_assert_ptr_nonnull(strstr(run.out, "\"ben\",\"box\",\"FAKE GPU\",\"580\","));
+  ck_assert_ptr_null(strstr(run.out, "ana"));
+  run = history("--json");
+  ck_assert_ptr_nonnull(strstr(run.out, "\"cublas_ratio\":0.614"));
+  ck_assert_ptr_nonnull(strstr(run.out, "\"status\":\"wrong\",\"time_ns\":null"));
+  ck_assert_int_eq(history("--max 0").status, 2);
+  ck_assert_int_eq(history("--json --csv").status, 2);
+  ck_assert_int_eq(history("more").status, 2);
+}
+END_TEST
+
+// ---- sharing ------------------------------------------------------------------------------------
+
+static int run_explorer(void *argument) {
+  Diags own = diags_new(arena);
+  return (int)app_run(argument, &own);
+}
+
+// What ana measured of the opening state a few minutes ago.
+static void add_row_of_ana(const char *path) {
+  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  const Plan *plan = plan_from_model(arena, session->now.picture->model, "B");
+  HistoryRow row = row_of("ana", session_state_text(arena, session), 36.5);
+  row.when_unix = (int64_t)time(NULL) - 200;
+  row.text_hash = history_hash(arena, plan->cuda);
+  row.problem = history_problem(arena, plan);
+  add(path, row);
+  session_close(session);
+}
+
+static const char *bench_json(void) {
+  Str text = str_new(arena);
+  BenchResult result = {.ok = true,
+                        .n_entries = 1,
+                        .m = 4096,
+                        .n = 4096,
+                        .k = 4096,
+                        .gpu = "FAKE GPU",
+                        .gpu_uuid = "GPU-fake",
+                        .driver = "580",
+                        .cuda = "13.0",
+                        .date = "2026-11-22T12:00:00Z",
+                        .method = "made up, L2 warm"};
+  result.before.throttle_text = result.after.throttle_text = "none";
+  result.entries[0] = (BenchEntry){.label = "B",
+                                   .ok = true,
+                                   .time = {.median_ns = 3.3e6, .n_samples = 10},
+                                   .tflops = 41.65,
+                                   .ratio = 0.818};
+  result.reference = (BenchReference){
+      .ok = true, .name = "cublasGemmEx", .library = "cuBLAS", .time = {.median_ns = 2.7e6}};
+  bench_result_write_json(&text, &result);
+  return text.text;
+}
+
+static void press_until(VtProgram *p, const char *key, const char *shown) {
+  for (int i = 0; i < 50 && !vt_shows(p, shown); i++) {
+    vt_keys(p, key);
+    vt_pump(p, 100);
+  }
+  vt_expect(p, shown);
+}
+
+START_TEST(b_takes_what_was_just_measured) {
+  const char *path = arena_printf(arena, "%s/history.db", folder);
+  const char *rules = arena_printf(arena,
+                                   "{\"on\":\"start\",\"do\":\"hello\"}\n"
+                                   "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"FAKE GPU\"}\n"
+                                   "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":"
+                                   "\"result\",\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
+                                   bench_json());
+  const char *const words[] = {getenv("GEMMVIEW"), "worker", "--fake",
+                               cli_write_file(arena, "shared.jsonl", rules), NULL};
+  const char *const *const argv = words;
+  const ClientOptions client = {
+      .version = "test", .workers = &argv, .n_workers = 1, .history_path = path};
+  AppOptions options = {
+      .session = {.rung = "padded"}, .terminal = {.color = "256"}, .client = &client};
+  add_row_of_ana(path);
+  VtProgram *p = vt_start(24, 100, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_expect(p, "KNOBS");
+  // The worker may not have said yet that it has a GPU; after that, one press is enough.
+  press_until(p, "b", "shared: ana, 3 min ago; b repeats");
+  vt_expect(p, "36.5 TFLOP/s");
+  vt_expect(p, "measured here by ana");
+  press_until(p, "b", "41.6 TFLOP/s");
+  ck_assert(!vt_shows(p, "by ana"));
+  vt_keys(p, "5 Right Right Right");
+  vt_expect(p, "when (UTC)");
+  vt_expect(p, "ana");
+  vt_expect(p, "fp32 ");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
+Suite *suite_history_view(void) {
+  Suite *suite = suite_create("history_view");
+  TCase *tc = tcase_create("history");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, the_picture, 0, (int)(sizeof sizes / sizeof *sizes));
+  tcase_add_test(tc, enter_goes_to_the_state);
+  tcase_add_test(tc, an_empty_history_says_why);
+  suite_add_tcase(suite, tc);
+  if (!cli_has_program()) return suite;
+  tcase_add_test(tc, the_command_prints_rows);
+  tcase_add_test(tc, b_takes_what_was_just_measured);
+  return suite;
+}

@@ -123,6 +123,15 @@ static Resources fit_of_a(const Session *session, const Resources *b) {
   return resources_with_registers(a->picture->model, compiled->registers);
 }
 
+// What setmaxnreg leaves a consumer and a producer of what each thread starts with.
+static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
+  char text[48];
+  if (!now->consumer_registers) return;
+  snprintf(text, sizeof text, ", %lld/%lld by role", (long long)now->consumer_registers,
+           (long long)now->producer_registers);
+  if (col + (int)strlen(text) <= in.cols) canvas_text(canvas, in, 1, col, STYLE_DIM, text);
+}
+
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
   const Compiled *compiled = results_compiled(&session->results, session->now.picture->key);
@@ -146,7 +155,8 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
                       STYLE_MEASURED);
     col = canvas_text(canvas, in, 1, col, STYLE_MEASURED, by_registers ? " registers" : " regs");
     if (compiled->spill_bytes > 0)
-      canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
+      col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
+    draw_roles(canvas, in, col, now);
     return;
   }
   bool by_registers = str_equal(now->limiter, "registers");
@@ -156,7 +166,8 @@ static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
   col =
       draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, STYLE_ESTIMATED);
-  canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");
+  col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");
+  draw_roles(canvas, in, col, now);
 }
 
 static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {

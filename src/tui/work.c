@@ -269,7 +269,7 @@ static void take_shared(Work *work, const Request *request, const HistoryRow *ro
   Session *session = work->session;
   arena_reset(work->scratch);
   if (str_equal(row->user, user_name(work->scratch))) said.user = "you";
-  results_add_shared(&session->results, &request->schedule, row);
+  results_add_shared(&session->results, &request->schedule, &said);
   session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
               history_age(work->scratch, &said, (int64_t)time(NULL)),
               view_key_name(session, "bench"));

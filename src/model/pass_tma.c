@@ -64,7 +64,7 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
-  fence->note = "what the slot held is read to the end";
+  fence->note = "reads of the slot that still wait for a bank come before the copies";
   Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
   Stmt *all = by_one_thread(program, stmt_list(fence, expect, boxes, NULL));
   all->note = "one thread asks for the slabs";

@@ -536,6 +536,10 @@ const char *nest_op_help(const Op *op) {
     BufferRole at;
     const char *help;
   } rows[] = {
+      {OP_MBAR_INIT, ROLE_FULL,
+       "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come"},
+      {OP_MBAR_INIT, ROLE_EMPTY,
+       "phase 0 begins; a phase ends when every consumer warp has arrived"},
       {OP_MBAR_WAIT, ROLE_FULL,
        "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
        "then 0 again"},

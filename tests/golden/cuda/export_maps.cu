@@ -152,7 +152,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // WARP_SPECIALIZE: every consumer has left the slot
         mbarrier_wait(empty, k_o % 2, (k_o / 2 + 1) % 2);
 
-        // TMA: what the slot held is read to the end
+        // TMA: reads of the slot that still wait for a bank come before the copies
         fence_async();
 
         mbarrier_expect(full, k_o % 2, 8192);

@@ -113,7 +113,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
       // TMA=1: one thread asks for the slabs
       if (tid == 0) {
-        // TMA=1: what the slot held is read to the end
+        // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 
         mbarrier_expect(full, k_n % 2, 43008);

@@ -158,7 +158,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         // WARP_SPECIALIZE=1: every consumer has left the slot
         mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
 
-        // TMA=1: what the slot held is read to the end
+        // TMA=1: reads of the slot that still wait for a bank come before the copies
         fence_async();
 
         mbarrier_expect(full, k_o % 4, 49152);

@@ -382,6 +382,31 @@ static bool break_early_fence(Program *program) {
   return fence_before_wait(&main_kernel(program)->body);
 }
 
+// "if tid == 0: fence; …" becomes "if tid == 1: fence" and "if tid == 0: …".
+static bool fence_beside(Program *program, Stmt **link) {
+  bool moved = false;
+  for (; *link; link = &(*link)->next) {
+    Stmt *stmt = *link, *fence = stmt->body;
+    if (fence && stmt->kind == STMT_IF && is_op(fence, OP_FENCE_ASYNC)) {
+      const Expr *beside = ex_add_const(program->arena, stmt->expr->b, 1);
+      const Expr *other = ex_binary(program->arena, EXPR_EQ, stmt->expr->a, beside);
+      stmt->body = fence->next;
+      fence->next = NULL;
+      *link = stmt_if(program, fence->knob, other, fence);
+      (*link)->next = stmt;
+      link = &(*link)->next;
+      moved = true;
+    } else if (fence && fence_beside(program, &stmt->body)) {
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+static bool break_other_fence(Program *program) {
+  return fence_beside(program, &main_kernel(program)->body);
+}
+
 static bool take_more(Program *program, Stmt *stmt) {
   (void)program;
   if (!is_op(stmt, OP_REGS_TAKE)) return false;
@@ -437,6 +462,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
     [BREAK_FENCE] = break_fence,
     [BREAK_EARLY_FENCE] = break_early_fence,
+    [BREAK_OTHER_FENCE] = break_other_fence,
     [BREAK_MORE_REGISTERS] = break_more_registers,
 };
 

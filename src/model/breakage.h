@@ -35,6 +35,7 @@
   X(FEWER_ARRIVALS, "fewer_arrivals", "empty awaits one warp fewer than there are consumers") \
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")             \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")      \
+  X(OTHER_FENCE, "other_fence", "the thread beside the one that asks for the slabs fences")   \
   X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")
 
 typedef enum BreakageId {

@@ -248,8 +248,10 @@ typedef struct Machine {
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;             // the epoch in which all threads of the block last met
   bool has_mbarriers;          // only then is there more to an order than that
-  Clock clock[INTERP_CLOCKS];  // of each warp
-  int64_t free_registers;      // of the block, given back and not taken
+  Clock clock[INTERP_CLOCKS];  // of each warp; of its lanes in `knows`, where they know more
+  Clock rest[INTERP_AGENT];    // of the others; unused while `knows` is all lanes
+  uint32_t knows[INTERP_AGENT];
+  int64_t free_registers;  // of the block, given back and not taken
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -360,6 +362,13 @@ int interp_tensor_width(const Program *program, const Op *op, AtomOperand operan
 OpRun interp_run_ldmatrix, interp_run_mma;
 
 // ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
+
+// What this thread knows.
+static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
+  int w = thread / LANES;
+  bool is_rest = w < INTERP_AGENT && !(m->knows[w] >> thread % LANES & 1);
+  return is_rest ? &m->rest[w] : &m->clock[w];
+}
 
 OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
 OpRun interp_run_tma, interp_run_fence;

@@ -20,6 +20,10 @@
 // is known to w. An arrival starts a new epoch and gathers the clock of its warp; the end of a
 // phase hands what was gathered to all that wait for it. A copy by TMA overtakes accesses that are
 // known to be over, unless a fence between has said so: clock[w].fenced, handed on in the same way.
+//
+// What a lane waits or fences for alone, it alone knows: the other lanes of its warp keep what they
+// had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept apart,
+// it knows what the rest does; so an order may be missed in odd programs, and is never made up.
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +42,7 @@ static void join_clock(Clock *into, const Clock *from) {
 
 void interp_join_none(Machine *m) {
   m->joined = m->epoch;
+  memset(m->knows, 0xFF, sizeof m->knows);
   for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
     for (int v = 0; v < INTERP_CLOCKS; v++) m->clock[w].seen[v] = m->clock[w].fenced[v] = m->epoch;
 }
@@ -49,8 +54,11 @@ static void join(Machine *m, const bool *takes_part) {
     if (takes_part[w]) join_clock(&clock, &m->clock[w]);
   for (int w = 0; w < m->n_warps; w++)
     if (takes_part[w]) clock.seen[w] = m->epoch;
-  for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) m->clock[w] = clock;
+  for (int w = 0; w < m->n_warps; w++) {
+    if (!takes_part[w]) continue;
+    m->clock[w] = clock;
+    m->knows[w] = UINT32_MAX;
+  }
 }
 
 void interp_join_all(Machine *m) {
@@ -65,13 +73,33 @@ void interp_join_some(Machine *m, const bool *takes_part) {
   join(m, takes_part);
 }
 
+static bool is_whole(const Warp *w) { return !(w->alive & ~w->active); }
+
+// The clock of the active lanes alone, from now on apart from that of the others.
+static Clock *clock_of_lanes(Machine *m, const Warp *w) {
+  Clock *clock = &m->clock[w->index], *rest = &m->rest[w->index];
+  uint32_t knew = m->knows[w->index];
+  m->knows[w->index] = w->active;
+  if (knew == UINT32_MAX)
+    *rest = *clock;
+  else if (w->active & ~knew)
+    *clock = *rest;
+  return clock;
+}
+
+static void fence(Clock *clock) { memcpy(clock->fenced, clock->seen, sizeof clock->fenced); }
+
 // fence.proxy.async: what the thread knows to be over is over for TMA as well, whoever did it. Of
 // what its own warp did since they last met it knows all only where every lane fences.
 void interp_run_fence(Machine *m, Warp *w, const Code *code) {
-  Clock *clock = &m->clock[w->index];
   (void)code;
-  memcpy(clock->fenced, clock->seen, sizeof clock->fenced);
-  if (!(w->alive & ~w->active)) clock->fenced[w->index] = ++m->epoch;
+  if (!is_whole(w)) {
+    fence(clock_of_lanes(m, w));
+    return;
+  }
+  fence(&m->clock[w->index]);
+  fence(&m->rest[w->index]);
+  m->clock[w->index].fenced[w->index] = m->rest[w->index].fenced[w->index] = ++m->epoch;
 }
 
 // ---- mbarriers ----------------------------------------------------------------------------------
@@ -150,7 +178,7 @@ void interp_run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
   check_alone(m, w, code);
-  Clock others = m->clock[w->index];
+  Clock others = *interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   others.seen[w->index] = others.fenced[w->index] = 0;
   join_clock(&bar->gathered, &others);
   bar->bytes += code->stmt->op.count;
@@ -163,6 +191,8 @@ void interp_run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
     report_mbar(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
+  if (m->knows[w->index] != UINT32_MAX) join_clock(&m->clock[w->index], &m->rest[w->index]);
+  m->knows[w->index] = UINT32_MAX;
   m->clock[w->index].seen[w->index] = ++m->epoch;
   join_clock(&bar->gathered, &m->clock[w->index]);
   arrive(m, w, code, bar);
@@ -177,7 +207,8 @@ void interp_run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
-    join_clock(&m->clock[w->index], &bar->ended);
+    join_clock(is_whole(w) ? &m->clock[w->index] : clock_of_lanes(m, w), &bar->ended);
+    if (is_whole(w)) join_clock(&m->rest[w->index], &bar->ended);
     return;
   }
   w->state = WARP_AT_MBARRIER;

@@ -35,7 +35,7 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
   if (then->block != now->block) return true;
   if (then->epoch < machine->joined || then->thread == now->thread) return false;
   return !machine->has_mbarriers ||
-         then->epoch >= machine->clock[now->thread / LANES].seen[then->thread / LANES];
+         then->epoch >= interp_clock(machine, now->thread)->seen[then->thread / LANES];
 }
 
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
@@ -48,7 +48,7 @@ static bool unordered_for_tma(const Machine *machine, const Touch *then, const T
   int whose = then->thread / LANES;
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && whose < INTERP_AGENT &&
-         then->epoch >= machine->clock[now->thread / LANES].fenced[whose];
+         then->epoch >= interp_clock(machine, now->thread)->fenced[whose];
 }
 
 static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {

@@ -98,6 +98,7 @@ static void check_files(Report *r) {
   const char *cache = cache_folder(r->arena);
   add(r, "cache", cache != NULL, cache ? str_sanitise(r->arena, cache) : "no folder to write to",
       "every kernel is compiled again each time");
+  diags = diags_new(r->arena);
   History *history = history_open(r->arena, NULL, &diags);
   add(r, "history", history != NULL,
       history ? str_sanitise(r->arena, history_path(history)) : diags.first->text,

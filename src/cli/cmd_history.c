@@ -34,6 +34,14 @@ static double ratio_of(const HistoryRow *row) {
   return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
 }
 
+// What others wrote into the file makes no lines of its own.
+static const char *one_line(Arena *arena, const char *text) {
+  char *line = arena_strdup(arena, text);
+  for (char *at = line; *at; at++)
+    if (*at == '\n' || *at == '\t') *at = ' ';
+  return line;
+}
+
 static void print_text(Arena *arena, const HistoryRow *rows, int n) {
   if (n == 0) puts("nothing was timed on this machine yet");
   if (n)
@@ -41,8 +49,9 @@ static void print_text(Arena *arena, const HistoryRow *rows, int n) {
   for (int i = 0; i < n; i++) {
     const HistoryRow *row = &rows[i];
     const char *speed = row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
-    printf("%-20s  %-10s  %8s  %6s  %-16s  %s\n", history_date(arena, row), row->user, speed,
-           cli_ratio_text(arena, ratio_of(row)), row->gpu, row->state);
+    printf("%-20s  %-10s  %8s  %6s  %-16s  %s\n", history_date(arena, row),
+           one_line(arena, row->user), one_line(arena, speed), cli_ratio_text(arena, ratio_of(row)),
+           one_line(arena, row->gpu), one_line(arena, row->state));
   }
 }
 

@@ -4,9 +4,9 @@
 // hash of its text. A minute later ben, with the same kernel before him, presses b: his client
 // finds the row before it asks its worker, hands it over as a result "history", and the GPU stays
 // free.
-#include <string.h>
-
 #include "kernels/client_thread.h"
+
+enum { AGAIN_MS = 10000 };  // a file that cannot be had is tried again after
 
 static void set_error(Client *client, const Diags *diags) {
   pthread_mutex_lock(&client->mutex);
@@ -15,8 +15,14 @@ static void set_error(Client *client, const Diags *diags) {
   pthread_mutex_unlock(&client->mutex);
 }
 
-static History *opened(Client *client, Diags *diags) {
-  if (!client->history) client->history = history_open(client->app, client->history_path, diags);
+// NULL and the error of the last attempt stands where there is none: a locked file takes seconds to
+// say so, and this thread has other things to do.
+static History *opened(Client *client) {
+  if (client->history || client->now_ms < client->history_again_ms) return client->history;
+  Diags diags = diags_new(client->arena);
+  client->history = history_open(client->app, client->history_path, &diags);
+  if (!client->history) client->history_again_ms = client->now_ms + AGAIN_MS;
+  set_error(client, &diags);
   return client->history;
 }
 
@@ -24,8 +30,9 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
                    const BenchResult *bench) {
   if (!flight->arena) return;
   Diags diags = diags_new(client->arena);
-  History *history = opened(client, &diags);
-  for (int i = 0; i < bench->n_entries && i < 2 && history; i++) {
+  History *history = opened(client);
+  if (!history) return;
+  for (int i = 0; i < bench->n_entries && i < 2; i++) {
     HistoryRow row = history_row(client->arena, bench, i);
     if (!flight->sides[i].state) break;
     row.state = flight->sides[i].state;
@@ -35,11 +42,6 @@ void client_record(Client *client, const Worker *worker, const Flight *flight,
     if (!history_add(history, &row, &diags)) break;
   }
   set_error(client, &diags);
-}
-
-// Measured as this client would have it measured: beside cuBLAS, with nothing flushed.
-static bool is_plain(const HistoryRow *row) {
-  return row->cublas_time_ns > 0 && strstr(row->method, "L2 warm") != NULL;
 }
 
 static ClientEvent *new_event(const Flight *flight, int worker) {
@@ -53,13 +55,10 @@ bool client_share(Client *client, const Worker *worker, const Flight *flight) {
   const FlightSide *side = &flight->sides[0];
   HistoryRow row;
   if (!flight->share || !worker->gpu_uuid[0]) return false;
-  Diags diags = diags_new(client->arena);
-  History *history = opened(client, &diags);
-  set_error(client, &diags);
+  History *history = opened(client);
   ClientEvent *event = new_event(flight, (int)(worker - client->workers));
   if (!history_shared(history, event->arena, side->text_hash, side->problem, worker->gpu_uuid,
-                      &row) ||
-      !is_plain(&row)) {
+                      &row)) {
     client_event_free(event);
     return false;
   }
@@ -71,11 +70,9 @@ bool client_share(Client *client, const Worker *worker, const Flight *flight) {
 }
 
 void client_show_history(Client *client, const Flight *flight) {
-  Diags diags = diags_new(client->arena);
-  History *history = client->records ? opened(client, &diags) : NULL;
+  History *history = client->records ? opened(client) : NULL;
   ClientEvent *event = new_event(flight, -1);
   event->row = ARENA_ARRAY(event->arena, HistoryRow, flight->n_rows);
   event->n_rows = history_recent(history, event->arena, event->row, flight->n_rows);
-  set_error(client, &diags);
   client_hand_over(client, event);
 }

@@ -72,12 +72,13 @@ struct Client {
   FlightList pending;  // for no worker yet
   Reaper reaper;
   History *history;
+  int64_t history_again_ms;  // not opened before
 };
 
 void *client_thread_main(void *client);
 
 // client_history.c, on the thread. The file is opened when it is first needed and, after a failure,
-// tried again the next time: a disk may have room by then.
+// tried again some time later: a disk may have room by then.
 // One row for each side of a timing.
 void client_record(Client *client, const Worker *worker, const Flight *flight,
                    const BenchResult *bench);

@@ -29,7 +29,7 @@
 #include "base/str.h"
 #include "base/user.h"
 
-enum { SCHEMA_VERSION = 1, BUSY_MS = 2000 };
+enum { SCHEMA_VERSION = 1, BUSY_MS = 2000, CLOCKS_DIFFER_S = 5 };
 
 struct History {
   sqlite3 *db;
@@ -248,15 +248,17 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
 
 typedef struct KernelQuery {
   const char *text_hash, *problem, *gpu_uuid;
-  int64_t since_unix;
-  const char *status;  // NULL: any
+  int64_t since_unix, until_unix;
+  bool plain;  // right, beside cuBLAS, nothing flushed; else any
 } KernelQuery;
 
 static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked, HistoryRow *row) {
   static const char select[] =
       "SELECT id, " COLUMNS
       " FROM measurement WHERE text_hash = ? AND problem = ? AND gpu_uuid = ?"
-      " AND when_unix >= ? AND (?5 IS NULL OR status = ?5) ORDER BY when_unix DESC, id DESC LIMIT "
+      " AND when_unix BETWEEN ? AND ? AND (NOT ? OR (status = 'ok' AND time_ns > 0"
+      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%')) ORDER BY when_unix DESC, id DESC "
+      "LIMIT "
       "1";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
@@ -266,7 +268,8 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
     bind_text(query, 2, asked->problem);
     bind_text(query, 3, asked->gpu_uuid);
     sqlite3_bind_int64(query, 4, asked->since_unix);
-    if (asked->status) bind_text(query, 5, asked->status);
+    sqlite3_bind_int64(query, 5, asked->until_unix);
+    sqlite3_bind_int(query, 6, asked->plain);
     found = sqlite3_step(query) == SQLITE_ROW;
     if (found) read_row(arena, query, row);
   }
@@ -276,20 +279,20 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
 
 bool history_latest(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row) {
-  const KernelQuery asked = {text_hash, problem, gpu_uuid, INT64_MIN, NULL};
+  const KernelQuery asked = {text_hash, problem, gpu_uuid, INT64_MIN, INT64_MAX, false};
   return find_kernel(history, arena, &asked, row);
 }
 
 bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row) {
-  const int64_t since = (int64_t)time(NULL) - HISTORY_SHARED_SECONDS;
-  const KernelQuery asked = {text_hash, problem, gpu_uuid, since, "ok"};
+  const int64_t now = (int64_t)time(NULL);
+  const KernelQuery asked = {
+      text_hash, problem, gpu_uuid, now - HISTORY_SHARED_SECONDS, now + CLOCKS_DIFFER_S, true};
   return find_kernel(history, arena, &asked, row);
 }
 
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
-  static const char select[] =
-      "SELECT id, " COLUMNS " FROM measurement ORDER BY when_unix DESC, id DESC LIMIT ?";
+  static const char select[] = "SELECT id, " COLUMNS " FROM measurement ORDER BY id DESC LIMIT ?";
   sqlite3_stmt *query = NULL;
   int n = 0;
   if (!history || !history->db) return 0;
@@ -304,10 +307,12 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
 // ---- words --------------------------------------------------------------------------------------
 
 const char *history_date(Arena *arena, const HistoryRow *row) {
-  char text[32] = "";
+  static const int64_t end_of_9999 = 253402300799;
+  char text[32] = "0000-00-00T00:00:00Z";
   struct tm utc;
   const time_t when = (time_t)row->when_unix;
-  if (gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  bool is_date = row->when_unix >= 0 && row->when_unix <= end_of_9999;
+  if (is_date && gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
   return arena_strdup(arena, text);
 }
 

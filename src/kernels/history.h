@@ -46,13 +46,14 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags);
 // The newest row of this text, problem and GPU (by gpu_uuid); false when there is none.
 bool history_latest(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row);
-// The same, of any user, with status "ok" and at most ten minutes old: a result to share.
+// The same, of any user, at most ten minutes old and measured as everybody would: right, beside
+// cuBLAS, with nothing flushed. A result to share.
 bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row);
-// The newest rows, newest first; gives how many were put into `rows`.
+// The rows that were added last, the last one first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
-// "2026-11-22T03:54:03Z", as results carry it.
+// "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);
 // "ana, 3 min ago": "just now", seconds, minutes, hours, days.
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix);

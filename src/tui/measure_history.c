@@ -91,9 +91,9 @@ static void draw_head(Canvas *canvas, Rect row) {
 }
 
 static void draw_lines(Canvas *canvas, Rect in, const Session *session, const PastLines *lines) {
+  draw_head(canvas, rect_take_top(&in, 1));
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
-  draw_head(canvas, rect_take_top(&in, 1));
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     draw_line(canvas, row, session, &lines->line[first + i]);

@@ -155,7 +155,8 @@ static bool open_side(Session *session, const SessionOptions *options, Diags *di
     copy_diags(diags, session->now.reasons);
     return false;
   }
-  session->undo[0] = (UndoEntry){session->now.schedule, session->ladder, session->rung};
+  session->undo[0] = (UndoEntry){
+      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
   show_worst_site(session);
   keep_knob(session);
   return true;
@@ -317,8 +318,8 @@ static void push_undo(Session *session) {
     memmove(session->undo, session->undo + 1, sizeof *session->undo * (SESSION_UNDO - 1));
     session->undo_at--;
   }
-  session->undo[++session->undo_at] =
-      (UndoEntry){session->now.schedule, session->ladder, session->rung};
+  session->undo[++session->undo_at] = (UndoEntry){
+      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
   session->undo_top = session->undo_at;
 }
 
@@ -430,7 +431,11 @@ bool session_go_ladder(Session *session, const char *name, Diags *diags) {
 void session_go_state(Session *session, const Schedule *schedule) {
   if (schedule_same(&session->now.schedule, schedule)) return;
   Standing at = standing_of(session->ladders, session->n_ladders, schedule);
+  Schedule replaced = session->works[ladder_index(session, at.ladder)][at.rung];
   stand(session, at.ladder, at.rung, schedule);
+  UndoEntry *entry = &session->undo[session->undo_at];
+  entry->replaces = true;
+  entry->replaced = replaced;
 }
 
 void session_step_ladder(Session *session, int direction) {
@@ -459,7 +464,10 @@ bool session_undo(Session *session) {
     session_say(session, SAID_NOTE, "nothing to undo");
     return false;
   }
+  const UndoEntry *undone = &session->undo[session->undo_at];
+  Schedule *work = &session->works[ladder_index(session, undone->ladder)][undone->rung];
   restore(session, session->undo_at - 1);
+  if (undone->replaces && work != &session->work[session->rung]) *work = undone->replaced;
   return true;
 }
 

@@ -37,6 +37,8 @@ typedef struct UndoEntry {
   Schedule schedule;
   const Ladder *ladder;
   int rung;
+  bool replaces;      // the schedule came from elsewhere and took the place of
+  Schedule replaced;  // what had been made of the rung: undo puts that back
 } UndoEntry;
 
 // How much of what the last edit changed is still marked: all at first, faintly after the next key,

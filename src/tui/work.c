@@ -139,17 +139,25 @@ static bool is_timed_here(const Session *session, const Schedule *schedule) {
   return timed && timed->origin == ORIGIN_MEASURED;
 }
 
+static bool is_being_timed(const Work *work, uint64_t key) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (work->request[i].id && work->request[i].bench && work->request[i].key == key) return true;
+  return false;
+}
+
 // The first press takes what others have measured just now; the next one measures.
 void work_bench(Work *work) {
   Session *session = work->session;
+  const Schedule *schedule = &session->now.pictured;
   Request *request = free_request(work);
   if (!request || !can_bench(work)) return;
   arena_reset(work->scratch);
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_of(work, session->now.picture, "B"),
-                       .state = schedule_text(work->scratch, &session->now.pictured),
+                       .state = schedule_text(work->scratch, schedule),
                        .key = session->now.picture->key,
-                       .share = !is_timed_here(session, &session->now.pictured)};
+                       .share = !is_timed_here(session, schedule) &&
+                                !is_being_timed(work, session->now.picture->key)};
   *request = (Request){.bench = true,
                        .key = ask.key,
                        .n_plans = 1,

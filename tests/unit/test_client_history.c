@@ -1,5 +1,6 @@
 // What the client records of timings, and when somebody's row is taken for a timing of one's own.
 #include <check.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ START_TEST(both_sides_are_recorded) {
   Diags diags = diags_new(arena);
   HistoryRow row;
   History *history = history_open(arena, db_path, &diags);
-  ck_assert(history_shared(history, arena, history_hash(arena, other.cuda),
+  ck_assert(history_latest(history, arena, history_hash(arena, other.cuda),
                            history_problem(arena, &other), "GPU-fake", &row));
   ck_assert_str_eq(row.state, "BM=2");
   ck_assert(row.time_ns == 2000);
@@ -107,6 +108,30 @@ START_TEST(no_history_is_no_trouble) {
       client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan, .share = true});
   ck_assert_int_eq(outcome_of(id).n_results, 1);
   char error[256];
+  client_history_error(client, error, sizeof error);
+  ck_assert_ptr_nonnull(strstr(error, "going on without"));
+}
+END_TEST
+
+// An error of writing stands until something was written, whatever is read meanwhile.
+START_TEST(a_failure_to_write_is_not_forgotten) {
+  char error[256];
+  Diags diags = diags_new(arena);
+  History *history = history_open(arena, db_path, &diags);
+  history_close(history);
+  sqlite3 *db = NULL;
+  ck_assert_int_eq(sqlite3_open(db_path, &db), SQLITE_OK);
+  ck_assert_int_eq(sqlite3_exec(db,
+                                "CREATE TRIGGER no BEFORE INSERT ON measurement BEGIN SELECT "
+                                "RAISE(ABORT, 'no'); END",
+                                NULL, NULL, NULL),
+                   SQLITE_OK);
+  sqlite3_close(db);
+  start_timing(db_path);
+  outcome_of(client_submit(client, &(ClientRequest){.kind = MESSAGE_BENCH, .plan = &plan}));
+  client_history_error(client, error, sizeof error);
+  ck_assert_ptr_nonnull(strstr(error, "going on without"));
+  outcome_of(client_ask_history(client, 10));
   client_history_error(client, error, sizeof error);
   ck_assert_ptr_nonnull(strstr(error, "going on without"));
 }
@@ -268,6 +293,7 @@ Suite *suite_client_history(void) {
   tcase_set_timeout(tests, 30);
   tcase_add_test(tests, both_sides_are_recorded);
   tcase_add_test(tests, no_history_is_no_trouble);
+  tcase_add_test(tests, a_failure_to_write_is_not_forgotten);
   tcase_add_test(tests, a_young_row_is_shared);
   tcase_add_loop_test(tests, other_rows_are_not, 0, (int)(sizeof changes / sizeof *changes));
   tcase_add_loop_test(tests, what_is_asked_for_in_particular_is_measured, 0,

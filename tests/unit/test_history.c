@@ -57,7 +57,7 @@ static HistoryRow a_row(const char *user, const char *hash, int64_t when) {
                       .sm_mhz = 1980,
                       .memory_mhz = 3201,
                       .status = "ok",
-                      .method = "median of 100"};
+                      .method = "median of 100, L2 warm"};
 }
 
 static void add(History *history, HistoryRow row) {
@@ -92,18 +92,38 @@ START_TEST(test_shared_for_ten_minutes) {
   History *history = open_well();
   const int64_t now = (int64_t)time(NULL);
   HistoryRow row, old = a_row("ana", "aa", now - 605), young = a_row("ben", "aa", now - 590);
-  HistoryRow wrong = a_row("eve", "aa", now - 1);
+  HistoryRow wrong = a_row("eve", "aa", now - 1), early = a_row("zoe", "aa", now + 3600);
+  HistoryRow unknown = a_row("kim", "aa", now - 1), cold = a_row("joe", "aa", now - 1);
   wrong.status = "wrong";
+  unknown.time_ns = 0;
+  cold.method = "median of 100, L2 flushed before each product";
   add(history, old);
   ck_assert(!history_shared(history, arena, "aa", old.problem, "GPU-1", &row));
   add(history, young);
+  add(history, cold);
+  add(history, unknown);
   add(history, wrong);
   ck_assert(history_shared(history, arena, "aa", old.problem, "GPU-1", &row));
   ck_assert_str_eq(row.user, "ben");
   ck_assert_str_eq(history_age(arena, &row, now), "ben, 9 min ago");
   ck_assert(history_latest(history, arena, "aa", old.problem, "GPU-1", &row));
   ck_assert_str_eq(row.user, "eve");
+  // Somebody's clock is an hour ahead: that is no result of the last minutes.
+  add(history, early);
+  ck_assert(history_shared(history, arena, "aa", old.problem, "GPU-1", &row));
+  ck_assert_str_eq(row.user, "ben");
   history_close(history);
+}
+END_TEST
+
+START_TEST(test_dates) {
+  HistoryRow row = {.when_unix = 1795000000};
+  ck_assert_str_eq(history_date(arena, &row), "2026-11-18T11:06:40Z");
+  static const int64_t no_dates[] = {INT64_MAX, INT64_MIN, -1, 253402300800};
+  for (size_t i = 0; i < sizeof no_dates / sizeof *no_dates; i++) {
+    row.when_unix = no_dates[i];
+    ck_assert_str_eq(history_date(arena, &row), "0000-00-00T00:00:00Z");
+  }
 }
 END_TEST
 
@@ -374,6 +394,7 @@ Suite *suite_history(void) {
   tcase_add_test(tests, test_round_trip);
   tcase_add_test(tests, test_shared_for_ten_minutes);
   tcase_add_test(tests, test_age);
+  tcase_add_test(tests, test_dates);
   tcase_add_test(tests, test_recent);
   tcase_add_test(tests, test_unknown_and_hostile);
   tcase_add_test(tests, test_nothing_is_fatal);

@@ -99,6 +99,23 @@ START_TEST(the_picture) {
 }
 END_TEST
 
+// More rows than fit: the one under the cursor is always among those that are drawn.
+START_TEST(the_last_row_is_drawn) {
+  enum { ROWS = 60 };
+  HistoryRow rows[ROWS];
+  Session *session = session_with_past();
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  for (int i = 0; i < ROWS; i++) rows[i] = row_of(arena_printf(arena, "user%d", i), PADDED, 36.5);
+  results_set_past(&session->results, rows, ROWS);
+  ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
+  for (int i = 0; i < ROWS; i++) {
+    ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), arena_printf(arena, "  user%d ", i)));
+    ck_assert(drive_keys(session, canvas, "Down", &diags));
+  }
+  session_close(session);
+}
+END_TEST
+
 START_TEST(enter_goes_to_the_state) {
   Session *session = session_with_past();
   Canvas *canvas = canvas_new(arena, 24, 80, false);
@@ -130,6 +147,26 @@ START_TEST(an_empty_history_says_why) {
 }
 END_TEST
 
+// What had been made of the rung comes back when Enter is undone.
+START_TEST(undo_brings_edits_back) {
+  Session *session = session_with_past();
+  Canvas *canvas = canvas_new(arena, 24, 80, false);
+  session_set_knob(session, KNOB_K, 1024);
+  int rung = session->rung;
+  session_go_rung(session, rung + 1);
+  ck_assert(drive_keys(session, canvas, "Right Right Right Down Enter", &diags));
+  ck_assert_int_eq(session->rung, rung);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 512);
+  ck_assert(session_undo(session));
+  ck_assert_int_eq(session->rung, rung + 1);
+  session_go_rung(session, rung);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_M], 4096);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_K], 1024);
+  ck_assert_int_eq(session->now.schedule.value[KNOB_MIN_BLOCKS], 0);
+  session_close(session);
+}
+END_TEST
+
 // ---- the command --------------------------------------------------------------------------------
 
 static void add(const char *path, HistoryRow row) {
@@ -155,6 +192,10 @@ START_TEST(the_command_prints_rows) {
   ck_assert_ptr_nonnull(strstr(run.out, "31.25"));
   ck_assert(strstr(run.out, "BM=8,BN=8") < strstr(run.out, "BM=16,BN=16"));
   ck_assert_ptr_nonnull(strstr(run.out, "wrong"));
+  add(path, row_of("eve\n2026-01-01 forged", "BM=8,BN=8", 99));
+  run = history("");
+  ck_assert_ptr_null(strstr(run.out, "\n2026-01-01"));
+  add(path, row_of("ben", "BM=8,BN=8", 31.25));
   run = history("--max 1 --csv");
   ck_assert_ptr_nonnull(strstr(run.out, "\"ben\",\"box\",\"FAKE GPU\",\"580\","));
   ck_assert_ptr_null(strstr(run.out, "ana"));
@@ -259,7 +300,9 @@ Suite *suite_history_view(void) {
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, the_picture, 0, (int)(sizeof sizes / sizeof *sizes));
+  tcase_add_test(tc, the_last_row_is_drawn);
   tcase_add_test(tc, enter_goes_to_the_state);
+  tcase_add_test(tc, undo_brings_edits_back);
   tcase_add_test(tc, an_empty_history_says_why);
   suite_add_tcase(suite, tc);
   if (!cli_has_program()) return suite;

@@ -209,9 +209,27 @@ static void mark_given(Schedule *schedule, KnobId id) {
   if (!is_given(schedule, id)) schedule->given[schedule->n_given++] = id;
 }
 
+// The element type is the last part of the atom's name: mma_m16n8k16_f16 multiplies f16.
+static int atom_dtype(int64_t atom) {
+  const char *last = strrchr(atom_names[atom], '_');
+  int index = last ? name_index(&value_names[KNOB_TYPE_DTYPE], last + 1) : 0;
+  return index < 0 ? 0 : index;
+}
+
+// What follows of a knob that was set, unless it is given otherwise: an atom multiplies the type in
+// its name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
+static void imply(Schedule *schedule, KnobId set) {
+  int64_t *value = schedule->value;
+  if (set == KNOB_ATOM_KIND && !is_given(schedule, KNOB_DTYPE))
+    value[KNOB_DTYPE] = atom_dtype(value[KNOB_ATOM_KIND]);
+  if (set == KNOB_TMA && !is_given(schedule, KNOB_STAGE))
+    value[KNOB_STAGE] = value[KNOB_TMA] ? STAGE_A | STAGE_B : 0;
+}
+
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value) {
   schedule->value[knob] = value;
   mark_given(schedule, knob);
+  if (knob == KNOB_TMA) imply(schedule, knob);  // the type is the problem's: a key leaves it alone
 }
 
 // ---- the line -----------------------------------------------------------------------------------
@@ -271,17 +289,10 @@ bool schedule_parse(Schedule *schedule, const char *text, Diags *diags) {
     if (diags->count - found > 20) break;  // a pasted file would give thousands
   }
   if (diags->count > found) return false;
-  if (seen[KNOB_ATOM_KIND] && !is_given(&work, KNOB_DTYPE))
-    work.value[KNOB_DTYPE] = atom_dtype(work.value[KNOB_ATOM_KIND]);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (seen[i]) imply(&work, (KnobId)i);
   *schedule = work;
   return true;
-}
-
-// The element type is the last part of the atom's name: mma_m16n8k16_f16 multiplies f16.
-static int atom_dtype(int64_t atom) {
-  const char *last = strrchr(atom_names[atom], '_');
-  int index = last ? name_index(&value_names[KNOB_TYPE_DTYPE], last + 1) : 0;
-  return index < 0 ? 0 : index;
 }
 
 const char *knob_enum_text(KnobId knob, int64_t value) {

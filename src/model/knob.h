@@ -43,6 +43,8 @@ typedef struct Knob {
 extern const Knob knob_table[KNOB_COUNT];
 
 enum { LAYOUT_TEXT_MAX = 96 };
+// The bits of the STAGE knob.
+enum { STAGE_A = 2, STAGE_B = 1 };
 
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];

@@ -47,8 +47,5 @@ int64_t pass_producers(int64_t consumers);
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.
 void drop_staging(Program *program);
 
-// The bits of the STAGE knob.
-enum { STAGE_A = 2, STAGE_B = 1 };
-
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column);

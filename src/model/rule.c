@@ -147,6 +147,11 @@ static bool slab_along_k(const Facts *f, int side) {
 }
 
 // Elements in a row of the operand.
+// Does the operand go through shared memory?
+static bool staged(const Facts *f, int side) {
+  return (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B)) != 0;
+}
+
 static int64_t run_length(const Facts *f, int side) {
   if (runs_along_k(f, side)) return value(f, KNOB_K);
   return value(f, side == FM_BM ? KNOB_M : KNOB_N);
@@ -161,6 +166,7 @@ static bool swizzle_fits(const Facts *f) {
   int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);
   for (int side = FM_BM; side <= FN_BN; side++) {
     int64_t bytes = row_bytes(f, side);
+    if (!staged(f, side)) continue;
     if (bytes < least || (bytes & (bytes - 1)) != 0) return false;
   }
   return true;
@@ -173,9 +179,7 @@ static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedu
 static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
-static bool by_tma(const Facts *f, int side) {
-  return tma(f) && (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B));
-}
+static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
 
 static bool turns_a_slab(const Facts *f) {
   return slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM) ||
@@ -220,8 +224,7 @@ static LayoutSlab slab_of(const Facts *f, int side) {
 
 // Is there a slab, and of a size that can be laid out at all? If not, another rule says so.
 static bool is_laid_out(const Facts *f, int side) {
-  static const int64_t stage_bit[] = {[FM_BM] = STAGE_A, [FN_BN] = STAGE_B};
-  if (!f->schedule->layout[side][0] || !(value(f, KNOB_STAGE) & stage_bit[side])) return false;
+  if (!f->schedule->layout[side][0] || !staged(f, side)) return false;
   return tile(f, side) <= SLAB_ELEMENTS_MAX && depth(f) <= SLAB_ELEMENTS_MAX &&
          tile(f, side) * depth(f) <= SLAB_ELEMENTS_MAX;
 }
@@ -264,7 +267,7 @@ static const char *nearest_layout(const Facts *f, int side) {
 
 // Elements of one slab that each thread of the block fetches.
 static int64_t copy_share(const Facts *f, int side) {
-  return ceil_div(tile(f, side) * depth(f), threads(f));
+  return staged(f, side) ? ceil_div(tile(f, side) * depth(f), threads(f)) : 0;
 }
 
 #define V(knob) (f->schedule->value[KNOB_##knob])
@@ -398,7 +401,19 @@ static char *nearest_atom(const Hunt *hunt) {
   return NULL;
 }
 
+// A typed layout has no neighbours: without it, or without both.
+static char *nearest_untyped(const Hunt *hunt, KnobId knob) {
+  int side = knob == KNOB_LAYOUT_A ? FM_BM : FN_BN;
+  Schedule trial = *hunt->from;
+  if (!trial.layout[side][0]) return NULL;
+  trial.layout[side][0] = '\0';
+  if (holds_with(hunt, &trial)) return arena_printf(hunt->arena, "%s=none", knob_table[knob].name);
+  trial.layout[FM_BM][0] = trial.layout[FN_BN][0] = '\0';
+  return holds_with(hunt, &trial) ? arena_strdup(hunt->arena, "LAYOUT_A=none,LAYOUT_B=none") : NULL;
+}
+
 static char *nearest_of_knob(const Hunt *hunt, KnobId knob) {
+  if (knob_table[knob].type == KNOB_TYPE_LAYOUT) return nearest_untyped(hunt, knob);
   char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(hunt) : nearest_number(hunt, knob);
   if (closer) return closer;
   Schedule up = *hunt->from, down = *hunt->from;

@@ -53,6 +53,28 @@ START_TEST(test_aliases_echo_in_the_tables_spelling) {
 }
 END_TEST
 
+// TMA copies slabs: both operands have one, unless STAGE says otherwise, in whatever order.
+START_TEST(test_tma_stages_unless_given) {
+  static const struct {
+    const char *line, *stage;
+  } lines[] = {{"TMA=1", "11"},          {"TMA=1,STAGE=10", "10"}, {"STAGE=00,TMA=1", "00"},
+               {"STAGE=01,TMA=1", "01"}, {"TMA=0", "00"},          {"BM=8", "00"}};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    Schedule schedule = parse(lines[i].line), again;
+    ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_STAGE), lines[i].stage);
+    ck_assert_str_eq(schedule_text(arena, &schedule), lines[i].line);
+    again = parse(schedule_text(arena, &schedule));
+    ck_assert(schedule_same(&again, &schedule));
+  }
+  Schedule schedule = parse("BM=8");
+  schedule_set(&schedule, KNOB_TMA, 1);
+  ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_STAGE), "11");
+  schedule_set(&schedule, KNOB_TMA, 0);
+  ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_STAGE), "00");
+  ck_assert_int_eq(diags.count, 0);
+}
+END_TEST
+
 START_TEST(test_atom_sets_dtype_unless_given) {
   Schedule schedule = parse("ATOM_KIND=mma_m16n8k8_tf32");
   ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_DTYPE), "tf32");
@@ -152,6 +174,7 @@ Suite *suite_knob(void) {
   tcase_add_loop_test(tcase, test_article_lines_echo, 0,
                       (int)(sizeof article_lines / sizeof *article_lines));
   tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
+  tcase_add_test(tcase, test_tma_stages_unless_given);
   tcase_add_test(tcase, test_atom_sets_dtype_unless_given);
   tcase_add_loop_test(tcase, test_mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
   tcase_add_test(tcase, test_all_mistakes_of_a_line_are_told);

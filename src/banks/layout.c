@@ -107,9 +107,17 @@ static long clamp(long value, long low, long high) {
   return value < low ? low : value > high ? high : value;
 }
 
+// "3:4:3" is how a state line, whose knobs are parted by commas, writes "3,4,3".
+static const char *with_commas(Arena *arena, const char *text) {
+  char *plain = arena_strdup(arena, text);
+  for (char *at = plain; *at; at++)
+    if (*at == ':') *at = ',';
+  return plain;
+}
+
 static bool apply_swizzle(Stage *stage) {
   long n[3];
-  if (!read_numbers(stage->arguments, 3, n))
+  if (!read_numbers(with_commas(stage->arena, stage->arguments), 3, n))
     return swizzle_fault(stage, "is not three numbers B,M,S", "swizzle:3,4,3");
   long bits = clamp(n[0], 0, 8), base = clamp(n[1], 0, 10), shift = clamp(n[2], -10, 10);
   if (bits != n[0] || base != n[1] || shift != n[2])

@@ -80,8 +80,9 @@ static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
 
 static bool run_steps(Show *show, Diags *diags) {
   const ShowOptions *given = &show->given;
-  if (given->keys && !drive_keys(show->session, show->canvas, given->keys, diags)) return false;
-  return !given->script || drive_script_file(show->session, show->canvas, given->script, diags);
+  if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
+    return false;
+  return !given->keys || drive_keys(show->session, show->canvas, given->keys, diags);
 }
 
 static bool draw(Show *show, Diags *diags) {

@@ -91,7 +91,8 @@ static void print_text(Arena *arena, const SolverProblem *problem, const SolverR
              solver_family_name((SolverFamily)f), c->total, c->storage_bytes, c->layout,
              c->exact ? "" : "  (not all tried)");
     else
-      printf("  %-8s none is legal for all sites\n", solver_family_name((SolverFamily)f));
+      printf("  %-8s %s\n", solver_family_name((SolverFamily)f),
+             c->exact ? "none is legal for all sites" : "not searched");
   }
 }
 

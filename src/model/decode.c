@@ -409,7 +409,10 @@ static const char *read_word(Reader *r, const char *piece) {
       {"cublas", "made for cuBLAS"},
       {"epi", "in the epilogue"},
   };
-  (void)r;
+  // All three of CUTLASS's schedules for warpgroups have a producer.
+  bool roles = str_equal(piece, "warpspecialized") || str_equal(piece, "pingpong") ||
+               str_equal(piece, "cooperative");
+  r->out->roles = r->out->roles || roles;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (str_equal(piece, words[i].word)) return words[i].meaning;
   return NULL;

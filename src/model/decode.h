@@ -38,6 +38,7 @@ typedef struct DecodedKernel {
   int arch;                 // 80 for sm_80
   bool tensor;              // on the tensor core
   bool warpgroup;           // one instruction for a warpgroup (wgmma)
+  bool roles;               // warps that only fetch, others that only multiply
   int mma_m, mma_n, mma_k;  // one instruction
   bool has_type;            // the name says the type of A and B
   DType type, acc, out;

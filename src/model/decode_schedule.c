@@ -9,6 +9,9 @@
 // FM = 64 / 16 = 4, FN = 64 / 8 = 8, BK = 16 / 8 = 2; four slabs by cp.async; rows of A are 64
 // bytes, so SWIZZLE=2.
 //
+// cuBLAS keeps C column-major. Where the name says so ("tn"), rows and columns of the tile and of
+// the warps are exchanged.
+//
 // The problem stays the reader's own: M, N, K, the order of A and B in memory, the target.
 #include "model/decode.h"
 
@@ -153,14 +156,16 @@ static int swizzle_bits(const Builder *b) {
   return bits;
 }
 
+// Kernels of a warpgroup's instructions fetch by TMA; who fetches, only some names say.
 static void set_transport(Builder *b) {
-  bool async = b->stages >= 3 || (b->kernel->arch >= 80 && b->atom);
+  bool tma = b->kernel->warpgroup && b->atom, roles = tma && b->kernel->roles && b->stages > 1;
+  bool async = !tma && (b->stages >= 3 || (b->kernel->arch >= 80 && b->atom));
   str_add(&b->knobs, ",STAGE=11");
+  if (tma) set(b, "TMA", 1);
   if (async) set(b, "ASYNC_COPY", 1);
-  if (b->stages > 1) {
-    set(b, "BUFFER_COUNT", b->stages);
-    set(b, "PIPELINE_STAGES", 1);
-  }
+  if (b->stages > 1) set(b, "BUFFER_COUNT", b->stages);
+  if (b->stages > 1 && !roles) set(b, "PIPELINE_STAGES", 1);
+  if (roles) set(b, "WARP_SPECIALIZE", 1);
   if (!b->atom) {
     str_add(&b->knobs, ",VECTORIZE=1,CELL_GROUP=4");
     return;
@@ -172,14 +177,33 @@ static void set_transport(Builder *b) {
 
 // ---- what is left to say ------------------------------------------------------------------------
 
+static bool is_exchanged(const DecodedKernel *kernel) {
+  return *kernel->layout && kernel->layout[2] != 't';
+}
+
+static void swap(int *a, int *b) {
+  int kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+// Row-major C = A · B is column-major C' = B' · A': rows of the tile become columns here.
+static DecodedKernel exchanged(const DecodedKernel *kernel) {
+  DecodedKernel turned = *kernel;
+  swap(&turned.tile_m, &turned.tile_n);
+  swap(&turned.warps_m, &turned.warps_n);
+  return turned;
+}
+
+// Its A, "t", runs along K: so does B here, which is then column-major. Its B, "n", too.
 static void say_layout(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
-  if (!*kernel->layout || kernel->layout[2] == 't') return;
+  if (!is_exchanged(kernel)) return;
   NOTE(
-      "\"%s\": such kernels keep C column-major; for row-major matrices A and B are exchanged, so "
-      "the %d "
-      "x %d tile covers %d rows of C and %d columns",
-      kernel->layout, kernel->tile_m, kernel->tile_n, kernel->tile_n, kernel->tile_m);
+      "\"%s\": such kernels keep C column-major; for row-major matrices A and B are exchanged: the "
+      "%d x %d tile is %d rows of C and %d columns here, with operands as under A_COL=%d,B_COL=%d",
+      kernel->layout, kernel->tile_n, kernel->tile_m, kernel->tile_m, kernel->tile_n,
+      kernel->layout[1] == 't', kernel->layout[0] == 't');
 }
 
 static void say_unread(Builder *b) {
@@ -194,8 +218,8 @@ static void say_the_rest(Builder *b) {
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
   if (kernel->cluster_m * kernel->cluster_n > 1)
     NOTE("clusters of %d x %d blocks are no knob yet", kernel->cluster_m, kernel->cluster_n);
-  if (kernel->warpgroup)
-    note(b, "its transport is the tensor memory accelerator; cp.async stands in");
+  if (kernel->warpgroup && !kernel->roles)
+    note(b, "it fetches by TMA; whether by warps of their own, the name does not say");
   say_layout(b);
   say_unread(b);
 }
@@ -214,7 +238,8 @@ static Schedule problem_of(const Schedule *base) {
 
 DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const Schedule *base) {
   DecodedSchedule out = {.schedule = problem_of(base)};
-  Builder builder = {.arena = arena, .kernel = kernel, .out = &out, .knobs = str_new(arena)};
+  const DecodedKernel turned = is_exchanged(kernel) ? exchanged(kernel) : *kernel;
+  Builder builder = {.arena = arena, .kernel = &turned, .out = &out, .knobs = str_new(arena)};
   Builder *b = &builder;
   if (kernel->tensor) b->atom = find_atom(kernel);
   choose_depth(b);

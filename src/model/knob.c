@@ -134,7 +134,9 @@ static bool set_number(Schedule *schedule, KnobId id, const char *text, Diags *d
   long long value = strtoll(text, &end, 10);
   if (end == text || *end || isspace((unsigned char)*text)) {
     Diag *diag = diag_add(diags, "value", "%s=%s: not a whole number", knob->name, text);
-    diag->nearest = arena_printf(diags->arena, "%s=%lld", knob->name, (long long)knob->value);
+    bool fraction = end > text && *end == '.' && errno == 0;
+    long long nearest = fraction ? value_nearest(knob, value) : (long long)knob->value;
+    diag->nearest = arena_printf(diags->arena, "%s=%lld", knob->name, nearest);
     return false;
   }
   if (errno == ERANGE || !value_allowed(knob, value)) {
@@ -258,12 +260,15 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
   if (set_text(schedule, id, equals + 1, diags)) mark_given(schedule, id);
 }
 
-// The first comma that stands outside quotes; NULL when there is none.
+// The first comma that stands outside quotes and before no number; NULL when there is none. Names
+// of knobs begin with a letter: what follows the commas of "LAYOUT_A=Swizzle<3,4,3>" is still its
+// value.
 static char *item_end(char *text) {
   bool quoted = false;
   for (; *text; text++) {
     if (*text == '\'') quoted = !quoted;
-    if (*text == ',' && !quoted) return text;
+    bool number = isdigit((unsigned char)text[1]) || (text[1] == '-' && text[2]);
+    if (*text == ',' && !quoted && !number) return text;
   }
   return NULL;
 }

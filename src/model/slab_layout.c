@@ -10,16 +10,11 @@
 
 enum { CHUNK_BYTES = 16 };
 
-// "swizzle:3:4:3" is how a state line writes "swizzle:3,4,3"; outer quotes are taken off.
+// Outer quotes are taken off.
 static char *plain_text(Arena *arena, const char *text) {
   size_t n = strlen(text);
-  if (n >= 2 && text[0] == '\'' && text[n - 1] == '\'')
-    return arena_strndup(arena, text + 1, n - 2);
-  char *plain = arena_strdup(arena, text);
-  if (strncmp(plain, "swizzle:", 8) == 0)
-    for (char *c = plain + 8; *c; c++)
-      if (*c == ':') *c = ',';
-  return plain;
+  bool quoted = n >= 2 && text[0] == '\'' && text[n - 1] == '\'';
+  return quoted ? arena_strndup(arena, text + 1, n - 2) : arena_strdup(arena, text);
 }
 
 static bool is_usable(const LayoutFacts *facts, const char *text, Diags *diags) {

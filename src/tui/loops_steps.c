@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "model/fragment.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
@@ -97,6 +98,19 @@ static void say_cells(Arena *arena, const Steps *steps, const Step *step, bool w
   cell[CELL_MULTIPLY] = say_multiply(arena, step, &at);
 }
 
+// Article 003 counts in matrices of eight rows of 16 bytes, of 8 elements of f16 or 4 of tf32. An
+// m16n8k16 of f16 takes 2 × 2 of A and 2 × 1 of B: 2 · 1 · 2 products of two of them.
+static const char *units_of(Arena *arena, const Atom *atom) {
+  enum { ROWS = 8, ROW_BITS = 128 };
+  if (!atom) return "";
+  int products = atom->m / ROWS * (atom->n / ROWS) * (atom->k * atom->bits / ROW_BITS);
+  return arena_printf(
+      arena,
+      "A transfer brings a matrix of eight 16-byte rows, one register in each of 32 lanes. A "
+      "computation is the product of two of them, of which an %s makes %d.",
+      atom->name, products);
+}
+
 StepsPicture *steps_picture(Arena *arena, const Model *model) {
   StepsPicture *picture = ARENA_NEW(arena, StepsPicture);
   const Steps *steps = &picture->steps;
@@ -110,6 +124,7 @@ StepsPicture *steps_picture(Arena *arena, const Model *model) {
     text[i].why = why_of(arena, steps, &steps->step[i]);
   }
   picture->text = text;
+  picture->units = units_of(arena, model->program->atom);
   picture->n_strategies = derive_strategies(arena, model, picture->strategy);
   return picture;
 }
@@ -183,10 +198,6 @@ static void draw_strategy(Canvas *canvas, Rect row, const Strategy *strategy, bo
   if (row.cols - col >= KNOBS_COLS) canvas_text(canvas, row, 0, col, STYLE_KNOB, strategy->knobs);
 }
 
-static const char unit_text[] =
-    "A transfer brings an 8 × 8 matrix of 16-byte rows, one register in each of 32 lanes. A "
-    "computation is the product of two of them, of which an m16n8k16 makes four.";
-
 static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture) {
   bool wide = in.cols >= WIDE;
   Rect head = rect_take_top(&in, 1);
@@ -201,7 +212,7 @@ static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture
   rect_take_top(
       &in, canvas_wrap(canvas, (Rect){in.row, in.col, CLAIM_ROWS, in.cols}, STYLE_CLAIM,
                        "claim 003: 1.62 along K, 0.891 by rows, of 2 × 8; counted: 1.6, 0.889"));
-  canvas_wrap(canvas, in, STYLE_DIM, unit_text);
+  canvas_wrap(canvas, in, STYLE_DIM, picture->units);
 }
 
 void steps_picture_draw(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor,

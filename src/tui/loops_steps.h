@@ -15,6 +15,7 @@ typedef struct StepText {
 typedef struct StepsPicture {
   Steps steps;
   const StepText *text;  // [steps.n]
+  const char *units;     // what a transfer and a computation are; "" without an atom
   int n_strategies;
   Strategy strategy[STRATEGIES_MAX];
 } StepsPicture;

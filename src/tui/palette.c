@@ -81,9 +81,10 @@ static bool run_decode(Session *session, const char *argument, Diags *diags) {
   DecodedSchedule near = decode_schedule(session->frame, &kernel, &now);
   if (!session_compare(session, &now, "what was here")) return true;
   session_set_schedule(session, &near.schedule);
-  if (!session->now.reasons)
-    session_say(session, SAID_NOTE, "%s: %s", kernel.name,
-                near.n_notes ? near.note[0] : near.knobs);
+  if (session->now.reasons) return true;
+  Str said = str_new(session->frame);
+  for (int i = 0; i < near.n_notes; i++) str_printf(&said, "%s%s", i ? "; " : "", near.note[i]);
+  session_say(session, SAID_NOTE, "B as decoded: %s", near.n_notes ? said.text : near.knobs);
   return true;
 }
 

@@ -37,7 +37,8 @@ static const char *missing_text(const Session *session, const Source *source) {
   if (mode == SOURCE_CUDA) return NULL;
   if (!compiled) {
     if (!session->worker.present)
-      return "Nothing compiles here: no worker runs. `gemmview doctor` says what is missing.";
+      return "Nothing compiles on this screen, beside which no worker runs. The explorer and "
+             "`gemmview ptx` compile; `gemmview doctor` says whether they can.";
     if (session->worker.line[0]) return session->worker.line;
     return "Compiling begins when the knobs rest.";
   }

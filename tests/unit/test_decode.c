@@ -43,7 +43,8 @@ static const struct {
     {"void cutlass::Kernel2<cutlass_80_tensorop_s1688tf32gemm_128x128_32x3_nt_align4>(Params)",
      DECODED_CUTLASS, 80, 8, 128, 128, 32, 3, DTYPE_TF32, DTYPE_F32, "nt", "BK=4", "exchanged"},
     {MANGLED, DECODED_CUTLASS, 80, 16, 256, 128, 32, 3, DTYPE_F16, DTYPE_F32, "tn",
-     "WM=4,WN=2,FM=4,FN=8", "as CUTLASS has them"},
+     "WM=2,WN=4,FM=4,FN=8",
+     "128 rows of C and 256 columns here, with operands as under A_COL=0,B_COL=1"},
     {"cutlass_80_tensorop_i16832gemm_s8_128x128_64x4_tn_align16", DECODED_CUTLASS, 80, 32, 128, 128,
      64, 4, DTYPE_S8, DTYPE_S32, "tn", "ATOM_KIND=mma_m16n8k32_s8", "warps"},
     {"cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", DECODED_CUTLASS, 80, 4, 64, 64, 16, 4,
@@ -57,13 +58,13 @@ static const struct {
     {"ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_64x4_tn", DECODED_CUBLAS, 80, 16, 128, 64,
      64, 4, DTYPE_BF16, DTYPE_F32, "tn", "ATOM_KIND=mma_m16n8k16_bf16", "not read: f2f"},
     {"volta_sgemm_128x64_nn", DECODED_CUBLAS, 70, 1, 128, 64, 0, 0, DTYPE_F32, DTYPE_F32, "nn",
-     "BM=16,BN=8,FM=8,FN=8,BK=8,STAGE=11,BUFFER_COUNT=2", "depth of a slab: 8"},
+     "BM=8,BN=16,FM=8,FN=8,BK=8,STAGE=11,BUFFER_COUNT=2", "depth of a slab: 8"},
     {"volta_h884gemm_256x128_ldg8_nn", DECODED_CUBLAS, 70, 4, 256, 128, 0, 0, DTYPE_F16, DTYPE_F16,
      "nn", "ATOM_KIND=mma_m16n8k16_f16,ACC=f16", "m8n8k4 is not among the atoms"},
     {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize256x128x8_stage3_warpsize2x2x1_ffma_aligna4_"
      "alignc4_"
      "execute_kernel__51_cublas",
-     DECODED_XMMA, 80, 1, 256, 128, 8, 3, DTYPE_F32, DTYPE_F32, "nnn", "BM=32,BN=16,FM=8,FN=8",
+     DECODED_XMMA, 80, 1, 256, 128, 8, 3, DTYPE_F32, DTYPE_F32, "nnn", "BM=16,BN=32,FM=8,FN=8",
      "51"},
     {"sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_"
      "kernel",
@@ -78,11 +79,13 @@ static const struct {
      DECODED_XMMA, 90, 0, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "tnn",
      "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=8,BK=4", "instructions of a warpgroup"},
     {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", DECODED_NVJET, 90, 0, 128, 256, 64, 4, DTYPE_F16,
-     DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4", "not read: v bz"},
+     DTYPE_F32, "nn",
+     "ATOM_KIND=mma_m16n8k16_f16,WM=4,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,BUFFER_COUNT=4",
+     "by warps of their own"},
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
      "warpspecialized_cooperative_epi_tma",
-     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn", "mma_m16n8k16_bf16",
-     "clusters of 2 x 1"},
+     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn",
+     "STAGE=11,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,", "clusters of 2 x 1"},
 };
 
 START_TEST(names) {
@@ -120,8 +123,9 @@ START_TEST(schedules) {
   const Model *model = model_build(arena, &targets, &near.schedule);
   ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
   const Axis *m = &model->program->axis[AXIS_M], *n = &model->program->axis[AXIS_N];
-  ck_assert_int_eq(m->digit[0].weight, kernel.tile_m);
-  ck_assert_int_eq(n->digit[0].weight, kernel.tile_n);
+  bool turned = *kernel.layout && kernel.layout[2] != 't';  // C is column-major there
+  ck_assert_int_eq(m->digit[0].weight, turned ? kernel.tile_n : kernel.tile_m);
+  ck_assert_int_eq(n->digit[0].weight, turned ? kernel.tile_m : kernel.tile_n);
 }
 END_TEST
 

@@ -75,6 +75,20 @@ START_TEST(test_tma_stages_unless_given) {
 }
 END_TEST
 
+// The commas of a layout part no knobs, and a fraction has neighbours.
+START_TEST(test_commas_before_numbers) {
+  Schedule schedule = parse("LAYOUT_A=swizzle:3,4,-3,BM=8,LAYOUT_B=Swizzle<3,4,3>,BN=4");
+  ck_assert_int_eq(diags.count, 0);
+  ck_assert_str_eq(schedule.layout[0], "swizzle:3,4,-3");
+  ck_assert_str_eq(schedule.layout[1], "Swizzle<3,4,3>");
+  ck_assert_int_eq(schedule.value[KNOB_BN], 4);
+  Schedule again = parse(schedule_text(arena, &schedule));
+  ck_assert(schedule_same(&again, &schedule));
+  parse("BUFFER_COUNT=3.5");
+  ck_assert_str_eq(diags.first->nearest, "BUFFER_COUNT=3");
+}
+END_TEST
+
 START_TEST(test_atom_sets_dtype_unless_given) {
   Schedule schedule = parse("ATOM_KIND=mma_m16n8k8_tf32");
   ck_assert_str_eq(knob_value_text(arena, &schedule, KNOB_DTYPE), "tf32");
@@ -175,6 +189,7 @@ Suite *suite_knob(void) {
                       (int)(sizeof article_lines / sizeof *article_lines));
   tcase_add_test(tcase, test_aliases_echo_in_the_tables_spelling);
   tcase_add_test(tcase, test_tma_stages_unless_given);
+  tcase_add_test(tcase, test_commas_before_numbers);
   tcase_add_test(tcase, test_atom_sets_dtype_unless_given);
   tcase_add_loop_test(tcase, test_mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
   tcase_add_test(tcase, test_all_mistakes_of_a_line_are_told);

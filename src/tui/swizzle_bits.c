@@ -31,17 +31,26 @@ static void draw_row(Canvas *canvas, Rect in, int at, const LayoutFacts *facts, 
   }
 }
 
+// Bits of two digits have the tens above: a column is two characters wide.
+static int draw_head(Canvas *canvas, Rect in, int n_bits) {
+  int head = n_bits > 10 ? 2 : 1;
+  canvas_text(canvas, in, head - 1, 0, STYLE_HEADER, "offset");
+  for (int bit = n_bits - 1, col = LABEL_COLS + 1; bit >= 0; bit--, col += BIT_COLS) {
+    if (bit >= 10) canvas_printf(canvas, in, 0, col, STYLE_HEADER, "%d", bit / 10);
+    canvas_printf(canvas, in, head - 1, col, STYLE_HEADER, "%d", bit % 10);
+  }
+  return head;
+}
+
 void swizzle_draw_bits(Canvas *canvas, Rect in, const LayoutFacts *facts) {
   if (!facts->linear) {
     canvas_wrap(canvas, in, STYLE_DIM, "Not linear over the bits of the index: no matrix.");
     return;
   }
-  canvas_text(canvas, in, 0, 0, STYLE_HEADER, "offset");
-  for (int bit = facts->n_bits - 1, col = LABEL_COLS; bit >= 0; bit--, col += BIT_COLS)
-    canvas_printf(canvas, in, 0, col, STYLE_HEADER, "%2d", bit);
-  int top = facts->n_bits - 1;
-  if (in.rows - 1 < facts->n_bits && top > BANK_BIT + in.rows - 2) top = BANK_BIT + in.rows - 2;
-  for (int i = 0; i <= top; i++) draw_row(canvas, in, i + 1, facts, top - i);
+  int head = draw_head(canvas, in, facts->n_bits), top = facts->n_bits - 1;
+  int rows = in.rows - head;
+  if (rows < facts->n_bits && top > BANK_BIT + rows - 1) top = BANK_BIT + rows - 1;
+  for (int i = 0; i <= top; i++) draw_row(canvas, in, i + head, facts, top - i);
 }
 
 // ---- in words -----------------------------------------------------------------------------------

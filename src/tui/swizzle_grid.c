@@ -3,7 +3,7 @@
 // Worked example, rows of 64 bytes: a line of either picture holds two rows, with a border between
 // them in the order of the slab. Under swizzle:2,4,3 row 2, chunk 0 lies in line 1 at chunk 1: in
 // the order of the slab the first four cells of line 1 say banks 4 5 6 7, in the order of shared
-// memory the second chunk of line 1 says 2.0.
+// memory the second chunk of line 1 says 2₀.
 //
 // When the lines that a phase touches do not fit, only those that it touches are drawn.
 #include <stdio.h>
@@ -133,8 +133,10 @@ static bool chunk_is_asked(const SlabPicture *picture, int64_t offset) {
   return false;
 }
 
+// Row and chunk in four columns, of which labels of three digits leave none between: "100₂100₃".
 static void draw_chunk(Canvas *canvas, Rect in, int at, int col, const SlabPicture *picture,
                        int offset) {
+  static const char *const subscripts[] = {"₀", "₁", "₂", "₃", "₄", "₅", "₆", "₇", "₈", "₉"};
   if (offset >= picture->layout->storage_bytes) return;
   const LayoutSlab *slab = &picture->layout->slab;
   int logical = picture->logical_of_word[offset / WORD];
@@ -147,8 +149,10 @@ static void draw_chunk(Canvas *canvas, Rect in, int at, int col, const SlabPictu
   char text[16];
   if (whole)
     snprintf(text, sizeof text, asked ? "[c%x]" : " c%x", (unsigned)chunk & 15);
+  else if (canvas->ascii)
+    snprintf(text, sizeof text, "%2d%c", row, 'a' + chunk % 26);
   else
-    snprintf(text, sizeof text, "%2d.%x", row % 100, (unsigned)chunk & 15);
+    snprintf(text, sizeof text, "%2d%s", row, subscripts[chunk % 10]);
   Style style = whole ? style_address(chunk) : style_address(row);
   canvas_text(canvas, in, at, col, asked ? style : STYLE_DIM, text);
   if (asked && !whole)

@@ -92,7 +92,7 @@ bool solver_problem_read(Arena *arena, const char *text, size_t n, const char *w
   if (!root || !json_check_keys(root, keys, 3, diags)) return false;
   if (!json_optional_string(root, "name", &out->name, diags)) return false;
   const JsonValue *sites = json_require_array(root, "sites", diags);
-  if (!read_slab(root, &out->slab, diags) || !sites) return false;
+  if (!sites || !read_slab(root, &out->slab, diags)) return false;
   out->n_sites = json_count(sites);
   if (out->n_sites < 1 || out->n_sites > SOLVER_SITES_MAX) {
     json_diag(diags, sites, "%d sites; a problem has 1 to %d", out->n_sites, SOLVER_SITES_MAX);

@@ -190,7 +190,11 @@ static bool fail_unknown(Diags *diags, const char *text) {
   const char *name = spelling.text;
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
-  return fail(diags, nearest_atom(diags->arena, name),
+  Atom wgmma;
+  Diags unused = diags_new(diags->arena);
+  const char *warpgroup = arena_printf(diags->arena, "wgmma.%s", name);
+  bool is_wgmma = !str_starts(name, "wgmma.") && atom_parse(warpgroup, &wgmma, &unused);
+  return fail(diags, is_wgmma ? warpgroup : nearest_atom(diags->arena, name),
               arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
                            str_sanitise(diags->arena, text)));
 }

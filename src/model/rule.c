@@ -61,11 +61,19 @@ static int64_t dtype_of_atom(const Facts *f) {
 
 // "sm_80 or later", "sm_90"
 static const char *needed_archs(Arena *arena, const Facts *f) {
-  const Atom *atom = atom_of(f);
+  const Atom *atom = atom_named(f);
   if (!atom) return "";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
   if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
   return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
+}
+
+// " and needs sm_90, a100 is sm_80": of an atom that the target has not; "" else.
+static const char *and_needs(Arena *arena, const Facts *f) {
+  const Atom *atom = atom_named(f);
+  if (!atom || atom_on(atom, f->target->cc)) return "";
+  return arena_printf(arena, " and needs %s, %s is %s", needed_archs(arena, f), f->target->id,
+                      f->target->arch);
 }
 
 static bool atom_sums_f16(const Facts *f) { return atom_named(f) && atom_named(f)->f16_acc; }
@@ -383,21 +391,32 @@ static char *nearest_number(const Hunt *hunt, KnobId id) {
   return NULL;
 }
 
-// An atom that multiplies the same type comes before its neighbours in the list of names.
+// What an atom shall share with the one that cannot be, for it to be the nearest.
+typedef enum Likeness { SAME_TYPE_AND_DEPTH, SAME_TYPE, SAME_DEPTH, N_LIKENESS } Likeness;
+
+static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) {
+  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
+  const Facts then = {hunt->arena, trial, hunt->target, NULL};
+  const Atom *from = atom_named(&now), *to = atom_of(&then);
+  bool same_type = dtype_of_atom(&then) == trial->value[KNOB_DTYPE];
+  bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
+  return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
+}
+
+// Of those that are alike, the nearest in the list of names.
 static char *nearest_atom(const Hunt *hunt) {
   const Knob *knob = &knob_table[KNOB_ATOM_KIND];
   int64_t now = hunt->from->value[KNOB_ATOM_KIND];
-  for (int64_t away = 1; away <= knob->hi; away++)
-    for (int sign = -1; sign <= 1; sign += 2) {
-      Schedule trial = *hunt->from;
-      int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
-      if (value < knob->lo || value > knob->hi) continue;
-      const Facts facts = {hunt->arena, &trial, hunt->target, NULL};
-      if (dtype_of_atom(&facts) != trial.value[KNOB_DTYPE]) continue;
-      if (holds_with(hunt, &trial))
-        return arena_printf(hunt->arena, "%s=%s", knob->name,
-                            knob_value_text(hunt->arena, &trial, KNOB_ATOM_KIND));
-    }
+  for (int likeness = 0; likeness < N_LIKENESS; likeness++)
+    for (int64_t away = 1; away <= knob->hi; away++)
+      for (int sign = -1; sign <= 1; sign += 2) {
+        Schedule trial = *hunt->from;
+        int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
+        if (value < knob->lo || value > knob->hi) continue;
+        if (is_like(hunt, &trial, (Likeness)likeness) && holds_with(hunt, &trial))
+          return arena_printf(hunt->arena, "%s=%s", knob->name,
+                              knob_value_text(hunt->arena, &trial, KNOB_ATOM_KIND));
+      }
   return NULL;
 }
 

@@ -95,7 +95,7 @@ static const Bad bad[] = {
     {"check --failing -k ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", NO, "sums in another type",
      "nearest: ACC=f32"},
     {"check --failing -k ATOM_KIND=wgmma_m64n256k16_bf16", NO,
-     "ATOM_KIND=wgmma_m64n256k16_bf16 is not built yet", "nearest: ATOM_KIND=mma_m16n8k8_bf16"},
+     "ATOM_KIND=wgmma_m64n256k16_bf16 is not built yet", "nearest: ATOM_KIND=mma_m16n8k16_bf16"},
     {"fragment wgmma.m64n264k16.f16 C", USAGE, "N is a multiple of 8 from 8 to 256",
      "nearest: wgmma.m64n256k16.f16"},
     {"check -k FRAG_ORDER=3", USAGE, "FRAG_ORDER is 0..2", "nearest: FRAG_ORDER=2"},

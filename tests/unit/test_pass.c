@@ -202,7 +202,7 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k8_f16"},
+    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k16_f16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows_a", NULL},

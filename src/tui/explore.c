@@ -63,7 +63,8 @@ static bool at_rest(const Session *session, KnobId id) {
   return lowest && session->now.schedule.value[id] == knob->value;
 }
 
-// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", then cut.
+// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", "m16n8k16_f16", then
+// cut.
 static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
   int cols = layout->explore->knob_cols;
   size_t alias = strcspn(knob->aliases, " ");
@@ -71,6 +72,7 @@ static const char *shorten(const Layout *layout, const Knob *knob, const char *v
   const char *text =
       arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, tail ? tail + 1 : value);
   if (!alias) text = arena_printf(layout->arena, "%s %s", knob->name, value);
+  if (utf8_columns(text) >= cols && tail) text = tail + 1;
   if (utf8_columns(text) < cols) return text;
   return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
 }

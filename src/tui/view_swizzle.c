@@ -26,6 +26,8 @@ enum {
   SITES_SHOWN = 8,
   WIDE_COLS = 116,
   NAME_COLS = 22,
+  NAME_COLS_MAX = 30,
+  COST_COLS = 11,  // wavefronts and ways of one layout
   PROOF_ROWS = 3,
   LAYOUT_ROWS = 2
 };
@@ -275,23 +277,37 @@ static void draw_cost(Canvas *canvas, Rect row, int col, const SlabCost *cost, i
                   cost->ways);
 }
 
-// Room for "A_s <- A  LDGSTS.E.BYPASS.128" where there is any.
-static int name_cols(Rect row) { return row.cols >= 100 ? NAME_COLS + 8 : NAME_COLS; }
-
 static int columns_of(const Swizzle *work) { return work->column[SWIZZLE_TRIAL].layout ? 3 : 2; }
+
+// No half of a number: a column is there with all its digits, or not.
+static bool fits(Rect row, int col) { return col + COST_COLS <= row.cols; }
+
+static const char *fragment_head(Rect row, const Swizzle *work) {
+  return columns_of(work) > 2 && row.cols < 84 ? "/fragment" : "per fragment";
+}
+
+static bool fragments_fit(Rect row, const Swizzle *work, int col) {
+  return col + 1 + (int)strlen(fragment_head(row, work)) <= row.cols;
+}
+
+// What the other columns leave, up to "A_s <- A  LDGSTS.E.BYPASS.128".
+static int name_cols(Rect row, const Swizzle *work) {
+  int room = row.cols - 12 - COST_COLS * columns_of(work) - (int)strlen(fragment_head(row, work));
+  return room < NAME_COLS ? NAME_COLS : room > NAME_COLS_MAX ? NAME_COLS_MAX : room;
+}
 
 static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int use) {
   const Swizzle *work = frame->work;
   const SlabUse *at = &work->slab.use[use];
-  int col = 5 + name_cols(row), n = columns_of(work);
+  int col = 5 + name_cols(row, work), n = columns_of(work);
   canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", at->site->number);
-  canvas_fit(canvas, row, 0, 4, name_cols(row), ALIGN_LEFT, STYLE_SITE, at->site->text);
+  canvas_fit(canvas, row, 0, 4, name_cols(row, work), ALIGN_LEFT, STYLE_SITE, at->site->text);
   col = canvas_printf(canvas, row, 0, col, STYLE_DIM, "%5lld×", (long long)at->executions);
-  for (int i = 0; i < n; i++, col += 11)
+  for (int i = 0; i < n && fits(row, col); i++, col += COST_COLS)
     if (work->column[i].cost)
       draw_cost(canvas, row, col, &work->column[i].cost[use], work->slab.problem.sites[use].weight);
   const SwizzleColumn *after = swizzle_after(work);
-  if (at->fragments > 0 && after->cost && after->cost[use].legal)
+  if (fragments_fit(row, work, col) && at->fragments > 0 && after->cost && after->cost[use].legal)
     canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "%5.4g",
                   slab_use_wavefronts(&work->slab, use, after->layout) / at->fragments);
   canvas_spot(canvas, row, SPOT_SITE, at->site->number - 1);
@@ -300,9 +316,9 @@ static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int u
 
 static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int col = 5 + name_cols(row) + 6;
+  int col = 5 + name_cols(row, work) + 6;
   canvas_text(canvas, row, 0, 4, STYLE_TITLE, "weighted total");
-  for (int i = 0; i < columns_of(work); i++, col += 11) {
+  for (int i = 0; i < columns_of(work) && fits(row, col); i++, col += COST_COLS) {
     const SwizzleColumn *column = &work->column[i];
     if (!column->cost || !column->legal) continue;
     canvas_printf(canvas, row, 0, col, STYLE_TITLE, "%6.0f", column->total);
@@ -311,13 +327,14 @@ static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
 
 static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int n = work->slab.problem.n_sites, col = 5 + name_cols(in) + 6;
+  int n = work->slab.problem.n_sites, col = 5 + name_cols(in, work) + 6;
   canvas_text(canvas, in, 0, 2, STYLE_HEADER, "#");
   canvas_text(canvas, in, 0, 4, STYLE_HEADER, "wavefronts, ways");
   canvas_text(canvas, in, 0, col - 5, STYLE_HEADER, "runs");
-  for (int i = 0; i < columns_of(work); i++, col += 11)
-    canvas_fit(canvas, in, 0, col, 10, ALIGN_RIGHT, STYLE_HEADER, work->column[i].name);
-  canvas_text(canvas, in, 0, col + 1, STYLE_HEADER, "per fragment");
+  for (int i = 0; i < columns_of(work) && fits(in, col); i++, col += COST_COLS)
+    canvas_fit(canvas, in, 0, col, COST_COLS - 1, ALIGN_RIGHT, STYLE_HEADER, work->column[i].name);
+  if (fragments_fit(in, work, col))
+    canvas_text(canvas, in, 0, col + 1, STYLE_HEADER, fragment_head(in, work));
   rect_take_top(&in, 1);
   draw_total(canvas, rect_take_bottom(&in, 1), frame);
   int first = view_scroll(frame->use, n, in.rows);

@@ -186,10 +186,7 @@ static void print_json(const Subject *s, int status) {
 // ---- running ------------------------------------------------------------------------------------
 
 static void set_target_of_gpu(const Subject *s, const TargetTable *targets, Schedule *schedule) {
-  const GpuInfo *info = gpu_info(s->gpu);
-  const char *arch =
-      arena_printf(s->arena, "sm_%d%d", info->capability_major, info->capability_minor);
-  cli_set_target(targets, info->name, arch, schedule);
+  cli_set_target(targets, gpu_info(s->gpu)->name, gpu_arch(s->arena, s->gpu), schedule);
 }
 
 static const Model *model_of(const Subject *s, const TargetTable *targets, const char *state,

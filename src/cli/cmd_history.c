@@ -30,10 +30,6 @@ static const Option options[] = {
     OPTION_CSV(HistoryOptions),
 };
 
-static double ratio_of(const HistoryRow *row) {
-  return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
-}
-
 // What others wrote into the file makes no lines of its own.
 static const char *one_line(Arena *arena, const char *text) {
   char *line = arena_strdup(arena, text);
@@ -50,8 +46,9 @@ static void print_text(Arena *arena, const HistoryRow *rows, int n) {
     const HistoryRow *row = &rows[i];
     const char *speed = row->time_ns > 0 ? arena_printf(arena, "%.2f", row->tflops) : row->status;
     printf("%-20s  %-10s  %8s  %6s  %-16s  %s\n", history_date(arena, row),
-           one_line(arena, row->user), one_line(arena, speed), cli_ratio_text(arena, ratio_of(row)),
-           one_line(arena, row->gpu), one_line(arena, row->state));
+           one_line(arena, row->user), one_line(arena, speed),
+           cli_ratio_text(arena, history_ratio(row)), one_line(arena, row->gpu),
+           one_line(arena, row->state));
   }
 }
 
@@ -87,7 +84,7 @@ static void put_row(JsonWriter *w, Arena *arena, const HistoryRow *row) {
   json_member_double(w, "time_ns", known(row->time_ns));
   json_member_double(w, "cublas_time_ns", known(row->cublas_time_ns));
   json_member_double(w, "tflops", known(row->tflops));
-  json_member_double(w, "cublas_ratio", known(ratio_of(row)));
+  json_member_double(w, "cublas_ratio", known(history_ratio(row)));
   json_member_double(w, "spread", row->time_ns > 0 ? row->spread : (double)NAN);
   json_member_double(w, "sm_mhz", known(row->sm_mhz));
   json_member_double(w, "memory_mhz", known(row->memory_mhz));

@@ -22,6 +22,7 @@
 #include "banks/bank_batch.h"
 #include "base/embed.h"
 #include "base/json.h"
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/cli_child.h"
 #include "cli/cli_ladder.h"
@@ -304,11 +305,6 @@ static void *share(Selftest *t, Check *check, size_t bytes) {
   return NULL;
 }
 
-static int compute_capability(const Gpu *gpu) {
-  const GpuInfo *info = gpu_info(gpu);
-  return 10 * info->capability_major + info->capability_minor;
-}
-
 // What the child notes of one case: a case it did not come to stays untold.
 typedef struct FragmentNote {
   bool told, absent, ok;  // absent: the GPU does not have the instruction
@@ -316,7 +312,7 @@ typedef struct FragmentNote {
 } FragmentNote;
 
 static void note_case(Arena *scratch, Gpu *gpu, int index, FragmentNote *note) {
-  note->absent = !tagged_on(index, compute_capability(gpu));
+  note->absent = !tagged_on(index, gpu_cc(gpu));
   const char *error = note->absent ? NULL : tagged_check(scratch, gpu, index);
   note->ok = error == NULL;
   if (error) snprintf(note->error, sizeof note->error, "%s", error);
@@ -379,7 +375,7 @@ static int run_order(void *context) {
   Arena *arena = arena_new("order");
   Gpu *gpu = gpu_open(arena, 0, &error);
   if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", error);
-  notes->absent = !late_reads_on(compute_capability(gpu));
+  notes->absent = !late_reads_on(gpu_cc(gpu));
   while (!notes->absent && !error && notes->n_told < LATE_N) {
     error = late_reads(arena, gpu, (LateRow)notes->n_told, notes->counts);
     if (!error) notes->n_told++;
@@ -539,14 +535,13 @@ static int run(Selftest *t) {
 static bool read_given(Selftest *t, int argc, char **argv, Diags *diags) {
   if (argc > 1)
     diag_add(diags, "usage", "selftest takes no argument \"%s\"", str_sanitise(t->arena, argv[1]));
+  const char *names[N_CHECKS];
   bool known = !t->given->only;
-  for (int i = 0; i < N_CHECKS && !known; i++) known = wants(t, checks[i].name);
-  if (!known)
-    diag_add(
-        diags, "usage",
-        "--only: \"%s\" is none of banks, interpret, compile, fragments, order, gpu, run, random",
-        str_sanitise(t->arena, t->given->only))
-        ->nearest = "banks";
+  for (int i = 0; i < N_CHECKS; i++) {
+    names[i] = checks[i].name;
+    known = known || wants(t, names[i]);
+  }
+  if (!known) diag_add_unknown(diags, "usage", "check", t->given->only, names, N_CHECKS);
   if (diags->count || !cli_targets(t->arena, &t->targets, diags)) return false;
   t->ladders = cli_ladders(t->arena, diags);
   if (!t->ladders || !t->given->ladder) return t->ladders != NULL;

@@ -207,6 +207,18 @@ bool gpu_wait(Gpu *gpu) {
   return gpu_check(gpu, gpu->cuda->cuStreamSynchronize(gpu->stream), "cuStreamSynchronize");
 }
 
+int gpu_cc(const Gpu *gpu) { return 10 * gpu->info.capability_major + gpu->info.capability_minor; }
+
+const char *gpu_arch(Arena *arena, const Gpu *gpu) {
+  return arena_printf(arena, "sm_%d", gpu_cc(gpu));
+}
+
+bool gpu_write(Gpu *gpu, CuDevicePtr to, const void *from, size_t bytes) {
+  return gpu_check(gpu, gpu->cuda->cuMemcpyHtoDAsync_v2(to, from, bytes, gpu->stream),
+                   "cuMemcpyHtoDAsync") &&
+         gpu_wait(gpu);
+}
+
 bool gpu_read(Gpu *gpu, void *to, CuDevicePtr from, size_t bytes) {
   return gpu_check(gpu, gpu->cuda->cuMemcpyDtoHAsync_v2(to, from, bytes, gpu->stream),
                    "cuMemcpyDtoHAsync") &&

@@ -26,5 +26,7 @@ Gpu *gpu_open(Arena *arena, int ordinal, const char **error);
 // Frees everything on the device; the context is given back so that others have the memory.
 void gpu_close(Gpu *gpu);
 const GpuInfo *gpu_info(const Gpu *gpu);
+int gpu_cc(const Gpu *gpu);                          // compute capability: 90 for 9.0
+const char *gpu_arch(Arena *arena, const Gpu *gpu);  // "sm_90"
 bool gpu_poisoned(const Gpu *gpu);
 GpuState gpu_state(Arena *arena, Gpu *gpu);

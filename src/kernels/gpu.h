@@ -83,7 +83,8 @@ const char *gpu_date_now(Arena *arena);
 bool gpu_alloc(Gpu *gpu, GpuBuffer *buffer, int64_t bytes, const char *what);
 void gpu_release(Gpu *gpu, GpuBuffer *buffer);
 bool gpu_fill_bytes(Gpu *gpu, const GpuBuffer *buffer, unsigned char value, bool guards);
-bool gpu_read(Gpu *gpu, void *to, CuDevicePtr from, size_t bytes);  // waits
+bool gpu_write(Gpu *gpu, CuDevicePtr to, const void *from, size_t bytes);  // waits
+bool gpu_read(Gpu *gpu, void *to, CuDevicePtr from, size_t bytes);         // waits
 bool gpu_wait(Gpu *gpu);
 
 // launch.c: modules and launches.

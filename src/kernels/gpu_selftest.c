@@ -59,18 +59,16 @@ static const Case cases[] = {
 };
 
 static Plan shape_of(const Gpu *gpu, Arena *arena, const Case *c) {
-  const GpuInfo *info = gpu_info(gpu);
-  return (Plan){
-      .arch = arena_printf(arena, "sm_%d%d", info->capability_major, info->capability_minor),
-      .label = c->name,
-      .operand_type = c->operand,
-      .accumulate_type = c->accumulate,
-      .output_type = c->output,
-      .m = c->m,
-      .n = c->n,
-      .k = c->k,
-      .a_col_major = c->a_col_major,
-      .b_col_major = c->b_col_major};
+  return (Plan){.arch = gpu_arch(arena, gpu),
+                .label = c->name,
+                .operand_type = c->operand,
+                .accumulate_type = c->accumulate,
+                .output_type = c->output,
+                .m = c->m,
+                .n = c->n,
+                .k = c->k,
+                .a_col_major = c->a_col_major,
+                .b_col_major = c->b_col_major};
 }
 
 static Verdict judge(const BenchResult *result) {

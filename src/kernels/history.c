@@ -257,9 +257,8 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
       "SELECT id, " COLUMNS
       " FROM measurement WHERE text_hash = ? AND problem = ? AND gpu_uuid = ?"
       " AND when_unix BETWEEN ? AND ? AND (NOT ? OR (status = 'ok' AND time_ns > 0"
-      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%')) ORDER BY when_unix DESC, id DESC "
-      "LIMIT "
-      "1";
+      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%'))"
+      " ORDER BY when_unix DESC, id DESC LIMIT 1";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
   bool found = sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK;
@@ -305,6 +304,10 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
 }
 
 // ---- words --------------------------------------------------------------------------------------
+
+double history_ratio(const HistoryRow *row) {
+  return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
+}
 
 const char *history_date(Arena *arena, const HistoryRow *row) {
   static const int64_t end_of_9999 = 253402300799;

@@ -53,6 +53,8 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
 // The rows that were added last, the last one first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
+// Of cuBLAS in the same run; 0 = not known.
+double history_ratio(const HistoryRow *row);
 // "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);
 // "ana, 3 min ago": "just now", seconds, minutes, hours, days.

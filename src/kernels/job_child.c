@@ -350,8 +350,7 @@ static void describe_gpu(Job *job, Message *machine) {
   MESSAGE_SET(*machine, gpu_uuid, known_text(job, info->uuid));
   MESSAGE_SET(*machine, driver, known_text(job, info->driver));
   MESSAGE_SET(*machine, cuda, known_text(job, info->cuda));
-  MESSAGE_SET(*machine, arch,
-              arena_printf(job->app, "sm_%d%d", info->capability_major, info->capability_minor));
+  MESSAGE_SET(*machine, arch, gpu_arch(job->app, gpu));
   gpu_close(gpu);
 }
 

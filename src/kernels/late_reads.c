@@ -131,11 +131,8 @@ static bool upload(Gpu *gpu, Buffers *buffers) {
   for (int i = 0; i < PATTERNS * SLOT_WORDS; i++) word[i] = (uint32_t)(i / SLOT_WORDS);
   return gpu_alloc(gpu, &buffers->from, sizeof word, "the patterns of a slot") &&
          gpu_alloc(gpu, &buffers->counts, 2 * sizeof(uint64_t), "the counts") &&
-         gpu_check(
-             gpu,
-             gpu->cuda->cuMemcpyHtoDAsync_v2(buffers->from.data, word, sizeof word, gpu->stream),
-             "cuMemcpyHtoDAsync") &&
-         gpu_fill_bytes(gpu, &buffers->counts, 0, false) && gpu_wait(gpu);
+         gpu_write(gpu, buffers->from.data, word, sizeof word) &&
+         gpu_fill_bytes(gpu, &buffers->counts, 0, false);
 }
 
 static bool launch(Gpu *gpu, const GpuProgram *program, const Buffers *buffers, int row,
@@ -170,9 +167,7 @@ static const char *run(Arena *arena, Gpu *gpu, const BenchInput *input, LateRow 
 }
 
 const char *late_reads(Arena *arena, Gpu *gpu, LateRow row, LateReads counts[LATE_N]) {
-  const GpuInfo *info = gpu_info(gpu);
-  const char *arch = arena_printf(arena, "sm_%d%d", info->capability_major, info->capability_minor);
-  const Plan *plan = late_reads_plan(arena, arch, info->n_sms);
+  const Plan *plan = late_reads_plan(arena, gpu_arch(arena, gpu), gpu_info(gpu)->n_sms);
   const CompileResult *compiled = nvrtc_compile(arena, plan, COMPILE_BOTH);
   if (!compiled->ok) return arena_printf(arena, "%s: %s", compiled->error, compiled->log);
   const BenchInput input = {plan, compiled->cubin, compiled->cubin_bytes, compiled->ptx};

@@ -167,8 +167,7 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
 static bool compile_helpers(Gpu *gpu, Arena *arena, BenchInput *input) {
   Plan *plan = ARENA_NEW(arena, Plan);
   *plan = (Plan){.cuda = helper_cuda,
-                 .arch = arena_printf(arena, "sm_%d%d", gpu->info.capability_major,
-                                      gpu->info.capability_minor),
+                 .arch = gpu_arch(arena, gpu),
                  .m = 1,
                  .n = 1,
                  .k = 1,

@@ -241,9 +241,7 @@ static ProbeResult new_result(Arena *arena, Gpu *gpu, const BankOp *op,
 static ProbeResult run_one(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t addr[BANK_LANES],
                            const ProbeHooks *hooks) {
   ProbeResult result = new_result(arena, gpu, op, addr);
-  const GpuInfo *info = gpu_info(gpu);
-  const char *arch = arena_printf(arena, "sm_%d%d", info->capability_major, info->capability_minor);
-  Plan *plan = probe_plan(arena, arch, op, addr, &result.error);
+  Plan *plan = probe_plan(arena, gpu_arch(arena, gpu), op, addr, &result.error);
   if (!plan) return result;
   Probe probe = {.gpu = gpu};
   Timing timing = {0};

@@ -16,10 +16,7 @@ static bool upload(Gpu *gpu, const TaggedCase *tagged, Buffers *buffers) {
   buffers->out_bytes = lanes * tagged->n_out * 4;
   return gpu_alloc(gpu, &buffers->in, buffers->in_bytes, "the tagged data") &&
          gpu_alloc(gpu, &buffers->out, buffers->out_bytes, "what the lanes received") &&
-         gpu_check(gpu,
-                   gpu->cuda->cuMemcpyHtoDAsync_v2(buffers->in.data, tagged->in,
-                                                   (size_t)buffers->in_bytes, gpu->stream),
-                   "cuMemcpyHtoDAsync") &&
+         gpu_write(gpu, buffers->in.data, tagged->in, (size_t)buffers->in_bytes) &&
          gpu_fill_bytes(gpu, &buffers->out, 0xFF, false);
 }
 
@@ -55,9 +52,7 @@ static const char *run(Arena *arena, Gpu *gpu, const TaggedCase *tagged,
 }
 
 const char *tagged_check(Arena *arena, Gpu *gpu, int index) {
-  const GpuInfo *info = gpu_info(gpu);
-  const char *arch = arena_printf(arena, "sm_%d%d", info->capability_major, info->capability_minor);
-  const TaggedCase *tagged = tagged_build(arena, arch, index);
+  const TaggedCase *tagged = tagged_build(arena, gpu_arch(arena, gpu), index);
   const CompileResult *compiled = nvrtc_compile(arena, tagged->plan, COMPILE_BOTH);
   if (!compiled->ok)
     return arena_printf(arena, "%s: %s: %s", tagged->name, compiled->error, compiled->log);

@@ -383,38 +383,38 @@ static const char *read_nvjet_types(Reader *r, const char *piece) {
 static const char *read_word(Reader *r, const char *piece) {
   static const struct {
     const char *word, *meaning;
+    bool roles;  // all three of CUTLASS's schedules for warpgroups have a producer
   } words[] = {
-      {"cutlass", "CUTLASS 2.x"},
-      {"cutlass3x", "CUTLASS 3.x"},
-      {"nvjet", "cuBLAS, sm_90 and later"},
-      {"xmma", "cuBLAS's xmma family"},
-      {"gemm", "a matrix product"},
-      {"kernel", "the kernel itself"},
-      {"tensorop", "on the tensor core"},
-      {"simt", "on plain FMA"},
-      {"wmma", "through wmma"},
-      {"stages", "depth and slabs follow"},
-      {"warpspecialized", "roles for warps"},
-      {"cooperative", "two warpgroups share a tile"},
-      {"pingpong", "two warpgroups take turns"},
-      {"relu", "ReLU in the epilogue"},
-      {"bias", "a bias is added"},
-      {"gelu", "GELU in the epilogue"},
-      {"tma", "by the tensor memory accelerator"},
-      {"coopA", "two warpgroups share a tile, cut along M"},
-      {"coopB", "two warpgroups share a tile, cut along N"},
-      {"splitK", "split-K"},
-      {"void", "no C is read"},
-      {"execute", "the kernel itself"},
-      {"cublas", "made for cuBLAS"},
-      {"epi", "in the epilogue"},
+      {"cutlass", "CUTLASS 2.x", false},
+      {"cutlass3x", "CUTLASS 3.x", false},
+      {"nvjet", "cuBLAS, sm_90 and later", false},
+      {"xmma", "cuBLAS's xmma family", false},
+      {"gemm", "a matrix product", false},
+      {"kernel", "the kernel itself", false},
+      {"tensorop", "on the tensor core", false},
+      {"simt", "on plain FMA", false},
+      {"wmma", "through wmma", false},
+      {"stages", "depth and slabs follow", false},
+      {"warpspecialized", "roles for warps", true},
+      {"cooperative", "two warpgroups share a tile", true},
+      {"pingpong", "two warpgroups take turns", true},
+      {"relu", "ReLU in the epilogue", false},
+      {"bias", "a bias is added", false},
+      {"gelu", "GELU in the epilogue", false},
+      {"tma", "by the tensor memory accelerator", false},
+      {"coopA", "two warpgroups share a tile, cut along M", false},
+      {"coopB", "two warpgroups share a tile, cut along N", false},
+      {"splitK", "split-K", false},
+      {"void", "no C is read", false},
+      {"execute", "the kernel itself", false},
+      {"cublas", "made for cuBLAS", false},
+      {"epi", "in the epilogue", false},
   };
-  // All three of CUTLASS's schedules for warpgroups have a producer.
-  bool roles = str_equal(piece, "warpspecialized") || str_equal(piece, "pingpong") ||
-               str_equal(piece, "cooperative");
-  r->out->roles = r->out->roles || roles;
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (str_equal(piece, words[i].word)) return words[i].meaning;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!str_equal(piece, words[i].word)) continue;
+    r->out->roles = r->out->roles || words[i].roles;
+    return words[i].meaning;
+  }
   return NULL;
 }
 

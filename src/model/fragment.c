@@ -169,10 +169,13 @@ static bool fail(Diags *diags, const char *nearest, const char *sentence) {
   return false;
 }
 
-// The row whose name begins as the text does, else the one that is spelled most alike; a shape
-// without a type is held against shapes.
+// The same with "wgmma." before it, where that is one; the row whose name begins as the text does;
+// else the one that is spelled most alike: a shape without a type is held against shapes.
 static const char *nearest_atom(Arena *arena, const char *text) {
-  const char *names[64];
+  Atom wgmma;
+  Diags unused = diags_new(arena);
+  const char *names[64], *warpgroup = arena_printf(arena, "wgmma.%s", text);
+  if (!str_starts(text, "wgmma.") && atom_parse(warpgroup, &wgmma, &unused)) return warpgroup;
   assert(atom_count <= 64);
   for (int i = 0; i < atom_count; i++) {
     names[i] = atom_table[i].name;
@@ -190,11 +193,7 @@ static bool fail_unknown(Diags *diags, const char *text) {
   const char *name = spelling.text;
   while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
     name = strchr(name, '.') + 1;
-  Atom wgmma;
-  Diags unused = diags_new(diags->arena);
-  const char *warpgroup = arena_printf(diags->arena, "wgmma.%s", name);
-  bool is_wgmma = !str_starts(name, "wgmma.") && atom_parse(warpgroup, &wgmma, &unused);
-  return fail(diags, is_wgmma ? warpgroup : nearest_atom(diags->arena, name),
+  return fail(diags, nearest_atom(diags->arena, name),
               arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
                            str_sanitise(diags->arena, text)));
 }

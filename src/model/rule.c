@@ -154,12 +154,12 @@ static bool slab_along_k(const Facts *f, int side) {
   return runs_along_k(f, side) != turned;
 }
 
-// Elements in a row of the operand.
 // Does the operand go through shared memory?
 static bool staged(const Facts *f, int side) {
   return (value(f, KNOB_STAGE) & (side == FM_BM ? STAGE_A : STAGE_B)) != 0;
 }
 
+// Elements in a row of the operand.
 static int64_t run_length(const Facts *f, int side) {
   if (runs_along_k(f, side)) return value(f, KNOB_K);
   return value(f, side == FM_BM ? KNOB_M : KNOB_N);

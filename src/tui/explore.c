@@ -63,8 +63,8 @@ static bool at_rest(const Session *session, KnobId id) {
   return lowest && session->now.schedule.value[id] == knob->value;
 }
 
-// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", "m16n8k16_f16", then
-// cut.
+// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", else without
+// the name, else cut.
 static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
   int cols = layout->explore->knob_cols;
   size_t alias = strcspn(knob->aliases, " ");

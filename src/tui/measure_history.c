@@ -6,7 +6,6 @@
 //
 // A class shares one history (kernels/history.h). A row says its state, and the state says at which
 // rung it stands: names of rungs may have changed since.
-#include <math.h>
 #include <stdio.h>
 
 #include "base/str.h"
@@ -17,35 +16,7 @@
 
 enum { WHO_COL = 14, WHO_COLS = 10, FIGURE_COL = 24, PROBLEM_COL = 41, STANDS_COL = 58 };
 
-typedef struct PastLine {
-  const HistoryRow *row;
-  bool readable;  // the state is one of this program's
-  Schedule schedule;
-  Standing standing;
-} PastLine;
-
-typedef struct PastLines {
-  int n;
-  PastLine *line;
-} PastLines;
-
-static void read_line(Session *session, const HistoryRow *row, PastLine *line) {
-  Diags unused = diags_new(session->frame);
-  line->row = row;
-  line->schedule = schedule_default();
-  line->readable = schedule_parse(&line->schedule, row->state, &unused);
-  if (line->readable)
-    line->standing = standing_of(session->ladders, session->n_ladders, &line->schedule);
-}
-
-static const void *prepare(Session *session) {
-  const Results *results = &session->results;
-  PastLines *lines = ARENA_NEW(session->frame, PastLines);
-  lines->n = results->n_past;
-  lines->line = ARENA_ARRAY(session->frame, PastLine, results->n_past + 1);
-  for (int i = 0; i < lines->n; i++) read_line(session, &results->past[i], &lines->line[i]);
-  return lines;
-}
+static const void *prepare(Session *session) { return session->results.past; }
 
 // ---- drawing ------------------------------------------------------------------------------------
 
@@ -57,29 +28,35 @@ static void draw_speed(Canvas *canvas, Rect row, const HistoryRow *past) {
   }
   canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, STYLE_MEASURED,
              fmt_figure(figure, past->tflops));
-  if (past->cublas_time_ns > 0)
+  if (history_ratio(past) > 0)
     canvas_fit(canvas, row, 0, FIGURE_COL + 8, 7, ALIGN_RIGHT, STYLE_TEXT,
-               fmt_ratio(ratio, past->cublas_time_ns / past->time_ns));
+               fmt_ratio(ratio, history_ratio(past)));
 }
 
-static void draw_line(Canvas *canvas, Rect row, const Session *session, const PastLine *line) {
-  const char *date = history_date(session->frame, line->row);  // 2026-11-22T03:54:03Z
+// What a state says; one that this program cannot read stands there as it is.
+static void draw_state(Canvas *canvas, Rect row, const Session *session, const char *state) {
+  Schedule schedule = schedule_default();
+  Diags unused = diags_new(session->frame);
   char text[96];
-  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%.5s %.5s", date + 5, date + 11);
-  canvas_fit(canvas, row, 0, WHO_COL, WHO_COLS, ALIGN_LEFT, STYLE_TEXT, line->row->user);
-  draw_speed(canvas, row, line->row);
-  if (!line->readable) {
-    canvas_fit(canvas, row, 0, PROBLEM_COL, row.cols - PROBLEM_COL, ALIGN_LEFT, STYLE_DIM,
-               line->row->state);
+  if (!schedule_parse(&schedule, state, &unused)) {
+    canvas_fit(canvas, row, 0, PROBLEM_COL, row.cols - PROBLEM_COL, ALIGN_LEFT, STYLE_DIM, state);
     return;
   }
-  const Standing *at = &line->standing;
+  Standing at = standing_of(session->ladders, session->n_ladders, &schedule);
   canvas_fit(canvas, row, 0, PROBLEM_COL, STANDS_COL - PROBLEM_COL - 1, ALIGN_LEFT, STYLE_TEXT,
-             view_problem(session, &line->schedule, text, sizeof text));
-  snprintf(text, sizeof text, "%s %d%s%.0d %s", at->ladder->name, at->rung, at->edits ? " +" : "",
-           at->edits, at->ladder->rung[at->rung].title);
+             view_problem(session, &schedule, text, sizeof text));
+  snprintf(text, sizeof text, "%s %d%s%.0d %s", at.ladder->name, at.rung, at.edits ? " +" : "",
+           at.edits, at.ladder->rung[at.rung].title);
   canvas_fit(canvas, row, 0, STANDS_COL, row.cols - STANDS_COL, ALIGN_LEFT,
-             at->edits ? STYLE_DIM : STYLE_TEXT, text);
+             at.edits ? STYLE_DIM : STYLE_TEXT, text);
+}
+
+static void draw_line(Canvas *canvas, Rect row, const Session *session, const HistoryRow *past) {
+  const char *date = history_date(session->frame, past);  // 2026-11-22T03:54:03Z
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%.5s %.5s", date + 5, date + 11);
+  canvas_fit(canvas, row, 0, WHO_COL, WHO_COLS, ALIGN_LEFT, STYLE_TEXT, past->user);
+  draw_speed(canvas, row, past);
+  draw_state(canvas, row, session, past->state);
 }
 
 static void draw_head(Canvas *canvas, Rect row) {
@@ -90,24 +67,22 @@ static void draw_head(Canvas *canvas, Rect row) {
   canvas_text(canvas, row, 0, STANDS_COL, STYLE_HEADER, "rung, + edits");
 }
 
-static void draw_lines(Canvas *canvas, Rect in, const Session *session, const PastLines *lines) {
+static void draw_lines(Canvas *canvas, Rect in, const Session *session, const HistoryRow *rows) {
   draw_head(canvas, rect_take_top(&in, 1));
   int cursor = session_view_state_const(session)->cursor;
-  int first = view_scroll(cursor, lines->n, in.rows);
-  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
+  int n = session->results.n_past, first = view_scroll(cursor, n, in.rows);
+  for (int i = 0; i < in.rows && first + i < n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
-    draw_line(canvas, row, session, &lines->line[first + i]);
+    draw_line(canvas, row, session, &rows[first + i]);
     canvas_spot(canvas, row, SPOT_MEASURE_LINE, first + i);
     if (first + i == cursor)
       canvas_over(canvas, (Rect){row.row, row.col, 1, PROBLEM_COL - 1}, STYLE_CURSOR);
   }
-  view_draw_more(canvas, in, first, lines->n);
+  view_draw_more(canvas, in, first, n);
 }
 
 // Where and how the row under the cursor was measured, and its state.
-static void draw_details(Canvas *canvas, Rect in, const Session *session, const PastLines *lines) {
-  int cursor = session_view_state_const(session)->cursor;
-  const HistoryRow *past = lines->line[cursor < lines->n ? cursor : lines->n - 1].row;
+static void draw_details(Canvas *canvas, Rect in, const HistoryRow *past) {
   char time[FMT_MAX];
   canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);
   rect_take_top(&in, 1);
@@ -132,14 +107,15 @@ static const char *why_empty(const Session *session) {
 }
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
-  const PastLines *lines = prepared;
-  if (lines->n == 0) {
+  const HistoryRow *rows = prepared;
+  int n = session->results.n_past, cursor = session_view_state_const(session)->cursor;
+  if (n == 0) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, why_empty(session));
     return;
   }
   Rect details = rect_take_bottom(&in, in.rows > 10 ? 5 : 0);
-  draw_lines(canvas, in, session, lines);
-  if (details.rows) draw_details(canvas, details, session, lines);
+  draw_lines(canvas, in, session, rows);
+  if (details.rows) draw_details(canvas, details, &rows[cursor < n ? cursor : n - 1]);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

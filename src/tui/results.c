@@ -140,7 +140,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
 void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row) {
   Arena *arena = results->arena;
   Timed *timed = place_for(results, schedule);
-  const double ratio = row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
+  const double ratio = history_ratio(row);
   *timed = (Timed){
       .schedule = *schedule,
       .origin = ORIGIN_MEASURED,

@@ -143,6 +143,11 @@ static void keep_knob(Session *session) {
     if (!knob_is_problem((KnobId)i) && knob_is_used((KnobId)i, schedule)) session->knob = (KnobId)i;
 }
 
+static UndoEntry undo_entry(const Session *session) {
+  return (UndoEntry){
+      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
+}
+
 static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
   bool is_free = options->state && !options->ladder && !options->rung;
   const Ladder *ladder = is_free ? ladder_of_state(session, options->state)
@@ -155,8 +160,7 @@ static bool open_side(Session *session, const SessionOptions *options, Diags *di
     copy_diags(diags, session->now.reasons);
     return false;
   }
-  session->undo[0] = (UndoEntry){
-      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
+  session->undo[0] = undo_entry(session);
   show_worst_site(session);
   keep_knob(session);
   return true;
@@ -318,8 +322,7 @@ static void push_undo(Session *session) {
     memmove(session->undo, session->undo + 1, sizeof *session->undo * (SESSION_UNDO - 1));
     session->undo_at--;
   }
-  session->undo[++session->undo_at] = (UndoEntry){
-      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
+  session->undo[++session->undo_at] = undo_entry(session);
   session->undo_top = session->undo_at;
 }
 

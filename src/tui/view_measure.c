@@ -45,18 +45,23 @@ static void measure_prepare(Session *session) {
   session->prepared = picture_of(session)->prepare(session);
 }
 
+enum { LEGENDS = 4 };
+
+static int legend_cols(const char *const names[LEGENDS]) {
+  int width = 1;
+  for (int i = 0; i < LEGENDS; i++) width += utf8_columns(names[i]) + 4;
+  return width;
+}
+
 static void draw_legend(Canvas *canvas, Rect row, int from) {
   static const Origin shown[] = {ORIGIN_MEASURED, ORIGIN_RECORDED, ORIGIN_ESTIMATED, ORIGIN_CLAIM};
-  static const char *const names[] = {"measured here", "recorded", "estimate", "claim"};
-  int width = 1, shorter = 0;  // "here" alone where there is less room
-  for (int i = 0; i < 4; i++) width += utf8_columns(names[i]) + 4;
-  if (row.cols - width < from) shorter = utf8_columns("measured ");
-  int col = row.cols - width + shorter;
+  const char *names[] = {"measured here", "recorded", "estimate", "claim"};
+  if (row.cols - legend_cols(names) < from) names[0] = "here";
+  int col = row.cols - legend_cols(names);
   if (col < from) return;
-  for (int i = 0; i < 4; i++) {
-    const char *name = names[i] + (i == 0 ? shorter : 0);
+  for (int i = 0; i < LEGENDS; i++) {
     col = canvas_printf(canvas, row, 0, col, origins[shown[i]].style, "%c", origins[shown[i]].mark);
-    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, name) + 2;
+    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, names[i]) + 2;
   }
 }
 

@@ -296,6 +296,9 @@ static int name_cols(Rect row, const Swizzle *work) {
   return room < NAME_COLS ? NAME_COLS : room > NAME_COLS_MAX ? NAME_COLS_MAX : room;
 }
 
+// Number, name and runs stand before it.
+static int cost_col(Rect row, const Swizzle *work) { return 5 + name_cols(row, work) + 6; }
+
 static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int use) {
   const Swizzle *work = frame->work;
   const SlabUse *at = &work->slab.use[use];
@@ -316,7 +319,7 @@ static void draw_site(Canvas *canvas, Rect row, const SwizzleFrame *frame, int u
 
 static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int col = 5 + name_cols(row, work) + 6;
+  int col = cost_col(row, work);
   canvas_text(canvas, row, 0, 4, STYLE_TITLE, "weighted total");
   for (int i = 0; i < columns_of(work) && fits(row, col); i++, col += COST_COLS) {
     const SwizzleColumn *column = &work->column[i];
@@ -327,7 +330,7 @@ static void draw_total(Canvas *canvas, Rect row, const SwizzleFrame *frame) {
 
 static void draw_sites(Canvas *canvas, Rect in, const SwizzleFrame *frame) {
   const Swizzle *work = frame->work;
-  int n = work->slab.problem.n_sites, col = 5 + name_cols(in, work) + 6;
+  int n = work->slab.problem.n_sites, col = cost_col(in, work);
   canvas_text(canvas, in, 0, 2, STYLE_HEADER, "#");
   canvas_text(canvas, in, 0, 4, STYLE_HEADER, "wavefronts, ways");
   canvas_text(canvas, in, 0, col - 5, STYLE_HEADER, "runs");

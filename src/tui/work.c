@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
 #include <time.h>
 
 #include "base/str.h"
@@ -19,10 +18,12 @@
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
 
+typedef enum RequestKind { ASK_COMPILE, ASK_BENCH, ASK_PROBE, ASK_HISTORY } RequestKind;
+
 typedef struct Request {
   int64_t id;  // 0: the place is free
+  RequestKind kind;
   uint64_t key;
-  bool bench, probe, history;
   Schedule schedule, schedule_b;
   int n_plans, n_accesses;
   ProbeAccess access[2];
@@ -141,7 +142,8 @@ static bool is_timed_here(const Session *session, const Schedule *schedule) {
 
 static bool is_being_timed(const Work *work, uint64_t key) {
   for (int i = 0; i < REQUESTS_MAX; i++)
-    if (work->request[i].id && work->request[i].bench && work->request[i].key == key) return true;
+    if (work->request[i].id && work->request[i].kind == ASK_BENCH && work->request[i].key == key)
+      return true;
   return false;
 }
 
@@ -158,7 +160,7 @@ void work_bench(Work *work) {
                        .key = session->now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
                                 !is_being_timed(work, session->now.picture->key)};
-  *request = (Request){.bench = true,
+  *request = (Request){.kind = ASK_BENCH,
                        .key = ask.key,
                        .n_plans = 1,
                        .schedule = session->now.pictured,
@@ -184,7 +186,7 @@ void work_probe(Work *work) {
   Session *session = work->session;
   Request *request = free_request(work);
   if (!request || !has_gpu(work)) return;
-  *request = (Request){.probe = true, .key = session->now.picture->key};
+  *request = (Request){.kind = ASK_PROBE, .key = session->now.picture->key};
   add_access(request, session->now.picture, session->site);
   if (session->comparing)
     add_access(request, session->then.picture,
@@ -209,7 +211,7 @@ static bool ask_point(Work *work, const Schedule *schedule) {
                        .state = schedule_text(work->scratch, schedule),
                        .key = schedule_key(schedule),
                        .share = true};
-  *request = (Request){.bench = true, .key = ask.key, .n_plans = 1, .schedule = *schedule};
+  *request = (Request){.kind = ASK_BENCH, .key = ask.key, .n_plans = 1, .schedule = *schedule};
   request->id = client_submit(work->client, &ask);
   return true;
 }
@@ -233,14 +235,14 @@ void work_bench_sweep(Work *work) {
 void work_history(Work *work) {
   Request *request = work->client ? free_request(work) : NULL;
   if (!request) return;
-  *request = (Request){.history = true};
+  *request = (Request){.kind = ASK_HISTORY};
   request->id = client_ask_history(work->client, PAST_ROWS);
 }
 
 void work_stop_timing(Work *work) {
   int n = 0;
   for (int i = 0; i < REQUESTS_MAX; i++) {
-    if (!work->request[i].id || !work->request[i].bench) continue;
+    if (!work->request[i].id || work->request[i].kind != ASK_BENCH) continue;
     client_cancel(work->client, work->request[i].id);
     n++;
   }
@@ -301,7 +303,7 @@ static void take_result(Work *work, const Request *request, const ClientEvent *e
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
   if (event->bench) take_bench(work, request, event->bench);
   if (event->probe) take_probe(work, request, event->probe);
-  if (request->history) {
+  if (request->kind == ASK_HISTORY) {
     results_set_past(results, event->row, event->n_rows);
     note_history(work);
   } else if (event->n_rows) {
@@ -309,11 +311,13 @@ static void take_result(Work *work, const Request *request, const ClientEvent *e
   }
 }
 
-static bool is_on_gpu(const Request *request) { return request->bench || request->probe; }
+static bool is_on_gpu(const Request *request) {
+  return request->kind == ASK_BENCH || request->kind == ASK_PROBE;
+}
 
 static void take_error(Work *work, const Request *request, const Message *message) {
   Session *session = work->session;
-  if (message->error == ERROR_SUPERSEDED || !request || request->history) return;
+  if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY) return;
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
     return;
@@ -339,16 +343,16 @@ static void take_progress(Session *session, const Request *request, const Messag
              (int)message->place, message->seconds);
   else
     snprintf(session->worker.line, sizeof session->worker.line, "%s: %.60s %.0f %%",
-             request->probe ? "probing" : "timing", message->stage, 100 * message->fraction);
+             request->kind == ASK_PROBE ? "probing" : "timing", message->stage,
+             100 * message->fraction);
 }
 
 static void take_done(Work *work, Request *request) {
   if (!request) return;
   if (is_on_gpu(request)) work->session->worker.line[0] = '\0';
-  bool compiles = !is_on_gpu(request) && !request->history;
   Results *results = &work->session->results;
-  if (compiles) results_begin_compile(results, request->key)->running = false;
-  bool is_news = request->bench && results->past_known;
+  if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
+  bool is_news = request->kind == ASK_BENCH && results->past_known;
   *request = (Request){0};
   if (is_news) work_history(work);
 }

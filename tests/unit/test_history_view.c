@@ -227,31 +227,6 @@ static void add_row_of_ana(const char *path) {
   session_close(session);
 }
 
-static const char *bench_json(void) {
-  Str text = str_new(arena);
-  BenchResult result = {.ok = true,
-                        .n_entries = 1,
-                        .m = 4096,
-                        .n = 4096,
-                        .k = 4096,
-                        .gpu = "FAKE GPU",
-                        .gpu_uuid = "GPU-fake",
-                        .driver = "580",
-                        .cuda = "13.0",
-                        .date = "2026-11-22T12:00:00Z",
-                        .method = "made up, L2 warm"};
-  result.before.throttle_text = result.after.throttle_text = "none";
-  result.entries[0] = (BenchEntry){.label = "B",
-                                   .ok = true,
-                                   .time = {.median_ns = 3.3e6, .n_samples = 10},
-                                   .tflops = 41.65,
-                                   .ratio = 0.818};
-  result.reference = (BenchReference){
-      .ok = true, .name = "cublasGemmEx", .library = "cuBLAS", .time = {.median_ns = 2.7e6}};
-  bench_result_write_json(&text, &result);
-  return text.text;
-}
-
 static void press_until(VtProgram *p, const char *key, const char *shown) {
   for (int i = 0; i < 50 && !vt_shows(p, shown); i++) {
     vt_keys(p, key);
@@ -262,12 +237,15 @@ static void press_until(VtProgram *p, const char *key, const char *shown) {
 
 START_TEST(b_takes_what_was_just_measured) {
   const char *path = arena_printf(arena, "%s/history.db", folder);
+  Str bench = str_new(arena);
+  const BenchResult result = cli_good_bench();
+  bench_result_write_json(&bench, &result);
   const char *rules = arena_printf(arena,
                                    "{\"on\":\"start\",\"do\":\"hello\"}\n"
                                    "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"FAKE GPU\"}\n"
                                    "{\"on\":\"bench\",\"do\":\"reply\",\"line\":{\"type\":"
                                    "\"result\",\"id\":0,\"what\":\"bench\",\"data\":%s}}\n",
-                                   bench_json());
+                                   bench.text);
   const char *const words[] = {getenv("GEMMVIEW"), "worker", "--fake",
                                cli_write_file(arena, "shared.jsonl", rules), NULL};
   const char *const *const argv = words;
@@ -282,7 +260,7 @@ START_TEST(b_takes_what_was_just_measured) {
   press_until(p, "b", "shared: ana, 3 min ago; b repeats");
   vt_expect(p, "36.5 TFLOP/s");
   vt_expect(p, "measured here by ana");
-  press_until(p, "b", "41.6 TFLOP/s");
+  press_until(p, "b", "45.8 TFLOP/s");
   ck_assert(!vt_shows(p, "by ana"));
   vt_keys(p, "5 Right Right Right");
   vt_expect(p, "when (UTC)");

@@ -12,6 +12,7 @@
 #include "banks/bank_text.h"
 #include "base/whole.h"
 #include "tui/swizzle.h"
+#include "tui/utf8.h"
 
 enum { CHUNK_BYTES = 16, CHUNK_COLS = 4, CHUNKS = BANK_LINE_BYTES / CHUNK_BYTES, WORD = 4 };
 
@@ -156,7 +157,8 @@ static void draw_chunk(Canvas *canvas, Rect in, int at, int col, const SlabPictu
   Style style = whole ? style_address(chunk) : style_address(row);
   canvas_text(canvas, in, at, col, asked ? style : STYLE_DIM, text);
   if (asked && !whole)
-    canvas_over(canvas, rect_intersect(in, (Rect){in.row + at, in.col + col, 1, CHUNK_COLS}),
+    canvas_over(canvas,
+                rect_intersect(in, (Rect){in.row + at, in.col + col, 1, utf8_columns(text)}),
                 STYLE_CURSOR);
 }
 

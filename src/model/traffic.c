@@ -82,15 +82,26 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
   return NAN;
 }
 
-// Multiply-adds per clock of one SM. mma.sync reaches 0.65 of the tensor cores' peak on Hopper,
-// whose full rate only wgmma has (646 of 989 TFLOP/s measured on an H200).
+static bool is_f64(const Atom *atom) { return str_equal(atom->type, "f64"); }
+
+// What of that peak the atom can have. f64 is multiplied by mma.sync alone, so it has all of it.
+static double share_of_peak(const Target *t, const Atom *atom) {
+  return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
+}
+
+// The clock at which it is stated. f64 is stated at the highest one: only so are it 128 pairs a
+// clock of an SM on Hopper and 64 on a B200.
+static double mhz_of_peak(const Target *t, const Atom *atom) {
+  return target_knows(t->tensor_mhz) && !is_f64(atom) ? t->tensor_mhz : t->boost_mhz;
+}
+
+// Multiply-adds per clock of one SM; NaN where nobody says.
 static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
   const Atom *atom = model->program->atom;
   if (!atom) return t->fp32_lanes_per_sm;
-  double share = t->cc == 90 && atom->warps == 1 ? 0.65 : 1;
-  double mhz = target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
-  return share * tensor_tflops(t, atom) * 1e12 / 2 / (t->sm_count * mhz * 1e6);
+  double hz = t->sm_count * mhz_of_peak(t, atom) * 1e6;
+  return share_of_peak(t, atom) * tensor_tflops(t, atom) * 1e12 / 2 / hz;
 }
 
 static double loads_per_fma(const Model *model) {

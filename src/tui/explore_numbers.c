@@ -89,6 +89,17 @@ static void choose_clocks(Clocks *clocks, int n, int cols, bool ascii) {
     }
 }
 
+// " · mma ?": what nobody states may be the limit after all.
+static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, int n) {
+  for (int i = 0; i < n; i++) {
+    int need = (int)strlen(clocks[i].name) + 5;
+    if (clocks[i].clocks >= 0 || col + need > in.cols - CLK_COLS) continue;
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s %s ?", canvas->ascii ? "," : "·",
+                        clocks[i].name);
+  }
+  return col;
+}
+
 static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   Before before = before_of(session);
@@ -110,8 +121,9 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
     col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks,
                       i ? STYLE_TEXT : STYLE_ACCENT);
   }
+  col = draw_unknown(canvas, in, col, clocks, TRAFFIC_UNITS);
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
-              col + 20 < in.cols ? "clk of one SM per slab" : "clk");
+              col + 23 <= in.cols ? "clk of one SM per slab" : "clk");
 }
 
 // What A takes by the compiler's count, where it has spoken of A too; else what B takes.

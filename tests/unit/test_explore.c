@@ -200,6 +200,16 @@ START_TEST(a_huge_grid_stays_legible) {
 }
 END_TEST
 
+// A limit among what is known may not be the limit: what nobody states stands beside it.
+START_TEST(an_unknown_limit_is_said) {
+  session_go_ladder(session, "hgemm", &diags);
+  keys("F12");
+  ck_assert(!shows(" ? clk"));
+  keys(": T A R G E T = b 2 0 0 Enter");
+  ck_assert_msg(shows(" · mma ? · L2 ? clk"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 // What has no room is folded to a line of counts, and counts are told from lanes.
 START_TEST(counts_are_told_from_lanes) {
   session_go_ladder(session, "hgemm", &diags);
@@ -402,6 +412,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, sharers_are_named);
   tcase_add_test(tcase, both_neighbours_have_room);
   tcase_add_test(tcase, a_huge_grid_stays_legible);
+  tcase_add_test(tcase, an_unknown_limit_is_said);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);
   tcase_add_test(tcase, a_loop_leads_to_the_source);

@@ -531,9 +531,7 @@ static pid_t pid_that_took(int nth) {
   return (pid_t)pid;
 }
 
-static bool lives(pid_t pid) {
-  return kill(pid, 0) == 0;
-}
+static bool lives(pid_t pid) { return kill(pid, 0) == 0; }
 
 // Without work the child on the GPU goes, and another comes with work. The child is asked for by
 // its pid: on a loaded machine it may be gone before anybody can count processes.

@@ -1,9 +1,9 @@
 // BankMap → cells. The map has done all the counting; here is only where things go.
 //
 // Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
-// for the ruler, eight for the wavefronts, everything fits. With 6 rows the first phase (2 rows)
-// stays whole and q2, q3, q4 become one line each of digits, 2 under every bank that is needed
-// twice; a × in front tells them from lanes.
+// for the ruler, eight for the wavefronts, everything fits. With 7 rows q1 and q2 (2 rows each) stay
+// whole and q3 and q4 become one line each of digits, 2 under every bank that is needed twice; a ×
+// in front tells them from lanes.
 #include "tui/card.h"
 
 #include <stdio.h>
@@ -114,18 +114,22 @@ static int draw_phase(const Card *card, int at, int room, int phase) {
   return at + 1;
 }
 
-// One line for a phase: how many wavefronts each bank needs. "m2×8888": numbers, not lanes.
+void card_draw_counts(Canvas *canvas, Rect in, int row, int col, const BankPhase *phase) {
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    int n = phase->words[bank];
+    char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};
+    if (n == 0)
+      canvas_glyph(canvas, in, row, col + bank, STYLE_DIM, GLYPH_MIDDLE_DOT);
+    else
+      canvas_text(canvas, in, row, col + bank, n > 1 ? STYLE_BAD : STYLE_OK, text);
+  }
+}
+
+// "m2×8888": the × tells numbers from lanes.
 static int draw_folded(const Card *card, int at, int phase) {
   draw_prefix(card, at, phase);
   canvas_glyph(card->canvas, card->in, at, CARD_PREFIX - 1, STYLE_DIM, GLYPH_TIMES);
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    int n = card->map->phases[phase].words[bank], col = CARD_PREFIX + bank;
-    char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};
-    if (n == 0)
-      canvas_glyph(card->canvas, card->in, at, col, STYLE_DIM, GLYPH_MIDDLE_DOT);
-    else
-      canvas_text(card->canvas, card->in, at, col, n > 1 ? STYLE_WARN : STYLE_OK, text);
-  }
+  card_draw_counts(card->canvas, card->in, at, CARD_PREFIX, &card->map->phases[phase]);
   return at + 1;
 }
 
@@ -134,6 +138,20 @@ static int worst_phase(const BankMap *map) {
   for (int i = 1; i < map->count.phases; i++)
     if (map->phases[i].wavefronts > map->phases[worst].wavefronts) worst = i;
   return worst;
+}
+
+// The rows of each phase where `rows` are to be had, 0 for one folded line: the worst phase takes
+// what it needs, the others unfold in order as long as they have room.
+static void share_rows(const BankMap *map, int rows, int room[BANK_PHASES_MAX]) {
+  int n = map->count.phases, worst = worst_phase(map);
+  int spare = rows - (n - 1) - phase_rows(map, worst);
+  room[worst] = phase_rows(map, worst) + (spare < 0 ? spare : 0);
+  for (int i = 0; i < n; i++) {
+    int more = phase_rows(map, i) - 1;
+    if (i == worst || more > spare) continue;
+    room[i] = more + 1;
+    spare -= more;
+  }
 }
 
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
@@ -148,13 +166,14 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   }
   Card card = {.canvas = canvas, .in = in, .map = map};
   rank_addresses(map, card.rank);
-  bool fits = card_rows(map, phase) <= in.rows;
-  int whole = phase >= 0 ? phase : worst_phase(map);
-  int others = phase >= 0 ? 0 : map->count.phases - 1;
+  int room[BANK_PHASES_MAX] = {0};
+  if (phase < 0)
+    share_rows(map, in.rows - 1, room);
+  else
+    room[phase] = in.rows - 1;
   for (int i = 0; i < map->count.phases && at < in.rows; i++) {
     if (phase >= 0 && phase != i) continue;
-    int room = fits ? in.rows - at : in.rows - 1 - others;
-    at = fits || i == whole ? draw_phase(&card, at, room, i) : draw_folded(&card, at, i);
+    at = room[i] > 0 ? draw_phase(&card, at, room[i], i) : draw_folded(&card, at, i);
   }
   return at;
 }

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_text.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/slab_problem.h"
+#include "tui/card.h"
 
 enum {
   CHUNK = 16,
@@ -83,12 +83,7 @@ static void draw_lane(Canvas *canvas, Rect in, int at, const MatrixLines *lines,
 static void draw_sums(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix,
                       int label) {
   canvas_text(canvas, in, at, 0, STYLE_DIM, label == LONG_LABEL ? "words" : "w");
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    int n = lines->map->phases[matrix].words[bank];
-    char text[2] = {n ? bank_text_lane(n) : '.', 0};
-    Style style = n > 1 ? STYLE_BAD : n ? STYLE_OK : STYLE_DIM;
-    canvas_text(canvas, in, at, label + bank, style, text);
-  }
+  card_draw_counts(canvas, in, at, label, &lines->map->phases[matrix]);
   int col = 0;
   for (int i = 0; i < lines->map->count.phases; i++) {
     int n = lines->map->phases[i].wavefronts;

@@ -81,9 +81,8 @@ static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *
   if (side) col = canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side);
   col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  col = canvas_text(canvas, in, 1, 0, STYLE_TEXT, "");
   card_verdict(&site->count, verdict, &style);
-  col = canvas_text(canvas, in, 1, col, style, verdict) + 2;
+  col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (site->count.known)
     col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
                         site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",

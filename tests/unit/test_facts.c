@@ -39,7 +39,6 @@ typedef struct Fact {
 
 #define TF32_B \
   "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1"
-#define TEXT_FORMULA "xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)'"
 
 static const Fact facts[] = {
     // ---- 000: from the naive loop to 26×4 cells
@@ -249,7 +248,7 @@ static const Fact facts[] = {
     {"002_b_16_way",
      "with A's swizzle 16-way",
      "tf32",
-     "bt_swizzle",
+     "bt_sixteen_way",
      NULL,
      "swizzle",
      "G",
@@ -259,8 +258,8 @@ static const Fact facts[] = {
     {"002_b_8_way",
      "by the text's formula 8-way, the read still free",
      "tf32",
-     "bt",
-     "LAYOUT_B=" TEXT_FORMULA,
+     "bt_swizzle",
+     NULL,
      "swizzle",
      "G",
      80,
@@ -269,7 +268,7 @@ static const Fact facts[] = {
     {"002_cards",
      "store and read of one layout side by side, the weighted total beneath",
      "tf32",
-     "bt_eight_way",
+     "bt_swizzle",
      NULL,
      "swizzle",
      "G v v v",
@@ -314,7 +313,7 @@ static const Fact facts[] = {
      "col ^ ((row & 7) << 3) for plain loads of B",
      "tf32",
      "bcf",
-     "SWIZZLE=0,LAYOUT_A=swizzle:2:4:3,LAYOUT_B=xor:'col ^ ((row & 7) << 3)'",
+     NULL,
      "swizzle",
      "G",
      80,

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,LDMATRIX=1,SWIZZLE=2,ASYNC_COPY=1,GROUP_M=8
+// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((row & 7) << 3)',ASYNC_COPY=1,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   16384 bytes of shared memory
@@ -67,8 +67,8 @@ __device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(1024) float smem[4096];
-  float *const A_s = smem;         // [128][16] SWIZZLE=2: the slab of A
-  float *const B_s = smem + 2048;  // [16][128] SWIZZLE=2: the slab of B
+  float *const A_s = smem;  // [128][16] LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)': the slab of A
+  float *const B_s = smem + 2048;  // [16][128] LAYOUT_B=xor:'col ^ ((row & 7) << 3)': the slab of B
 
   const int tid = threadIdx.x;
   const int g = blockIdx.x;              // BLOCK 0..1024, GROUP_M=8
@@ -80,9 +80,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 
   // where this thread begins
   float *const A_s_at = A_s + tid / 4 * 16 + ((tid % 4 * 4) ^ (tid / 8 % 4 * 4));
-  float *const B_s_at = B_s + tid / 32 * 128 + ((tid % 32 * 4) ^ (tid / 32 % 4 * 8));
+  float *const B_s_at = B_s + tid / 32 * 128 + ((tid % 32 * 4) ^ (tid / 32 * 8));
   float *const A_s_at2 = A_s + (m_w * 64 + lane % 16) * 16;
-  float *const B_s_at2 = B_s + lane % 4 * 128 + n_w * 32;
+  float *const B_s_at2 = B_s + lane % 4 * 128;
 
   float acc[4][4][4];  // ATOM_KIND=mma_m16n8k8_tf32: this thread's cells of C
   float a[4][4];       // ATOM_KIND=mma_m16n8k8_tf32: its values of A for one k-step
@@ -126,7 +126,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         for (int v_b = 0; v_b < 2; ++v_b)
           b[n_r][v_b] =
               load_shared(B_s_at2,
-              (k_i * 8 + v_b * 4) * 128 + ((n_r * 8 + lane / 4) ^ (lane % 4 * 8)));
+              (k_i * 8 + v_b * 4) * 128 +
+              ((n_w * 32 + n_r * 8 + lane / 4) ^ (lane % 4 * 8 + v_b * 32)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,SWIZZLE=2,BUFFER_COUNT=2,PIPELINE_STAGES=1
+// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)',BUFFER_COUNT=2,PIPELINE_STAGES=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   32768 bytes of shared memory
@@ -110,7 +110,9 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
   for (int c_b = 0; c_b < 2; ++c_b)
     #pragma unroll
     for (int v = 0; v < 4; ++v)
-      B_s_at[v * 16 + ((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4))] = r_b[c_b * 4 + v];
+      B_s_at[v * 16 +
+          (((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4)) ^
+          (tid % 32 / 2 % 4 * 4))] = r_b[c_b * 4 + v];
 
   // PIPELINE_STAGES=1: slab 0 is filled
   __syncthreads();
@@ -141,7 +143,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       #pragma unroll
       for (int n_r = 0; n_r < 4; ++n_r)
         ldmatrix_x2(&b[n_r][0], B_s_at2,
-            k_o % 2 * 2048 + n_r * 8 * 16 + ((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4)));
+            k_o % 2 * 2048 + n_r * 8 * 16 +
+            (((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4)) ^ (n_r * 4)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll
@@ -165,7 +168,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
         #pragma unroll
         for (int v = 0; v < 4; ++v)
           B_s_at[k_n % 2 * 2048 + v * 16 +
-              ((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4))] = r_b[c_b * 4 + v];
+              (((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4)) ^
+              (tid % 32 / 2 % 4 * 4))] = r_b[c_b * 4 + v];
     }
 
     // PIPELINE_STAGES=1: the next slab is filled

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], tf32 summed in f32, C in f32, row-major
-// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)',LAYOUT_B=xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)'
+// ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1,SWIZZLE=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   16384 bytes of shared memory
@@ -62,9 +62,8 @@ __device__ __forceinline__ void mma_m16n8k8_f32_tf32(float *c, const float *a,
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restrict__ C) {
   __shared__ __align__(1024) float smem[4096];
-  float *const A_s = smem;  // [128][16] LAYOUT_A=xor:'col ^ (((row >> 1) & 3) << 2)': the slab of A
-  // [128][16] LAYOUT_B=xor:'col ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2)': the slab of B
-  float *const B_s = smem + 2048;
+  float *const A_s = smem;         // [128][16] SWIZZLE=2: the slab of A
+  float *const B_s = smem + 2048;  // [128][16] SWIZZLE=2: the slab of B
 
   const int tid = threadIdx.x;
   const int m_b = blockIdx.x / 32;       // BLOCK 0..32, WM=2
@@ -112,9 +111,8 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
     for (int c_b = 0; c_b < 2; ++c_b)
       #pragma unroll
       for (int v = 0; v < 4; ++v)
-        B_s_at[v * 16 +
-            (((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4)) ^
-            (tid % 32 / 2 % 4 * 4))] = r_b[c_b * 4 + v];
+        B_s_at[v * 16 + ((c_b * 8 + tid / 32) ^ ((tid % 32 * 2 + v / 2) % 4 * 4))] =
+            r_b[c_b * 4 + v];
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -130,7 +128,7 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
       #pragma unroll
       for (int n_r = 0; n_r < 4; ++n_r)
         ldmatrix_x2(&b[n_r][0], B_s_at2,
-            n_r * 8 * 16 + (((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4)) ^ (n_r * 4)));
+            n_r * 8 * 16 + ((k_i * 8 + lane / 8 % 2 * 4) ^ (lane % 8 / 2 * 4)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll

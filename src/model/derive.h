@@ -23,6 +23,6 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
 // blocks per SM, limiter, occupancy and waves that follow from it.
-Resources resources_with_registers(const Model *model, int registers);
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers);
 
-Traffic derive_traffic(Arena *arena, const Model *model, double lines);
+Traffic derive_traffic(Arena *arena, const Model *model);

@@ -25,7 +25,16 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   model->site = sites.site;
   model->totals = derive_totals(&sites, model->resources.n_consumers);
   model->text = program_print(arena, model->program);
-  model->traffic = derive_traffic(arena, model, sites.lines);
+  model->lines = sites.lines;
+  model->traffic = derive_traffic(arena, model);
   model->ok = true;
   return model;
+}
+
+const Model *model_with_registers(Arena *arena, const Model *model, int registers) {
+  Model *counted = ARENA_NEW(arena, Model);
+  *counted = *model;
+  counted->resources = resources_with_registers(&model->resources, model->target, registers);
+  counted->traffic = derive_traffic(arena, counted);
+  return counted;
 }

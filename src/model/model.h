@@ -35,7 +35,8 @@ typedef struct SiteTotals {
 
 typedef struct Resources {
   int64_t smem_bytes;  // per block
-  int n_registers;     // estimate per thread, before the compiler has spoken
+  int n_registers;     // per thread: the compiler's count, or an estimate
+  bool counted;        // the compiler's count
   int n_accumulators, n_fragments, n_staging;
   // With roles, what setmaxnreg leaves a thread that fetches and one that multiplies; 0: nothing is
   // moved.
@@ -67,9 +68,9 @@ typedef struct Traffic {
   double l2_bytes, dram_bytes;  // whole problem, first-order estimates
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
-  double shared_bytes_per_fma;
-  double loads_per_fma;    // load instructions per multiply-add of one thread
-  double roofline_tflops;  // min over the limits; an estimate
+  double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
+  double loads_per_fma;         // load instructions per multiply-add of one thread
+  double roofline_tflops;       // min over the limits; an estimate
 } Traffic;
 
 typedef struct TrafficUnit {
@@ -90,9 +91,15 @@ typedef struct Model {
   int n_sites;
   const Site *site;
   SiteTotals totals;
+  double lines;  // of 128 bytes per slab that pass through the pipe beside the sites
   Resources resources;
   Traffic traffic;
 } Model;
 
 // Never fails: an illegal schedule gives a model with ok = false and the reasons in diags.
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule);
+
+// The same once the compiler has spoken: what follows from `registers` per thread instead of the
+// estimate is derived anew, so blocks per SM, waves and what they fetch from DRAM. All else is
+// shared with `model`, which must live as long.
+const Model *model_with_registers(Arena *arena, const Model *model, int registers);

@@ -97,9 +97,10 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
 }
 
 // What the compiler gives out is what counts: launch bounds have had their say already.
-Resources resources_with_registers(const Model *model, int registers) {
-  Resources r = model->resources;
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers) {
+  Resources r = *estimate;
   r.n_registers = registers;
-  derive_fit(&r, 0, model->target);
+  r.counted = true;
+  derive_fit(&r, 0, target);
   return r;
 }

@@ -40,8 +40,8 @@ static Tile tile_of(const Model *model) {
 
 // Wavefronts of all warps that multiply, per slab, and the lines beside them. A 16-byte cp.async
 // has no counted wavefronts: it writes 512 bytes per warp through a pipe of 128 bytes per clock.
-static double shared_clocks(const Model *model, double lines) {
-  double warps = (double)model->resources.n_consumers, clocks = lines;
+static double shared_clocks(const Model *model) {
+  double warps = (double)model->resources.n_consumers, clocks = model->lines;
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
     double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;
@@ -144,7 +144,7 @@ static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   return t->flop / seconds / 1e12;
 }
 
-Traffic derive_traffic(Arena *arena, const Model *model, double lines) {
+Traffic derive_traffic(Arena *arena, const Model *model) {
   const Grid *grid = grid_outline(arena, model);
   const Target *gpu = model->target;
   const Problem *p = &model->program->problem;
@@ -152,7 +152,7 @@ Traffic derive_traffic(Arena *arena, const Model *model, double lines) {
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
   t.fma_clocks = known(tile.m * tile.n * tile.k / macs_per_clock(model));
-  t.shared_clocks = shared_clocks(model, lines);
+  t.shared_clocks = shared_clocks(model);
   double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
   t.l2_bytes = panel_bytes * slabs;
   t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;

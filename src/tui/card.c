@@ -1,9 +1,9 @@
 // BankMap → cells. The map has done all the counting; here is only where things go.
 //
 // Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
-// for the ruler, eight for the wavefronts, everything fits. With 7 rows q1 and q2 (2 rows each) stay
-// whole and q3 and q4 become one line each of digits, 2 under every bank that is needed twice; a ×
-// in front tells them from lanes.
+// for the ruler, eight for the wavefronts, everything fits. With 7 rows q1 and q2 (2 rows each)
+// stay whole and q3 and q4 become one line each of digits, 2 under every bank that is needed twice;
+// a × in front tells them from lanes.
 #include "tui/card.h"
 
 #include <stdio.h>

@@ -31,16 +31,18 @@ static void add_change(Str *out, const Session *session, int *left, const char *
 }
 
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
-  const Model *now = session->now.picture->model;
+  const Model *now = session->now.picture->estimate;
   size_t before = out->length;
   add_change(out, session, &most, "est.", now->traffic.roofline_tflops,
              trial->traffic.roofline_tflops, " TFLOP/s");
   add_change(out, session, &most, "shared", now->traffic.shared_clocks,
              trial->traffic.shared_clocks, " clk");
-  add_change(out, session, &most, "registers", now->resources.n_registers,
+  add_change(out, session, &most, "est. registers", now->resources.n_registers,
              trial->resources.n_registers, "");
-  add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
-             trial->resources.blocks_per_sm, "");
+  // Where the compiler says otherwise, a change of what was guessed is no news.
+  if (now->resources.blocks_per_sm == session->now.picture->model->resources.blocks_per_sm)
+    add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
+               trial->resources.blocks_per_sm, "");
   if (out->length == before) str_add(out, "no change by the model");
 }
 
@@ -137,8 +139,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {
-  const Model *model = session->now.picture->model;
-  const Trial *best = advice_best(&session->advice, &model->traffic);
+  const Trial *best = advice_best(&session->advice, &session->now.picture->estimate->traffic);
   if (!best) return;
   Str out = str_new(arena);
   char name[KEY_PRINT_MAX];

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/derive.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
-// Widths of "  clk", "; ~124 regs" and "  0.53 of cuBLAS".
-enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16 };
+// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s at most
+// (estimate)".
+enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16, AT_MOST_COLS = 30 };
 
 typedef struct Clocks {
   const char *name;
@@ -21,20 +21,30 @@ typedef struct Clocks {
   bool shown;
 } Clocks;
 
-typedef struct Before {
-  bool known;
-  const Resources *resources;
-  const Traffic *traffic;
-} Before;
+static Style origin_style(Origin origin) {
+  static const Style styles[] = {
+      [ORIGIN_NONE] = STYLE_UNKNOWN,        [ORIGIN_CLAIM] = STYLE_CLAIM,
+      [ORIGIN_ESTIMATED] = STYLE_ESTIMATED, [ORIGIN_COMPILED] = STYLE_NUMBER,
+      [ORIGIN_RECORDED] = STYLE_RECORDED,   [ORIGIN_MEASURED] = STYLE_MEASURED};
+  return styles[origin];
+}
 
-static Before before_of(const Session *session) {
+// What the numbers were: before the last change, or A's. Estimates stand beside estimates and
+// counts beside counts; where the compiler has counted only what is there now, what depends on
+// registers has no "before".
+static Numbers before_of(const Session *session) {
+  const Picture *picture = session->now.picture, *a = session->then.picture;
+  Numbers now = numbers_of(picture->model), old = picture->before, guess = picture->before_estimate;
+  if (!session->comparing && (!picture->has_before || session->change == CHANGE_GONE)) return now;
   if (session->comparing) {
-    const Model *model = session->then.picture->model;
-    return (Before){true, &model->resources, &model->traffic};
+    old = numbers_of(a->model);
+    guess = numbers_of(a->estimate);
   }
-  const Picture *picture = session->now.picture;
-  bool shown = picture->has_before && session->change != CHANGE_GONE;
-  return (Before){shown, &picture->before, &picture->before_traffic};
+  if (now.resources.counted == old.resources.counted) return old;
+  if (!now.resources.counted) return guess;
+  now.resources.smem_bytes = old.resources.smem_bytes;
+  old.traffic.dram_clocks = now.traffic.dram_clocks;
+  return (Numbers){now.resources, old.traffic};
 }
 
 // Descending; unknown ones last.
@@ -102,8 +112,8 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
 
 static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
-  Before before = before_of(session);
-  const Traffic *old = before.known ? before.traffic : now;
+  const Numbers before = before_of(session);
+  const Traffic *old = &before.traffic;
   bool atom = session->now.picture->model->program->atom != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
   traffic_units(now, atom, unit);
@@ -126,15 +136,6 @@ static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
               col + 23 <= in.cols ? "clk of one SM per slab" : "clk");
 }
 
-// What A takes by the compiler's count, where it has spoken of A too; else what B takes.
-static Resources fit_of_a(const Session *session, const Resources *b) {
-  const Side *a = &session->then;
-  if (!session->comparing) return *b;
-  const Compiled *compiled = results_compiled(&session->results, a->picture->key);
-  if (!compiled || compiled->registers < 0) return *b;
-  return resources_with_registers(a->picture->model, compiled->registers);
-}
-
 // What setmaxnreg leaves a consumer and a producer of what each thread starts with.
 static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
   char text[48];
@@ -144,48 +145,41 @@ static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
   if (col + (int)strlen(text) <= in.cols) canvas_text(canvas, in, 1, col, STYLE_DIM, text);
 }
 
+// "125 registers, 8 B spilled", "~124 registers": the sign says that nobody has counted.
+static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
+                          const Resources *old, const Resources *now) {
+  Counted counted = results_counted(&session->results, &session->now.pictured);
+  Style style = now->counted ? origin_style(counted.origin) : STYLE_ESTIMATED;
+  if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
+  col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
+  bool whole = str_equal(now->limiter, "registers") && col + REGS_COLS <= in.cols;
+  col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
+  if (now->counted && counted.spill_bytes > 0)
+    col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
+  return col;
+}
+
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
-  const Model *model = session->now.picture->model;
-  const Compiled *compiled = results_compiled(&session->results, session->now.picture->key);
-  bool spoken = compiled && compiled->registers >= 0;
-  Resources fit = spoken ? resources_with_registers(model, compiled->registers) : model->resources;
-  const Resources *now = &fit;
-  Before before = before_of(session);
-  // An estimate is not a "before" of what the compiler says.
-  Resources a = fit_of_a(session, now);
-  const Resources *old = spoken ? &a : before.known ? before.resources : now;
+  const Resources *now = &session->now.picture->model->resources;
+  const Numbers before = before_of(session);
+  const Resources *old = &before.resources;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
   col =
       draw_change(canvas, in, 1, col, session, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
   col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
                       " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
                       100 * now->occupancy);
-  if (spoken) {
-    bool by_registers = str_equal(now->limiter, "registers");
-    if (!by_registers) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%s; ", now->limiter);
-    col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers,
-                      STYLE_MEASURED);
-    col = canvas_text(canvas, in, 1, col, STYLE_MEASURED, by_registers ? " registers" : " regs");
-    if (compiled->spill_bytes > 0)
-      col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", compiled->spill_bytes);
-    draw_roles(canvas, in, col, now);
-    return;
+  if (!str_equal(now->limiter, "registers")) {
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, now->limiter);
+    if (col + REGS_COLS > in.cols) return;  // no half of a number
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, "; ");
   }
-  bool by_registers = str_equal(now->limiter, "registers");
-  if (!by_registers) col = canvas_text(canvas, in, 1, col, STYLE_TEXT, now->limiter);
-  if (!by_registers && col + REGS_COLS > in.cols) return;  // no half of a number
-  if (!by_registers) col = canvas_text(canvas, in, 1, col, STYLE_TEXT, "; ");
-  col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, "~");
-  col =
-      draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, STYLE_ESTIMATED);
-  col = canvas_text(canvas, in, 1, col, STYLE_ESTIMATED, by_registers ? " registers" : " regs");
-  draw_roles(canvas, in, col, now);
+  draw_roles(canvas, in, draw_registers(canvas, in, col, session, old, now), now);
 }
 
 static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
-  Before before = before_of(session);
-  int64_t old = before.known ? before.resources->smem_bytes : model->resources.smem_bytes;
+  const int64_t old = before_of(session).resources.smem_bytes;
   char bytes[FMT_MAX], was[FMT_MAX], figure[FMT_MAX];
   int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;
   bool changed = old != model->resources.smem_bytes;
@@ -208,15 +202,6 @@ void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
 }
 
 // ---- speed --------------------------------------------------------------------------------------
-
-static Style origin_style(Origin origin) {
-  static const Style styles[] = {[ORIGIN_NONE] = STYLE_UNKNOWN,
-                                 [ORIGIN_CLAIM] = STYLE_CLAIM,
-                                 [ORIGIN_ESTIMATED] = STYLE_ESTIMATED,
-                                 [ORIGIN_RECORDED] = STYLE_RECORDED,
-                                 [ORIGIN_MEASURED] = STYLE_MEASURED};
-  return styles[origin];
-}
 
 // "A 111 → B ": only numbers of one origin stand beside each other.
 static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
@@ -252,7 +237,7 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
   if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
 }
 
-// "no record; nearest: rung 6, 1 knob away"
+// "no record; rung 6 is 1 knob off"
 static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   int distance, rung = 0;
   const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
@@ -270,19 +255,21 @@ static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
   while (rung < session->ladder->n_rungs &&
          !schedule_same(&session->ladder->rung[rung].schedule, &nearest->schedule))
     rung++;
-  int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "no record; nearest:");
-  if (rung < session->ladder->n_rungs)
-    col = canvas_printf(canvas, in, 1, col, STYLE_DIM, " rung %d,", rung);
-  canvas_printf(canvas, in, 1, col, STYLE_DIM, " %d knob%s off", distance,
-                distance == 1 ? "" : "s");
+  char name[24] = "the nearest", text[64];
+  if (rung < session->ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
+  snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance,
+           distance == 1 ? "" : "s");
+  canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
 }
 
 static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *traffic = &session->now.picture->model->traffic;
   char figure[FMT_MAX];
   int col = draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED);
-  canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, "%s TFLOP/s at most (estimate)",
-                fmt_figure(figure, traffic->roofline_tflops));
+  canvas_printf(
+      canvas, in, 0, col, STYLE_ESTIMATED,
+      in.cols - col < AT_MOST_COLS ? "%s TFLOP/s (estimate)" : "%s TFLOP/s at most (estimate)",
+      fmt_figure(figure, traffic->roofline_tflops));
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
   else

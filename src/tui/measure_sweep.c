@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/derive.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
 #include "tui/view.h"
@@ -22,7 +23,8 @@ typedef struct SweepLine {
   const char *value;
   double estimate, timed;  // TFLOP/s, NaN: none
   const Timed *result;
-  int registers, spilled;  // by the compiler; -1 = not known
+  Counted counted;
+  Resources fit;  // by that count where there is one
 } SweepLine;
 
 typedef struct SweepLines {
@@ -30,15 +32,6 @@ typedef struct SweepLines {
   SweepLine *line;
   double *estimates, *timings, top;
 } SweepLines;
-
-static void ask_compiler(const Session *session, const Schedule *schedule, SweepLine *line) {
-  const Compiled *compiled = results_compiled(&session->results, schedule_key(schedule));
-  line->registers = line->result ? line->result->registers : -1;
-  line->spilled = line->result ? line->result->local_bytes : -1;
-  if (!compiled || compiled->registers < 0) return;
-  line->registers = compiled->registers;
-  line->spilled = compiled->spill_bytes;
-}
 
 static void take_point(Session *session, SweepLines *lines, int i) {
   const KnobSweep *sweep = &session->sweep;
@@ -50,7 +43,11 @@ static void take_point(Session *session, SweepLines *lines, int i) {
   line->estimate = point->done && point->legal ? point->traffic.roofline_tflops : NAN;
   line->result = timed;
   line->timed = timed && timed->ok ? timed->tflops : NAN;
-  ask_compiler(session, &schedule, line);
+  line->counted = results_counted(&session->results, &schedule);
+  line->fit = point->resources;
+  if (line->counted.registers >= 0 && point->done && point->legal)
+    line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
+                                         line->counted.registers);
   lines->estimates[i] = line->estimate;
   lines->timings[i] = line->timed;
   lines->top = fmax(lines->top, fmax(line->estimate, line->timed));
@@ -115,16 +112,19 @@ static void draw_timed(Canvas *canvas, Rect row, const SweepLine *line) {
   canvas_fit(canvas, row, 0, 31, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(ratio, line->result->ratio));
 }
 
-static void draw_registers(Canvas *canvas, Rect row, const SweepLine *line,
-                           const SweepPoint *point) {
-  if (line->registers < 0) {
-    canvas_printf(canvas, row, 0, 46, STYLE_ESTIMATED, "%5d", point->resources.n_registers);
+static void draw_registers(Canvas *canvas, Rect row, const SweepLine *line) {
+  const Counted *counted = &line->counted;
+  Origin origin = line->fit.counted ? counted->origin : ORIGIN_ESTIMATED;
+  char mark[2] = {measure_origin_mark(origin), 0};
+  Style style = measure_origin_style(origin);
+  canvas_printf(canvas, row, 0, 46, style, "%5d", line->fit.n_registers);
+  canvas_text(canvas, row, 0, 52, style, mark);
+  if (line->fit.counted && counted->spill_bytes >= 0)
+    canvas_printf(canvas, row, 0, 53, counted->spill_bytes > 0 ? STYLE_BAD : style, "%4d B",
+                  counted->spill_bytes);
+  else
     canvas_text(canvas, row, 0, 58, STYLE_UNKNOWN, "–");
-    return;
-  }
-  canvas_printf(canvas, row, 0, 46, STYLE_NUMBER, "%5d", line->registers);
-  canvas_printf(canvas, row, 0, 53, line->spilled > 0 ? STYLE_BAD : STYLE_NUMBER, "%4d B",
-                line->spilled);
+  canvas_printf(canvas, row, 0, 61, STYLE_ESTIMATED, "%5d", line->fit.blocks_per_sm);
 }
 
 static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const SweepPoint *point,
@@ -142,8 +142,7 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
   draw_timed(canvas, row, line);
   canvas_fit(canvas, row, 0, 38, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
              fmt_figure(clocks, point->traffic.shared_clocks));
-  draw_registers(canvas, row, line, point);
-  canvas_printf(canvas, row, 0, 61, STYLE_ESTIMATED, "%5d", point->resources.blocks_per_sm);
+  draw_registers(canvas, row, line);
   int cols = row.cols - BAR_COL - 2;
   if (cols < 8) return;
   canvas_bar(canvas, row, 0, BAR_COL + 1, cols, line->estimate / lines->top,

@@ -19,9 +19,9 @@
 
 const char *origin_name(Origin origin) {
   static const char *const names[] = {
-      [ORIGIN_NONE] = "no number",         [ORIGIN_CLAIM] = "claimed",
-      [ORIGIN_ESTIMATED] = "estimate",     [ORIGIN_RECORDED] = "recorded",
-      [ORIGIN_MEASURED] = "measured here",
+      [ORIGIN_NONE] = "no number",     [ORIGIN_CLAIM] = "claimed",
+      [ORIGIN_ESTIMATED] = "estimate", [ORIGIN_COMPILED] = "counted by the compiler",
+      [ORIGIN_RECORDED] = "recorded",  [ORIGIN_MEASURED] = "measured here",
   };
   return names[origin];
 }
@@ -240,6 +240,16 @@ const Compiled *results_compiled(const Results *results, uint64_t key) {
   for (int i = 0; i < results->n_compiled; i++)
     if (results->compiled[i].key == key) return &results->compiled[i];
   return NULL;
+}
+
+Counted results_counted(const Results *results, const Schedule *schedule) {
+  const Compiled *compiled = results_compiled(results, schedule_key(schedule));
+  if (compiled && compiled->registers >= 0)
+    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
+  const Timed *timed = results_find(results, schedule);
+  if (timed && timed->registers >= 0)
+    return (Counted){timed->registers, timed->local_bytes, timed->origin};
+  return (Counted){-1, -1, ORIGIN_NONE};
 }
 
 Compiled *results_begin_compile(Results *results, uint64_t key) {

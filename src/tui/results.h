@@ -22,6 +22,7 @@ typedef enum Origin {
   ORIGIN_NONE,
   ORIGIN_CLAIM,      // what an article says
   ORIGIN_ESTIMATED,  // from the model
+  ORIGIN_COMPILED,   // counted by the compiler
   ORIGIN_RECORDED,   // timed elsewhere, kept in data/results
   ORIGIN_MEASURED,   // timed here
 } Origin;
@@ -109,6 +110,14 @@ const Probed *results_probed(const Results *results, const BankOp *op,
                              const int64_t addr[BANK_LANES]);
 
 const Compiled *results_compiled(const Results *results, uint64_t key);
+
+// What the compiler gives a thread of the schedule: of a compilation here, else as it was when the
+// schedule was timed; -1 and ORIGIN_NONE when neither is known.
+typedef struct Counted {
+  int registers, spill_bytes;
+  Origin origin;
+} Counted;
+Counted results_counted(const Results *results, const Schedule *schedule);
 // The place for a compilation of `key`, made when there is none: the oldest makes room.
 Compiled *results_begin_compile(Results *results, uint64_t key);
 void results_add_compile(Compiled *compiled, const CompileResult *result);

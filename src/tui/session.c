@@ -576,11 +576,19 @@ const ViewState *session_view_state_const(const Session *session) {
 
 // ---- frames -------------------------------------------------------------------------------------
 
+static void count_registers_of(Session *session, Side *side) {
+  if (!side->picture) return;
+  Counted counted = results_counted(&session->results, &side->pictured);
+  side_set_registers(side, view_table[session->view].body->estimates ? -1 : counted.registers);
+}
+
 void session_prepare(Session *session, int rows, int cols) {
   arena_reset(session->frame);
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
+  count_registers_of(session, &session->now);
+  if (session->comparing) count_registers_of(session, &session->then);
   if (session->now.reasons == NULL)
     advice_start(&session->advice, &session->now.schedule, session->knob);
   const View *view = &view_table[session->view];

@@ -90,10 +90,12 @@ static const int *wavefronts_before(Arena *arena, const Model *model, const Mode
   return wavefronts;
 }
 
+Numbers numbers_of(const Model *model) { return (Numbers){model->resources, model->traffic}; }
+
 static void compare_with_before(Arena *arena, Picture *picture, const Picture *before) {
   picture->has_before = true;
-  picture->before = before->model->resources;
-  picture->before_traffic = before->model->traffic;
+  picture->before = numbers_of(before->model);
+  picture->before_estimate = numbers_of(before->estimate);
   picture->before_wavefronts = wavefronts_before(arena, picture->model, before->model);
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);
@@ -103,7 +105,7 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
 static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before, bool ascii) {
   Picture *picture = ARENA_NEW(arena, Picture);
   picture->key = schedule_key(&model->schedule);
-  picture->model = model;
+  picture->model = picture->estimate = model;
   picture->nest = nest_build(arena, model, ascii);
   picture->listing = nest_listing(arena, model);
   picture->map = map_sites(arena, model);
@@ -126,6 +128,16 @@ bool side_build(Side *side, const TargetTable *targets) {
   side->at = next;
   side->reasons = NULL;
   return true;
+}
+
+void side_set_registers(Side *side, int registers) {
+  Picture *picture = side->picture;
+  const Resources *now = &picture->model->resources;
+  if (registers < 0 ? !now->counted : now->counted && now->n_registers == registers) return;
+  picture->model = picture->estimate;
+  if (registers >= 0)
+    picture->model = model_with_registers(side->arena[side->at], picture->estimate, registers);
+  picture->grid = NULL;
 }
 
 const Emission *side_emission(Side *side) {

@@ -14,12 +14,19 @@
 #include "model/model.h"
 #include "tui/nest.h"
 
+// What a change of knobs is measured by.
+typedef struct Numbers {
+  Resources resources;
+  Traffic traffic;
+} Numbers;
+
 // Everything drawn of one legal schedule. Const once built, but for what is made the first time
-// somebody wants to read it.
+// somebody wants to read it, and for the model when the compiler has counted registers.
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
-  const Model *model;
+  const Model *model;        // with the compiler's count of registers where it is known
+  const Model *estimate;     // without: what the trials of knobs are compared with
   Nest nest;                 // folded: a thought per row
   Nest listing;              // every statement
   const BankMap *map;        // [model->n_sites]
@@ -27,8 +34,7 @@ typedef struct Picture {
   const Emission *emission;  // NULL until asked for
   const Grid *grid;          // the same
   bool has_before;           // the numbers of the picture before the last change
-  Resources before;
-  Traffic before_traffic;
+  Numbers before, before_estimate;
   const int
       *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
   const TextDiff *diff;    // of the full listing, from the picture before; NULL: none
@@ -56,6 +62,10 @@ void side_free(Side *side);
 
 // Derives everything from side->schedule. True when it is legal.
 bool side_build(Side *side, const TargetTable *targets);
+
+// Gives the picture the compiler's count; a negative one takes it away again.
+void side_set_registers(Side *side, int registers);
+Numbers numbers_of(const Model *model);
 
 // The CUDA text of the picture.
 const Emission *side_emission(Side *side);

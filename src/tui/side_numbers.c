@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "model/derive.h"
 
 static void add(SideNumbers *all, const char *name, const char *unit, const char *key, double value,
                 Origin origin) {
@@ -30,24 +29,24 @@ static void add_timing(SideNumbers *all, const Session *session, const Side *sid
 }
 
 static void add_compiled(SideNumbers *all, const Session *session, const Side *side) {
-  const Model *model = side->picture->model;
-  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
-  bool spoken = compiled && compiled->registers >= 0;
-  Resources fit = spoken ? resources_with_registers(model, compiled->registers) : model->resources;
-  Origin origin = spoken ? ORIGIN_MEASURED : ORIGIN_ESTIMATED;
-  add(all, "registers", "", "registers", fit.n_registers, origin);
-  add(all, "spilled", "B", "spill_bytes", spoken ? (double)compiled->spill_bytes : (double)NAN,
+  const Resources *fit = &side->picture->model->resources;
+  Counted counted = results_counted(&session->results, &side->pictured);
+  Origin origin = fit->counted ? counted.origin : ORIGIN_ESTIMATED;
+  add(all, "registers", "", "registers", fit->n_registers, origin);
+  add(all, "spilled", "B", "spill_bytes", fit->counted ? known(counted.spill_bytes) : (double)NAN,
       origin);
-  add(all, "blocks per SM", "", "blocks_per_sm", fit.blocks_per_sm, origin);
-  add(all, "occupancy", "%", "occupancy_percent", 100 * fit.occupancy, origin);
-  add(all, "waves", "", "waves", fit.waves, origin);
+  // What follows from a count is reckoned all the same.
+  add(all, "blocks per SM", "", "blocks_per_sm", fit->blocks_per_sm, ORIGIN_ESTIMATED);
+  add(all, "occupancy", "%", "occupancy_percent", 100 * fit->occupancy, ORIGIN_ESTIMATED);
+  add(all, "waves", "", "waves", fit->waves, ORIGIN_ESTIMATED);
+  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
   double instructions = NAN;
   if (compiled && compiled->sass && compiled->sass->ok) {
     instructions = 0;
     for (int i = 0; i < compiled->sass->n_counts; i++)
       instructions += compiled->sass->counts[i].count;
   }
-  add(all, "SASS instructions", "", "sass_instructions", instructions, ORIGIN_MEASURED);
+  add(all, "SASS instructions", "", "sass_instructions", instructions, ORIGIN_COMPILED);
 }
 
 SideNumbers side_numbers(const Session *session, const Side *side) {
@@ -76,7 +75,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
       ORIGIN_ESTIMATED);
   add(&all, "FLOP per L2 byte", "", "flop_per_l2_byte", t->flop_per_l2_byte, ORIGIN_ESTIMATED);
   add(&all, "loads per fma", "", "loads_per_fma", atom ? NAN : t->loads_per_fma, ORIGIN_NONE);
-  add(&all, "shared bytes per fma", "B", "shared_bytes_per_fma", t->shared_bytes_per_fma,
+  add(&all, "shared bandwidth per fma", "B", "shared_bytes_per_fma", t->shared_bytes_per_fma,
       ORIGIN_ESTIMATED);
   return all;
 }

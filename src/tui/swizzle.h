@@ -69,8 +69,9 @@ SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *
 enum { SLAB_PICTURE_LABEL = 5, SLAB_PICTURE_COLS = SLAB_PICTURE_LABEL + BANK_COUNT };
 
 // A line of the picture is 128 bytes of the slab in the order of its elements; a cell is a word and
-// says the bank in which it lies, or the lane that asks for it. Returns how many lines that the
-// phase touches had no room.
+// says the bank in which it lies, marked where the phase asks for it: marked cells that say the
+// same bank in different places are the conflict. Returns how many lines that the phase touches had
+// no room.
 int slab_picture_draw_banks(Canvas *canvas, Rect in, const SlabPicture *picture);
 // A line of the picture is a line of shared memory; a cell is a 16-byte chunk and says which row
 // and chunk of the slab lies there. What is asked for stands in brackets.

@@ -79,18 +79,18 @@ static Lines choose_lines(const SlabPicture *picture, bool physical, int rows) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_ruler(Canvas *canvas, Rect in) {
-  canvas_text(canvas, in, 0, 0, STYLE_HEADER, "bank");
+static void draw_ruler(Canvas *canvas, Rect in, const char *columns) {
+  canvas_text(canvas, in, 0, 0, STYLE_HEADER, columns);
   for (int bank = 0; bank < BANK_COUNT; bank += 8)
     canvas_printf(canvas, in, 0, SLAB_PICTURE_LABEL + bank, STYLE_HEADER, "%d", bank);
 }
 
-static int lane_of(const SlabPicture *picture, int logical) {
+static bool word_is_asked(const SlabPicture *picture, int logical) {
   for (int lane = 0; lane < BANK_LANES; lane++) {
     int from = picture->logical[lane];
-    if (from >= 0 && logical >= from && logical < from + picture->access_bytes) return lane;
+    if (from >= 0 && logical >= from && logical < from + picture->access_bytes) return true;
   }
-  return -1;
+  return false;
 }
 
 // "r12" for a line that begins a row, the row's number; "" inside a row.
@@ -100,23 +100,24 @@ static void label_row(Canvas *canvas, Rect in, int at, const LayoutSlab *slab, i
     canvas_printf(canvas, in, at, 0, STYLE_DIM, "r%d", byte / slab->row_bytes);
 }
 
+// The bank of a word, marked where the phase asks for it.
 static void draw_word(Canvas *canvas, Rect in, int at, int col, const SlabPicture *picture,
                       int logical) {
   const LayoutSlab *slab = &picture->layout->slab;
   if (logical >= slab->rows * slab->row_bytes) return;
   int bank = picture->layout->offset_of[logical] / BANK_WORD_BYTES % BANK_COUNT;
-  int lane = lane_of(picture, logical);
+  bool asked = word_is_asked(picture, logical);
   Style style = style_address(bank);
-  char text[2] = {bank_text_lane(lane >= 0 ? lane : bank), 0};
-  canvas_text(canvas, in, at, col, lane >= 0 ? style : style_over(style, STYLE_SHADOW), text);
+  char text[2] = {bank_text_lane(bank), 0};
+  canvas_text(canvas, in, at, col, asked ? style : style_over(style, STYLE_SHADOW), text);
   Rect cell = rect_intersect(in, (Rect){in.row + at, in.col + col, 1, 1});
-  if (lane >= 0) canvas_over(canvas, cell, STYLE_CURSOR);
+  if (asked) canvas_over(canvas, cell, STYLE_CURSOR);
   bool border = slab->row_bytes < BANK_LINE_BYTES && logical % slab->row_bytes == 0;
-  if (border && lane < 0 && logical % BANK_LINE_BYTES) canvas_over(canvas, cell, STYLE_LINKED);
+  if (border && !asked && logical % BANK_LINE_BYTES) canvas_over(canvas, cell, STYLE_LINKED);
 }
 
 int slab_picture_draw_banks(Canvas *canvas, Rect in, const SlabPicture *picture) {
-  draw_ruler(canvas, in);
+  draw_ruler(canvas, in, "word");
   Lines lines = choose_lines(picture, false, in.rows - 1);
   for (int i = 0; i < lines.n; i++) {
     label_row(canvas, in, i + 1, &picture->layout->slab, lines.line[i]);
@@ -163,10 +164,10 @@ static void draw_chunk(Canvas *canvas, Rect in, int at, int col, const SlabPictu
 }
 
 int slab_picture_draw_lines(Canvas *canvas, Rect in, const SlabPicture *picture) {
-  draw_ruler(canvas, in);
+  draw_ruler(canvas, in, "bank");
   Lines lines = choose_lines(picture, true, in.rows - 1);
   for (int i = 0; i < lines.n; i++) {
-    canvas_printf(canvas, in, i + 1, 0, STYLE_DIM, "%4d", lines.line[i]);
+    canvas_printf(canvas, in, i + 1, 0, STYLE_DIM, "L%d", lines.line[i]);
     for (int chunk = 0; chunk < CHUNKS; chunk++)
       draw_chunk(canvas, in, i + 1, SLAB_PICTURE_LABEL + chunk * CHUNK_COLS, picture,
                  lines.line[i] * BANK_LINE_BYTES + chunk * CHUNK_BYTES);

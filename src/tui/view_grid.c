@@ -74,6 +74,7 @@ static void mark_window(Arena *arena, GridHalf *half) {
 static void prepare_half(Session *session, GridHalf *half, Side *side, const char *name) {
   const ViewState *state = session_view_state(session);
   *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
+  half->counted = side->picture->model->resources.counted;
   half->all_waves = all_waves(state);
   half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
@@ -220,9 +221,10 @@ static void draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
            "%s: %s.%s Panels are the program's own; waves are an estimate: blocks per SM by the "
-           "model's registers, and CTAs move up one by one.",
+           "%s registers, and CTAs move up one by one.",
            grid_span_name(half->span), grid_span_help(half->span),
-           half->grid->stride > 1 ? " The picture shows every n-th CTA." : "");
+           half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
+           half->counted ? "compiler's" : "model's");
   canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 

@@ -556,4 +556,5 @@ const ViewBody lesson_view = {
     .hint = lesson_hint,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
+    .estimates = true,  // its answers are the model's
 };

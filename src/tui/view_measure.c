@@ -1,6 +1,6 @@
 // measure: what was timed, what is estimated, what is claimed, each marked as what it is.
 //
-//   LADDER  A|B  SWEEP  HISTORY  ERRORS    m measured here  r recorded  e estimate  c claim
+//   LADDER  A|B  SWEEP  HISTORY  ERRORS    m here  p comp  r rec  e est  c claim
 //
 // Left and Right choose the picture (measure.h); the letters of the title line stand beside every
 // number, so that none is ever taken for another.
@@ -23,8 +23,8 @@ static const struct {
   char mark;
 } origins[] = {
     [ORIGIN_NONE] = {STYLE_TEXT, ' '},           [ORIGIN_CLAIM] = {STYLE_CLAIM, 'c'},
-    [ORIGIN_ESTIMATED] = {STYLE_ESTIMATED, 'e'}, [ORIGIN_RECORDED] = {STYLE_RECORDED, 'r'},
-    [ORIGIN_MEASURED] = {STYLE_MEASURED, 'm'},
+    [ORIGIN_ESTIMATED] = {STYLE_ESTIMATED, 'e'}, [ORIGIN_COMPILED] = {STYLE_NUMBER, 'p'},
+    [ORIGIN_RECORDED] = {STYLE_RECORDED, 'r'},   [ORIGIN_MEASURED] = {STYLE_MEASURED, 'm'},
 };
 
 Style measure_origin_style(Origin origin) { return origins[origin].style; }
@@ -45,23 +45,37 @@ static void measure_prepare(Session *session) {
   session->prepared = picture_of(session)->prepare(session);
 }
 
-enum { LEGENDS = 4 };
+typedef struct Legend {
+  Origin origin;
+  const char *name;
+} Legend;
 
-static int legend_cols(const char *const names[LEGENDS]) {
+// With whole words, and with short ones.
+static const Legend legends[][6] = {{{ORIGIN_MEASURED, "measured here"},
+                                     {ORIGIN_COMPILED, "compiler"},
+                                     {ORIGIN_RECORDED, "recorded"},
+                                     {ORIGIN_ESTIMATED, "estimate"},
+                                     {ORIGIN_CLAIM, "claim"}},
+                                    {{ORIGIN_MEASURED, "here"},
+                                     {ORIGIN_COMPILED, "comp"},
+                                     {ORIGIN_RECORDED, "rec"},
+                                     {ORIGIN_ESTIMATED, "est"},
+                                     {ORIGIN_CLAIM, "claim"}}};
+
+static int legend_cols(const Legend *legend) {
   int width = 1;
-  for (int i = 0; i < LEGENDS; i++) width += utf8_columns(names[i]) + 4;
+  for (; legend->name; legend++) width += utf8_columns(legend->name) + 4;
   return width;
 }
 
 static void draw_legend(Canvas *canvas, Rect row, int from) {
-  static const Origin shown[] = {ORIGIN_MEASURED, ORIGIN_RECORDED, ORIGIN_ESTIMATED, ORIGIN_CLAIM};
-  const char *names[] = {"measured here", "recorded", "estimate", "claim"};
-  if (row.cols - legend_cols(names) < from) names[0] = "here";
-  int col = row.cols - legend_cols(names);
+  const Legend *legend = legends[row.cols - legend_cols(legends[0]) < from];
+  int col = row.cols - legend_cols(legend);
   if (col < from) return;
-  for (int i = 0; i < LEGENDS; i++) {
-    col = canvas_printf(canvas, row, 0, col, origins[shown[i]].style, "%c", origins[shown[i]].mark);
-    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, names[i]) + 2;
+  for (; legend->name; legend++) {
+    col = canvas_printf(canvas, row, 0, col, origins[legend->origin].style, "%c",
+                        origins[legend->origin].mark);
+    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, legend->name) + 2;
   }
 }
 

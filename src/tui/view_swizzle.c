@@ -22,6 +22,7 @@
 
 enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
 enum {
+  LEGEND_FROM_ROWS = 10,  // a picture of fewer rows needs them all
   SPOT_SITE = SPOT_VIEW,
   SITES_SHOWN = 8,
   WIDE_COLS = 116,
@@ -211,9 +212,19 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
   if (hidden) canvas_printf(canvas, head, 0, col + 1, STYLE_DIM, "%d lines more", hidden);
 }
 
+static const char *legend_of(const SwizzleFrame *frame, int mode) {
+  if (mode != PICTURE_LINES)
+    return "row = 128 bytes of the slab, cell = bank of its word; marked: asked for now";
+  return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
+             ? "L = 128-byte line, cell = row and chunk that lie there; marked: asked for now"
+             : "L = 128-byte line, cell = chunk that lies there, [cN] is asked for now";
+}
+
 static void draw_halves(Canvas *canvas, Rect in, const SwizzleFrame *frame, int mode) {
   const SwizzleColumn *after = swizzle_after(frame->work);
   draw_phase(canvas, rect_take_top(&in, 1), frame);
+  Rect legend = rect_take_bottom(&in, in.rows > LEGEND_FROM_ROWS);
+  canvas_text(canvas, legend, 0, 1, STYLE_DIM, legend_of(frame, mode));
   rect_take_left(&in, 1);
   Rect left = rect_take_left(&in, SLAB_PICTURE_COLS + 1);
   rect_take_left(&in, 1);

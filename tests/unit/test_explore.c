@@ -200,6 +200,25 @@ START_TEST(a_huge_grid_stays_legible) {
 }
 END_TEST
 
+// a <- A_s of four matrices, 8 wavefronts each: a folded one takes a row, a whole one eight. As
+// many are whole as fit, in order.
+START_TEST(phases_unfold_where_they_have_room) {
+  session_go_ladder(session, "hgemm", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "ldmatrix", &diags));
+  const BankMap *map = &session->now.picture->map[2];
+  ck_assert_int_eq(card_rows(map, -1), 1 + 32);
+  for (int rows = 2; rows < 40; rows++) {
+    Canvas *paper = canvas_new(arena, rows, CARD_COLS, false);
+    int used = card_draw(paper, (Rect){0, 0, rows, CARD_COLS}, map, -1), whole = 0;
+    ck_assert_int_le(used, rows);
+    const char *text = export_text(arena, paper);
+    for (const char *at = text; (at = strstr(at, "m")); at++) whole += at[2] == ' ';
+    int most = rows < 12 ? (rows > 4) : 1 + (rows - 12) / 7;
+    ck_assert_msg(whole == (most > 4 ? 4 : most), "%d rows:\n%s", rows, text);
+  }
+}
+END_TEST
+
 // A limit among what is known may not be the limit: what nobody states stands beside it.
 START_TEST(an_unknown_limit_is_said) {
   session_go_ladder(session, "hgemm", &diags);
@@ -412,6 +431,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, sharers_are_named);
   tcase_add_test(tcase, both_neighbours_have_room);
   tcase_add_test(tcase, a_huge_grid_stays_legible);
+  tcase_add_test(tcase, phases_unfold_where_they_have_room);
   tcase_add_test(tcase, an_unknown_limit_is_said);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

@@ -223,7 +223,8 @@ static const Fact facts[] = {
      "v",
      80,
      24,
-     {"3 [c0] c1  c2  c3", "3  c3  c2  c1 [c0]", "no layout  8 wavefronts", "now  1 wavefront"}},
+     {"L3   [c0] c1  c2  c3", "L3    c3  c2  c1 [c0]", "no layout  8 wavefronts",
+      "now  1 wavefront"}},
     // ---- 002: tf32
     {"002_a_swizzle",
      "col ^ (((row >> 1) & 3) << 2) makes A free on rows of 16 floats",

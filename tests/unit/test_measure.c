@@ -126,6 +126,64 @@ START_TEST(a_sweep_agrees_with_the_model) {
 }
 END_TEST
 
+static void compile_here(int registers) {
+  const CompileResult result = {
+      .ok = true, .n_kernels = 1, .kernels = {{.name = "matmul", .registers = registers}}};
+  results_add_compile(results_begin_compile(&session->results, session->now.picture->key), &result);
+  drive_frame(session, canvas);
+}
+
+static const SideNumber *number(const SideNumbers *all, const char *key) {
+  for (int i = 0; i < all->n; i++)
+    if (!strcmp(all->number[i].key, key)) return &all->number[i];
+  return NULL;
+}
+
+// 256 threads of 200 registers fit once where 108 were guessed to fit twice: blocks per SM, waves
+// and what they fetch are those of the count in every view, but a lesson goes by the guess.
+START_TEST(what_the_compiler_counted_holds_everywhere) {
+  session_set_text(session, "PAD_SMEM=8", &diags);  // nobody timed that
+  drive_frame(session, canvas);
+  const Model *guess = session->now.picture->model;
+  ck_assert(!guess->resources.counted);
+  ck_assert_int_eq(guess->resources.blocks_per_sm, 2);
+  compile_here(200);
+  const Model *now = session->now.picture->model;
+  ck_assert(now->resources.counted && session->now.picture->estimate == guess);
+  ck_assert_int_eq(now->resources.blocks_per_sm, 1);
+  ck_assert_double_eq(now->resources.waves, 2 * guess->resources.waves);
+  ck_assert_double_gt(now->traffic.dram_bytes, guess->traffic.dram_bytes);
+  ck_assert_int_eq(side_grid(&session->now)->blocks_per_sm, 1);
+  SideNumbers all = side_numbers(session, &session->now);
+  ck_assert_int_eq(number(&all, "registers")->origin, ORIGIN_COMPILED);
+  ck_assert_int_eq(number(&all, "waves")->origin, ORIGIN_ESTIMATED);
+  ck_assert_double_eq(number(&all, "waves")->value, now->resources.waves);
+  view_show(session, view_find("explore"));
+  drive_frame(session, canvas);
+  ck_assert_msg(shows("2→1 block/SM = 12 %: 118→200 regs"), "%s", export_text(arena, canvas));
+  view_show(session, view_find("lesson"));
+  drive_frame(session, canvas);
+  ck_assert_int_eq(session->now.picture->model->resources.blocks_per_sm, 2);
+}
+END_TEST
+
+// A compilation here says more than a row of data/results, which says more than a guess.
+START_TEST(a_count_is_taken_from_where_it_is_best_known) {
+  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  ck_assert(timed && timed->registers > 0);
+  ck_assert_int_eq(session->now.picture->model->resources.n_registers, timed->registers);
+  ck_assert_int_eq(results_counted(&session->results, &session->now.schedule).origin,
+                   ORIGIN_RECORDED);
+  compile_here(timed->registers + 8);
+  Counted counted = results_counted(&session->results, &session->now.schedule);
+  ck_assert_int_eq(counted.origin, ORIGIN_COMPILED);
+  ck_assert_int_eq(counted.registers, timed->registers + 8);
+  Schedule other = session->now.schedule;
+  schedule_set(&other, KNOB_PAD_SMEM, 8);
+  ck_assert_int_eq(results_counted(&session->results, &other).registers, -1);
+}
+END_TEST
+
 // A state that was compiled has its own registers and spills, its neighbours an estimate.
 START_TEST(a_sweep_shows_what_the_compiler_spilled) {
   Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
@@ -137,10 +195,10 @@ START_TEST(a_sweep_shows_what_the_compiler_spilled) {
   keys("w");
   settle();
   ck_assert(shows("regs spilled blk/SM"));
-  ck_assert(shows("  255    88 B"));
+  ck_assert(shows("  255 p  88 B"));
   session_set_knob(session, session->sweep.knob, session->sweep.point[0].value);
   settle();
-  ck_assert(shows("  255    88 B"));
+  ck_assert(shows("  255 p  88 B"));
 }
 END_TEST
 
@@ -230,7 +288,7 @@ START_TEST(marks_differ_and_stand_on_the_screen) {
       ck_assert_int_ne(measure_origin_mark((Origin)i), measure_origin_mark((Origin)j));
       ck_assert_int_ne(measure_origin_style((Origin)i), measure_origin_style((Origin)j));
     }
-  ck_assert(shows("m here  r recorded  e estimate  c claim"));
+  ck_assert(shows("m here  p comp  r rec  e est  c claim"));
   ck_assert(shows("31.2 r"));
   BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
   BenchResult bench = {.gpu = "Test GPU",
@@ -263,6 +321,8 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, a_pair_knows_its_change);
   tcase_add_test(tcase, a_sweep_has_every_value_once);
   tcase_add_test(tcase, a_sweep_agrees_with_the_model);
+  tcase_add_test(tcase, what_the_compiler_counted_holds_everywhere);
+  tcase_add_test(tcase, a_count_is_taken_from_where_it_is_best_known);
   tcase_add_test(tcase, a_sweep_shows_what_the_compiler_spilled);
   tcase_add_test(tcase, taking_a_value_keeps_the_points);
   tcase_add_test(tcase, sweep_command_takes_a_knob);

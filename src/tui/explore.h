@@ -53,4 +53,6 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
 // The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
+// LIMIT alone, in one row.
+void explore_draw_limit(Canvas *canvas, Rect in, const Session *session);
 void explore_draw_speed(Canvas *canvas, Rect in, const Session *session);

@@ -110,7 +110,7 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
   return col;
 }
 
-static void draw_limit(Canvas *canvas, Rect in, const Session *session) {
+void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   const Numbers before = before_of(session);
   const Traffic *old = &before.traffic;
@@ -196,7 +196,7 @@ static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
 }
 
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
-  draw_limit(canvas, in, session);
+  explore_draw_limit(canvas, in, session);
   draw_fit(canvas, in, session);
   draw_slabs(canvas, in, session);
 }

@@ -5,17 +5,25 @@
 //   6  padding               31.2 r     0.61     48.3  ██████▏     ┊
 //
 // Estimates never stand in the column of measurements; a claim of an article is quoted as a claim,
-// on a line of its own.
+// on a line of its own. The rows are the ladder's own states, whatever the present one is.
 #include <math.h>
 #include <stdio.h>
 
 #include "base/str.h"
+#include "tui/explore.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 
-enum { LIMIT_ROWS = 5, TITLE_COL = 5, TITLE_COLS = 22, FIGURE_COLS = 53, BAR_COL = 54 };
+enum {
+  LIMIT_ROWS = 5,
+  TALL_ROWS = 22,
+  TITLE_COL = 5,
+  TITLE_COLS = 22,
+  FIGURE_COLS = 53,
+  BAR_COL = 54
+};
 
 // ---- lines --------------------------------------------------------------------------------------
 
@@ -108,7 +116,7 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
 
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung");
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as it is written");
   canvas_text(canvas, head, 0, 28, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, 38, STYLE_HEADER, "cuBLAS");
   canvas_text(canvas, head, 0, 47, STYLE_HEADER, "model");
@@ -140,19 +148,28 @@ static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
 
 // ---- the rung under the cursor ------------------------------------------------------------------
 
-static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
-  if (!timed) return canvas_text(canvas, in, 0, 1, STYLE_UNKNOWN, "never timed") > 0;
+// "4096³ f16 on h200: " and what is known of its time.
+static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Rung *rung,
+                       const Timed *timed) {
+  char problem[64];
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "%s, ",
+                          view_problem(session, &rung->schedule, problem, sizeof problem));
+  if (!timed)
+    return canvas_printf(canvas, in, 0, col, STYLE_UNKNOWN, "never timed on %s",
+                         rung->schedule.target) > 0;
   Style style = measure_origin_style(timed->origin);
-  int col = canvas_text(canvas, in, 0, 1, style, origin_name(timed->origin));
+  col = canvas_text(canvas, in, 0, col, style, origin_name(timed->origin));
   if (timed->by) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
   if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
-  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX], spread[64];
   if (timed->ok) {
     col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));
-    if (timed->p10_ns > 0 && timed->p90_ns > 0)
-      col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " (%s to %s in 8 of 10)",
-                          fmt_time(b, timed->p10_ns), fmt_time(c, timed->p90_ns));
+    snprintf(spread, sizeof spread, " (%s to %s in 8 of 10)", fmt_time(b, timed->p10_ns),
+             fmt_time(c, timed->p90_ns));
+    bool known = timed->p10_ns > 0 && timed->p90_ns > 0;
+    if (known && col + utf8_columns(spread) < in.cols)
+      col = canvas_text(canvas, in, 0, col, STYLE_DIM, spread);
     if (timed->note) canvas_printf(canvas, in, 0, col, STYLE_WARN, "  %s", timed->note);
   } else if (timed->error) {
     canvas_printf(canvas, in, 0, col, STYLE_BAD, ": %s", timed->error);
@@ -160,23 +177,37 @@ static int draw_origin(Canvas *canvas, Rect in, const Timed *timed) {
   return 1;
 }
 
+// What is claimed first: a narrow screen cuts where it was.
 static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
   if (!claim) return 0;
   char text[400];
-  snprintf(text, sizeof text, "claim (%s%s%s): %s", claim->gpu ? claim->gpu : "?",
-           claim->source ? ", article " : "", claim->source ? claim->source : "", claim->text);
-  return canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_CLAIM, text);
+  snprintf(text, sizeof text, "claim: %s (%s%s%s)", claim->text, claim->gpu ? claim->gpu : "?",
+           claim->source ? ", article " : "", claim->source ? claim->source : "");
+  canvas_fit(canvas, in, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_CLAIM, text);
+  return 1;
+}
+
+static const Rung *rung_under_cursor(const Session *session, const LadderLines *lines, int *at) {
+  int cursor = session_view_state_const(session)->cursor;
+  *at = cursor < lines->n ? cursor : lines->n - 1;
+  return &session->ladder->rung[*at];
+}
+
+// A line above, the time, the claim, and the sentence whole.
+static int details_rows(Rect in, const Session *session, const LadderLines *lines) {
+  int at;
+  const Rung *rung = rung_under_cursor(session, lines, &at);
+  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(rung->line, in.cols - 2);
+  return in.rows > 10 ? rows : 0;
 }
 
 static void draw_details(Canvas *canvas, Rect in, const Session *session,
                          const LadderLines *lines) {
-  int cursor = session_view_state_const(session)->cursor;
-  if (cursor >= lines->n) cursor = lines->n - 1;
-  const Rung *rung = &session->ladder->rung[cursor];
-  Rect line = rect_inset(in, 0, 1);
-  rect_take_top(&in, canvas_wrap(canvas, line, STYLE_TEXT, rung->line));
-  rect_take_top(&in, draw_origin(canvas, in, lines->line[cursor].timed));
-  draw_claim(canvas, in, rung->claim);
+  int at;
+  const Rung *rung = rung_under_cursor(session, lines, &at);
+  rect_take_top(&in, draw_origin(canvas, in, session, rung, lines->line[at].timed));
+  rect_take_top(&in, draw_claim(canvas, in, rung->claim));
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, rung->line);
 }
 
 // ---- what limits this kernel --------------------------------------------------------------------
@@ -212,8 +243,9 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const LadderLines *lines = prepared;
-  Rect all = in, limits = rect_take_bottom(&in, in.rows > 16 ? LIMIT_ROWS : 0);
-  Rect details = rect_take_bottom(&in, in.rows > 24 ? 7 : in.rows > 10 ? 4 : 0);
+  bool tall = in.rows > TALL_ROWS;
+  Rect all = in, limits = rect_take_bottom(&in, tall ? LIMIT_ROWS : in.rows > 16);
+  Rect details = rect_take_bottom(&in, details_rows(in, session, lines));
   Rect reference = {in.row, in.col, 0, in.cols};
   if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
   Rect table = rect_take_top(&in, lines->n + 1);
@@ -225,7 +257,10 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
   draw_table(canvas, table, session, lines);
   draw_reference(canvas, reference, lines);
   draw_details(canvas, details, session, lines);
-  if (limits.rows) draw_limits(canvas, limits, session);
+  if (tall)
+    draw_limits(canvas, limits, session);
+  else if (limits.rows)
+    explore_draw_limit(canvas, limits, session);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

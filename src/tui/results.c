@@ -2,8 +2,8 @@
 //
 // Timings are few (a ladder has some twenty rungs), so they are scanned. Worked example: the
 // recorded file has rung 8 at BUFFER_COUNT=2 and the user sets PAD_SMEM to 8. results_find() gives
-// NULL, results_nearest() gives rung 8 at distance 1, and the screen says "no record; nearest:
-// … 1 knob away" without its number in the place of ours.
+// NULL, results_nearest() gives rung 8 at distance 1, and the screen says "no record; rung 8 is 1
+// knob off" without its number in the place of ours.
 //
 // Texts of a compilation live in the entry's own arena, which is emptied when the entry is taken
 // for another state.

@@ -280,6 +280,32 @@ START_TEST(an_edit_takes_the_map_away) {
 }
 END_TEST
 
+// What an article says of a rung can be read at 80 x 24, its figures before where they were taken.
+START_TEST(every_claim_is_on_the_small_screen) {
+  static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
+  unsetenv("GEMMVIEW_DATA");
+  int n = 0;
+  for (int l = 0; l < 3; l++) {
+    Session *own = session_open(&(SessionOptions){.ladder = ladders[l]}, &diags);
+    ck_assert_ptr_nonnull(own);
+    view_show(own, view_find("measure"));
+    for (int i = 0; i < own->ladder->n_rungs; i++) {
+      const Claim *claim = own->ladder->rung[i].claim;
+      if (!claim) continue;
+      session_go_rung(own, i);
+      session_view_state(own)->cursor = i;
+      drive_frame(own, canvas);
+      const char *text = arena_printf(arena, "claim: %.58s", claim->text);
+      ck_assert_msg(strstr(export_text(arena, canvas), text) != NULL, "%s\n%s", text,
+                    export_text(arena, canvas));
+      n++;
+    }
+    session_close(own);
+  }
+  ck_assert_int_ge(n, 20);
+}
+END_TEST
+
 // ---- origins ------------------------------------------------------------------------------------
 
 START_TEST(marks_differ_and_stand_on_the_screen) {
@@ -328,6 +354,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, sweep_command_takes_a_knob);
   tcase_add_test(tcase, the_error_map_says_which_rows);
   tcase_add_test(tcase, an_edit_takes_the_map_away);
+  tcase_add_test(tcase, every_claim_is_on_the_small_screen);
   tcase_add_test(tcase, marks_differ_and_stand_on_the_screen);
   tcase_add_test(tcase, clicks_choose_pictures_and_lines);
   suite_add_tcase(suite, tcase);

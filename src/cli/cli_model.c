@@ -1,16 +1,49 @@
 // State line → schedule → model, with every finding kept.
 //
 //   -k BM=1000,BN=32   →  the rule threads_fit and its nearest value, on stderr, exit status 2
+//   -k hgemm/swizzle,BK=2   →  the rung's knobs, and BK as said
 #include "cli/cli_model.h"
+
+#include <string.h>
 
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "cli/cli_ladder.h"
 #include "model/pass.h"
 
+bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
+  *parts = (StateParts){.edits = state};
+  size_t n = state ? strcspn(state, ",=") : 0, name = state ? strcspn(state, "/") : 0;
+  if (name >= n || state[n] == '=') return false;
+  parts->ladder = arena_strndup(arena, state, name);
+  parts->rung = arena_strndup(arena, state + name + 1, n - name - 1);
+  parts->edits = state[n] ? state + n + 1 : NULL;
+  return true;
+}
+
+void cli_take_rung(Arena *arena, const char **state, const char **ladder, const char **rung) {
+  StateParts parts;
+  if (*ladder || *rung || !cli_split_state(arena, *state, &parts)) return;
+  *state = parts.edits;
+  *ladder = parts.ladder;
+  *rung = parts.rung;
+}
+
+// The rung's schedule, below the edits.
+static bool read_rung(const StateParts *parts, Schedule *schedule, Diags *diags) {
+  const Ladder *ladder = cli_ladder(diags->arena, parts->ladder, diags);
+  int rung = ladder ? ladder_find_rung(ladder, parts->rung, diags) : -1;
+  if (rung >= 0) *schedule = ladder->rung[rung].schedule;
+  return rung >= 0;
+}
+
 bool cli_schedule(const char *state, Schedule *schedule, Diags *diags) {
+  StateParts parts;
   *schedule = schedule_default();
-  return !state || !*state || schedule_parse(schedule, state, diags);
+  if (cli_split_state(diags->arena, state, &parts) && !read_rung(&parts, schedule, diags))
+    return false;
+  return !parts.edits || !*parts.edits || schedule_parse(schedule, parts.edits, diags);
 }
 
 bool cli_targets(Arena *arena, TargetTable *targets, Diags *diags) {

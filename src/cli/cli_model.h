@@ -2,6 +2,16 @@
 #pragma once
 #include "model/model.h"
 
+// A state line may begin with a rung: "hgemm/swizzle,BK=2" is ladder "hgemm", rung "swizzle", edits
+// "BK=2". false when it does not: then it is edits alone.
+typedef struct StateParts {
+  const char *ladder, *rung, *edits;  // NULL: there are none
+} StateParts;
+bool cli_split_state(Arena *arena, const char *state, StateParts *parts);
+
+// For those who open a session: takes the rung off *state, unless *ladder or *rung says it already.
+void cli_take_rung(Arena *arena, const char **state, const char **ladder, const char **rung);
+
 // The schedule of a state line (NULL or "": the defaults); false after adding findings.
 bool cli_schedule(const char *state, Schedule *schedule, Diags *diags);
 

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/cli_model.h"
 #include "cli/cli_worker.h"
 #include "tui/app.h"
 
@@ -56,7 +57,10 @@ int cmd_explore(Arena *arena, int argc, char **argv) {
   ExploreOptions given = {0};
   int n = sizeof options / sizeof *options;
   if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is left over", argv[1]);
+  cli_take_rung(arena, &given.state, &given.ladder, &given.rung);
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview explore takes options only",
+                     argv[1]);
   if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
     return cli_error(CLI_USAGE,
                      "the explorer needs a terminal; gemmview show prints its screens without one");

@@ -110,7 +110,9 @@ int cmd_history(Arena *arena, int argc, char **argv) {
   HistoryOptions given = {.max = ROWS_DEFAULT};
   int n_options = sizeof options / sizeof options[0];
   if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is left over", str_sanitise(arena, argv[1]));
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview history takes options only",
+                     str_sanitise(arena, argv[1]));
   if (given.json && given.csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
   History *history = history_open(arena, NULL, &diags);
   if (!history) return cli_error(CLI_MISSING, "%s", diags.first->text);

@@ -103,12 +103,20 @@ static void set_value(const Option *option, void *out, const char *value, Diags 
 static void add_unknown(const Option *options, int n, const char *name, const char *shown,
                         Diags *diags) {
   const char *names[OPTIONS_MAX];
+  Str all = str_new(diags->arena);
   int count = 0;
-  for (int i = 0; i < n && count < OPTIONS_MAX; i++) names[count++] = options[i].name;
-  Diag *diag =
-      diag_add(diags, "usage", "there is no option \"%s\" here", str_sanitise(diags->arena, shown));
+  bool states = false;
+  for (int i = 0; i < n && count < OPTIONS_MAX; i++) {
+    names[count++] = options[i].name;
+    states |= str_equal(options[i].name, "state");
+    str_printf(&all, "%s--%s", i ? ", " : ": there are ", options[i].name);
+  }
   const char *nearest = nearest_name(name, names, count);
+  bool rung = states && (str_equal(name, "ladder") || str_equal(name, "rung"));
+  Diag *diag = diag_add(diags, "usage", "there is no option \"%s\" here%s",
+                        str_sanitise(diags->arena, shown), nearest || rung ? "" : all.text);
   if (nearest) diag->nearest = arena_printf(diags->arena, "--%s", nearest);
+  if (rung) diag->nearest = "-k LADDER/RUNG";
 }
 
 // The option that `arg` names; *value points into arg when the value is attached, else NULL.

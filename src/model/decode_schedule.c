@@ -108,8 +108,9 @@ static void choose_warps(Builder *b) {
 }
 
 static int divide(Builder *b, const char *what, int size, int by) {
-  if (size % by) NOTE("%s = %d is not a multiple of %d: rounded", what, size, by);
-  return at_least_one((size + by / 2) / by);
+  int n = at_least_one((size + by / 2) / by);
+  if (size % by) NOTE("%s = %d is not a multiple of %d: %d here", what, size, by, n * by);
+  return n;
 }
 
 static void set_warp_tile(Builder *b) {

@@ -154,6 +154,15 @@ static void share_rows(const BankMap *map, int rows, int room[BANK_PHASES_MAX]) 
   }
 }
 
+bool card_folds(const BankMap *map, int rows) {
+  int room[BANK_PHASES_MAX] = {0};
+  if (!map->count.known) return false;
+  share_rows(map, rows - 1, room);
+  for (int i = 0; i < map->count.phases; i++)
+    if (room[i] <= 0) return true;
+  return false;
+}
+
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
   if (in.rows < 2) return 0;
   draw_ruler(canvas, in);

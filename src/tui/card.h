@@ -19,6 +19,8 @@ enum { CARD_COLS = 35, CARD_PREFIX = 3, CARD_TABLE_COLS = 14 };
 int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);
 // The rows it would use if there were room for all of it, the ruler included.
 int card_rows(const BankMap *map, int phase);
+// Whether, of all phases drawn in so many rows, one becomes a line of counts.
+bool card_folds(const BankMap *map, int rows);
 // Whether a word is shared: below its lane stands how many share it.
 bool card_shares(const BankMap *map);
 

@@ -211,7 +211,7 @@ static void draw_strategies(Canvas *canvas, Rect in, const StepsPicture *picture
   rect_take_left(&in, 1);
   rect_take_top(
       &in, canvas_wrap(canvas, (Rect){in.row, in.col, CLAIM_ROWS, in.cols}, STYLE_CLAIM,
-                       "claim 003: 1.62 along K, 0.891 by rows, of 2 × 8; counted: 1.6, 0.889"));
+                       "claim (flash attention): 1.62 along K, 0.891 by rows; counted 1.6, 0.889"));
   canvas_wrap(canvas, in, STYLE_DIM, picture->units);
 }
 

@@ -79,19 +79,22 @@ static void draw_lane(Canvas *canvas, Rect in, int at, const MatrixLines *lines,
     draw_chunk(canvas, in, at, label + chunk * CHUNK_COLS, lines, lane, line + chunk * CHUNK);
 }
 
-// How many words each bank is asked for, and what all matrices cost.
-static void draw_sums(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix,
-                      int label) {
+// How many words each bank is asked for.
+static void draw_words(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix,
+                       int label) {
   canvas_text(canvas, in, at, 0, STYLE_DIM, label == LONG_LABEL ? "words" : "w");
   card_draw_counts(canvas, in, at, label, &lines->map->phases[matrix]);
+}
+
+// What all matrices cost: "m1 8 m2 8", wavefronts of each.
+static void draw_sums(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix) {
   int col = 0;
   for (int i = 0; i < lines->map->count.phases; i++) {
     int n = lines->map->phases[i].wavefronts;
-    col = canvas_printf(canvas, in, at + 1, col, i == matrix ? STYLE_TITLE : STYLE_DIM, "m%d ",
-                        i + 1);
-    col = canvas_printf(canvas, in, at + 1, col, n > 1 ? STYLE_BAD : STYLE_OK, "%d", n) + 1;
+    col = canvas_printf(canvas, in, at, col, i == matrix ? STYLE_TITLE : STYLE_DIM, "m%d ", i + 1);
+    col = canvas_printf(canvas, in, at, col, n > 1 ? STYLE_BAD : STYLE_OK, "%d", n) + 1;
   }
-  canvas_fit(canvas, in, at + 1, col, in.cols - col, ALIGN_LEFT, STYLE_ACCENT,
+  canvas_fit(canvas, in, at, col, in.cols - col, ALIGN_LEFT, STYLE_ACCENT,
              str_equal(lines->layout_text, "none") ? "no layout" : lines->layout_text);
 }
 
@@ -102,9 +105,15 @@ void matrix_lines_draw(Canvas *canvas, Rect in, const MatrixLines *lines, int ma
   for (int bank = 0; bank < BANK_COUNT; bank += 8)
     canvas_printf(canvas, in, 0, label + bank, STYLE_HEADER, "%d", bank);
   const BankPhase *phase = &lines->map->phases[matrix];
-  int n = phase->n_lanes < in.rows - 3 ? phase->n_lanes : in.rows - 3;
-  for (int i = 0; i < n; i++) draw_lane(canvas, in, 1 + i, lines, phase->first_lane + i, label);
-  draw_sums(canvas, in, 1 + n, lines, matrix, label);
+  // The lanes come first: where they want all rows, the words and then the sums go.
+  int room = in.rows - 1, n = phase->n_lanes;
+  bool words = room >= n + 2, sums = room > n;
+  int shown = n <= room ? n : room - 1;
+  for (int i = 0; i < shown; i++) draw_lane(canvas, in, 1 + i, lines, phase->first_lane + i, label);
+  if (shown < n)
+    canvas_printf(canvas, in, 1 + shown, label, STYLE_WARN, "… %d more lanes", n - shown);
+  if (words) draw_words(canvas, in, 1 + n, lines, matrix, label);
+  if (sums) draw_sums(canvas, in, 1 + n + words, lines, matrix);
 }
 
 const char *matrix_lines_say(Arena *arena, const MatrixLines *lines, int matrix) {

@@ -336,12 +336,14 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
   }
 }
 
-// At most eight, the view's own first; the way out has the right end to itself.
+// At most eight, on a wide screen ten, the view's own first; the way out has the right end to
+// itself.
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
-  enum { HINTS_MAX = 8, QUIT_COLS = 8 };
+  enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
   const ViewBody *body = view_table[session->view].body;
   const Action *up = view_find_action(session, "up"), *quit = view_find_action(session, "quit");
-  int col = 1, left = HINTS_MAX - 1 - (body->move_label != NULL);
+  int most = row.cols < WIDE_COLS ? HINTS_MAX : HINTS_WIDE_MAX;
+  int col = 1, left = most - 1 - (body->move_label != NULL) - (body->pane_label != NULL);
   Rect end = rect_take_right(&row, QUIT_COLS);
   const int first = body->n_actions, of_quit = first + (int)(quit - global_actions);
   draw_hint(canvas, end, 0, session, quit, quit->label, of_quit, of_quit);
@@ -349,6 +351,10 @@ static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
     col = draw_hint(canvas, row, col, session, up, body->move_label,
                     first + (int)(up - global_actions),
                     first + (int)(view_find_action(session, up->pair) - global_actions));
+  const Action *pane = view_find_action(session, "pane-next");
+  const int of_pane = first + (int)(pane - global_actions);
+  if (body->pane_label)
+    col = draw_hint(canvas, row, col, session, pane, body->pane_label, of_pane, of_pane);
   draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, 0);
   draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count,
              body->n_actions);

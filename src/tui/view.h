@@ -32,6 +32,7 @@ typedef struct ViewBody {
   // Moves the cursor by `delta` places; NULL: through the `count` lines of the view.
   void (*move)(Session *session, int delta);
   const char *move_label;  // what Up and Down choose, for the footer: "knob"
+  const char *pane_label;  // what Tab goes to: "operand"; NULL: not said in the footer
   int (*count)(const Session *session);
   // The text of line i, for searching; NULL function: nothing to search.
   const char *(*line)(const Session *session, int i);

@@ -175,7 +175,9 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
                   count->conflicts, count->ways);
   else
     canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –         –     –");
-  canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
+  // Once for all slabs, as in the epilogue, is a fraction of a slab: "0.06×".
+  canvas_printf(canvas, row, 0, 61, STYLE_DIM, site->executions < 1 ? "%7.2g×" : "%7.0f×",
+                site->executions);
   double share = share_of(picture, site);
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
@@ -216,7 +218,7 @@ static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
   static const char *const legends[] = {
       "row = wavefront, column = bank, cell = lane (0-9 a-v), below it: sharers",
       "row = lane, column = bank, letter = address: the same one in a column is free",
-      "the slab row by row, cell = bank; what this access reads wears its lane"};
+      "shared memory row by row, cell = bank; what this access touches wears its lane"};
   const Site *site = session_site(session);
   int picture = picture_of(session, site);
   if (picture != PICTURE_LINES) {

@@ -317,8 +317,7 @@ static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   int rows = card_draw(canvas, card, map, -1);
   int left = in.rows - rows - spare;  // rows for blank lines between the parts
   rect_take_top(&in, rows + (roomy && left > 0));
-  bool folded = map->count.known && card_rows(map, -1) > card.rows;
-  draw_legend(canvas, in, map, explore->collision, folded);
+  draw_legend(canvas, in, map, explore->collision, card_folds(map, card.rows));
   if (!roomy) return;
   rect_take_top(&in, legend + (left > 1));
   card_draw_table(canvas, in, map, site->addr);
@@ -419,8 +418,24 @@ static void explore_go(Session *session, int i) {
     explore_move(session, i - state->cursor);
 }
 
-static void knob_down(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, -1); }
-static void knob_up(Session *s, const char *a) { (void)a, session_step_knob(s, s->knob, +1); }
+// On a line of the nest it is the knob that put the line there which is turned.
+static void turn_knob(Session *session, int direction) {
+  const ViewState *state = session_view_state_const(session);
+  if (state->pane == 1) {
+    const Nest *nest = explore_nest(session);
+    const NestRow *row = &nest->row[state->cursor < nest->n_rows ? state->cursor : 0];
+    KnobId knob = row->seat != KNOB_NONE ? row->seat : row->knob;
+    if (knob == KNOB_NONE) {
+      session_say(session, SAID_NOTE, "no knob makes this line; Tab goes to the knobs");
+      return;
+    }
+    session->knob = knob;
+  }
+  session_step_knob(session, session->knob, direction);
+}
+
+static void knob_down(Session *s, const char *a) { (void)a, turn_knob(s, -1); }
+static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 
 // Whoever is quicker than the idle moments in which the trials are made waits for the rest of them.
 // Of an illegal schedule the screen says already what mends it.

@@ -144,7 +144,8 @@ static void fragments_prepare(Session *session) {
 
 // ---- drawing ------------------------------------------------------------------------------------
 
-static void draw_title(Canvas *canvas, Rect row, const Fragments *f, const char *side) {
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture,
+                       const char *side) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   int col = 1;
   if (side)
@@ -163,6 +164,8 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f, const char 
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "  %d×%d %s", f->map.rows, f->map.cols,
                         axes[f->operand]);
   if (f->about_a) col = canvas_text(canvas, row, 0, col + 2, STYLE_SIDE_A, f->about_a);
+  if (f->held && picture == PICTURE_GRID && col + 20 < row.cols)
+    col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "cell = lane:values");
   int width = utf8_columns(f->ptx);
   if (col + 2 + width < row.cols)
     canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, f->ptx);
@@ -237,8 +240,11 @@ static void draw_load_foot(Canvas *canvas, Rect in, const Fragments *f) {
   int col = canvas_text(canvas, in, 1, 1, STYLE_TEXT, "where k is ");
   col =
       canvas_text(canvas, in, 1, col, STYLE_TITLE, f->memory.load.trans ? "strided" : "contiguous");
-  canvas_printf(canvas, in, 1, col, STYLE_TEXT, " in shared memory: one address, %s receivers",
-                f->memory.load.trans ? "eight" : "four");
+  col =
+      canvas_printf(canvas, in, 1, col, STYLE_TEXT, " in shared memory: one address, %s receivers",
+                    f->memory.load.trans ? "eight" : "four");
+  if (f->operand == ATOM_B && f->memory.load.n_matrices == 2 && col + 24 < in.cols)
+    canvas_text(canvas, in, 1, col, STYLE_DIM, "; LDMATRIX=2: two by .x4");
 }
 
 static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
@@ -255,7 +261,7 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
 }
 
 static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
-  draw_title(canvas, rect_take_top(&in, 1), f, side);
+  draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
   if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
@@ -411,6 +417,7 @@ const ViewBody fragments_view = {
     .json = fragments_json,
     .move = fragments_move,
     .move_label = "row",
+    .pane_label = "operand",
     .count = fragments_count,
     .line = fragments_line,
     .at = fragments_at,

@@ -255,10 +255,13 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
-// How often the compiler used each instruction, in A and in B.
+// How often each instruction stands in the text, in A and in B: of a loop that one compilation
+// unrolled and another did not the lines differ and the work is the same.
 static void draw_opcodes(Canvas *canvas, Rect in, const Source *source) {
   bool both = source->compiled_a && source->ribbon_a.n;
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER, both ? "OPCODES       A       B" : "OPCODES  count");
+  int end = canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+                        both ? "OPCODES       A       B" : "OPCODES  count");
+  canvas_fit(canvas, in, 0, end + 2, in.cols - end - 2, ALIGN_LEFT, STYLE_DIM, "in the text");
   for (int i = 0; i < source->n_opcodes && i + 1 < in.rows; i++) {
     const OpcodeRow *row = &source->opcode[i];
     Rect line = {in.row + 1 + i, in.col, 1, in.cols};

@@ -474,7 +474,8 @@ static void edit(Session *session, const char *argument) {
   }
   session->prompt = PROMPT_FIELD;
   session->field.history = NULL;
-  textfield_set(&session->field, swizzle_after(work)->layout->text);
+  const char *text = swizzle_after(work)->layout->text;
+  textfield_set(&session->field, str_equal(text, "none") ? "" : text);  // it is to be typed over
 }
 
 static void swizzle_typed(Session *session, TextFieldResult result) {

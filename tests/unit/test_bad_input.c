@@ -251,7 +251,7 @@ static Session *open_swizzle(void) {
 
 static const char *type_layout(Session *session, Canvas *canvas, const char *text) {
   drive_frame(session, canvas);
-  ck_assert(drive_keys(session, canvas, "e Ctrl-U", &diags));
+  ck_assert(drive_keys(session, canvas, "e x Ctrl-U", &diags));
   view_paste(session, text);
   drive_frame(session, canvas);
   return export_text(arena, canvas);

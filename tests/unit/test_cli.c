@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli_harness.h"
 
 Suite *suite_cli(void);
 
@@ -105,6 +106,30 @@ START_TEST(bad_options_are_told) {
 }
 END_TEST
 
+// "hgemm/swizzle,M=512" is the rung's state with M as said; what is no rung is told.
+START_TEST(a_state_may_begin_with_a_rung) {
+  if (!cli_has_program()) return;
+  Arena *own = arena_new("rung");
+  CliRun whole = cli_run(own,
+                         "loops -k ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,"
+                         "FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3,M=512");
+  CliRun named = cli_run(own, "loops -k hgemm/swizzle,M=512");
+  CliRun numbered = cli_run(own, "loops -k HGEMM/2,M=512");
+  ck_assert_msg(whole.status == named.status && named.status == numbered.status, "%s", named.err);
+  ck_assert_str_eq(whole.out, named.out);
+  ck_assert_str_eq(whole.out, numbered.out);
+  CliRun wrong = cli_run(own, "loops -k hgemm/swizle");
+  ck_assert_int_eq(wrong.status, 2);
+  ck_assert_ptr_nonnull(strstr(wrong.err, "nearest: swizzle"));
+  ck_assert_ptr_nonnull(strstr(cli_run(own, "loops -k hgem/swizzle").err, "nearest: hgemm"));
+  ck_assert_ptr_nonnull(strstr(cli_run(own, "loops -k hgemm/2,BM=x").err, "BM"));
+  ck_assert_ptr_nonnull(strstr(cli_run(own, "export --rung 2").err, "nearest: -k LADDER/RUNG"));
+  CliRun shown = cli_run(own, "show explore -k hgemm/swizzle,GROUP_M=8");
+  ck_assert_ptr_nonnull(strstr(shown.out, "hgemm rung 2 XOR swizzle +1 edit"));
+  arena_free(own);
+}
+END_TEST
+
 START_TEST(all_mistakes_are_told_at_once) {
   ck_assert(!parse("--nope --lane x --size 1 --json"));
   ck_assert_int_eq(diags.count, 3);
@@ -190,6 +215,7 @@ Suite *suite_cli(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, options_are_read_in_every_spelling);
   tcase_add_loop_test(tests, bad_options_are_told, 0, (int)(sizeof bad / sizeof bad[0]));
+  tcase_add_test(tests, a_state_may_begin_with_a_rung);
   tcase_add_test(tests, all_mistakes_are_told_at_once);
   tcase_add_test(tests, every_command_has_a_usage_and_one_sentence);
   tcase_add_test(tests, every_option_is_explained);

@@ -37,10 +37,10 @@ static void end_turn(Server *server) {
 }
 
 // A child that lost its context ends right after its done, and the next request may have been fed
-// to it by then: what ended unheard gets a new child, once.
-static bool retry(Request *request, ErrorKind kind) {
-  if (kind != ERROR_BENCH || request->heard || request->retried) return false;
-  request->retried = true;
+// to it by then: what ended unheard in a child that had served another gets a new turn. This may
+// happen to a request again, when others come before it, but a new child's end is its own fault.
+static bool retry(const Server *server, Request *request, ErrorKind kind) {
+  if (kind != ERROR_BENCH || request->heard || !server->bench_served) return false;
   request->phase = PHASE_WAITING_BENCH;
   return true;
 }
@@ -50,7 +50,7 @@ static void end_badly(Server *server, ErrorKind kind, const char *text) {
   process_kill(&server->bench.process, &server->reaper);
   if (!request) return;
   end_turn(server);
-  if (retry(request, kind)) return;
+  if (retry(server, request, kind)) return;
   request_fail(server, request, kind, text);
 }
 
@@ -60,6 +60,7 @@ void bench_read(Server *server) {
   if (status == LINE_READY) {
     Request *request = slot->request;
     end_turn(server);
+    server->bench_served = true;
     request_finish(server, request);
   } else if (status == LINE_TOO_LONG) {
     end_badly(server, ERROR_BENCH, "the process on the GPU broke the protocol");
@@ -115,10 +116,17 @@ static bool take_lock(Server *server, Request *request) {
   return server->lock_held;
 }
 
-static void begin(Server *server, Request *request) {
+static bool have_child(Server *server) {
   Slot *slot = &server->bench;
   if (slot->process.in < 0) process_kill(&slot->process, &server->reaper);
-  if (!process_is_running(&slot->process) && !server_start_job(server, slot, "bench", 0, 0)) {
+  if (process_is_running(&slot->process)) return true;
+  server->bench_served = false;
+  return server_start_job(server, slot, "bench", 0, 0);
+}
+
+static void begin(Server *server, Request *request) {
+  Slot *slot = &server->bench;
+  if (!have_child(server)) {
     release_lock(server);
     request_fail(server, request, ERROR_BENCH, "no process could be started for the GPU");
     return;

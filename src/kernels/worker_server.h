@@ -40,7 +40,6 @@ typedef struct Request {
   bool failed;  // an error was said: nothing more but done
   bool heard;   // its child has said something in this phase
   bool cancelled;
-  bool retried;  // its child ended unheard once before
   int64_t deadline_ms;
   int64_t ends_at;  // of the phase that runs
   int64_t told_at;
@@ -68,6 +67,7 @@ typedef struct Server {
   Slot bench;
   Reaper reaper;
   int64_t bench_idle_since, bench_turn_ms, bench_started_at;
+  bool bench_served;  // its child has ended a request in good order
   int64_t machine_ends_at;
   int64_t spare_not_before;
   bool machine_known, has_gpu, can_compile;

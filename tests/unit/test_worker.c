@@ -427,7 +427,10 @@ END_TEST
 START_TEST(test_lost_context) {
   start_server("", "echo \"{\\\"type\\\":\\\"done\\\",\\\"id\\\":$id}\"; exit 1");
   for (int64_t id = 1; id <= 6; id++) send_bench(id);
-  for (int64_t id = 1; id <= 6; id++) ck_assert_int_eq(outcome_of(id).n_errors, 0);
+  for (int64_t id = 1; id <= 6; id++) {
+    Outcome outcome = outcome_of(id);
+    ck_assert_msg(outcome.n_errors == 0, "%d: %s", (int)id, outcome.error.text);
+  }
 }
 END_TEST
 
@@ -591,7 +594,7 @@ Suite *suite_worker(void) {
   tcase_add_loop_test(tests, test_whole_worker_ends, 0, 2);
   tcase_add_test(tests, test_bench_goes_through_both_children);
   tcase_add_loop_test(tests, test_bad_child, 0, (int)(sizeof bad_children / sizeof *bad_children));
-  tcase_add_test(tests, test_lost_context);
+  tcase_add_loop_test(tests, test_lost_context, 0, 3);
   tcase_add_test(tests, test_probe_goes_to_the_gpu);
   tcase_add_test(tests, test_probe_of_nothing);
   tcase_add_test(tests, test_queue_places);

@@ -99,6 +99,13 @@ static void print_setting(const Subject *s) {
         "(--full: all)\n",
         extent(a, KNOB_M), extent(a, KNOB_N), extent(a, KNOB_K), extent(r, KNOB_M),
         extent(r, KNOB_N), extent(r, KNOB_K));
+  if (is_reduced(s) && schedule_slabs(r) < schedule_slabs_to_see(r))
+    printf(
+        "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
+        "that "
+        "is used again is not seen\n",
+        (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
+        (long long)schedule_slabs_to_see(r), extent(r, KNOB_BUFFER_COUNT));
   Launch launch = kernel_launch(program_main(s->program));
   printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
          launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,

@@ -359,6 +359,88 @@ static bool await_less(Program *program, Stmt *stmt) {
 static bool break_more_arrivals(Program *program) { return change_each(program, await_more); }
 static bool break_fewer_arrivals(Program *program) { return change_each(program, await_less); }
 
+static const Expr *differs(Program *program, const Expr *x, int64_t from) {
+  const Expr *same = ex_binary(program->arena, EXPR_EQ, x, ex_const(program->arena, from));
+  return ex_binary(program->arena, EXPR_EQ, same, ex_const(program->arena, 0));
+}
+
+// Puts *link alone under a condition.
+static void make_conditional(Program *program, Stmt **link, const Expr *condition) {
+  Stmt *stmt = *link, *next = stmt->next;
+  stmt->next = NULL;
+  *link = stmt_if(program, stmt->knob, condition, stmt);
+  (*link)->next = next;
+}
+
+// The mbarrier would miss the arrival if it awaited it.
+static bool silence_warp(Program *program, Stmt **link) {
+  bool found = false;
+  for (; *link; link = &(*link)->next) {
+    if (!is_mbar_op(*link, OP_MBAR_ARRIVE, ROLE_EMPTY)) {
+      found |= silence_warp(program, &(*link)->body);
+      continue;
+    }
+    const Expr *warp = ex_div(program->arena, ex_var(program->arena, program->any_thread), LANES);
+    make_conditional(program, link, differs(program, warp, 0));
+    found = true;
+  }
+  return found;
+}
+
+static bool break_silent_warp(Program *program) {
+  return change_each(program, await_less) && silence_warp(program, &main_kernel(program)->body);
+}
+
+// In the loop over slabs `k_o`; NULL: it is still to come. Not in its last iteration, which waits
+// for nothing where the first k-step is read a slab ahead.
+static bool skip_middle(Program *program, Stmt **link, const Var *k_o) {
+  bool found = false;
+  for (; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    if (k_o && is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) {
+      make_conditional(program, link,
+                       differs(program, ex_var(program->arena, k_o), (k_o->extent - 1) / 2));
+      found = true;
+      continue;
+    }
+    bool serial = stmt->kind == STMT_LOOP && stmt->var->tier == TIER_SERIAL_OUTER;
+    found |= skip_middle(program, &stmt->body, serial && stmt->var->extent > 1 ? stmt->var : k_o);
+  }
+  return found;
+}
+
+static bool break_middle_wait(Program *program) {
+  return skip_middle(program, &main_kernel(program)->body, NULL);
+}
+
+// "wait full, …, arrive empty" becomes "wait full, …, arrive empty, wait full".
+static bool wait_again(Program *program, Stmt *list, const Stmt *wait) {
+  bool found = false;
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL)) wait = stmt;
+    found |= wait_again(program, stmt->body, wait);
+    if (!wait || !is_mbar_op(stmt, OP_MBAR_ARRIVE, ROLE_EMPTY)) continue;
+    Stmt *again = stmt_op(program, wait->knob, wait->op);
+    again->next = stmt->next;
+    stmt = stmt->next = again;
+    found = true;
+  }
+  return found;
+}
+
+static bool break_wait_again(Program *program) {
+  return wait_again(program, main_kernel(program)->body, NULL);
+}
+
+static bool ask_for_one(Program *program, Stmt *stmt) {
+  (void)program;
+  if (!is_op(stmt, OP_BARRIER) || stmt->op.count <= LANES) return false;
+  stmt->op.count = LANES;
+  return true;
+}
+
+static bool break_few_meet(Program *program) { return change_each(program, ask_for_one); }
+
 static bool break_fence(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
 }
@@ -460,6 +542,10 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_ARRIVE] = break_arrive,
     [BREAK_MORE_ARRIVALS] = break_more_arrivals,
     [BREAK_FEWER_ARRIVALS] = break_fewer_arrivals,
+    [BREAK_SILENT_WARP] = break_silent_warp,
+    [BREAK_MIDDLE_WAIT] = break_middle_wait,
+    [BREAK_WAIT_AGAIN] = break_wait_again,
+    [BREAK_FEW_MEET] = break_few_meet,
     [BREAK_FENCE] = break_fence,
     [BREAK_EARLY_FENCE] = break_early_fence,
     [BREAK_OTHER_FENCE] = break_other_fence,

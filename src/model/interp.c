@@ -105,11 +105,20 @@ static void build_global(Machine *m, Memory *memory) {
   memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
 }
 
+static bool has_mbarriers(const Program *program) {
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_BARRIER) return true;
+  return false;
+}
+
 // Shared buffers are windows of one memory, so that two that overlap are seen to.
 static void build_memory(Machine *m) {
+  m->has_mbarriers = has_mbarriers(m->program);
   int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
   uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
-  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, ceil_div(smem, granule));
+  int64_t n = ceil_div(smem, granule);
+  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, n);
+  Touch *reads = m->has_mbarriers ? ARENA_ARRAY(m->arena, Touch, n * m->max_warps) : NULL;
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &m->memory[i];
@@ -121,12 +130,12 @@ static void build_memory(Machine *m) {
       build_registers(m, memory);
     } else if (buffer->space == SPACE_BARRIER) {
       memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
-      m->has_mbarriers = true;
     } else if (buffer->space == SPACE_GLOBAL) {
       build_global(m, memory);
     } else {
       memory->data = shared + buffer->offset_bytes;
       memory->shadow = shadow + buffer->offset_bytes / granule;
+      if (reads) memory->reads = reads + buffer->offset_bytes / granule * m->max_warps;
       memory->n_shadows = (int)(memory->bytes / granule);
     }
   }

@@ -299,6 +299,9 @@ static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
   if (!fault) fault = type_fault(c, op);
   if (!fault && interp_is_collective(op->kind))
     fault = interp_tensor_fault(c->arena, c->program, op, code);
+  if (!fault && op->kind == OP_BARRIER && op->count % LANES)
+    fault = arena_printf(c->arena, "a barrier of %lld threads: it is whole warps that meet",
+                         (long long)op->count);
   if (!fault && interp_is_mbarrier(op->kind)) fault = interp_mbarrier_fault(c->arena, op, code);
   const Buffer *dst = code->dst.buffer;
   bool is_input = dst && dst->space == SPACE_GLOBAL && (dst->role == ROLE_A || dst->role == ROLE_B);

@@ -139,17 +139,19 @@ typedef struct Touch {
   uint16_t thread, code;
 } Touch;
 
-// What is remembered of one element. Of reads and atomic adds the latest and one more that
-// is unordered with it are enough: whatever conflicts with any of them conflicts with one of these.
+// What is remembered of one element. Where barriers alone make the order, of reads and atomic adds
+// the latest and one more that is unordered with it are enough: whatever conflicts with any of them
+// conflicts with one of these. Mbarriers order some readers and not others, so of a slab each
+// warp's latest read is kept beside this (Memory.reads).
 typedef struct Shadow {
   Touch write, read, other_read, atomic, other_atomic;
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
-// What is known of the epochs of each warp and agent: of which accesses were before, and of which a
-// fence has said so to TMA.
+// What is known of the epochs of each warp and agent: of which accesses were before, of which a
+// fence has said so to TMA, and which waits are over.
 typedef struct Clock {
-  uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS];
+  uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS], passed[INTERP_CLOCKS];
 } Clock;
 
 // An mbarrier of the block at hand; see interp_mbarrier.c.
@@ -159,6 +161,7 @@ typedef struct Mbar {
   uint32_t phase;             // under way; its bit is the lowest one
   Touch init;
   Clock gathered, ended;
+  Touch waited[2][INTERP_AGENT];  // by phase bit and warp: its last wait that went on
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
@@ -169,6 +172,7 @@ typedef struct Memory {
   int bytes;       // of an element
   uint8_t *data;   // NULL: registers
   Shadow *shadow;  // NULL: read-only, or registers
+  Touch *reads;    // [shadow][max_warps] of a slab in a program with mbarriers; else NULL
   int n_shadows;   // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element

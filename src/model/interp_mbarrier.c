@@ -21,6 +21,14 @@
 // phase hands what was gathered to all that wait for it. A copy by TMA overtakes accesses that are
 // known to be over, unless a fence between has said so: clock[w].fenced, handed on in the same way.
 //
+// A phase bit comes back: who waits for phase 0 and comes when phase 1 has ended too finds its bit
+// under way again, and waits for ever. So a wait that went on, for whatever reason of the schedule,
+// must be known to be over (clock[w].passed) to what ends the phase after its own:
+//
+//   consumer   wait full 0 · arrive empty · wait full 0 again      the second one is known to
+//   nobody producer   wait empty · expect full, TMA                       ends phase 1 of full: a
+//   finding
+//
 // What a lane waits or fences for alone, it alone knows: the other lanes of its warp keep what they
 // had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept apart,
 // it knows what the rest does; so an order may be missed in odd programs, and is never made up.
@@ -37,6 +45,7 @@ static void join_clock(Clock *into, const Clock *from) {
   for (int v = 0; v < INTERP_CLOCKS; v++) {
     if (from->seen[v] > into->seen[v]) into->seen[v] = from->seen[v];
     if (from->fenced[v] > into->fenced[v]) into->fenced[v] = from->fenced[v];
+    if (from->passed[v] > into->passed[v]) into->passed[v] = from->passed[v];
   }
 }
 
@@ -44,16 +53,17 @@ void interp_join_none(Machine *m) {
   m->joined = m->epoch;
   memset(m->knows, 0xFF, sizeof m->knows);
   for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
-    for (int v = 0; v < INTERP_CLOCKS; v++) m->clock[w].seen[v] = m->clock[w].fenced[v] = m->epoch;
+    for (int v = 0; v < INTERP_CLOCKS; v++)
+      m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
 }
 
 // Those that have met know all of each other; of fences, what each of them had said.
 static void join(Machine *m, const bool *takes_part) {
-  Clock clock = {{0}, {0}};
+  Clock clock = {{0}, {0}, {0}};
   for (int w = 0; w < m->n_warps; w++)
     if (takes_part[w]) join_clock(&clock, &m->clock[w]);
   for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) clock.seen[w] = m->epoch;
+    if (takes_part[w]) clock.seen[w] = clock.passed[w] = m->epoch;
   for (int w = 0; w < m->n_warps; w++) {
     if (!takes_part[w]) continue;
     m->clock[w] = clock;
@@ -142,8 +152,23 @@ static Mbar *ready_mbar(Machine *m, const Warp *w, const Code *code, const Opera
   return bar;
 }
 
-static void end_phase(Mbar *bar) {
+// Who waited for the phase before must have gone on before this one ends.
+static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
+  const Touch *waited = bar->waited[~bar->phase & 1];
+  for (int w = 0; w < m->n_warps; w++) {
+    if (waited[w].epoch < m->block_first || waited[w].epoch < bar->gathered.passed[w]) continue;
+    const Stmt *wait = m->code->code[waited[w].code].stmt;
+    const Buffer *buffer = wait->op.dst.buffer;
+    interp_report(m, FINDING_DEADLOCK, NULL, -1, wait, buffer, bar - m->memory[buffer->id].mbar,
+                  "warp %d may come so late that the phase after the one it waits for has ended "
+                  "too, by stmt %d, and waits for ever",
+                  w, code->stmt->id);
+  }
+}
+
+static void end_phase(Machine *m, const Code *code, Mbar *bar) {
   if (bar->pending > 0 || bar->bytes != 0) return;
+  check_waits(m, code, bar);
   bar->phase++;
   bar->pending = bar->expected;
   join_clock(&bar->ended, &bar->gathered);
@@ -153,7 +178,7 @@ static void arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
   if (bar->pending == 0)
     report_mbar(m, w, code, FINDING_DEADLOCK, "is one arrival too many for the phase under way,");
   bar->pending--;
-  end_phase(bar);
+  end_phase(m, code, bar);
 }
 
 // What is one thread's to do is done once for each lane that reaches it.
@@ -180,6 +205,7 @@ void interp_run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   check_alone(m, w, code);
   Clock others = *interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
   others.seen[w->index] = others.fenced[w->index] = 0;
+  others.passed[w->index] = ++m->epoch;
   join_clock(&bar->gathered, &others);
   bar->bytes += code->stmt->op.count;
   arrive(m, w, code, bar);
@@ -193,7 +219,7 @@ void interp_run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   if (m->knows[w->index] != UINT32_MAX) join_clock(&m->clock[w->index], &m->rest[w->index]);
   m->knows[w->index] = UINT32_MAX;
-  m->clock[w->index].seen[w->index] = ++m->epoch;
+  m->clock[w->index].seen[w->index] = m->clock[w->index].passed[w->index] = ++m->epoch;
   join_clock(&bar->gathered, &m->clock[w->index]);
   arrive(m, w, code, bar);
 }
@@ -207,6 +233,7 @@ void interp_run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = ready_mbar(m, w, code, &code->dst);
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
+    bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
     join_clock(is_whole(w) ? &m->clock[w->index] : clock_of_lanes(m, w), &bar->ended);
     if (is_whole(w)) join_clock(&m->rest[w->index], &bar->ended);
     return;
@@ -317,7 +344,7 @@ static void land(Machine *m, const BoxCopy *copy) {
   Mbar *bar = copy->bar;
   bar->gathered.seen[agent] = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
-  end_phase(bar);
+  end_phase(m, code, bar);
 }
 
 static BoxCopy *new_copy(Machine *m) {
@@ -357,6 +384,7 @@ void interp_run_tma(Machine *m, Warp *w, const Code *code) {
   now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   for (int64_t i = 0; i < box_elements(op); i++)
     shadow_ask(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
+  bar->gathered.passed[w->index] = ++m->epoch;  // the phase cannot end before this is asked
   BoxCopy *copy = new_copy(m);
   *copy = (BoxCopy){.code = (int)(code - m->code->code), .first = first, .bar = bar};
   for (int d = 0; d < 2; d++) copy->corner[d] = interp_scalar(w, &code->corner[d]);

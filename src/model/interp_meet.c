@@ -8,6 +8,7 @@
 // Worked example, producer and two consumer warps: the producer sleeps before empty[0], the
 // consumers before full[1], whose box has not landed. Nobody can go on, so the box lands; a phase
 // of full[1] ends, the consumers go on and arrive at empty[0], which wakes the producer.
+#include "base/random.h"
 #include "base/str.h"
 #include "model/interp_machine.h"
 
@@ -67,17 +68,20 @@ static void meet_all(Machine *m) {
 }
 
 // Those at the barrier `at`, which asks for some threads only; false when they are not all there.
+// When more are there than it asks for, any of them may have been the first: it is drawn who meets.
 static bool meet_some(Machine *m, const Stmt *at) {
-  bool there[INTERP_AGENT] = {false};
-  int64_t n = 0;
-  for (int i = 0; i < m->n_warps; i++) {
-    there[i] = m->warp[i].state == WARP_AT_BARRIER && waits_at(m, &m->warp[i]) == at;
-    n += there[i] ? LANES : 0;
-  }
-  if (n < at->op.count) return false;
+  bool meets[INTERP_AGENT] = {false};
+  int there[INTERP_AGENT], n = 0, wanted = (int)(at->op.count / LANES);
   for (int i = 0; i < m->n_warps; i++)
-    if (there[i]) m->warp[i].state = WARP_RUNNABLE;
-  interp_join_some(m, there);
+    if (m->warp[i].state == WARP_AT_BARRIER && waits_at(m, &m->warp[i]) == at) there[n++] = i;
+  if (n < wanted) return false;
+  for (; wanted > 0; wanted--) {
+    int which = n > 1 ? (int)random_between(&m->random, 0, n - 1) : 0, warp = there[which];
+    there[which] = there[--n];
+    meets[warp] = true;
+    m->warp[warp].state = WARP_RUNNABLE;
+  }
+  interp_join_some(m, meets);
   return true;
 }
 

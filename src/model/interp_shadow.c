@@ -33,7 +33,9 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
                              uint32_t first) {
   if (then->epoch < first) return false;
   if (then->block != now->block) return true;
-  if (then->epoch < machine->joined || then->thread == now->thread) return false;
+  if (then->thread == now->thread) return false;
+  // A barrier that all threads met says nothing of what an agent wrote: for that one waits.
+  if (then->epoch < machine->joined && then->thread / LANES < INTERP_AGENT) return false;
   return !machine->has_mbarriers ||
          then->epoch >= interp_clock(machine, now->thread)->seen[then->thread / LANES];
 }
@@ -85,6 +87,11 @@ static bool against(Machine *machine, const Memory *memory, const Shadow *shadow
   return true;
 }
 
+// The latest reads of all warps, `machine->n_warps` of them; NULL where nobody keeps them.
+static inline Touch *reads_of(const Machine *machine, const Memory *memory, const Shadow *shadow) {
+  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->max_warps] : NULL;
+}
+
 static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
                              const Touch *now, uint32_t first) {
   if (in_flight(shadow, first))
@@ -103,6 +110,8 @@ static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *
       shadow->atomic.epoch >= first)
     read_against_all(machine, memory, shadow, now, first);
   remember(machine, &shadow->read, &shadow->other_read, now, first);
+  Touch *reads = reads_of(machine, memory, shadow);
+  if (reads) reads[now->thread / LANES] = *now;
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
 }
 
@@ -125,6 +134,9 @@ static void write_against_all(Machine *machine, const Memory *memory, const Shad
                             &shadow->other_atomic};
   for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
     if (against(machine, memory, shadow, earlier[i], now, first)) return;
+  const Touch *reads = reads_of(machine, memory, shadow);
+  for (int w = 0; reads && w < machine->n_warps; w++)
+    if (against(machine, memory, shadow, &reads[w], now, first)) return;
 }
 
 static void write_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now,
@@ -160,15 +172,21 @@ void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Tou
     write_granule(machine, memory, first_of(memory, at) + i, now, true);
 }
 
-// What is in the way of a copy by TMA, of everything that was there before.
-static void ask_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+// What is in the way of a copy by TMA, of everything that was there before; NULL: nothing.
+static const Touch *in_the_way(const Machine *machine, const Memory *memory, const Shadow *shadow,
+                               const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
-  const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read};
-  for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
-    if (in_flight(shadow, first) || unordered_for_tma(machine, earlier[i], now, first)) {
-      interp_report_conflict(machine, FINDING_RACE, memory, shadow, earlier[i], now);
-      break;
-    }
+  const Touch *reads = reads_of(machine, memory, shadow);
+  if (in_flight(shadow, first) || unordered_for_tma(machine, &shadow->write, now, first))
+    return &shadow->write;
+  for (int w = 0; reads && w < machine->n_warps; w++)
+    if (unordered_for_tma(machine, &reads[w], now, first)) return &reads[w];
+  return NULL;
+}
+
+static void ask_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  const Touch *then = in_the_way(machine, memory, shadow, now);
+  if (then) interp_report_conflict(machine, FINDING_RACE, memory, shadow, then, now);
   shadow->write = *now;
   shadow->in_flight = true;
 }

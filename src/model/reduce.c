@@ -2,7 +2,7 @@
 //
 // Every extent is tiles·n + remainder; n shrinks, the remainder stays. Worked example, the default
 // 4096³ with BM=BN=16, FM=FN=8, BK=16, BUFFER_COUNT=2:
-//   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48
+//   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48, by TMA 5 · 16 = 80
 // and M = 4100 (32 tiles and 4 rows) → 260, whose last tile is as cut as the original's.
 // GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
 #include "model/reduce.h"
@@ -80,22 +80,34 @@ static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k
   return to;
 }
 
+int64_t schedule_slabs(const Schedule *schedule) {
+  return ceil_div(schedule->value[KNOB_K], tile_k(schedule));
+}
+
+int64_t schedule_slabs_to_see(const Schedule *schedule) {
+  int64_t ring = schedule->value[KNOB_BUFFER_COUNT];
+  return (schedule->value[KNOB_TMA] ? 2 * ring : ring) + 1;
+}
+
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          int64_t fma_max) {
   if (schedule_fma(schedule) <= fma_max) return *schedule;
-  int64_t groups = schedule->value[KNOB_GROUP_M], ring = schedule->value[KNOB_BUFFER_COUNT];
-  const int64_t tiles[][3] = {{groups > 1 ? groups + 1 : 2, 2, ring + 1},
-                              {groups > 1 ? 3 : 2, 2, ring + 1},
-                              {2, 2, ring + 1},
-                              {2, 1, 2},
-                              {1, 1, 2},
-                              {1, 1, 1}};
+  int64_t groups = schedule->value[KNOB_GROUP_M], see = schedule_slabs_to_see(schedule);
+  const struct {
+    int64_t m, n, k, limit;
+  } tiles[] = {{groups > 1 ? groups + 1 : 2, 2, see, fma_max},
+               {groups > 1 ? 3 : 2, 2, see, fma_max},
+               {2, 2, see, fma_max},
+               {2, 1, see, fma_max},
+               {1, 1, see, fma_max * REDUCE_FOR_SLABS},
+               {1, 1, 2, fma_max},
+               {1, 1, 1, fma_max}};
   Schedule small = *schedule;
   for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
-    Schedule next = with_tiles(schedule, tiles[i][0], tiles[i][1], tiles[i][2]);
+    Schedule next = with_tiles(schedule, tiles[i].m, tiles[i].n, tiles[i].k);
     if (!model_build(scratch, targets, &next)->ok) continue;
     small = next;
-    if (schedule_fma(&small) <= fma_max) break;
+    if (schedule_fma(&small) <= tiles[i].limit) break;
   }
   return small;
 }

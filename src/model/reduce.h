@@ -4,7 +4,7 @@
 #include "model/target.h"
 
 // Multiply-adds that the interpreter does in about a second.
-enum { REDUCE_FMA_MAX = 1 << 24 };
+enum { REDUCE_FMA_MAX = 1 << 24, REDUCE_FOR_SLABS = 8 };
 
 // The multiply-adds of a schedule's grid, those of cells outside C included. A tensor core's come
 // by the thousand and are an eighth of the trouble: they count as an eighth.
@@ -17,11 +17,17 @@ int64_t schedule_tile(const Schedule *schedule, KnobId axis);
 // time (M or K where an operand is column-major), 4 where TMA copies rows of f32, else 1.
 int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 
+// Slabs of one split.
+int64_t schedule_slabs(const Schedule *schedule);
+// How many of them show all that a ring can do wrong: each slot is used again, and with mbarriers
+// once more, for only then does a phase bit come back.
+int64_t schedule_slabs_to_see(const Schedule *schedule);
+
 // `schedule` with M, N and K cut down until the grid does at most `fma_max` multiply-adds, keeping
 // what makes the program what it is: the remainder of each extent by its tile (so that every edge
 // and every wide access stays), two tiles each way, more of them down M where blocks walk in
-// groups, and enough slabs to go round the ring in every split. Extents that are small already
-// stay. A tile that is larger than the limit by itself is kept. The result is legal when `schedule`
-// is.
+// groups, and schedule_slabs_to_see() in every split. Tiles are given up before slabs, and for
+// slabs one tile may cost REDUCE_FOR_SLABS times the limit. Extents that are small already stay. A
+// tile that is larger than the limit by itself is kept. The result is legal when `schedule` is.
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          int64_t fma_max);

@@ -50,6 +50,16 @@ static double shared_clocks(const Model *model) {
   return clocks;
 }
 
+static bool is_f64(const Atom *atom) { return str_equal(atom->type, "f64"); }
+
+// The clock at which the peak is stated. That of f64 is stated at the highest one: only so are it
+// 128 pairs a clock of an SM on Hopper and 64 on a B200.
+static double mhz_of_peak(const Model *model) {
+  const Target *t = model->target;
+  const Atom *atom = model->program->atom;
+  return atom && !is_f64(atom) && target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
+}
+
 // Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
 static double per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
@@ -59,7 +69,7 @@ static double per_clock(const Target *t, double gbps) {
 static double dram_bytes(const Model *model, const Grid *grid, double wave_bytes) {
   const Problem *p = &model->program->problem;
   double m = (double)p->m, n = (double)p->n, k = (double)p->k, bytes = dtype_bytes(p->dtype);
-  double once = (m * k + k * n) * bytes, store = m * n * bytes;
+  double once = (m * k + k * n) * bytes, store = m * n * dtype_bytes(p->out);
   if (once <= model->target->l2_bytes) return once + store;
   return fmax(once, (double)grid->n_waves * wave_bytes) + store;
 }
@@ -82,17 +92,9 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
   return NAN;
 }
 
-static bool is_f64(const Atom *atom) { return str_equal(atom->type, "f64"); }
-
 // What of that peak the atom can have. f64 is multiplied by mma.sync alone, so it has all of it.
 static double share_of_peak(const Target *t, const Atom *atom) {
   return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
-}
-
-// The clock at which it is stated. f64 is stated at the highest one: only so are it 128 pairs a
-// clock of an SM on Hopper and 64 on a B200.
-static double mhz_of_peak(const Target *t, const Atom *atom) {
-  return target_knows(t->tensor_mhz) && !is_f64(atom) ? t->tensor_mhz : t->boost_mhz;
 }
 
 // Multiply-adds per clock of one SM; NaN where nobody says.
@@ -100,7 +102,7 @@ static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
   const Atom *atom = model->program->atom;
   if (!atom) return t->fp32_lanes_per_sm;
-  double hz = t->sm_count * mhz_of_peak(t, atom) * 1e6;
+  double hz = t->sm_count * mhz_of_peak(model) * 1e6;
   return share_of_peak(t, atom) * tensor_tflops(t, atom) * 1e12 / 2 / hz;
 }
 
@@ -135,13 +137,14 @@ static void find_limit(Traffic *t) {
 
 static double known(double value) { return isnan(value) ? -1 : value; }
 
-// All blocks at the pace of the slowest unit, the last wave counted whole.
+// All blocks at the pace of the slowest unit, the last wave counted whole. The tensor cores have
+// their stated peak at the clock it is stated at, everything else goes by the highest one.
 static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   if (t->fma_clocks < 0) return NAN;
-  double clocks = fmax(fmax(t->fma_clocks, t->shared_clocks), fmax(t->l2_clocks, t->dram_clocks));
+  double others = fmax(t->shared_clocks, fmax(t->l2_clocks, t->dram_clocks));
+  double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
   double rounds = ceil(tile->blocks / model->target->sm_count);
-  double seconds = clocks * tile->slabs * rounds / (model->target->boost_mhz * 1e6);
-  return t->flop / seconds / 1e12;
+  return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
 }
 
 Traffic derive_traffic(Arena *arena, const Model *model) {

@@ -12,8 +12,7 @@ typedef struct Sites {
   double lines;
 } Sites;
 Sites derive_sites(Arena *arena, const Program *program);
-// `n_warps`: those that multiply.
-SiteTotals derive_totals(const Sites *sites, int64_t n_warps);
+SiteTotals derive_totals(const Sites *sites);
 
 // 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
 // share one.

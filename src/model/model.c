@@ -23,7 +23,7 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   Sites sites = derive_sites(arena, model->program);
   model->n_sites = sites.n;
   model->site = sites.site;
-  model->totals = derive_totals(&sites, model->resources.n_consumers);
+  model->totals = derive_totals(&sites);
   model->text = program_print(arena, model->program);
   model->lines = sites.lines;
   model->traffic = derive_traffic(arena, model);

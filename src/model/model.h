@@ -20,11 +20,14 @@ typedef struct Site {
   bool is_store;
   const Buffer *slab;
   const Expr *address;       // byte offset in shared memory, the emitter's own expression
-  int64_t addr[BANK_LANES];  // of the lanes of `warp`, first iteration of every loop; -1 inactive
+  int64_t addr[BANK_LANES];  // of the lanes of `warp` in the iteration shown; -1 inactive
   int warp;                  // the warp shown: the worst of the block, the first among equals
   BankCount count;           // for those addresses
-  double executions;         // times one warp runs it per slab (per k_o iteration), all warps alike
-  const char *text;          // "a <- A_s  LDS.128"
+  double executions;  // times a warp comes by per slab (per k_o iteration); 0: outside of k_o
+  // Of all warps and iterations, per slab: clocks of the pipe, which are wavefronts, or bytes / 128
+  // where those have no count; and the ideal ones.
+  double clocks, ideal;
+  const char *text;  // "a <- A_s  LDS.128"
 } Site;
 
 // What one block asks of shared memory for one slab: every warp runs every site.

@@ -1,9 +1,14 @@
 // Sites: which shared-memory words a warp asks for, statement by statement.
 //
 // The main kernel is walked once per warp with an environment for its 32 lanes: hardware digits
-// from the thread index, LETs evaluated, every serial loop at its first iteration, IFs switching
-// lanes off. The address is the access's own offset expression, so what is counted here is what the
-// emitter prints. Of all warps the one with the most wavefronts is kept.
+// from the thread index, LETs evaluated, k_o at its first iteration, IFs switching lanes off. The
+// address is the access's own offset expression, so what is counted here is what the emitter
+// prints. Of all warps and iterations the one with the most wavefronts is kept.
+//
+// A loop that moves the addresses of all lanes alike, by whole words, only turns the banks round:
+// its first iteration stands for all of them. Worked example, copies of rows of 44 floats: i stands
+// in (tid + 256 · i) / 11 and % 11, so each of its iterations is looked at; r of a <- A_s[k_i, m_t
+// · 8 + r] moves everybody by 4 bytes, and is not.
 //
 // Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of
 // eight lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts,
@@ -26,8 +31,11 @@ typedef struct Walk {
   const Stmt *k_o;
   bool in_loop;                // inside k_o
   double executions;           // of the statement at hand by one warp, per slab
+  double weight;               // how many of them this visit stands for
+  bool first;                  // the first iteration of every loop around it
   const Var *loop[LOOPS_MAX];  // around it, inside k_o
   int n_loops;
+  enum { UNKNOWN, EVEN, UNEVEN } * pace;  // by statement: whether a loop's iterations cost alike
   Site *site;
   int n_sites;
   bool *prologue;  // per site
@@ -66,40 +74,107 @@ static Site new_site(Walk *walk, const Stmt *stmt, const Access *shared, bool st
                                      op->src.buffer->name, bank->sass)};
 }
 
-// The first warp adds the site; the others look whether they fare worse.
-static void visit_site(Walk *walk, const Stmt *stmt, const Access *shared, bool store, int index,
+static int find_site(const Walk *walk, const Stmt *stmt, bool store) {
+  int at = 0;
+  while (at < walk->n_sites && (walk->site[at].stmt != stmt || walk->site[at].is_store != store))
+    at++;
+  return at;
+}
+
+static void pay(const Walk *walk, Site *site, const BankCount *count, const bool *active) {
+  int n_active = 0;
+  for (int lane = 0; lane < LANES; lane++) n_active += active[lane];
+  if (!walk->in_loop || n_active == 0) return;
+  double bytes = (double)n_active * site->op->bytes;
+  site->clocks += walk->weight * (count->known ? count->wavefronts : bytes / BANK_LINE_BYTES);
+  site->ideal += walk->weight * count->ideal;
+}
+
+// The first visit adds the site; the others look whether they fare worse.
+static void visit_site(Walk *walk, const Stmt *stmt, const Access *shared, bool store,
                        const bool *active) {
+  int index = find_site(walk, stmt, store);
   if (index >= SITES_MAX) return;
   Site *site = &walk->site[index];
-  if (walk->warp == 0) {
+  bool is_new = index == walk->n_sites;
+  if (is_new) {
     *site = new_site(walk, stmt, shared, store);
     walk->prologue[index] = !walk->in_loop;
+    walk->n_sites++;
   }
   int64_t addr[LANES];
   site_addresses(walk, site, active, addr);
   BankCount count = banks_count(site->op, addr);
-  if (walk->warp > 0 && count.wavefronts <= site->count.wavefronts) return;
+  pay(walk, site, &count, active);
+  if (!is_new && count.wavefronts <= site->count.wavefronts) return;
   site->count = count;
   site->warp = walk->warp;
   memcpy(site->addr, addr, sizeof addr);
 }
 
+// ---- loops --------------------------------------------------------------------------------------
+
+// Whether an access to shared memory meets other banks, or the same in another order, as `var` goes
+// on: unless all its addresses move by the same whole number of words, or of its vectors.
+static bool is_uneven(const Walk *walk, const Op *op, const Var *var) {
+  const Access *side[] = {&op->dst, &op->src};
+  for (int i = 0; i < 2; i++) {
+    int64_t stride;
+    if (!side[i]->buffer || side[i]->buffer->space != SPACE_SHARED) continue;
+    if (!expr_stride(access_offset(walk->arena, side[i]), var, &stride)) return true;
+    int bytes = dtype_bytes(side[i]->buffer->type);
+    int64_t grain = op->kind == OP_LDMATRIX ? 16 : op->width * bytes;
+    if (stride * bytes % (grain < BANK_WORD_BYTES ? BANK_WORD_BYTES : grain)) return true;
+  }
+  return false;
+}
+
+static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
+  for (; list; list = list->next) {
+    bool reads = list->kind == STMT_IF || list->kind == STMT_LET;
+    if (reads && expr_uses(list->expr, var)) return true;
+    if (list->kind == STMT_OP && is_uneven(walk, &list->op, var)) return true;
+    if (list->body && minds(walk, list->body, var)) return true;
+  }
+  return false;
+}
+
+// How many iterations have to be looked at.
+static int64_t turns_of(Walk *walk, const Stmt *loop) {
+  if (!walk->in_loop) return 1;
+  if (walk->pace[loop->id] == UNKNOWN)
+    walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
+  return walk->pace[loop->id] == UNEVEN ? loop->var->extent : 1;
+}
+
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
+static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, const bool *active) {
+  bool first = walk->first;
+  for (int64_t i = 0; i < turns; i++) {
+    lanes_set_all(walk->env, stmt->var, i);
+    walk->first = first && i == 0;
+    walk_list(walk, stmt->body, active);
+  }
+  walk->first = first;
+}
+
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
-  lanes_set_all(walk->env, stmt->var, 0);
-  double before = walk->executions;
+  double executions = walk->executions, weight = walk->weight;
   bool slabs = stmt == walk->k_o || stmt->var->tier == TIER_SERIAL_OUTER;  // a producer's own
+  int64_t turns = slabs ? 1 : turns_of(walk, stmt);
   if (slabs) {
     walk->in_loop = true;
-    walk->executions = 1;
+    walk->executions = walk->weight = 1;
   } else {
     walk->executions *= (double)stmt->var->extent;
+    walk->weight *= (double)stmt->var->extent / (double)turns;
     assert(walk->n_loops < LOOPS_MAX);
     walk->loop[walk->n_loops++] = stmt->var;
   }
-  walk_list(walk, stmt->body, active);
-  walk->executions = before;
+  walk_turns(walk, stmt, turns, active);
+  walk->executions = executions;
+  walk->weight = weight;
   if (!slabs) walk->n_loops--;
   if (slabs) walk->in_loop = false;
 }
@@ -134,7 +209,7 @@ static double passing_share(Walk *walk, const Expr *condition, const bool *activ
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   bool inner[LANES];
   double before = walk->executions;
-  walk->executions *= passing_share(walk, stmt->expr, active);
+  if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
   lanes_pass(walk->env, stmt->expr, active, inner);
   walk_list(walk, stmt->body, inner);
   walk->executions = before;
@@ -167,7 +242,7 @@ static void count_lines(Walk *walk, const Op *op, const bool *active) {
   int64_t offset[LANES];
   expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
   int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));
-  walk->lines += lines * walk->executions;
+  walk->lines += lines * walk->weight;
 }
 
 // A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
@@ -175,7 +250,7 @@ static void count_lines(Walk *walk, const Op *op, const bool *active) {
 static void count_box(Walk *walk, const Op *op, const bool *active) {
   if (!walk->in_loop || !any_active(active)) return;
   int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
-  walk->lines += (double)bytes / BANK_LINE_BYTES * walk->executions;
+  walk->lines += (double)bytes / BANK_LINE_BYTES * walk->weight;
 }
 
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
@@ -187,7 +262,7 @@ static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
   }
   for (int i = 0; i < 2; i++)
     if (side[i]->buffer && side[i]->buffer->space == SPACE_SHARED)
-      visit_site(walk, stmt, side[i], i == 0, walk->n_sites++, active);
+      visit_site(walk, stmt, side[i], i == 0, active);
 }
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
@@ -225,16 +300,16 @@ Sites derive_sites(Arena *arena, const Program *program) {
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
-  walk.executions = 1;
+  walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
+  walk.executions = walk.weight = 1;
   int n_warps = launch_block_warps(&walk.launch);
   for (int warp = 0; warp < n_warps; warp++) {
     bool active[LANES];
     walk.warp = warp;
-    walk.n_sites = 0;
+    walk.first = true;
     lanes_enter(program, &walk.launch, 0, warp, walk.env, active);
     walk_list(&walk, walk.launch.body, active);
   }
-  if (walk.n_sites > SITES_MAX) walk.n_sites = SITES_MAX;
   Site *kept = ARENA_ARRAY(arena, Site, SITES_MAX);
   int n = 0;
   for (int i = 0; i < walk.n_sites; i++) {
@@ -246,13 +321,13 @@ Sites derive_sites(Arena *arena, const Program *program) {
   return (Sites){n, kept, walk.lines};
 }
 
-SiteTotals derive_totals(const Sites *sites, int64_t n_warps) {
+SiteTotals derive_totals(const Sites *sites) {
   SiteTotals totals = {0};
   for (int i = 0; i < sites->n; i++) {
     const Site *site = &sites->site[i];
     if (!site->count.known) continue;
-    totals.wavefronts += site->executions * (double)n_warps * site->count.wavefronts;
-    totals.ideal += site->executions * (double)n_warps * site->count.ideal;
+    totals.wavefronts += site->clocks;
+    totals.ideal += site->ideal;
     totals.n_conflicting += site->count.conflicts > 0;
   }
   return totals;

@@ -38,15 +38,10 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// Wavefronts of all warps that multiply, per slab, and the lines beside them. A 16-byte cp.async
-// has no counted wavefronts: it writes 512 bytes per warp through a pipe of 128 bytes per clock.
+// What all sites take of the pipe per slab, and the lines beside them.
 static double shared_clocks(const Model *model) {
-  double warps = (double)model->resources.n_consumers, clocks = model->lines;
-  for (int i = 0; i < model->n_sites; i++) {
-    const Site *site = &model->site[i];
-    double each = site->count.known ? site->count.wavefronts : LANES * site->op->bytes / 128.0;
-    clocks += each * site->executions * warps;
-  }
+  double clocks = model->lines;
+  for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
   return clocks;
 }
 

@@ -5,6 +5,7 @@
 // CELL_GROUP at 0:
 //   CELL_GROUP  cut a thread's rows and columns into groups of this many, …
 //   ◀ 0 is the lowest   ▶ 4: shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s estimated
+#include <math.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -83,18 +84,23 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_DIM, say_neighbours(arena, session));
 }
 
-// "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"
+// "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"; where not every warp or
+// iteration pays that, "LDS.128: 8 wavefronts (ideal 4) at most, 1840 of 2752 per slab".
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
   double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known) return;
-  double all = site->count.wavefronts * site->executions * warps;
-  say(explore, STYLE_DIM,
-      arena_printf(
-          arena, "%s: %d wavefront%s (ideal %d) × %.0f per slab × %.0f warps = %.0f of %.0f",
-          site->op->sass, site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
-          site->count.ideal, site->executions, warps, all, picture->model->totals.wavefronts));
+  double all = picture->model->totals.wavefronts, alike = site->executions * warps;
+  Str out = str_new(arena);
+  str_printf(&out, "%s: %d wavefront%s (ideal %d)", site->op->sass, site->count.wavefronts,
+             site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
+  if (fabs(alike * site->count.wavefronts - site->clocks) < 0.5)
+    str_printf(&out, " × %.0f per slab × %.0f warps = %.0f of %.0f", site->executions, warps,
+               site->clocks, all);
+  else
+    str_printf(&out, " at most, %.0f of %.0f per slab", site->clocks, all);
+  say(explore, STYLE_DIM, out.text);
 }
 
 // "the producer only fetches, 4 warps behind the others, of which one thread asks for slabs; …"

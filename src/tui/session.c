@@ -127,9 +127,8 @@ static void show_worst_site(Session *session) {
   int site = picture->worst_site;
   double most = 0;
   for (int i = 0; site < 0 && i < picture->model->n_sites; i++) {
-    const Site *at = &picture->model->site[i];
-    if (!(at->executions * at->count.wavefronts > most)) continue;
-    most = at->executions * at->count.wavefronts;
+    if (!(picture->model->site[i].clocks > most)) continue;
+    most = picture->model->site[i].clocks;
     session->site = i;
   }
   if (site >= 0) session->site = site;
@@ -496,6 +495,11 @@ static const Schedule *default_comparison(Session *session) {
   return &session->ladder->rung[rung].schedule;
 }
 
+// What its conflicts cost per slab.
+static double price_of(const Site *site) {
+  return site->count.known ? site->clocks - site->ideal : 0;
+}
+
 // The site whose price differs most between A and B is the one to look at.
 static void show_difference(Session *session) {
   const Model *now = session->now.picture->model, *then = session->then.picture->model;
@@ -504,8 +508,8 @@ static void show_difference(Session *session) {
   for (int i = 0; i < now->n_sites; i++) {
     session->site = i;
     int other = session_matching_site(session, session->then.picture);
-    double a = other < 0 ? 0 : then->site[other].executions * then->site[other].count.conflicts;
-    double difference = fabs(now->site[i].executions * now->site[i].count.conflicts - a);
+    double a = other < 0 ? 0 : price_of(&then->site[other]);
+    double difference = fabs(price_of(&now->site[i]) - a);
     if (!(difference > most)) continue;
     most = difference;
     chosen = i;

@@ -46,7 +46,7 @@ static int find_worst(const Model *model) {
   double most = 0;
   for (int i = 0; i < model->n_sites; i++) {
     const Site *site = &model->site[i];
-    double paid = site->count.known ? site->count.conflicts * site->executions : 0;
+    double paid = site->count.known ? site->clocks - site->ideal : 0;
     if (!(paid > most)) continue;
     most = paid;
     worst = i;

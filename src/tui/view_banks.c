@@ -125,9 +125,8 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
 // ---- all sites ----------------------------------------------------------------------------------
 
 static double share_of(const Picture *picture, const Site *site) {
-  double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
-  return site->executions * warps * site->count.wavefronts / picture->model->totals.wavefronts;
+  return site->clocks / picture->model->totals.wavefronts;
 }
 
 // Whether the list of sites has a column for the clocks.
@@ -175,9 +174,10 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
                   count->conflicts, count->ways);
   else
     canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –         –     –");
-  // Once for all slabs, as in the epilogue, is a fraction of a slab: "0.06×".
-  canvas_printf(canvas, row, 0, 61, STYLE_DIM, site->executions < 1 ? "%7.2g×" : "%7.0f×",
-                site->executions);
+  if (site->executions > 0)
+    canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
+  else
+    canvas_text(canvas, row, 0, 61, STYLE_DIM, "   after");  // all slabs, or before them
   double share = share_of(picture, site);
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);

@@ -1,6 +1,7 @@
 // What an iteration of k_o issues, and the orders in which a slab's fragments are read: counted
 // from programs, computed by the interpreter, compiled for three generations.
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,9 @@
 #include "cli_harness.h"
 #include "kernels/emit_plan.h"
 #include "kernels/nvrtc.h"
+#include "model/lanes.h"
 #include "model/random_schedule.h"
+#include "model/rewrite.h"
 #include "model/steps.h"
 #include "property.h"
 
@@ -359,6 +362,115 @@ START_TEST(mma_sync_has_a_share_of_the_peak) {
 }
 END_TEST
 
+// Whole waves, held by mma alone: 0.65 of 989 TFLOP/s, whatever clock the SMs may reach.
+START_TEST(the_roofline_keeps_to_the_stated_peak) {
+  const Model *model =
+      model_of("ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=8,STAGE=11,LDMATRIX=1,SWIZZLE=3",
+               "ASYNC_COPY=1,M=4224,N=8192,K=8192");
+  ck_assert_str_eq(model->traffic.limit, "fma");
+  ck_assert_double_eq_tol(model->traffic.roofline_tflops, 0.65 * 989.4, 1);
+}
+END_TEST
+
+// 4096 x 4096 sums of s8 are 64 MiB of s32, beside twice 16 MiB of operands that L2 holds.
+START_TEST(c_is_stored_in_its_own_type) {
+  const Model *model = model_of("ATOM_KIND=mma_m16n8k32_s8,WM=2,WN=2,FM=4,FN=8,BK=2,STAGE=11",
+                                "M=4096,N=4096,K=4096");
+  ck_assert_double_eq(model->traffic.dram_bytes, (double)(2 * 16 + 64) * (1 << 20));
+}
+END_TEST
+
+// 384 threads start with 168 registers each, what ptxas gives out, however few are needed.
+START_TEST(roles_start_with_equal_shares) {
+  const Model *model = model_of(
+      "M=8192,N=8192,K=4096,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1,SWIZZLE=2,BUFFER_COUNT=3,TMA=1",
+      "ATOM_KIND=mma_m16n8k16_f16,WM=4,WN=2,WARP_SPECIALIZE=1");
+  ck_assert_int_eq(model->resources.n_registers, 168);
+  ck_assert_int_eq(model->resources.blocks_per_sm, 1);
+}
+END_TEST
+
+// ---- every warp, every iteration
+// -----------------------------------------------------------------
+
+// What site.c reckons with as few visits as will do, by brute force: all loops inside k_o are run
+// to their end for every warp.
+typedef struct Brute {
+  const Model *model;
+  int64_t *env;
+  bool in_loop;
+  double wavefronts, ideal;
+} Brute;
+
+static void brute_op(Brute *b, const Stmt *stmt, const bool *active) {
+  for (int i = 0; i < b->model->n_sites && b->in_loop; i++) {
+    const Site *site = &b->model->site[i];
+    if (site->stmt != stmt || !site->count.known) continue;
+    int64_t addr[LANES];
+    bool any = false;
+    expr_eval_warp(site->address, b->env, addr);
+    for (int lane = 0; lane < LANES; lane++) {
+      any |= active[lane];
+      if (!active[lane]) addr[lane] = BANK_INACTIVE;
+    }
+    if (!any) continue;
+    BankCount count = banks_count(site->op, addr);
+    b->wavefronts += count.wavefronts;
+    b->ideal += count.ideal;
+  }
+}
+
+static void brute_list(Brute *b, const Stmt *list, const bool *active) {
+  for (; list; list = list->next) {
+    bool inner[LANES];
+    if (list->kind == STMT_LET) lanes_let(b->env, list);
+    if (list->kind == STMT_OP) brute_op(b, list, active);
+    if (list->kind == STMT_IF && lanes_pass(b->env, list->expr, active, inner))
+      brute_list(b, list->body, inner);
+    if (list->kind != STMT_LOOP) continue;
+    bool slabs = list == outer_k_loop(b->model->program) || list->var->tier == TIER_SERIAL_OUTER;
+    bool before = b->in_loop;
+    b->in_loop |= slabs;
+    for (int64_t i = 0; i < (slabs ? 1 : list->var->extent); i++) {
+      lanes_set_all(b->env, list->var, i);
+      brute_list(b, list->body, active);
+    }
+    b->in_loop = before;
+  }
+}
+
+static void check_totals(const Model *model) {
+  Launch launch = kernel_launch(program_main(model->program));
+  Brute b = {.model = model};
+  b.env = ARENA_ARRAY(property_arena, int64_t, model->program->n_vars * LANES);
+  for (int warp = 0; warp < launch_block_warps(&launch); warp++) {
+    bool active[LANES];
+    lanes_enter(model->program, &launch, 0, warp, b.env, active);
+    brute_list(&b, launch.body, active);
+  }
+  ck_assert_msg(fabs(b.wavefronts - model->totals.wavefronts) < 0.01 &&
+                    fabs(b.ideal - model->totals.ideal) < 0.01,
+                "%g (%g ideal), by brute force %g (%g), of %s", model->totals.wavefronts,
+                model->totals.ideal, b.wavefronts, b.ideal,
+                schedule_text(property_arena, &model->schedule));
+}
+
+START_TEST(totals_are_what_all_warps_and_iterations_pay) {
+  const RandomLimits limits = {300, 1 << 24};
+  uint64_t state = property_seed();
+  for (int i = 0; i < 300; i++) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    check_totals(model_build(property_arena, &property_targets, &schedule));
+  }
+  // Rows of 44 floats: some warps copy nothing in the last round.
+  check_totals(model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", ""));
+  ck_assert_double_eq(
+      model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", "")->traffic.shared_clocks, 51);
+}
+END_TEST
+
 // The command's numbers are the model's; `now` marks one row.
 START_TEST(the_command_tells_both_intensities) {
   if (!cli_has_program()) return;
@@ -417,6 +529,10 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, a_wave_fetches_the_panels_of_its_parts_of_k);
   tcase_add_test(tc, a_peak_is_that_of_the_type);
   tcase_add_test(tc, mma_sync_has_a_share_of_the_peak);
+  tcase_add_test(tc, the_roofline_keeps_to_the_stated_peak);
+  tcase_add_test(tc, c_is_stored_in_its_own_type);
+  tcase_add_test(tc, roles_start_with_equal_shares);
+  tcase_add_test(tc, totals_are_what_all_warps_and_iterations_pay);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

@@ -2,11 +2,11 @@
 //
 // Pads and swizzles are few: each is written as a layout text, parsed and costed like anybody's.
 // They are XOR maps too, and a family is at least as good as what it holds: what is searched for is
-// better. XOR maps are searched by parity masks (xor_search.c); the winner is completed to a
-// bijection of the whole slab, written as a text too, and costed again by the bank engine, so what
-// is reported is what the text does. A map of the low index bits is completed so: column bit k
-// becomes output bit k, and every index bit that is no mask's leading bit keeps a place among the
-// outputs.
+// better. Either may cut a chunk that no access asks for whole. XOR maps are searched by parity
+// masks (xor_search.c); the winner is completed to a bijection of the whole slab, written as a text
+// too, and costed again by the bank engine, so what is reported is what the text does. A map of the
+// low index bits is completed so: column bit k becomes output bit k, and every index bit that is no
+// mask's leading bit keeps a place among the outputs.
 //
 // Written as text, a linear map is "off" XOR a few shifted and masked copies of itself: all pairs
 // (output bit o, input bit i) with i - o = s share the term (off >> s) & mask.
@@ -75,24 +75,27 @@ static bool at_floor(const Solver *s, SolverFamily family) {
   return best->layout && best->total <= s->patterns.floor;
 }
 
-static void try_pads(Solver *s) {
+// Those that keep whole chunks, or the finer ones, which may cut a chunk that nobody asks for
+// whole.
+static void try_pads(Solver *s, bool fine) {
   const LayoutSlab *slab = &s->problem->slab;
   for (int bytes = slab->elem_bytes; bytes <= BANK_LINE_BYTES; bytes += slab->elem_bytes) {
-    if (at_floor(s, SOLVER_PAD)) break;
-    if ((slab->row_bytes + bytes) % s->patterns.whole_bytes != 0) continue;
-    try_layout(s, SOLVER_PAD, arena_printf(s->arena, "pad:%d", bytes / slab->elem_bytes));
+    if (!fine && at_floor(s, SOLVER_PAD)) break;
+    bool cuts = (slab->row_bytes + bytes) % s->patterns.whole_bytes != 0;
+    if (cuts == fine)
+      try_layout(s, SOLVER_PAD, arena_printf(s->arena, "pad:%d", bytes / slab->elem_bytes));
   }
-  s->out->families[SOLVER_PAD].exact = true;
 }
 
 // B bits from bit M of the offset; bits from 7 up are flipped to no effect on the banks.
-static void try_swizzles(Solver *s) {
-  int lowest = log2_up(s->patterns.whole_bytes);
+static void try_swizzles(Solver *s, bool fine) {
+  int whole = log2_up(s->patterns.whole_bytes);
+  int lowest = fine ? log2_up(s->problem->slab.elem_bytes) : whole;
   int end = log2_up(slab_bytes(&s->problem->slab));
-  for (int bits = 1; bits <= 7 - lowest; bits++)
-    for (int base = lowest; base + bits <= 7; base++)
+  for (int base = lowest; base < (fine ? whole : 7); base++)
+    for (int bits = 1; base + bits <= 7; bits++)
       for (int shift = bits; base + shift + bits <= end; shift++) {
-        if (at_floor(s, SOLVER_SWIZZLE)) return;
+        if (!fine && at_floor(s, SOLVER_SWIZZLE)) return;
         try_layout(s, SOLVER_SWIZZLE,
                    arena_printf(s->arena, "swizzle:%d,%d,%d", bits, base, shift));
       }
@@ -252,12 +255,20 @@ static void conclude(Solver *s) {
   SolverResult *out = s->out;
   bool all_exact = true;
   for (int f = 0; f < SOLVER_FAMILIES; f++) all_exact &= out->families[f].exact;
-  out->bound = s->patterns.floor;
-  if (out->found && all_exact) out->bound = out->best.total;
+  // XOR maps keep chunks whole and so to the floor; all else was tried.
+  bool below = out->found && out->best.total < s->patterns.floor;
+  out->bound = below || (out->found && all_exact) ? out->best.total : s->patterns.floor;
   out->optimal = out->found && out->best.total == out->bound;
   Str proof = str_new(s->arena);
   add_floor_sentence(s, &proof);
-  if (!out->found)
+  if (below)
+    str_printf(&proof,
+               "That is for whole chunks, which need %" PRId64
+               " or more. Every pad and every "
+               "swizzle that cuts only chunks nobody asks for whole was tried too: none is below "
+               "%" PRId64 ".",
+               s->patterns.floor, out->best.total);
+  else if (!out->found)
     str_add(&proof, "No layout of these families is legal for all sites.");
   else if (out->best.total == s->patterns.floor)
     str_printf(&proof, "The total of %" PRId64 " is the least that the phases allow one by one.",
@@ -283,12 +294,14 @@ SolverResult solver_solve(Arena *arena, Arena *scratch, const SolverProblem *pro
   out.whole_bytes = s.patterns.whole_bytes;
   out.site_floor = s.patterns.site_floor;
   try_layout(&s, SOLVER_NONE, "none");
-  out.families[SOLVER_NONE].exact = true;
-  try_swizzles(&s);
-  out.families[SOLVER_SWIZZLE].exact = true;
+  try_swizzles(&s, false);
   try_xor_rows(&s);
   try_xor_any(&s);
-  try_pads(&s);
+  try_pads(&s, false);
+  try_swizzles(&s, true);
+  try_pads(&s, true);
+  const SolverFamily tried[] = {SOLVER_NONE, SOLVER_SWIZZLE, SOLVER_PAD};
+  for (int i = 0; i < 3; i++) out.families[tried[i]].exact = true;
   choose_best(&out);
   cost_best(&s);
   conclude(&s);

@@ -105,6 +105,25 @@ END_TEST
 // Reads of rows 0 to 7 and of four rows that lie 128 bytes apart, in one column each: for every
 // pair of directions some map is free, and every answer is checked against all 512 maps of 3 x 3
 // bits.
+// The store of a row asks for one chunk whole, row 0's, which a pad of one float leaves whole too;
+// with all chunks whole the column is four ways or more.
+START_TEST(a_layout_may_cut_what_nobody_asks_for_whole) {
+  const SolverProblem problem = read_problem(
+      "{\"name\": \"x\", \"slab\": {\"rows\": 32, \"row_bytes\": 16, \"elem\": 4}, \"sites\": ["
+      "{\"name\": \"row\", \"op\": \"sts128\", \"repeat\": 1, \"row\": \"0\", \"col\": \"0\"}, "
+      "{\"name\": \"column\", \"op\": \"lds32\", \"repeat\": 1, \"row\": \"lane\", \"col\": "
+      "\"0\"}]}");
+  Arena *scratch = arena_new("scratch");
+  SolverResult result = solver_solve(arena, scratch, &problem);
+  ck_assert(result.found && result.optimal);
+  ck_assert_int_eq(result.best.total, 4 + 1);
+  ck_assert_int_eq(result.bound, result.best.total);
+  ck_assert_int_eq(cost(&problem, 1, "pad:1").wavefronts, 1);
+  ck_assert_ptr_nonnull(strstr(result.proof, "whole chunks, which need 8 or more"));
+  arena_free(scratch);
+}
+END_TEST
+
 START_TEST(small_slabs_agree_with_trying_everything) {
   static const char *const rows[][2] = {
       {"lane", "(lane & 1) | (lane & 6) << 1"},
@@ -334,6 +353,7 @@ Suite *suite_banks_solver(void) {
   tcase_add_test(solver, transposed_b_is_four_way_at_best);
   tcase_add_test(solver, rows_of_128_bytes_get_swizzle_343);
   tcase_add_test(solver, examples_are_solved_to_their_bound);
+  tcase_add_test(solver, a_layout_may_cut_what_nobody_asks_for_whole);
   tcase_add_test(solver, small_slabs_agree_with_trying_everything);
   tcase_add_test(solver, a_layout_beyond_the_line_is_found);
   tcase_add_test(solver, weights_decide_conflicts_of_interest);

@@ -113,14 +113,12 @@ START_TEST(a_layout_may_cut_what_nobody_asks_for_whole) {
       "{\"name\": \"row\", \"op\": \"sts128\", \"repeat\": 1, \"row\": \"0\", \"col\": \"0\"}, "
       "{\"name\": \"column\", \"op\": \"lds32\", \"repeat\": 1, \"row\": \"lane\", \"col\": "
       "\"0\"}]}");
-  Arena *scratch = arena_new("scratch");
   SolverResult result = solver_solve(arena, scratch, &problem);
   ck_assert(result.found && result.optimal);
   ck_assert_int_eq(result.best.total, 4 + 1);
   ck_assert_int_eq(result.bound, result.best.total);
   ck_assert_int_eq(cost(&problem, 1, "pad:1").wavefronts, 1);
   ck_assert_ptr_nonnull(strstr(result.proof, "whole chunks, which need 8 or more"));
-  arena_free(scratch);
 }
 END_TEST
 

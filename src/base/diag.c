@@ -31,6 +31,13 @@ void diags_keep(Diags *diags) {
     if (d->nearest) d->nearest = arena_strdup(diags->arena, d->nearest);
 }
 
+void diags_add_all(Diags *diags, const Diags *from) {
+  for (const Diag *d = from->first; d; d = d->next) {
+    Diag *copy = diag_add(diags, arena_strdup(diags->arena, d->rule), "%s", d->text);
+    if (d->nearest) copy->nearest = arena_strdup(diags->arena, d->nearest);
+  }
+}
+
 char *diags_text(Arena *arena, const Diags *diags) {
   Str out = str_new(arena);
   for (const Diag *d = diags->first; d; d = d->next) {

@@ -28,5 +28,8 @@ Diag *diag_add(Diags *diags, const char *rule, const char *format, ...)
 // What is nearest may be a name out of what is about to be freed; after this it is the list's own.
 void diags_keep(Diags *diags);
 
+// Adds the findings of another list, which may go afterwards.
+void diags_add_all(Diags *diags, const Diags *from);
+
 // "rule: text; nearest: BM=32", one line each, for stderr and the screen.
 char *diags_text(Arena *arena, const Diags *diags);

@@ -57,8 +57,7 @@ const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedu
                           Diags *diags) {
   const Model *model = model_build(arena, targets, schedule);
   if (model->ok) return model;
-  for (const Diag *d = model->diags.first; d; d = d->next)
-    diag_add(diags, d->rule, "%s", d->text)->nearest = d->nearest;
+  diags_add_all(diags, &model->diags);
   return NULL;
 }
 

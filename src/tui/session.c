@@ -115,13 +115,6 @@ static bool choose_rung(Session *session, const SessionOptions *options, Diags *
   return true;
 }
 
-static void copy_diags(Diags *diags, const Diags *from) {
-  for (const Diag *d = from->first; d; d = d->next) {
-    Diag *copy = diag_add(diags, arena_strdup(diags->arena, d->rule), "%s", d->text);
-    copy->nearest = d->nearest ? arena_strdup(diags->arena, d->nearest) : NULL;
-  }
-}
-
 static void show_worst_site(Session *session) {
   const Picture *picture = session->now.picture;
   int site = picture->worst_site;
@@ -156,7 +149,7 @@ static bool open_side(Session *session, const SessionOptions *options, Diags *di
   take_ladder(session, ladder);
   if (!choose_rung(session, options, diags)) return false;
   if (!side_build(&session->now, &session->targets)) {
-    copy_diags(diags, session->now.reasons);
+    diags_add_all(diags, session->now.reasons);
     return false;
   }
   session->undo[0] = undo_entry(session);
@@ -495,11 +488,6 @@ static const Schedule *default_comparison(Session *session) {
   return &session->ladder->rung[rung].schedule;
 }
 
-// What its conflicts cost per slab.
-static double price_of(const Site *site) {
-  return site->count.known ? site->clocks - site->ideal : 0;
-}
-
 // The site whose price differs most between A and B is the one to look at.
 static void show_difference(Session *session) {
   const Model *now = session->now.picture->model, *then = session->then.picture->model;
@@ -508,8 +496,8 @@ static void show_difference(Session *session) {
   for (int i = 0; i < now->n_sites; i++) {
     session->site = i;
     int other = session_matching_site(session, session->then.picture);
-    double a = other < 0 ? 0 : price_of(&then->site[other]);
-    double difference = fabs(price_of(&now->site[i]) - a);
+    double a = other < 0 ? 0 : side_site_price(&then->site[other]);
+    double difference = fabs(side_site_price(&now->site[i]) - a);
     if (!(difference > most)) continue;
     most = difference;
     chosen = i;

@@ -41,12 +41,15 @@ void side_free(Side *side) {
 
 // ---- building -----------------------------------------------------------------------------------
 
+double side_site_price(const Site *site) {
+  return site->count.known ? site->clocks - site->ideal : 0;
+}
+
 static int find_worst(const Model *model) {
   int worst = -1;
   double most = 0;
   for (int i = 0; i < model->n_sites; i++) {
-    const Site *site = &model->site[i];
-    double paid = site->count.known ? site->clocks - site->ideal : 0;
+    double paid = side_site_price(&model->site[i]);
     if (!(paid > most)) continue;
     most = paid;
     worst = i;

@@ -57,6 +57,9 @@ uint64_t schedule_key(const Schedule *schedule);
 // The access of `model` that is the one of this text elsewhere: it fills the same buffer. -1: none.
 int side_find_site(const Model *model, const char *text);
 
+// What the conflicts of an access cost a block per slab, in wavefronts; 0 where they have no count.
+double side_site_price(const Site *site);
+
 void side_init(Side *side, const char *name);
 void side_free(Side *side);
 

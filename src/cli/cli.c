@@ -67,8 +67,8 @@ static void print_overview(FILE *out) {
   for (int i = 0; i < cli_command_count; i++)
     fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);
   fputs(
-      "\nSTATE is one line, KNOB=value,...: gemmview knobs lists them, the explorer's y copies its "
-      "own.\n"
+      "\nSTATE is one line, [LADDER/RUNG,]KNOB=value,...: gemmview knobs and gemmview ladders\n"
+      "list them, the explorer's y copies its own.\n"
       "gemmview COMMAND --help tells more; gemmview --version tells the version.\n",
       out);
 }

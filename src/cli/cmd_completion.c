@@ -16,6 +16,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
 #include "model/breakage.h"
 #include "model/fragment.h"
@@ -90,9 +91,15 @@ static const char *arguments_of(Arena *arena, const char *command) {
   return out.text;
 }
 
-static const char *knob_words(Arena *arena) {
+// What a state is made of: knobs, and the rungs that it may begin with.
+static const char *state_words(Arena *arena) {
   Str out = str_new(arena);
+  Diags unused = diags_new(arena);
+  const Ladder *const *ladders = cli_ladders(arena, &unused);
   for (int i = 0; i < KNOB_COUNT; i++) str_printf(&out, "%s%s=", i ? " " : "", knob_table[i].name);
+  for (int l = 0; ladders && ladders[l]; l++)
+    for (int r = 0; r < ladders[l]->n_rungs; r++)
+      str_printf(&out, " %s/%s", ladders[l]->name, ladders[l]->rung[r].name);
   return out.text;
 }
 
@@ -120,7 +127,7 @@ static void print_bash(Arena *arena) {
       "    return\n"
       "  fi\n"
       "  case ${COMP_WORDS[COMP_CWORD-1]} in\n",
-      knob_words(arena));
+      state_words(arena));
   for (int i = 0; i < N_VALUED; i++)
     printf("    %s) words='%s' ;;\n", valued[i], values_of(arena, valued[i]));
   printf(
@@ -178,7 +185,7 @@ static void print_zsh(Arena *arena) {
       "  return\n"
       "fi\n"
       "case ${words[CURRENT-1]} in\n",
-      knob_words(arena));
+      state_words(arena));
   for (int i = 0; i < N_VALUED; i++)
     printf("  %s) compadd -- %s; return ;;\n", valued[i], values_of(arena, valued[i]));
   printf("esac\ncase ${words[2]} in\n");

@@ -11,9 +11,9 @@
 #include "tui/explore.h"
 #include "tui/fmt.h"
 
-// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s at most
+// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s roofline
 // (estimate)".
-enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16, AT_MOST_COLS = 30 };
+enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16, ROOFLINE_COLS = 31 };
 
 typedef struct Clocks {
   const char *name;
@@ -268,7 +268,7 @@ static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
   int col = draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED);
   canvas_printf(
       canvas, in, 0, col, STYLE_ESTIMATED,
-      in.cols - col < AT_MOST_COLS ? "%s TFLOP/s (estimate)" : "%s TFLOP/s at most (estimate)",
+      in.cols - col < ROOFLINE_COLS ? "%s TFLOP/s (estimate)" : "%s TFLOP/s roofline (estimate)",
       fmt_figure(figure, traffic->roofline_tflops));
   if (session->worker.line[0])
     canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);

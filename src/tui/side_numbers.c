@@ -57,7 +57,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   const SiteTotals *sites = &side->picture->model->totals;
   bool atom = model->program->atom != NULL;
   add_timing(&all, session, side);
-  add(&all, "at most", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
+  add(&all, "roofline", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
   add_compiled(&all, session, side);
   add(&all, "blocks", "", "blocks", (double)r->n_blocks, ORIGIN_NONE);
   add(&all, "threads", "", "threads", (double)r->n_threads, ORIGIN_NONE);

@@ -73,7 +73,8 @@ typedef struct Traffic {
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
   double loads_per_fma;         // load instructions per multiply-add of one thread
-  double roofline_tflops;       // min over the limits; an estimate
+  // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
+  double roofline_tflops;
 } Traffic;
 
 typedef struct TrafficUnit {

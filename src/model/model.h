@@ -72,7 +72,7 @@ typedef struct Traffic {
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
-  double loads_per_fma;         // load instructions per multiply-add of one thread
+  double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
   // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
   double roofline_tflops;
 } Traffic;

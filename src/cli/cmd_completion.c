@@ -51,6 +51,8 @@ static const char *values_of(Arena *arena, const char *option) {
     for (int i = 0; i < banks_op_count(); i++) str_printf(&out, "%s ", banks_op_at(i)->name);
   if (str_equal(option, "--format")) str_add(&out, "text ansi svg json ");
   if (str_equal(option, "--color")) str_add(&out, "never 16 256 truecolor auto ");
+  if (str_equal(option, "--break"))
+    for (int i = 0; i < BREAK_COUNT; i++) str_printf(&out, "%s ", breakage_name((BreakageId)i));
   if (str_equal(option, "--theme")) {
     EmbeddedList list = embed_list(arena, "themes/");
     str_add(&out, "default mono ");
@@ -60,7 +62,7 @@ static const char *values_of(Arena *arena, const char *option) {
   return out.text;
 }
 
-static const char *const valued[] = {"--op", "--format", "--color", "--theme"};
+static const char *const valued[] = {"--op", "--format", "--color", "--theme", "--break"};
 enum { N_VALUED = sizeof valued / sizeof *valued };
 
 // The words a command takes where an argument is due; "" when the shell offers files.

@@ -99,7 +99,7 @@ static void print_setting(const Subject *s) {
         "(--full: all)\n",
         extent(a, KNOB_M), extent(a, KNOB_N), extent(a, KNOB_K), extent(r, KNOB_M),
         extent(r, KNOB_N), extent(r, KNOB_K));
-  if (is_reduced(s) && schedule_slabs(r) < schedule_slabs_to_see(r))
+  if ((is_reduced(s) || s->given->breakage) && schedule_slabs(r) < schedule_slabs_to_see(r))
     printf(
         "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
         "that "

@@ -4,7 +4,7 @@
 //    # rung               time    TFLOP/s  of cuBLAS  registers spills occupancy  predicted
 //    0 naive          104.2 ms       1.32      0.026         32      0     100 %   l2
 //   …
-//    9 tma        TMA=1 is not built yet; …
+//    9 tma          3.387 ms      40.58      0.797        124      0      25 %   ~shared
 //
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
 // branch on its own problem) is timed once. Everything is compiled before anything is timed.

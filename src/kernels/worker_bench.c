@@ -40,7 +40,8 @@ static void end_turn(Server *server) {
 // to it by then: what ended unheard in a child that had served another gets a new turn. This may
 // happen to a request again, when others come before it, but a new child's end is its own fault.
 static bool retry(const Server *server, Request *request, ErrorKind kind) {
-  if (kind != ERROR_BENCH || request->heard || !server->bench_served) return false;
+  if (kind != ERROR_BENCH || request->heard || request->cancelled || !server->bench_served)
+    return false;
   request->phase = PHASE_WAITING_BENCH;
   return true;
 }
@@ -51,6 +52,7 @@ static void end_badly(Server *server, ErrorKind kind, const char *text) {
   if (!request) return;
   end_turn(server);
   if (retry(server, request, kind)) return;
+  if (request->cancelled) kind = ERROR_CANCELLED, text = "cancelled";
   request_fail(server, request, kind, text);
 }
 

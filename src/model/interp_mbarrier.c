@@ -125,7 +125,7 @@ static Mbar *mbar_of(Machine *m, const Warp *w, const Code *code, const Operand 
   const Memory *memory = &m->memory[operand->buffer->id];
   int64_t at = interp_scalar(w, &operand->offset);
   if (at >= 0 && at < memory->elements) return &memory->mbar[at];
-  report_mbar(m, w, code, FINDING_OUT_OF_BOUNDS, "reaches for an mbarrier that is not there,");
+  report_mbar(m, w, code, FINDING_OUT_OF_BOUNDS, "reaches for an mbarrier that is not there");
   return NULL;
 }
 
@@ -176,7 +176,7 @@ static void end_phase(Machine *m, const Code *code, Mbar *bar) {
 
 static void arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
   if (bar->pending == 0)
-    report_mbar(m, w, code, FINDING_DEADLOCK, "is one arrival too many for the phase under way,");
+    report_mbar(m, w, code, FINDING_DEADLOCK, "arrives once too often for the phase under way");
   bar->pending--;
   end_phase(m, code, bar);
 }

@@ -30,7 +30,7 @@ typedef struct Site {
   const char *text;  // "a <- A_s  LDS.128"
 } Site;
 
-// What one block asks of shared memory for one slab: every warp runs every site.
+// What one block asks of shared memory for one slab.
 typedef struct SiteTotals {
   double wavefronts, ideal;  // of the sites with counts
   int n_conflicting;         // sites with more wavefronts than ideal
@@ -40,6 +40,7 @@ typedef struct Resources {
   int64_t smem_bytes;  // per block
   int n_registers;     // per thread: the compiler's count, or an estimate
   bool counted;        // the compiler's count
+  int n_needed;        // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
   // With roles, what setmaxnreg leaves a thread that fetches and one that multiplies; 0: nothing is
   // moved.

@@ -91,8 +91,9 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
       .n_consumers = launch_warps(&launch)};
   r.producer_registers = set_registers(kernel, OP_REGS_GIVE);
   r.consumer_registers = set_registers(kernel, OP_REGS_TAKE);
-  r.n_registers = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
-  if (r.consumer_registers) r.n_registers = (int)start_registers(r.n_threads, kernel->min_blocks);
+  r.n_needed = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
+  r.n_registers =
+      r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;
   derive_fit(&r, kernel->min_blocks, target);
   return r;
 }

@@ -16,12 +16,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/derive.h"
 #include "model/lanes.h"
 #include "model/rewrite.h"
 
-enum { SITES_MAX = 32, LOOPS_MAX = 16 };
+enum { SITES_MAX = 32, LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2 };
 _Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
+
+typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
 
 typedef struct Walk {
   Arena *arena;
@@ -35,7 +38,9 @@ typedef struct Walk {
   bool first;                  // the first iteration of every loop around it
   const Var *loop[LOOPS_MAX];  // around it, inside k_o
   int n_loops;
-  enum { UNKNOWN, EVEN, UNEVEN } * pace;  // by statement: whether a loop's iterations cost alike
+  Pace *pace;           // by statement: of a loop's iterations
+  int64_t room;         // iterations of the loops around it that may still be multiplied
+  const Expr **offset;  // by statement: of a global source; NULL until it is asked for
   Site *site;
   int n_sites;
   bool *prologue;  // per site
@@ -112,19 +117,28 @@ static void visit_site(Walk *walk, const Stmt *stmt, const Access *shared, bool 
   memcpy(site->addr, addr, sizeof addr);
 }
 
+// A fragment read straight from global memory goes through L1, which shares its pipe with shared
+// memory and answers one line per clock.
+static bool reads_by_l1(const Op *op) {
+  return op->kind == OP_LOAD && op->src.buffer->space == SPACE_GLOBAL &&
+         buffer_is_fragment(op->dst.buffer);
+}
+
 // ---- loops --------------------------------------------------------------------------------------
 
-// Whether an access to shared memory meets other banks, or the same in another order, as `var` goes
-// on: unless all its addresses move by the same whole number of words, or of its vectors.
+// Whether an access meets other banks, or the same in another order, as `var` goes on: unless all
+// its addresses move by the same whole number of words, or of its vectors; through L1, of lines.
 static bool is_uneven(const Walk *walk, const Op *op, const Var *var) {
   const Access *side[] = {&op->dst, &op->src};
   for (int i = 0; i < 2; i++) {
-    int64_t stride;
-    if (!side[i]->buffer || side[i]->buffer->space != SPACE_SHARED) continue;
+    const Buffer *buffer = side[i]->buffer;
+    bool by_l1 = i == 1 && reads_by_l1(op);
+    if (!buffer || (buffer->space != SPACE_SHARED && !by_l1)) continue;
+    int64_t stride, grain = op->width * dtype_bytes(buffer->type);
     if (!expr_stride(access_offset(walk->arena, side[i]), var, &stride)) return true;
-    int bytes = dtype_bytes(side[i]->buffer->type);
-    int64_t grain = op->kind == OP_LDMATRIX ? 16 : op->width * bytes;
-    if (stride * bytes % (grain < BANK_WORD_BYTES ? BANK_WORD_BYTES : grain)) return true;
+    if (op->kind == OP_LDMATRIX) grain = 16;
+    if (grain < BANK_WORD_BYTES) grain = BANK_WORD_BYTES;
+    if (stride * dtype_bytes(buffer->type) % (by_l1 ? BANK_LINE_BYTES : grain)) return true;
   }
   return false;
 }
@@ -139,30 +153,39 @@ static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
   return false;
 }
 
-// How many iterations have to be looked at.
-static int64_t turns_of(Walk *walk, const Stmt *loop) {
+// How many iterations are looked at: all, as long as VISITS_MAX have room for them. Of more every
+// n-th is, n odd: a power of two would meet the same rows again and again.
+static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
+  int64_t extent = loop->var->extent, most = walk->room > TURNS_MIN ? walk->room : TURNS_MIN;
+  *step = 1;
   if (!walk->in_loop) return 1;
   if (walk->pace[loop->id] == UNKNOWN)
     walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
-  return walk->pace[loop->id] == UNEVEN ? loop->var->extent : 1;
+  if (walk->pace[loop->id] == EVEN) return 1;
+  if (extent > most) *step = ceil_div(extent, most) | 1;
+  return ceil_div(extent, *step);
 }
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
-static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, const bool *active) {
+static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step,
+                       const bool *active) {
   bool first = walk->first;
+  int64_t room = walk->room;
+  walk->room /= turns;
   for (int64_t i = 0; i < turns; i++) {
-    lanes_set_all(walk->env, stmt->var, i);
+    lanes_set_all(walk->env, stmt->var, i * step);
     walk->first = first && i == 0;
     walk_list(walk, stmt->body, active);
   }
   walk->first = first;
+  walk->room = room;
 }
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
   double executions = walk->executions, weight = walk->weight;
   bool slabs = stmt == walk->k_o || stmt->var->tier == TIER_SERIAL_OUTER;  // a producer's own
-  int64_t turns = slabs ? 1 : turns_of(walk, stmt);
+  int64_t step = 1, turns = slabs ? 1 : turns_of(walk, stmt, &step);
   if (slabs) {
     walk->in_loop = true;
     walk->executions = walk->weight = 1;
@@ -172,7 +195,7 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
     assert(walk->n_loops < LOOPS_MAX);
     walk->loop[walk->n_loops++] = stmt->var;
   }
-  walk_turns(walk, stmt, turns, active);
+  walk_turns(walk, stmt, turns, step, active);
   walk->executions = executions;
   walk->weight = weight;
   if (!slabs) walk->n_loops--;
@@ -234,13 +257,12 @@ static int distinct_lines(const int64_t *offset, const bool *active, int bytes) 
   return n;
 }
 
-// A fragment read straight from global memory goes through L1, which shares its pipe with shared
-// memory and answers one line per clock.
-static void count_lines(Walk *walk, const Op *op, const bool *active) {
-  if (op->src.buffer->space != SPACE_GLOBAL || !walk->in_loop) return;
-  if (!buffer_is_fragment(op->dst.buffer)) return;
+static void count_lines(Walk *walk, const Stmt *stmt, const bool *active) {
+  const Op *op = &stmt->op;
   int64_t offset[LANES];
-  expr_eval_warp(access_offset(walk->arena, &op->src), walk->env, offset);
+  if (!walk->in_loop || !reads_by_l1(op)) return;
+  if (!walk->offset[stmt->id]) walk->offset[stmt->id] = access_offset(walk->arena, &op->src);
+  expr_eval_warp(walk->offset[stmt->id], walk->env, offset);
   int lines = distinct_lines(offset, active, dtype_bytes(op->src.buffer->type));
   walk->lines += lines * walk->weight;
 }
@@ -255,7 +277,7 @@ static void count_box(Walk *walk, const Op *op, const bool *active) {
 
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Access *side[] = {&stmt->op.dst, &stmt->op.src};
-  if (stmt->op.kind == OP_LOAD) count_lines(walk, &stmt->op, active);
+  count_lines(walk, stmt, active);
   if (stmt->op.kind == OP_TMA_LOAD) {
     count_box(walk, &stmt->op, active);
     return;
@@ -301,8 +323,10 @@ Sites derive_sites(Arena *arena, const Program *program) {
   walk.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   walk.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
   walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
+  walk.offset = ARENA_ARRAY(arena, const Expr *, program->n_stmt_ids);
   walk.executions = walk.weight = 1;
   int n_warps = launch_block_warps(&walk.launch);
+  walk.room = VISITS_MAX / n_warps;
   for (int warp = 0; warp < n_warps; warp++) {
     bool active[LANES];
     walk.warp = warp;

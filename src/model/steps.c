@@ -336,7 +336,7 @@ static Strategy try_row(Arena *arena, const Model *model, const StrategyRow *row
   Pipeline pipeline = pipeline_run(arena, &tried);
   const Program *program = pipeline.stage[pipeline.n_stages - 1].program;
   strategy.steps = derive_steps(arena, program);
-  strategy.n_registers = derive_resources(program, &tried, model->target).n_registers;
+  strategy.n_registers = derive_resources(program, &tried, model->target).n_needed;
   return strategy;
 }
 

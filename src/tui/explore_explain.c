@@ -38,8 +38,8 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
              trial->traffic.roofline_tflops, " TFLOP/s");
   add_change(out, session, &most, "shared", now->traffic.shared_clocks,
              trial->traffic.shared_clocks, " clk");
-  add_change(out, session, &most, "est. registers", now->resources.n_registers,
-             trial->resources.n_registers, "");
+  add_change(out, session, &most, "est. registers", now->resources.n_needed,
+             trial->resources.n_needed, "");
   // Where the compiler says otherwise, a change of what was guessed is no news.
   if (now->resources.blocks_per_sm == session->now.picture->model->resources.blocks_per_sm)
     add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
@@ -95,7 +95,9 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
   Str out = str_new(arena);
   str_printf(&out, "%s: %d wavefront%s (ideal %d)", site->op->sass, site->count.wavefronts,
              site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
-  if (fabs(alike * site->count.wavefronts - site->clocks) < 0.5)
+  if (!(site->executions > 0))
+    str_add(&out, ", outside of the loop over slabs");
+  else if (fabs(alike * site->count.wavefronts - site->clocks) < 0.5)
     str_printf(&out, " × %.0f per slab × %.0f warps = %.0f of %.0f", site->executions, warps,
                site->clocks, all);
   else

@@ -2,8 +2,8 @@
 // left and those of B above it.
 //
 //        B ####................        the window touches 4 panels of B
-//     A # 11110000000000000000        and 1 of A; its tiles are in colour, the digit is the wave
-//       . 11111111000000000000
+//     A # 22221111111111111111        and 1 of A; its tiles are in colour, the digit is the wave
+//       . 22222222111111111111
 //
 // A terminal cell is twice as high as it is wide, so a square tile is 2 characters wide and 1 high,
 // or 1 wide and two of them in a cell; then a half block says which of the two the window has.
@@ -97,7 +97,7 @@ static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const 
   const Grid *grid = half->grid;
   int64_t cta = grid->overview.first[b->cell];
   int64_t wave = cta < 0 ? 0 : grid_wave(grid, cta), first = half->window[half->span].first;
-  char mark[2] = {cta < 0 ? ' ' : grid_mark(wave), '\0'};
+  char mark[2] = {cta < 0 ? ' ' : grid_mark(wave + 1), '\0'};  // people count from 1
   bool whole = b->n_inside == b->n;
   Style coloured = style_address((int)(wave % STYLE_ADDRESSES));
   if (half->all_waves)

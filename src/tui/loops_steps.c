@@ -147,7 +147,10 @@ static void draw_header(Canvas *canvas, Rect row, const Steps *steps, const Colu
   const char *read = steps->read_name ? steps->read_name : "read";
   const char *multiply = steps->multiply_name ? steps->multiply_name : "multiply";
   char reads[32];
-  snprintf(reads, sizeof reads, at->wide ? "%s, ' ahead" : "%s", read);
+  bool ahead = false;
+  for (int i = 0; i < steps->n; i++)
+    ahead |= steps->step[i].n_reads > 0 && steps->step[i].read_slab > 0;
+  snprintf(reads, sizeof reads, at->wide && ahead ? "%s, ' next slab" : "%s", read);
   const char *names[CELLS] = {at->wide ? "copy a slab" : "copy", at->wide ? "wait for" : "wait",
                               reads, multiply};
   canvas_text(canvas, row, 0, 2, STYLE_HEADER, "#");

@@ -120,6 +120,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, 28, STYLE_HEADER, "TFLOP/s");
   canvas_text(canvas, head, 0, 38, STYLE_HEADER, "cuBLAS");
   canvas_text(canvas, head, 0, 47, STYLE_HEADER, "model");
+  canvas_text(canvas, head, 0, BAR_COL, STYLE_DIM, "┊ model   · side rung");
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

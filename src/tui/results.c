@@ -55,7 +55,7 @@ static void add_row(Results *results, const Recorded *recorded, const RecordedRo
       .ratio = row->ratio,
       .reference_tflops = row->cublas_tflops,
       .registers = row->registers,
-      .local_bytes = row->local_bytes,
+      .spill_bytes = row->spill_bytes,
       .gpu = recorded->gpu,
       .driver = recorded->driver,
       .cuda = recorded->cuda,
@@ -123,7 +123,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .ratio = entry->ratio,
       .reference_tflops = bench->reference.tflops,
       .registers = entry->registers,
-      .local_bytes = entry->local_bytes,
+      .spill_bytes = -1,  // the driver knows of local memory only
       .gpu = keep(arena, bench->gpu),
       .driver = keep(arena, bench->driver),
       .cuda = keep(arena, bench->cuda),
@@ -150,7 +150,7 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
       .ratio = ratio,
       .reference_tflops = ratio > 0 ? row->tflops / ratio : 0,
       .registers = -1,
-      .local_bytes = -1,
+      .spill_bytes = -1,
       .gpu = keep(arena, row->gpu),
       .driver = keep(arena, row->driver),
       .date = history_date(arena, row),
@@ -248,7 +248,7 @@ Counted results_counted(const Results *results, const Schedule *schedule) {
     return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
   const Timed *timed = results_find(results, schedule);
   if (timed && timed->registers >= 0)
-    return (Counted){timed->registers, timed->local_bytes, timed->origin};
+    return (Counted){timed->registers, timed->spill_bytes, timed->origin};
   return (Counted){-1, -1, ORIGIN_NONE};
 }
 

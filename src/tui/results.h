@@ -37,7 +37,7 @@ typedef struct Timed {
   double time_ns, p10_ns, p90_ns;
   double tflops, ratio;  // ratio: of cuBLAS in the same run, 0 = not known
   double reference_tflops;
-  int registers, local_bytes;                                   // -1 = not known
+  int registers, spill_bytes;                                   // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note

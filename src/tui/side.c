@@ -133,14 +133,16 @@ bool side_build(Side *side, const TargetTable *targets) {
   return true;
 }
 
+// Whether a count is shown may change with every view: what was made of it is kept.
 void side_set_registers(Side *side, int registers) {
   Picture *picture = side->picture;
-  const Resources *now = &picture->model->resources;
-  if (registers < 0 ? !now->counted : now->counted && now->n_registers == registers) return;
   picture->model = picture->estimate;
-  if (registers >= 0)
-    picture->model = model_with_registers(side->arena[side->at], picture->estimate, registers);
-  picture->grid = NULL;
+  if (registers < 0) return;
+  if (!picture->counted || picture->counted->resources.n_registers != registers) {
+    picture->counted = model_with_registers(side->arena[side->at], picture->estimate, registers);
+    picture->grid_counted = NULL;
+  }
+  picture->model = picture->counted;
 }
 
 const Emission *side_emission(Side *side) {
@@ -154,6 +156,7 @@ const Emission *side_emission(Side *side) {
 
 const Grid *side_grid(Side *side) {
   Picture *picture = side->picture;
-  if (!picture->grid) picture->grid = grid_build(side->arena[side->at], picture->model);
-  return picture->grid;
+  const Grid **grid = picture->model == picture->estimate ? &picture->grid : &picture->grid_counted;
+  if (!*grid) *grid = grid_build(side->arena[side->at], picture->model);
+  return *grid;
 }

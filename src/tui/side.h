@@ -25,15 +25,16 @@ typedef struct Numbers {
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
-  const Model *model;        // with the compiler's count of registers where it is known
-  const Model *estimate;     // without: what the trials of knobs are compared with
-  Nest nest;                 // folded: a thought per row
-  Nest listing;              // every statement
-  const BankMap *map;        // [model->n_sites]
-  int worst_site;            // index of the site with the most conflicts; -1: none conflicts
-  const Emission *emission;  // NULL until asked for
-  const Grid *grid;          // the same
-  bool has_before;           // the numbers of the picture before the last change
+  const Model *model;               // with the compiler's count of registers where it is known
+  const Model *estimate;            // without: what the trials of knobs are compared with
+  const Model *counted;             // with the latest count; NULL: there was none
+  Nest nest;                        // folded: a thought per row
+  Nest listing;                     // every statement
+  const BankMap *map;               // [model->n_sites]
+  int worst_site;                   // index of the site with the most conflicts; -1: none conflicts
+  const Emission *emission;         // NULL until asked for
+  const Grid *grid, *grid_counted;  // the same, of the estimate and of the count
+  bool has_before;                  // the numbers of the picture before the last change
   Numbers before, before_estimate;
   const int
       *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count

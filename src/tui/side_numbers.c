@@ -21,7 +21,7 @@ static double positive(double value) { return value > 0 ? value : NAN; }
 
 static void add_timing(SideNumbers *all, const Session *session, const Side *side) {
   const Timed *timed = results_find(&session->results, &side->pictured);
-  Timed none = {.registers = -1, .local_bytes = -1};
+  Timed none = {.registers = -1, .spill_bytes = -1};
   const Timed *t = timed && timed->ok ? timed : &none;
   add(all, "time", "ns", "time_ns", positive(t->time_ns), t->origin);
   add(all, "speed", "TFLOP/s", "tflops", positive(t->tflops), t->origin);
@@ -62,10 +62,12 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "blocks", "", "blocks", (double)r->n_blocks, ORIGIN_NONE);
   add(&all, "threads", "", "threads", (double)r->n_threads, ORIGIN_NONE);
   add(&all, "shared memory", "B", "smem_bytes", (double)r->smem_bytes, ORIGIN_NONE);
-  add(&all, "accumulators", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);
+  add(&all, "accumulator registers", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);
   add(&all, "wavefronts per slab", "", "wavefronts", sites->wavefronts, ORIGIN_NONE);
   add(&all, "conflicts per slab", "", "conflicts", sites->wavefronts - sites->ideal, ORIGIN_NONE);
   add(&all, atom ? "mma" : "fma", "clk", "multiply_clocks", known(t->fma_clocks), ORIGIN_ESTIMATED);
+  add(&all, "copies, not counted", "clk", "uncounted_clocks",
+      known(t->shared_clocks - sites->wavefronts), ORIGIN_ESTIMATED);
   add(&all, "shared", "clk", "shared_clocks", known(t->shared_clocks), ORIGIN_ESTIMATED);
   add(&all, "L2", "clk", "l2_clocks", known(t->l2_clocks), ORIGIN_ESTIMATED);
   add(&all, "DRAM", "clk", "dram_clocks", known(t->dram_clocks), ORIGIN_ESTIMATED);

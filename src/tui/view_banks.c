@@ -177,7 +177,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   if (site->executions > 0)
     canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
   else
-    canvas_text(canvas, row, 0, 61, STYLE_DIM, "   after");  // all slabs, or before them
+    canvas_text(canvas, row, 0, 61, STYLE_DIM, " outside");  // of the loop over slabs
   double share = share_of(picture, site);
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
@@ -216,13 +216,16 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
 
 static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
   static const char *const legends[] = {
-      "row = wavefront, column = bank, cell = lane (0-9 a-v), below it: sharers",
+      "row = wavefront, column = bank, cell = lane (0-9 a-v)",
       "row = lane, column = bank, letter = address: the same one in a column is free",
       "shared memory row by row, cell = bank; what this access touches wears its lane"};
   const Site *site = session_site(session);
   int picture = picture_of(session, site);
   if (picture != PICTURE_LINES) {
-    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, legends[picture]);
+    bool shares =
+        picture == PICTURE_CARD && site && card_shares(&session->now.picture->map[session->site]);
+    int col = canvas_text(canvas, in, 0, 1, STYLE_DIM, legends[picture]);
+    if (shares) canvas_text(canvas, in, 0, col, STYLE_DIM, ", below it: sharers");
     return;
   }
   int col =

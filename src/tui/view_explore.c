@@ -244,17 +244,17 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
     int rows = canvas_wrap(canvas, in, STYLE_WARN, collision);
     rect_take_top(&in, rows);
   }
-  char phases[64];
-  int lanes = map->phases[0].n_lanes;
-  if (card_shares(map))
-    snprintf(phases, sizeof phases, "0-9 a-v = lane, below it: sharers");
-  else
-    snprintf(phases, sizeof phases, "0-9 a-v = lane   %c = %d lanes", bank_text_phase(map, 0),
-             lanes);
-  const char *rows =
-      folded ? "row = wavefront  × = words per bank" : "row = one wavefront   · = idle bank";
+  char phase[24], rows[64], cells[64];
+  bool shares = card_shares(map);
+  snprintf(phase, sizeof phase, "%c = %d lanes", bank_text_phase(map, 0), map->phases[0].n_lanes);
+  snprintf(rows, sizeof rows, "row = wavefront  %s",
+           folded   ? "× = words per bank"
+           : shares ? phase
+                    : "· = idle bank");
+  snprintf(cells, sizeof cells, "0-9 a-v = lane%s%s", shares ? ", below it: sharers" : "   ",
+           shares ? "" : phase);
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
-  if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, phases);
+  if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, cells);
 }
 
 // "8 → ": what this access cost before the last change.
@@ -418,13 +418,37 @@ static void explore_go(Session *session, int i) {
     explore_move(session, i - state->cursor);
 }
 
-// On a line of the nest it is the knob that put the line there which is turned.
+// The knob that stands on a row of the nest, else the one that put it there; KNOB_NONE: neither.
+static KnobId knob_of_row(const Explore *explore, int nest_row) {
+  for (int i = 0; i < explore->n_cells; i++) {
+    const KnobCell *cell = &explore->cell[i];
+    if (explore->row[cell->row].nest == nest_row) return cell->knob;
+  }
+  const NestRow *row = &explore->nest->row[nest_row];
+  return row->seat != KNOB_NONE ? row->seat : row->knob;
+}
+
+// The cursor stays with the knob it turns: on the row where that stands now, else among the knobs.
+static void follow_knob(Session *session) {
+  ViewState *state = session_view_state(session);
+  const Explore *explore = explore_layout(session->frame, session, loops_cols(session));
+  int at = state->cursor < explore->nest->n_rows ? state->cursor : explore->nest->n_rows - 1;
+  if (knob_of_row(explore, at) == session->knob) return;
+  for (int i = 0; i < explore->nest->n_rows; i++) {
+    if (knob_of_row(explore, i) != session->knob) continue;
+    state->cursor = i;
+    return;
+  }
+  state->pane = 0;
+}
+
+// On a line of the nest it is that line's knob which is turned.
 static void turn_knob(Session *session, int direction) {
   const ViewState *state = session_view_state_const(session);
   if (state->pane == 1) {
-    const Nest *nest = explore_nest(session);
-    const NestRow *row = &nest->row[state->cursor < nest->n_rows ? state->cursor : 0];
-    KnobId knob = row->seat != KNOB_NONE ? row->seat : row->knob;
+    const Explore *explore = explore_layout(session->frame, session, loops_cols(session));
+    int last = explore->nest->n_rows - 1;
+    KnobId knob = knob_of_row(explore, state->cursor < last ? state->cursor : last);
     if (knob == KNOB_NONE) {
       session_say(session, SAID_NOTE, "no knob makes this line; Tab goes to the knobs");
       return;
@@ -432,6 +456,7 @@ static void turn_knob(Session *session, int direction) {
     session->knob = knob;
   }
   session_step_knob(session, session->knob, direction);
+  if (state->pane == 1) follow_knob(session);
 }
 
 static void knob_down(Session *s, const char *a) { (void)a, turn_knob(s, -1); }

@@ -233,8 +233,8 @@ static void draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
 static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
   int col =
       canvas_text(canvas, row, 0, 2, STYLE_DIM,
-                  half->grid->n_waves > GRID_MARKS ? "0-9 a-z wave, modulo 36 " : "0-9 a-z wave ");
-  col = canvas_text(canvas, row, 0, col, style_over(style_address(0), STYLE_LINKED), "0");
+                  half->grid->n_waves > GRID_MARKS ? "1-9 a-z wave, modulo 36 " : "1-9 a-z wave ");
+  col = canvas_text(canvas, row, 0, col, style_over(style_address(0), STYLE_LINKED), "1");
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
   if (half->all_waves) return;
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);

@@ -209,7 +209,7 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
   Rect head = rect_take_top(&in, 1);
   int hidden = mode == PICTURE_LINES ? slab_picture_draw_lines(canvas, in, picture)
                                      : slab_picture_draw_banks(canvas, in, picture);
-  if (hidden) canvas_printf(canvas, head, 0, col + 1, STYLE_DIM, "%d lines more", hidden);
+  if (hidden) canvas_printf(canvas, head, 0, col + 1, STYLE_DIM, "+%d lines", hidden);
 }
 
 static const char *legend_of(const SwizzleFrame *frame, int mode) {

@@ -167,6 +167,20 @@ START_TEST(what_the_compiler_counted_holds_everywhere) {
 }
 END_TEST
 
+// A lesson goes by the estimate and the other views by the count: going to and fro makes nothing
+// new.
+START_TEST(views_that_differ_about_registers_cost_nothing) {
+  size_t settled = 0;
+  compile_here(200);
+  for (int i = 0; i < 50; i++) {
+    view_show(session, view_find(i % 2 ? "grid" : "lesson"));
+    drive_frame(session, canvas);
+    if (i == 4) settled = arena_used(session->now.arena[session->now.at]);
+    if (i > 4) ck_assert_uint_eq(arena_used(session->now.arena[session->now.at]), settled);
+  }
+}
+END_TEST
+
 // A compilation here says more than a row of data/results, which says more than a guess.
 START_TEST(a_count_is_taken_from_where_it_is_best_known) {
   const Timed *timed = results_find(&session->results, &session->now.schedule);
@@ -348,6 +362,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, a_sweep_has_every_value_once);
   tcase_add_test(tcase, a_sweep_agrees_with_the_model);
   tcase_add_test(tcase, what_the_compiler_counted_holds_everywhere);
+  tcase_add_test(tcase, views_that_differ_about_registers_cost_nothing);
   tcase_add_test(tcase, a_count_is_taken_from_where_it_is_best_known);
   tcase_add_test(tcase, a_sweep_shows_what_the_compiler_spilled);
   tcase_add_test(tcase, taking_a_value_keeps_the_points);

@@ -399,6 +399,7 @@ typedef struct Brute {
   const Model *model;
   int64_t *env;
   bool in_loop;
+  int64_t visits;  // of all sites
   double wavefronts, ideal;
 } Brute;
 
@@ -415,6 +416,7 @@ static void brute_op(Brute *b, const Stmt *stmt, const bool *active) {
     }
     if (!any) continue;
     BankCount count = banks_count(site->op, addr);
+    b->visits++;
     b->wavefronts += count.wavefronts;
     b->ideal += count.ideal;
   }
@@ -448,8 +450,10 @@ static void check_totals(const Model *model) {
     lanes_enter(model->program, &launch, 0, warp, b.env, active);
     brute_list(&b, launch.body, active);
   }
-  ck_assert_msg(fabs(b.wavefronts - model->totals.wavefronts) < 0.01 &&
-                    fabs(b.ideal - model->totals.ideal) < 0.01,
+  // Where there are more iterations than are looked at, they are sampled.
+  double allowed = b.visits > 256 ? 0.1 * b.wavefronts : 0.01;
+  ck_assert_msg(fabs(b.wavefronts - model->totals.wavefronts) < allowed &&
+                    fabs(b.ideal - model->totals.ideal) < allowed,
                 "%g (%g ideal), by brute force %g (%g), of %s", model->totals.wavefronts,
                 model->totals.ideal, b.wavefronts, b.ideal,
                 schedule_text(property_arena, &model->schedule));
@@ -468,6 +472,21 @@ START_TEST(totals_are_what_all_warps_and_iterations_pay) {
   check_totals(model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", ""));
   ck_assert_double_eq(
       model_of("BM=16,BN=32,FM=1,FN=2,BK=1,STAGE=11,VECTORIZE=1", "")->traffic.shared_clocks, 51);
+}
+END_TEST
+
+// Slabs that are deep and blocks of many warps would be looked at for ever: visits have a limit.
+START_TEST(large_tiles_are_sampled) {
+  static const char *const states[] = {
+      "BM=32,BN=32,FM=8,FN=3,BK=128,STAGE=11,VECTORIZE=1,SWIZZLE=3,A_COL=1,B_COL=1",
+      "BM=64,BN=11,FM=8,FN=4,BK=1024,STAGE=01,B_COL=1,SWIZZLE=1,VECTORIZE=1,TRANSPOSE_A=1",
+      "BM=32,BN=32,FM=4,FN=4,BK=256,STAGE=10,SWIZZLE=3"};
+  for (int i = 0; i < 3; i++) {
+    arena_reset(property_arena);
+    const Model *model = model_of(states[i], "");
+    ck_assert_uint_lt(arena_used(property_arena), 1 << 20);
+    check_totals(model);
+  }
 }
 END_TEST
 
@@ -533,6 +552,7 @@ Suite *suite_steps(void) {
   tcase_add_test(tc, c_is_stored_in_its_own_type);
   tcase_add_test(tc, roles_start_with_equal_shares);
   tcase_add_test(tc, totals_are_what_all_warps_and_iterations_pay);
+  tcase_add_test(tc, large_tiles_are_sampled);
   tcase_add_test(tc, the_command_tells_both_intensities);
   tcase_add_test(tc, orders_that_cannot_be);
   suite_add_tcase(suite, tc);

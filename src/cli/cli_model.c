@@ -13,6 +13,7 @@
 #include "model/pass.h"
 
 bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
+  while (state && *state == ' ') state++;
   *parts = (StateParts){.edits = state};
   size_t n = state ? strcspn(state, ",=") : 0, name = state ? strcspn(state, "/") : 0;
   if (name >= n || state[n] == '=') return false;
@@ -22,9 +23,12 @@ bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
   return true;
 }
 
-void cli_take_rung(Arena *arena, const char **state, const char **ladder, const char **rung) {
+void cli_take_rung(const char **state, const char **ladder, const char **rung, Diags *diags) {
   StateParts parts;
-  if (*ladder || *rung || !cli_split_state(arena, *state, &parts)) return;
+  if (!cli_split_state(diags->arena, *state, &parts)) return;
+  if (*ladder || *rung)
+    diag_add(diags, "usage", "the rung is said twice: by -k %s/%s, and by --ladder or --rung",
+             parts.ladder, parts.rung);
   *state = parts.edits;
   *ladder = parts.ladder;
   *rung = parts.rung;

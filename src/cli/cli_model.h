@@ -9,8 +9,9 @@ typedef struct StateParts {
 } StateParts;
 bool cli_split_state(Arena *arena, const char *state, StateParts *parts);
 
-// For those who open a session: takes the rung off *state, unless *ladder or *rung says it already.
-void cli_take_rung(Arena *arena, const char **state, const char **ladder, const char **rung);
+// For those who open a session: takes the rung off *state, with a finding when *ladder or *rung
+// says one already.
+void cli_take_rung(const char **state, const char **ladder, const char **rung, Diags *diags);
 
 // The schedule of a state line (NULL or "": the defaults); false after adding findings.
 bool cli_schedule(const char *state, Schedule *schedule, Diags *diags);

@@ -57,7 +57,8 @@ int cmd_explore(Arena *arena, int argc, char **argv) {
   ExploreOptions given = {0};
   int n = sizeof options / sizeof *options;
   if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  cli_take_rung(arena, &given.state, &given.ladder, &given.rung);
+  cli_take_rung(&given.state, &given.ladder, &given.rung, &diags);
+  if (diags.count) return cli_fail(&diags);
   if (argc > 1)
     return cli_error(CLI_USAGE, "\"%s\" is left over: gemmview explore takes options only",
                      argv[1]);

@@ -68,7 +68,7 @@ static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
   int n = sizeof options / sizeof *options;
   show->given = (ShowOptions){.size = {80, 24}, .format = "text", .theme = "default"};
   if (!options_parse(options, n, &show->given, &argc, argv, diags)) return false;
-  cli_take_rung(show->arena, &show->given.state, &show->given.ladder, &show->given.rung);
+  cli_take_rung(&show->given.state, &show->given.ladder, &show->given.rung, diags);
   if (argc > 2) diag_add(diags, "usage", "one view at a time; \"%s\" is left over", argv[2]);
   find_view(show, argc > 1 ? argv[1] : NULL, diags);
   export_format(show->given.json ? "json" : show->given.format, &show->format, diags);

@@ -41,9 +41,19 @@ static void add_wrapped(Session *session, Help *help, const char *keys, const ch
   }
 }
 
+// Whether the view has an action of its own on the first of these keys.
+static bool taken_by_view(const Session *session, const View *view, const char *name) {
+  Key key = keymap_key(session->keymap, KEYMAP_GLOBAL, name);
+  for (int i = 0; i < view->body->n_actions && key != KEY_NONE; i++)
+    if (keymap_key(session->keymap, view->name, view->body->actions[i].name) == key) return true;
+  return false;
+}
+
 static void add_actions(Session *session, Help *help, const char *context, const Action *action,
                         int n) {
+  const View *view = &view_table[session->view_before];
   for (int i = 0; i < n; i++) {
+    if (str_equal(context, KEYMAP_GLOBAL) && taken_by_view(session, view, action[i].name)) continue;
     const char *keys = keymap_keys(session->frame, session->keymap, context, action[i].name);
     if (!*keys) keys = arena_printf(session->frame, ":%s", action[i].name);
     add_wrapped(session, help, keys, action[i].help);

@@ -129,7 +129,8 @@ static double share_of(const Picture *picture, const Site *site) {
   return site->clocks / picture->model->totals.wavefronts;
 }
 
-// Whether the list of sites has a column for the clocks.
+// Whether there are clocks for a column of the list; one that has no room for them has them above
+// the picture only.
 static bool any_probed(const Session *session) {
   const Model *model = session->now.picture->model;
   for (int i = 0; i < model->n_sites; i++)
@@ -182,7 +183,8 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
   if (shows_a(session, row)) draw_of_a(canvas, row, BAR_COL - 1, session, site);
-  if (probed)
+  bool clocks = bar > BAR_COL + (shows_a(session, row) ? CLOCKS_COLS : 0);
+  if (probed && clocks)
     canvas_printf(canvas, row, 0, bar - CLOCKS_COLS, STYLE_MEASURED, "%8.2f", probed->clocks);
   if (row.cols > bar + 2) canvas_bar(canvas, row, 0, bar, row.cols - bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, all, SPOT_SITE, index);
@@ -202,7 +204,7 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
     canvas_text(canvas, head, 0, BAR_COL, STYLE_SIDE_A, "A wavef.");
     bar += CLOCKS_COLS;
   }
-  if (any_probed(session)) {
+  if (bar + CLOCKS_COLS <= head.cols && any_probed(session)) {
     canvas_text(canvas, head, 0, bar, STYLE_HEADER, "clk here");
     bar += CLOCKS_COLS;
   }

@@ -1,6 +1,6 @@
 // LIMIT and SITES as text and as JSON.
 //
-//   estimated LIMIT: shared; per slab of one block: shared 6272 clk > fma 2048 clk > l2 516 clk > …
+//   estimated LIMIT: shared; per slab of one block: shared 6272 clk > fma 2048 clk > L2 516 clk > …
 //   estimated roofline: 21.2 TFLOP/s; FLOP per byte of L2 32, of DRAM 334
 //   …
 //   site                             op         wavefronts  ideal conflicts  ways   times/slab
@@ -13,9 +13,9 @@
 // ---- traffic ------------------------------------------------------------------------------------
 
 // Most first; what is not known (below 0 or NaN) last.
-static void sort_units(const Traffic *t, TrafficUnit *unit) {
+static void sort_units(const Model *model, TrafficUnit *unit) {
   TrafficUnit all[TRAFFIC_UNITS];
-  traffic_units(t, false, all);
+  traffic_units(&model->traffic, model->program->atom != NULL, all);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
     int at = i;
     for (; at > 0 && !(unit[at - 1].clocks >= all[i].clocks); at--) unit[at] = unit[at - 1];
@@ -31,12 +31,13 @@ static const char *clocks(Arena *arena, double value) {
   return value >= 0 && isfinite(value) ? arena_printf(arena, "%.0f clk", value) : "unknown";
 }
 
-void cli_print_traffic(Arena *arena, const Traffic *t) {
+void cli_print_traffic(Arena *arena, const Model *model) {
+  const Traffic *t = &model->traffic;
   TrafficUnit unit[TRAFFIC_UNITS];
-  sort_units(t, unit);
-  printf("estimated LIMIT: %s; per slab of one block", t->limit);
+  sort_units(model, unit);
+  printf("estimated LIMIT: %s; per slab of one block", unit[0].title);
   for (int i = 0; i < TRAFFIC_UNITS; i++)
-    printf("%s %s %s", i ? " >" : ":", unit[i].name, clocks(arena, unit[i].clocks));
+    printf("%s %s %s", i ? " >" : ":", unit[i].title, clocks(arena, unit[i].clocks));
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));

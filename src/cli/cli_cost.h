@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "model/model.h"
 
-void cli_print_traffic(Arena *arena, const Traffic *traffic);
+void cli_print_traffic(Arena *arena, const Model *model);
 void cli_print_sites(Arena *arena, const Model *model);
 
 // Members "traffic" and "sites" of an object that is open.

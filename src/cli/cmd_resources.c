@@ -52,13 +52,22 @@ static void print_kernel(const Compiled *c, int i) {
   row(c->arena, "blocks", facts->n_blocks, facts->n_blocks, "");
 }
 
-static void print_text(const Compiled *c) {
-  const Resources *r = &c->model->resources;
-  for (int i = 0; i < c->emission->n_kernels; i++) print_kernel(c, i);
-  printf("\nmodel: %d block%s per SM, limited by %s; %.1f %% of the warps of %s; %.2f waves\n",
+static void print_fit(const Model *model, const char *by) {
+  const Resources *r = &model->resources;
+  printf("%-9s %d block%s per SM, limited by %s; %.1f %% of the warps of %s; %.2f waves\n", by,
          r->blocks_per_sm, r->blocks_per_sm == 1 ? "" : "s", r->limiter, 100 * r->occupancy,
-         c->model->target->name, r->waves);
-  cli_print_traffic(c->arena, &c->model->traffic);
+         model->target->name, r->waves);
+}
+
+// What follows from registers goes by the compiler's where they are known, as in the explorer.
+static void print_text(const Compiled *c) {
+  const KernelResources *k = compiled_kernel(c, c->model->program->main_kernel);
+  const Model *model = k ? model_with_registers(c->arena, c->model, k->registers) : c->model;
+  for (int i = 0; i < c->emission->n_kernels; i++) print_kernel(c, i);
+  putchar('\n');
+  print_fit(c->model, "model:");
+  if (k) print_fit(model, "compiled:");
+  cli_print_traffic(c->arena, model);
   putchar('\n');
   cli_print_sites(c->arena, c->model);
   cli_print_steps(c->arena, c->model);

@@ -129,7 +129,7 @@ START_TEST(compiled_readings_or_what_is_missing) {
   if (status == 0) assert_said("  FFMA\n");
   ck_assert_int_eq(gemmview("resources -k " STAGED), 0);
   assert_said("shared memory per block     16384 B");
-  assert_said("model: 2 blocks per SM");
+  assert_said("model:    2 blocks per SM");
   ck_assert_int_eq(gemmview("resources --lines"), 2);
   ck_assert_int_eq(gemmview("ptx -k BM=0"), 2);
 }

@@ -51,6 +51,10 @@ Explore *explore_layout(Arena *arena, const Session *session, int cols);
 // What the cursor is on, what its neighbours would do, and the best single change.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
+// The best single change; NULL while there is none, and where what was timed of the present state
+// beats what the change is estimated to reach.
+const Trial *explore_best(const Session *session);
+
 // The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
 // LIMIT alone, in one row.

@@ -146,8 +146,15 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   if (row->site) explain_site(arena, session, explore, row->site - 1);
 }
 
-static void explain_best(Arena *arena, const Session *session, Explore *explore) {
+const Trial *explore_best(const Session *session) {
   const Trial *best = advice_best(&session->advice, &session->now.picture->estimate->traffic);
+  const Timed *timed = results_find(&session->results, &session->now.pictured);
+  bool beaten = best && timed && timed->ok && timed->tflops >= best->traffic.roofline_tflops;
+  return beaten ? NULL : best;
+}
+
+static void explain_best(Arena *arena, const Session *session, Explore *explore) {
+  const Trial *best = explore_best(session);
   if (!best) return;
   Str out = str_new(arena);
   char name[KEY_PRINT_MAX];

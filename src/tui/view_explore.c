@@ -470,7 +470,7 @@ static void take_advice(Session *session, const char *argument) {
   advice_start(&session->advice, &session->now.schedule, session->knob);
   while (advice_step(&session->advice, &session->targets)) {
   }
-  const Trial *best = advice_best(&session->advice, &session->now.picture->estimate->traffic);
+  const Trial *best = explore_best(session);
   if (!best) {
     session_say(session, SAID_NOTE, "no single change is estimated to be faster");
     return;

@@ -111,7 +111,7 @@ static void put_nest(JsonWriter *w, const Nest *nest) {
 }
 
 static void put_advice(JsonWriter *w, Session *session) {
-  const Trial *best = advice_best(&session->advice, &session->now.picture->estimate->traffic);
+  const Trial *best = explore_best(session);
   json_key(w, "advice");
   if (!best) {
     json_put_null(w);

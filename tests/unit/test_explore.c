@@ -244,6 +244,22 @@ START_TEST(the_arrows_turn_the_knob_of_the_line) {
 }
 END_TEST
 
+// Nothing is advised that is estimated to reach less than what was timed already.
+START_TEST(advice_beats_what_was_timed) {
+  while (session_idle(session)) {
+  }
+  const Trial *best = explore_best(session);
+  ck_assert_ptr_nonnull(best);
+  BenchEntry entry = {
+      .ok = true, .time = {.median_ns = 1e6}, .tflops = best->traffic.roofline_tflops};
+  BenchResult bench = {.gpu = "Test GPU", .reference = {.tflops = 51, .name = "cublas"}};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  ck_assert_ptr_null(explore_best(session));
+  drive_frame(session, canvas);
+  ck_assert(!shows("try "));
+}
+END_TEST
+
 // A limit among what is known may not be the limit: what nobody states stands beside it.
 START_TEST(an_unknown_limit_is_said) {
   session_go_ladder(session, "hgemm", &diags);
@@ -458,6 +474,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, a_huge_grid_stays_legible);
   tcase_add_test(tcase, phases_unfold_where_they_have_room);
   tcase_add_test(tcase, the_arrows_turn_the_knob_of_the_line);
+  tcase_add_test(tcase, advice_beats_what_was_timed);
   tcase_add_test(tcase, an_unknown_limit_is_said);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

@@ -19,6 +19,12 @@ static inline int64_t ceil_div(int64_t value, int64_t unit) { return (value + un
 // The least multiple of `unit` that is not below `value`: 33 in units of 32 is 64.
 static inline int64_t round_up(int64_t value, int64_t unit) { return ceil_div(value, unit) * unit; }
 
+// Every how manieth of `n` is taken where `most` may be: 1 for all of them, else odd, for an even
+// step would meet the same places of a power of two again and again. 9 of 40: every fifth.
+static inline int64_t sample_step(int64_t n, int64_t most) {
+  return n > most ? ceil_div(n, most) | 1 : 1;
+}
+
 static inline bool is_power_of_two(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
 }

@@ -142,7 +142,7 @@ typedef struct Touch {
 // What is remembered of one element. Where barriers alone make the order, of reads and atomic adds
 // the latest and one more that is unordered with it are enough: whatever conflicts with any of them
 // conflicts with one of these. Mbarriers order some readers and not others, so of a slab each
-// warp's latest read is kept beside this (Memory.reads).
+// warp's latest read is kept instead (Memory.reads).
 typedef struct Shadow {
   Touch write, read, other_read, atomic, other_atomic;
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for

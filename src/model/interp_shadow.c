@@ -109,9 +109,11 @@ static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *
   if (shadow->in_flight || unordered(machine, &shadow->write, now, first) ||
       shadow->atomic.epoch >= first)
     read_against_all(machine, memory, shadow, now, first);
-  remember(machine, &shadow->read, &shadow->other_read, now, first);
   Touch *reads = reads_of(machine, memory, shadow);
-  if (reads) reads[now->thread / LANES] = *now;
+  if (reads)
+    reads[now->thread / LANES] = *now;
+  else
+    remember(machine, &shadow->read, &shadow->other_read, now, first);
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
 }
 
@@ -123,20 +125,26 @@ bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch
   return written;
 }
 
+static bool against_readers(Machine *machine, const Memory *memory, const Shadow *shadow,
+                            const Touch *now, uint32_t first) {
+  const Touch *reads = reads_of(machine, memory, shadow);
+  if (!reads)
+    return against(machine, memory, shadow, &shadow->read, now, first) ||
+           against(machine, memory, shadow, &shadow->other_read, now, first);
+  for (int w = 0; w < machine->n_warps; w++)
+    if (against(machine, memory, shadow, &reads[w], now, first)) return true;
+  return false;
+}
+
 static void write_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
                               const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
-  if (in_flight(shadow, first)) {
+  if (in_flight(shadow, first))
     interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
-    return;
-  }
-  const Touch *earlier[] = {&shadow->write, &shadow->read, &shadow->other_read, &shadow->atomic,
-                            &shadow->other_atomic};
-  for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
-    if (against(machine, memory, shadow, earlier[i], now, first)) return;
-  const Touch *reads = reads_of(machine, memory, shadow);
-  for (int w = 0; reads && w < machine->n_warps; w++)
-    if (against(machine, memory, shadow, &reads[w], now, first)) return;
+  else if (!against(machine, memory, shadow, &shadow->write, now, first) &&
+           !against_readers(machine, memory, shadow, now, first) &&
+           !against(machine, memory, shadow, &shadow->atomic, now, first))
+    against(machine, memory, shadow, &shadow->other_atomic, now, first);
 }
 
 static void write_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now,
@@ -153,9 +161,8 @@ void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touc
 
 static bool add_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
-  if (!against(machine, memory, shadow, &shadow->write, now, first) &&
-      !against(machine, memory, shadow, &shadow->read, now, first))
-    against(machine, memory, shadow, &shadow->other_read, now, first);
+  if (!against(machine, memory, shadow, &shadow->write, now, first))
+    against_readers(machine, memory, shadow, now, first);
   remember(machine, &shadow->atomic, &shadow->other_atomic, now, first);
   return is_written(machine, memory, shadow);
 }

@@ -1,6 +1,6 @@
 // What one block needs, and how many blocks an SM holds.
 //
-// The register count is an estimate until the compiler has spoken: accumulators, both fragments,
+// What a thread needs is an estimate until the compiler has spoken: accumulators, both fragments,
 // staging registers that live through the multiplies, and a fixed allowance for addresses and
 // counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
 //

@@ -153,16 +153,15 @@ static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
   return false;
 }
 
-// How many iterations are looked at: all, as long as VISITS_MAX have room for them. Of more every
-// n-th is, n odd: a power of two would meet the same rows again and again.
+// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room.
 static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
-  int64_t extent = loop->var->extent, most = walk->room > TURNS_MIN ? walk->room : TURNS_MIN;
+  int64_t extent = loop->var->extent;
   *step = 1;
   if (!walk->in_loop) return 1;
   if (walk->pace[loop->id] == UNKNOWN)
     walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
   if (walk->pace[loop->id] == EVEN) return 1;
-  if (extent > most) *step = ceil_div(extent, most) | 1;
+  *step = sample_step(extent, max64(walk->room, TURNS_MIN));
   return ceil_div(extent, *step);
 }
 

@@ -164,16 +164,14 @@ static int list_uses(Arena *arena, const Model *model, SlabProblem *out) {
   return out->problem.n_sites = n;
 }
 
-// Of more executions than are written out every n-th is, n odd: a power of two would meet the same
-// rows again and again.
+// Of more executions than are written out every n-th is.
 static void make_room(Walk *walk) {
   int n = walk->out->problem.n_sites;
   SlabSite *site = ARENA_ARRAY(walk->arena, SlabSite, n);
   walk->logical = (int32_t(**)[LANES])ARENA_ARRAY(walk->arena, void *, n);
   for (int i = 0; i < n; i++) {
     int64_t executions = walk->seen[i];
-    int64_t step = ceil_div(executions, SLAB_PROBLEM_REPEAT_MAX);
-    site[i].weight = (int)(step > 1 ? step | 1 : 1);
+    site[i].weight = (int)sample_step(executions, SLAB_PROBLEM_REPEAT_MAX);
     site[i].name = arena_strdup(walk->arena, walk->out->use[i].site->text);
     site[i].op = walk->out->use[i].site->op;
     int64_t room = ceil_div(executions, site[i].weight);

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
+#include "tui/measure.h"
 
 // Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s roofline
 // (estimate)".
@@ -21,30 +22,23 @@ typedef struct Clocks {
   bool shown;
 } Clocks;
 
-static Style origin_style(Origin origin) {
-  static const Style styles[] = {
-      [ORIGIN_NONE] = STYLE_UNKNOWN,        [ORIGIN_CLAIM] = STYLE_CLAIM,
-      [ORIGIN_ESTIMATED] = STYLE_ESTIMATED, [ORIGIN_COMPILED] = STYLE_NUMBER,
-      [ORIGIN_RECORDED] = STYLE_RECORDED,   [ORIGIN_MEASURED] = STYLE_MEASURED};
-  return styles[origin];
-}
-
 // What the numbers were: before the last change, or A's. Estimates stand beside estimates and
 // counts beside counts; where the compiler has counted only what is there now, what depends on
 // registers has no "before".
-static Numbers before_of(const Session *session) {
+static PictureNumbers before_of(const Session *session) {
   const Picture *picture = session->now.picture, *a = session->then.picture;
-  Numbers now = numbers_of(picture->model), old = picture->before, guess = picture->before_estimate;
+  PictureNumbers now = picture_numbers(picture->model), old = picture->before;
+  PictureNumbers guess = picture->before_estimate;
   if (!session->comparing && (!picture->has_before || session->change == CHANGE_GONE)) return now;
   if (session->comparing) {
-    old = numbers_of(a->model);
-    guess = numbers_of(a->estimate);
+    old = picture_numbers(a->model);
+    guess = picture_numbers(a->estimate);
   }
   if (now.resources.counted == old.resources.counted) return old;
   if (!now.resources.counted) return guess;
   now.resources.smem_bytes = old.resources.smem_bytes;
   old.traffic.dram_clocks = now.traffic.dram_clocks;
-  return (Numbers){now.resources, old.traffic};
+  return (PictureNumbers){now.resources, old.traffic};
 }
 
 // Descending; unknown ones last.
@@ -104,15 +98,14 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
   for (int i = 0; i < n; i++) {
     int need = (int)strlen(clocks[i].name) + 5;
     if (clocks[i].clocks >= 0 || col + need > in.cols - CLK_COLS) continue;
-    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s %s ?", canvas->ascii ? "," : "·",
-                        clocks[i].name);
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " · %s ?", clocks[i].name);
   }
   return col;
 }
 
 void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
-  const Numbers before = before_of(session);
+  const PictureNumbers before = before_of(session);
   const Traffic *old = &before.traffic;
   bool atom = session->now.picture->model->program->atom != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
@@ -149,7 +142,7 @@ static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
 static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
                           const Resources *old, const Resources *now) {
   Counted counted = results_counted(&session->results, &session->now.pictured);
-  Style style = now->counted ? origin_style(counted.origin) : STYLE_ESTIMATED;
+  Style style = now->counted ? measure_origin_style(counted.origin) : STYLE_ESTIMATED;
   if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
   col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
   bool whole = str_equal(now->limiter, "registers") && col + REGS_COLS <= in.cols;
@@ -161,7 +154,7 @@ static int draw_registers(Canvas *canvas, Rect in, int col, const Session *sessi
 
 static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
   const Resources *now = &session->now.picture->model->resources;
-  const Numbers before = before_of(session);
+  const PictureNumbers before = before_of(session);
   const Resources *old = &before.resources;
   int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
   col =
@@ -225,13 +218,14 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
     return;
   }
   int col = draw_speed_of_a(canvas, in, session, timed->origin);
-  col = canvas_printf(canvas, in, 0, col, origin_style(timed->origin), "%s TFLOP/s",
+  col = canvas_printf(canvas, in, 0, col, measure_origin_style(timed->origin), "%s TFLOP/s",
                       fmt_figure(a, timed->tflops));
   if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
     canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
   else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
     canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s cuBLAS", fmt_ratio(b, timed->ratio));
-  col = canvas_text(canvas, in, 1, 1, origin_style(timed->origin), origin_name(timed->origin));
+  col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin),
+                    origin_name(timed->origin));
   if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
   if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
@@ -299,7 +293,7 @@ static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
     double tflops = rung_tflops(session, i, &origin);
     int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;
     if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "[");
-    Style style = here ? STYLE_ACCENT : origin ? origin_style(origin) : STYLE_DIM;
+    Style style = here ? STYLE_ACCENT : origin ? measure_origin_style(origin) : STYLE_DIM;
     const char *bar = session->ladder->rung[i].not_built ? "-" : "·";
     if (eighths) bar = glyph_bar(eighths, false);
     col = canvas_text(canvas, in, 2, col, style, bar);

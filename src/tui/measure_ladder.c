@@ -149,7 +149,7 @@ static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
 
 // ---- the rung under the cursor ------------------------------------------------------------------
 
-// "4096³ f16 on h200: " and what is known of its time.
+// "4096³ f16, " and what is known of its time.
 static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Rung *rung,
                        const Timed *timed) {
   char problem[64];

@@ -114,12 +114,11 @@ static void draw_timed(Canvas *canvas, Rect row, const SweepLine *line) {
 
 static void draw_registers(Canvas *canvas, Rect row, const SweepLine *line) {
   const Counted *counted = &line->counted;
-  Origin origin = line->fit.counted ? counted->origin : ORIGIN_ESTIMATED;
-  char mark[2] = {measure_origin_mark(origin), 0};
-  Style style = measure_origin_style(origin);
+  char mark[2] = {measure_origin_mark(counted->origin), 0};
+  Style style = measure_origin_style(counted->origin);
   canvas_printf(canvas, row, 0, 46, style, "%5d", line->fit.n_registers);
   canvas_text(canvas, row, 0, 52, style, mark);
-  if (line->fit.counted && counted->spill_bytes >= 0)
+  if (counted->spill_bytes >= 0)
     canvas_printf(canvas, row, 0, 53, counted->spill_bytes > 0 ? STYLE_BAD : style, "%4d B",
                   counted->spill_bytes);
   else

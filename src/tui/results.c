@@ -249,7 +249,7 @@ Counted results_counted(const Results *results, const Schedule *schedule) {
   const Timed *timed = results_find(results, schedule);
   if (timed && timed->registers >= 0)
     return (Counted){timed->registers, timed->spill_bytes, timed->origin};
-  return (Counted){-1, -1, ORIGIN_NONE};
+  return (Counted){-1, -1, ORIGIN_ESTIMATED};
 }
 
 Compiled *results_begin_compile(Results *results, uint64_t key) {

@@ -112,7 +112,7 @@ const Probed *results_probed(const Results *results, const BankOp *op,
 const Compiled *results_compiled(const Results *results, uint64_t key);
 
 // What the compiler gives a thread of the schedule: of a compilation here, else as it was when the
-// schedule was timed; -1 and ORIGIN_NONE when neither is known.
+// schedule was timed; -1 when neither is known, and an estimate has to do.
 typedef struct Counted {
   int registers, spill_bytes;
   Origin origin;

@@ -93,12 +93,14 @@ static const int *wavefronts_before(Arena *arena, const Model *model, const Mode
   return wavefronts;
 }
 
-Numbers numbers_of(const Model *model) { return (Numbers){model->resources, model->traffic}; }
+PictureNumbers picture_numbers(const Model *model) {
+  return (PictureNumbers){model->resources, model->traffic};
+}
 
 static void compare_with_before(Arena *arena, Picture *picture, const Picture *before) {
   picture->has_before = true;
-  picture->before = numbers_of(before->model);
-  picture->before_estimate = numbers_of(before->estimate);
+  picture->before = picture_numbers(before->model);
+  picture->before_estimate = picture_numbers(before->estimate);
   picture->before_wavefronts = wavefronts_before(arena, picture->model, before->model);
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);

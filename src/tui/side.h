@@ -15,10 +15,10 @@
 #include "tui/nest.h"
 
 // What a change of knobs is measured by.
-typedef struct Numbers {
+typedef struct PictureNumbers {
   Resources resources;
   Traffic traffic;
-} Numbers;
+} PictureNumbers;
 
 // Everything drawn of one legal schedule. Const once built, but for what is made the first time
 // somebody wants to read it, and for the model when the compiler has counted registers.
@@ -35,7 +35,7 @@ typedef struct Picture {
   const Emission *emission;         // NULL until asked for
   const Grid *grid, *grid_counted;  // the same, of the estimate and of the count
   bool has_before;                  // the numbers of the picture before the last change
-  Numbers before, before_estimate;
+  PictureNumbers before, before_estimate;
   const int
       *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
   const TextDiff *diff;    // of the full listing, from the picture before; NULL: none
@@ -69,7 +69,7 @@ bool side_build(Side *side, const TargetTable *targets);
 
 // Gives the picture the compiler's count; a negative one takes it away again.
 void side_set_registers(Side *side, int registers);
-Numbers numbers_of(const Model *model);
+PictureNumbers picture_numbers(const Model *model);
 
 // The CUDA text of the picture.
 const Emission *side_emission(Side *side);

@@ -115,8 +115,7 @@ bool tutor_load(struct Session *session, Diags *diags) {
     snprintf(mark->name, sizeof mark->name, "%s", lesson->name);
     tutor->lesson[tutor->n_lessons++] = lesson;
   }
-  for (const Diag *d = findings.first; d; d = d->next)
-    diag_add(diags, d->rule, "%s", d->text)->nearest = d->nearest;
+  diags_add_all(diags, &findings);
   if (findings.first)
     tutor->trouble = arena_printf(session->app, "%s%s%s", findings.first->text,
                                   findings.first->nearest ? "; nearest: " : "",

@@ -129,8 +129,6 @@ static double share_of(const Picture *picture, const Site *site) {
   return site->clocks / picture->model->totals.wavefronts;
 }
 
-// Whether there are clocks for a column of the list; one that has no room for them has them above
-// the picture only.
 static bool any_probed(const Session *session) {
   const Model *model = session->now.picture->model;
   for (int i = 0; i < model->n_sites; i++)
@@ -141,9 +139,18 @@ static bool any_probed(const Session *session) {
 // Room for "A_s <- A  LDGSTS.E.BYPASS.128" where there is any.
 static int name_cols(Rect row) { return row.cols >= 100 ? NAME_COLS + 8 : NAME_COLS; }
 
-// Narrow screens have A's wavefronts above its picture only.
-static bool shows_a(const Session *session, Rect row) {
-  return session->comparing && row.cols >= BAR_COL + CLOCKS_COLS;
+// Behind the share: where A's wavefronts, the clocks measured and the bar begin; 0: not there. What
+// a narrow screen has no room for stands above the picture only.
+typedef struct Columns {
+  int a, clocks, bar;
+} Columns;
+
+static Columns columns_of(const Session *session, int cols) {
+  Columns at = {.bar = BAR_COL};
+  if (session->comparing && at.bar + CLOCKS_COLS <= cols) at.a = at.bar, at.bar += CLOCKS_COLS;
+  if (at.bar + CLOCKS_COLS <= cols && any_probed(session))
+    at.clocks = at.bar, at.bar += CLOCKS_COLS;
+  return at;
 }
 
 // What the same access costs in A; a dash where it has no count there.
@@ -157,7 +164,8 @@ static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session,
     canvas_text(canvas, row, 0, col, STYLE_UNKNOWN, "       –");
 }
 
-static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index, int bar) {
+static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index,
+                          const Columns *at) {
   const Picture *picture = session->now.picture;
   const Site *site = &picture->model->site[index];
   const BankCount *count = &site->count;
@@ -182,11 +190,11 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   double share = share_of(picture, site);
   if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
-  if (shows_a(session, row)) draw_of_a(canvas, row, BAR_COL - 1, session, site);
-  bool clocks = bar > BAR_COL + (shows_a(session, row) ? CLOCKS_COLS : 0);
-  if (probed && clocks)
-    canvas_printf(canvas, row, 0, bar - CLOCKS_COLS, STYLE_MEASURED, "%8.2f", probed->clocks);
-  if (row.cols > bar + 2) canvas_bar(canvas, row, 0, bar, row.cols - bar - 1, share, STYLE_BAR);
+  if (at->a) draw_of_a(canvas, row, at->a - 1, session, site);
+  if (at->clocks && probed)
+    canvas_printf(canvas, row, 0, at->clocks, STYLE_MEASURED, "%8.2f", probed->clocks);
+  if (row.cols > at->bar + 2)
+    canvas_bar(canvas, row, 0, at->bar, row.cols - at->bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, all, SPOT_SITE, index);
   if (index == session->site)
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
@@ -197,20 +205,14 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # access");
   rect_take_left(&head, name_cols(head) - NAME_COLS);
-  int bar = BAR_COL;
+  const Columns at = columns_of(session, head.cols);
   canvas_text(canvas, head, 0, 31, STYLE_HEADER, "wavef.  ideal conflicts  ways per slab");
   if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
-  if (shows_a(session, head)) {
-    canvas_text(canvas, head, 0, BAR_COL, STYLE_SIDE_A, "A wavef.");
-    bar += CLOCKS_COLS;
-  }
-  if (bar + CLOCKS_COLS <= head.cols && any_probed(session)) {
-    canvas_text(canvas, head, 0, bar, STYLE_HEADER, "clk here");
-    bar += CLOCKS_COLS;
-  }
+  if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
+  if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
   int first = view_scroll(session->site, model->n_sites, in.rows);
   for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
-    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, bar);
+    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, &at);
   view_draw_more(canvas, in, first, model->n_sites);
 }
 

@@ -1,10 +1,9 @@
 // help: every key and command, out of the tables that do the work.
 //
-// Lines are made in `prepare`: the view one came from first, then the keys that work everywhere,
-// then the commands of the palette.
+// Lines are made in `prepare`: the view one came from first, then what works everywhere, with the
+// keys that the view has left to it, then the commands of the palette.
 #include <string.h>
 
-#include "base/str.h"
 #include "tui/palette.h"
 #include "tui/verbs.h"
 #include "tui/view.h"
@@ -41,19 +40,9 @@ static void add_wrapped(Session *session, Help *help, const char *keys, const ch
   }
 }
 
-// Whether the view has an action of its own on the first of these keys.
-static bool taken_by_view(const Session *session, const View *view, const char *name) {
-  Key key = keymap_key(session->keymap, KEYMAP_GLOBAL, name);
-  for (int i = 0; i < view->body->n_actions && key != KEY_NONE; i++)
-    if (keymap_key(session->keymap, view->name, view->body->actions[i].name) == key) return true;
-  return false;
-}
-
 static void add_actions(Session *session, Help *help, const char *context, const Action *action,
                         int n) {
-  const View *view = &view_table[session->view_before];
   for (int i = 0; i < n; i++) {
-    if (str_equal(context, KEYMAP_GLOBAL) && taken_by_view(session, view, action[i].name)) continue;
     const char *keys = keymap_keys(session->frame, session->keymap, context, action[i].name);
     if (!*keys) keys = arena_printf(session->frame, ":%s", action[i].name);
     add_wrapped(session, help, keys, action[i].help);
@@ -85,10 +74,10 @@ static void help_prepare(Session *session) {
   add(help, STYLE_HEADER, NULL, "Everywhere");
   for (int i = 0; i < view_count - 1; i++)
     add_wrapped(session, help,
-                keymap_keys(session->frame, session->keymap, KEYMAP_GLOBAL,
+                keymap_keys(session->frame, session->keymap, view->name,
                             arena_printf(session->frame, "view %s", view_table[i].name)),
                 arena_printf(session->frame, "%s: %s", view_table[i].title, view_table[i].help));
-  add_actions(session, help, KEYMAP_GLOBAL, global_actions, global_action_count);
+  add_actions(session, help, view->name, global_actions, global_action_count);
   add(help, STYLE_TEXT, NULL, "");
   add(help, STYLE_HEADER, NULL, "Commands, after a colon; every name above is one too");
   for (int i = 0; i < palette_command_count; i++) {

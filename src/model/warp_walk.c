@@ -1,0 +1,183 @@
+// Program → visits of its operations: the walk that readings of what a warp asks for share.
+//
+// An environment for 32 lanes goes along: hardware digits from the thread index, LETs evaluated,
+// the loop over slabs at its first iteration, IFs switching lanes off.
+//
+// Whether a loop's iterations cost alike is the visitor's to say, operation by operation; a LET or
+// an IF that reads its variable makes them differ too. Worked example, copies of rows of 44 floats:
+// i stands in (tid + 256 · i) / 11 and % 11, so each of its iterations is looked at; r of
+// a <- A_s[k_i, m_t · 8 + r] moves everybody by 4 bytes, and is not.
+#include "model/warp_walk.h"
+
+#include <assert.h>
+
+#include "base/whole.h"
+#include "model/lanes.h"
+#include "model/rewrite.h"
+
+enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2 };
+
+typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
+
+typedef struct Walk {
+  const WarpVisitor *visitor;
+  void *context;
+  int warp;
+  int64_t *env;  // [n_vars][32]
+  const Stmt *k_o;
+  bool in_loop;                // inside k_o
+  double executions;           // of the statement at hand by one warp, per slab
+  double weight;               // how many of them this visit stands for
+  bool first;                  // the first iteration of every loop around it
+  const Var *loop[LOOPS_MAX];  // around it, inside k_o
+  int n_loops;
+  Pace *pace;    // by statement: of a loop's iterations
+  int64_t room;  // iterations of the loops around it that may still be multiplied
+} Walk;
+
+// ---- loops --------------------------------------------------------------------------------------
+
+static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
+  for (; list; list = list->next) {
+    bool reads = list->kind == STMT_IF || list->kind == STMT_LET;
+    if (reads && expr_uses(list->expr, var)) return true;
+    if (list->kind == STMT_OP && walk->visitor->is_uneven(walk->context, &list->op, var))
+      return true;
+    if (list->body && minds(walk, list->body, var)) return true;
+  }
+  return false;
+}
+
+// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room.
+static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
+  int64_t extent = loop->var->extent;
+  *step = 1;
+  if (!walk->in_loop) return 1;
+  if (walk->pace[loop->id] == UNKNOWN)
+    walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
+  if (walk->pace[loop->id] == EVEN) return 1;
+  *step = sample_step(extent, max64(walk->room, TURNS_MIN));
+  return ceil_div(extent, *step);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active);
+
+static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step,
+                       const bool *active) {
+  bool first = walk->first;
+  int64_t room = walk->room;
+  walk->room /= turns;
+  for (int64_t i = 0; i < turns; i++) {
+    lanes_set_all(walk->env, stmt->var, i * step);
+    walk->first = first && i == 0;
+    walk_list(walk, stmt->body, active);
+  }
+  walk->first = first;
+  walk->room = room;
+}
+
+static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  double executions = walk->executions, weight = walk->weight;
+  bool slabs = stmt == walk->k_o || stmt->var->tier == TIER_SERIAL_OUTER;  // a producer's own
+  int64_t step = 1, turns = slabs ? 1 : turns_of(walk, stmt, &step);
+  if (slabs) {
+    walk->in_loop = true;
+    walk->executions = walk->weight = 1;
+  } else {
+    walk->executions *= (double)stmt->var->extent;
+    walk->weight *= (double)stmt->var->extent / (double)turns;
+    assert(walk->n_loops < LOOPS_MAX);
+    walk->loop[walk->n_loops++] = stmt->var;
+  }
+  walk_turns(walk, stmt, turns, step, active);
+  walk->executions = executions;
+  walk->weight = weight;
+  if (!slabs) walk->n_loops--;
+  if (slabs) walk->in_loop = false;
+}
+
+// ---- conditions ---------------------------------------------------------------------------------
+
+// In how many of the iterations of the loops from `from` on some lane passes; all others stand at
+// their first.
+static int64_t count_passing(Walk *walk, const Expr *condition, const bool *active, int from) {
+  while (from < walk->n_loops && !expr_uses(condition, walk->loop[from])) from++;
+  int64_t value[LANES], n = 0;
+  if (from == walk->n_loops) {
+    expr_eval_warp(condition, walk->env, value);
+    for (int i = 0; i < LANES; i++) n |= active[i] && value[i];
+    return n;
+  }
+  const Var *var = walk->loop[from];
+  for (int64_t at = var->extent - 1; at >= 0; at--) {
+    lanes_set_all(walk->env, var, at);
+    n += count_passing(walk, condition, active, from + 1);
+  }
+  return n;
+}
+
+// The share of the iterations that an IF lets through. Worked example, 8 copies dealt out among
+// three k-steps: k_i · 3 + i < 8 holds in 8 of the 9 iterations of k_i and i.
+static double passing_share(Walk *walk, const Expr *condition, const bool *active) {
+  double all = 1;
+  for (int i = 0; i < walk->n_loops; i++)
+    if (expr_uses(condition, walk->loop[i])) all *= (double)walk->loop[i]->extent;
+  return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
+}
+
+static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
+  bool inner[LANES];
+  double before = walk->executions;
+  if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
+  lanes_pass(walk->env, stmt->expr, active, inner);
+  walk_list(walk, stmt->body, inner);
+  walk->executions = before;
+}
+
+// ---- statements ---------------------------------------------------------------------------------
+
+static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
+  const WarpVisit visit = {.stmt = stmt,
+                           .warp = walk->warp,
+                           .env = walk->env,
+                           .active = active,
+                           .in_loop = walk->in_loop,
+                           .executions = walk->executions,
+                           .weight = walk->weight};
+  walk->visitor->visit(walk->context, &visit);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
+  for (; list; list = list->next) {
+    switch (list->kind) {
+      case STMT_LET:
+        lanes_let(walk->env, list);
+        break;
+      case STMT_LOOP:
+        walk_loop(walk, list, active);
+        break;
+      case STMT_IF:
+        walk_if(walk, list, active);
+        break;
+      case STMT_OP:
+        walk_op(walk, list, active);
+        break;
+    }
+  }
+}
+
+void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor, void *context) {
+  Launch launch = kernel_launch(program_main(program));
+  int n_warps = launch_block_warps(&launch);
+  Walk walk = {.visitor = visitor, .context = context, .executions = 1, .weight = 1};
+  walk.k_o = outer_k_loop(program);
+  walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
+  walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
+  walk.room = VISITS_MAX / n_warps;
+  for (walk.warp = 0; walk.warp < n_warps; walk.warp++) {
+    bool active[LANES];
+    walk.first = true;
+    lanes_enter(program, &launch, 0, walk.warp, walk.env, active);
+    walk_list(&walk, launch.body, active);
+  }
+}

@@ -13,7 +13,8 @@
 //   sharing  lanes on one word are served together, in loads and stores; cp.async does not share
 //   merging  a load of 8 or 16 bytes in which every pair (l, l^1), or every pair (l, l^2), reads
 //            one address runs its phases two by two; an inactive lane agrees with anything
-//   unknown  cp.async of 16 bytes bypasses L1 and moves none of these counters
+//   unknown  cp.async of 16 bytes bypasses L1 and moves none of these counters; bank_copy.c has
+//            what cp.async costs once its sources are known
 //
 // Worked example: lds64 with address 8 * (lane / 2). Pairs (l, l^1) agree, so the two half-warps
 // merge into one phase of 32 lanes; it asks for 16 units of 8 bytes, one in each of the 16 columns:
@@ -154,13 +155,26 @@ static int phase_wavefronts(const Cut *cut, bool shares, const int64_t *addr) {
   return most;
 }
 
+// The profiler's per-instruction counters take two phases for one only where they need one wavefront
+// together. Measured with 472 loads of 8 and 16 bytes on an H200, where the pipe's own counter and
+// the clock follow the pair merge alone (data/facts/h200_copies.jsonl says how).
+static int profiled_phase(const Cut *cut, const BankOp *op, const int64_t *addr, int wavefronts) {
+  Cut half = *cut;
+  if (cut->lanes_per_phase == op->lanes_per_phase || wavefronts <= 1) return wavefronts;
+  half.lanes_per_phase = op->lanes_per_phase;
+  return phase_wavefronts(&half, true, addr) +
+         phase_wavefronts(&half, true, addr + half.lanes_per_phase);
+}
+
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
   Cut cut = cut_access(op, addr);
-  BankCount count = {.known = op->counted, .phases = cut.n_phases};
+  BankCount count = {.known = op->counted, .phases = cut.n_phases, .profiled = -1};
   if (!op->counted) return count;
+  count.profiled = 0;
   for (int phase = 0; phase < cut.n_phases; phase++) {
     int wavefronts = phase_wavefronts(&cut, op->shares_words, addr + phase * cut.lanes_per_phase);
     count.wavefronts += wavefronts;
+    count.profiled += profiled_phase(&cut, op, addr + phase * cut.lanes_per_phase, wavefronts);
     count.ideal += wavefronts > 0;
     if (wavefronts > count.ways) count.ways = wavefronts;
   }

@@ -68,9 +68,19 @@ typedef struct BankCount {
   int conflicts;   // wavefronts - ideal: what the hardware counter reports
   int ways;        // the largest wavefront count of one phase
   int phases;      // phases after the pair merge, active or not
+  // What the profiler's per-instruction counters say, which is not always what the pipe does: where
+  // merged phases still conflict they count them as if they had not merged, and they do count copies
+  // that bypass L1. -1 where nobody knows.
+  int profiled;
 } BankCount;
 
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);
+
+// The same of a cp.async whose lanes copy from `source`, byte addresses in global memory: what comes
+// from L1 is read from its banks, where lanes wait for each other as they do at those of shared
+// memory, and what bypasses L1 is written as its sectors lie. Any other operation ignores `source`.
+BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
+                           const int64_t source[BANK_LANES]);
 
 // The distance at which lanes pair up (1: l and l^1, 2: l and l^2) when this load's phases merge, 0
 // when they do not.

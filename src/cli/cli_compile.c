@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "kernels/emit_plan.h"
+#include "kernels/machine_code.h"
 
 static const Option options[] = {
     OPTION_STATE(CompileGiven),
@@ -50,7 +51,8 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   bool done = cli_worker_wait(worker, answer);
   if (!done && !(command->shows_failure && answer->status == CLI_MISSING)) return fail(answer);
   command->show(compiled);
-  if (!done) cli_error(0, "%s", answer->error);
+  bool compiled_it = answer->cubin && answer->cubin->ok;
+  if (!done && !compiled_it) cli_error(0, "%s", answer->error);
   return CLI_OK;
 }
 
@@ -70,6 +72,16 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
   int status = compile(command, &compiled, worker);
   cli_worker_close(worker);
   return status;
+}
+
+const Model *cli_compiled_model(const Compiled *c) {
+  const CompileResult *cubin = c->answer->cubin;
+  int kernel = c->model->program->main_kernel;
+  if (!cubin || !cubin->ok || kernel >= cubin->n_kernels) return c->model;
+  const SassResult *sass = c->answer->sass;
+  const MachineAccesses *machine =
+      sass && sass->ok ? machine_accesses(c->arena, sass, c->emission, c->model) : NULL;
+  return model_compiled(c->arena, c->model, cubin->kernels[kernel].registers, machine);
 }
 
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {

@@ -29,5 +29,8 @@ typedef struct CompileCommand {
 // The whole command: options, worker, waiting, exit status.
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv);
 
+// The model with what the compiler said of it; the model itself where it said nothing.
+const Model *cli_compiled_model(const Compiled *compiled);
+
 // Begins a JSON document with the common members: schema, command, state, target, compiler, error.
 void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);

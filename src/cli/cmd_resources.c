@@ -62,14 +62,14 @@ static void print_fit(const Model *model, const char *by) {
 // What follows from registers goes by the compiler's where they are known, as in the explorer.
 static void print_text(const Compiled *c) {
   const KernelResources *k = compiled_kernel(c, c->model->program->main_kernel);
-  const Model *model = k ? model_with_registers(c->arena, c->model, k->registers) : c->model;
+  const Model *model = cli_compiled_model(c);
   for (int i = 0; i < c->emission->n_kernels; i++) print_kernel(c, i);
   putchar('\n');
   print_fit(c->model, "model:");
   if (k) print_fit(model, "compiled:");
   cli_print_traffic(c->arena, model);
   putchar('\n');
-  cli_print_sites(c->arena, c->model);
+  cli_print_sites(c->arena, model);
   cli_print_steps(c->arena, c->model);
 }
 
@@ -116,8 +116,9 @@ static void print_json(const Compiled *c) {
   JsonWriter w = json_writer(&out);
   cli_compile_json_heading(&w, c, "resources");
   write_model(&w, &c->model->resources);
-  cli_put_traffic(&w, &c->model->traffic);
-  cli_put_sites(&w, c->model);
+  const Model *model = cli_compiled_model(c);
+  cli_put_traffic(&w, &model->traffic);
+  cli_put_sites(&w, model);
   cli_put_steps(&w, c->arena, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);
@@ -137,6 +138,6 @@ static void show(const Compiled *c) {
 CommandRun cmd_resources;
 int cmd_resources(Arena *arena, int argc, char **argv) {
   static const CompileCommand command = {
-      .name = "resources", .want = "cubin", .shows_failure = true, .show = show};
+      .name = "resources", .want = "cubin,sass", .shows_failure = true, .show = show};
   return cli_compile_run(&command, arena, argc, argv);
 }

@@ -11,7 +11,14 @@ typedef struct Sites {
   // L1, and what boxes of TMA write.
   double lines;
 } Sites;
+// As written: of each site what every width would cost that its accesses could be merged to, the
+// written one first, as if all of them were.
 Sites derive_sites(Arena *arena, const Program *program);
+// As executed, by `machine`'s word; sites that it does not name are taken over as `word` has them.
+Sites sites_executed(Arena *arena, const Sites *written, const MachineAccesses *machine,
+                     AccessWord word);
+// Gives a site these forms, the one with the most clocks first, and what follows from them.
+void site_take_forms(Arena *arena, Site *site, const SiteForm *form, int n);
 SiteTotals derive_totals(const Sites *sites);
 
 // 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values

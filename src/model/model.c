@@ -5,7 +5,15 @@
 #include "model/model.h"
 
 #include "model/derive.h"
+#include "model/merge.h"
 #include "model/rule.h"
+
+static void set_sites(Model *model, Sites sites) {
+  model->n_sites = sites.n;
+  model->site = sites.site;
+  model->totals = derive_totals(&sites);
+  model->lines = sites.lines;
+}
 
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule) {
   Model *model = ARENA_NEW(arena, Model);
@@ -20,21 +28,25 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   model->resources = derive_resources(model->program, schedule, model->target);
   rules_check_program(model, &model->diags);
   if (model->diags.count) return model;
-  Sites sites = derive_sites(arena, model->program);
-  model->n_sites = sites.n;
-  model->site = sites.site;
-  model->totals = derive_totals(&sites);
+  Sites written = derive_sites(arena, model->program);
+  MachineAccesses merged = merge_predict(arena, model->program, &written);
+  set_sites(model, sites_executed(arena, &written, &merged, ACCESS_PREDICTED));
   model->text = program_print(arena, model->program);
-  model->lines = sites.lines;
   model->traffic = derive_traffic(arena, model);
   model->ok = true;
   return model;
 }
 
-const Model *model_with_registers(Arena *arena, const Model *model, int registers) {
-  Model *counted = ARENA_NEW(arena, Model);
-  *counted = *model;
-  counted->resources = resources_with_registers(&model->resources, model->target, registers);
-  counted->traffic = derive_traffic(arena, counted);
-  return counted;
+const Model *model_compiled(Arena *arena, const Model *model, int registers,
+                            const MachineAccesses *machine) {
+  Model *compiled = ARENA_NEW(arena, Model);
+  *compiled = *model;
+  if (registers >= 0)
+    compiled->resources = resources_with_registers(&model->resources, model->target, registers);
+  if (machine) {
+    Sites before = {model->n_sites, model->site, model->lines};
+    set_sites(compiled, sites_executed(arena, &before, machine, ACCESS_COMPILED));
+  }
+  compiled->traffic = derive_traffic(arena, compiled);
+  return compiled;
 }

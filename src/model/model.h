@@ -12,14 +12,17 @@
 #include "model/program.h"
 #include "model/target.h"
 
-// A site: one shared-memory access statement of the main kernel.
-typedef struct Site {
-  int number;  // 1-based, in program order
-  const Stmt *stmt;
-  const BankOp *op;  // lds128, sts32, cpasync16, …
-  bool is_store;
-  const Buffer *slab;
-  const Expr *address;       // byte offset in shared memory, the emitter's own expression
+// Who says in which widths a site's accesses are executed.
+typedef enum AccessWord {
+  ACCESS_WRITTEN,    // nobody merges them: ldmatrix, cp.async, or as wide as can be
+  ACCESS_PREDICTED,  // merge.h: what the assembler is expected to make of neighbours
+  ACCESS_COMPILED,   // the machine code
+} AccessWord;
+const char *access_word_name(AccessWord word);  // "written", "predicted", "compiled"
+
+// One width in which a site's accesses are executed: as written, or several of them merged.
+typedef struct SiteForm {
+  const BankOp *op;          // lds128, sts32, cpasync16, …
   int64_t addr[BANK_LANES];  // of the lanes of `warp` in the iteration shown; -1 inactive
   int warp;                  // the warp shown: the worst of the block, the first among equals
   BankCount count;           // for those addresses
@@ -27,12 +30,52 @@ typedef struct Site {
   // Of all warps and iterations, per slab: clocks of the pipe, which are wavefronts, or bytes / 128
   // where those have no count; and the ideal ones.
   double clocks, ideal;
-  const char *text;  // "a <- A_s  LDS.128"
+  double profiled;  // wavefronts as the profiler's per-instruction counters have them
+} SiteForm;
+
+enum { SITE_FORMS_MAX = 5 };  // of 8, 16, 32, 64 and 128 bits
+
+// A site: one shared-memory access statement of the main kernel, as it is executed. The first of
+// its forms is the one with the most clocks; op, addr, warp and count are that form's.
+typedef struct Site {
+  int number;  // 1-based, in program order
+  const Stmt *stmt;
+  bool is_store;
+  const Buffer *slab;
+  const Expr *address;  // byte offset in shared memory, the emitter's own expression
+  const BankOp *op;
+  int64_t addr[BANK_LANES];
+  int warp;
+  BankCount count;
+  double executions, clocks, ideal, profiled;  // of all forms
+  const char *text;                  // "a <- A_s  LDS.128"
+  AccessWord word;
+  int n_forms;
+  const SiteForm *form;
+  const struct Site *written;  // the same as the program says it; itself where nothing merges it
+  // What each width would cost if all accesses had it, narrow ones first, as far as lanes allow.
+  int n_widths;
+  SiteForm *width, *as_written;
 } Site;
+
+// So many bytes at once are what the machine code of a statement reads or writes, how often per
+// slab and warp. Widths that are not named are not used.
+typedef struct MachineAccess {
+  int stmt_id;
+  bool is_store;
+  int bytes;
+  double executions;
+} MachineAccess;
+
+typedef struct MachineAccesses {
+  int n;
+  const MachineAccess *access;
+} MachineAccesses;
 
 // What one block asks of shared memory for one slab.
 typedef struct SiteTotals {
-  double wavefronts, ideal;  // of the sites with counts
+  double wavefronts, ideal;  // of the sites with counts, as the pipe makes them
+  double profiled;           // of all sites, as the profiler's per-instruction counters have them
   int n_conflicting;         // sites with more wavefronts than ideal
 } SiteTotals;
 
@@ -94,7 +137,7 @@ typedef struct Model {
   const Program *program;  // the last stage
   ProgramText text;
   int n_sites;
-  const Site *site;
+  const Site *site;  // as executed
   SiteTotals totals;
   double lines;  // of 128 bytes per slab that pass through the pipe beside the sites
   Resources resources;
@@ -104,7 +147,9 @@ typedef struct Model {
 // Never fails: an illegal schedule gives a model with ok = false and the reasons in diags.
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule);
 
-// The same once the compiler has spoken: what follows from `registers` per thread instead of the
-// estimate is derived anew, so blocks per SM, waves and what they fetch from DRAM. All else is
-// shared with `model`, which must live as long.
-const Model *model_with_registers(Arena *arena, const Model *model, int registers);
+// The same once the compiler has spoken. What follows from `registers` per thread (-1: not known)
+// instead of the estimate is derived anew, so blocks per SM, waves and what they fetch from DRAM;
+// and from the widths of shared-memory accesses in the machine code (NULL: not known) instead of
+// the predicted ones. All else is shared with `model`, which must live as long.
+const Model *model_compiled(Arena *arena, const Model *model, int registers,
+                            const MachineAccesses *machine);

@@ -10,17 +10,21 @@
 // Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of
 // eight lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts,
 // ideal 4.
+//
+// Neighbouring accesses of a thread may be merged by the assembler. What every width would cost is
+// counted in the same walk: the lanes' addresses rounded down to it, where all lanes lie equally
+// far into it. site_form.c puts together what is really executed.
 #include <string.h>
 
 #include "model/derive.h"
 #include "model/warp_walk.h"
 
-enum { SITES_MAX = 32 };
+enum { SITES_MAX = 32, WIDEST_BYTES = 16 };
 _Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
 
 typedef struct Finder {
   Arena *arena;
-  const Expr **offset;  // by statement: of a global source; NULL until it is asked for
+  const Expr **offset;  // by statement: of a global source, in elements; NULL until asked for
   Site *site;
   int n_sites;
   bool *prologue;  // per site
@@ -42,21 +46,37 @@ static void site_addresses(const WarpVisit *visit, const Site *site, int64_t *ad
     if (!visit->active[lane]) addr[lane] = BANK_INACTIVE;
 }
 
+// The widths that the accesses could have, from single elements (words where they are narrower) up
+// to 16 bytes: the assembler merges neighbours, and splits what is not worth its registers.
+static void add_widths(Arena *arena, Site *site) {
+  bool varies = site->stmt->op.kind == OP_LOAD || site->stmt->op.kind == OP_STORE;
+  int written = site->op->bytes, element = dtype_bytes(site->slab->type);
+  site->width = ARENA_ARRAY(arena, SiteForm, SITE_FORMS_MAX);
+  for (int bytes = element; bytes <= WIDEST_BYTES; bytes *= 2) {
+    const char *name = arena_printf(arena, "%s%d", site->is_store ? "sts" : "lds", 8 * bytes);
+    const BankOp *op = bytes == written ? site->op : varies ? banks_op_find(name) : NULL;
+    if (!op) continue;
+    SiteForm *form = &site->width[site->n_widths++];
+    *form = (SiteForm){
+        .op = op, .executions = site->executions * written / bytes, .warp = -1};
+    if (bytes == written) site->as_written = form;
+  }
+}
+
 static Site new_site(Arena *arena, const WarpVisit *visit, const Access *shared, bool store) {
   const Op *op = &visit->stmt->op;
   const Expr *offset = access_offset(arena, shared);
   const Expr *address =
       ex_add_const(arena, ex_mul_const(arena, offset, dtype_bytes(shared->buffer->type)),
                    shared->buffer->offset_bytes);
-  const BankOp *bank = bank_op(arena, op, shared->buffer, store);
-  return (Site){.stmt = visit->stmt,
-                .op = bank,
-                .is_store = store,
-                .slab = shared->buffer,
-                .address = address,
-                .executions = visit->in_loop ? visit->executions : 0,
-                .text = arena_printf(arena, "%s <- %s  %s", op->dst.buffer->name,
-                                     op->src.buffer->name, bank->sass)};
+  Site site = {.stmt = visit->stmt,
+               .op = bank_op(arena, op, shared->buffer, store),
+               .is_store = store,
+               .slab = shared->buffer,
+               .address = address,
+               .executions = visit->in_loop ? visit->executions : 0};
+  add_widths(arena, &site);
+  return site;
 }
 
 static int find_site(const Finder *finder, const Stmt *stmt, bool store) {
@@ -73,12 +93,65 @@ static int count_active(const WarpVisit *visit) {
   return n;
 }
 
-static void pay(const WarpVisit *visit, Site *site, const BankCount *count) {
+// The addresses rounded down to pieces of so many bytes; false when lanes lie differently in them.
+static bool round_down(const int64_t *addr, int bytes, int64_t *out) {
+  int64_t into = -1;
+  for (int lane = 0; lane < LANES; lane++) {
+    out[lane] = addr[lane];
+    if (addr[lane] < 0) continue;
+    int64_t rest = addr[lane] % bytes;
+    if (into >= 0 && rest != into) return false;
+    into = rest;
+    out[lane] -= rest;
+  }
+  return true;
+}
+
+static void pay(const WarpVisit *visit, SiteForm *form, const BankCount *count, double weight) {
   int n_active = count_active(visit);
   if (!visit->in_loop || n_active == 0) return;
-  double bytes = (double)n_active * site->op->bytes;
-  site->clocks += visit->weight * (count->known ? count->wavefronts : bytes / BANK_LINE_BYTES);
-  site->ideal += visit->weight * count->ideal;
+  double bytes = (double)n_active * form->op->bytes;
+  form->clocks += weight * (count->known ? count->wavefronts : bytes / BANK_LINE_BYTES);
+  form->ideal += weight * count->ideal;
+  form->profiled += weight * (count->profiled >= 0 ? count->profiled : 0);
+}
+
+static void visit_width(const WarpVisit *visit, SiteForm *form, const int64_t *addr,
+                        const BankCount *count, double weight) {
+  pay(visit, form, count, weight);
+  if (form->warp >= 0 && count->wavefronts <= form->count.wavefronts) return;
+  form->count = *count;
+  form->warp = visit->warp;
+  memcpy(form->addr, addr, sizeof form->addr);
+}
+
+// Offsets in elements of what a statement reads from global memory.
+static void source_offsets(Finder *finder, const WarpVisit *visit, int64_t *offset) {
+  const Expr **known = &finder->offset[visit->stmt->id];
+  if (!*known) *known = access_offset(finder->arena, &visit->stmt->op.src);
+  expr_eval_warp(*known, visit->env, offset);
+}
+
+static BankCount count_at(Finder *finder, const WarpVisit *visit, const BankOp *op,
+                          const int64_t *addr) {
+  int64_t source[LANES];
+  const Buffer *from = visit->stmt->op.src.buffer;
+  if (op->kind != BANK_CPASYNC) return banks_count(op, addr);
+  source_offsets(finder, visit, source);
+  for (int lane = 0; lane < LANES; lane++) source[lane] *= dtype_bytes(from->type);
+  return banks_count_copy(op, addr, source);
+}
+
+// What a width costs: its first piece stands for all of those that an access is cut into.
+static bool count_width(Finder *finder, const WarpVisit *visit, Site *site, SiteForm *form,
+                        const int64_t *addr) {
+  int64_t at[LANES];
+  if (!round_down(addr, form->op->bytes, at) && form != site->as_written) return false;
+  const int64_t *used = form == site->as_written ? addr : at;
+  BankCount count = count_at(finder, visit, form->op, used);
+  double share = (double)site->as_written->op->bytes / form->op->bytes;
+  visit_width(visit, form, used, &count, visit->weight * share);
+  return true;
 }
 
 // The first visit adds the site; the others look whether they fare worse.
@@ -86,20 +159,15 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
   int index = find_site(finder, visit->stmt, store);
   if (index >= SITES_MAX) return;
   Site *site = &finder->site[index];
-  bool is_new = index == finder->n_sites;
-  if (is_new) {
+  if (index == finder->n_sites) {
     *site = new_site(finder->arena, visit, shared, store);
     finder->prologue[index] = !visit->in_loop;
     finder->n_sites++;
   }
   int64_t addr[LANES];
   site_addresses(visit, site, addr);
-  BankCount count = banks_count(site->op, addr);
-  pay(visit, site, &count);
-  if (!is_new && count.wavefronts <= site->count.wavefronts) return;
-  site->count = count;
-  site->warp = visit->warp;
-  memcpy(site->addr, addr, sizeof addr);
+  for (int i = 0; i < site->n_widths; i++)
+    if (!count_width(finder, visit, site, &site->width[i], addr)) site->n_widths = i;
 }
 
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
@@ -144,9 +212,7 @@ static void count_lines(Finder *finder, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   int64_t offset[LANES];
   if (!visit->in_loop || !reads_by_l1(op)) return;
-  const Expr **known = &finder->offset[visit->stmt->id];
-  if (!*known) *known = access_offset(finder->arena, &op->src);
-  expr_eval_warp(*known, visit->env, offset);
+  source_offsets(finder, visit, offset);
   int lines = distinct_lines(offset, visit->active, dtype_bytes(op->src.buffer->type));
   finder->lines += lines * visit->weight;
 }
@@ -190,6 +256,8 @@ static Sites keep_sites(const Finder *finder) {
     if (finder->prologue[i] && repeated(finder, i)) continue;
     kept[n] = finder->site[i];
     kept[n].number = n + 1;
+    site_take_forms(finder->arena, &kept[n], kept[n].as_written, 1);
+    kept[n].written = &kept[n];
     n++;
   }
   return (Sites){n, kept, finder->lines};
@@ -209,6 +277,7 @@ SiteTotals derive_totals(const Sites *sites) {
   SiteTotals totals = {0};
   for (int i = 0; i < sites->n; i++) {
     const Site *site = &sites->site[i];
+    totals.profiled += site->profiled;
     if (!site->count.known) continue;
     totals.wavefronts += site->clocks;
     totals.ideal += site->ideal;

@@ -141,7 +141,7 @@ void side_set_registers(Side *side, int registers) {
   picture->model = picture->estimate;
   if (registers < 0) return;
   if (!picture->counted || picture->counted->resources.n_registers != registers) {
-    picture->counted = model_with_registers(side->arena[side->at], picture->estimate, registers);
+    picture->counted = model_compiled(side->arena[side->at], picture->estimate, registers, NULL);
     picture->grid_counted = NULL;
   }
   picture->model = picture->counted;

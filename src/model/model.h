@@ -75,7 +75,7 @@ typedef struct MachineAccesses {
 // What one block asks of shared memory for one slab.
 typedef struct SiteTotals {
   double wavefronts, ideal;  // of the sites with counts, as the pipe makes them
-  double profiled;           // of all sites, as the profiler's per-instruction counters have them
+  double profiled;           // the same as the profiler's per-instruction counters have them
   int n_conflicting;         // sites with more wavefronts than ideal
 } SiteTotals;
 

@@ -277,8 +277,8 @@ SiteTotals derive_totals(const Sites *sites) {
   SiteTotals totals = {0};
   for (int i = 0; i < sites->n; i++) {
     const Site *site = &sites->site[i];
-    totals.profiled += site->profiled;
     if (!site->count.known) continue;
+    totals.profiled += site->profiled;
     totals.wavefronts += site->clocks;
     totals.ideal += site->ideal;
     totals.n_conflicting += site->count.conflicts > 0;

@@ -568,10 +568,15 @@ const ViewState *session_view_state_const(const Session *session) {
 
 // ---- frames -------------------------------------------------------------------------------------
 
-static void count_registers_of(Session *session, Side *side) {
+static void take_compilers_word(Session *session, Side *side) {
   if (!side->picture) return;
   Counted counted = results_counted(&session->results, &side->pictured);
-  side_set_registers(side, view_table[session->view].body->estimates ? -1 : counted.registers);
+  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
+  const SassResult *sass = compiled ? compiled->sass : NULL;
+  if (view_table[session->view].body->estimates)
+    side_set_compiled(side, -1, NULL);
+  else
+    side_set_compiled(side, counted.registers, sass && sass->ok ? sass : NULL);
 }
 
 void session_prepare(Session *session, int rows, int cols) {
@@ -579,8 +584,8 @@ void session_prepare(Session *session, int rows, int cols) {
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
-  count_registers_of(session, &session->now);
-  if (session->comparing) count_registers_of(session, &session->then);
+  take_compilers_word(session, &session->now);
+  if (session->comparing) take_compilers_word(session, &session->then);
   if (session->now.reasons == NULL)
     advice_start(&session->advice, &session->now.schedule, session->knob);
   const View *view = &view_table[session->view];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "kernels/machine_code.h"
 
 // Case makes no difference; 255 ends a text, since it is part of none.
 static uint64_t add_text(uint64_t hash, const char *text) {
@@ -83,7 +84,7 @@ int side_find_site(const Model *model, const char *text) {
   return -1;
 }
 
-static const int *wavefronts_before(Arena *arena, const Model *model, const Model *before) {
+static int *wavefronts_before(Arena *arena, const Model *model, const Model *before) {
   int *wavefronts = ARENA_ARRAY(arena, int, model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {
     int at = side_find_site(before, model->site[i].text);
@@ -101,7 +102,7 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
   picture->has_before = true;
   picture->before = picture_numbers(before->model);
   picture->before_estimate = picture_numbers(before->estimate);
-  picture->before_wavefronts = wavefronts_before(arena, picture->model, before->model);
+  picture->before_wavefronts = wavefronts_before(arena, picture->model, before->estimate);
   picture->diff = diff_listings(arena, before->model, picture->model);
   nest_mark_changes(arena, &picture->nest, &before->nest);
   nest_mark_changes(arena, &picture->listing, &before->listing);
@@ -113,7 +114,7 @@ static Picture *draw_picture(Arena *arena, const Model *model, const Picture *be
   picture->model = picture->estimate = model;
   picture->nest = nest_build(arena, model, ascii);
   picture->listing = nest_listing(arena, model);
-  picture->map = map_sites(arena, model);
+  picture->map = picture->map_estimate = map_sites(arena, model);
   picture->worst_site = find_worst(model);
   if (before) compare_with_before(arena, picture, before);
   return picture;
@@ -135,16 +136,42 @@ bool side_build(Side *side, const TargetTable *targets) {
   return true;
 }
 
-// Whether a count is shown may change with every view: what was made of it is kept.
-void side_set_registers(Side *side, int registers) {
+// An access that costs what it did before the last change has not changed because the compiler
+// merges it.
+static void keep_unchanged(Picture *picture) {
+  int *before = picture->before_wavefronts;
+  for (int i = 0; before && i < picture->estimate->n_sites; i++) {
+    const BankCount *count = &picture->estimate->site[i].count;
+    if (count->known && before[i] == count->wavefronts)
+      before[i] = picture->counted->site[i].count.wavefronts;
+  }
+}
+
+static void count_anew(Side *side, int registers, const SassResult *sass) {
+  Picture *picture = side->picture;
+  Arena *arena = side->arena[side->at];
+  const MachineAccesses *machine =
+      sass ? machine_accesses(arena, sass, side_emission(side), picture->estimate) : NULL;
+  picture->counted = model_compiled(arena, picture->estimate, registers, machine);
+  picture->map_counted = machine ? map_sites(arena, picture->counted) : picture->map_estimate;
+  picture->sass = sass;
+  picture->grid_counted = NULL;
+  if (machine) keep_unchanged(picture);
+}
+
+// Whether the compiler's word is shown may change with every view: what was made of it is kept.
+void side_set_compiled(Side *side, int registers, const SassResult *sass) {
   Picture *picture = side->picture;
   picture->model = picture->estimate;
-  if (registers < 0) return;
-  if (!picture->counted || picture->counted->resources.n_registers != registers) {
-    picture->counted = model_compiled(side->arena[side->at], picture->estimate, registers, NULL);
-    picture->grid_counted = NULL;
+  picture->map = picture->map_estimate;
+  if (registers >= 0 || sass) {
+    bool same = picture->counted && picture->sass == sass &&
+                (registers < 0 || picture->counted->resources.n_registers == registers);
+    if (!same) count_anew(side, registers, sass);
+    picture->model = picture->counted;
+    picture->map = picture->map_counted;
   }
-  picture->model = picture->counted;
+  picture->worst_site = find_worst(picture->model);
 }
 
 const Emission *side_emission(Side *side) {

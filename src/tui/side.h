@@ -10,6 +10,7 @@
 #pragma once
 #include "base/arena.h"
 #include "kernels/emit.h"
+#include "kernels/sass.h"
 #include "model/grid.h"
 #include "model/model.h"
 #include "tui/nest.h"
@@ -25,19 +26,20 @@ typedef struct PictureNumbers {
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
-  const Model *model;               // with the compiler's count of registers where it is known
+  const Model *model;               // with the compiler's word where it is known
   const Model *estimate;            // without: what the trials of knobs are compared with
-  const Model *counted;             // with the latest count; NULL: there was none
+  const Model *counted;             // with the latest word; NULL: there was none
+  const SassResult *sass;           // whose widths `counted` has; NULL: none
   Nest nest;                        // folded: a thought per row
   Nest listing;                     // every statement
   const BankMap *map;               // [model->n_sites]
+  const BankMap *map_estimate, *map_counted;
   int worst_site;                   // index of the site with the most conflicts; -1: none conflicts
   const Emission *emission;         // NULL until asked for
   const Grid *grid, *grid_counted;  // the same, of the estimate and of the count
   bool has_before;                  // the numbers of the picture before the last change
   PictureNumbers before, before_estimate;
-  const int
-      *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
+  int *before_wavefronts;  // [model->n_sites] of the same access; -1: there was none, no count
   const TextDiff *diff;    // of the full listing, from the picture before; NULL: none
 } Picture;
 
@@ -67,8 +69,9 @@ void side_free(Side *side);
 // Derives everything from side->schedule. True when it is legal.
 bool side_build(Side *side, const TargetTable *targets);
 
-// Gives the picture the compiler's count; a negative one takes it away again.
-void side_set_registers(Side *side, int registers);
+// Gives the picture the compiler's word: registers per thread (negative: not known) and the machine
+// code of its text (NULL: not known). Without either it goes by the model's own estimates again.
+void side_set_compiled(Side *side, int registers, const SassResult *sass);
 PictureNumbers picture_numbers(const Model *model);
 
 // The CUDA text of the picture.

@@ -63,7 +63,8 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "threads", "", "threads", (double)r->n_threads, ORIGIN_NONE);
   add(&all, "shared memory", "B", "smem_bytes", (double)r->smem_bytes, ORIGIN_NONE);
   add(&all, "accumulator registers", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);
-  add(&all, "wavefronts per slab", "", "wavefronts", sites->wavefronts, ORIGIN_NONE);
+  add(&all, "wavefronts per slab", "", "wavefronts", sites->profiled, ORIGIN_NONE);
+  add(&all, "of the pipe", "", "pipe_wavefronts", sites->wavefronts, ORIGIN_NONE);
   add(&all, "conflicts per slab", "", "conflicts", sites->wavefronts - sites->ideal, ORIGIN_NONE);
   add(&all, atom ? "mma" : "fma", "clk", "multiply_clocks", known(t->fma_clocks), ORIGIN_ESTIMATED);
   add(&all, "copies, not counted", "clk", "uncounted_clocks",

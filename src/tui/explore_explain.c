@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/derive.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
@@ -31,6 +32,17 @@ static void add_change(Str *out, const Session *session, int *left, const char *
              unit);
 }
 
+// Counted from what FIT says: the compiler's registers, where it was asked, and what the change
+// adds to them by the model.
+static Resources expected_resources(const Session *session, const Trial *trial) {
+  const Picture *picture = session->now.picture;
+  const Resources *fit = &picture->model->resources, *guess = &picture->estimate->resources;
+  if (!fit->counted) return trial->resources;
+  int registers = fit->n_registers + trial->resources.n_registers - guess->n_registers;
+  return resources_with_registers(&trial->resources, picture->model->target,
+                                  registers < 1 ? 1 : registers);
+}
+
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
   const Model *now = session->now.picture->estimate;
   size_t before = out->length;
@@ -38,12 +50,11 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
              trial->traffic.roofline_tflops, " TFLOP/s");
   add_change(out, session, &most, "shared", now->traffic.shared_clocks,
              trial->traffic.shared_clocks, " clk");
-  add_change(out, session, &most, "est. registers", now->resources.n_needed,
-             trial->resources.n_needed, "");
-  // Where the compiler says otherwise, a change of what was guessed is no news.
-  if (now->resources.blocks_per_sm == session->now.picture->model->resources.blocks_per_sm)
-    add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
-               trial->resources.blocks_per_sm, "");
+  const Resources *fit = &session->now.picture->model->resources;
+  const Resources after = expected_resources(session, trial);
+  add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
+             after.n_registers, fit->counted ? " est." : "");
+  add_change(out, session, &most, "blocks/SM", fit->blocks_per_sm, after.blocks_per_sm, "");
   if (out->length == before) str_add(out, "no change by the model");
 }
 

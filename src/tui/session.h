@@ -122,6 +122,7 @@ typedef struct Session {
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
   bool paging;              // the help view shows what one of them printed
+  bool fresh;               // nothing was asked for and nothing pressed yet: Enter is for lessons
 } Session;
 
 typedef struct SessionOptions {

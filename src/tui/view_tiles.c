@@ -7,13 +7,12 @@
 // are: CTA, warp, lane, register; slab, byte and bank; who brought it and when.
 //
 // ViewState: pane is the operand (C, A, B), mode the level; the element is in session->tiles.
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "model/lanes.h"
+#include "tui/element.h"
 #include "tui/explore.h"
 #include "tui/tiles.h"
 #include "tui/utf8.h"
@@ -329,29 +328,11 @@ static void next_operand(Session *session, const char *argument) {
   state->pane = (state->pane + 1) % ATOM_OPERANDS;
 }
 
-// "C[130][7]", "a 130 21", "B 3,4": a letter and two numbers, whatever stands between.
-static bool read_element(const char *text, AtomOperand *operand, int64_t index[2]) {
-  while (isspace((unsigned char)*text)) text++;
-  char letter = (char)toupper((unsigned char)*text);
-  if (letter < 'A' || letter > 'C') return false;
-  *operand = letter == 'A' ? ATOM_A : letter == 'B' ? ATOM_B : ATOM_C;
-  text++;
-  for (int n = 0; n < 2; n++) {
-    while (*text && strchr(" ,[](:", *text)) text++;
-    if (!isdigit((unsigned char)*text)) return false;
-    char *end;
-    index[n] = strtoll(text, &end, 10);
-    text = end;
-  }
-  while (*text && strchr(" ])", *text)) text++;
-  return *text == '\0';
-}
-
 static void choose_element(Session *session, const char *text) {
   const Problem *p = &present(session)->model->program->problem;
-  AtomOperand operand = ATOM_C;
+  AtomOperand operand = operand_of(session_view_state_const(session));
   int64_t index[2];
-  if (!read_element(text, &operand, index)) {
+  if (!element_read(text, &operand, index)) {
     session_say(session, SAID_ERROR, "\"%s\" is no element: C[130][7], A[130][21] or B 21 7 is",
                 text);
     return;

@@ -26,6 +26,7 @@ typedef struct KnobCell {
 typedef struct Sentence {
   Style style;
   const char *text;
+  bool whole;  // goes on in the next row where there is one, however few there are
 } Sentence;
 
 enum { EXPLORE_SENTENCES = 6 };
@@ -48,7 +49,8 @@ const Nest *explore_nest(const Session *session);
 // The same where `cols` are left for loops and knobs.
 const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
-// What the cursor is on, what its neighbours would do, and the best single change.
+// What the cursor is on, what its neighbours would do, the best single change, and what the rung
+// tells: first where somebody has just come to it, and not at all of a schedule that has left it.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
 // The best single change; NULL while there is none, and where what was timed of the present state

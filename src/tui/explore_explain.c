@@ -15,11 +15,12 @@
 #include "tui/fmt.h"
 #include "tui/view.h"
 
-enum { EFFECTS = 4, WRAP_SCREEN = 39 };  // rows of a screen on which sentences are wrapped
+// Rows of a screen on which sentences are wrapped, and on which there are three.
+enum { EFFECTS = 4, WRAP_SCREEN = 39, STORY_SCREEN = 21 };
 
 static void say(Explore *explore, Style style, const char *text) {
   if (explore->n_sentences < EXPLORE_SENTENCES && text && *text)
-    explore->sentence[explore->n_sentences++] = (Sentence){style, text};
+    explore->sentence[explore->n_sentences++] = (Sentence){.style = style, .text = text};
 }
 
 // "shared 2752 → 1728 clk"; nothing when both read alike, or when *left of them are said.
@@ -177,11 +178,19 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_NOTE, out.text);
 }
 
-void explore_explain(Arena *arena, const Session *session, Explore *explore) {
-  if (session_view_state_const(session)->pane == 0)
-    explain_knob(arena, session, explore);
-  else
-    explain_row(arena, session, explore);
+// What has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
+static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
+  const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
+  Str out = str_new(arena);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(own, now, (KnobId)i))
+      str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
+                 knob_value_text(arena, own, (KnobId)i), session->ascii ? "->" : "→",
+                 knob_value_text(arena, now, (KnobId)i));
+  say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->rung, out.text));
+}
+
+static void explain_legality(Arena *arena, const Session *session, Explore *explore) {
   if (session->now.reasons)
     say(explore, STYLE_WARN,
         arena_printf(
@@ -189,7 +198,26 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
             view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_best(arena, session, explore);
-  say(explore, STYLE_DIM, session_rung(session)->line);
+}
+
+void explore_explain(Arena *arena, const Session *session, Explore *explore) {
+  const bool holds = session_departures(session) == 0;
+  const bool roomy = session->rows >= WRAP_SCREEN,
+             of_knob = session_view_state_const(session)->pane == 0;
+  const bool small = session->rows < STORY_SCREEN;
+  const bool first = holds && session->arrived && of_knob && !roomy && !small;
+  if (first) {
+    say(explore, STYLE_TEXT, session_rung(session)->line);
+    explore->sentence[0].whole = true;
+    explain_legality(arena, session, explore);
+  }
+  if (of_knob)
+    explain_knob(arena, session, explore);
+  else
+    explain_row(arena, session, explore);
+  if (!first) explain_legality(arena, session, explore);
+  if (holds && !first) say(explore, STYLE_DIM, session_rung(session)->line);
+  if (session_edits(session)) explain_edits(arena, session, explore);
   if (session->site >= session->now.picture->model->n_sites) return;
   explore->collision = card_collision(arena, &session->now.picture->map[session->site]);
 }

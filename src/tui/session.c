@@ -166,6 +166,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->trial = arena_new("trial");
   session->ascii = options->ascii;
   session->knob = KNOB_BM;
+  session->arrived = true;
   session->field.history = &session->history;
   side_init(&session->now, "now");
   side_init(&session->then, "then");
@@ -390,7 +391,7 @@ static void stand(Session *session, const Ladder *ladder, int rung, const Schedu
   session->work[session->rung] = session->now.schedule;
   take_ladder(session, ladder);
   session->rung = rung;
-  session->new_rung = true;
+  session->new_rung = session->arrived = true;
   session->now.schedule = *schedule;
   rebuild(session);
   push_undo(session);
@@ -536,6 +537,14 @@ const Rung *session_rung(const Session *session) { return &session->ladder->rung
 
 int session_edits(const Session *session) {
   return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
+}
+
+int session_departures(const Session *session) {
+  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_TARGET};
+  int n = session_edits(session);
+  for (int i = 0; i < 4; i++)
+    n -= schedule_differs(&session->now.schedule, &session_rung(session)->schedule, of_problem[i]);
+  return n;
 }
 
 const Site *session_site(const Session *session) {

@@ -25,7 +25,8 @@ enum {
   SESSION_RUNGS_MAX = 128,
   SESSION_VIEWS_MAX = 16,
   SESSION_UNDO = 256,
-  SESSION_MESSAGE_BYTES = 512
+  SESSION_MESSAGE_BYTES = 512,
+  SESSION_FAR = 4  // knobs from a rung
 };
 
 // Where a view's cursor is, and which of its panes and modes it shows.
@@ -96,6 +97,7 @@ typedef struct Session {
   int site;     // index into now.picture->model->site
   ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
+  bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
   int phase;      // of the selected site, in the banks view
 
   Results results;
@@ -167,6 +169,9 @@ void session_swap(Session *session);
 
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
+// The same without those of size and GPU: at 0 what the rung tells holds, and beyond
+// SESSION_FAR the schedule is no longer called after it.
+int session_departures(const Session *session);
 const Rung *session_rung(const Session *session);
 const Site *session_site(const Session *session);  // NULL when the kernel has none
 // The other side's access of the same slab, a store for a store; -1 when there is none.

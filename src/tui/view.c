@@ -262,15 +262,25 @@ const char *view_problem(const Session *session, const Schedule *schedule, char 
   return out;
 }
 
-static void draw_state(Canvas *canvas, Rect row, const Session *session) {
-  const Rung *rung = session_rung(session);
+// "fp32 rung 7 double buffer +2 edits"; "fp32 own schedule, 7 knobs from rung 1" where no rung is
+// near enough to lend its name. Returns the column after it.
+static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
   int edits = session_edits(session);
-  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name);
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "rung %d ", session->rung);
-  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, rung->title);
-  if (edits)
-    col = canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
-                        edits == 1 ? "" : "s");
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  if (session_departures(session) > SESSION_FAR) {
+    col = canvas_text(canvas, row, 0, col, STYLE_TITLE, "own schedule");
+    return canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d knobs from rung %d", edits,
+                         session->rung);
+  }
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "rung %d ", session->rung);
+  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->title);
+  if (!edits) return col;
+  return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
+                       edits == 1 ? "" : "s");
+}
+
+static void draw_state(Canvas *canvas, Rect row, const Session *session) {
+  int col = draw_standing(canvas, row, session);
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ",

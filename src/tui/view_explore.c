@@ -40,7 +40,7 @@ static int left_cols(int cols) {
 
 static Panes split_panes(Rect in) {
   Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
-  int text_rows = in.rows >= 36 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  int text_rows = in.rows >= 36 ? 6 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
   rect_take_bottom(&in, in.rows > 11);
   Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
@@ -338,12 +338,12 @@ static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
 // Where there are rows for it a sentence goes on in the next one; else each has one, cut at its
 // end.
 static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
-  const bool wraps = in.rows > 3;
+  const bool wraps = in.rows > 3;  // the story wherever it is told first
   rect_take_left(&in, 1);
   for (int i = 0; i < explore->n_sentences && in.rows > 0; i++) {
     const Sentence *sentence = &explore->sentence[i];
     int rows = canvas_wrap_rows(sentence->text, in.cols);
-    if (wraps && rows <= in.rows) {
+    if ((wraps || sentence->whole) && rows <= in.rows) {
       canvas_wrap(canvas, rect_take_top(&in, rows), sentence->style, sentence->text);
       continue;
     }
@@ -383,6 +383,7 @@ static void move_knob(Session *session, int delta) {
 
 static void explore_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
+  session->arrived = false;
   const Nest *nest = explore_nest(session);
   if (state->pane == 0) {
     move_knob(session, delta);
@@ -498,6 +499,7 @@ static void explore_click(Session *session, int what, int value) {
   bool again = what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0;
   if (again || what == SPOT_MORE) session_step_knob(session, session->knob, +1);
   if (what == SPOT_LESS) session_step_knob(session, session->knob, -1);
+  session->arrived = false;
   if (what == SPOT_KNOB) session->knob = (KnobId)value;
   state->pane = what == SPOT_ROW;
   if (what != SPOT_ROW) return;

@@ -180,6 +180,57 @@ START_TEST(neighbours_begin_where_fit_stands) {
 }
 END_TEST
 
+// ---- the story of a rung ------------------------------------------------------------------------
+
+static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+
+static void settle(void) {
+  while (session_idle(session)) {
+  }
+  drive_frame(session, canvas);
+}
+
+// Who has just come to a rung reads what it is about, beside what to try; who moves on, the knob.
+START_TEST(the_story_is_told_on_arrival) {
+  ck_assert(run("rung fp32/padded"));
+  session->message[0] = '\0';
+  settle();
+  ck_assert(
+      shows("\n Four more floats at the end of each slab row move the rows to other banks: the\n"
+            " store that walks down a column falls from four-way to two-way.\n try "));
+  keys("Down");
+  ck_assert(!shows("Four more floats"));
+  ck_assert(shows("\n try "));
+  keys("[ ]");
+  ck_assert(shows("Four more floats"));
+}
+END_TEST
+
+// An edit may take away what the story speaks of; another size does not.
+START_TEST(an_edit_ends_the_story) {
+  ck_assert(run("rung fp32/padded"));
+  canvas_resize(canvas, 40, 120);
+  settle();
+  ck_assert(shows("Four more floats"));
+  ck_assert(run("M=2048"));
+  ck_assert(shows("Four more floats"));
+  ck_assert(run("PAD_SMEM=0"));
+  ck_assert(!shows("Four more floats"));
+  ck_assert(shows("since rung 11: M 4096 → 2048, PAD_SMEM 4 → 0"));
+}
+END_TEST
+
+START_TEST(a_far_schedule_has_no_name_of_a_rung) {
+  ck_assert(run("rung fp32/tiers"));
+  ck_assert(run("ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BUFFER_COUNT=3"));
+  ck_assert_msg(strstr(row(1), " fp32 own schedule, 7 knobs from rung 1 "), "%s", row(1));
+  ck_assert(!shows("blocks and threads"));
+  ck_assert(!shows("m and n are cut in two"));
+  ck_assert(run("undo"));
+  ck_assert(strstr(row(1), "rung 1 blocks and threads") != NULL);
+}
+END_TEST
+
 Suite *suite_frame(void);
 Suite *suite_frame(void) {
   Suite *suite = suite_create("frame");
@@ -196,6 +247,9 @@ Suite *suite_frame(void) {
   tcase_add_test(tc, an_element_is_found_from_everywhere);
   tcase_add_test(tc, an_element_is_found_beside_a_lesson);
   tcase_add_test(tc, neighbours_begin_where_fit_stands);
+  tcase_add_test(tc, the_story_is_told_on_arrival);
+  tcase_add_test(tc, an_edit_ends_the_story);
+  tcase_add_test(tc, a_far_schedule_has_no_name_of_a_rung);
   suite_add_tcase(suite, tc);
   return suite;
 }

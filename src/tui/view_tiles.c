@@ -17,6 +17,7 @@
 #include "tui/tiles.h"
 #include "tui/utf8.h"
 
+enum { LEGEND_COLS = 24 };
 enum { TEXT_ROWS = 6, TEXT_ROWS_SMALL = 3, BESIDE_COLS = 104, TEXT_COLS = 46, ONE_LINE_COLS = 70 };
 enum { SPOTS = 400 };  // the canvas keeps 512, tabs and footer included
 
@@ -157,7 +158,9 @@ static void draw_text_below(Canvas *canvas, Rect in, const TilesHalf *half) {
   }
 }
 
-static void draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
+// The rows that it took.
+static int draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
+  const int begin = in.row;
   for (int o = 0; o < 3; o++) {
     const TilesText *text = &half->text[operands[o]];
     Style style = operands[o] == half->operand ? STYLE_TITLE : STYLE_ACCENT;
@@ -165,17 +168,21 @@ static void draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_TEXT, text->where));
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM, text->how) + 1);
   }
-  canvas_wrap(canvas, in, STYLE_DIM,
-              "All of it is read off the program: every statement that touches the element, with "
-              "its layout applied.");
+  int rows = canvas_wrap(canvas, in, STYLE_DIM,
+                         "All of it is read off the program: every statement that touches the "
+                         "element, with its layout applied.");
+  return in.row + rows - begin;
 }
 
+// The legend stands below the sentences where they have the right side to themselves, else in
+// what the picture leaves.
 static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
+  Rect right = {in.row, in.col, 0, 0};
   draw_path(canvas, rect_take_top(&in, 1), half);
   if (in.cols >= BESIDE_COLS) {
-    Rect right = rect_take_right(&in, TEXT_COLS);
+    right = rect_take_right(&in, TEXT_COLS);
     rect_take_right(&in, 2);
-    draw_text_beside(canvas, right, half);
+    rect_take_top(&right, draw_text_beside(canvas, right, half) + 1);
   } else {
     bool one_line = in.cols >= ONE_LINE_COLS || in.rows < 18;
     int rows = in.rows >= 14  ? one_line ? TEXT_ROWS : 2 * TEXT_ROWS
@@ -183,7 +190,9 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
                               : 1;
     draw_text_below(canvas, rect_take_bottom(&in, rows), half);
   }
-  tiles_picture_draw(canvas, in, half);
+  const TilesRoom room = tiles_picture_draw(canvas, in, half);
+  if (right.rows == 0) right = room.beside.cols >= LEGEND_COLS ? room.beside : room.corner;
+  if (right.cols >= LEGEND_COLS) tiles_legend_draw(canvas, right, half);
 }
 
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {

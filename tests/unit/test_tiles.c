@@ -247,12 +247,39 @@ START_TEST(the_order_has_a_shape) {
 }
 END_TEST
 
+static int cells_of(Style style) {
+  int n = 0;
+  for (int i = 0; i < canvas->rows * canvas->cols; i++) n += canvas->cells[i].style == style;
+  return n;
+}
+
+// On a large screen every wave has a colour beside its digit, and the legend says which and whose.
+START_TEST(waves_have_colours_where_there_is_room) {
+  show("grid");
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+  canvas_resize(canvas, 40, 120);
+  drive_frame(session, canvas);
+  for (int wave = 0; wave < 4; wave++) ck_assert_int_gt(cells_of(style_address(wave)), 100);
+  ck_assert(sees(" 1  0–263 "));
+  ck_assert(sees(" 4  792–1023 "));
+  keys("v");
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+  canvas_resize(canvas, 30, 100);
+  keys("v");
+  ck_assert_int_gt(cells_of(style_address(1)), 100);
+  ck_assert(view_run(session, "waves", "off"));
+  drive_frame(session, canvas);
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+}
+END_TEST
+
 Suite *suite_tiles(void);
 Suite *suite_tiles(void) {
   Suite *suite = suite_create("tiles");
   TCase *tcase = tcase_create("tiles");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, grid_clicks);
+  tcase_add_test(tcase, waves_have_colours_where_there_is_room);
   tcase_add_test(tcase, tiles_clicks_lead_down);
   tcase_add_test(tcase, opens_amid_the_tiles);
   tcase_add_test(tcase, the_order_has_a_shape);

@@ -41,6 +41,7 @@ typedef struct Explore {
   int n_sentences;
   Sentence sentence[EXPLORE_SENTENCES];
   SourcePart code;        // of the row under the cursor of the nest
+  SourceKernel kernel;    // all of it where the screen has room for it; part.n 0: it has none
   const char *collision;  // which lanes collide where; NULL: nobody does
 } Explore;
 

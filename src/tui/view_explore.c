@@ -21,6 +21,7 @@
 #include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
+enum { KERNEL_COLS = 160, KERNEL_ROWS = 44, KERNEL_ROWS_MIN = 6 };  // of a screen; of the text
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
@@ -61,6 +62,8 @@ static void explore_prepare(Session *session) {
   const ViewState *state = session_view_state_const(session);
   if (state->pane == 1 && state->cursor < explore->nest->n_rows)
     explore->code = source_part(session, &explore->nest->row[state->cursor]);
+  if (session->cols >= KERNEL_COLS && session->rows >= KERNEL_ROWS)
+    explore->kernel = source_kernel(session);
   explore_explain(session->frame, session, explore);
   session->prepared = explore;
 }
@@ -202,6 +205,30 @@ static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
   }
 }
 
+// Where there is room left on a large screen: the kernel's text from its main loop on. The lines
+// that the knob under the cursor has made are pointed at.
+static void draw_kernel(Canvas *canvas, Rect in, const Session *session) {
+  const Explore *explore = session->prepared;
+  const SourcePart *part = &explore->kernel.part;
+  if (part->n == 0 || in.rows < KERNEL_ROWS_MIN) return;
+  Rect head = rect_take_top(&in, 1);
+  const int first = source_kernel_first(&explore->kernel, in.rows);
+  const int n = part->n - first < in.rows ? part->n - first : in.rows;
+  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, "CUDA");
+  col = canvas_printf(canvas, head, 0, col + 2, STYLE_DIM, "lines %d to %d of %d",
+                      part->first + first, part->first + first + n - 1, part->n_all);
+  if (session_view_state_const(session)->pane == 0)
+    canvas_printf(canvas, head, 0, col, STYLE_DIM, "; ▸ %s", knob_table[session->knob].name);
+  for (int i = 0; i < n; i++) {
+    const SourceLine *line = &part->line[first + i];
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    bool made = line->knob == session->knob && session_view_state_const(session)->pane == 0;
+    if (made) canvas_glyph(canvas, row, 0, 0, STYLE_ACCENT, GLYPH_POINTER);
+    canvas_printf(canvas, row, 0, 1, made ? STYLE_ACCENT : STYLE_DIM, "%4d", line->number);
+    source_draw_text(canvas, row, 6, line);
+  }
+}
+
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
@@ -232,8 +259,10 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   rect_take_top(&in, n_rows - first + 1);
   if (reads)
     draw_code(canvas, in, &explore->code);
-  else if (session->change != CHANGE_GONE)
+  else if (session->change != CHANGE_GONE && session->now.picture->diff)
     draw_last_change(canvas, in, session);
+  else if (session_site(session))
+    draw_kernel(canvas, in, session);
 }
 
 // ---- the card -----------------------------------------------------------------------------------
@@ -290,20 +319,22 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
 
-static void draw_no_site(Canvas *canvas, Rect in) {
+static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, in, 0, 0, STYLE_HEADER, "NO SHARED MEMORY YET");
   rect_take_top(&in, 2);
-  canvas_wrap(canvas, in, STYLE_DIM,
-              "Every thread reads A and B from global memory. Set STAGE to 11 and the block "
-              "shares slabs of both; each access to them is drawn here as a punch card: 32 "
-              "banks across, one row for every wavefront it costs.");
+  int rows = canvas_wrap(canvas, in, STYLE_DIM,
+                         "Every thread reads A and B from global memory. Set STAGE to 11 and the "
+                         "block shares slabs of both; each access to them is drawn here as a punch "
+                         "card: 32 banks across, one row for every wavefront it costs.");
+  rect_take_top(&in, rows + 1);
+  draw_kernel(canvas, in, session);
 }
 
 static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   const Site *site = session_site(session);
   if (!site) {
-    draw_no_site(canvas, in);
+    draw_no_site(canvas, in, session);
     return;
   }
   const BankMap *map = &session->now.picture->map[session->site];

@@ -324,7 +324,7 @@ START_TEST(a_beside_b_in_every_view) {
   session_go_ladder(session, "fp32", &diags);
   session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));
   keys("9 c c");
-  ck_assert_msg(shows("lane 0 › acc[0,…"), "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("lane 0 › acc[…"), "%s", export_text(arena, canvas));
   keys("1");
   ck_assert_msg(shows("→ B 36 TFLOP/s 0.70 cuBLAS\n") || shows("TFLOP/s\n"), "%s",
                 export_text(arena, canvas));
@@ -362,6 +362,40 @@ START_TEST(rows_light_their_lines) {
     }
     ck_assert_int_ge(n_lit, nest->n_rows - 2);
   }
+}
+END_TEST
+
+static int rows_in_use(int from, int to, int first_col, int end_col) {
+  int n = 0;
+  for (int row = from; row < to; row++) {
+    bool used = false;
+    for (int col = first_col; col < end_col && !used; col++) {
+      const char *text = canvas->cells[row * canvas->cols + col].text;
+      used = text[0] && !str_equal(text, " ") && !str_equal(text, "│");
+    }
+    n += used;
+  }
+  return n;
+}
+
+// What a large screen has left is no waste: the kernel's text from its loop on, below the nest or
+// in place of the card, with the lines of the knob under the cursor pointed at.
+START_TEST(a_large_screen_is_filled) {
+  canvas_resize(canvas, 60, 200);
+  session_go_ladder(session, "fp32", &diags);
+  session_go_rung(session, ladder_find_rung(session->ladder, "vectorized", &diags));
+  keys("Ctrl-L Ctrl-L");
+  ck_assert(shows("CUDA  lines "));
+  ck_assert(shows("for (int k_o = 0; k_o < 256; ++k_o) {"));
+  ck_assert_int_ge(rows_in_use(2, 49, 0, 120), 45);
+  session_go_rung(session, ladder_find_rung(session->ladder, "naive", &diags));
+  keys("Ctrl-L Ctrl-L");
+  ck_assert(shows("NO SHARED MEMORY YET"));
+  ck_assert(shows("extern \"C\" __global__"));
+  ck_assert(shows("▸  10"));
+  canvas_resize(canvas, 40, 120);
+  keys("Ctrl-L");
+  ck_assert(!shows("CUDA  lines "));
 }
 END_TEST
 
@@ -479,6 +513,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, an_unknown_limit_is_said);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);
+  tcase_add_test(tcase, a_large_screen_is_filled);
   tcase_add_test(tcase, a_loop_leads_to_the_source);
   tcase_add_test(tcase, the_lane_table_is_whole);
   tcase_add_test(tcase, both_keys_of_a_hint_can_be_clicked);

@@ -45,8 +45,7 @@ static const Rung *find_rung(const Session *session, const char *name, const Lad
 static bool run_rung(Session *session, const char *argument, Diags *diags) {
   const Ladder *ladder;
   const Rung *rung = find_rung(session, argument, &ladder, diags);
-  if (!rung || !session_go_ladder(session, ladder->name, diags)) return false;
-  return session_go_rung(session, (int)(rung - ladder->rung));
+  return rung && session_go_rung_of(session, ladder, (int)(rung - ladder->rung));
 }
 
 static bool run_ladder(Session *session, const char *argument, Diags *diags) {

@@ -414,14 +414,18 @@ bool session_go_rung(Session *session, int rung) {
   return true;
 }
 
+bool session_go_rung_of(Session *session, const Ladder *ladder, int rung) {
+  if (ladder == session->ladder) return session_go_rung(session, rung);
+  Schedule schedule = session->works[ladder_index(session, ladder)][rung];
+  stand(session, ladder, rung, &schedule);
+  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
+  return true;
+}
+
 bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   const Ladder *ladder = find_ladder(session, name, diags);
   if (!ladder) return false;
-  if (ladder == session->ladder) return true;
-  Schedule schedule = session->works[ladder_index(session, ladder)][ladder->opens];
-  stand(session, ladder, ladder->opens, &schedule);
-  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
-  return true;
+  return ladder == session->ladder || session_go_rung_of(session, ladder, ladder->opens);
 }
 
 void session_go_state(Session *session, const Schedule *schedule) {

@@ -147,6 +147,8 @@ void session_step_knob(Session *session, KnobId knob, int direction);
 // Knobs given as text, over the present schedule. False after findings, nothing changed then.
 bool session_set_text(Session *session, const char *text, Diags *diags);
 bool session_go_rung(Session *session, int rung);
+// The same on any ladder, in one step.
+bool session_go_rung_of(Session *session, const Ladder *ladder, int rung);
 // Edits stay with their rungs here too, and undo leads back.
 bool session_go_ladder(Session *session, const char *name, Diags *diags);
 // The state at the rung that it stands at (standing.h), on whichever ladder.

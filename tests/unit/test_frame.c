@@ -130,6 +130,10 @@ START_TEST(a_rung_may_name_its_ladder) {
   ck_assert(run("rung hgemm/swizzle"));
   ck_assert_str_eq(session->ladder->name, "hgemm");
   ck_assert_str_eq(session_rung(session)->name, "swizzle");
+  ck_assert(run("undo"));
+  ck_assert_str_eq(session->ladder->name, "fp32");  // there and back is one step each
+  ck_assert_int_eq(session->rung, 0);
+  ck_assert(run("redo"));
   ck_assert(run("compare fp32/0"));
   ck_assert_str_eq(session->then_name, "fp32 rung 0 naive");
   ck_assert(!run("rung fp32/nothing"));

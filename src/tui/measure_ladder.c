@@ -156,6 +156,19 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
 }
 
+// "▓ won ░ lost ┊ model"
+static void draw_bar_legend(Canvas *canvas, Rect head) {
+  static const struct {
+    const char *mark, *text;
+    Style style;
+  } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "model", STYLE_ESTIMATED}};
+  int col = BAR_COL;
+  for (int i = 0; i < 3; i++) {
+    col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
+    col = canvas_text(canvas, head, 0, col, STYLE_DIM, marks[i].text) + 1;
+  }
+}
+
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
   int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as written");
@@ -164,7 +177,7 @@ static void draw_table(Canvas *canvas, Rect in, const Session *session, const La
   canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
   canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER, "cuBLAS");
   canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
-  canvas_text(canvas, head, 0, BAR_COL, STYLE_DIM, "▓ won ░ lost ┊ model");
+  draw_bar_legend(canvas, head);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {

@@ -35,14 +35,14 @@ static const LegendRow of_atoms[TILES_LEVELS][LEGEND_ROWS] = {
      {"▒", LOOK_OUT, "and in this slab"}},
     {{"0 1", LOOK_NUMBER, "the atoms of this warp"},
      {"█", LOOK_OUT, "in A and B: of this atom"},
-     {"░", LOOK_REST, "of other warps"}},
+     {"░", LOOK_REST, "of the others"}},
     {{"n:v", LOOK_NUMBER, "lane n holds it as value v"}},
 };
 
 static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
     [2] = {{"0 a", LOOK_NUMBER, "the lane that computes a cell"},
            {"█", LOOK_OUT, "in A and B: of this lane"},
-           {"░", LOOK_REST, "of other warps"}},
+           {"░", LOOK_REST, "of the others"}},
     [3] = {{"n", LOOK_NUMBER, "this thread keeps it in acc[n]"}},
 };
 

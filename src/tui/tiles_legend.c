@@ -78,9 +78,9 @@ void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
                           [LOOK_NUMBER] = STYLE_ACCENT,
                           [LOOK_REST] = STYLE_DIM};
   for (int i = 0; i < LEGEND_ROWS && row[i].mark && in.rows > 0; i++) {
-    Rect line = rect_take_top(&in, 1);
-    canvas_text(canvas, line, 0, 0, styles[row[i].look], row[i].mark);
-    canvas_fit(canvas, line, 0, MARK_COLS, line.cols - MARK_COLS, ALIGN_LEFT, STYLE_DIM,
-               row[i].text);
+    canvas_text(canvas, in, 0, 0, styles[row[i].look], row[i].mark);
+    Rect text = in;
+    rect_take_left(&text, MARK_COLS);
+    rect_take_top(&in, canvas_wrap(canvas, text, STYLE_DIM, row[i].text));
   }
 }

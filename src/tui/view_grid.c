@@ -274,6 +274,19 @@ static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
   }
 }
 
+// The same in a line: as many as fit.
+static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  enum { WAVE_COLS = 4, WORD_COLS = 6 };
+  const int64_t n = half->grid->n_waves;
+  int col = canvas_text(canvas, row, 0, 0, STYLE_DIM, "waves ");
+  for (int64_t wave = 0; wave < n && col + WAVE_COLS + WORD_COLS <= row.cols; wave++) {
+    char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
+    col = canvas_text(canvas, row, 0, col, style_address((int)(wave % STYLE_ADDRESSES)), mark) + 1;
+    if (wave + 1 < n && col + WAVE_COLS + WORD_COLS > row.cols)
+      canvas_glyph(canvas, row, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
+  }
+}
+
 // ---- the picture and what stands with it --------------------------------------------------------
 
 static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
@@ -312,6 +325,7 @@ static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
     draw_table(canvas, rect_take_bottom(&in, TABLE_ROWS), half);
   else
     draw_span(canvas, rect_take_bottom(&in, 1), half, half->span);
+  if (half->all_waves && spare > facts) draw_wave_line(canvas, rect_take_bottom(&in, 1), half);
   grid_picture_draw(canvas, in, half);
 }
 

@@ -58,6 +58,10 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore);
 // beats what the change is estimated to reach.
 const Trial *explore_best(const Session *session);
 
+// In what the nest leaves: the last change, or CUDA text (explore_below.c); and the text alone.
+void explore_draw_below(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session);
+
 // The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
 // LIMIT alone, in one row.

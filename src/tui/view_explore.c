@@ -21,7 +21,7 @@
 #include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
-enum { KERNEL_COLS = 160, KERNEL_ROWS = 44, KERNEL_ROWS_MIN = 6 };  // of a screen; of the text
+enum { KERNEL_COLS = 160, KERNEL_ROWS = 44 };  // of a screen that has room for its text
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
@@ -171,64 +171,6 @@ static int cursor_row(const Session *session) {
   return 0;
 }
 
-// Below a nest that leaves room: the lines that the last change took and brought.
-static void draw_last_change(Canvas *canvas, Rect in, const Session *session) {
-  const TextDiff *diff = session->now.picture->diff;
-  if (!diff || in.rows < 5 || diff->n_added + diff->n_removed == 0) return;
-  bool fresh = session->change == CHANGE_FRESH;
-  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "LAST CHANGE  +%d -%d lines", diff->n_added,
-                diff->n_removed);
-  for (int i = 0, row = 1; i < diff->n_lines && row < in.rows; i++) {
-    const DiffLine *line = &diff->line[i];
-    if (line->kind == DIFF_SAME) continue;
-    bool added = line->kind == DIFF_ADDED;
-    Style style = !fresh ? STYLE_DIM : added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE;
-    canvas_text(canvas, in, row, 1, style, added ? "+" : "-");
-    canvas_fit(canvas, in, row++, 3 + 2 * line->depth, in.cols - 3 - 2 * line->depth, ALIGN_LEFT,
-               style, line->text);
-  }
-}
-
-// In the same place: the lines of CUDA that the row under the cursor stands for.
-static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
-  if (in.rows < 4) return;
-  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "CUDA");
-  canvas_printf(canvas, in, 0, col + 2, STYLE_DIM, "lines %d to %d of %d", code->first, code->last,
-                code->n_all);
-  for (int i = 0, row = 1; i < code->n && row < in.rows; i++) {
-    Rect line = {in.row + row, in.col, 1, in.cols};
-    if (i && code->line[i].number != code->line[i - 1].number + 1)
-      canvas_text(canvas, line, 0, 0, STYLE_DIM, "…");
-    canvas_printf(canvas, line, 0, 1, STYLE_DIM, "%4d", code->line[i].number);
-    source_draw_text(canvas, line, 6, &code->line[i]);
-    row++;
-  }
-}
-
-// Where there is room left on a large screen: the kernel's text from its main loop on. The lines
-// that the knob under the cursor has made are pointed at.
-static void draw_kernel(Canvas *canvas, Rect in, const Session *session) {
-  const Explore *explore = session->prepared;
-  const SourcePart *part = &explore->kernel.part;
-  if (part->n == 0 || in.rows < KERNEL_ROWS_MIN) return;
-  Rect head = rect_take_top(&in, 1);
-  const int first = source_kernel_first(&explore->kernel, in.rows);
-  const int n = part->n - first < in.rows ? part->n - first : in.rows;
-  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, "CUDA");
-  col = canvas_printf(canvas, head, 0, col + 2, STYLE_DIM, "lines %d to %d of %d",
-                      part->first + first, part->first + first + n - 1, part->n_all);
-  if (session_view_state_const(session)->pane == 0)
-    canvas_printf(canvas, head, 0, col, STYLE_DIM, "; ▸ %s", knob_table[session->knob].name);
-  for (int i = 0; i < n; i++) {
-    const SourceLine *line = &part->line[first + i];
-    Rect row = {in.row + i, in.col, 1, in.cols};
-    bool made = line->knob == session->knob && session_view_state_const(session)->pane == 0;
-    if (made) canvas_glyph(canvas, row, 0, 0, STYLE_ACCENT, GLYPH_POINTER);
-    canvas_printf(canvas, row, 0, 1, made ? STYLE_ACCENT : STYLE_DIM, "%4d", line->number);
-    source_draw_text(canvas, row, 6, line);
-  }
-}
-
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
@@ -257,12 +199,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   if (here) draw_cell(canvas, in, here->row - first, session, here);
   view_draw_more(canvas, body, first, n_rows);
   rect_take_top(&in, n_rows - first + 1);
-  if (reads)
-    draw_code(canvas, in, &explore->code);
-  else if (session->change != CHANGE_GONE && session->now.picture->diff)
-    draw_last_change(canvas, in, session);
-  else if (session_site(session))
-    draw_kernel(canvas, in, session);
+  explore_draw_below(canvas, in, session);
 }
 
 // ---- the card -----------------------------------------------------------------------------------
@@ -327,7 +264,7 @@ static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
                          "block shares slabs of both; each access to them is drawn here as a punch "
                          "card: 32 banks across, one row for every wavefront it costs.");
   rect_take_top(&in, rows + 1);
-  draw_kernel(canvas, in, session);
+  explore_draw_kernel(canvas, in, session);
 }
 
 static void draw_card(Canvas *canvas, Rect in, const Session *session) {

@@ -388,6 +388,11 @@ START_TEST(a_large_screen_is_filled) {
   ck_assert(shows("CUDA  lines "));
   ck_assert(shows("for (int k_o = 0; k_o < 256; ++k_o) {"));
   ck_assert_int_ge(rows_in_use(2, 49, 0, 120), 45);
+  session->arrived = false;
+  session->knob = KNOB_VECTORIZE;  // where the cursor goes the arrows go
+  keys("Ctrl-L");
+  ck_assert(shows(", ▸ by VECTORIZE"));
+  ck_assert_int_gt(rows_in_use(30, 49, 0, 1), 2);
   session_go_rung(session, ladder_find_rung(session->ladder, "naive", &diags));
   keys("Ctrl-L Ctrl-L");
   ck_assert(shows("NO SHARED MEMORY YET"));

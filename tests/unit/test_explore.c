@@ -394,6 +394,7 @@ START_TEST(a_large_screen_is_filled) {
   ck_assert(shows(", ▸ by VECTORIZE"));
   ck_assert_int_gt(rows_in_use(30, 49, 0, 1), 2);
   session_go_rung(session, ladder_find_rung(session->ladder, "naive", &diags));
+  session->knob = KNOB_BM;
   keys("Ctrl-L Ctrl-L");
   ck_assert(shows("NO SHARED MEMORY YET"));
   ck_assert(shows("extern \"C\" __global__"));

@@ -1,5 +1,6 @@
 // Which lines of the diff have room: what is changed, then what waits or is waited for, then the
-// loops around that, then what reads and writes slabs, and of equals the nearest to a change.
+// loops around that, then what reads and writes slabs, the products, all the rest; of equals the
+// nearest to a change.
 //
 // Worked example, fp32 staging without its last barrier on eight rows: the removed line, the first
 // barrier, the loops over k_o and k_i, and the loads and stores between them. Where lines are left
@@ -12,7 +13,7 @@
 #include "base/str.h"
 #include "tui/tier_style.h"
 
-enum { RANK_CHANGED, RANK_WAITS, RANK_LOOPS, RANK_SLABS, RANK_REST, RANKS };
+enum { RANK_CHANGED, RANK_WAITS, RANK_LOOPS, RANK_SLABS, RANK_PRODUCTS, RANK_REST };
 enum { GUTTER = 4, LINES_MAX = 512 };
 
 // ---- the diff -----------------------------------------------------------------------------------
@@ -32,7 +33,8 @@ static int rank_of_op(const Op *op, const Stmt *stmt) {
                op->kind == OP_MBAR_INIT;
   if (waits) return RANK_WAITS;
   bool multiplies = op->kind == OP_FMA || op->kind == OP_MMA;
-  return multiplies || is_shared(&op->dst) || is_shared(&op->src) ? RANK_SLABS : RANK_REST;
+  if (is_shared(&op->dst) || is_shared(&op->src)) return RANK_SLABS;
+  return multiplies ? RANK_PRODUCTS : RANK_REST;
 }
 
 static int rank_of_line(const ProgramLine *line) {

@@ -1,10 +1,12 @@
 // gemmview ladder: every rung of a ladder timed in one run, with cuBLAS beside each.
 //
 //   $ gemmview ladder fp32 --size 4096
-//    # rung               time    TFLOP/s  of cuBLAS  registers spills occupancy  predicted
-//    0 naive          104.2 ms       1.32      0.026         32      0     100 %   l2
+//    # rung               time    TFLOP/s  x prev  of cuBLAS  registers spills occupancy  predicted
+//    0 naive          104.2 ms       1.32       -      0.026         32      0     100 %   l2
 //   …
-//    9 tma          3.387 ms      40.58      0.797        124      0      25 %   ~shared
+//    9 tma          3.387 ms      40.58   x1.33      0.797        124      0      25 %   ~shared
+//
+// "x prev" is what each rung of the main line brought over the one that it builds on.
 //
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
 // branch on its own problem) is timed once. Everything is compiled before anything is timed.
@@ -145,9 +147,22 @@ static void add_items(Run *run) {
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_heading(const Run *run) {
-  printf("%s: %s\n%2s %-16s %-18s %11s %9s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
-         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "of cuBLAS", "regs",
-         "spills", "occ.", "predicted", "limit");
+  printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
+         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", "of cuBLAS",
+         "regs", "spills", "occ.", "predicted", "limit");
+}
+
+// "x1.32": of the rung that this one builds on, at the same size; "-" where that was not timed.
+static const char *step_text(const Run *run, const Item *item) {
+  const int before = ladder_rung_before(run->ladder, item->number);
+  const RecordedRow *row = &item->row;
+  for (const Item *other = run->items; other < item; other++) {
+    const RecordedRow *then = &other->row;
+    if (other->number == before && then->m == row->m && then->n == row->n && then->k == row->k &&
+        then->time_ns > 0 && !then->error)
+      return arena_printf(run->arena, "x%.2f", row->tflops / then->tflops);
+  }
+  return "-";
 }
 
 static void print_row(const Run *run, const Item *item) {
@@ -161,9 +176,10 @@ static void print_row(const Run *run, const Item *item) {
   else if (!(row->time_ns > 0))
     printf("right in every cell; not timed\n");
   else
-    printf("%11s %9.2f %9s %5s %6s %5s %9s %-6s%s\n", cli_time_text(arena, row->time_ns),
-           row->tflops, cli_ratio_text(arena, row->ratio), cli_count_text(arena, row->registers),
-           cli_count_text(arena, row->spill_bytes), cli_share_text(arena, row->occupancy),
+    printf("%11s %9.2f %7s %9s %5s %6s %5s %9s %-6s%s\n", cli_time_text(arena, row->time_ns),
+           row->tflops, step_text(run, item), cli_ratio_text(arena, row->ratio),
+           cli_count_text(arena, row->registers), cli_count_text(arena, row->spill_bytes),
+           cli_share_text(arena, row->occupancy),
            row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-",
            row->limit ? row->limit : "-", cli_is_wide(row) ? "  wide spread" : "");
   fflush(stdout);

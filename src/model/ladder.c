@@ -116,3 +116,18 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags) {
   diag->nearest = nearest_name(rung, names, ladder->n_rungs);
   return -1;
 }
+
+// Asides stand in groups that are about one thing each; within a group few knobs are turned.
+enum { ASIDE_KNOBS_MAX = 3 };
+
+int ladder_rung_before(const Ladder *ladder, int rung) {
+  const Rung *all = ladder->rung;
+  int before = rung - 1;
+  if (all[rung].aside) {
+    bool follows = before >= 0 && all[before].aside &&
+                   schedule_distance(&all[before].schedule, &all[rung].schedule) <= ASIDE_KNOBS_MAX;
+    return follows ? before : -1;
+  }
+  while (before >= 0 && all[before].aside) before--;
+  return before;
+}

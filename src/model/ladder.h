@@ -55,3 +55,7 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
 // By name ("double_buffer") or by number from 0 ("7"); -1, with a finding of rule "rung" and the
 // nearest one, when there is none. `diags` may be NULL.
 int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
+
+// The rung that a rung builds on: the one before it on the main line, or, of an aside, the aside
+// before it where that is of the same kind; -1: none.
+int ladder_rung_before(const Ladder *ladder, int rung);

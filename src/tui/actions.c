@@ -21,7 +21,10 @@ static void move_bottom(Session *s, const char *a) { (void)a, view_move(s, 10000
 static void step_pane(Session *session, int step) {
   int n = view_table[session->view].body->n_panes;
   ViewState *state = session_view_state(session);
-  if (n > 1) state->pane = (state->pane + step + n) % n;
+  if (n > 1)
+    state->pane = (state->pane + step + n) % n;
+  else
+    session_say(session, SAID_NOTE, "this view has one pane");
 }
 
 static void pane_next(Session *s, const char *a) { (void)a, step_pane(s, 1); }

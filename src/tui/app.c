@@ -230,6 +230,17 @@ static void bind_keys(App *app, const AppOptions *options) {
   if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
 }
 
+// Whoever asked for nothing in particular is told where to begin.
+static void welcome(App *app, const AppOptions *options) {
+  Session *session = app->session;
+  const SessionOptions *asked = &options->session;
+  session->fresh = !asked->state && !asked->ladder && !asked->rung && !options->lesson &&
+                   !options->script && options->role == CLASS_NONE && !session->message[0];
+  if (session->fresh)
+    session_say(session, SAID_NOTE, "new here? Enter opens the lessons, %s lists every key",
+                view_key_name(session, "view help"));
+}
+
 static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   app->terminal = terminal_open(&options->terminal, diags);
   if (!app->terminal) return APP_NO_TERMINAL;
@@ -237,6 +248,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   bind_keys(app, options);
   if (options->resumes && resume_take(app->session))
     session_say(app->session, SAID_NOTE, "back where the connection was lost");
+  welcome(app, options);
   if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));

@@ -26,6 +26,7 @@ typedef struct KnobCell {
 typedef struct Sentence {
   Style style;
   const char *text;
+  bool whole;  // goes on in the next row where there is one, however few there are
 } Sentence;
 
 enum { EXPLORE_SENTENCES = 6 };
@@ -40,6 +41,7 @@ typedef struct Explore {
   int n_sentences;
   Sentence sentence[EXPLORE_SENTENCES];
   SourcePart code;        // of the row under the cursor of the nest
+  SourceKernel kernel;    // all of it where the screen has room for it; part.n 0: it has none
   const char *collision;  // which lanes collide where; NULL: nobody does
 } Explore;
 
@@ -48,12 +50,17 @@ const Nest *explore_nest(const Session *session);
 // The same where `cols` are left for loops and knobs.
 const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
-// What the cursor is on, what its neighbours would do, and the best single change.
+// What the cursor is on, what its neighbours would do, the best single change, and what the rung
+// tells: first where somebody has just come to it, and not at all of a schedule that has left it.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
 // The best single change; NULL while there is none, and where what was timed of the present state
 // beats what the change is estimated to reach.
 const Trial *explore_best(const Session *session);
+
+// In what the nest leaves: the last change, or CUDA text (explore_below.c); and the text alone.
+void explore_draw_below(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session);
 
 // The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
 void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);

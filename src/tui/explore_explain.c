@@ -9,16 +9,18 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/derive.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
 #include "tui/view.h"
 
-enum { EFFECTS = 4, WRAP_SCREEN = 39 };  // rows of a screen on which sentences are wrapped
+// Rows of a screen on which sentences are wrapped, and on which there are three.
+enum { EFFECTS = 4, WRAP_SCREEN = 39, STORY_SCREEN = 21 };
 
 static void say(Explore *explore, Style style, const char *text) {
   if (explore->n_sentences < EXPLORE_SENTENCES && text && *text)
-    explore->sentence[explore->n_sentences++] = (Sentence){style, text};
+    explore->sentence[explore->n_sentences++] = (Sentence){.style = style, .text = text};
 }
 
 // "shared 2752 → 1728 clk"; nothing when both read alike, or when *left of them are said.
@@ -31,6 +33,17 @@ static void add_change(Str *out, const Session *session, int *left, const char *
              unit);
 }
 
+// Counted from what FIT says: the compiler's registers, where it was asked, and what the change
+// adds to them by the model.
+static Resources expected_resources(const Session *session, const Trial *trial) {
+  const Picture *picture = session->now.picture;
+  const Resources *fit = &picture->model->resources, *guess = &picture->estimate->resources;
+  if (!fit->counted) return trial->resources;
+  int registers = fit->n_registers + trial->resources.n_registers - guess->n_registers;
+  return resources_with_registers(&trial->resources, picture->model->target,
+                                  registers < 1 ? 1 : registers);
+}
+
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
   const Model *now = session->now.picture->estimate;
   size_t before = out->length;
@@ -38,12 +51,11 @@ static void add_effects(Str *out, const Session *session, const Trial *trial, in
              trial->traffic.roofline_tflops, " TFLOP/s");
   add_change(out, session, &most, "shared", now->traffic.shared_clocks,
              trial->traffic.shared_clocks, " clk");
-  add_change(out, session, &most, "est. registers", now->resources.n_needed,
-             trial->resources.n_needed, "");
-  // Where the compiler says otherwise, a change of what was guessed is no news.
-  if (now->resources.blocks_per_sm == session->now.picture->model->resources.blocks_per_sm)
-    add_change(out, session, &most, "blocks/SM", now->resources.blocks_per_sm,
-               trial->resources.blocks_per_sm, "");
+  const Resources *fit = &session->now.picture->model->resources;
+  const Resources after = expected_resources(session, trial);
+  add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
+             after.n_registers, fit->counted ? " est." : "");
+  add_change(out, session, &most, "blocks/SM", fit->blocks_per_sm, after.blocks_per_sm, "");
   if (out->length == before) str_add(out, "no change by the model");
 }
 
@@ -166,11 +178,19 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_NOTE, out.text);
 }
 
-void explore_explain(Arena *arena, const Session *session, Explore *explore) {
-  if (session_view_state_const(session)->pane == 0)
-    explain_knob(arena, session, explore);
-  else
-    explain_row(arena, session, explore);
+// What has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
+static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
+  const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
+  Str out = str_new(arena);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(own, now, (KnobId)i))
+      str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
+                 knob_value_text(arena, own, (KnobId)i), session->ascii ? "->" : "→",
+                 knob_value_text(arena, now, (KnobId)i));
+  say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->rung, out.text));
+}
+
+static void explain_legality(Arena *arena, const Session *session, Explore *explore) {
   if (session->now.reasons)
     say(explore, STYLE_WARN,
         arena_printf(
@@ -178,7 +198,26 @@ void explore_explain(Arena *arena, const Session *session, Explore *explore) {
             view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_best(arena, session, explore);
-  say(explore, STYLE_DIM, session_rung(session)->line);
+}
+
+void explore_explain(Arena *arena, const Session *session, Explore *explore) {
+  const bool holds = session_departures(session) == 0;
+  const bool roomy = session->rows >= WRAP_SCREEN,
+             of_knob = session_view_state_const(session)->pane == 0;
+  const bool small = session->rows < STORY_SCREEN;
+  const bool first = holds && session->arrived && of_knob && !roomy && !small;
+  if (first) {
+    say(explore, STYLE_TEXT, session_rung(session)->line);
+    explore->sentence[0].whole = true;
+    explain_legality(arena, session, explore);
+  }
+  if (of_knob)
+    explain_knob(arena, session, explore);
+  else
+    explain_row(arena, session, explore);
+  if (!first) explain_legality(arena, session, explore);
+  if (holds && !first) say(explore, STYLE_DIM, session_rung(session)->line);
+  if (session_edits(session)) explain_edits(arena, session, explore);
   if (session->site >= session->now.picture->model->n_sites) return;
   explore->collision = card_collision(arena, &session->now.picture->map[session->site]);
 }

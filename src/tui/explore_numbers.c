@@ -181,8 +181,11 @@ static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
                         canvas->ascii ? "->" : "→");
   col = canvas_text(canvas, in, 2, col, changed ? changed_style(session, STYLE_TEXT) : STYLE_TEXT,
                     fmt_bytes(bytes, (double)model->resources.smem_bytes));
-  col = canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s FLOP/L2 byte",
-                      fmt_figure(figure, model->traffic.flop_per_l2_byte));
+  char intensity[FMT_MAX + 16];
+  snprintf(intensity, sizeof intensity, "%s FLOP/L2 byte",
+           fmt_figure(figure, model->traffic.flop_per_l2_byte));
+  if (col + 2 + (int)strlen(intensity) > in.cols) return;  // no half of a unit
+  col = canvas_text(canvas, in, 2, col + 2, STYLE_TEXT, intensity);
   if (in.cols - col > 12)
     canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s waves",
                   fmt_figure(figure, model->resources.waves));

@@ -93,19 +93,23 @@ static bool between(const Shape *shape, int row, int col) {
          (shape->row.wide >= 3 && row % shape->row.wide == shape->row.wide - 1);
 }
 
+Style grid_picture_window(const GridHalf *half, int64_t wave) {
+  if (half->all_waves) return style_over(STYLE_TITLE, STYLE_CURSOR);
+  return style_over(style_address((int)(wave % STYLE_ADDRESSES)), STYLE_LINKED);
+}
+
 static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const Behind *b) {
   const Grid *grid = half->grid;
   int64_t cta = grid->overview.first[b->cell];
   int64_t wave = cta < 0 ? 0 : grid_wave(grid, cta), first = half->window[half->span].first;
   char mark[2] = {cta < 0 ? ' ' : grid_mark(wave + 1), '\0'};  // people count from 1
-  bool whole = b->n_inside == b->n;
   Style coloured = style_address((int)(wave % STYLE_ADDRESSES));
-  if (half->all_waves)
-    canvas_text(canvas, at, 0, 0, whole ? style_over(coloured, STYLE_CURSOR) : coloured, mark);
-  else if (whole)
-    canvas_text(canvas, at, 0, 0, style_over(coloured, STYLE_LINKED), mark);
+  if (b->n_inside == b->n)
+    canvas_text(canvas, at, 0, 0, grid_picture_window(half, wave), mark);
   else if (b->n_inside)
     draw_part(canvas, at, b);
+  else if (half->all_waves)
+    canvas_text(canvas, at, 0, 0, coloured, mark);
   else
     canvas_text(canvas, at, 0, 0, cta < first ? STYLE_DIM : STYLE_TEXT, mark);
 }

@@ -24,6 +24,7 @@ extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, meas
 
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed
+  double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
   double estimate;     // TFLOP/s; NaN: it breaks a rule here
 } RungLine;
 

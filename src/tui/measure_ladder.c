@@ -1,9 +1,11 @@
 // The ladder: every rung with its number, where the number comes from, and a bar; below, the rung
 // under the cursor and what limits the present kernel.
 //
-//   #  rung               TFLOP/s     cuBLAS    model
-//   6  padding               31.2 r     0.61     48.3  ██████▏     ┊
+//   #  rung               TFLOP/s    × prev cuBLAS  model
+//   6  padding               31.2 r  ×1.05    0.61   48.3  ██████▓     ┊
 //
+// What a rung gained over the one it builds on is the shaded end of its bar, what it lost the light
+// shade behind it: all of them together are a waterfall of what paid.
 // Estimates never stand in the column of measurements; a claim of an article is quoted as a claim,
 // on a line of its own. The rows are the ladder's own states, whatever the present one is.
 #include <math.h>
@@ -21,8 +23,13 @@ enum {
   TALL_ROWS = 22,
   TITLE_COL = 5,
   TITLE_COLS = 22,
-  FIGURE_COLS = 53,
-  BAR_COL = 54
+  FIGURE_COL = 28,
+  MARK_COL = 36,
+  BEFORE_COL = 38,
+  RATIO_COL = 45,
+  MODEL_COL = 51,
+  FIGURE_COLS = 57,
+  BAR_COL = 58
 };
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -42,6 +49,23 @@ static const double *ladder_estimates(Session *session) {
   return session->estimates;
 }
 
+static bool same_problem(const Schedule *a, const Schedule *b) {
+  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_DTYPE, KNOB_TARGET};
+  bool same = true;
+  for (int i = 0; i < 5; i++) same = same && !schedule_differs(a, b, of_problem[i]);
+  return same;
+}
+
+// Only numbers of one origin and one problem are set against each other.
+static double find_before(const Session *session, const LadderLines *lines, int rung) {
+  const int before = ladder_rung_before(session->ladder, rung);
+  if (before < 0) return 0;
+  const Timed *now = lines->line[rung].timed, *then = lines->line[before].timed;
+  const Rung *all = session->ladder->rung;
+  bool known = now && then && now->ok && then->ok && now->origin == then->origin;
+  return known && same_problem(&all[rung].schedule, &all[before].schedule) ? then->tflops : 0;
+}
+
 LadderLines *measure_ladder_lines(Session *session) {
   LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
   const double *estimates = ladder_estimates(session);
@@ -52,6 +76,7 @@ LadderLines *measure_ladder_lines(Session *session) {
     RungLine *line = &lines->line[i];
     line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
     line->estimate = estimates[i];
+    line->before = find_before(session, lines, i);
     if (line->timed && line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
     if (line->timed && i == session->rung) {
       lines->reference = line->timed->reference_tflops;
@@ -73,15 +98,31 @@ static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungL
   if (timed && timed->ok) {
     char mark[2] = {measure_origin_mark(timed->origin), 0};
     Style style = measure_origin_style(timed->origin);
-    canvas_fit(canvas, row, 0, 28, 7, ALIGN_RIGHT, style, fmt_figure(a, timed->tflops));
-    canvas_text(canvas, row, 0, 36, style, mark);
-    canvas_fit(canvas, row, 0, 38, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
+    canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style, fmt_figure(a, timed->tflops));
+    canvas_text(canvas, row, 0, MARK_COL, style, mark);
+    canvas_fit(canvas, row, 0, RATIO_COL, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
   } else {
     const char *why = rung->not_built ? "not built" : timed ? "failed" : "–";
-    canvas_fit(canvas, row, 0, 28, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
+    canvas_fit(canvas, row, 0, FIGURE_COL, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
   }
-  canvas_fit(canvas, row, 0, 45, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
+  if (line->before > 0) {
+    const double step = timed->tflops / line->before;
+    snprintf(b, sizeof b, "×%s", step < 10 ? fmt_ratio(a, step) : fmt_figure(a, step));
+    Style style = timed->tflops < line->before ? STYLE_BAD : STYLE_TEXT;
+    canvas_fit(canvas, row, 0, BEFORE_COL, 6, ALIGN_RIGHT, style, b);
+  }
+  canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
              line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
+}
+
+// The step from the rung before: dark shade on what it gained, light on what it lost.
+static void draw_step(Canvas *canvas, Rect row, int cols, const RungLine *line, double top) {
+  const double now = line->timed->tflops;
+  int from = (int)(cols * line->before / top), to = (int)(cols * now / top);
+  for (int col = from; col < to; col++)
+    canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_OK, GLYPH_SHADE_DARK);
+  for (int col = to + 1; col < from; col++)
+    canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_BAD, GLYPH_SHADE_LIGHT);
 }
 
 // The bar of the measurement, and a mark where the estimate stands.
@@ -92,6 +133,7 @@ static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top,
   if (timed && timed->ok)
     canvas_bar(canvas, row, 0, BAR_COL, cols, timed->tflops / top,
                here ? STYLE_BAR_BEST : STYLE_BAR);
+  if (line->before > 0) draw_step(canvas, row, cols, line, top);
   if (line->estimate > 0) {
     int at = (int)((cols - 1) * line->estimate / top);
     canvas_text(canvas, row, 0, BAR_COL + at, STYLE_ESTIMATED, "┊");
@@ -114,13 +156,28 @@ static void draw_rung(Canvas *canvas, Rect row, const Session *session, const La
   canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
 }
 
+// "▓ won ░ lost ┊ model"
+static void draw_bar_legend(Canvas *canvas, Rect head) {
+  static const struct {
+    const char *mark, *text;
+    Style style;
+  } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "model", STYLE_ESTIMATED}};
+  int col = BAR_COL;
+  for (int i = 0; i < 3; i++) {
+    col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
+    col = canvas_text(canvas, head, 0, col, STYLE_DIM, marks[i].text) + 1;
+  }
+}
+
 static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
   Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as it is written");
-  canvas_text(canvas, head, 0, 28, STYLE_HEADER, "TFLOP/s");
-  canvas_text(canvas, head, 0, 38, STYLE_HEADER, "cuBLAS");
-  canvas_text(canvas, head, 0, 47, STYLE_HEADER, "model");
-  canvas_text(canvas, head, 0, BAR_COL, STYLE_DIM, "┊ model   · side rung");
+  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as written");
+  canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side");
+  canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
+  canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
+  canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER, "cuBLAS");
+  canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
+  draw_bar_legend(canvas, head);
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   for (int i = 0; i < in.rows && first + i < lines->n; i++) {
@@ -139,9 +196,10 @@ static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
   char mark[2] = {measure_origin_mark(lines->referred->origin), 0};
   Style style = measure_origin_style(lines->referred->origin);
   canvas_text(canvas, row, 0, TITLE_COL, STYLE_TITLE, "cuBLAS, same run");
-  canvas_fit(canvas, row, 0, 28, 7, ALIGN_RIGHT, style, fmt_figure(figure, lines->reference));
-  canvas_text(canvas, row, 0, 36, style, mark);
-  canvas_fit(canvas, row, 0, 38, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
+  canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style,
+             fmt_figure(figure, lines->reference));
+  canvas_text(canvas, row, 0, MARK_COL, style, mark);
+  canvas_fit(canvas, row, 0, RATIO_COL, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
   if (row.cols > BAR_COL + 6)
     canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, lines->reference / lines->top,
                STYLE_BAR_BEST);

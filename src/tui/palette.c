@@ -17,6 +17,7 @@
 #include "kernels/emit_plan.h"
 #include "kernels/export_cu.h"
 #include "model/decode.h"
+#include "model/fact.h"
 #include "tui/drive.h"
 #include "tui/tutor.h"
 #include "tui/utf8.h"
@@ -31,9 +32,20 @@ static bool run_set(Session *session, const char *argument, Diags *diags) {
   return session_set_text(session, argument, diags);
 }
 
+// "padded" and "7" of the present ladder, "hgemm/swizzle" and "fp32/0" of any; NULL after findings.
+static const Rung *find_rung(const Session *session, const char *name, const Ladder **ladder,
+                             Diags *diags) {
+  const FactWorld world = {.ladders = session->ladders, .n_ladders = session->n_ladders};
+  *ladder = session->ladder;
+  if (strchr(name, '/')) return fact_find_rung(&world, name, ladder, diags);
+  int rung = ladder_find_rung(session->ladder, name, diags);
+  return rung < 0 ? NULL : &session->ladder->rung[rung];
+}
+
 static bool run_rung(Session *session, const char *argument, Diags *diags) {
-  int rung = ladder_find_rung(session->ladder, argument, diags);
-  return rung >= 0 && session_go_rung(session, rung);
+  const Ladder *ladder;
+  const Rung *rung = find_rung(session, argument, &ladder, diags);
+  return rung && session_go_rung_of(session, ladder, (int)(rung - ladder->rung));
 }
 
 static bool run_ladder(Session *session, const char *argument, Diags *diags) {
@@ -57,10 +69,12 @@ static bool run_compare(Session *session, const char *argument, Diags *diags) {
     if (!schedule_parse(&schedule, argument, diags)) return false;
     return session_compare(session, &schedule, argument);
   }
-  int rung = ladder_find_rung(session->ladder, argument, diags);
-  if (rung < 0) return false;
-  const Rung *with = &session->ladder->rung[rung];
-  const char *name = arena_printf(session->frame, "rung %d %s", rung, with->title);
+  const Ladder *ladder;
+  const Rung *with = find_rung(session, argument, &ladder, diags);
+  if (!with) return false;
+  const char *of = ladder == session->ladder ? "" : ladder->name;
+  const char *name = arena_printf(session->frame, "%s%srung %d %s", of, *of ? " " : "",
+                                  (int)(with - ladder->rung), with->title);
   return session_compare(session, &with->schedule, name);
 }
 
@@ -104,6 +118,31 @@ static bool run_lesson(Session *session, const char *argument, Diags *diags) {
   return true;
 }
 
+// The view that a lesson shows beside its text; any other is shown itself.
+static int shown_view(const Session *session) {
+  const Tutor *tutor = session->tutor;
+  bool staged = session->view == view_find("lesson") && tutor_step(tutor) && !tutor->listing;
+  return staged ? view_find(tutor_view(tutor)) : session->view;
+}
+
+// In the view at hand where it shows elements by themselves, else in the tiles.
+static bool run_element(Session *session, const char *argument, Diags *diags) {
+  const int view = session->view;
+  const Action *action = view_find_action(session, "element");
+  if (!*argument && action) return view_run(session, "element", NULL);
+  if (!*argument) {
+    diag_add(diags, "usage", "element needs its name, as in element C[130][7]");
+    return false;
+  }
+  session->view = shown_view(session);
+  action = view_find_action(session, "element");
+  if (action) action->run(session, argument);
+  session->view = view;
+  if (action) return true;
+  view_show(session, view_find("tiles"));
+  return view_run(session, "element", argument);
+}
+
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
   if (!*argument) {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
@@ -137,12 +176,14 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
 const PaletteCommand palette_commands[] = {
     {"set", "KNOB=value,…", "change knobs; \":FM=4\" alone does the same", run_set},
     {"state", "STATE", "replace the whole state by this one", run_state},
-    {"rung", "NAME | NUMBER", "go to a rung of the ladder", run_rung},
+    {"rung", "[LADDER/]NAME | NUMBER", "go to a rung of this ladder or of another", run_rung},
     {"ladder", "NAME", "another ladder", run_ladder},
     {"compare", "[RUNG | KNOB=value,…]", "show another schedule as A beside this one", run_compare},
     {"decode", "KERNEL", "the schedule nearest to a cuBLAS or CUTLASS kernel, as B", run_decode},
     {"view", "NAME", "another view", run_view},
     {"sweep", "[KNOB]", "a knob through all its values, in the measure view", run_sweep},
+    {"element", "C[130][7]", "an element of A, B or C: who holds it, how it got there",
+     run_element},
     {"lesson", "[NAME [STEP]]", "a lesson, or the list of them", run_lesson},
     {"export", "FILE", "the kernel as a standalone .cu, or this screen by another suffix",
      run_export},
@@ -275,8 +316,11 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
-  if (view_find(name) >= 0 && !*argument) {
-    view_show(session, view_find(name));
+  // "lessons" is what a lesson's own key does, elsewhere it is the view.
+  int view = view_find(name);
+  bool exact = view >= 0 && str_equal_fold(view_table[view].name, name);
+  if (view >= 0 && !*argument && (exact || !view_find_action(session, name))) {
+    view_show(session, view);
     return true;
   }
   // "bench" alone is the key b; "bench --seconds 2" is the command.

@@ -166,6 +166,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->trial = arena_new("trial");
   session->ascii = options->ascii;
   session->knob = KNOB_BM;
+  session->arrived = true;
   session->field.history = &session->history;
   side_init(&session->now, "now");
   side_init(&session->then, "then");
@@ -390,7 +391,7 @@ static void stand(Session *session, const Ladder *ladder, int rung, const Schedu
   session->work[session->rung] = session->now.schedule;
   take_ladder(session, ladder);
   session->rung = rung;
-  session->new_rung = true;
+  session->new_rung = session->arrived = true;
   session->now.schedule = *schedule;
   rebuild(session);
   push_undo(session);
@@ -413,14 +414,18 @@ bool session_go_rung(Session *session, int rung) {
   return true;
 }
 
+bool session_go_rung_of(Session *session, const Ladder *ladder, int rung) {
+  if (ladder == session->ladder) return session_go_rung(session, rung);
+  Schedule schedule = session->works[ladder_index(session, ladder)][rung];
+  stand(session, ladder, rung, &schedule);
+  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
+  return true;
+}
+
 bool session_go_ladder(Session *session, const char *name, Diags *diags) {
   const Ladder *ladder = find_ladder(session, name, diags);
   if (!ladder) return false;
-  if (ladder == session->ladder) return true;
-  Schedule schedule = session->works[ladder_index(session, ladder)][ladder->opens];
-  stand(session, ladder, ladder->opens, &schedule);
-  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
-  return true;
+  return ladder == session->ladder || session_go_rung_of(session, ladder, ladder->opens);
 }
 
 void session_go_state(Session *session, const Schedule *schedule) {
@@ -536,6 +541,14 @@ const Rung *session_rung(const Session *session) { return &session->ladder->rung
 
 int session_edits(const Session *session) {
   return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
+}
+
+int session_departures(const Session *session) {
+  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_TARGET};
+  int n = session_edits(session);
+  for (int i = 0; i < 4; i++)
+    n -= schedule_differs(&session->now.schedule, &session_rung(session)->schedule, of_problem[i]);
+  return n;
 }
 
 const Site *session_site(const Session *session) {

@@ -25,7 +25,8 @@ enum {
   SESSION_RUNGS_MAX = 128,
   SESSION_VIEWS_MAX = 16,
   SESSION_UNDO = 256,
-  SESSION_MESSAGE_BYTES = 512
+  SESSION_MESSAGE_BYTES = 512,
+  SESSION_FAR = 4  // knobs from a rung
 };
 
 // Where a view's cursor is, and which of its panes and modes it shows.
@@ -96,6 +97,7 @@ typedef struct Session {
   int site;     // index into now.picture->model->site
   ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
+  bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
   int phase;      // of the selected site, in the banks view
 
   Results results;
@@ -122,6 +124,7 @@ typedef struct Session {
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
   bool paging;              // the help view shows what one of them printed
+  bool fresh;               // nothing was asked for and nothing pressed yet: Enter is for lessons
 } Session;
 
 typedef struct SessionOptions {
@@ -144,6 +147,8 @@ void session_step_knob(Session *session, KnobId knob, int direction);
 // Knobs given as text, over the present schedule. False after findings, nothing changed then.
 bool session_set_text(Session *session, const char *text, Diags *diags);
 bool session_go_rung(Session *session, int rung);
+// The same on any ladder, in one step.
+bool session_go_rung_of(Session *session, const Ladder *ladder, int rung);
 // Edits stay with their rungs here too, and undo leads back.
 bool session_go_ladder(Session *session, const char *name, Diags *diags);
 // The state at the rung that it stands at (standing.h), on whichever ladder.
@@ -166,6 +171,9 @@ void session_swap(Session *session);
 
 char *session_state_text(Arena *arena, const Session *session);
 int session_edits(const Session *session);  // knobs in which the schedule differs from its rung
+// The same without those of size and GPU: at 0 what the rung tells holds, and beyond
+// SESSION_FAR the schedule is no longer called after it.
+int session_departures(const Session *session);
 const Rung *session_rung(const Session *session);
 const Site *session_site(const Session *session);  // NULL when the kernel has none
 // The other side's access of the same slab, a store for a store; -1 when there is none.

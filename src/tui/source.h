@@ -60,6 +60,16 @@ typedef struct SourcePart {
 } SourcePart;
 
 SourcePart source_part(Session *session, const NestRow *row);
+
+// The kernel that multiplies, all of it, and the index of the line at which its loop over K begins.
+typedef struct SourceKernel {
+  SourcePart part;
+  int loop;
+} SourceKernel;
+
+SourceKernel source_kernel(Session *session);
+// Which of its lines to begin with where there are `rows`: the loop, and before it what has room.
+int source_kernel_first(const SourceKernel *kernel, int rows);
 int source_first_of(const Source *source, const NestRow *row);  // an index; -1: none
 // Whether `stmt` is `outer` or inside it.
 bool source_stmt_holds(const Stmt *outer, const Stmt *stmt);

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/str.h"
+
 static bool tier_is_of(NestGroup group, Tier tier) {
   if (group == NEST_BLOCK) return tier == TIER_BLOCK || tier == TIER_CLUSTER;
   if (group == NEST_WARP) return tier == TIER_WARP;
@@ -58,4 +60,45 @@ SourcePart source_part(Session *session, const NestRow *row) {
     part.last = i + 1;
   }
   return part;
+}
+
+// ---- the kernel ---------------------------------------------------------------------------------
+
+static bool is_loop_of(const SourceLine *line, Tier tier) {
+  return line->stmt && line->stmt->kind == STMT_LOOP && line->stmt->var->tier == tier;
+}
+
+// The loop over slabs; over k alone where nothing is staged.
+static int find_loop(const Source *source) {
+  static const Tier tiers[] = {TIER_SERIAL_OUTER, TIER_SERIAL};
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < source->n_lines; i++)
+      if (is_loop_of(&source->line[i], tiers[t]) && !is_blank(&source->line[i])) return i;
+  return 0;
+}
+
+static bool begins(const SourceLine *line, const char *text) {
+  return line->text && str_starts(line->text, text);
+}
+
+SourceKernel source_kernel(Session *session) {
+  Source *source = ARENA_NEW(session->frame, Source);
+  source_list_cuda(session, source);
+  const int loop = find_loop(source);
+  int first = loop, end = loop;
+  while (first > 0 && !begins(&source->line[first], "extern \"C\"")) first--;
+  while (end < source->n_lines && !begins(&source->line[end], "}")) end++;
+  if (end < source->n_lines) end++;
+  return (SourceKernel){.part = {.n = end - first,
+                                 .n_all = source->n_lines,
+                                 .first = first + 1,
+                                 .last = end,
+                                 .line = source->line + first},
+                        .loop = loop - first};
+}
+
+int source_kernel_first(const SourceKernel *kernel, int rows) {
+  int last = kernel->part.n - rows;  // to begin with where the end is to be seen
+  if (last < 0) last = 0;
+  return last < kernel->loop ? last : kernel->loop;
 }

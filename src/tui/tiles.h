@@ -34,7 +34,8 @@ typedef struct TilesSide {
 } TilesSide;
 
 typedef struct Tiles {
-  TraceAt at;  // the element; within the problem after tiles_follow()
+  TraceAt at;   // the element; within the problem after tiles_follow()
+  bool placed;  // somebody chose it; before, tiles_follow() puts it into the middle of things
   TilesSide side[2];
 } Tiles;
 
@@ -76,4 +77,10 @@ const char *tiles_level_name(const TilesHalf *half, int level, char out[48]);
 Style tiles_level_style(const TilesHalf *half, int level);  // of what stands out at the level
 
 TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand);
-void tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half);
+// Returns what it left empty: the room to its right, and the corner above A and left of B.
+typedef struct TilesRoom {
+  Rect beside, corner;
+} TilesRoom;
+TilesRoom tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half);
+// What the characters of the picture mean, and where the CTA stands in the order of launch.
+void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half);

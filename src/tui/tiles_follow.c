@@ -67,9 +67,18 @@ static void trace_all(TilesSide *side) {
   arena_free(scratch);
 }
 
+// The first element of a tile that has neighbours on all sides, with half of K done: the panels of
+// A and B are seen to cross the matrices, and the order of the blocks goes on around it.
+static void place(Tiles *tiles, const Grid *grid) {
+  tiles->placed = true;
+  tiles->at = (TraceAt){grid->rows * 3 / 8 * grid->tile_m, grid->cols * 3 / 8 * grid->tile_n,
+                        grid->program->problem.k / 2};
+}
+
 void tiles_follow(Tiles *tiles, int index, const Picture *picture, const Grid *grid) {
   TilesSide *side = &tiles->side[index];
   const Problem *p = &picture->model->program->problem;
+  if (!tiles->placed) place(tiles, grid);
   TraceAt at = {clamp_index(tiles->at.i, p->m), clamp_index(tiles->at.j, p->n),
                 clamp_index(tiles->at.k, p->k)};
   if (index == 1) tiles->at = at;

@@ -1,15 +1,19 @@
 // A, B and C of one level, to scale: B above C, A to its left, so that a row of A and a column of B
 // meet in their cell of C.
 //
-//                 ░░▓▓░░      B   the columns that stand out; darker: the part of K at hand
-//     ░░▓░░░      001122      C   who has a cell: '0' … the warp, the atom, the lane
-//     ······      001122
+//                 ░░▒▒░░      B   the columns that stand out; full: the part of K at hand
+//     ▒▒█▒▒▒      001122      C   who has a cell: '0' … the warp, the atom, the lane
+//     ░░░░░░      001122
 //         A
+//
+// Of C whole every tile says when it is computed: 1 to 9 and a to z are the CTAs that are launched
+// after the one at hand, dark shade was before, light shade comes later. So the order has a shape.
 //
 // At levels 0 to 2 a character stands for a piece of the matrix and shows the element in its
 // middle; K is squeezed where it would take more than its share. At level 3 every element has
 // a cell of its own with the lane that holds it, and what does not fit is scrolled to the cursor.
 #include <stdio.h>
+#include <string.h>
 
 #include "base/whole.h"
 #include "tui/grid_picture.h"
@@ -93,12 +97,70 @@ typedef struct Looks {
   TilesRegion region, at;  // at: the cursor within the region
 } Looks;
 
-// The square of a board: a tile, or the tiles of one character where there are several.
-static char board_mark(const Looks *x, int64_t row, int64_t col) {
-  const TilesRegion *tile = &x->half->side->region[1];
-  int64_t rows = x->l->m.each > tile->rows ? x->l->m.each : tile->rows;
-  int64_t cols = x->l->n.each > tile->cols ? x->l->n.each : tile->cols;
-  return (row / rows + col / cols) % 2 ? ':' : '.';
+// Characters that a tile takes; 0: a character stands for several.
+static int tile_chars(const Scale *scale, int64_t tile) {
+  return (int)(tile * scale->per / scale->each);
+}
+
+// Where a tile has room for it, its last character is left out, and the tiles stand apart.
+static bool between(const Scale *scale, int64_t tile, int character) {
+  const int chars = tile_chars(scale, tile);
+  return chars >= 3 && character % chars == chars - 1;
+}
+
+// The character that speaks for the tile: the one in its middle.
+static int speaker(const Scale *scale, int64_t tile, int64_t index) {
+  const int chars = tile_chars(scale, tile), seen = chars >= 3 ? chars - 1 : chars;
+  return character_of(scale, index * tile) + seen / 2;
+}
+
+// When the characters of C are come to by the CTAs after the one at hand: 1, 2, …; 0: not soon, or
+// farther out than anybody looks.
+enum { ORDER_ROWS = 128, ORDER_COLS = 256 };
+typedef struct Order {
+  uint8_t rank[ORDER_ROWS][ORDER_COLS];
+} Order;
+
+static uint8_t *place_of(Order *order, const Scales *l, const Grid *grid, const GridCta *cta) {
+  int row = speaker(&l->m, grid->tile_m, cta->row), col = speaker(&l->n, grid->tile_n, cta->col);
+  return row < ORDER_ROWS && col < ORDER_COLS ? &order->rank[row][col] : NULL;
+}
+
+static void rank_next(Order *order, const TilesSide *side, const Scales *l) {
+  enum { RANKS = GRID_MARKS - 1, LOOKED_AT = 2048, HERE = UINT8_MAX };
+  const Grid *grid = side->grid;
+  memset(order, 0, sizeof *order);
+  if (side->cta.index < 0) return;
+  uint8_t *here = place_of(order, l, grid, &side->cta), next = 1;
+  if (here) *here = HERE;
+  for (int64_t i = side->cta.index + 1; i <= side->cta.index + LOOKED_AT && next <= RANKS; i++) {
+    if (i >= grid->n_ctas) return;
+    GridCta cta = grid_cta(grid, i);
+    uint8_t *place = place_of(order, l, grid, &cta);
+    if (cta.split == side->cta.split && place && !*place) *place = next++;
+  }
+}
+
+static int rank_of(const Order *order, int row, int col) {
+  return row < ORDER_ROWS && col < ORDER_COLS ? order->rank[row][col] : 0;
+}
+
+// A tile of C whole: the one at hand, or when it is computed, as far as anybody knows.
+static void draw_tile(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col,
+                      int rank) {
+  const TilesSide *side = half->side;
+  const Grid *grid = side->grid;
+  if (tiles_stands_out(side, 0, row, col)) {
+    canvas_text(canvas, at, 0, 0, tiles_level_style(half, 0), "█");
+    return;
+  }
+  if (rank > 0) {
+    canvas_text(canvas, at, 0, 0, STYLE_ACCENT, (char[]){grid_mark(rank), '\0'});
+    return;
+  }
+  int64_t cta = grid_owner(grid, row / grid->tile_m, col / grid->tile_n, side->cta.split);
+  bool before = cta >= 0 && cta < side->cta.index;
+  canvas_glyph(canvas, at, 0, 0, STYLE_DIM, before ? GLYPH_SHADE_DARK : GLYPH_SHADE_LIGHT);
 }
 
 // What a cell of C says below the board: the warp, the atom, the lane.
@@ -113,18 +175,18 @@ static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col
   return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
 
-static void draw_cell(Canvas *canvas, Rect at, const Looks *x, int64_t row, int64_t col) {
-  const TilesHalf *half = x->half;
+static void draw_cell(Canvas *canvas, Rect at, const TilesHalf *half, int64_t row, int64_t col) {
   const TilesSide *side = half->side;
-  bool board = half->level == 0;
-  char mark[2] = {board ? board_mark(x, row, col) : cell_mark(side, half->level, row, col), '\0'};
+  char mark[2] = {cell_mark(side, half->level, row, col), '\0'};
   bool out = tiles_stands_out(side, half->level, row, col);
-  Style style = out ? style_over(tiles_level_style(half, half->level), STYLE_SELECTED) : STYLE_DIM;
-  if (out && half->level == 0) mark[0] = '#';
-  canvas_text(canvas, at, 0, 0, style, mark);
+  Style style = tiles_level_style(half, half->level);
+  if (mark[0] == '.')
+    canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_SHADE_LIGHT);
+  else
+    canvas_text(canvas, at, 0, 0, out ? style_over(style, STYLE_SELECTED) : STYLE_DIM, mark);
 }
 
-// A square of A or B: the panel of what stands out, darker where it is multiplied now.
+// A square of A or B: the panel of what stands out, full where it is multiplied now.
 static void draw_panel(Canvas *canvas, Rect at, const TilesHalf *half, bool beside, int64_t k) {
   const TilesRegion *out = &half->side->region[half->level + 1];
   bool now = k >= out->k && k < out->k + out->ks;
@@ -132,11 +194,11 @@ static void draw_panel(Canvas *canvas, Rect at, const TilesHalf *half, bool besi
   bool own = k >= part.begin && k < part.end;
   Style style = tiles_level_style(half, half->level);
   if (beside && now)
-    canvas_glyph(canvas, at, 0, 0, style, GLYPH_SHADE_DARK);
+    canvas_text(canvas, at, 0, 0, style, "█");
   else if (beside && own)
-    canvas_glyph(canvas, at, 0, 0, style, GLYPH_SHADE_LIGHT);
+    canvas_glyph(canvas, at, 0, 0, style, GLYPH_SHADE_MEDIUM);
   else
-    canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_MIDDLE_DOT);
+    canvas_glyph(canvas, at, 0, 0, STYLE_DIM, GLYPH_SHADE_LIGHT);
 }
 
 // ---- levels 0 to 2 ------------------------------------------------------------------------------
@@ -183,12 +245,20 @@ static bool has_col(const Looks *x, int64_t col) {
 }
 
 static void draw_c(Canvas *canvas, Rect area, const Looks *x) {
-  const TilesRegion *all = &x->half->side->region[0];
+  const TilesRegion *all = &x->half->side->region[0], *tile = &x->half->side->region[1];
+  const Scale *m = &x->l->m, *n = &x->l->n;
+  const bool board = x->half->level == 0;
+  Order order;
+  if (board) rank_next(&order, x->half->side, x->l);
   for (int r = 0; r < area.rows; r++)
     for (int c = 0; c < area.cols; c++) {
       int64_t row = x->region.row + row_at(x, r), col = x->region.col + col_at(x, c);
-      if (row < all->rows && col < all->cols)
-        draw_cell(canvas, (Rect){area.row + r, area.col + c, 1, 1}, x, row, col);
+      Rect at = {area.row + r, area.col + c, 1, 1};
+      if (row >= all->rows || col >= all->cols) continue;
+      if (!board)
+        draw_cell(canvas, at, x->half, row, col);
+      else if (!between(m, tile->rows, r) && !between(n, tile->cols, c))
+        draw_tile(canvas, at, x->half, row, col, rank_of(&order, r, c));
     }
 }
 
@@ -273,7 +343,15 @@ static void draw_names(Canvas *canvas, Rect in, int top, int left, const TilesHa
         atom_operand_name(names[i].operand));
 }
 
-static void draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
+// What a picture leaves of `in` whose C begins at `top`, `left` and ends after `cols`.
+static TilesRoom room_of(Rect in, int top, int left, int cols) {
+  enum { MARGIN = 2 };
+  TilesRoom room = {.beside = in, .corner = {in.row, in.col, top - GAP, left - GAP - MARGIN}};
+  rect_take_left(&room.beside, cols + MARGIN);
+  return room;
+}
+
+static TilesRoom draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
   const TilesRegion *region = &half->side->region[half->level];
   Scales l = lay_out(region, half->level == 0 ? &half->side->region[1] : NULL, in);
   Places p = place(in, &l);
@@ -285,6 +363,7 @@ static void draw_scaled(Canvas *canvas, Rect in, const TilesHalf *half) {
   draw_cursors(canvas, &p, &x);
   mark_c(canvas, p.c, &x);
   mark_k(canvas, &p, &x);
+  return room_of(in, p.c.row - in.row, p.c.col - in.col, p.c.col + p.c.cols - in.col);
 }
 
 // ---- level 3: element by element ----------------------------------------------------------------
@@ -374,7 +453,7 @@ static int place_in(const int *line, int n, int64_t at) {
   return i;
 }
 
-static void draw_by_element(Canvas *canvas, Rect in, const TilesHalf *half) {
+static TilesRoom draw_by_element(Canvas *canvas, Rect in, const TilesHalf *half) {
   const TilesSide *side = half->side;
   const TilesRegion *region = &side->region[3];
   int64_t i = place_in(half->row, half->n_rows, side->at.i - region->row);
@@ -397,12 +476,11 @@ static void draw_by_element(Canvas *canvas, Rect in, const TilesHalf *half) {
     draw_elements(canvas, &all[o], half);
     mark_elements(canvas, &all[o], half);
   }
+  return room_of(in, top, left, left + cols.shown * width);
 }
 
-void tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
-  if (in.rows < 5 || in.cols < 12) return;
-  if (half->level == TILES_LEVELS - 1)
-    draw_by_element(canvas, in, half);
-  else
-    draw_scaled(canvas, in, half);
+TilesRoom tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
+  if (in.rows < 5 || in.cols < 12) return room_of(in, 0, 0, in.cols);
+  if (half->level == TILES_LEVELS - 1) return draw_by_element(canvas, in, half);
+  return draw_scaled(canvas, in, half);
 }

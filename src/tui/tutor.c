@@ -269,6 +269,7 @@ static void show(struct Session *session) {
   session_set_schedule(session, wanted(tutor));
   compare(session, step);
   session->message[0] = '\0';
+  session->arrived = false;       // the step tells its own story
   session->change = CHANGE_GONE;  // the step before is nothing to hold this one against
   point(session, step);
   if (session->said != SAID_ERROR) session->message[0] = '\0';

@@ -11,8 +11,10 @@
 // the name of an action, which is looked up in the same two tables.
 #include "tui/view.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 #include "tui/palette.h"
@@ -29,9 +31,17 @@ const View view_table[] = {
 };
 const int view_count = sizeof view_table / sizeof *view_table;
 
+// Whether both are the same word, one of them perhaps its plural.
+static bool is_same_word(const char *a, const char *b) {
+  size_t n = strlen(a), m = strlen(b);
+  if (n > 0 && tolower((unsigned char)a[n - 1]) == 's') n--;
+  if (m > 0 && tolower((unsigned char)b[m - 1]) == 's') m--;
+  return n == m && n > 0 && strncasecmp(a, b, n) == 0;
+}
+
 int view_find(const char *name) {
   for (int i = 0; i < view_count; i++)
-    if (str_equal_fold(view_table[i].name, name)) return i;
+    if (is_same_word(view_table[i].name, name)) return i;
   return -1;
 }
 
@@ -119,9 +129,16 @@ void view_key(Session *session, Key key) {
     return;
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
+  if (session->fresh && key == KEY_CODE_ENTER) action = "view lesson";
+  session->fresh = false;
   session->message[0] = '\0';
   fade(session);
-  if (action) view_run(session, action, NULL);
+  char name[KEY_PRINT_MAX];
+  if (action)
+    view_run(session, action, NULL);
+  else
+    session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
+                view_key_name(session, "view help"));
 }
 
 void view_paste(Session *session, const char *text) {
@@ -168,6 +185,7 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
   if (!spot) return;
   const ViewBody *body = view_table[session->view].body;
   session->message[0] = '\0';
+  session->fresh = false;
   fade(session);
   if (spot->what == SPOT_TAB)
     view_show(session, spot->value);
@@ -181,52 +199,56 @@ void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
 
 // ---- the frame ----------------------------------------------------------------------------------
 
-// `cols`: how much of a title is written, that of the present view always whole.
-static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, int cols) {
+// Its key, and its title where `titled`.
+static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, bool titled) {
   const View *view = &view_table[i];
   bool here = i == session->view;
-  int begin = col, width = utf8_columns(view->title);
-  Style style = here ? STYLE_TITLE : STYLE_TEXT;
+  int begin = col;
   char action[40], name[KEY_PRINT_MAX];
   snprintf(action, sizeof action, "view %s", view->name);
   Key key = keymap_key(session->keymap, view_table[session->view].name, action);
-  if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name)) + 1;
-  if (here || width <= cols)
-    col = canvas_text(canvas, row, 0, col, style, view->title);
-  else
-    col = canvas_printf(canvas, row, 0, col, style, "%.*s", cols, view->title);
+  if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
+  if (titled)
+    col = canvas_text(canvas, row, 0, col + (key != KEY_NONE), here ? STYLE_TITLE : STYLE_TEXT,
+                      view->title);
   Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
   if (here) canvas_over(canvas, area, STYLE_SELECTED);
   canvas_spot(canvas, area, SPOT_TAB, i);
   return col;
 }
 
-static int tabs_width(int gap) {
-  int width = 1;
-  for (int i = 0; i < view_count - 1; i++) width += 2 + utf8_columns(view_table[i].title) + gap;
-  return width;
+static int title_cols(int view) { return 1 + utf8_columns(view_table[view].title); }
+
+// The shortest title that is not written yet, help's after all others; -1: none is left.
+static int next_title(const bool titled[SESSION_VIEWS_MAX]) {
+  int next = -1;
+  for (int i = 0; i < view_count - 1; i++)
+    if (!titled[i] && (next < 0 || title_cols(i) < title_cols(next))) next = i;
+  return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
 }
 
-// The last view is help, at the right end. Where the titles do not fit they stand closer, then they
-// are cut, help's first, to nothing on the narrowest screens; the present one is always whole.
-static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
-  enum { NAME_COLS = 11, HELP_COLS = 7, HELP_KEY_COLS = 2, WHOLE = 99, TITLE_COLS = 8 };
-  static const struct { int cols, gap; } cuts[] = {{4, 2}, {4, 1}, {3, 1}, {2, 1}, {0, 1}};
-  bool named = row.cols >= tabs_width(2) + NAME_COLS + HELP_COLS;
-  int gap = row.cols >= tabs_width(2) + HELP_COLS ? 2 : 1, cols = WHOLE, col = 1;
-  bool whole = row.cols >= tabs_width(gap) + HELP_COLS;
-  for (int i = 0; !whole && i < 5; i++) {
-    cols = cuts[i].cols;
-    gap = cuts[i].gap;
-    int width = 1 + (view_count - 1) * (2 + cols + gap) + TITLE_COLS - cols + HELP_KEY_COLS;
-    if (width <= row.cols) break;
+// A title is written whole or not at all: the present view's first, then as many as fit. Returns
+// the columns that are left.
+static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
+  for (int next = session->view; next >= 0 && title_cols(next) <= cols; next = next_title(titled)) {
+    titled[next] = true;
+    cols -= title_cols(next);
   }
-  if (named) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
-  for (int i = 0; i < view_count - 1; i++) col = draw_tab(canvas, row, col, session, i, cols) + gap;
-  int help = col + HELP_COLS <= row.cols ? HELP_COLS : HELP_KEY_COLS;
-  bool here = session->view == view_count - 1;
-  if (col + help <= row.cols && (help == HELP_COLS || !here))
-    draw_tab(canvas, row, row.cols - help, session, view_count - 1, help == HELP_COLS ? help : 0);
+  return cols;
+}
+
+// Each with its key, help at the right end; with the program's name and wider gaps where there is
+// room.
+static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
+  enum { NAME_COLS = 10 };
+  bool titled[SESSION_VIEWS_MAX] = {false};
+  const int help = view_count - 1;
+  int left = choose_titles(session, row.cols - 2 * view_count, titled), col = 1;
+  int gap = left > help ? 2 : 1;
+  if (left > help + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
+  for (int i = 0; i < help; i++) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
+  draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
 }
 
 const char *view_problem(const Session *session, const Schedule *schedule, char *out, size_t size) {
@@ -240,15 +262,25 @@ const char *view_problem(const Session *session, const Schedule *schedule, char 
   return out;
 }
 
-static void draw_state(Canvas *canvas, Rect row, const Session *session) {
-  const Rung *rung = session_rung(session);
+// "fp32 rung 7 double buffer +2 edits"; "fp32 own schedule, 7 knobs from rung 1" where no rung is
+// near enough to lend its name. Returns the column after it.
+static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
   int edits = session_edits(session);
-  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name);
-  col = canvas_printf(canvas, row, 0, col + 1, STYLE_TEXT, "rung %d ", session->rung);
-  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, rung->title);
-  if (edits)
-    col = canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
-                        edits == 1 ? "" : "s");
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  if (session_departures(session) > SESSION_FAR) {
+    col = canvas_text(canvas, row, 0, col, STYLE_TITLE, "own schedule");
+    return canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d knobs from rung %d", edits,
+                         session->rung);
+  }
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "rung %d ", session->rung);
+  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->title);
+  if (!edits) return col;
+  return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
+                       edits == 1 ? "" : "s");
+}
+
+static void draw_state(Canvas *canvas, Rect row, const Session *session) {
+  int col = draw_standing(canvas, row, session);
   char problem[64], right[112];
   const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
   snprintf(right, sizeof right, "  %s  %s ",

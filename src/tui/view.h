@@ -58,7 +58,8 @@ typedef struct View {
 
 extern const View view_table[];
 extern const int view_count;
-int view_find(const char *name);  // -1: none
+// By its name, in singular or plural; -1: none.
+int view_find(const char *name);
 
 extern const Action global_actions[];
 extern const int global_action_count;

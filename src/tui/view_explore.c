@@ -21,6 +21,7 @@
 #include "tui/view_json.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
+enum { KERNEL_COLS = 160, KERNEL_ROWS = 44 };  // of a screen that has room for its text
 enum { SPOT_KNOB = SPOT_VIEW, SPOT_ROW, SPOT_LESS, SPOT_MORE };
 
 // ---- layout -------------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ static int left_cols(int cols) {
 
 static Panes split_panes(Rect in) {
   Panes panes = {.split = left_cols(in.cols) < in.cols ? left_cols(in.cols) : 0};
-  int text_rows = in.rows >= 36 ? 5 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
+  int text_rows = in.rows >= 36 ? 6 : in.rows >= 18 ? 3 : in.rows >= 13 ? 2 : 1;
   panes.text = rect_take_bottom(&in, text_rows);
   rect_take_bottom(&in, in.rows > 11);
   Rect low = rect_take_bottom(&in, in.rows > 11 ? 3 : 1);
@@ -61,6 +62,8 @@ static void explore_prepare(Session *session) {
   const ViewState *state = session_view_state_const(session);
   if (state->pane == 1 && state->cursor < explore->nest->n_rows)
     explore->code = source_part(session, &explore->nest->row[state->cursor]);
+  if (session->cols >= KERNEL_COLS && session->rows >= KERNEL_ROWS)
+    explore->kernel = source_kernel(session);
   explore_explain(session->frame, session, explore);
   session->prepared = explore;
 }
@@ -168,40 +171,6 @@ static int cursor_row(const Session *session) {
   return 0;
 }
 
-// Below a nest that leaves room: the lines that the last change took and brought.
-static void draw_last_change(Canvas *canvas, Rect in, const Session *session) {
-  const TextDiff *diff = session->now.picture->diff;
-  if (!diff || in.rows < 5 || diff->n_added + diff->n_removed == 0) return;
-  bool fresh = session->change == CHANGE_FRESH;
-  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "LAST CHANGE  +%d -%d lines", diff->n_added,
-                diff->n_removed);
-  for (int i = 0, row = 1; i < diff->n_lines && row < in.rows; i++) {
-    const DiffLine *line = &diff->line[i];
-    if (line->kind == DIFF_SAME) continue;
-    bool added = line->kind == DIFF_ADDED;
-    Style style = !fresh ? STYLE_DIM : added ? STYLE_DIFF_ADD : STYLE_DIFF_DELETE;
-    canvas_text(canvas, in, row, 1, style, added ? "+" : "-");
-    canvas_fit(canvas, in, row++, 3 + 2 * line->depth, in.cols - 3 - 2 * line->depth, ALIGN_LEFT,
-               style, line->text);
-  }
-}
-
-// In the same place: the lines of CUDA that the row under the cursor stands for.
-static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
-  if (in.rows < 4) return;
-  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "CUDA");
-  canvas_printf(canvas, in, 0, col + 2, STYLE_DIM, "lines %d to %d of %d", code->first, code->last,
-                code->n_all);
-  for (int i = 0, row = 1; i < code->n && row < in.rows; i++) {
-    Rect line = {in.row + row, in.col, 1, in.cols};
-    if (i && code->line[i].number != code->line[i - 1].number + 1)
-      canvas_text(canvas, line, 0, 0, STYLE_DIM, "…");
-    canvas_printf(canvas, line, 0, 1, STYLE_DIM, "%4d", code->line[i].number);
-    source_draw_text(canvas, line, 6, &code->line[i]);
-    row++;
-  }
-}
-
 static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   Rect head = rect_take_top(&in, 1);
@@ -230,10 +199,7 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   if (here) draw_cell(canvas, in, here->row - first, session, here);
   view_draw_more(canvas, body, first, n_rows);
   rect_take_top(&in, n_rows - first + 1);
-  if (reads)
-    draw_code(canvas, in, &explore->code);
-  else if (session->change != CHANGE_GONE)
-    draw_last_change(canvas, in, session);
+  explore_draw_below(canvas, in, session);
 }
 
 // ---- the card -----------------------------------------------------------------------------------
@@ -290,20 +256,22 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
 
-static void draw_no_site(Canvas *canvas, Rect in) {
+static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, in, 0, 0, STYLE_HEADER, "NO SHARED MEMORY YET");
   rect_take_top(&in, 2);
-  canvas_wrap(canvas, in, STYLE_DIM,
-              "Every thread reads A and B from global memory. Set STAGE to 11 and the block "
-              "shares slabs of both; each access to them is drawn here as a punch card: 32 "
-              "banks across, one row for every wavefront it costs.");
+  int rows = canvas_wrap(canvas, in, STYLE_DIM,
+                         "Every thread reads A and B from global memory. Set STAGE to 11 and the "
+                         "block shares slabs of both; each access to them is drawn here as a punch "
+                         "card: 32 banks across, one row for every wavefront it costs.");
+  rect_take_top(&in, rows + 1);
+  explore_draw_kernel(canvas, in, session);
 }
 
 static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   const Site *site = session_site(session);
   if (!site) {
-    draw_no_site(canvas, in);
+    draw_no_site(canvas, in, session);
     return;
   }
   const BankMap *map = &session->now.picture->map[session->site];
@@ -338,12 +306,12 @@ static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
 // Where there are rows for it a sentence goes on in the next one; else each has one, cut at its
 // end.
 static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
-  const bool wraps = in.rows > 3;
+  const bool wraps = in.rows > 3;  // the story wherever it is told first
   rect_take_left(&in, 1);
   for (int i = 0; i < explore->n_sentences && in.rows > 0; i++) {
     const Sentence *sentence = &explore->sentence[i];
     int rows = canvas_wrap_rows(sentence->text, in.cols);
-    if (wraps && rows <= in.rows) {
+    if ((wraps || sentence->whole) && rows <= in.rows) {
       canvas_wrap(canvas, rect_take_top(&in, rows), sentence->style, sentence->text);
       continue;
     }
@@ -383,6 +351,7 @@ static void move_knob(Session *session, int delta) {
 
 static void explore_move(Session *session, int delta) {
   ViewState *state = session_view_state(session);
+  session->arrived = false;
   const Nest *nest = explore_nest(session);
   if (state->pane == 0) {
     move_knob(session, delta);
@@ -498,6 +467,7 @@ static void explore_click(Session *session, int what, int value) {
   bool again = what == SPOT_KNOB && session->knob == (KnobId)value && state->pane == 0;
   if (again || what == SPOT_MORE) session_step_knob(session, session->knob, +1);
   if (what == SPOT_LESS) session_step_knob(session, session->knob, -1);
+  session->arrived = false;
   if (what == SPOT_KNOB) session->knob = (KnobId)value;
   state->pane = what == SPOT_ROW;
   if (what != SPOT_ROW) return;

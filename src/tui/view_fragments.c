@@ -18,6 +18,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "tui/element.h"
 #include "tui/utf8.h"
 #include "tui/view_json.h"
 
@@ -342,18 +343,25 @@ static void choose_atom(Session *session, const char *argument) {
   set_atom_as(session, &atom);
 }
 
+// With a letter of the operand that it names, else of the one that is shown.
 static void choose_element(Session *session, const char *argument) {
+  ViewState *state = session_view_state(session);
   Fragments f = look(session);
-  int row, col, end = 0;
-  if (argument) argument += strspn(argument, " ([");
-  bool pair = argument && sscanf(argument, "%6d%*[],[ ]%6d%n", &row, &col, &end) == 2;
-  if (pair) end += (int)strspn(argument + end, " )]");
-  pair = pair && !argument[end];
-  if (f.held && pair && row >= 0 && row < f.map.rows && col >= 0 && col < f.map.cols)
-    set_element(session, row, col);
-  else if (f.held)
-    session_say(session, SAID_ERROR, "element takes ROW,COLUMN: rows 0 to %d, columns 0 to %d",
-                f.map.rows - 1, f.map.cols - 1);
+  AtomOperand operand = f.operand;
+  int64_t index[2];
+  bool read = element_read(argument ? argument : "", &operand, index);
+  Fragments at = look_at(&(ViewState){.pane = (int)operand, .mode = state->mode}, f.atom);
+  if (read && at.held && index[0] < at.map.rows && index[1] < at.map.cols) {
+    state->pane = (int)operand;
+    set_element(session, (int)index[0], (int)index[1]);
+  } else if (at.held) {
+    session_say(session, SAID_ERROR,
+                "element takes ROW,COLUMN: of %s rows 0 to %d, columns 0 to %d",
+                atom_operand_name(operand), at.map.rows - 1, at.map.cols - 1);
+  } else {
+    session_say(session, SAID_ERROR, "no register holds %s of this instruction",
+                atom_operand_name(operand));
+  }
 }
 
 static void choose_lane(Session *session, const char *argument) {

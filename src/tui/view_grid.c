@@ -26,6 +26,11 @@ enum {
   STACKED_ROWS = TABLE_ROWS + 5
 };
 
+// Whether every tile has the colour of its wave: on a large screen it has, unless somebody said
+// otherwise.
+enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
+typedef enum Colours { COLOURS_AUTO, COLOURS_WAVES, COLOURS_WINDOW, COLOURS } Colours;
+
 // What is prepared: A and B when comparing, else B alone.
 typedef struct GridFrame {
   int n;
@@ -35,14 +40,21 @@ typedef struct GridFrame {
 // ---- what is chosen -----------------------------------------------------------------------------
 
 static GridSpan span_of(const ViewState *state) { return (GridSpan)(state->mode % GRID_SPANS); }
-static bool all_waves(const ViewState *state) { return state->mode / GRID_SPANS % 2; }
 static int blocks_of(const ViewState *state) {
-  int blocks = state->mode / GRID_SPANS / 2;
+  int blocks = state->mode / GRID_SPANS / COLOURS;
   return blocks ? blocks : BLOCKS_DEFAULT;
 }
+static Colours colours_of(const ViewState *state) {
+  return (Colours)(state->mode / GRID_SPANS % COLOURS);
+}
 
-static void choose(ViewState *state, GridSpan span, bool waves, int blocks) {
-  state->mode = (blocks * 2 + waves) * GRID_SPANS + (int)span;
+static void choose(ViewState *state, GridSpan span, Colours colours, int blocks) {
+  state->mode = (blocks * COLOURS + (int)colours) * GRID_SPANS + (int)span;
+}
+
+static bool all_waves(const Session *session, const ViewState *state) {
+  bool large = session->cols >= WAVES_COLS && session->rows >= WAVES_ROWS;
+  return colours_of(state) == COLOURS_AUTO ? large : colours_of(state) == COLOURS_WAVES;
 }
 
 static int64_t windows_of(const Grid *grid, int64_t ctas) { return ceil_div(grid->n_ctas, ctas); }
@@ -75,7 +87,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   const ViewState *state = session_view_state(session);
   *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
   half->counted = side->picture->model->resources.counted;
-  half->all_waves = all_waves(state);
+  half->all_waves = all_waves(session, state);
   half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
   int blocks = blocks_of(state);
@@ -217,7 +229,7 @@ static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_reuse_line(canvas, rect_take_top(&in, 1), half);
 }
 
-static void draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
+static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
            "%s: %s.%s Panels are the program's own; waves are an estimate: blocks per SM by the "
@@ -225,7 +237,54 @@ static void draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
            grid_span_name(half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            half->counted ? "compiler's" : "model's");
-  canvas_wrap(canvas, in, STYLE_DIM, text);
+  return canvas_wrap(canvas, in, STYLE_DIM, text);
+}
+
+// ---- waves --------------------------------------------------------------------------------------
+
+// "2 264–527": its digit in its colour, and a bar of how much of the GPU it fills.
+static void draw_wave(Canvas *canvas, Rect row, const GridHalf *half, int64_t wave) {
+  enum { CTAS_COL = 5, BAR_COL = 24 };
+  const Grid *grid = half->grid;
+  const int64_t first = wave * grid->wave_ctas, n = grid_wave_size(grid, wave);
+  const GridWindow *window = &half->window[half->span];
+  bool here = window->first < first + n && window->first + window->n > first;
+  if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
+  char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
+  canvas_text(canvas, row, 0, 1, style_address((int)(wave % STYLE_ADDRESSES)), mark);
+  canvas_printf(canvas, row, 0, CTAS_COL, here ? STYLE_TEXT : STYLE_DIM, "%lld–%lld",
+                (long long)first, (long long)(first + n - 1));
+  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)n / (double)grid->wave_ctas,
+             here ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+// The legend of the colours; of more waves than rows the first and the last.
+static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
+  const int64_t n = half->grid->n_waves;
+  if (in.rows < 3) return;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, "wave CTAs              share of GPU");
+  for (int i = 0; i < in.rows && i < n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    bool cut = n > in.rows;
+    if (cut && i == in.rows - 2)
+      canvas_printf(canvas, row, 0, 1, STYLE_DIM, " … %lld more", (long long)(n - in.rows + 1));
+    else
+      draw_wave(canvas, row, half, cut && i == in.rows - 1 ? n - 1 : i);
+  }
+}
+
+// The same in a line: as many as fit.
+static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  enum { WAVE_COLS = 4, WORD_COLS = 6 };
+  const int64_t n = half->grid->n_waves;
+  int col = canvas_text(canvas, row, 0, 0, STYLE_DIM, "waves ");
+  for (int64_t wave = 0; wave < n && col + WAVE_COLS + WORD_COLS <= row.cols; wave++) {
+    char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
+    col = canvas_text(canvas, row, 0, col, style_address((int)(wave % STYLE_ADDRESSES)), mark) + 1;
+    if (wave + 1 < n && col + WAVE_COLS + WORD_COLS > row.cols)
+      canvas_glyph(canvas, row, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
+  }
 }
 
 // ---- the picture and what stands with it --------------------------------------------------------
@@ -234,9 +293,8 @@ static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
   int col =
       canvas_text(canvas, row, 0, 2, STYLE_DIM,
                   half->grid->n_waves > GRID_MARKS ? "1-9 a-z wave, modulo 36 " : "1-9 a-z wave ");
-  col = canvas_text(canvas, row, 0, col, style_over(style_address(0), STYLE_LINKED), "1");
+  col = canvas_text(canvas, row, 0, col, grid_picture_window(half, 0), "1");
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
-  if (half->all_waves) return;
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_SHADE_MEDIUM);
   canvas_text(canvas, row, 0, col, STYLE_DIM, " partly");
@@ -253,7 +311,8 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
   rect_take_top(&right, 1);
   draw_facts(canvas, rect_take_top(&right, half->grid->splits > 1 ? 5 : 4), half);
   rect_take_top(&right, 1);
-  draw_explained(canvas, right, half);
+  rect_take_top(&right, draw_explained(canvas, right, half) + 1);
+  if (half->all_waves) draw_wave_list(canvas, right, half);
 }
 
 static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
@@ -266,6 +325,7 @@ static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
     draw_table(canvas, rect_take_bottom(&in, TABLE_ROWS), half);
   else
     draw_span(canvas, rect_take_bottom(&in, 1), half, half->span);
+  if (half->all_waves && spare > facts) draw_wave_line(canvas, rect_take_bottom(&in, 1), half);
   grid_picture_draw(canvas, in, half);
 }
 
@@ -379,7 +439,7 @@ static void change_span(Session *session, GridSpan span, int blocks) {
   const Grid *grid = side_grid(&session->now);
   int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
   int64_t first = clamp_index(state->cursor, windows_of(grid, ctas)) * ctas;
-  choose(state, span, all_waves(state), blocks);
+  choose(state, span, colours_of(state), blocks);
   state->cursor = (int)(first / grid_span_ctas(grid, span, blocks));
 }
 
@@ -401,10 +461,11 @@ static void window_after(Session *s, const char *a) { (void)a, step_window(s, 1)
 static void window_first(Session *s, const char *a) { (void)a, step_window(s, -INT32_MAX); }
 static void window_last(Session *s, const char *a) { (void)a, step_window(s, INT32_MAX); }
 
-static void toggle_waves(Session *session, const char *argument) {
-  (void)argument;
+// "waves on" and "waves off" say which; alone it is the other of both.
+static void colour_waves(Session *session, const char *argument) {
   ViewState *state = session_view_state(session);
-  choose(state, span_of(state), !all_waves(state), blocks_of(state));
+  bool on = argument && *argument ? str_equal(argument, "on") : !all_waves(session, state);
+  choose(state, span_of(state), on ? COLOURS_WAVES : COLOURS_WINDOW, blocks_of(state));
 }
 
 // A as this schedule in row order, or in groups where it is in row order itself.
@@ -474,6 +535,8 @@ static void open_tile(Session *session, const char *argument) {
   const Grid *grid = side_grid(&session->now);
   int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
   GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
+
+  session->tiles->placed = true;
   session->tiles->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
                                  grid_k_range(grid, cta.split).begin};
   view_show(session, view_find("tiles"));
@@ -496,7 +559,7 @@ static const Action actions[] = {
     {"order", "o", "order on/off", NULL, "A|B: the same with and without CTA groups (GROUP_M)",
      toggle_order},
     {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
-     toggle_waves},
+     colour_waves},
     {"open-tile", "Enter", "tile", NULL, "the first tile of the window, in the tiles view",
      open_tile},
     {"blocks-more", "+ =", "blocks", "blocks-fewer", "twice as many CTAs in a window of blocks",

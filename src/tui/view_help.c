@@ -116,5 +116,10 @@ static const char *help_line(const Session *session, int i) {
   return help->line[i].text;
 }
 
-const ViewBody help_view = {
-    .prepare = help_prepare, .draw = help_draw, .count = help_count, .line = help_line};
+static void help_enter(Session *session) { session_view_state(session)->cursor = 0; }
+
+const ViewBody help_view = {.enter = help_enter,
+                            .prepare = help_prepare,
+                            .draw = help_draw,
+                            .count = help_count,
+                            .line = help_line};

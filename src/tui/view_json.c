@@ -178,6 +178,8 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_member_string(w, "not_built", rung->not_built);
   json_member_double(w, "time_ns", timed && timed->time_ns > 0 ? timed->time_ns : (double)NAN);
   json_member_double(w, "tflops", timed ? timed->tflops : (double)NAN);
+  json_member_double(w, "previous_ratio",
+                     timed && line->before > 0 ? timed->tflops / line->before : (double)NAN);
   json_member_double(w, "cublas_ratio", timed && timed->ratio > 0 ? timed->ratio : (double)NAN);
   json_member_string(w, "origin", timed ? origin_name(timed->origin) : NULL);
   json_member_string(w, "gpu", timed ? timed->gpu : NULL);

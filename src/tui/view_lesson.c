@@ -8,7 +8,8 @@
 //   the view of the step, drawn by that view
 //
 // Until the answer is shown the view is one that does not give it away: the nest instead of a card
-// that says "4-WAY", and no access wears its price. The view draws itself into its part of the
+// that says "4-WAY", and no access wears its price. A step about a breakage shows the program and
+// the broken one as a diff instead (lesson_break.h). The view draws itself into its part of the
 // screen, with its own cursor: `prepare` lets it prepare, and a copy of the session with that view
 // on is what it draws. Up and Down move its cursor; pages move the text where there is more of it
 // than fits. v shows that view alone, 0 comes back to the same place. Without a lesson, and with L,
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/lesson_break.h"
 #include "tui/lesson_list.h"
 #include "tui/tutor.h"
 #include "tui/utf8.h"
@@ -49,8 +51,9 @@ typedef struct Part {
 typedef struct LessonFrame {
   int n_parts;
   Part part[PARTS_MAX];
-  int inner;             // the view of the step; -1: none
-  const Session *stage;  // the session as that view sees it; NULL: there is none
+  int inner;                  // the view of the step; -1: none
+  const Session *stage;       // the session as that view sees it; NULL: there is none
+  const LessonBreak *broken;  // drawn in that view's place; NULL: nothing is broken here
   bool stage_shown;
   int hidden;  // lines of text that do not fit
 } LessonFrame;
@@ -285,6 +288,8 @@ static void prepare_step(Session *session, LessonFrame *frame) {
     add_answer(session, frame);
     add_remarks(session, frame);
     frame->inner = view_find(tutor_view(tutor));
+    frame->broken =
+        lesson_break(session->frame, tutor_step(tutor), session->now.picture->model->program);
   }
   LessonLayout at = lay_out(frame, (Rect){0, 0, session->rows - FRAME_ROWS, session->cols});
   if (frame->inner >= 0) prepare_stage(session, frame, at.stage);
@@ -364,6 +369,11 @@ static void draw_stage(Canvas *canvas, Rect all, Rect in, const LessonFrame *fra
   Rect head = rect_take_top(&in, 1);
   canvas_hline(canvas, all, head.row - all.row, head.col - all.col - (in.cols < all.cols),
                head.cols + (in.cols < all.cols), STYLE_BORDER);
+  if (frame->broken) {
+    canvas_printf(canvas, head, 0, 2, STYLE_DIM, " broken: %s ", frame->broken->help);
+    lesson_break_draw(canvas, in, frame->broken);
+    return;
+  }
   int col = canvas_printf(canvas, head, 0, 2, STYLE_KEY, " %s ", view->key);
   canvas_printf(canvas, head, 0, col, STYLE_DIM, "%s ", view->title);
   view->body->draw(canvas, in, frame->stage);
@@ -434,7 +444,7 @@ static void lesson_move(Session *session, int delta) {
   bool page = delta <= -PAGE || delta >= PAGE;
   if (in_list(session))
     move_list(session->tutor, delta);
-  else if (frame && frame->stage_shown && !(page && frame->hidden))
+  else if (frame && frame->stage_shown && !frame->broken && !(page && frame->hidden))
     act_on_stage(session, frame, 0, delta);
   else if (frame)
     move_text(session, frame, delta);
@@ -452,7 +462,8 @@ static void lesson_click(Session *session, int what, int value) {
   const LessonFrame *frame = session->prepared;
   if (what == SPOT_STEP && !is_led(session)) tutor_go(session, value);
   if (what == SPOT_LESSON && !is_led(session)) tutor_open_at(session, value, 0);
-  if (what < SPOT_LESSON && frame && frame->stage) act_on_stage(session, frame, what, value);
+  if (what < SPOT_LESSON && frame && frame->stage && !frame->broken)
+    act_on_stage(session, frame, what, value);
 }
 
 static void step_by(Session *session, int step) {

@@ -7,17 +7,17 @@
 // are: CTA, warp, lane, register; slab, byte and bank; who brought it and when.
 //
 // ViewState: pane is the operand (C, A, B), mode the level; the element is in session->tiles.
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "model/lanes.h"
+#include "tui/element.h"
 #include "tui/explore.h"
 #include "tui/tiles.h"
 #include "tui/utf8.h"
 
+enum { LEGEND_COLS = 24 };
 enum { TEXT_ROWS = 6, TEXT_ROWS_SMALL = 3, BESIDE_COLS = 104, TEXT_COLS = 46, ONE_LINE_COLS = 70 };
 enum { SPOTS = 400 };  // the canvas keeps 512, tabs and footer included
 
@@ -158,7 +158,9 @@ static void draw_text_below(Canvas *canvas, Rect in, const TilesHalf *half) {
   }
 }
 
-static void draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
+// The rows that it took.
+static int draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
+  const int begin = in.row;
   for (int o = 0; o < 3; o++) {
     const TilesText *text = &half->text[operands[o]];
     Style style = operands[o] == half->operand ? STYLE_TITLE : STYLE_ACCENT;
@@ -166,17 +168,21 @@ static void draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_TEXT, text->where));
     rect_take_top(&in, canvas_wrap(canvas, in, STYLE_DIM, text->how) + 1);
   }
-  canvas_wrap(canvas, in, STYLE_DIM,
-              "All of it is read off the program: every statement that touches the element, with "
-              "its layout applied.");
+  int rows = canvas_wrap(canvas, in, STYLE_DIM,
+                         "All of it is read off the program: every statement that touches the "
+                         "element, with its layout applied.");
+  return in.row + rows - begin;
 }
 
+// The legend stands below the sentences where they have the right side to themselves, else in
+// what the picture leaves.
 static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
+  Rect right = {in.row, in.col, 0, 0};
   draw_path(canvas, rect_take_top(&in, 1), half);
   if (in.cols >= BESIDE_COLS) {
-    Rect right = rect_take_right(&in, TEXT_COLS);
+    right = rect_take_right(&in, TEXT_COLS);
     rect_take_right(&in, 2);
-    draw_text_beside(canvas, right, half);
+    rect_take_top(&right, draw_text_beside(canvas, right, half) + 1);
   } else {
     bool one_line = in.cols >= ONE_LINE_COLS || in.rows < 18;
     int rows = in.rows >= 14  ? one_line ? TEXT_ROWS : 2 * TEXT_ROWS
@@ -184,7 +190,9 @@ static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
                               : 1;
     draw_text_below(canvas, rect_take_bottom(&in, rows), half);
   }
-  tiles_picture_draw(canvas, in, half);
+  const TilesRoom room = tiles_picture_draw(canvas, in, half);
+  if (right.rows == 0) right = room.beside.cols >= LEGEND_COLS ? room.beside : room.corner;
+  if (right.cols >= LEGEND_COLS) tiles_legend_draw(canvas, right, half);
 }
 
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {
@@ -329,29 +337,11 @@ static void next_operand(Session *session, const char *argument) {
   state->pane = (state->pane + 1) % ATOM_OPERANDS;
 }
 
-// "C[130][7]", "a 130 21", "B 3,4": a letter and two numbers, whatever stands between.
-static bool read_element(const char *text, AtomOperand *operand, int64_t index[2]) {
-  while (isspace((unsigned char)*text)) text++;
-  char letter = (char)toupper((unsigned char)*text);
-  if (letter < 'A' || letter > 'C') return false;
-  *operand = letter == 'A' ? ATOM_A : letter == 'B' ? ATOM_B : ATOM_C;
-  text++;
-  for (int n = 0; n < 2; n++) {
-    while (*text && strchr(" ,[](:", *text)) text++;
-    if (!isdigit((unsigned char)*text)) return false;
-    char *end;
-    index[n] = strtoll(text, &end, 10);
-    text = end;
-  }
-  while (*text && strchr(" ])", *text)) text++;
-  return *text == '\0';
-}
-
 static void choose_element(Session *session, const char *text) {
   const Problem *p = &present(session)->model->program->problem;
-  AtomOperand operand = ATOM_C;
+  AtomOperand operand = operand_of(session_view_state_const(session));
   int64_t index[2];
-  if (!read_element(text, &operand, index)) {
+  if (!element_read(text, &operand, index)) {
     session_say(session, SAID_ERROR, "\"%s\" is no element: C[130][7], A[130][21] or B 21 7 is",
                 text);
     return;

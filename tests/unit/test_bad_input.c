@@ -102,7 +102,7 @@ static const Bad bad[] = {
     {"fragment m16n8k17 A", USAGE, "m16n8k17", "nearest: m16n8k16.f16"},
     // ---- names that are like none: all there are
     {"show nosuch", USAGE, "there is no view \"nosuch\": there are explore, loops, banks", NULL},
-    {"show bank", USAGE, "there is no view \"bank\"", "nearest: banks"},
+    {"show bnaks", USAGE, "there is no view \"bnaks\"", "nearest: banks"},
     {"show explore --ladder nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
     {"ladders nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
     {"interpret --break nosuchthing", USAGE, "there are first_barrier, ", NULL},

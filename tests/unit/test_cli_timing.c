@@ -234,6 +234,8 @@ START_TEST(ladder_lists_every_rung) {
   assert_has(run.out, " naive ");
   assert_has(run.out, "splitk_best");
   assert_has(run.out, "driver 580.95.05");
+  assert_has(run.out, " x prev ");
+  assert_has(run.out, "  45.80   x1.00 ");  // the worker takes the same time for all of them
 }
 END_TEST
 

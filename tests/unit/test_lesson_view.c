@@ -179,8 +179,8 @@ START_TEST(every_answer_is_shown_with_its_picture) {
       const char *text = export_text(arena, canvas);
       const View *view = &view_table[view_find(step->view)];
       ck_assert_msg(strstr(text, "ANSWER") != NULL, "%s", text);
-      ck_assert_msg(strstr(text, arena_printf(arena, "── %s %s ─", view->key, view->title)) != NULL,
-                    "%s", text);
+      const char *head = arena_printf(arena, "── %s %s ─", view->key, view->title);
+      ck_assert_msg(strstr(text, head) || strstr(text, "── broken: "), "%s", text);
     }
   session_close(session);
 }
@@ -459,6 +459,35 @@ START_TEST(the_explorer_keeps_the_place) {
 }
 END_TEST
 
+// The broken line is a line of a diff, before the answer and after it, on the smallest full screen;
+// of the first step both barriers are there.
+START_TEST(what_is_broken_is_a_diff) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  ck_assert(tutor_open(session, "barriers", 1, &diags));
+  view_show(session, view_find("lesson"));
+  drive_frame(session, canvas);
+  const char *text = export_text(arena, canvas);
+  ck_assert(strstr(text, "\n -    barrier\n") && strstr(text, "\n      barrier\n"));
+  int n = 0;
+  for (int step = 0; tutor_go(session, step); step++) {
+    const char *fact = tutor_step(session->tutor)->ask.fact;
+    bool broken = fact && str_starts(fact, "finding ") && !str_equal(fact, "finding intact");
+    for (int shown = 0; broken && shown < 2; shown++) {
+      if (shown) tutor_reveal(session);
+      drive_frame(session, canvas);
+      text = export_text(arena, canvas);
+      const char *stage = strstr(text, "── broken: ");
+      ck_assert_msg(stage != NULL, "step %d", step + 1);
+      ck_assert_msg(strstr(stage, "- ") != NULL, "step %d shown %d", step + 1, shown);
+      n++;
+    }
+  }
+  ck_assert_int_eq(n, 20);
+  session_close(session);
+}
+END_TEST
+
 Suite *suite_lesson_view(void);
 Suite *suite_lesson_view(void) {
   Suite *suite = suite_create("lesson_view");
@@ -474,6 +503,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
   tcase_add_test(tcase, the_highlight_is_what_is_named);
   tcase_add_test(tcase, a_wrong_guess_is_helped);
+  tcase_add_test(tcase, what_is_broken_is_a_diff);
   tcase_add_test(tcase, a_step_may_do_whatever_its_view_can);
   tcase_add_test(tcase, a_verdict_is_of_what_is_shown);
   tcase_add_test(tcase, every_step_of_every_lesson_by_keys);

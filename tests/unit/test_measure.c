@@ -320,6 +320,38 @@ START_TEST(every_claim_is_on_the_small_screen) {
 }
 END_TEST
 
+// 17.2 after 5.4 and 31.2 after 30.5 TFLOP/s; what was gained is drawn as such.
+START_TEST(a_rung_says_what_it_brought) {
+  const LadderLines *lines = measure_ladder_lines(session);
+  int tile = ladder_find_rung(session->ladder, "register_tile", NULL);
+  ck_assert(lines->line[0].before <= 0);
+  ck_assert_double_eq_tol(lines->line[tile].before, 5.4, 1e-9);
+  canvas_resize(canvas, 40, 120);
+  drive_frame(session, canvas);
+  ck_assert(shows("17.2 r  ×3.19"));
+  ck_assert(shows("31.2 r  ×1.02"));
+  ck_assert(shows("█▓▓▓"));
+  ck_assert(shows("▓ won ░ lost"));
+}
+END_TEST
+
+// Asides follow each other only where few knobs lie between them, and nothing of the main line.
+START_TEST(an_aside_follows_an_aside) {
+  unsetenv("GEMMVIEW_DATA");
+  Session *own = session_open(&(SessionOptions){.ladder = "fp32"}, &diags);
+  const Ladder *ladder = own->ladder;
+  int pad = ladder_find_rung(ladder, "pad_1", NULL), last = ladder->n_rungs - 1;
+  ck_assert_int_eq(ladder_rung_before(ladder, pad), pad - 1);
+  ck_assert_int_eq(ladder_rung_before(ladder, pad - 1), -1);
+  for (; last > 0; last--) {
+    int before = ladder_rung_before(ladder, last);
+    ck_assert(before < 0 || ladder->rung[before].aside == ladder->rung[last].aside);
+  }
+  ck_assert_int_eq(ladder_rung_before(ladder, 0), -1);
+  session_close(own);
+}
+END_TEST
+
 // ---- origins ------------------------------------------------------------------------------------
 
 START_TEST(marks_differ_and_stand_on_the_screen) {
@@ -370,6 +402,8 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, the_error_map_says_which_rows);
   tcase_add_test(tcase, an_edit_takes_the_map_away);
   tcase_add_test(tcase, every_claim_is_on_the_small_screen);
+  tcase_add_test(tcase, a_rung_says_what_it_brought);
+  tcase_add_test(tcase, an_aside_follows_an_aside);
   tcase_add_test(tcase, marks_differ_and_stand_on_the_screen);
   tcase_add_test(tcase, clicks_choose_pictures_and_lines);
   suite_add_tcase(suite, tcase);

@@ -114,6 +114,7 @@ END_TEST
 // Every place of an old program is gone with it: found by pressing u at random.
 START_TEST(traces_follow_edits_and_undo) {
   show("tiles");
+  ck_assert(view_run(session, "element", "C[0][0]"));
   ck_assert(view_run(session, "element", "A[130][21]"));
   drive_frame(session, canvas);
   ck_assert(sees("acc[2, 0]"));
@@ -218,13 +219,70 @@ START_TEST(sentences_are_whole_at_80_columns) {
 }
 END_TEST
 
+// There is something to see: a tile amid the others, its panels across A and B, who comes next.
+START_TEST(opens_amid_the_tiles) {
+  canvas_resize(canvas, 40, 120);
+  show("tiles");
+  ck_assert_int_eq(session->tiles->at.i, 12 * 128);
+  ck_assert_int_eq(session->tiles->at.j, 12 * 128);
+  ck_assert_int_eq(session->tiles->at.k, 2048);
+  ck_assert(sees("tuvC123456789abcdef"));
+  ck_assert(sees("░░▒▒▒▒") || sees("▒▒A▒▒"));
+  ck_assert(sees("CTA 396 of 1024, launched in wave 2 of 4"));
+  ck_assert(sees("1 a  where CTAs go next: 1-9, a-z"));
+  ck_assert(!sees("·····"));
+}
+END_TEST
+
+// In groups of eight rows the order goes down; a character of this picture is two rows of tiles.
+START_TEST(the_order_has_a_shape) {
+  canvas_resize(canvas, 40, 120);
+  session_set_knob(session, KNOB_GROUP_M, 8);
+  show("tiles");
+  ck_assert_int_eq(session->tiles->side[1].cta.index, 256 + 12 * 8 + 4);
+  ck_assert(sees("▓▓26aei"));
+  ck_assert(sees("▓▓37bfj"));
+  ck_assert(sees("▓C48cgk"));
+  ck_assert(sees("▓159dhl"));
+}
+END_TEST
+
+static int cells_of(Style style) {
+  int n = 0;
+  for (int i = 0; i < canvas->rows * canvas->cols; i++) n += canvas->cells[i].style == style;
+  return n;
+}
+
+// On a large screen every wave has a colour beside its digit, and the legend says which and whose.
+START_TEST(waves_have_colours_where_there_is_room) {
+  show("grid");
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+  canvas_resize(canvas, 40, 120);
+  drive_frame(session, canvas);
+  for (int wave = 0; wave < 4; wave++) ck_assert_int_gt(cells_of(style_address(wave)), 100);
+  ck_assert(sees(" 1  0–263 "));
+  ck_assert(sees(" 4  792–1023 "));
+  keys("v");
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+  canvas_resize(canvas, 30, 100);
+  keys("v");
+  ck_assert_int_gt(cells_of(style_address(1)), 100);
+  ck_assert(view_run(session, "waves", "off"));
+  drive_frame(session, canvas);
+  ck_assert_int_eq(cells_of(style_address(1)), 0);
+}
+END_TEST
+
 Suite *suite_tiles(void);
 Suite *suite_tiles(void) {
   Suite *suite = suite_create("tiles");
   TCase *tcase = tcase_create("tiles");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, grid_clicks);
+  tcase_add_test(tcase, waves_have_colours_where_there_is_room);
   tcase_add_test(tcase, tiles_clicks_lead_down);
+  tcase_add_test(tcase, opens_amid_the_tiles);
+  tcase_add_test(tcase, the_order_has_a_shape);
   tcase_add_test(tcase, sentences_are_whole_at_80_columns);
   tcase_add_test(tcase, selected_loop_lights_its_tile);
   tcase_add_test(tcase, traces_follow_edits_and_undo);

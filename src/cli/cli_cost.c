@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "model/site_json.h"
+
 // ---- traffic ------------------------------------------------------------------------------------
 
 // Most first; what is not known (below 0 or NaN) last.
@@ -90,40 +92,9 @@ void cli_print_sites(Arena *arena, const Model *model) {
   }
 }
 
-static void put_forms(JsonWriter *w, const Site *site) {
-  json_key(w, "forms");
-  json_begin_array(w);
-  for (int i = 0; i < site->n_forms; i++) {
-    const SiteForm *form = &site->form[i];
-    json_begin_object(w);
-    json_member_string(w, "op", form->op->name);
-    json_member_double(w, "executions_per_slab", form->executions);
-    json_member_known(w, "wavefronts", form->count.known, form->count.wavefronts);
-    json_member_known(w, "ideal", form->count.known, form->count.ideal);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
 static void put_site(JsonWriter *w, const Site *site) {
-  const BankCount *count = &site->count;
   json_begin_object(w);
-  json_member_int(w, "number", site->number);
-  json_member_string(w, "text", site->text);
-  json_member_string(w, "op", site->op->name);
-  json_member_bool(w, "store", site->is_store);
-  json_member_string(w, "slab", site->slab->name);
-  json_member_int(w, "statement", site->stmt->id);
-  json_member_int(w, "warp", site->warp);
-  json_member_known(w, "wavefronts", count->known, count->wavefronts);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "conflicts", count->known, count->conflicts);
-  json_member_known(w, "ways", count->known, count->ways);
-  json_member_double(w, "executions_per_slab", site->executions);
-  json_member_double(w, "wavefronts_per_slab", count->known ? site->clocks : NAN);
-  json_member_double(w, "profiled_per_slab", site->profiled);
-  json_member_string(w, "accesses", access_word_name(site->word));
-  put_forms(w, site);
+  site_put_json(w, site);
   json_key(w, "addr");
   json_begin_array(w);
   for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);

@@ -13,7 +13,10 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_worker.h"
 #include "cli/options.h"
+#include "kernels/emit_plan.h"
+#include "kernels/sass.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/terminal.h"
@@ -103,6 +106,30 @@ static bool draw(Show *show, Diags *diags) {
   return true;
 }
 
+// A reading that others will go by says what the machine code does, where a compiler and a
+// disassembler are here to ask. A picture is the model's, the same everywhere.
+static void ask_compiler(Show *show) {
+  Session *session = show->session;
+  Diags diags = diags_new(show->arena);
+  const OptionList here = {0};
+  const Model *model = session->now.picture ? session->now.picture->model : NULL;
+  if (!model || session->now.reasons || !sass_find_tool(show->arena)) return;
+  CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
+  if (!worker) return;
+  const Emission *emission = side_emission(&session->now);
+  const Plan *plan =
+      plan_from_emission(show->arena, emission, model->program, model->target, "show");
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin,sass"};
+  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
+  if (cli_worker_wait(worker, answer)) {
+    Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+    results_add_compile(compiled, answer->cubin);
+    results_add_sass(compiled, answer->sass);
+    drive_frame(session, show->canvas);
+  }
+  cli_worker_close(worker);
+}
+
 static void print_json(const Show *show) {
   Str out = str_new(show->arena);
   JsonWriter w = json_writer(&out);
@@ -127,6 +154,7 @@ int cmd_show(Arena *arena, int argc, char **argv) {
   Show show = {.arena = arena};
   Diags diags = diags_new(show.arena);
   bool ok = read_options(&show, argc, argv, &diags) && draw(&show, &diags);
+  if (ok && show.format == EXPORT_JSON) ask_compiler(&show);
   if (ok) print(&show);
   int status = ok ? CLI_OK : cli_fail(&diags);
   if (show.session) session_close(show.session);

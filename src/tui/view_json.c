@@ -9,6 +9,7 @@
 
 #include "banks/bank_batch.h"
 #include "base/str.h"
+#include "model/site_json.h"
 #include "tui/explore.h"
 #include "tui/measure.h"
 #include "tui/side_numbers.h"
@@ -41,19 +42,9 @@ static void put_numbers(JsonWriter *w, const char *key, const Session *session, 
 }
 
 static void put_site(JsonWriter *w, const Session *session, const Site *site) {
-  const BankCount *count = &site->count;
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
   json_begin_object(w);
-  json_member_int(w, "site", site->number);
-  json_member_string(w, "text", site->text);
-  json_member_string(w, "slab", site->slab->name);
-  json_member_string(w, "op", site->op->name);
-  json_member_bool(w, "store", site->is_store);
-  json_member_known(w, "wavefronts", count->known, count->wavefronts);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "conflicts", count->known, count->conflicts);
-  json_member_known(w, "ways", count->known, count->ways);
-  json_member_double(w, "executions_per_slab", site->executions);
+  site_put_json(w, site);
   json_member_double(w, "clocks_measured", probed ? probed->clocks : NAN);
   json_end_object(w);
 }

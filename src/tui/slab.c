@@ -12,13 +12,12 @@
 
 enum { HEAD_COLS = 4 };
 
-// The lowest lane whose access covers the byte, -1 for none.
-static int lane_at(const Site *site, int64_t byte) {
+static bool is_touched(const Site *site, int64_t byte) {
   for (int lane = 0; lane < BANK_LANES; lane++)
     if (site->addr[lane] >= 0 && byte >= site->addr[lane] &&
         byte < site->addr[lane] + site->op->bytes)
-      return lane;
-  return -1;
+      return true;
+  return false;
 }
 
 // Where the slab of the ring begins that the access is in.
@@ -34,11 +33,10 @@ static int64_t slab_base(const Site *site) {
 
 static void draw_element(Canvas *canvas, Rect in, int row, int col, const Site *site,
                          int64_t byte) {
-  int bank = (int)(byte / BANK_WORD_BYTES % BANK_COUNT), lane = lane_at(site, byte);
-  char text[2] = {bank_text_lane(lane >= 0 ? lane : bank), 0};
-  Style style = style_address(bank);
-  canvas_text(canvas, in, row, col, lane >= 0 ? style : style_over(style, STYLE_SHADOW), text);
-  if (lane >= 0) canvas_over(canvas, (Rect){in.row + row, in.col + col, 1, 1}, STYLE_CURSOR);
+  int bank = (int)(byte / BANK_WORD_BYTES % BANK_COUNT);
+  char text[2] = {bank_text_lane(bank), 0};
+  StyleRole over = is_touched(site, byte) ? STYLE_TOUCHED : STYLE_SHADOW;
+  canvas_text(canvas, in, row, col, style_over(style_address(bank), over), text);
 }
 
 void slab_draw(Canvas *canvas, Rect in, const Site *site) {

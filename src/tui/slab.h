@@ -1,6 +1,6 @@
 // A slab as it lies in shared memory: a row of the picture is a row of the slab, a cell an element,
-// the character its bank (0-9 a-v), the colour too. Elements that the selected access touches stand
-// out and wear the number of the lane.
+// the character its bank (0-9 a-v), the colour too. Elements that the selected access touches are
+// lit, all others stay in the shadow.
 #pragma once
 #include "model/model.h"
 #include "tui/canvas.h"

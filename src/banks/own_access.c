@@ -140,6 +140,7 @@ static bool is_pitch(const OwnAccess *own, const Factor *factor, const int64_t *
                      const int64_t *grown, Rows *out) {
   int units = max_int(1, own->input.op->bytes / own->input.unit_bytes);
   bool moves = false;
+  if (factor->value % own->step != 0) return false;
   for (int lane = 0; lane < own->input.op->n_addresses; lane++) {
     if (value[lane] == BANK_INACTIVE) continue;
     out->row[lane] = grown[lane] - value[lane];
@@ -177,8 +178,8 @@ static bool slab_of_rows(OwnAccess *own, const Rows *rows, LayoutSlab *slab, int
   for (int lane = 0; lane < own->input.op->n_addresses; lane++)
     if (own->addr[lane] >= 0) last = max64(last, rows->row[lane]);
   own->row = (int)rows->pitch.value;
-  *slab =
-      (LayoutSlab){1 << log2_up(last + 1), own->row * own->input.unit_bytes, own->input.unit_bytes};
+  const int unit = own->input.unit_bytes;
+  *slab = (LayoutSlab){1 << log2_up(last + 1), own->row * unit, own->step * unit};
   *base = 0;
   return (int64_t)slab->rows * slab->row_bytes <= BANK_SMEM_BYTES_MAX;
 }
@@ -194,7 +195,8 @@ static bool slab_of_lines(OwnAccess *own, LayoutSlab *slab, int64_t *base) {
   }
   while (first / bytes != last / bytes) bytes *= 2;
   own->row = BANK_LINE_BYTES / own->input.unit_bytes;
-  *slab = (LayoutSlab){(int)(bytes / BANK_LINE_BYTES), BANK_LINE_BYTES, own->input.unit_bytes};
+  const int elem_bytes = own->step * own->input.unit_bytes;
+  *slab = (LayoutSlab){(int)(bytes / BANK_LINE_BYTES), BANK_LINE_BYTES, elem_bytes};
   *base = first / bytes * bytes;
   return bytes <= BANK_SMEM_BYTES_MAX;
 }
@@ -209,7 +211,19 @@ static const char *swizzle_words(Arena *arena, const OwnAccess *own, const char 
                       ((1 << bits) - 1) << (base - unit));
 }
 
-// A formula of row, col or off with what they are in the index: the first name alone is all of it.
+// What a name of the solver's formula is in the index.
+static const char *name_words(Arena *arena, const OwnAccess *own, char name, bool first) {
+  const char *i = own->name;
+  if (name == 'r') return arena_printf(arena, "(%s / %d)", i, own->row);
+  if (own->step > 1 && (first || name == 'o'))
+    return arena_printf(arena, "(%s / %d)", i, own->step);
+  if (first || name == 'o') return i;
+  if (own->step > 1) return arena_printf(arena, "(%s %% %d / %d)", i, own->row, own->step);
+  return arena_printf(arena, "(%s %% %d)", i, own->row);
+}
+
+// A formula of row, col or off as one of the index. Its first name alone is all of it: col lies in
+// the low bits, and those of the row above it stay.
 static const char *formula_words(Arena *arena, const OwnAccess *own, const char *formula) {
   Str out = str_new(arena);
   bool first = true;
@@ -220,14 +234,11 @@ static const char *formula_words(Arena *arena, const OwnAccess *own, const char 
       str_add_char(&out, *at++);
       continue;
     }
-    if (first || *at == 'o')
-      str_add(&out, own->name);
-    else
-      str_printf(&out, "(%s %c %d)", own->name, *at == 'r' ? '/' : '%', own->row);
+    str_add(&out, name_words(arena, own, *at, first));
     first = false;
     at += n;
   }
-  return out.text;
+  return own->step > 1 ? arena_printf(arena, "(%s) * %d", out.text, own->step) : out.text;
 }
 
 // What to write for a layout; NULL where there is no way to say it.
@@ -237,7 +248,7 @@ static const char *expression_of(Arena *arena, const OwnAccess *own, const Rows 
   if (!colon) return NULL;
   if (str_starts(out->layout, "swizzle")) return swizzle_words(arena, own, out->layout);
   if (!str_starts(out->layout, "pad")) return formula_words(arena, own, colon + 1);
-  out->pad = atoi(colon + 1);
+  out->pad = atoi(colon + 1) * own->step;
   out->whole = own->pitch;
   if (own->pitch)
     return with_number(arena, own->text, rows->pitch.at, rows->pitch.n,
@@ -286,7 +297,9 @@ static void offer_all(Arena *arena, Arena *scratch, OwnAccess *own, const Rows *
   offer(arena, scratch, own, rows, &result->families[SOLVER_PAD]);
 }
 
+// Bytes are moved by whole accesses: a pad of one byte would take them apart.
 static void solve(Arena *arena, Arena *scratch, OwnAccess *own) {
+  own->step = own->input.unit_bytes == 1 ? own->input.op->bytes : 1;
   Rows rows = find_rows(scratch, own);
   LayoutSlab slab;
   int64_t base;

@@ -20,7 +20,7 @@ typedef struct OwnLayout {
   const char *layout;      // as layout_parse reads it
   const char *expression;  // in the user's terms
   bool whole;              // it stands for itself; else it speaks of what was there before by name
-  int pad;                 // elements that every row gets; 0: none
+  int pad;                 // units that every row gets; 0: none
   int64_t addr[BANK_LANES];
   BankCount count;
 } OwnLayout;
@@ -35,7 +35,8 @@ typedef struct OwnAccess {
   bool expression;
   int64_t addr[BANK_LANES];
   BankCount count;
-  int row;  // units in a row of the slab
+  int row;   // units in a row of the slab
+  int step;  // units that a layout moves together
   bool pitch;
   int n_layouts;  // that cost less than it does now, the one without a pad first
   OwnLayout layout[OWN_LAYOUTS];

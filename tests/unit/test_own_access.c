@@ -95,6 +95,10 @@ static const char *const lines[] = {
     "lds32 lane * 40",
     "lds32 0:8192:256",
     "lds64 f64 lane * 16",
+    "lds32 bytes lane * 256",
+    "lds32 0:131072:4096",
+    "lds64 bytes lane * lane * 128",
+    "lds32 lane * lane * 32",
 };
 
 // Whatever is offered means the addresses that it shows, keeps lanes apart that were, and is

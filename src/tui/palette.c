@@ -275,9 +275,15 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
-  if (view_find(name) >= 0 && !*argument) {
-    view_show(session, view_find(name));
+  const int view = view_find(name);
+  if (view >= 0 && !*argument) {
+    view_show(session, view);
     return true;
+  }
+  const ViewBody *body = view >= 0 ? view_table[view].body : NULL;
+  if (body && body->takes && body->takes(argument)) {
+    view_show(session, view);
+    return body->command(session, argument, diags);
   }
   // "bench" alone is the key b; "bench --seconds 2" is the command.
   bool verb = verbs_has(session->verbs, name);

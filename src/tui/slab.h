@@ -5,4 +5,7 @@
 #include "model/model.h"
 #include "tui/canvas.h"
 
+//
+// Where it does not fit, what is touched is in sight and the head says which part it is.
 void slab_draw(Canvas *canvas, Rect in, const Site *site);
+int slab_cols(const Site *site);  // that all of it takes

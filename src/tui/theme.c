@@ -343,6 +343,8 @@ Look theme_look(const Theme *theme, Style style, ColorDepth depth) {
   if (over == STYLE_SHADOW && theme->has_bg[depth][role]) look.fg = look.bg, look.bg = text->bg;
   if (theme->has_fg[depth][over]) look.fg = top->fg;
   if (theme->has_bg[depth][over]) look.bg = top->bg;
+  // Dim in reverse is grey on grey.
+  if (top->attributes & LOOK_REVERSE) look.attributes &= (uint8_t)~LOOK_DIM;
   look.attributes |= top->attributes;
   return look;
 }

@@ -20,6 +20,7 @@
 
 #include "banks/bank_paste.h"
 #include "banks/formula.h"
+#include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
 
@@ -335,26 +336,45 @@ static bool finish(Arena *arena, Arena *scratch, OwnAccess *out, Diags *diags) {
   return true;
 }
 
+// The text of `own`, whose operation and unit are known; lists are bytes, whatever the unit.
+static bool read_text(Arena *arena, Arena *scratch, OwnAccess *own, bool unit_named, Diags *diags) {
+  const char *plain = bank_paste_plain(own->text, diags);
+  if (!plain) return false;
+  own->expression = bank_input_is_expression(plain);
+  if (!own->expression) set_unit(own, 0);
+  if (own->expression && !unit_named && own->input.op->bytes < own->input.unit_bytes)
+    set_unit(own, own->input.op->bytes == 2);
+  return finish(arena, scratch, own, diags);
+}
+
 bool own_access_read(Arena *arena, Arena *scratch, const char *line, const OwnAccess *before,
                      OwnAccess *out, Diags *diags) {
-  OwnAccess own = {.input = {.op = banks_op_find("lds32")}};
-  if (before) own.input = before->input;
+  OwnAccess own = {.input = {.op = before ? before->input.op : banks_op_find("lds32")}};
   bool unit_named = false;
   set_unit(&own, FLOAT_UNIT);
-  const char *text = take_words(arena, line, &own, &unit_named);
-  own.text = arena_strdup(arena, text);
-  if (!*text) {
+  own.text = arena_strdup(arena, take_words(arena, line, &own, &unit_named));
+  if (!*own.text) {
     diag_add(diags, "addr_count", "no addresses: an expression in lane and tid, or a list of 32");
     diags->last->nearest = "lds32 (tid % 8) * 32 + lane / 8";
     return false;
   }
-  const char *plain = bank_paste_plain(own.text, diags);
-  if (!plain) return false;
-  own.expression = bank_input_is_expression(plain);
-  if (!own.expression) set_unit(&own, 0);
-  if (own.expression && !unit_named && own.input.op->bytes < own.input.unit_bytes)
-    set_unit(&own, own.input.op->bytes == 2);
-  if (!finish(arena, scratch, &own, diags)) return false;
+  if (!read_text(arena, scratch, &own, unit_named, diags)) return false;
+  *out = own;
+  return true;
+}
+
+bool own_access_make(Arena *arena, Arena *scratch, const BankOp *op, const char *unit,
+                     const char *text, OwnAccess *out, Diags *diags) {
+  const int at = unit_find(unit);
+  if (at < 0) {
+    const char *names[N_UNITS];
+    for (int i = 0; i < N_UNITS; i++) names[i] = UNITS[i].name;
+    diag_add_unknown(diags, "unit", "unit", unit, names, N_UNITS);
+    return false;
+  }
+  OwnAccess own = {.input = {.op = op}, .text = arena_strdup(arena, text)};
+  set_unit(&own, at);
+  if (!read_text(arena, scratch, &own, true, diags)) return false;
   *out = own;
   return true;
 }
@@ -367,4 +387,19 @@ bool own_access_as(Arena *arena, Arena *scratch, const OwnAccess *from, const Ba
   if (!finish(arena, scratch, &own, diags)) return false;
   *out = own;
   return true;
+}
+
+static void write_layout(JsonWriter *w, const OwnLayout *layout) {
+  json_begin_object(w);
+  json_member_string(w, "layout", layout->layout);
+  json_member_string(w, "write", layout->expression);
+  json_member_int(w, "wavefronts", layout->count.wavefronts);
+  json_end_object(w);
+}
+
+void own_access_write_layouts(JsonWriter *w, const OwnAccess *access) {
+  json_key(w, "layouts");
+  json_begin_array(w);
+  for (int i = 0; i < access->n_layouts; i++) write_layout(w, &access->layout[i]);
+  json_end_array(w);
 }

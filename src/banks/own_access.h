@@ -14,6 +14,7 @@
 #pragma once
 #include "banks/bank_input.h"
 #include "banks/solver.h"
+#include "base/json.h"
 
 // One way to write it.
 typedef struct OwnLayout {
@@ -43,13 +44,18 @@ typedef struct OwnAccess {
   const char *proof;  // of the best; NULL where nothing was looked for
 } OwnAccess;
 
-// `scratch` is reset along the way. `before` gives what the line leaves out; NULL: lds32, in f32,
-// of warp 0. False after findings.
+// `scratch` is reset along the way. `before` gives the operation where the line leaves it out;
+// NULL: lds32. False after findings.
 bool own_access_read(Arena *arena, Arena *scratch, const char *line, const OwnAccess *before,
                      OwnAccess *out, Diags *diags);
+// The same from its parts: `unit` is one of the words above (rule "unit").
+bool own_access_make(Arena *arena, Arena *scratch, const BankOp *op, const char *unit,
+                     const char *text, OwnAccess *out, Diags *diags);
 // The same text with another operation or unit, where that can be read.
 bool own_access_as(Arena *arena, Arena *scratch, const OwnAccess *from, const BankOp *op,
                    const char *unit, OwnAccess *out, Diags *diags);
 
+// The member "layouts" of an object that is open: what could be written, and its wavefronts.
+void own_access_write_layouts(JsonWriter *writer, const OwnAccess *access);
 // "bytes", "f16", …: the n-th unit, NULL behind the last.
 const char *own_access_unit(int n);

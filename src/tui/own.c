@@ -191,14 +191,6 @@ void own_draw(Canvas *canvas, Rect in, const Own *own, int phase, BanksPane firs
 
 // ---- data ---------------------------------------------------------------------------------------
 
-static void put_layout(JsonWriter *w, const OwnLayout *layout) {
-  json_begin_object(w);
-  json_member_string(w, "layout", layout->layout);
-  json_member_string(w, "write", layout->expression);
-  json_member_int(w, "wavefronts", layout->count.wavefronts);
-  json_end_object(w);
-}
-
 void own_json(JsonWriter *w, const Own *own) {
   if (!own->set) {
     json_put_null(w);
@@ -214,10 +206,7 @@ void own_json(JsonWriter *w, const Own *own) {
   for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, access->addr[lane]);
   json_end_array(w);
   bank_batch_write_map(w, &own->map);
-  json_key(w, "layouts");
-  json_begin_array(w);
-  for (int i = 0; i < access->n_layouts; i++) put_layout(w, &access->layout[i]);
-  json_end_array(w);
+  own_access_write_layouts(w, access);
   json_member_string(w, "proof", access->proof);
   json_end_object(w);
 }

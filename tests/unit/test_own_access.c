@@ -97,7 +97,6 @@ static const char *const lines[] = {
     "lds64 f64 lane * 16",
     "lds32 bytes lane * 256",
     "lds32 0:131072:4096",
-    "lds64 bytes lane * lane * 128",
     "lds32 lane * lane * 32",
 };
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "banks/bank.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "kernels/emit_plan.h"
@@ -190,6 +191,8 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, view_table[i].name, prefix);
   for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
     offer(&all, session->ladders[i]->name, prefix);
+  for (int i = 0; str_starts(command, "banks") && i < banks_op_count(); i++)
+    offer(&all, banks_op_at(i)->name, prefix);
   const Tutor *tutor = session->tutor;
   for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
     offer(&all, tutor->lesson[i]->name, prefix);

@@ -90,6 +90,29 @@ START_TEST(an_expression_comes_in_by_the_prompt) {
 }
 END_TEST
 
+// One's own at every size, with and without a replacement, on a kernel without shared memory too.
+START_TEST(own_addresses_have_room_everywhere) {
+  static const char *const lines[] = {"banks lane * 32", "banks lds128 bytes lane * 16",
+                                      "banks cpasync16 bytes lane * 16"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    run(lines[i]);
+    for (int rows = VIEW_ROWS_MIN; rows < 70; rows += 7)
+      for (int cols = VIEW_COLS_MIN; cols < 210; cols += 11) {
+        size(rows, cols);
+        ck_assert_msg(shows("YOURS"), "%d x %d", cols, rows);
+        keys("v l");
+      }
+  }
+  size(40, 120);
+  run("rung naive");
+  ck_assert(shows("YOURS"));
+  keys("k");
+  ck_assert(shows("YOURS"));
+  keys("Backspace");
+  ck_assert(shows("does not touch shared memory"));
+}
+END_TEST
+
 // The list of sites goes on to one's own, and back.
 START_TEST(own_addresses_are_a_row_of_the_list) {
   run("banks lane * 32");
@@ -155,6 +178,7 @@ Suite *suite_banks_view(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, room_that_is_there_is_used);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
+  tcase_add_test(tcase, own_addresses_have_room_everywhere);
   tcase_add_test(tcase, own_addresses_are_a_row_of_the_list);
   tcase_add_test(tcase, a_debugger_s_addresses_are_pasted);
   tcase_add_test(tcase, a_wrong_paste_keeps_what_was_there);

@@ -120,6 +120,7 @@ typedef struct Named {
   const char *value;  // not terminated
   size_t n;
   bool marked;  // by more than the blank between two numbers
+  bool thread;  // "tid 40" is lane 8 of its warp
 } Named;
 
 static const char *const LANE_WORDS[] = {"lane_id", "laneid", "lane", "threadidx.x",
@@ -146,11 +147,13 @@ static bool take_mark(const char **at) {
 
 // "lane 3: 0x80"; the line ends at `end`.
 static bool read_named(const char *line, const char *end, Named *out) {
-  static const char *const addresses[] = {"address", "addr",  "offset", "byte",
-                                          "bytes",   "reads", "at",     NULL};
+  static const char *const addresses[] = {"address", "addr", "offset",  "byte", "bytes",
+                                          "reads",   "ptr",  "pointer", "at",   NULL};
   const char *at = line + strspn(line, " \t\r{");
   while (end > at && strchr(" \t\r}", end[-1])) end--;
+  const bool thread = *at == 't' || *at == 'T';
   *out = (Named){.marked = take_word(&at, LANE_WORDS)};
+  out->thread = out->marked && thread;
   if (out->marked) take_mark(&at);
   bool bracket = *at == '[' || *at == '(';
   if (bracket) at = skip_blanks(at + 1);
@@ -214,10 +217,15 @@ static const char *refuse(Diags *diags, const char *line, const char *end, const
 static const char *lanes_in_order(const char *text, const char *separators, Diags *diags) {
   Named of[BANK_LANES] = {{0}};
   const char *at = text, *line, *end;
+  long first = -1;  // thread of the warp, of the first line
   while (next_line(&at, separators, &line, &end)) {
     Named named;
     if (!read_named(line, end, &named))
       return refuse(diags, line, end, "does not name a lane and its address as those before do");
+    if (first < 0) first = named.thread ? named.lane / BANK_LANES * BANK_LANES : 0;
+    if (named.lane < first || (first > 0 && named.lane >= first + BANK_LANES))
+      return refuse(diags, line, end, "names a thread of another warp than the line before");
+    named.lane -= first;
     if (named.lane >= BANK_LANES) {
       refuse(diags, line, end, "names a lane that is not there: a warp has lanes 0 to 31");
       diags->last->nearest = "31";

@@ -67,6 +67,7 @@ static const char *const pastes[] = {
     "0x7fffe000 <row>:\t0\t0x80\n0x7fffe010 <row+16>:\t256\t-1\n12 _ <repeats 27 times>",
     "{\"addr\": [0, 128, 256, -1, 12, -1 <repeats 27 times>]}",
     "lane 0: 0x0 lane 1: 0x80 lane 2: 256 lane 4: 12",
+    "tid 64: ptr=0x0\ntid 65: ptr=0x80\ntid 66: ptr=256\ntid 68: ptr=12",
     "$3 = (@generic float * @local [32]) {0x7fffd9000000 <row>, 0x7fffd9000080 <row+128>, "
     "0x7fffd9000100 <row+256>, -1, 0x7fffd900000c <row+12>, -1 <repeats 27 times>}",
     "(@generic float *) 0x7fffd9000000\n(@generic float *) 0x7fffd9000080\n0x7fffd9000100 _ "
@@ -102,6 +103,8 @@ START_TEST(generic_addresses_leave_their_window) {
   const char *apart = read_addresses("lds32", "lane * 16777216 + 16777216", addr);
   ck_assert_msg(strstr(apart, "not both in shared memory") != NULL, "%s", apart);
   ck_assert_str_eq(read_addresses("lds32", "warp * 4 + tid * 4", addr), "");
+  const char *warps = read_addresses("lds32", "tid 32: 0\ntid 64: 4", addr);
+  ck_assert_msg(strstr(warps, "of another warp") != NULL, "%s", warps);
 }
 END_TEST
 

@@ -24,8 +24,10 @@
 #include "base/str.h"
 #include "base/whole.h"
 
+enum { VAR_LANE, VAR_THREAD, VAR_WARP, VARS };
 static const FormulaName LANE_NAMES[] = {
-    {"lane", 0}, {"lane_id", 0}, {"laneid", 0}, {"tid", 0}, {"threadIdx.x", 0},
+    {"lane", VAR_LANE},          {"lane_id", VAR_LANE}, {"laneid", VAR_LANE}, {"tid", VAR_THREAD},
+    {"threadIdx.x", VAR_THREAD}, {"tx", VAR_THREAD},    {"warp", VAR_WARP},   {"warp_id", VAR_WARP},
 };
 
 enum {
@@ -34,7 +36,9 @@ enum {
 };
 
 // Numbers beyond this are refused as they are read, so that sums of a few cannot overflow.
-static const int64_t NUMBER_MAX = (int64_t)1 << 48;
+static const int64_t NUMBER_MAX = (int64_t)1 << 57;
+// Generic addresses of shared memory begin at a multiple of this.
+static const int64_t WINDOW_BYTES = (int64_t)1 << 24;
 
 // "ld.shared.v4.f32" is "ld.shared.v4.b32" to the banks: the letter of the type is left out.
 static bool same_ptx(const char *a, const char *b) {
@@ -44,7 +48,7 @@ static bool same_ptx(const char *a, const char *b) {
 }
 
 // As disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
-static const BankOp *op_spelled(const char *name) {
+const BankOp *bank_input_op_find(const char *name) {
   const BankOp *found = banks_op_find(name);
   for (int i = 0; i < banks_op_count() && !found; i++) {
     const BankOp *op = banks_op_at(i);
@@ -55,7 +59,7 @@ static const BankOp *op_spelled(const char *name) {
 }
 
 const BankOp *bank_input_op(const char *name, Diags *diags) {
-  const BankOp *op = op_spelled(name);
+  const BankOp *op = bank_input_op_find(name);
   if (op) return op;
   int n = banks_op_count();
   const char **names = ARENA_ARRAY(diags->arena, const char *, n);
@@ -132,11 +136,41 @@ static bool check_count(const BankOp *op, int64_t n, Diags *diags) {
   return false;
 }
 
+// Takes the begin of the window off generic addresses. Offsets stay as they are; lanes in different
+// windows, or one far into its own, cannot all be shared memory.
+static bool leave_window(const int64_t *values, int n, int64_t out[BANK_LANES], Diags *diags) {
+  int first = 0;
+  memcpy(out, values, sizeof *values * (size_t)n);
+  while (first < n && values[first] < 0) first++;
+  for (int lane = first; lane < n; lane++) {
+    int64_t window = values[first] / WINDOW_BYTES;
+    if (values[lane] < 0) continue;
+    if (values[lane] / WINDOW_BYTES != window) {
+      diag_add(diags, "addr_range",
+               "lanes %d and %d are at 0x%" PRIx64 " and 0x%" PRIx64
+               ", 16 MiB or more apart: not both in shared memory",
+               first, lane, (uint64_t)values[first], (uint64_t)values[lane]);
+      return false;
+    }
+    out[lane] = values[lane] % WINDOW_BYTES;
+    if (window == 0 || out[lane] < BANK_SMEM_BYTES_MAX) continue;
+    diag_add(diags, "addr_range",
+             "lane %d: 0x%" PRIx64 " is byte %" PRId64
+             " of its window, and shared memory ends at 228 KiB: an address of global memory?",
+             lane, (uint64_t)values[lane], out[lane]);
+    return false;
+  }
+  return true;
+}
+
 bool bank_input_check(const BankOp *op, const int64_t *values, int n, int64_t addr[BANK_LANES],
                       Diags *diags) {
-  if (!check_count(op, n, diags) || !check_values(op, values, op->n_addresses, diags)) return false;
+  int64_t offset[BANK_LANES];
+  if (!check_count(op, n, diags) || !leave_window(values, op->n_addresses, offset, diags) ||
+      !check_values(op, offset, op->n_addresses, diags))
+    return false;
   for (int lane = 0; lane < BANK_LANES; lane++)
-    addr[lane] = lane < op->n_addresses ? values[lane] : BANK_INACTIVE;
+    addr[lane] = lane < op->n_addresses ? offset[lane] : BANK_INACTIVE;
   return true;
 }
 
@@ -153,19 +187,36 @@ static bool names_lane(const char *text) {
   return false;
 }
 
-static bool read_expression(const BankOp *op, const char *text, int64_t addr[BANK_LANES],
-                            Diags *diags) {
-  const Formula *formula = formula_parse(diags->arena, text, LANE_NAMES, N_LANE_NAMES, diags);
+bool bank_input_is_expression(const char *text) { return names_lane(text); }
+
+bool bank_input_values(const BankInput *input, const char *expression, int64_t values[BANK_LANES],
+                       Diags *diags) {
+  const Formula *formula = formula_parse(diags->arena, expression, LANE_NAMES, N_LANE_NAMES, diags);
   if (!formula) return false;
-  int64_t values[BANK_LANES];
-  for (int64_t lane = 0; lane < op->n_addresses; lane++) {
+  for (int lane = 0; lane < input->op->n_addresses; lane++) {
+    const int64_t variables[VARS] = {[VAR_LANE] = lane,
+                                     [VAR_THREAD] = BANK_LANES * input->warp + lane,
+                                     [VAR_WARP] = input->warp};
     const char *why;
-    if (formula_eval(formula, &lane, &values[lane], &why)) continue;
-    diag_add(diags, "expression", "\"%s\" %s for lane %" PRId64, str_sanitise(diags->arena, text),
+    if (formula_eval(formula, variables, &values[lane], &why)) continue;
+    diag_add(diags, "expression", "\"%s\" %s for lane %d", str_sanitise(diags->arena, expression),
              why, lane);
     return false;
   }
-  return bank_input_check(op, values, op->n_addresses, addr, diags);
+  return true;
+}
+
+static bool read_expression(const BankInput *input, const char *text, int64_t addr[BANK_LANES],
+                            Diags *diags) {
+  int64_t values[BANK_LANES];
+  if (!bank_input_values(input, text, values, diags)) return false;
+  for (int lane = 0; lane < input->op->n_addresses; lane++) {
+    if (values[lane] == BANK_INACTIVE) continue;
+    if (!__builtin_mul_overflow(values[lane], (int64_t)input->unit_bytes, &values[lane])) continue;
+    diag_add(diags, "addr_range", "lane %d: the address does not fit in 64 bits", lane);
+    return false;
+  }
+  return bank_input_check(input->op, values, input->op->n_addresses, addr, diags);
 }
 
 // The values of a list so far; those beyond 32 are only counted.
@@ -273,10 +324,15 @@ static bool read_list(const BankOp *op, const char *text, int64_t addr[BANK_LANE
   return bank_input_check(op, list.values, (int)list.n, addr, diags);
 }
 
-bool bank_input_addresses(const BankOp *op, const char *text, int64_t addr[BANK_LANES],
-                          Diags *diags) {
+bool bank_input_read(const BankInput *input, const char *text, int64_t addr[BANK_LANES],
+                     Diags *diags) {
   const char *plain = bank_paste_plain(text, diags);
   if (!plain) return false;
-  return names_lane(plain) ? read_expression(op, plain, addr, diags)
-                           : read_list(op, plain, addr, diags);
+  return names_lane(plain) ? read_expression(input, plain, addr, diags)
+                           : read_list(input->op, plain, addr, diags);
+}
+
+bool bank_input_addresses(const BankOp *op, const char *text, int64_t addr[BANK_LANES],
+                          Diags *diags) {
+  return bank_input_read(&(BankInput){.op = op, .unit_bytes = 1}, text, addr, diags);
 }

@@ -30,10 +30,17 @@ static const char *closing(const char *open) {
   return NULL;
 }
 
+// Past "(@generic float * @local [32])", the type that a debugger prints before a bracket.
+static const char *skip_type(const char *at) {
+  const char *close = *at == '(' ? closing(at) : NULL;
+  const char *next = close ? skip_blanks(close + 1) : at;
+  return *next == '{' || *next == '[' ? next : at;
+}
+
 // The inside of the first bracket after "=" or a word and ":"; the text itself when there is none.
 static const char *assigned(Arena *arena, const char *text) {
   for (const char *at = text; *at; at++) {
-    const char *open = skip_blanks(at + 1), *close = NULL;
+    const char *open = skip_type(skip_blanks(at + 1)), *close = NULL;
     bool names = *at == '=' || (*at == ':' && at > text && (is_name(at[-1]) || at[-1] == '"') &&
                                 !isdigit((unsigned char)at[-1]));
     if (names && (*open == '{' || *open == '[')) close = closing(open);
@@ -42,8 +49,16 @@ static const char *assigned(Arena *arena, const char *text) {
   return text;
 }
 
-// "(@shared float *)" and "$2 =".
+// "<row+16>" behind a value; before a colon it belongs to the label of a line of memory.
+static size_t symbol_bytes(const char *at) {
+  size_t n = 1 + strcspn(at + 1, " \t\n<>");
+  bool name = isalpha((unsigned char)at[1]) || at[1] == '_';
+  return name && at[n] == '>' && at[n + 1] != ':' ? n + 1 : 0;
+}
+
+// "(@shared float *)", "$2 =" and "<row+16>".
 static size_t cast_bytes(const char *at) {
+  if (*at == '<') return symbol_bytes(at);
   if (*at == '(') {
     size_t n = strcspn(at, ")\n");
     const char *first = skip_blanks(at + 1);
@@ -105,7 +120,11 @@ typedef struct Named {
   const char *value;  // not terminated
   size_t n;
   bool marked;  // by more than the blank between two numbers
+  bool thread;  // "tid 40" is lane 8 of its warp
 } Named;
+
+static const char *const LANE_WORDS[] = {"lane_id", "laneid", "lane", "threadidx.x",
+                                         "thread",  "tid",    "t",    NULL};
 
 static bool take_word(const char **at, const char *const *words) {
   for (; *words; words++) {
@@ -128,13 +147,13 @@ static bool take_mark(const char **at) {
 
 // "lane 3: 0x80"; the line ends at `end`.
 static bool read_named(const char *line, const char *end, Named *out) {
-  static const char *const lanes[] = {"lane_id", "laneid", "lane", "threadidx.x",
-                                      "thread",  "tid",    "t",    NULL};
-  static const char *const addresses[] = {"address", "addr",  "offset", "byte",
-                                          "bytes",   "reads", "at",     NULL};
+  static const char *const addresses[] = {"address", "addr", "offset",  "byte", "bytes",
+                                          "reads",   "ptr",  "pointer", "at",   NULL};
   const char *at = line + strspn(line, " \t\r{");
   while (end > at && strchr(" \t\r}", end[-1])) end--;
-  *out = (Named){.marked = take_word(&at, lanes)};
+  const bool thread = *at == 't' || *at == 'T';
+  *out = (Named){.marked = take_word(&at, LANE_WORDS)};
+  out->thread = out->marked && thread;
   if (out->marked) take_mark(&at);
   bool bracket = *at == '[' || *at == '(';
   if (bracket) at = skip_blanks(at + 1);
@@ -198,10 +217,15 @@ static const char *refuse(Diags *diags, const char *line, const char *end, const
 static const char *lanes_in_order(const char *text, const char *separators, Diags *diags) {
   Named of[BANK_LANES] = {{0}};
   const char *at = text, *line, *end;
+  long first = -1;  // thread of the warp, of the first line
   while (next_line(&at, separators, &line, &end)) {
     Named named;
     if (!read_named(line, end, &named))
       return refuse(diags, line, end, "does not name a lane and its address as those before do");
+    if (first < 0) first = named.thread ? named.lane / BANK_LANES * BANK_LANES : 0;
+    if (named.lane < first || (first > 0 && named.lane >= first + BANK_LANES))
+      return refuse(diags, line, end, "names a thread of another warp than the line before");
+    named.lane -= first;
     if (named.lane >= BANK_LANES) {
       refuse(diags, line, end, "names a lane that is not there: a warp has lanes 0 to 31");
       diags->last->nearest = "31";
@@ -219,8 +243,21 @@ static const char *lanes_in_order(const char *text, const char *separators, Diag
   return out.text;
 }
 
+// Lanes that a prompt has joined to one line, "lane 0: 0x0 lane 1: 0x80", a line each again.
+static const char *lane_by_lane(Arena *arena, const char *text) {
+  Str out = str_new(arena);
+  for (const char *at = text; *at; at++) {
+    const char *next = at;
+    bool word = at > text && at[-1] == ' ' && take_word(&next, LANE_WORDS);
+    if (word && isdigit((unsigned char)*next)) str_add_char(&out, '\n');
+    str_add_char(&out, *at);
+  }
+  return out.text;
+}
+
 const char *bank_paste_plain(const char *text, Diags *diags) {
   const char *plain = without_casts(diags->arena, assigned(diags->arena, text));
+  plain = lane_by_lane(diags->arena, plain);
   plain = without_memory_labels(diags->arena, plain);
   if (names_lanes(plain)) return lanes_in_order(plain, "\n,;", diags);
   if (is_table(plain)) return lanes_in_order(plain, "\n", diags);

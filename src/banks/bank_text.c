@@ -11,14 +11,49 @@
 #include "banks/bank_text.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
-static const char DIGITS[] = "0123456789abcdefghijklmnopqrstuvw";
+static const char DIGITS[] = "0123456789abcdefghijklmnopqrstuv";
 
 char bank_text_lane(int lane) { return DIGITS[lane]; }
 
-char bank_text_sharers(uint32_t lanes) {
-  int n = __builtin_popcount(lanes);
-  return n > 1 ? DIGITS[n] : ' ';
+void bank_text_sharers(const BankRow *row, uint8_t more[BANK_COUNT]) {
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    int n = __builtin_popcount(row->cells[bank].lanes);
+    more[bank] = (uint8_t)(n > 1 ? n - 1 : 0);
+  }
+}
+
+static int run_end(const uint8_t number[BANK_COUNT], int from) {
+  int end = from + 1;
+  while (end < BANK_COUNT && number[end] == number[from]) end++;
+  return end;
+}
+
+// One run from column `from` to `end`; idle columns behind it go on up to `room`.
+static void write_run(int n, const char *mark, const char *line, int from, int end, int room,
+                      BankCells out) {
+  char digits[8];
+  int width = 1 + snprintf(digits, sizeof digits, "%d", n);
+  snprintf(out[from], sizeof out[from], "%s", mark);
+  bool fits = from + width <= room;
+  for (int i = from + 1; i < end || (fits && i < from + width); i++)
+    if (fits && i < from + width)
+      snprintf(out[i], sizeof out[i], "%c", digits[i - from - 1]);
+    else
+      snprintf(out[i], sizeof out[i], "%s", line);
+}
+
+void bank_text_runs(const uint8_t number[BANK_COUNT], BankMark mark, bool ascii, BankCells out) {
+  const char *sign = mark == BANK_MORE ? "+" : ascii ? "x" : "×", *line = ascii ? "-" : "─";
+  memset(out, 0, sizeof(BankCells));
+  for (int from = 0, end; from < BANK_COUNT; from = end) {
+    end = run_end(number, from);
+    if (number[from] == 0) continue;
+    int room = end < BANK_COUNT && number[end] == 0 ? run_end(number, end) : end;
+    write_run(number[from], sign, line, from, end, room, out);
+  }
 }
 
 char bank_text_phase(const BankMap *map, int phase) {
@@ -37,21 +72,20 @@ void bank_text_lanes(Str *out, uint32_t lanes) {
   }
 }
 
-static void add_sharers(Str *out, const BankRow *row) {
-  Str line = str_new(out->arena);
-  size_t used = 0;
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    char c = bank_text_sharers(row->cells[bank].lanes);
-    str_add_char(&line, c);
-    if (c != ' ') used = line.length;
-  }
+static void add_sharers(Str *out, const BankRow *row, bool ascii) {
+  uint8_t more[BANK_COUNT];
+  BankCells cells;
+  bank_text_sharers(row, more);
+  bank_text_runs(more, BANK_MORE, ascii, cells);
+  int used = BANK_COUNT;
+  while (used > 0 && !cells[used - 1][0]) used--;
   if (used == 0) return;
   str_add(out, "   sharing  ");
-  str_add_bytes(out, line.text, used);
+  for (int bank = 0; bank < used; bank++) str_add(out, cells[bank][0] ? cells[bank] : " ");
   str_add_char(out, '\n');
 }
 
-static void add_row(Str *out, const BankMap *map, int index, const char *idle) {
+static void add_row(Str *out, const BankMap *map, int index, bool ascii) {
   const BankRow *row = &map->rows[index];
   const BankPhase *phase = &map->phases[row->phase];
   if (index == phase->first_row)
@@ -62,12 +96,12 @@ static void add_row(Str *out, const BankMap *map, int index, const char *idle) {
   for (int bank = 0; bank < BANK_COUNT; bank++) {
     const BankCell *cell = &row->cells[bank];
     if (cell->lane < 0)
-      str_add(out, idle);
+      str_add(out, ascii ? "." : "·");
     else
       str_add_char(out, bank_text_lane(cell->lane));
   }
   str_add_char(out, '\n');
-  add_sharers(out, row);
+  add_sharers(out, row, ascii);
 }
 
 static void add_heading(Str *out, const BankMap *map) {
@@ -95,7 +129,7 @@ void bank_text_card(Str *out, const BankMap *map, bool ascii) {
   for (int p = 0; p < map->count.phases; p++) {
     const BankPhase *phase = &map->phases[p];
     for (int row = 0; row < phase->wavefronts; row++)
-      add_row(out, map, phase->first_row + row, ascii ? "." : "·");
+      add_row(out, map, phase->first_row + row, ascii);
     if (phase->wavefronts == 0)
       str_printf(out, "  %c%d     -  no lane takes part\n", bank_text_phase(map, p), p + 1);
   }

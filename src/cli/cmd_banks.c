@@ -1,6 +1,8 @@
 // gemmview banks: what one shared-memory access costs, for addresses that people paste.
 //
-//   gemmview banks --op lds128 --addr 'lane*16'        the punch card and its numbers
+//   gemmview banks --op lds128 --addr 'lane*16'        the punch card, its numbers, and where lanes
+//                                                      collide what to write instead
+//   gemmview banks --op lds32 --unit f32 --addr 'lane*32'   an index of floats
 //   gemmview banks --op ldsm_x4 --addr - < addresses   the list from standard input
 //   gemmview banks --batch FILE                        one JSON line out per line in
 //   gemmview banks --batch FILE --check                do the measured counts in FILE agree?
@@ -20,6 +22,7 @@
 #include "banks/bank_batch.h"
 #include "banks/bank_input.h"
 #include "banks/bank_text.h"
+#include "banks/own_access.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -31,13 +34,14 @@ CommandRun cmd_banks;
 enum { INPUT_BYTES_MAX = 1 << 20 };
 
 typedef struct BanksOptions {
-  const char *op, *addr, *batch;
+  const char *op, *addr, *unit, *batch;
   bool json, csv, ascii, check, list, bench;
 } BanksOptions;
 
 static const Option OPTIONS[] = {
     {.name = "op", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, op)},
     {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, addr)},
+    {.name = "unit", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, unit)},
     {.name = "batch", .kind = OPTION_KIND_TEXT, .offset = offsetof(BanksOptions, batch)},
     OPTION_JSON(BanksOptions),
     OPTION_CSV(BanksOptions),
@@ -61,6 +65,7 @@ static const char ADDRESS_HELP[] =
     "  lane 3: 0x80                one line for each lane that takes part, in any order\n"
     "  (lane%8)*128 + (lane/8)*16  or another expression in `lane`:  lane < 16 ? lane*8 : -1\n"
     "- reads it from standard input. A batch has one {\"op\":...,\"addr\":[...]} per line.\n"
+    "An expression counts bytes, or with --unit elements: bytes, f16, f32, f64, float4, ...\n"
     "OP is taken as SASS and PTX spell it too: LDS.128, ld.shared.v4.f32.\n";
 
 static int list_ops_csv(void) {
@@ -106,13 +111,24 @@ static const char *join_addresses(Arena *arena, const char *first, int argc, cha
   return text.text;
 }
 
-static void print_map_json(Arena *arena, const BankMap *map) {
+static void print_map_json(Arena *arena, const BankMap *map, const OwnAccess *access) {
   Str out = str_new(arena);
   JsonWriter writer = json_writer(&out);
   json_begin_document(&writer);
   bank_batch_write_map(&writer, map);
+  own_access_write_layouts(&writer, access);
   json_end_object(&writer);
   puts(out.text);
+}
+
+static void print_layouts(const OwnAccess *access) {
+  for (int i = 0; i < access->n_layouts; i++) {
+    const OwnLayout *layout = &access->layout[i];
+    printf("%s  %s   %d wavefront%s, %s\n", i ? "or   " : "\nwrite", layout->expression,
+           layout->count.wavefronts, layout->count.wavefronts == 1 ? "" : "s", layout->layout);
+  }
+  if (access->n_layouts && !access->layout[0].whole)
+    printf("where %s is what was written\n", access->name);
 }
 
 static void print_map_text(Arena *arena, const BankMap *map, bool ascii) {
@@ -136,14 +152,21 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   }
   if (diags->count) return cli_fail(diags);
   const char *text = join_addresses(arena, given->addr, argc, argv, diags);
-  int64_t addr[BANK_LANES];
-  if (diags->count || !bank_input_addresses(op, text, addr, diags)) return cli_fail(diags);
+  if (diags->count) return cli_fail(diags);
+  OwnAccess access;
+  Arena *scratch = arena_new("solver");
+  const char *unit = given->unit ? given->unit : own_access_unit(0);
+  bool ok = own_access_make(arena, scratch, op, unit, text, &access, diags);
+  arena_free(scratch);
+  if (!ok) return cli_fail(diags);
   BankMap *map = ARENA_NEW(arena, BankMap);
-  banks_map(map, op, addr);
-  if (given->json)
-    print_map_json(arena, map);
-  else
-    print_map_text(arena, map, given->ascii || !draws_utf8());
+  banks_map(map, op, access.addr);
+  if (given->json) {
+    print_map_json(arena, map, &access);
+    return CLI_OK;
+  }
+  print_map_text(arena, map, given->ascii || !draws_utf8());
+  print_layouts(&access);
   return CLI_OK;
 }
 

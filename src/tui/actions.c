@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/own.h"
 #include "tui/palette.h"
 #include "tui/verbs.h"
 #include "tui/view.h"
@@ -63,6 +64,7 @@ static void step_site(Session *session, int step) {
     return;
   }
   session->site = (session->site + step + n) % n;
+  session->own->shown = false;
   session->phase = 0;
 }
 

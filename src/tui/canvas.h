@@ -22,7 +22,7 @@
 #include "tui/rect.h"
 #include "tui/theme.h"
 
-enum { CANVAS_ROWS_MAX = 500, CANVAS_COLS_MAX = 1000, CELL_BYTES = 8, CANVAS_SPOTS = 512 };
+enum { CANVAS_ROWS_MAX = 500, CANVAS_COLS_MAX = 1000, CELL_BYTES = 8, CANVAS_SPOTS = 4096 };
 
 typedef struct Cell {
   char text[CELL_BYTES];  // the character, at most one combining one with it, terminated

@@ -2,8 +2,7 @@
 //
 // Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
 // for the ruler, eight for the wavefronts, everything fits. With 7 rows q1 and q2 (2 rows each)
-// stay whole and q3 and q4 become one line each of digits, 2 under every bank that is needed twice;
-// a × in front tells them from lanes.
+// stay whole and q3 and q4 become one line each, "×2──" under every bank that is needed twice.
 #include "tui/card.h"
 
 #include <stdio.h>
@@ -15,14 +14,13 @@
 // ---- what colour --------------------------------------------------------------------------------
 
 // rank[lane]: which of the different addresses the lane's is; lanes of one address share a colour.
-static void rank_addresses(const BankMap *map, int rank[BANK_LANES]) {
-  int n = 0;
-  for (int lane = 0; lane < BANK_LANES; lane++) {
-    rank[lane] = -1;
-    for (int l = 0; l < lane && rank[lane] < 0; l++)
-      if (memcmp(map->word_of[l], map->word_of[lane], sizeof map->word_of[l]) == 0)
-        rank[lane] = rank[l];
-    if (rank[lane] < 0) rank[lane] = n++;
+// first[lane]: the lowest lane that asks for the same.
+static void rank_addresses(const BankMap *map, int rank[BANK_LANES], int first[BANK_LANES]) {
+  for (int lane = 0, n = 0; lane < BANK_LANES; lane++) {
+    int l = 0;
+    while (memcmp(map->word_of[l], map->word_of[lane], sizeof map->word_of[l]) != 0) l++;
+    first[lane] = l;
+    rank[lane] = l < lane ? rank[l] : n++;
   }
 }
 
@@ -31,12 +29,14 @@ typedef struct Card {
   Canvas *canvas;
   Rect in;
   const BankMap *map;
-  int rank[BANK_LANES];
+  int rank[BANK_LANES], first[BANK_LANES];
 } Card;
 
 static bool row_shares(const BankRow *row) {
+  uint8_t more[BANK_COUNT];
+  bank_text_sharers(row, more);
   for (int bank = 0; bank < BANK_COUNT; bank++)
-    if (row->cells[bank].lane >= 0 && bank_text_sharers(row->cells[bank].lanes) != ' ') return true;
+    if (more[bank]) return true;
   return false;
 }
 
@@ -74,11 +74,12 @@ static void draw_prefix(const Card *card, int row, int phase) {
 }
 
 static void draw_sharers(const Card *card, int at, const BankRow *row) {
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    const BankCell *cell = &row->cells[bank];
-    char text[2] = {cell->lane >= 0 ? bank_text_sharers(cell->lanes) : ' ', 0};
-    canvas_text(card->canvas, card->in, at, CARD_PREFIX + bank, STYLE_DIM, text);
-  }
+  uint8_t more[BANK_COUNT];
+  BankCells cells;
+  bank_text_sharers(row, more);
+  bank_text_runs(more, BANK_MORE, card->canvas->ascii, cells);
+  for (int bank = 0; bank < BANK_COUNT; bank++)
+    canvas_text(card->canvas, card->in, at, CARD_PREFIX + bank, STYLE_DIM, cells[bank]);
 }
 
 static int draw_wavefront(const Card *card, int at, const BankRow *row) {
@@ -115,20 +116,20 @@ static int draw_phase(const Card *card, int at, int room, int phase) {
 }
 
 void card_draw_counts(Canvas *canvas, Rect in, int row, int col, const BankPhase *phase) {
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    int n = phase->words[bank];
-    char text[2] = {n > 31 ? 'w' : bank_text_lane(n), 0};
-    if (n == 0)
-      canvas_glyph(canvas, in, row, col + bank, STYLE_DIM, GLYPH_MIDDLE_DOT);
+  BankCells cells;
+  bank_text_runs(phase->words, BANK_TIMES, canvas->ascii, cells);
+  for (int bank = 0, n = 0; bank < BANK_COUNT; bank++) {
+    if (phase->words[bank]) n = phase->words[bank];
+    if (cells[bank][0])
+      canvas_text(canvas, in, row, col + bank, n > 1 ? STYLE_BAD : STYLE_OK, cells[bank]);
     else
-      canvas_text(canvas, in, row, col + bank, n > 1 ? STYLE_BAD : STYLE_OK, text);
+      canvas_glyph(canvas, in, row, col + bank, STYLE_DIM, GLYPH_MIDDLE_DOT);
   }
 }
 
-// "m2×8888": the × tells numbers from lanes.
+// "m2 ×8──": one line for all the wavefronts of a phase.
 static int draw_folded(const Card *card, int at, int phase) {
   draw_prefix(card, at, phase);
-  canvas_glyph(card->canvas, card->in, at, CARD_PREFIX - 1, STYLE_DIM, GLYPH_TIMES);
   card_draw_counts(card->canvas, card->in, at, CARD_PREFIX, &card->map->phases[phase]);
   return at + 1;
 }
@@ -174,7 +175,7 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase) {
     return in.rows;
   }
   Card card = {.canvas = canvas, .in = in, .map = map};
-  rank_addresses(map, card.rank);
+  rank_addresses(map, card.rank, card.first);
   int room[BANK_PHASES_MAX] = {0};
   if (phase < 0)
     share_rows(map, in.rows - 1, room);
@@ -195,8 +196,8 @@ static bool in_phase(const BankMap *map, int phase, int lane) {
 
 void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
                      int phase) {
-  int rank[BANK_LANES];
-  rank_addresses(map, rank);
+  int rank[BANK_LANES], first[BANK_LANES];
+  rank_addresses(map, rank, first);
   draw_ruler(canvas, in);
   int row = 1;
   bool all = phase < 0 || in.rows > BANK_LANES;
@@ -209,7 +210,7 @@ void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t 
       return;
     }
     canvas_printf(canvas, in, row, 0, shown ? STYLE_TEXT : STYLE_DIM, "%2d", lane);
-    char text[2] = {bank_text_lane(rank[lane]), 0};
+    char text[2] = {bank_text_lane(first[lane]), 0};
     for (int bank = 0; bank < BANK_COUNT; bank++) {
       int col = CARD_PREFIX + bank;
       if (map->word_of[lane][bank] < 0)
@@ -227,8 +228,8 @@ int card_table_rows(int cols) {
 }
 
 void card_draw_table(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES]) {
-  int columns = in.cols / CARD_TABLE_COLS, rank[BANK_LANES];
-  rank_addresses(map, rank);
+  int columns = in.cols / CARD_TABLE_COLS, rank[BANK_LANES], first[BANK_LANES];
+  rank_addresses(map, rank, first);
   if (columns < 1 || in.rows < 2) return;
   int rows = in.rows - 1 < 32 ? in.rows - 1 : 32;
   while (rows > 1 && columns * (rows - 1) >= BANK_LANES) rows--;

@@ -6,9 +6,9 @@
 //
 // Cells wear the colour of the address they belong to: one colour in a column is a broadcast and
 // free, several colours in a column are a conflict and its price in rows. A word that several lanes
-// share shows the lowest, with their number below. What does not fit folds: the worst phase stays
-// whole, others do while there is room, and each of the rest becomes one line that says how often
-// every bank is needed.
+// share shows the lowest, and "+3" below it that three more do. What does not fit folds: the worst
+// phase stays whole, others do while there is room, and each of the rest becomes one line that says
+// how often every bank is needed.
 #pragma once
 #include "banks/bank.h"
 #include "tui/canvas.h"
@@ -21,13 +21,14 @@ int card_draw(Canvas *canvas, Rect in, const BankMap *map, int phase);
 int card_rows(const BankMap *map, int phase);
 // Whether, of all phases drawn in so many rows, one becomes a line of counts.
 bool card_folds(const BankMap *map, int rows);
-// Whether a word is shared: below its lane stands how many share it.
+// Whether a word is shared: below its lane stands how many more share it.
 bool card_shares(const BankMap *map);
 
-// One line of 32 digits: how many words of each bank the phase needs, so how many wavefronts.
+// One line of 32 columns, "×8──": how many words of each bank the phase needs, so how many
+// wavefronts.
 void card_draw_counts(Canvas *canvas, Rect in, int row, int col, const BankPhase *phase);
 
-// Lanes × banks: which lane asks which bank, a letter for each different address.
+// Lanes × banks: which lane asks which bank; a cell wears the lowest lane that asks for the same.
 void card_draw_lanes(Canvas *canvas, Rect in, const BankMap *map, const int64_t addr[BANK_LANES],
                      int phase);
 // "lane  address  bank" in as many columns as fit.

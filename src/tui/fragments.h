@@ -36,12 +36,17 @@ typedef struct Fragments {
   int reg, part;  // of the owner
   int address_lane;
 
+  bool beside;  // another operand has the cursor: of this one the same lane is shown
+  bool by_k;    // a cell is a run down a column, so that B takes as few rows as registers
+  bool bare;    // a cell says its lane only
+
   const struct Fragments *a;  // the same operand of A's atom, where A|B is on and A has another one
   const char *about_a;        // what A has instead; NULL: nothing to say
 } Fragments;
 
-// A click on an element: value = row · FRAGMENTS_BASE + column.
+// A click on an element: value = (operand · FRAGMENTS_BASE + row) · FRAGMENTS_BASE + column.
 enum { FRAGMENTS_SPOT_ELEMENT = SPOT_VIEW, FRAGMENTS_BASE = 1024 };
+int fragments_spot(const Fragments *f, int row, int col);
 
 // "[3][4,5]", "[3][4-7]", "[4-7][3]": the elements of one register.
 const char *fragments_register_text(const Fragments *f, int lane, int reg, char out[32]);
@@ -49,6 +54,21 @@ const char *fragments_register_text(const Fragments *f, int lane, int reg, char 
 void fragments_draw_grid(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_lane(Canvas *canvas, Rect in, const Fragments *f);
 int fragments_grid_cols(const Fragments *f);  // that the whole grid takes
+int fragments_grid_rows(const Fragments *f);
+void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f);
+void fragments_draw_formulas(Canvas *canvas, Rect in, const Fragments *f);
+int fragments_formula_rows(const Fragments *f, int cols);
+
+// The whole instruction, A on the left, B above, C where they meet, with one lane in all three.
+// Cells shrink until it fits; what is larger than the screen shows the part around the lane.
+typedef struct FragmentsWhole {
+  Fragments of[ATOM_OPERANDS];
+} FragmentsWhole;
+
+enum { FRAGMENTS_WHOLE_ROWS = 34, FRAGMENTS_WHOLE_COLS = 118 };
+// Cuts off what the instruction leaves to its right or below it, of that size; else nothing.
+Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int cols);
+void fragments_draw_whole(Canvas *canvas, Rect in, FragmentsWhole *whole, AtomOperand cursor);
 
 void fragments_draw_tiles(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_shuffle(Canvas *canvas, Rect in, const Fragments *f);

@@ -41,7 +41,7 @@ static void draw_row(Canvas *canvas, Rect cell, const Fragments *f, int lane) {
     canvas_printf(canvas, cell, 0, col, STYLE_TEXT, "T%d-%d", lanes[0] + base, lanes[3] + base);
   }
   FragmentElement at = ldmatrix_address(&f->memory.load, lane);
-  canvas_spot(canvas, cell, FRAGMENTS_SPOT_ELEMENT, at.row * FRAGMENTS_BASE + at.col);
+  canvas_spot(canvas, cell, FRAGMENTS_SPOT_ELEMENT, fragments_spot(f, at.row, at.col));
   if (lane == f->address_lane) canvas_over(canvas, cell, STYLE_CURSOR);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "banks/bank.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "kernels/emit_plan.h"
@@ -231,6 +232,8 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, view_table[i].name, prefix);
   for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
     offer(&all, session->ladders[i]->name, prefix);
+  for (int i = 0; str_starts(command, "banks") && i < banks_op_count(); i++)
+    offer(&all, banks_op_at(i)->name, prefix);
   const Tutor *tutor = session->tutor;
   for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
     offer(&all, tutor->lesson[i]->name, prefix);
@@ -317,11 +320,16 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
   // "lessons" is what a lesson's own key does, elsewhere it is the view.
-  int view = view_find(name);
-  bool exact = view >= 0 && str_equal_fold(view_table[view].name, name);
+  const int view = view_find(name);
+  const bool exact = view >= 0 && str_equal_fold(view_table[view].name, name);
   if (view >= 0 && !*argument && (exact || !view_find_action(session, name))) {
     view_show(session, view);
     return true;
+  }
+  const ViewBody *body = view >= 0 ? view_table[view].body : NULL;
+  if (body && body->takes && body->takes(argument)) {
+    view_show(session, view);
+    return body->command(session, argument, diags);
   }
   // "bench" alone is the key b; "bench --seconds 2" is the command.
   bool verb = verbs_has(session->verbs, name);

@@ -19,6 +19,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/knob_use.h"
+#include "tui/own.h"
 #include "tui/standing.h"
 #include "tui/swizzle.h"
 #include "tui/tiles.h"
@@ -174,6 +175,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   advice_init(&session->advice);
   knobsweep_init(&session->sweep);
   session->swizzle = swizzle_new(app);
+  session->own = own_new(app);
   session->tiles = tiles_new(app);
   session->tutor = tutor_new(app);
   session->keymap = keymap_new(app);
@@ -192,6 +194,7 @@ void session_close(Session *session) {
   advice_free(&session->advice);
   knobsweep_free(&session->sweep);
   swizzle_free(session->swizzle);
+  own_free(session->own);
   tiles_free(session->tiles);
   tutor_free(session->tutor);
   side_free(&session->now);

@@ -120,6 +120,7 @@ typedef struct Session {
   bool ascii;
   const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
+  struct Own *own;          // addresses of one's own in the banks view (own.h)
   struct Tiles *tiles;      // the element that is followed (tiles.h)
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run

@@ -69,7 +69,7 @@ SlabPicture slab_picture_make(Arena *arena, const SlabSite *site, const Layout *
 enum { SLAB_PICTURE_LABEL = 5, SLAB_PICTURE_COLS = SLAB_PICTURE_LABEL + BANK_COUNT };
 
 // A line of the picture is 128 bytes of the slab in the order of its elements; a cell is a word and
-// says the bank in which it lies, marked where the phase asks for it: marked cells that say the
+// says the bank in which it lies, lit where the phase asks for it: lit cells that say the
 // same bank in different places are the conflict. Returns how many lines that the phase touches had
 // no room.
 int slab_picture_draw_banks(Canvas *canvas, Rect in, const SlabPicture *picture);

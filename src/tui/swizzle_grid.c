@@ -100,20 +100,20 @@ static void label_row(Canvas *canvas, Rect in, int at, const LayoutSlab *slab, i
     canvas_printf(canvas, in, at, 0, STYLE_DIM, "r%d", byte / slab->row_bytes);
 }
 
-// The bank of a word, marked where the phase asks for it.
+// The bank of a word, lit where the phase asks for it; all others stay in the shadow, and where
+// rows are shorter than a line the first word of one is underlined.
 static void draw_word(Canvas *canvas, Rect in, int at, int col, const SlabPicture *picture,
                       int logical) {
   const LayoutSlab *slab = &picture->layout->slab;
   if (logical >= slab->rows * slab->row_bytes) return;
   int bank = picture->layout->offset_of[logical] / BANK_WORD_BYTES % BANK_COUNT;
   bool asked = word_is_asked(picture, logical);
-  Style style = style_address(bank);
+  bool border = slab->row_bytes < BANK_LINE_BYTES && logical % slab->row_bytes == 0 &&
+                logical % BANK_LINE_BYTES;
+  Style style = style_over(style_address(bank), asked ? STYLE_TOUCHED : STYLE_SHADOW);
+  if (border && !asked) style = style_over(STYLE_DIM, STYLE_LINKED);
   char text[2] = {bank_text_lane(bank), 0};
-  canvas_text(canvas, in, at, col, asked ? style : style_over(style, STYLE_SHADOW), text);
-  Rect cell = rect_intersect(in, (Rect){in.row + at, in.col + col, 1, 1});
-  if (asked) canvas_over(canvas, cell, STYLE_CURSOR);
-  bool border = slab->row_bytes < BANK_LINE_BYTES && logical % slab->row_bytes == 0;
-  if (border && !asked && logical % BANK_LINE_BYTES) canvas_over(canvas, cell, STYLE_LINKED);
+  canvas_text(canvas, in, at, col, style, text);
 }
 
 int slab_picture_draw_banks(Canvas *canvas, Rect in, const SlabPicture *picture) {
@@ -160,7 +160,7 @@ static void draw_chunk(Canvas *canvas, Rect in, int at, int col, const SlabPictu
   if (asked && !whole)
     canvas_over(canvas,
                 rect_intersect(in, (Rect){in.row + at, in.col + col, 1, utf8_columns(text)}),
-                STYLE_CURSOR);
+                STYLE_TOUCHED);
 }
 
 int slab_picture_draw_lines(Canvas *canvas, Rect in, const SlabPicture *picture) {

@@ -339,9 +339,12 @@ Look theme_look(const Theme *theme, Style style, ColorDepth depth) {
   unsigned role = style & 0xFFu, over = style >> 8;
   Look look = theme->looks[depth][role < STYLE_COUNT ? role : STYLE_TEXT];
   if (over == 0 || over >= STYLE_COUNT) return look;
-  const Look *top = &theme->looks[depth][over];
+  const Look *top = &theme->looks[depth][over], *text = &theme->looks[depth][STYLE_TEXT];
+  if (over == STYLE_SHADOW && theme->has_bg[depth][role]) look.fg = look.bg, look.bg = text->bg;
   if (theme->has_fg[depth][over]) look.fg = top->fg;
   if (theme->has_bg[depth][over]) look.bg = top->bg;
+  // Dim in reverse is grey on grey.
+  if (top->attributes & LOOK_REVERSE) look.attributes &= (uint8_t)~LOOK_DIM;
   look.attributes |= top->attributes;
   return look;
 }

@@ -142,13 +142,18 @@ void view_key(Session *session, Key key) {
 }
 
 void view_paste(Session *session, const char *text) {
+  const ViewBody *body = view_table[session->view].body;
+  if (session->prompt == PROMPT_NONE && body->paste) {
+    session->message[0] = '\0';
+    body->paste(session, text);
+    return;
+  }
   if (session->prompt == PROMPT_NONE) {
     session->prompt = PROMPT_COMMAND;
     textfield_set(&session->field, "");
   }
   bool changed = textfield_insert(&session->field, text);
-  if (changed && session->prompt == PROMPT_FIELD)
-    view_table[session->view].body->typed(session, TEXTFIELD_CHANGED);
+  if (changed && session->prompt == PROMPT_FIELD) body->typed(session, TEXTFIELD_CHANGED);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

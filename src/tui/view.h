@@ -44,6 +44,12 @@ typedef struct ViewBody {
   // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
+  // What may stand behind the view's name at the prompt, and what it does then: ":banks lds32
+  // lane*32". What is not taken is the command line's. NULL: nothing is.
+  bool (*takes)(const char *argument);
+  bool (*command)(Session *session, const char *argument, Diags *diags);
+  // Text that was pasted while no prompt was open; NULL: it goes into one.
+  void (*paste)(Session *session, const char *text);
   // What the footer says of an action now, NULL: nothing. NULL function: what the table says.
   const char *(*hint)(const Session *session, const Action *action);
   const Action *actions;

@@ -1,30 +1,36 @@
 // banks: what each shared-memory access of a warp costs, and why.
 //
-// The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads;
-// wide screens show two of them. While A|B is on, A stands on the left and B on the right, phase
-// beside phase. Below, every site with its numbers: wavefronts, ideal, conflicts and ways are four
-// different numbers and each is named. p times the selected access on the GPU, by the clock: the
-// clocks then stand beside the wavefronts, of every access that asks the same of the banks.
+// The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads,
+// with its companions beside it where there is room (banks_panes.h). While A|B is on, A stands on
+// the left and B on the right, phase beside phase. Below, every site with its numbers: wavefronts,
+// ideal, conflicts and ways are four different numbers and each is named. p times the selected
+// access on the GPU, by the clock: the clocks then stand beside the wavefronts, of every access
+// that asks the same of the banks.
 //
 // For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
 // side where there is an A and a B; its punch card comes last.
 //
+// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (own.h). They are the last
+// row of the list.
+//
 // Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
 // picture, session->phase is 0 for all phases, else 1 + the phase.
 #include <stdio.h>
+#include <string.h>
 
 #include "banks/bank_text.h"
 #include "base/str.h"
+#include "base/whole.h"
+#include "tui/banks_panes.h"
 #include "tui/card.h"
 #include "tui/fmt.h"
-#include "tui/matrix_lines.h"
-#include "tui/slab.h"
+#include "tui/own.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 #include "tui/view_json.h"
 
-enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT, PICTURE_LINES };
-enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
+enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
+enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
 enum {
   NAME_COLS = 24,
   BAR_COL = 76,
@@ -37,11 +43,18 @@ typedef struct BanksFrame {
   const char *matrix;  // "matrix 1 of 4: …"
 } BanksFrame;
 
+// Addresses of one's own belong to this view, not to a lesson that shows it.
+static bool own_here(const Session *session) {
+  return session->own->set && session->view == view_find("banks");
+}
+
+static bool own_shown(const Session *session) { return own_here(session) && session->own->shown; }
+
 // ldmatrix begins with the lines and ends with the card.
-static int picture_of(const Session *session, const Site *site) {
+static BanksPane picture_of(const Session *session, const Site *site) {
   int mode = session_view_state_const(session)->mode;
-  if (matrix_lines_fit(site)) return mode == PICTURE_CARD ? PICTURE_LINES : mode % PICTURE_COUNT;
-  return mode % PICTURE_COUNT;
+  if (matrix_lines_fit(site) && mode % (PICTURES + 1) == 0) return PANE_LINES;
+  return (BanksPane)(mode % PICTURES);
 }
 
 static void banks_prepare(Session *session) {
@@ -90,14 +103,6 @@ static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *
   draw_probed(canvas, in, col, probed);
 }
 
-static void draw_picture(Canvas *canvas, Rect in, const Site *site, const BankMap *map, int phase,
-                         int picture, const MatrixLines *lines) {
-  if (picture == PICTURE_LINES) matrix_lines_draw(canvas, in, lines, phase);
-  if (picture == PICTURE_CARD) card_draw(canvas, in, map, phase);
-  if (picture == PICTURE_LANES) card_draw_lanes(canvas, in, map, site->addr, phase);
-  if (picture == PICTURE_SLAB) slab_draw(canvas, in, site);
-}
-
 static void draw_side(Canvas *canvas, Rect in, const Session *session, const Picture *picture,
                       int index, const char *name, Style style) {
   if (index < 0) {
@@ -110,16 +115,15 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   const BankMap *map = &picture->map[index];
   const BanksFrame *frame = session->prepared;
   const MatrixLines *lines = picture == session->now.picture ? &frame->now : &frame->then;
-  int phase = phase_of(session, map), mode = picture_of(session, site);
   draw_title(canvas, in, site, results_probed(&session->results, site->op, site->addr), name,
              style);
   rect_take_top(&in, 2);
-  bool pair = in.cols >= PAIR_COLS && mode != PICTURE_SLAB;
-  int width = mode == PICTURE_LINES ? MATRIX_LINES_COLS + 1 : CARD_COLS + 3;
-  Rect first = rect_take_left(&in, pair ? width : in.cols);
-  draw_picture(canvas, first, site, map, phase, mode, lines);
-  int second = mode == PICTURE_LINES ? PICTURE_CARD : mode + 1;
-  if (pair) draw_picture(canvas, in, site, map, phase, second, lines);
+  const AccessPicture access = {.map = map,
+                                .addr = site->addr,
+                                .site = site,
+                                .lines = lines,
+                                .phase = phase_of(session, map)};
+  banks_panes_draw(canvas, in, &access, picture_of(session, site));
 }
 
 // ---- all sites ----------------------------------------------------------------------------------
@@ -196,8 +200,40 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
   if (row.cols > at->bar + 2)
     canvas_bar(canvas, row, 0, at->bar, row.cols - at->bar - 1, share, STYLE_BAR);
   canvas_spot(canvas, all, SPOT_SITE, index);
-  if (index == session->site)
+  if (index == session->site && !own_shown(session))
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
+}
+
+// An access of one's own, in the same columns; it runs in no kernel.
+static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
+  const OwnAccess *access = &session->own->access;
+  const BankCount *count = &access->count;
+  char badge[16], text[128];
+  Style style;
+  const Rect all = row;
+  const int more = name_cols(row) - NAME_COLS;
+  card_badge(count, badge, &style);
+  snprintf(text, sizeof text, "%s  %.96s", access->input.op->sass, access->text);
+  canvas_glyph(canvas, row, 0, 2, STYLE_KEY, GLYPH_POINTER);
+  canvas_fit(canvas, row, 0, 4, name_cols(row) - 1, ALIGN_LEFT, STYLE_SITE, text);
+  rect_take_left(&row, more);
+  canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
+  if (count->known)
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
+                  count->conflicts, count->ways);
+  canvas_text(canvas, row, 0, 61, STYLE_DIM, "   yours");
+  canvas_spot(canvas, all, SPOT_SITE, session->now.picture->model->n_sites);
+  if (own_shown(session))
+    canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
+}
+
+// Rows of the list: the sites, then one's own.
+static int rows_count(const Session *session) {
+  return session->now.picture->model->n_sites + own_here(session);
+}
+
+static int row_at(const Session *session) {
+  return own_shown(session) ? session->now.picture->model->n_sites : session->site;
 }
 
 static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
@@ -210,42 +246,44 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
   if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
   if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
-  int first = view_scroll(session->site, model->n_sites, in.rows);
-  for (int i = 0; i < in.rows && first + i < model->n_sites; i++)
-    draw_site_row(canvas, (Rect){in.row + i, in.col, 1, in.cols}, session, first + i, &at);
-  view_draw_more(canvas, in, first, model->n_sites);
+  const int n = rows_count(session), first = view_scroll(row_at(session), n, in.rows);
+  for (int i = 0; i < in.rows && first + i < n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    if (first + i < model->n_sites)
+      draw_site_row(canvas, row, session, first + i, &at);
+    else
+      draw_own_row(canvas, row, session);
+  }
+  view_draw_more(canvas, in, first, n);
 }
 
 // ---- the view -----------------------------------------------------------------------------------
 
-static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
-  static const char *const legends[] = {
-      "row = wavefront, column = bank, cell = lane (0-9 a-v)",
-      "row = lane, column = bank, letter = address: the same one in a column is free",
-      "shared memory row by row, cell = bank; what this access touches wears its lane"};
-  const Site *site = session_site(session);
-  int picture = picture_of(session, site);
-  if (picture != PICTURE_LINES) {
-    bool shares =
-        picture == PICTURE_CARD && site && card_shares(&session->now.picture->map[session->site]);
-    int col = canvas_text(canvas, in, 0, 1, STYLE_DIM, legends[picture]);
-    if (shares) canvas_text(canvas, in, 0, col, STYLE_DIM, ", below it: sharers");
-    return;
-  }
-  int col =
-      canvas_text(canvas, in, 0, 1, STYLE_TITLE, ((const BanksFrame *)session->prepared)->matrix);
-  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_DIM, "[cN] is read now");
+static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
+  const BanksFrame *frame = session->prepared;
+  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->matrix);
+}
+
+static int list_rows(const Session *session, Rect in) {
+  int n = min_int(rows_count(session), own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
+  return in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
 }
 
 static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
-  int n = model->n_sites < LIST_ROWS_MAX ? model->n_sites : LIST_ROWS_MAX;
-  int list_rows = in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
-  Rect all = in, list = rect_take_bottom(&in, list_rows), legend = rect_take_bottom(&in, 1);
-  canvas_hline(canvas, all, legend.row - all.row, 0, all.cols, STYLE_BORDER);
-  if (list_rows) draw_sites(canvas, list, session);
-  Rect text = rect_take_bottom(&in, 1);
-  draw_legend(canvas, text, session);
+  Rect all = in, list = rect_take_bottom(&in, list_rows(session, in));
+  Rect line = rect_take_bottom(&in, 1);
+  canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
+  if (list.rows) draw_sites(canvas, list, session);
+  if (own_shown(session)) {
+    rect_take_left(&in, 1);
+    const int phases = session->own->access.count.phases;
+    own_draw(canvas, in, session->own, session->phase <= phases ? session->phase - 1 : -1,
+             (BanksPane)(session_view_state_const(session)->mode % PANE_SLAB));
+    return;
+  }
+  if (picture_of(session, session_site(session)) == PANE_LINES && in.rows >= SENTENCE_FROM)
+    draw_sentence(canvas, rect_take_bottom(&in, 1), session);
   rect_take_left(&in, 1);
   int site = session->site < model->n_sites ? session->site : -1;
   if (!session->comparing) {
@@ -260,16 +298,22 @@ static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
   draw_side(canvas, in, session, session->now.picture, site, "B", STYLE_SIDE_B);
 }
 
-static void banks_move(Session *session, int delta) {
-  int n = session->now.picture->model->n_sites, to = session->site + delta;
+static void banks_go(Session *session, int i) {
+  int n = rows_count(session), n_sites = session->now.picture->model->n_sites;
   if (n == 0) return;
-  session->site = to < 0 ? 0 : to >= n ? n - 1 : to;
+  i = (int)clamp_index(i, n);
+  session->own->shown = i == n_sites;
+  if (i < n_sites) session->site = i;
   session->phase = 0;
 }
 
+static void banks_move(Session *session, int delta) { banks_go(session, row_at(session) + delta); }
+
 static void step_phase(Session *session, int step) {
-  if (!session_site(session)) return;
-  int n = session_site(session)->count.phases + 1;
+  if (rows_count(session) == 0) return;
+  const BankCount *count =
+      session->own->shown ? &session->own->access.count : &session_site(session)->count;
+  int n = count->phases + 1;
   session->phase = (session->phase + step + n) % n;
 }
 
@@ -279,24 +323,96 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
   ViewState *state = session_view_state(session);
-  bool lines = matrix_lines_fit(session_site(session));
-  state->mode = (state->mode + 1) % (lines ? PICTURE_COUNT + 1 : PICTURE_COUNT);
+  int n = session->own->shown                       ? PANE_SLAB
+          : matrix_lines_fit(session_site(session)) ? PICTURES + 1
+                                                    : PICTURES;
+  state->mode = (state->mode + 1) % n;
 }
 
 static void probe(Session *session, const char *argument) {
   (void)argument;
-  if (session_site(session))
+  if (session->own->shown)
+    session_say(session, SAID_NOTE,
+                "addresses of your own are counted, not timed: "
+                "gemmview probe times those of a schedule");
+  else if (session_site(session))
     session->wishes.probe = true;
   else
     session_say(session, SAID_NOTE, "this kernel does not touch shared memory");
 }
 
-static int sites_count(const Session *session) { return session->now.picture->model->n_sites; }
-static int banks_at(const Session *session) { return session->site; }
-static void banks_go(Session *session, int i) { banks_move(session, i - session->site); }
+// ---- addresses of one's own ---------------------------------------------------------------------
 
-static const char *sites_line(const Session *session, int i) {
-  return session->now.picture->model->site[i].text;
+static void say_finding(Session *session, const Diags *diags) {
+  const Diag *diag = diags->first;
+  session_say(session, SAID_ERROR, "%s%s%s", diag->text, diag->nearest ? "; nearest: " : "",
+              diag->nearest ? diag->nearest : "");
+}
+
+static bool banks_command(Session *session, const char *argument, Diags *diags) {
+  if (!own_read(session->own, argument, diags)) return false;
+  session->phase = 0;
+  return true;
+}
+
+// Everything but what only the command line can: files, lists, data.
+static bool banks_takes(const char *argument) {
+  for (const char *at = argument; (at = strstr(at, "--")); at += 2)
+    if (!str_starts(at, "--op ") && !str_starts(at, "--addr ")) return false;
+  return true;
+}
+
+static void banks_paste(Session *session, const char *text) {
+  Diags diags = diags_new(session->frame);
+  if (!banks_command(session, text, &diags)) say_finding(session, &diags);
+}
+
+static void banks_typed(Session *session, TextFieldResult result) {
+  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
+    banks_paste(session, session->field.text);
+}
+
+static void own_edit(Session *session, const char *argument) {
+  if (argument && *argument) {
+    banks_paste(session, argument);
+    return;
+  }
+  const Own *own = session->own;
+  session->prompt = PROMPT_FIELD;
+  session->field.history = NULL;
+  const char *text = "lds32 ";
+  if (own->set)
+    text = arena_printf(session->frame, "%s %s%s%s", own->access.input.op->name,
+                        own->access.expression ? own->access.unit : "",
+                        own->access.expression ? " " : "", own->access.text);
+  textfield_set(&session->field, text);
+}
+
+static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
+  Diags diags = diags_new(session->frame);
+  if (!session->own->shown)
+    session_say(session, SAID_NOTE, "that is for addresses of your own: %s types them",
+                view_key_name(session, "own"));
+  else if (!step(session->own, 1, &diags))
+    say_finding(session, &diags);
+  session->phase = 0;
+}
+
+static void own_op(Session *s, const char *a) { (void)a, step_own(s, own_step_op); }
+
+static void own_unit(Session *session, const char *argument) {
+  (void)argument;
+  if (session->own->shown && !session->own->access.expression)
+    session_say(session, SAID_NOTE, "addresses are bytes; an expression has a unit");
+  else
+    step_own(session, own_step_unit);
+}
+
+static void own_forget(Session *s, const char *a) { (void)a, own_drop(s->own); }
+
+static const char *banks_line(const Session *session, int i) {
+  const Model *model = session->now.picture->model;
+  return i < model->n_sites ? model->site[i].text : own_line(session->own);
 }
 
 static void banks_click(Session *session, int what, int value) {
@@ -309,6 +425,13 @@ static const Action actions[] = {
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
     {"picture", "v", "picture", NULL,
      "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
+    {"own", "e", "own addresses", NULL,
+     "addresses of your own: own lds32 (tid % 8) * 32 + lane / 8, a list, or a debugger's",
+     own_edit},
+    {"own-op", "o", NULL, NULL, "your own addresses by the next operation", own_op},
+    {"own-unit", "t", NULL, NULL, "the next unit of your own expression: bytes, f16, f32, f64",
+     own_unit},
+    {"own-drop", "Backspace", NULL, NULL, "forget your own addresses", own_forget},
     {"probe", "p", "probe", NULL, "time this access on the GPU: clocks beside its wavefronts",
      probe},
 };
@@ -319,11 +442,16 @@ const ViewBody banks_view = {
     .json = banks_json,
     .move = banks_move,
     .move_label = "site",
-    .count = sites_count,
-    .line = sites_line,
-    .at = banks_at,
+    .count = rows_count,
+    .line = banks_line,
+    .at = row_at,
     .go = banks_go,
     .click = banks_click,
+    .typed = banks_typed,
+    .field_label = "own ",
+    .takes = banks_takes,
+    .command = banks_command,
+    .paste = banks_paste,
     .actions = actions,
     .n_actions = sizeof actions / sizeof *actions,
 };

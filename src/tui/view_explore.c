@@ -214,10 +214,10 @@ static void draw_legend(Canvas *canvas, Rect in, const BankMap *map, const char 
   bool shares = card_shares(map);
   snprintf(phase, sizeof phase, "%c = %d lanes", bank_text_phase(map, 0), map->phases[0].n_lanes);
   snprintf(rows, sizeof rows, "row = wavefront  %s",
-           folded   ? "× = words per bank"
+           folded   ? "×n = words a bank"
            : shares ? phase
                     : "· = idle bank");
-  snprintf(cells, sizeof cells, "0-9 a-v = lane%s%s", shares ? ", below it: sharers" : "   ",
+  snprintf(cells, sizeof cells, "0-9 a-v = lane%s%s", shares ? ", +n: n more share" : "   ",
            shares ? "" : phase);
   if (in.rows > 0) canvas_text(canvas, in, 0, 0, STYLE_DIM, rows);
   if (in.rows > 1) canvas_text(canvas, in, 1, 0, STYLE_DIM, cells);

@@ -6,6 +6,9 @@
 // memory: who gives its address and who receives it. Tab changes the operand, a the atom; without a
 // choice of one's own the atom is the schedule's.
 //
+// From 120 x 40 on the grid is the whole instruction, A, B and C with one lane in all three, and
+// ldmatrix beside it where there is room for both.
+//
 // A|B shows the same operand of both atoms side by side, where they differ.
 //
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
@@ -23,6 +26,7 @@
 #include "tui/view_json.h"
 
 enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURES };
+enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
 enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
 
@@ -172,7 +176,7 @@ static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture
     canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, f->ptx);
 }
 
-static void draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
+void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
   const Atom *atom = f->atom;
   int row = 0;
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%d × %d bits a lane", f->packing.n_registers,
@@ -205,7 +209,7 @@ static bool two_in_a_line(const Fragments *f, int cols) {
   return second_column(f) + 6 + (col > value ? col : value) <= cols;
 }
 
-static void draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
+void fragments_draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
   const char *const names[] = {"row", "col", "lane", "v"};
   const char *const texts[] = {f->formulas.row, f->formulas.col, f->formulas.lane,
                                f->formulas.value};
@@ -219,9 +223,11 @@ static void draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
   }
 }
 
+int fragments_formula_rows(const Fragments *f, int cols) { return two_in_a_line(f, cols) ? 2 : 4; }
+
 static void draw_grid_picture(Canvas *canvas, Rect in, const Fragments *f) {
   if (in.rows >= FULL_ROWS)
-    draw_formulas(canvas, rect_take_bottom(&in, two_in_a_line(f, in.cols) ? 2 : 4), f);
+    fragments_draw_formulas(canvas, rect_take_bottom(&in, fragments_formula_rows(f, in.cols)), f);
   if (in.rows > 4) draw_element(canvas, rect_take_bottom(&in, 1), f);
   rect_take_left(&in, 1);
   int grid = fragments_grid_cols(f), left = in.cols - SIDE_COLS - GAP_COLS + 1;
@@ -233,7 +239,7 @@ static void draw_grid_picture(Canvas *canvas, Rect in, const Fragments *f) {
   Rect lane = rect_take_top(&in, registers < room || room < 3 ? registers : room);
   fragments_draw_lane(canvas, lane, f);
   rect_take_top(&in, 1);
-  draw_facts(canvas, in, f);
+  fragments_draw_facts(canvas, in, f);
 }
 
 static void draw_load_foot(Canvas *canvas, Rect in, const Fragments *f) {
@@ -273,9 +279,47 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
     draw_load_picture(canvas, in, f);
 }
 
+static bool shows_whole(const Session *session, Rect in) {
+  const Fragments *f = session->prepared;
+  return picture_of(session_view_state_const(session)) == PICTURE_GRID && f->held && !f->a &&
+         in.rows >= FRAGMENTS_WHOLE_ROWS && in.cols >= FRAGMENTS_WHOLE_COLS;
+}
+
+// The other operands with the lane that is under the cursor of this one.
+static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
+  const Fragments *f = session->prepared;
+  FragmentsWhole whole;
+  draw_title(canvas, rect_take_top(&in, 1), f, PICTURES, NULL);
+  Rect foot = rect_take_bottom(&in, 1);
+  draw_element(canvas, foot, f);
+  for (int i = 0; i < ATOM_OPERANDS; i++) {
+    ViewState state = {.pane = i, .mode = session_view_state_const(session)->mode};
+    whole.of[i] = i == (int)f->operand ? *f : look_at(&state, f->atom);
+    Fragments *of = &whole.of[i];
+    if (i == (int)f->operand || !of->held) continue;
+    of->beside = true;
+    of->owner = (FragmentOwner){.lane = f->owner.lane};
+    FragmentElement at = fragment_map_element(&of->map, f->owner.lane, 0);
+    of->row = at.row;
+    of->col = at.col;
+  }
+  rect_take_left(&in, 1);
+  Rect spare = fragments_whole_spare(&whole, &in, LOAD_ROWS, LOAD_COLS);
+  spare.rows = min_int(spare.rows, LOAD_ROWS + 4);
+  if (f->memory.legal) draw_load_picture(canvas, spare, f);
+  fragments_draw_whole(canvas, in, &whole, f->operand);
+  const char *cells = "cell = lane:values, or lane";
+  if (whole.of[ATOM_A].bare)
+    canvas_text(canvas, foot, 0, foot.cols - utf8_columns(cells) - 1, STYLE_DIM, cells);
+}
+
 static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
   const Fragments *f = session->prepared;
   int picture = picture_of(session_view_state_const(session));
+  if (shows_whole(session, in)) {
+    draw_instruction(canvas, in, session);
+    return;
+  }
   if (!f->a) {
     draw_side(canvas, in, f, picture, NULL);
     return;
@@ -402,8 +446,9 @@ static int fragments_at(const Session *session) {
 static void fragments_go(Session *session, int i) { set_atom(session, i); }
 
 static void fragments_click(Session *session, int what, int value) {
-  if (what == FRAGMENTS_SPOT_ELEMENT)
-    set_element(session, value / FRAGMENTS_BASE, value % FRAGMENTS_BASE);
+  if (what != FRAGMENTS_SPOT_ELEMENT) return;
+  session_view_state(session)->pane = value / FRAGMENTS_BASE / FRAGMENTS_BASE;
+  set_element(session, value / FRAGMENTS_BASE % FRAGMENTS_BASE, value % FRAGMENTS_BASE);
 }
 
 static const Action actions[] = {

@@ -12,6 +12,7 @@
 #include "model/site_json.h"
 #include "tui/explore.h"
 #include "tui/measure.h"
+#include "tui/own.h"
 #include "tui/side_numbers.h"
 #include "tui/view.h"
 
@@ -134,6 +135,8 @@ void banks_json(JsonWriter *w, Session *session) {
   const Site *site = session_site(session);
   put_selected(w, session);
   put_sites(w, session, session->now.picture);
+  json_key(w, "own");
+  own_json(w, session->own);
   json_key(w, "card");
   if (!site) {
     json_put_null(w);

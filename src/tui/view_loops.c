@@ -348,9 +348,32 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) 
     canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT, line->text);
     return;
   }
+  if (line->stmt && line->stmt->kind == STMT_LOOP)
+    col = canvas_printf(canvas, in, 0, col, tier_style(line->tier), "%c = %s",
+                        tier_mark(line->tier), tier_name(line->tier)) +
+          2;
   if (line->knob != KNOB_NONE)
-    col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob_table[line->knob].name) + 2;
+    col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_DIM, line_why(line));
+}
+
+static bool has_tier(const Loops *loops, Tier tier) {
+  for (int i = 0; i < loops->n_lines; i++)
+    if (loops->line[i].stmt && loops->line[i].stmt->kind == STMT_LOOP &&
+        loops->line[i].tier == tier)
+      return true;
+  return false;
+}
+
+// What the letters before the loops mean, of those that are there.
+static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "LETTERS");
+  for (int i = 0; i < TIER_COUNT; i++) {
+    if (!has_tier(loops, (Tier)i)) continue;
+    Rect row = rect_take_top(&in, 1);
+    canvas_printf(canvas, row, 0, 2, tier_style((Tier)i), "%c", tier_mark((Tier)i));
+    canvas_text(canvas, row, 0, 4, STYLE_TEXT, tier_name((Tier)i));
+  }
 }
 
 static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
@@ -367,6 +390,8 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
     canvas_spot(canvas, row, SPOT_PASS, i);
     if (i == loops->stage) canvas_over(canvas, row, STYLE_SELECTED);
   }
+  rect_take_top(&in, pipeline->n_stages + 2);
+  if (mode_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
 }
 
 static void draw_steps(Canvas *canvas, Rect in, const Session *session) {

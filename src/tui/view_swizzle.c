@@ -214,9 +214,9 @@ static void draw_half(Canvas *canvas, Rect in, const SlabPicture *picture, const
 
 static const char *legend_of(const SwizzleFrame *frame, int mode) {
   if (mode != PICTURE_LINES)
-    return "row = 128 bytes of the slab, cell = bank of its word; marked: asked for now";
+    return "row = 128 bytes of the slab, cell = bank of its word; lit: asked for now";
   return frame->work->slab.problem.slab.row_bytes % BANK_LINE_BYTES
-             ? "L = 128-byte line, cell = row and chunk that lie there; marked: asked for now"
+             ? "L = 128-byte line, cell = row and chunk that lie there; lit: asked for now"
              : "L = 128-byte line, cell = chunk that lies there, [cN] is asked for now";
 }
 

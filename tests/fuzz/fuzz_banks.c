@@ -8,6 +8,7 @@
 #include "banks/bank_batch.h"
 #include "banks/bank_input.h"
 #include "banks/bank_text.h"
+#include "banks/own_access.h"
 #include "banks/solver_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +33,18 @@ static void fuzz_addresses(Arena *arena, const BankOp *op, const char *text) {
   bool ok = bank_input_addresses(op, text, addr, &diags);
   assert(ok == (diags.count == 0));
   if (ok) check_access(arena, op, addr);
+}
+
+static void fuzz_own(Arena *arena, const BankOp *op, const char *text) {
+  Diags diags = diags_new(arena);
+  OwnAccess own, before = {.input = {.op = op}};
+  Arena *scratch = arena_new("scratch");
+  bool ok = own_access_read(arena, scratch, text, &before, &own, &diags);
+  arena_free(scratch);
+  assert(ok == (diags.count == 0));
+  if (!ok) return;
+  check_access(arena, own.input.op, own.addr);
+  for (int i = 0; i < own.n_layouts; i++) check_access(arena, own.input.op, own.layout[i].addr);
 }
 
 static void fuzz_line(Arena *arena, const char *text, size_t n) {
@@ -85,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   switch (data[0] >> 6) {
     case 0:
       fuzz_addresses(arena, banks_op_at(data[0] % banks_op_count()), text);
+      fuzz_own(arena, banks_op_at(data[0] % banks_op_count()), text);
       break;
     case 1:
       fuzz_layout(arena, text);

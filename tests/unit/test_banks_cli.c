@@ -62,6 +62,21 @@ static void write_batch(char *path, const char *text) {
   close(fd);
 }
 
+// What to write instead stands below a card with conflicts, in the words of the expression.
+START_TEST(a_conflict_is_written_anew) {
+  ck_assert_int_eq(RUN("--op", "lds32", "--unit", "f32", "--addr", "(tid % 8) * 32 + lane/8"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "\nwrite  i ^ ((i >> 3) & 28)   1 wavefront, swizzle:3,4,3\n"));
+  ck_assert_ptr_nonnull(strstr(out, "\nor     (tid % 8) * 36 + lane/8   1 wavefront, pad:4\n"));
+  ck_assert_ptr_nonnull(strstr(out, "\nwhere i is what was written\n"));
+  ck_assert_int_eq(RUN("--op", "lds128", "--addr", "lane*16"), 0);
+  ck_assert_ptr_null(strstr(out, "write"));
+  ck_assert_int_eq(RUN("--op", "lds32", "--addr", "lane*128", "--json"), 0);
+  ck_assert_ptr_nonnull(strstr(out, "\"layouts\":[{\"layout\":\"swizzle:5,2,5\""));
+  ck_assert_int_eq(RUN("--op", "lds32", "--unit", "f3", "--addr", "lane"), 2);
+  ck_assert_ptr_nonnull(strstr(err, "nearest: f32"));
+}
+END_TEST
+
 START_TEST(one_access_as_text_and_json) {
   ck_assert_int_eq(RUN("--op", "lds128", "--addr", "lane*32", "--ascii"), 0);
   ck_assert_ptr_nonnull(strstr(out, "\nwavefronts   8 "));
@@ -218,6 +233,7 @@ END_TEST
 Suite *suite_banks_cli(void) {
   Suite *suite = suite_create("banks_cli");
   TCase *cli = tcase_create("cli");
+  tcase_add_test(cli, a_conflict_is_written_anew);
   tcase_add_test(cli, one_access_as_text_and_json);
   tcase_add_test(cli, bad_calls_are_usage);
   tcase_add_test(cli, a_batch_goes_on_after_a_bad_line);

@@ -66,6 +66,12 @@ static const char *const pastes[] = {
     "$2 = (@shared float *) 0\n$3 = (@shared float *) 0x80\n256 _ 12 _ <repeats 27 times>",
     "0x7fffe000 <row>:\t0\t0x80\n0x7fffe010 <row+16>:\t256\t-1\n12 _ <repeats 27 times>",
     "{\"addr\": [0, 128, 256, -1, 12, -1 <repeats 27 times>]}",
+    "lane 0: 0x0 lane 1: 0x80 lane 2: 256 lane 4: 12",
+    "tid 64: ptr=0x0\ntid 65: ptr=0x80\ntid 66: ptr=256\ntid 68: ptr=12",
+    "$3 = (@generic float * @local [32]) {0x7fffd9000000 <row>, 0x7fffd9000080 <row+128>, "
+    "0x7fffd9000100 <row+256>, -1, 0x7fffd900000c <row+12>, -1 <repeats 27 times>}",
+    "(@generic float *) 0x7fffd9000000\n(@generic float *) 0x7fffd9000080\n0x7fffd9000100 _ "
+    "0x7fffd900000c _ <repeats 27 times>",
 };
 
 START_TEST(what_stands_around_addresses_is_taken_off) {
@@ -82,6 +88,23 @@ START_TEST(what_stands_around_addresses_is_taken_off) {
   int64_t addr[BANK_LANES];
   ck_assert_str_eq(read_addresses("lds64", table.text, addr), "");
   for (int lane = 0; lane < BANK_LANES; lane++) ck_assert_int_eq(addr[lane], 8 * lane);
+}
+END_TEST
+
+// The window of shared memory is taken off 64-bit addresses, when all of them are in one.
+START_TEST(generic_addresses_leave_their_window) {
+  int64_t addr[BANK_LANES];
+  ck_assert_str_eq(read_addresses("lds128", "0x7fffd9000400:0x7fffd9000600:16", addr), "");
+  for (int lane = 0; lane < BANK_LANES; lane++) ck_assert_int_eq(addr[lane], 0x400 + 16 * lane);
+  ck_assert_str_eq(read_addresses("lds32", "0x7f3f4c000000 + lane * 4", addr), "");
+  ck_assert_int_eq(addr[31], 124);
+  const char *global = read_addresses("lds32", "0x7f3f4c400000:0x7f3f4c400080", addr);
+  ck_assert_msg(strstr(global, "an address of global memory?") != NULL, "%s", global);
+  const char *apart = read_addresses("lds32", "lane * 16777216 + 16777216", addr);
+  ck_assert_msg(strstr(apart, "not both in shared memory") != NULL, "%s", apart);
+  ck_assert_str_eq(read_addresses("lds32", "warp * 4 + tid * 4", addr), "");
+  const char *warps = read_addresses("lds32", "tid 32: 0\ntid 64: 4", addr);
+  ck_assert_msg(strstr(warps, "of another warp") != NULL, "%s", warps);
 }
 END_TEST
 
@@ -335,6 +358,7 @@ Suite *suite_banks_input(void) {
   tcase_add_test(input, what_stands_around_addresses_is_taken_off);
   tcase_add_test(input, damaged_pastes_are_read_or_refused);
   tcase_add_test(input, operations_are_known_by_their_other_spellings);
+  tcase_add_test(input, generic_addresses_leave_their_window);
   tcase_add_test(input, inactive_lanes_have_many_spellings);
   tcase_add_test(input, progressions_may_run_down);
   tcase_add_test(input, a_matrix_needs_its_rows_only);

@@ -49,13 +49,13 @@ START_TEST(a_card_with_sharing_merging_and_an_idle_phase) {
                    "     bank   0       8       16      24     31\n"
                    "            |       |       |       |      |\n"
                    "  h1     1  0000............................\n"
-                   "   sharing  4444\n"
+                   "   sharing  +3--\n"
                    "         2  4444............................\n"
-                   "   sharing  4444\n"
+                   "   sharing  +3--\n"
                    "         3  8888............................\n"
-                   "   sharing  4444\n"
+                   "   sharing  +3--\n"
                    "         4  cccc............................\n"
-                   "   sharing  4444\n"
+                   "   sharing  +3--\n"
                    "  h2     -  no lane takes part\n");
 }
 END_TEST
@@ -88,8 +88,39 @@ START_TEST(lanes_are_written_as_runs) {
     ck_assert_str_eq(out.text, cases[i].text);
   }
   ck_assert_int_eq(bank_text_lane(31), 'v');
-  ck_assert_int_eq(bank_text_sharers(0xFFFFFFFFu), 'w');
-  ck_assert_int_eq(bank_text_sharers(4), ' ');
+}
+END_TEST
+
+static const char *runs_of(const char *digits, BankMark mark, bool ascii) {
+  uint8_t number[BANK_COUNT] = {0};
+  BankCells cells;
+  for (int i = 0; digits[i]; i++) number[i] = (uint8_t)(digits[i] - '0');
+  bank_text_runs(number, mark, ascii, cells);
+  Str out = str_new(arena);
+  for (int i = 0; digits[i]; i++) str_add(&out, cells[i][0] ? cells[i] : ".");
+  return out.text;
+}
+
+// A digit alone would be a lane: a number has its mark, and where there is no room the mark is all.
+START_TEST(numbers_of_banks_are_no_lanes) {
+  ck_assert_str_eq(runs_of("88880000", BANK_TIMES, false), "×8──....");
+  ck_assert_str_eq(runs_of("88880000", BANK_TIMES, true), "x8--....");
+  ck_assert_str_eq(runs_of("33000300", BANK_MORE, true), "+3...+3.");
+  ck_assert_str_eq(runs_of("12330000", BANK_TIMES, true), "xxx3....");
+  ck_assert_str_eq(runs_of("000", BANK_TIMES, true), "...");
+  uint8_t all[BANK_COUNT];
+  BankCells cells;
+  memset(all, 32, sizeof all);
+  bank_text_runs(all, BANK_TIMES, true, cells);
+  ck_assert_str_eq(cells[0], "x");
+  ck_assert_str_eq(cells[1], "3");
+  ck_assert_str_eq(cells[2], "2");
+  ck_assert_str_eq(cells[31], "-");
+  BankRow row = {.cells = {{.lanes = 0xFFFFFFFFu}, {.lanes = 4}}};
+  uint8_t more[BANK_COUNT];
+  bank_text_sharers(&row, more);
+  ck_assert_int_eq(more[0], 31);
+  ck_assert_int_eq(more[1], 0);
 }
 END_TEST
 
@@ -109,6 +140,7 @@ Suite *suite_banks_text(void) {
   tcase_add_test(text, a_card_with_sharing_merging_and_an_idle_phase);
   tcase_add_test(text, the_worst_bank_is_told);
   tcase_add_test(text, lanes_are_written_as_runs);
+  tcase_add_test(text, numbers_of_banks_are_no_lanes);
   tcase_add_test(text, unknown_counts_are_words_not_zeros);
   suite_add_tcase(suite, text);
   return suite;

@@ -249,7 +249,7 @@ START_TEST(every_verb_works_at_the_prompt) {
     const char *line, *shows;
   } verbs[] = {
       {":check\r", "holds  not_built_atom"},
-      {":banks --op lds128 --addr 'lane*32'\r", "conflicts    4"},
+      {":banks --op lds128 --addr 'lane*32' --ascii\r", "conflicts    4"},
       {":resources\r", "ended with status"},
       {":loops --pass tile\r", "ended with status 0"},
       {":fragment m16n8k16.f16 A --lane 7\r", "ended with status 0"},
@@ -266,6 +266,11 @@ START_TEST(every_verb_works_at_the_prompt) {
     vt_keys(p, "q");
     vt_expect(p, "KNOBS");
   }
+  // Addresses alone are drawn in the view.
+  vt_send(p, ":banks --op lds128 --addr 'lane*32'\r", 36);
+  vt_expect(p, "YOURS  LDS.128  lane*32");
+  vt_keys(p, "1");
+  vt_expect(p, "KNOBS");
   vt_send(p, ":selftest\r", 10);
   vt_expect(p, "running; q ends it");
   vt_keys(p, "q");

@@ -145,6 +145,14 @@ static const char *by_bench_error(const char *p) {
   results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
   return arena_printf(arena, "%s%s", screen("explore"), screen("measure"));
 }
+static const char *by_own_paste(const char *p) {
+  screen("banks");
+  view_paste(session, p);
+  view_paste(session, arena_printf(arena, "0:128 _%s", p));
+  const char *text = screen(NULL);
+  view_paste(session, arena_printf(arena, "{%s: 0:128}", p));
+  return arena_printf(arena, "%s%s", text, screen(NULL));
+}
 static const char *by_swizzle_field(const char *p) {
   screen("swizzle");
   drive_keys(session, canvas, "e", &diags);
@@ -336,12 +344,13 @@ static const char *by_history_file(const char *p) {
 
 typedef const char *Door(const char *payload);
 static Door *const doors[] = {
-    by_message,   by_palette,       by_search,        by_worker_line, by_compile, by_compile_error,
-    by_bench,     by_bench_error,   by_swizzle_field, by_state,       by_target,  by_rung,
-    by_view_name, by_theme,         by_config,        by_key_name,    by_script,  by_layout,
-    by_atom,      by_kernel_name,   by_json,          by_ladder_file, by_format,  by_saved_picture,
-    by_sass,      by_recorded_file, by_targets_file,  by_lesson_file, by_room,    by_past,
-    by_shared,    by_history_file,
+    by_message,       by_palette,       by_search,       by_worker_line,   by_compile,
+    by_compile_error, by_bench,         by_bench_error,  by_swizzle_field, by_own_paste,
+    by_state,         by_target,        by_rung,         by_view_name,     by_theme,
+    by_config,        by_key_name,      by_script,       by_layout,        by_atom,
+    by_kernel_name,   by_json,          by_ladder_file,  by_format,        by_saved_picture,
+    by_sass,          by_recorded_file, by_targets_file, by_lesson_file,   by_room,
+    by_past,          by_shared,        by_history_file,
 };
 enum { DOORS = sizeof doors / sizeof *doors, PAYLOADS = CONTROLS + SEQUENCES };
 

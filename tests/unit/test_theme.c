@@ -210,6 +210,27 @@ START_TEST(the_upper_style_wins_only_where_it_speaks) {
 }
 END_TEST
 
+// In a picture of banks what is read now has the coloured ground (in mono: reverse), all the rest
+// none. Of sixteen colours one may be the paper's: bold and the number in the cell are left then.
+START_TEST(what_is_read_now_is_the_brightest) {
+  const char *const *names;
+  int n = theme_names(arena, &names);
+  for (int i = 0; i < n; i++)
+    for (int depth = DEPTH_MONO; depth <= DEPTH_TRUE; depth++)
+      for (int bank = 0; bank < STYLE_ADDRESSES; bank++) {
+        const Theme *theme = find(names[i]);
+        Look text = theme_look(theme, STYLE_TEXT, (ColorDepth)depth);
+        Style style = style_address(bank);
+        Look rest = theme_look(theme, style_over(style, STYLE_SHADOW), (ColorDepth)depth);
+        Look now = theme_look(theme, style_over(style, STYLE_TOUCHED), (ColorDepth)depth);
+        ck_assert(color_equal(rest.bg, text.bg) && !(rest.attributes & LOOK_REVERSE));
+        ck_assert(!color_equal(now.bg, text.bg) || (now.attributes & LOOK_REVERSE) ||
+                  depth == DEPTH_16);
+        ck_assert(now.attributes & LOOK_BOLD);
+      }
+}
+END_TEST
+
 START_TEST(the_depth_follows_option_then_environment) {
   static const struct {
     ColorSettings settings;
@@ -253,6 +274,7 @@ Suite *suite_theme(void) {
   tcase_add_test(tcase, text_can_be_read);
   tcase_add_test(tcase, addresses_have_colors_of_their_own);
   tcase_add_test(tcase, the_upper_style_wins_only_where_it_speaks);
+  tcase_add_test(tcase, what_is_read_now_is_the_brightest);
   tcase_add_test(tcase, the_depth_follows_option_then_environment);
   suite_add_tcase(suite, tcase);
   return suite;

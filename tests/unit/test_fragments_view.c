@@ -1,0 +1,111 @@
+// The fragments view where there is room for the whole instruction: A left, B above, C at their
+// corner, and one lane in all three.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/fragment.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/palette.h"
+#include "tui/view.h"
+
+Suite *suite_fragments_view(void);
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void setup(void) {
+  setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_ptr_nonnull(session);
+  canvas = canvas_new(arena, 40, 120, false);
+  view_show(session, view_find("fragments"));
+  drive_frame(session, canvas);
+}
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+  unsetenv("GEMMVIEW_DATA");
+}
+
+static void run(const char *line) {
+  ck_assert_msg(palette_run(session, line, &diags), "%s", line);
+  drive_frame(session, canvas);
+}
+
+static bool shows(const char *text) { return strstr(export_text(arena, canvas), text) != NULL; }
+
+// Cells of the grids that the chosen lane holds.
+static int cells_held(void) {
+  int n = 0;
+  for (int i = 0; i < canvas->n_spots; i++) {
+    const Rect *area = &canvas->spots[i].area;
+    const Cell *cell = canvas_cell(canvas, area->row, area->col + 1);
+    n += canvas->spots[i].what >= SPOT_VIEW && cell && cell->style >> 8 == STYLE_HELD;
+  }
+  return n;
+}
+
+START_TEST(one_lane_in_all_three) {
+  run("atom m16n8k16.f16");
+  run("lane 14");
+  ck_assert(shows("A, lane 14       B, lane 14       C, lane 14"));
+  ck_assert(shows("m×n") && shows("k×n"));
+  ck_assert_int_eq(cells_held(), 4 + 4 + 2);  // pairs of A and C, elements of B
+  drive_keys(session, canvas, "Tab", &diags);
+  ck_assert_int_eq(session_view_state(session)->pane, ATOM_B);
+  canvas_resize(canvas, 24, 80);
+  drive_frame(session, canvas);
+  ck_assert(!shows("C, lane"));
+}
+END_TEST
+
+// A click on another operand makes it the one with the keys.
+START_TEST(a_click_chooses_operand_and_element) {
+  run("atom m16n8k16.f16");
+  const Spot *spot = NULL;
+  for (int i = 0; i < canvas->n_spots; i++)
+    if (canvas->spots[i].what >= SPOT_VIEW) spot = &canvas->spots[i];
+  ck_assert_ptr_nonnull(spot);
+  Event click = {
+      .kind = EVENT_MOUSE, .mouse = MOUSE_PRESS, .row = spot->area.row, .col = spot->area.col};
+  view_mouse(session, canvas, &click);
+  ck_assert_int_eq(session_view_state(session)->pane, ATOM_C);
+  drive_frame(session, canvas);
+  ck_assert(shows("C[15][6] is value 2 of lane 31"));
+}
+END_TEST
+
+// Every atom at every size at which the instruction is drawn: all elements of what fits, and the
+// lane's cells in sight in each operand that registers hold.
+START_TEST(every_atom_fits_or_scrolls) {
+  static const int sizes[][2] = {{40, 120}, {60, 200}};
+  for (int s = 0; s < 2; s++) {
+    canvas_resize(canvas, sizes[s][0], sizes[s][1]);
+    for (int i = 0; i < atom_count; i++) {
+      view_run(session, "atom", atom_table[i].name);
+      view_run(session, "lane", "29");
+      drive_frame(session, canvas);
+      ck_assert_msg(shows("C, lane 29"), "%s", atom_table[i].name);
+      ck_assert_int_ge(cells_held(), atom_table[i].warps > 1 ? 2 : 3);
+    }
+  }
+}
+END_TEST
+
+Suite *suite_fragments_view(void) {
+  Suite *suite = suite_create("fragments_view");
+  TCase *tcase = tcase_create("fragments_view");
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, one_lane_in_all_three);
+  tcase_add_test(tcase, a_click_chooses_operand_and_element);
+  tcase_add_test(tcase, every_atom_fits_or_scrolls);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

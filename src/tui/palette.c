@@ -122,9 +122,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
     return false;
   }
   const Model *model = session->now.picture->model;
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(session->frame, model->target)};
-  const Emission *emission = emit_cuda(session->frame, model->program, &emit);
+  const Emission *emission = emit_model(session->frame, model, model->program);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
   if (drive_write(argument, text)) {
     session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);

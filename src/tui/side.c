@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "kernels/emit_plan.h"
 
 // Case makes no difference; 255 ends a text, since it is part of none.
 static uint64_t add_text(uint64_t hash, const char *text) {
@@ -149,10 +150,9 @@ void side_set_registers(Side *side, int registers) {
 
 const Emission *side_emission(Side *side) {
   Picture *picture = side->picture;
-  if (!picture->emission) {
-    EmitOptions options = {.schedule = &picture->model->schedule};
-    picture->emission = emit_cuda(side->arena[side->at], picture->model->program, &options);
-  }
+  const Model *model = picture->model;
+  if (!picture->emission)
+    picture->emission = emit_model(side->arena[side->at], model, model->program);
   return picture->emission;
 }
 

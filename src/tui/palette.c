@@ -271,6 +271,8 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   const char *argument = line + n + strspn(line + n, " ");
   if (!*name) return true;
   if (strchr(name, '=')) return session_set_text(session, line, diags);
+  // ":174" where lines have numbers.
+  if (!name[strspn(name, "0123456789")] && view_run(session, "line", name)) return true;
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
   if (view_find(name) >= 0 && !*argument) {

@@ -197,7 +197,7 @@ static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
     if (i && code->line[i].number != code->line[i - 1].number + 1)
       canvas_text(canvas, line, 0, 0, STYLE_DIM, "…");
     canvas_printf(canvas, line, 0, 1, STYLE_DIM, "%4d", code->line[i].number);
-    source_draw_text(canvas, line, 6, &code->line[i]);
+    source_draw_text(canvas, line, 6, &code->line[i], 0);
     row++;
   }
 }

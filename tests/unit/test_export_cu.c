@@ -72,8 +72,8 @@ static void assert_compiles(const char *name, const char *text) {
   FILE *out = fopen(arena_printf(arena, "%s/%s.cu", folder, file), "w");
   ck_assert(out != NULL && fputs(text, out) >= 0 && fclose(out) == 0);
   const char *line = arena_strndup(arena, text + 3, (size_t)(end - text - 3));
-  const char *command = arena_printf(
-      arena, "cd %s && %s -std=c++17 -Werror all-warnings > said 2>&1", folder, line);
+  const char *command =
+      arena_printf(arena, "cd %s && %s -std=c++17 -Werror all-warnings > said 2>&1", folder, line);
   ck_assert_msg(system(command) == 0, "%s: see %s/said", name, folder);
   ck_assert(system(arena_printf(arena, "rm -r %s", folder)) == 0);
 }

@@ -317,8 +317,8 @@ START_TEST(a_beside_b_in_every_view) {
   keys("6 c");
   ck_assert(shows("16×16 m×k  the same in A"));
   keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
-  ck_assert_msg(shows(" A  A B C of m16n8k8.f16  16×8"), "%s", export_text(arena, canvas));
-  ck_assert(shows("│ B  A B C of m16n8k16.f16  16×16"));
+  ck_assert_msg(shows(" A  A B C of m16n8k8.f16.f16  16×8"), "%s", export_text(arena, canvas));
+  ck_assert(shows("│ B  A B C of m16n8k16.f16.f16  16×16"));
   canvas_resize(canvas, 24, 80);
   session_go_ladder(session, "fp32", &diags);
   session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));

@@ -30,9 +30,8 @@ enum {
   BESIDE_COLS = 170,  // text and view side by side from here on
   TEXT_COLS_MAX = 72,
   STAGE_ROWS_MIN = 7,
-  STAGE_ROWS = 9,     // that a long text leaves to the view, as long as it has
-  TEXT_ROWS_MIN = 8,  // rows itself
-  WORDS_SHOWN = 7
+  STAGE_ROWS = 9,    // that a long text leaves to the view, as long as it has
+  TEXT_ROWS_MIN = 8  // rows itself
 };
 
 enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
@@ -104,18 +103,11 @@ static void add_choices(Session *session, LessonFrame *frame, const StepFacts *f
   }
 }
 
-// The first words of a long list; the answer is always among what is shown.
+// All of them in one order, whatever the answer is: what is listed tells nothing.
 static void add_words(Session *session, LessonFrame *frame, const FactValue *answer) {
-  Str text = str_new(session->frame);
-  str_add(&text, "one of:");
-  bool cut = false;
-  for (int i = 0; answer->words[i]; i++) {
-    bool shown = i < WORDS_SHOWN || str_equal(answer->words[i], answer->word);
-    cut = cut || !shown;
-    if (shown) str_printf(&text, "%s %s", i ? "," : "", answer->words[i]);
-  }
-  if (cut) str_add(&text, ", …");
-  add(frame, STYLE_DIM, text.text);
+  // A line is broken at blanks: a letter stays with its word.
+  const char *words = fact_words_text(session->frame, answer, ")");
+  add(frame, STYLE_DIM, arena_printf(session->frame, "one of (Tab): %s", words));
 }
 
 static void add_question(Session *session, LessonFrame *frame) {
@@ -489,7 +481,18 @@ static void guess(Session *session, const char *argument) {
     open_field(session);
 }
 
+// Tab goes through the choices, from the one that stands in the field.
+static void next_choice(Session *session) {
+  const Tutor *tutor = session->tutor;
+  const LessonStep *step = tutor_step(tutor);
+  int n = 0, at = -1;
+  for (const char *text; (text = lesson_choice(step, &tutor->facts, n)); n++)
+    if (str_equal(text, session->field.text)) at = n;
+  if (n) textfield_set(&session->field, lesson_choice(step, &tutor->facts, (at + 1) % n));
+}
+
 static void lesson_typed(Session *session, TextFieldResult result) {
+  if (result == TEXTFIELD_COMPLETE) next_choice(session);
   if (result == TEXTFIELD_ACCEPTED && *session->field.text)
     tutor_guess(session, session->field.text);
 }

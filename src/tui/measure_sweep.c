@@ -8,7 +8,7 @@
 // Registers are the compiler's where it has spoken, of a state that was compiled or timed, and so
 // are the bytes it spilled; else they are estimated.
 // Which knob it is, is the cursor of the explorer: < and > move it without leaving. A value that
-// breaks a rule keeps its row, with the rule's name instead of numbers.
+// breaks a rule keeps its row, with the reason instead of numbers, whole for that under the cursor.
 #include <math.h>
 #include <stdio.h>
 
@@ -133,7 +133,7 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
   canvas_fit(canvas, row, 0, VALUE_COL, 9, ALIGN_LEFT, STYLE_NUMBER, line->value);
   if (!point->done) return;
   if (!point->legal) {
-    canvas_printf(canvas, row, 0, 14, STYLE_DIM, "breaks %s", point->rule);
+    canvas_fit(canvas, row, 0, 14, row.cols - 15, ALIGN_LEFT, STYLE_DIM, point->reason);
     return;
   }
   canvas_fit(canvas, row, 0, 13, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
@@ -164,6 +164,17 @@ static void draw_points(Canvas *canvas, Rect in, const Session *session, const S
   view_draw_more(canvas, in, first, lines->n);
 }
 
+// What Enter would do with the value under the cursor, or why it could not.
+static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const char *worker) {
+  if (point && point->done && !point->legal) {
+    canvas_wrap(canvas, foot, STYLE_TEXT, point->reason);
+    return;
+  }
+  canvas_fit(
+      canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_DIM,
+      *worker ? worker : "Enter takes the value under the cursor; B times every legal value here");
+}
+
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const SweepLines *lines = prepared;
   if (session->sweep.knob == KNOB_NONE) {
@@ -172,12 +183,14 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
     return;
   }
   draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
-  Rect foot = rect_take_bottom(&in, in.rows > 6);
+  int cursor = session_view_state_const(session)->cursor;
+  const SweepPoint *point = cursor < session->sweep.n ? &session->sweep.point[cursor] : NULL;
+  bool illegal = point && point->done && !point->legal;
+  int rows = illegal ? canvas_wrap_rows(point->reason, in.cols - 2) : 1;
+  Rect foot = rect_take_bottom(&in, in.rows > 6 + rows ? rows : in.rows > 6);
   draw_points(canvas, in, session, lines);
-  const char *line = session->worker.line;
-  canvas_fit(
-      canvas, foot, 0, 1, foot.cols - 1, ALIGN_LEFT, STYLE_DIM,
-      *line ? line : "Enter takes the value under the cursor; B times every legal value here");
+  foot = (Rect){foot.row, foot.col + 1, foot.rows, foot.cols - 2};
+  draw_foot(canvas, foot, point, session->worker.line);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, meas
 
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed
+  bool elsewhere;      // on another GPU than this one
   double estimate;     // TFLOP/s; NaN: it breaks a rule here
 } RungLine;
 

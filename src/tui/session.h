@@ -11,6 +11,7 @@
 // thing. Every edit can be undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
+#include "model/device.h"
 #include "model/ladder.h"
 #include "model/model.h"
 #include "tui/advice.h"
@@ -108,6 +109,7 @@ typedef struct Session {
   Advice advice;
   KnobSweep sweep;
   WorkerState worker;
+  Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
   Keymap *keymap;
 
   Prompt prompt;

@@ -128,6 +128,7 @@ typedef struct Session {
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
   bool paging;              // the help view shows what one of them printed
+  bool asked_quit;          // the last key was a q that has to be pressed again
 } Session;
 
 typedef struct SessionOptions {

@@ -119,9 +119,11 @@ void view_key(Session *session, Key key) {
     return;
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
+  bool asked = session->asked_quit;
   session->message[0] = '\0';
   fade(session);
   if (action) view_run(session, action, NULL);
+  if (asked) session->asked_quit = false;
 }
 
 void view_paste(Session *session, const char *text) {

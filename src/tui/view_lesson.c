@@ -154,7 +154,13 @@ static void add_row(Session *session, LessonFrame *frame, const ClassRow *row, b
   add(frame, revealed && row->right ? STYLE_OK : STYLE_TEXT, text.text);
 }
 
-// What a class knows of itself: the teacher sees the guesses, the followers that they are followed.
+static void add_names(Session *session, LessonFrame *frame, Style style, const char *what,
+                      const char *names) {
+  if (*names) add(frame, style, arena_printf(session->frame, "%s %s", what, names));
+}
+
+// What a class knows of itself: the teacher sees who is here, who has guessed, and with the answer
+// what; the followers that they are followed.
 static void add_class(Session *session, LessonFrame *frame) {
   const ClassState *class = &session->tutor->class;
   bool revealed = session->tutor->run.revealed;
@@ -167,7 +173,12 @@ static void add_class(Session *session, LessonFrame *frame) {
   }
   add(frame, STYLE_HEADER,
       arena_printf(session->frame, "CLASS %d here, %d guessed", class->n_here, class->n_guessed));
-  for (int i = 0; i < class->n_rows; i++) add_row(session, frame, &class->row[i], revealed);
+  add_names(session, frame, STYLE_OK, "guessed:", class->guessed);
+  add_names(session, frame, STYLE_WARN, revealed ? "did not guess:" : "not yet:", class->waiting);
+  add_names(session, frame, STYLE_DIM, "missing:", class->gone);
+  if (class->n_here == 0) add_names(session, frame, STYLE_DIM, "to join:", class->way_in);
+  // What most believe is shown with the answer: until then nobody who sees the screen is led by it.
+  for (int i = 0; revealed && i < class->n_rows; i++) add_row(session, frame, &class->row[i], true);
 }
 
 static void add_remarks(Session *session, LessonFrame *frame) {

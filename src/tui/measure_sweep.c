@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "model/derive.h"
+#include "tui/at_hand.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
 #include "tui/view.h"
@@ -49,12 +50,13 @@ static void take_point(Session *session, SweepLines *lines, int i) {
     line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
                                          line->counted.registers);
   lines->estimates[i] = line->estimate;
-  lines->timings[i] = line->timed;
-  lines->top = fmax(lines->top, fmax(line->estimate, line->timed));
+  // What another GPU made stands in its row, but in no picture beside what this one did.
+  lines->timings[i] = timed && at_hand_is_other(session, timed) ? NAN : line->timed;
+  lines->top = fmax(lines->top, fmax(line->estimate, lines->timings[i]));
   bool better = lines->best_estimate < 0 || line->estimate > lines->estimates[lines->best_estimate];
   if (line->estimate > 0 && better) lines->best_estimate = i;
-  better = lines->best_timed < 0 || line->timed > lines->timings[lines->best_timed];
-  if (line->timed > 0 && better) lines->best_timed = i;
+  better = lines->best_timed < 0 || lines->timings[i] > lines->timings[lines->best_timed];
+  if (lines->timings[i] > 0 && better) lines->best_timed = i;
 }
 
 static const void *prepare(Session *session) {

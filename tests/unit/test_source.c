@@ -230,6 +230,22 @@ START_TEST(three_texts_stand_side_by_side) {
 }
 END_TEST
 
+// Whatever has come and whatever room there is; keys of every text.
+START_TEST(columns_fit_every_screen) {
+  session->worker.present = true;  // nothing is compiled yet
+  for (int round = 0; round < 2; round++) {
+    for (int cols = 150; cols <= 250; cols += 9)
+      for (int rows = 12; rows <= 64; rows += 13) {
+        canvas_resize(canvas, rows, cols);
+        drive_frame(session, canvas);
+        keys("l > j G z l s < g k l z");
+        ck_assert(shows("CUDA") && shows("PTX") && shows("SASS"));
+      }
+    compiled(&session->now, ptx_wide, false);
+  }
+}
+END_TEST
+
 START_TEST(a_comment_does_not_make_ptx_another) {
   keys("c");
   compiled(&session->then, "// one\n\tret;\n", false);
@@ -339,6 +355,7 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, a_match_is_brought_into_sight);
   tcase_add_test(tcase, what_is_folded_is_not_found);
   tcase_add_test(tcase, three_texts_stand_side_by_side);
+  tcase_add_test(tcase, columns_fit_every_screen);
   tcase_add_test(tcase, cuda_differs_line_by_line);
   tcase_add_test(tcase, the_same_cuda_is_said_so);
   tcase_add_test(tcase, ptx_is_counted_in_both);

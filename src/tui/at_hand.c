@@ -61,6 +61,9 @@ static void tell(Session *session, const Device *device, const Target *row, int 
 }
 
 void at_hand_take(Session *session, const Device *device) {
+  bool nothing_new = session->device_known && (session->device.name[0] || !device->name[0]);
+  if (nothing_new) return;
+  session->device_known = true;
   session->device = *device;
   if (!device->name[0]) {
     if (!session->message[0])

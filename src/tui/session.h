@@ -109,6 +109,7 @@ typedef struct Session {
   Advice advice;
   KnobSweep sweep;
   WorkerState worker;
+  bool device_known;
   Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
   Keymap *keymap;
 

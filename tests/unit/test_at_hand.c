@@ -72,7 +72,14 @@ END_TEST
 START_TEST(without_one_it_is_said_what_is_shown) {
   at_hand_take(session, &none);
   ck_assert_str_eq(session->message, "no GPU at hand: shown for h200");
+  session->message[0] = '\0';
+  at_hand_take(session, &none);  // the worker was started again
+  ck_assert_str_eq(session->message, "");
   ck_assert_str_eq(session->now.schedule.target, "h200");
+  at_hand_take(session, &h100);  // another worker has one
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+  at_hand_take(session, &h200);
+  ck_assert_str_eq(session->device.name, h100.name);
 }
 END_TEST
 

@@ -172,14 +172,17 @@ static int64_t row_bytes(const Facts *f, int side) {
 
 // ---- rules of several conditions: what of them fails, NULL where nothing does -------------------
 
+static const char *knob_and(const Facts *f, KnobId id, const char *rest) {
+  return arena_printf(f->arena, "%s=%lld%s", knob_table[id].name, (long long)value(f, id), rest);
+}
+
 static const char *side_name(int side) { return side == FM_BM ? "A" : "B"; }
 
 static const char *swizzle_fault(const Facts *f) {
   int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);
   if (!value(f, KNOB_SWIZZLE) || !value(f, KNOB_STAGE)) return NULL;
   if (value(f, KNOB_PAD_SMEM))
-    return arena_printf(f->arena, "rows without a pad, and PAD_SMEM=%lld",
-                        (long long)value(f, KNOB_PAD_SMEM));
+    return arena_printf(f->arena, "rows without a pad, and %s", knob_and(f, KNOB_PAD_SMEM, ""));
   for (int side = FM_BM; side <= FN_BN; side++) {
     long long bytes = row_bytes(f, side);
     if (!staged(f, side)) continue;
@@ -234,8 +237,7 @@ static const char *box_fault(const Facts *f, int side) {
 
 static const char *plain_slab_fault(const Facts *f) {
   if (!tma(f)) return NULL;
-  if (value(f, KNOB_PAD_SMEM))
-    return arena_printf(f->arena, "PAD_SMEM=%lld", (long long)value(f, KNOB_PAD_SMEM));
+  if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, "");
   if (slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM)) return "TRANSPOSE_A=1";
   if (slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN)) return "TRANSPOSE_B=1";
   for (int side = FM_BM; side <= FN_BN; side++)
@@ -264,11 +266,9 @@ static const char *min_blocks_fault(const Facts *f) {
 static const char *order_fault(const Facts *f) {
   if (frag_order(f) == 0) return NULL;
   if (value(f, KNOB_FRAG_BUFFER) != 1)
-    return arena_printf(f->arena, "FRAG_BUFFER=%lld: there is no k-step to read ahead",
-                        (long long)value(f, KNOB_FRAG_BUFFER));
+    return knob_and(f, KNOB_FRAG_BUFFER, ": there is no k-step to read ahead");
   if (value(f, KNOB_COPY_STEPS) == 0) return NULL;
-  return arena_printf(f->arena, "COPY_STEPS=%lld: there are no k-steps to deal copies to",
-                      (long long)value(f, KNOB_COPY_STEPS));
+  return knob_and(f, KNOB_COPY_STEPS, ": there are no k-steps to deal copies to");
 }
 
 static const char *epilogue_fault(const Facts *f) {
@@ -277,8 +277,7 @@ static const char *epilogue_fault(const Facts *f) {
     return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
                         (long long)value(f, KNOB_N), out_chunk(f));
   if (value(f, KNOB_SPLITK) == 1) return NULL;
-  return arena_printf(f->arena, "SPLITK=%lld: rows leave to C alone, partial sums do not",
-                      (long long)value(f, KNOB_SPLITK));
+  return knob_and(f, KNOB_SPLITK, ": rows leave to C alone, partial sums do not");
 }
 
 static const char *copy_fault(const Facts *f) {
@@ -294,20 +293,16 @@ static const char *groups_fault(const Facts *f) {
   int64_t group = value(f, KNOB_CELL_GROUP);
   const KnobId cells[] = {KNOB_FM, KNOB_FN};
   for (int i = 0; i < 2 && !atom_of(f); i++)
-    if (!divides_cells(group, value(f, cells[i])))
-      return arena_printf(f->arena, "%s=%lld", knob_table[cells[i]].name,
-                          (long long)value(f, cells[i]));
+    if (!divides_cells(group, value(f, cells[i]))) return knob_and(f, cells[i], "");
   return NULL;
 }
 
 static const char *matrix_fault(const Facts *f) {
-  int64_t m = value(f, KNOB_M), n = value(f, KNOB_N), k = value(f, KNOB_K);
-  if (m * k > MATRIX_MAX)
-    return arena_printf(f->arena, "A of M=%lld, K=%lld", (long long)m, (long long)k);
-  if (k * n > MATRIX_MAX)
-    return arena_printf(f->arena, "B of K=%lld, N=%lld", (long long)k, (long long)n);
-  if (m * n > MATRIX_MAX)
-    return arena_printf(f->arena, "C of M=%lld, N=%lld", (long long)m, (long long)n);
+  const KnobId sides[][2] = {{KNOB_M, KNOB_K}, {KNOB_K, KNOB_N}, {KNOB_M, KNOB_N}};
+  for (int i = 0; i < 3; i++)
+    if (value(f, sides[i][0]) * value(f, sides[i][1]) > MATRIX_MAX)
+      return arena_printf(f->arena, "%c of %s, %s", "ABC"[i], knob_and(f, sides[i][0], ""),
+                          knob_and(f, sides[i][1], ""));
   return NULL;
 }
 
@@ -316,9 +311,7 @@ static const char *layout_alone_fault(const Facts *f) {
     return NULL;
   const KnobId others[] = {KNOB_PAD_SMEM, KNOB_SWIZZLE};
   for (int i = 0; i < 2; i++)
-    if (value(f, others[i]))
-      return arena_printf(f->arena, "%s=%lld", knob_table[others[i]].name,
-                          (long long)value(f, others[i]));
+    if (value(f, others[i])) return knob_and(f, others[i], "");
   return NULL;
 }
 

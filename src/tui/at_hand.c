@@ -20,6 +20,11 @@ static void move_rungs(Session *session, const Target *target) {
     }
 }
 
+// What was said stays, and a lesson speaks of its own GPU.
+static bool may_speak(const Session *session) {
+  return !session->message[0] && !session->tutor->run.lesson;
+}
+
 static bool may_move(const Session *session) {
   return !session->tutor->run.lesson && !schedule_is_given(&session->now.schedule, KNOB_TARGET);
 }
@@ -47,7 +52,7 @@ static void forget(Session *session) {
 }
 
 static void tell(Session *session, const Device *device, const Target *row, int n_differ) {
-  if (session->message[0]) return;
+  if (!may_speak(session)) return;
   const char *id = session->now.schedule.target;
   if (!row)
     session_say(session, SAID_NOTE, "the GPU at hand, %.60s, has no row in gpus.json: this is %s",
@@ -66,7 +71,7 @@ void at_hand_take(Session *session, const Device *device) {
   session->device_known = true;
   session->device = *device;
   if (!device->name[0]) {
-    if (!session->message[0])
+    if (may_speak(session))
       session_say(session, SAID_NOTE, "no GPU at hand: shown for %s", session->now.schedule.target);
     return;
   }

@@ -160,7 +160,7 @@ test:
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1
-STRESS_SUITES = promises injection view ways_out client history protocol knob json hostile mutants terminal
+STRESS_SUITES = export_cu promises injection view ways_out client history protocol knob json hostile mutants terminal
 stress: test-build build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
 	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)

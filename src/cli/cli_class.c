@@ -10,7 +10,7 @@
 #include "cli/options.h"
 
 typedef struct ClassOptions {
-  const char *who, *color, *theme;
+  const char *who, *results, *color, *theme;
   int at;
   bool ascii, no_mouse, no_worker;
   OptionList worker;
@@ -21,8 +21,9 @@ typedef struct ClassOptions {
 #define FLAG(key, field) \
   { .name = key, .kind = OPTION_KIND_FLAG, .offset = offsetof(ClassOptions, field) }
 
-// The first is the teacher's, the last a follower's.
+// The first two are the teacher's, the last a follower's.
 static const Option options[] = {
+    TEXT("results", results),
     {.name = "at",
      .kind = OPTION_KIND_INT,
      .offset = offsetof(ClassOptions, at),
@@ -36,13 +37,14 @@ static const Option options[] = {
     OPTION_WORKER(ClassOptions),
     TEXT("as", who),
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0] };
+enum { N_OPTIONS = sizeof options / sizeof options[0], N_TEACHERS = 2 };
 
 int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
   Diags diags = diags_new(arena);
   ClassOptions given = {0};
   bool teaches = role == CLASS_TEACHER;
-  if (!options_parse(teaches ? options : options + 1, N_OPTIONS - 1, &given, &argc, argv, &diags))
+  if (!options_parse(teaches ? options : options + N_TEACHERS,
+                     teaches ? N_OPTIONS - 1 : N_OPTIONS - N_TEACHERS, &given, &argc, argv, &diags))
     return cli_fail(&diags);
   if (argc > 2) return cli_error(CLI_USAGE, "one class at a time; \"%s\" is left over", argv[2]);
   const char *name = argc > 1 ? argv[1] : NULL;
@@ -59,6 +61,7 @@ int cli_class(Arena *arena, int argc, char **argv, ClassRole role) {
                     .lesson_step = given.at,
                     .role = role,
                     .room = teaches ? NULL : name,
+                    .results = given.results,
                     .who = given.who ? given.who : user_name(arena)};
   AppEnd end = app_run(&app, &diags);
   if (end == APP_FAILED || end == APP_NO_TERMINAL) return cli_fail(&diags);

@@ -40,9 +40,7 @@ static int fail(const WorkerAnswer *answer) {
 static int compile(const CompileCommand *command, Compiled *compiled, CliWorker *worker) {
   Arena *arena = compiled->arena;
   const Model *model = compiled->model;
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
-  compiled->emission = emit_cuda(arena, model->program, &emit);
+  compiled->emission = emit_model(arena, model, model->program);
   const Plan *plan =
       plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
   ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};

@@ -4,12 +4,16 @@
 //   -k hgemm/swizzle,BK=2   →  the rung's knobs, and BK as said
 #include "cli/cli_model.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
+#include "cli/cli.h"
 #include "cli/cli_ladder.h"
+#include "kernels/gpu_name.h"
+#include "model/device.h"
 #include "model/pass.h"
 
 bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
@@ -65,10 +69,22 @@ const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedu
   return NULL;
 }
 
+void cli_note_gpu(Arena *arena, const TargetTable *targets, const Schedule *schedule) {
+  Device device = {0};
+  if (schedule_is_given(schedule, KNOB_TARGET)) return;
+  snprintf(device.name, sizeof device.name, "%s", gpu_name_at_hand(arena));
+  const Target *row = *device.name ? device_target(targets, &device) : NULL;
+  const Target *read = target_find(targets, schedule->target, NULL);
+  if (!*device.name || row == read) return;
+  cli_error(0, "this is of %s; the GPU at hand is %s%s%s", schedule->target, device.name,
+            row ? ": TARGET=" : ", which has no row in gpus.json", row ? row->id : "");
+}
+
 const Model *cli_model(Arena *arena, const char *state, Diags *diags) {
   Schedule schedule;
   TargetTable *targets = ARENA_NEW(arena, TargetTable);
   if (!cli_schedule(state, &schedule, diags) || !cli_targets(arena, targets, diags)) return NULL;
+  cli_note_gpu(arena, targets, &schedule);
   return cli_model_of(arena, targets, &schedule, diags);
 }
 

@@ -23,6 +23,9 @@ bool cli_targets(Arena *arena, TargetTable *targets, Diags *diags);
 const Model *cli_model_of(Arena *arena, const TargetTable *targets, const Schedule *schedule,
                           Diags *diags);
 
+// Says on stderr when a reading is of the default target and the GPU at hand is another.
+void cli_note_gpu(Arena *arena, const TargetTable *targets, const Schedule *schedule);
+
 // NULL after adding a finding for everything that is wrong with the state, illegal schedules
 // included; otherwise a model that is ok.
 const Model *cli_model(Arena *arena, const char *state, Diags *diags);

@@ -214,8 +214,8 @@ WorkerMachine cli_worker_machine(CliWorker *worker) {
   Arena *arena = worker->arena;
   return (WorkerMachine){.known = status.machine_known,
                          .can_compile = status.can_compile,
-                         .gpu = arena_strdup(arena, status.gpu),
-                         .arch = arena_strdup(arena, status.arch),
+                         .gpu = arena_strdup(arena, status.device.name),
+                         .device = status.device,
                          .gpu_error = arena_strdup(arena, why),
                          .nvrtc = arena_strdup(arena, status.nvrtc)};
 }
@@ -228,36 +228,12 @@ int cli_worker_need_gpu(CliWorker *worker) {
   return cli_error(CLI_MISSING, "%s%s%s", what, *machine.gpu_error ? ": " : "", machine.gpu_error);
 }
 
-// Whether `name` ("NVIDIA H100 80GB HBM3") has `id` ("h100") in it, case and blanks aside.
-static bool name_has(const char *name, const char *id) {
-  for (; *name; name++) {
-    const char *a = name, *b = id;
-    while (*a && *b && (*a == ' ' || tolower((unsigned char)*a) == *b)) b += *a++ != ' ';
-    if (!*b) return true;
-  }
-  return false;
-}
-
-static const Target *target_of(const TargetTable *targets, const char *gpu, const char *arch) {
-  const Target *first = *arch ? target_find(targets, arch, NULL) : NULL;
-  for (int i = 0; first && i < targets->count; i++) {
-    const Target *target = &targets->targets[i];
-    if (target->cc == first->cc && name_has(gpu, target->id)) return target;
-  }
-  return first;
-}
-
-void cli_set_target(const TargetTable *targets, const char *gpu, const char *arch,
-                    Schedule *schedule) {
-  for (int i = 0; i < schedule->n_given; i++)
-    if (schedule->given[i] == KNOB_TARGET) return;
-  const Target *target = target_of(targets, gpu, arch);
-  if (!target || target == target_find(targets, schedule->target, NULL)) return;
-  snprintf(schedule->target, sizeof schedule->target, "%s", target->id);
-  schedule_set(schedule, KNOB_TARGET, 0);
+void cli_set_target(const TargetTable *targets, const Device *device, Schedule *schedule) {
+  const Target *target = device_target(targets, device);
+  if (target) device_take_target(targets, target, schedule);
 }
 
 void cli_worker_set_target(CliWorker *worker, const TargetTable *targets, Schedule *schedule) {
   WorkerMachine machine = cli_worker_machine(worker);
-  cli_set_target(targets, machine.gpu, machine.arch, schedule);
+  cli_set_target(targets, &machine.device, schedule);
 }

@@ -35,7 +35,8 @@ typedef struct WorkerAnswer {
 // What the worker tells of the machine it runs on; texts are "" where there is none.
 typedef struct WorkerMachine {
   bool known, can_compile;
-  const char *gpu, *arch, *gpu_error, *nvrtc;
+  const char *gpu, *gpu_error, *nvrtc;  // the device's name again
+  Device device;
 } WorkerMachine;
 
 // What a client of these --worker commands is told, history aside; none: this program.
@@ -61,7 +62,5 @@ int cli_worker_need_gpu(CliWorker *worker);
 
 // Sets TARGET to the GPU at hand, unless the user gave one or it is the default anyway.
 void cli_worker_set_target(CliWorker *worker, const TargetTable *targets, Schedule *schedule);
-// The same for a GPU that is known: its name ("NVIDIA H100 80GB HBM3") and arch ("sm_90"). A row of
-// its name counts, else the first of its arch; nothing happens where there is neither.
-void cli_set_target(const TargetTable *targets, const char *gpu, const char *arch,
-                    Schedule *schedule);
+// The same for a GPU that is known; nothing happens where no row stands for it.
+void cli_set_target(const TargetTable *targets, const Device *device, Schedule *schedule);

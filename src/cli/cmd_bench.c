@@ -186,7 +186,10 @@ static void print_json(const Subject *s, int status) {
 // ---- running ------------------------------------------------------------------------------------
 
 static void set_target_of_gpu(const Subject *s, const TargetTable *targets, Schedule *schedule) {
-  cli_set_target(targets, gpu_info(s->gpu)->name, gpu_arch(s->arena, s->gpu), schedule);
+  Device device = {0};
+  snprintf(device.name, sizeof device.name, "%s", gpu_info(s->gpu)->name);
+  snprintf(device.arch, sizeof device.arch, "%s", gpu_arch(s->arena, s->gpu));
+  cli_set_target(targets, &device, schedule);
 }
 
 static const Model *model_of(const Subject *s, const TargetTable *targets, const char *state,

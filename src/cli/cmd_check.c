@@ -137,6 +137,7 @@ int cmd_check(Arena *arena, int argc, char **argv) {
   if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
   bool read = cli_schedule(given.state, &schedule, &diags);
   if (!cli_targets(arena, &targets, &diags) || !read || diags.count) return cli_fail(&diags);
+  cli_note_gpu(arena, &targets, &schedule);
   const Model *model = model_build(arena, &targets, &schedule);
   if (!model->target) return cli_fail(&model->diags);
   const bool ok = count_failing(arena, model) == 0;

@@ -24,9 +24,7 @@ static const Option options[] = {
 };
 
 static const Emission *emit_stage(Arena *arena, const Model *model, int stage) {
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
-  return emit_cuda(arena, model->pipeline.stage[stage].program, &emit);
+  return emit_model(arena, model, model->pipeline.stage[stage].program);
 }
 
 static const char *line_text(Arena *arena, const Emission *emission, int line) {

@@ -2,7 +2,8 @@
 // something is missing.
 //
 // One row per finding: what, whether it was found, where or why not, and the consequence. The
-// libraries are opened but no GPU is touched, so this neither hangs nor disturbs anyone's timing.
+// libraries are opened here; the GPU is asked for its name and limits by a worker, as in the
+// explorer, so a driver that hangs does not hang this, and nobody's timing is disturbed.
 //
 //   NVRTC      ok       /usr/local/cuda/lib64/libnvrtc.so.13
 //   nvdisasm   missing  not on PATH: no SASS; PTX and register counts are there
@@ -16,6 +17,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_worker.h"
 #include "cli/options.h"
 #include "kernels/cache.h"
 #include "kernels/dl.h"
@@ -38,9 +40,10 @@ typedef struct Report {
 
 typedef struct DoctorOptions {
   bool json;
+  OptionList worker;
 } DoctorOptions;
 
-static const Option options[] = {OPTION_JSON(DoctorOptions)};
+static const Option options[] = {OPTION_JSON(DoctorOptions), OPTION_WORKER(DoctorOptions)};
 
 static void add(Report *r, const char *what, bool found, const char *detail,
                 const char *consequence) {
@@ -66,6 +69,34 @@ static void check_libraries(Report *r) {
   const char *tool = sass_find_tool(r->arena);
   add(r, "nvdisasm", tool != NULL, tool ? tool : "not on PATH nor in a toolkit that was found",
       "no SASS; PTX and register counts are there");
+}
+
+// Where the driver and the table disagree, the explorer goes by the driver.
+static void check_row(Report *r, const Device *device) {
+  Diags diags = diags_new(r->arena);
+  TargetTable table;
+  if (!cli_targets(r->arena, &table, &diags)) return;
+  const Target *row = device_target(&table, device);
+  add(r, "its row", row != NULL,
+      row ? arena_printf(r->arena, "%s, %s (%s)", row->id, row->name, row->arch)
+          : "gpus.json has none",
+      "everything is read for the default, h200");
+  DeviceDifference differs[DEVICE_FIELDS];
+  int n = row ? device_compare(device, row, differs) : 0;
+  for (int i = 0; i < n; i++)
+    add(r, "row differs", false, device_difference_text(r->arena, row, &differs[i]),
+        "the explorer takes the driver's word here; other commands read the row");
+}
+
+static void check_gpu(Report *r, const DoctorOptions *given) {
+  Diags diags = diags_new(r->arena);
+  CliWorker *worker = cli_worker_open(r->arena, &given->worker, false, &diags);
+  WorkerMachine machine = {.gpu = "", .gpu_error = diags.first ? diags.first->text : ""};
+  if (worker) machine = cli_worker_machine(worker);
+  add(r, "GPU", *machine.gpu, *machine.gpu ? machine.gpu : machine.gpu_error,
+      "nothing is timed here; recorded results of an H200 stand in");
+  if (*machine.gpu) check_row(r, &machine.device);
+  if (worker) cli_worker_close(worker);
 }
 
 static void check_terminal(Report *r) {
@@ -137,10 +168,12 @@ static void print_json(const Report *r) {
 int cmd_doctor(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   DoctorOptions given = {0};
-  if (!options_parse(options, 1, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (!options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags))
+    return cli_fail(&diags);
   if (argc > 1) return cli_error(CLI_USAGE, "the doctor takes no argument, not \"%s\"", argv[1]);
   Report report = {.arena = arena};
   check_libraries(&report);
+  check_gpu(&report, &given);
   check_terminal(&report);
   check_files(&report);
   (given.json ? print_json : print_text)(&report);

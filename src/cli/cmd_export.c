@@ -1,7 +1,7 @@
 // gemmview export: a standalone .cu with a main() that checks itself and times itself.
 //
 //   gemmview export -k BM=16,BN=16,FM=8,FN=8 -o matmul.cu
-//   nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+//   nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,9 +43,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of export", argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
-  const Emission *emission = emit_cuda(arena, model->program, &emit);
+  const Emission *emission = emit_model(arena, model, model->program);
   const char *text = export_cu(arena, emission, model->program, model->target);
   if (given.output && !str_equal(given.output, "-")) return write_file(arena, given.output, text);
   fputs(text, stdout);

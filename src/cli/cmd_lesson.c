@@ -133,6 +133,9 @@ static void print_choices(const Handout *h, const LessonStep *step, const StepFa
     putchar('\n');
   }
   if (facts->n_choices) putchar('\n');
+  const char *words =
+      step->ask.kind == ASK_FACT ? fact_words_text(h->arena, &facts->answer, ") ") : NULL;
+  if (words) printf("One of: %s\n\n", words);
 }
 
 static void print_question(const Handout *h, const LessonStep *step, const StepFacts *facts) {
@@ -204,6 +207,13 @@ static void put_choices(JsonWriter *w, const Handout *h, const StepFacts *facts)
   json_end_array(w);
 }
 
+static void put_words(JsonWriter *w, const StepFacts *facts) {
+  json_key(w, "words");
+  json_begin_array(w);
+  for (int i = 0; facts->answer.words[i]; i++) json_put_string(w, facts->answer.words[i]);
+  json_end_array(w);
+}
+
 static void put_ask(JsonWriter *w, const Handout *h, const LessonStep *step,
                     const StepFacts *facts) {
   static const char *const kinds[] = {"nothing", "fact", "choice", "make"};
@@ -211,6 +221,7 @@ static void put_ask(JsonWriter *w, const Handout *h, const LessonStep *step,
   json_member_string(w, "question", facts->question);
   json_member_string(w, "hint", facts->hint);
   put_choices(w, h, facts);
+  if (step->ask.kind == ASK_FACT && facts->answer.kind == FACT_WORD) put_words(w, facts);
   if (step->ask.kind == ASK_FACT && h->given->answers) put_value(w, "answer", &facts->answer);
   if (step->ask.kind == ASK_MAKE) put_value(w, "limit", &facts->limit);
   if (!h->given->answers || step->ask.kind == ASK_NOTHING) return;

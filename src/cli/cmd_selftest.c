@@ -3,6 +3,9 @@
 //   banks      the bank engine against every measured access that the program brings along
 //   interpret  every rung of every ladder on the CPU, cut down: right, no race, nothing unwritten
 //   compile    every rung through NVRTC, where there is one
+//   row        (--gpu) what the driver says of the GPU against its row in gpus.json; what differs
+//   is
+//              told and fails nothing, since views take the driver's word
 //   fragments  (--gpu) every form of ldmatrix and every mma.sync the GPU has, on tagged data: what
 //              each lane receives against the fragment maps
 //   order      (--gpu) that copies by TMA come after the reads which a fence covers
@@ -63,7 +66,7 @@ static const Option options[] = {
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
 enum {
-  CHECKS_MAX = 8,
+  CHECKS_MAX = 9,
   BATCH = 32,
   PATH_SECONDS = 180,
   FRAGMENT_SECONDS = 60,
@@ -82,6 +85,7 @@ typedef struct Check {
   const char *name, *help;
   int passed, failed;
   const char *skipped;  // why; NULL: it ran
+  const char *differs;  // what is otherwise than expected and no failure; NULL: nothing
 } Check;
 
 typedef struct Selftest {
@@ -126,6 +130,7 @@ static void end(const Selftest *t, const Check *check) {
   else
     printf("%-10s %s: %d passed, %d failed\n", check->name, check->help, check->passed,
            check->failed);
+  if (check->differs) printf("%-10s differs: %s\n", "", check->differs);
   fflush(stdout);
 }
 
@@ -422,6 +427,21 @@ static int run_path(void *context) {
   return gpu_selftest_main(2, (char *[]){name, size, NULL});
 }
 
+static void check_row(Selftest *t) {
+  Check *check = begin(t, "row", "numbers of the GPU as its driver has them");
+  WorkerMachine machine = cli_worker_machine(t->worker);
+  const Target *row = device_target(&t->targets, &machine.device);
+  DeviceDifference differs[DEVICE_FIELDS];
+  Str text = str_new(t->arena);
+  if (!row) check->skipped = arena_printf(t->arena, "gpus.json has no row for %s", machine.gpu);
+  int n = row ? device_compare(&machine.device, row, differs) : 0;
+  for (int i = 0; i < n; i++)
+    str_printf(&text, "%s%s", i ? "; " : "", device_difference_text(t->arena, row, &differs[i]));
+  if (n) check->differs = text.text;
+  check->passed = row ? DEVICE_FIELDS - n : 0;
+  end(t, check);
+}
+
 static void check_path(Selftest *t) {
   Check *check = begin(t, "gpu", "the path from a text to a timing");
   const int status = cli_in_child(run_path, t, PATH_SECONDS);
@@ -483,6 +503,7 @@ static void print_json(const Selftest *t, bool ok) {
     json_member_int(&w, "passed", t->check[i].passed);
     json_member_int(&w, "failed", t->check[i].failed);
     json_member_string(&w, "skipped", t->check[i].skipped);
+    json_member_string(&w, "differs", t->check[i].differs);
     json_end_object(&w);
   }
   json_end_array(&w);
@@ -511,10 +532,15 @@ static const struct {
   void (*run)(Selftest *t);
   bool needs_gpu, is_random;
 } checks[] = {
-    {"banks", check_banks, false, false},      {"interpret", check_interpreter, false, false},
-    {"compile", check_compiler, false, false}, {"fragments", check_fragments, true, false},
-    {"order", check_order, true, false},       {"gpu", check_path, true, false},
-    {"run", check_runs, true, false},          {"random", check_random, false, true},
+    {"banks", check_banks, false, false},
+    {"interpret", check_interpreter, false, false},
+    {"compile", check_compiler, false, false},
+    {"row", check_row, true, false},
+    {"fragments", check_fragments, true, false},
+    {"order", check_order, true, false},
+    {"gpu", check_path, true, false},
+    {"run", check_runs, true, false},
+    {"random", check_random, false, true},
 };
 enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 

@@ -96,6 +96,7 @@ static bool draw(Show *show, Diags *diags) {
   SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
   show->session = session_open(&opening, diags);
   if (!show->session) return false;
+  cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
   show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
   view_show(show->session, show->view);
   drive_frame(show->session, show->canvas);

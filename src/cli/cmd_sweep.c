@@ -4,9 +4,10 @@
 //   gemmview sweep -k … --search 300 --seed 7           five minutes uphill from that schedule
 //   gemmview sweep -k … --knob SPLITK --predict         by the model alone; needs no GPU
 //
-// Illegal points are passed over. Each point is verified before it is timed; the best one is timed
-// again at the end, beside the start, since the luckiest of many measurements is too good to be
-// true. Standard output is a table, CSV, or JSON Lines; each line is flushed.
+// Illegal points are passed over, and the first is told with its reason. Each point is verified
+// before it is timed; the best one is timed again at the end, beside the start, since the luckiest
+// of many measurements is too good to be true. Standard output is a table, CSV, or JSON Lines; each
+// line is flushed.
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -197,13 +198,18 @@ static void run_batch(Sweep *s, const Schedule *points, int n) {
 static bool run_product(Sweep *s, Diags *diags) {
   SweepPoints points = sweep_points(s->arena, &s->axes, &s->base, &s->targets);
   if (points.n == 0)
-    diag_add(diags, "sweep", "none of the %lld points is legal; gemmview check tells why",
-             (long long)sweep_product(&s->axes));
+    diag_add(diags, "sweep", "none of the %lld points is legal; of %s: %s",
+             (long long)sweep_product(&s->axes), changes(s->arena, &s->base, &points.illegal),
+             points.reason);
   const int limit = s->given->limit ? s->given->limit : LIMIT;
   if (points.n > limit)
     diag_add(diags, "sweep", "%d points are legal, at most %d are timed", points.n, limit)
         ->nearest = arena_printf(s->arena, "--limit %d", points.n);
   if (diags->count) return false;
+  if (points.n_illegal)
+    cli_error(0, "%d of %lld points are passed over; the first, %s: %s", points.n_illegal,
+              (long long)sweep_product(&s->axes), changes(s->arena, &s->base, &points.illegal),
+              points.reason);
   print_heading(s);
   for (int i = 0; i < points.n && !is_over(s); i += BATCH)
     run_batch(s, &points.point[i], points.n - i < BATCH ? points.n - i : BATCH);

@@ -1,6 +1,7 @@
 // gemmview teach NAME: a lesson for everybody who joins. The class is called like the lesson.
 //
 //   GEMMVIEW_CLASSROOM=/srv/class gemmview teach banks      the others: gemmview join banks
+//   gemmview teach banks --results guesses.csv              every revealed step adds its guesses
 #include "cli/cli.h"
 #include "cli/cli_class.h"
 

@@ -129,14 +129,23 @@ static Schedule point_of(const SweepAxes *axes, const Schedule *base, int64_t nu
   return schedule;
 }
 
+static const char *reason_of(Arena *arena, const TargetTable *targets, const Schedule *schedule) {
+  const Model *model = model_build(arena, targets, schedule);
+  return model->ok ? "no block fits an SM" : model->diags.first->text;
+}
+
 SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *base,
                          const TargetTable *targets) {
   const int64_t product = sweep_product(axes);
   SweepPoints points = {.point = ARENA_ARRAY(arena, Schedule, product)};
   for (int64_t i = 0; i < product; i++) {
     Schedule schedule = point_of(axes, base, i);
-    if (sweep_is_legal(targets, &schedule)) points.point[points.n++] = schedule;
+    if (sweep_is_legal(targets, &schedule))
+      points.point[points.n++] = schedule;
+    else if (points.n_illegal++ == 0)
+      points.illegal = schedule;
   }
+  if (points.n_illegal) points.reason = reason_of(arena, targets, &points.illegal);
   return points;
 }
 

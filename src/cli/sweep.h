@@ -31,6 +31,9 @@ int64_t sweep_product(const SweepAxes *axes);
 typedef struct SweepPoints {
   int n;
   Schedule *point;  // the legal ones, in the order of the product, the last knob fastest
+  int n_illegal;
+  Schedule illegal;    // the first of them,
+  const char *reason;  // and why
 } SweepPoints;
 SweepPoints sweep_points(Arena *arena, const SweepAxes *axes, const Schedule *base,
                          const TargetTable *targets);

@@ -22,6 +22,7 @@
 #include "kernels/probe.h"
 #include "kernels/protocol.h"
 #include "kernels/sass.h"
+#include "model/device.h"
 
 typedef struct Client Client;
 
@@ -85,6 +86,9 @@ typedef enum ClientState {
   CLIENT_FAILED       // speaks another protocol; it does not come back
 } ClientState;
 
+// The device that a worker's description of its machine tells of.
+Device client_device(const Message *machine);
+
 typedef struct ClientStatus {
   ClientState state;
   int64_t since_ms;  // of the state, on clock_ms()'s clock
@@ -99,7 +103,8 @@ typedef struct ClientStatus {
   char name[128];    // the command
   char reason[768];  // why it last died; "" = it never did
   // What it said about its machine; "" = not known yet, or there is none.
-  char host[64], gpu[128], gpu_error[256], arch[16], driver[32], nvrtc[256];
+  char host[64], gpu_error[256], driver[32], nvrtc[256];
+  Device device;
   bool machine_known, can_compile;
 } ClientStatus;
 

@@ -178,13 +178,23 @@ static Flight *find_flight(const FlightList *list, int64_t id) {
 #define COPY_FIELD(to, message, field) \
   client_copy_text((to), sizeof(to), MESSAGE_HAS(message, field) ? (message).field : "")
 
+Device client_device(const Message *machine) {
+  Device device = {0};
+  COPY_FIELD(device.name, *machine, gpu);
+  COPY_FIELD(device.arch, *machine, arch);
+#define X(field) \
+  if (MESSAGE_HAS(*machine, field)) device.field = machine->field;
+  DEVICE_FIELD_TABLE(X)
+#undef X
+  return device;
+}
+
 static void on_machine(Client *client, Worker *worker, const Message *said) {
   ClientStatus *status = &worker->status;
   COPY_FIELD(status->host, *said, host);
-  COPY_FIELD(status->gpu, *said, gpu);
   COPY_FIELD(status->gpu_error, *said, gpu_error);
   COPY_FIELD(worker->gpu_uuid, *said, gpu_uuid);
-  COPY_FIELD(status->arch, *said, arch);
+  status->device = client_device(said);
   COPY_FIELD(status->driver, *said, driver);
   COPY_FIELD(status->nvrtc, *said, nvrtc);
   status->can_compile = said->can_compile;
@@ -308,7 +318,7 @@ static int load(const Worker *worker, MessageKind kind) {
   const bool on_gpu = kind != MESSAGE_COMPILE;
   const int n = count_of(&worker->flights, on_gpu);
   if (!is_up(worker) || n >= (on_gpu ? BENCHES_EACH : COMPILES_EACH)) return -1;
-  const bool able = on_gpu ? status->gpu[0] != '\0' : status->can_compile;
+  const bool able = on_gpu ? status->device.name[0] != '\0' : status->can_compile;
   return worker->flights.n + (status->machine_known && !able ? 1000 : 0);
 }
 

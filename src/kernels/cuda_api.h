@@ -45,6 +45,7 @@ typedef struct CuTensorMap {
 // The values are the headers'; only what is used is named.
 enum {
   CU_SUCCESS = 0,
+  CU_DEVICE_CLOCK_RATE = 13,
   CU_DEVICE_MULTIPROCESSOR_COUNT = 16,
   CU_DEVICE_L2_CACHE_SIZE = 38,
   CU_DEVICE_CAPABILITY_MAJOR = 75,

@@ -85,6 +85,7 @@ static void read_limits(Gpu *gpu) {
   info->l2_bytes = attribute(gpu, CU_DEVICE_L2_CACHE_SIZE);
   info->smem_per_block_bytes = attribute(gpu, CU_DEVICE_SMEM_PER_BLOCK_OPTIN);
   info->smem_per_sm_bytes = attribute(gpu, CU_DEVICE_SMEM_PER_SM);
+  info->boost_mhz = attribute(gpu, CU_DEVICE_CLOCK_RATE) / 1000;  // from kHz
   info->registers_per_sm = attribute(gpu, CU_DEVICE_REGISTERS_PER_SM);
 }
 

@@ -81,10 +81,14 @@ const char *plan_target_text(Arena *arena, const Target *target) {
   return arena_printf(arena, "%s (%s)", target->arch, target->name);
 }
 
-Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
-  assert(model->ok);
+const Emission *emit_model(Arena *arena, const Model *model, const Program *program) {
   EmitOptions options = {.schedule = &model->schedule,
                          .target = plan_target_text(arena, model->target)};
-  const Emission *emission = emit_cuda(arena, model->program, &options);
+  return emit_cuda(arena, program, &options);
+}
+
+Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
+  assert(model->ok);
+  const Emission *emission = emit_model(arena, model, model->program);
   return plan_from_emission(arena, emission, model->program, model->target, label);
 }

@@ -15,3 +15,7 @@ Plan *plan_from_model(Arena *arena, const Model *model, const char *label);
 
 // "sm_90a (H200 SXM)": what the heading of a text says it is for.
 const char *plan_target_text(Arena *arena, const Target *target);
+
+// The text of one of the model's programs as every reader shows it, heading and all: a line has one
+// number, wherever it is printed, drawn or compiled.
+const Emission *emit_model(Arena *arena, const Model *model, const Program *program);

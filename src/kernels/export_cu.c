@@ -370,8 +370,10 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   const char *file = program_main(program)->name;
   const Plan *plan = plan_from_emission(arena, emission, program, target, NULL);
   Str out = str_new(arena);
-  str_printf(&out, "// nvcc -O3 -arch=%s -o %s %s.cu && ./%s\n//\n", target->arch, file, file,
-             file);
+  // With -arch=sm_90a alone nvcc 13 also makes PTX for every sm_90, which has no setmaxnreg.
+  const char *version = target->arch + strlen("sm_");
+  str_printf(&out, "// nvcc -O3 -gencode arch=compute_%s,code=sm_%s -o %s %s.cu && ./%s\n//\n",
+             version, version, file, file, file);
   const char *rest = emission->text;
   while (strncmp(rest, "//", 2) == 0) {
     size_t n = strcspn(rest, "\n") + 1;

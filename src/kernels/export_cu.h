@@ -2,7 +2,7 @@
 // launches, checks every cell it can afford against float64 and times itself. Nothing else is
 // needed:
 //
-//   nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+//   nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // The program it builds exits with 0, with 1 when C is wrong, with 3 when CUDA reports an error.
 #pragma once

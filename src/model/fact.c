@@ -247,12 +247,15 @@ static FactVerdict check_pair(const FactValue *value, const char *guess) {
   return row ? FACT_OTHER_COLUMN : col ? FACT_OTHER_ROW : FACT_IS_OTHER;
 }
 
-// The word that begins so, as long as it is the only one; NULL: none.
+// The word of that letter, or else the one that begins so, as long as it is the only one; NULL:
+// none.
 static const char *read_word(const FactValue *value, const char *guess) {
-  guess += strspn(guess, " ");
+  guess += strspn(guess, " (");
   size_t n = strlen(guess);
-  while (n && guess[n - 1] == ' ') n--;
+  while (n && (guess[n - 1] == ' ' || guess[n - 1] == ')')) n--;
   const char *meant = NULL;
+  for (int i = 0; n == 1 && value->words[i]; i++)
+    if ((*guess | 0x20) == 'a' + i) return value->words[i];
   for (int i = 0; n && value->words[i]; i++) {
     if (strncasecmp(value->words[i], guess, n) != 0) continue;
     bool whole = strlen(value->words[i]) == n;
@@ -267,6 +270,14 @@ static FactVerdict check_word(const FactValue *value, const char *guess) {
   const char *meant = read_word(value, guess);
   if (!meant) return FACT_NO_GUESS;
   return str_equal(meant, value->word) ? FACT_RIGHT : FACT_IS_OTHER;
+}
+
+const char *fact_words_text(Arena *arena, const FactValue *value, const char *mark) {
+  if (value->kind != FACT_WORD) return NULL;
+  Str out = str_new(arena);
+  for (int i = 0; value->words[i]; i++)
+    str_printf(&out, "%s%c%s%s", i ? "  " : "", 'a' + i, mark, value->words[i]);
+  return out.text;
 }
 
 const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess) {

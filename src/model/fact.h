@@ -110,8 +110,12 @@ typedef enum FactVerdict {
 // it is none. In the arena.
 const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess);
 
-// COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD may be cut
-// short as long as no other word begins like it.
+// All the words that a WORD could be, each after the letter that chooses it and `mark`: with ") "
+// "a) nothing  b) race". NULL: the value is no word.
+const char *fact_words_text(Arena *arena, const FactValue *value, const char *mark);
+
+// COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD is its letter
+// in the list, or may be cut short as long as no other word begins like it.
 FactVerdict fact_check(const FactValue *value, const char *guess);
 
 // "fp32/padded": NULL after findings. `ladder` (may be NULL) gets the ladder.

@@ -14,9 +14,18 @@
 
 enum { RUN_FMA_MAX = 1 << 21 };
 
-#define X(id, name, help) name,
-static const char *const finding_words[] = {"nothing", "wrong cells", INTERP_FINDING_TABLE(X) NULL};
-#undef X
+enum { WORDS_BEFORE = 2, FINDINGS_OF_A_RUN = FINDING_OPERAND };
+
+// One list for every question of what is found. The last rows of the table say of a program that it
+// could not be run: that is no answer.
+static const char *const *finding_words(Arena *arena) {
+  const char **words = ARENA_ARRAY(arena, const char *, WORDS_BEFORE + FINDINGS_OF_A_RUN + 1);
+  words[0] = "nothing";
+  words[1] = "wrong cells";
+  for (int i = 0; i < FINDINGS_OF_A_RUN; i++)
+    words[WORDS_BEFORE + i] = finding_name((FindingKind)i);
+  return words;
+}
 
 // ---- breakages ----------------------------------------------------------------------------------
 
@@ -66,10 +75,12 @@ static const Finding *gravest(const InterpCheck *check) {
 bool fact_finding(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   InterpCheck check;
   if (!run(scene, args, &check, diags)) return false;
-  value->words = finding_words;
+  value->words = finding_words(scene->arena);
   const Finding *worst = gravest(&check);
-  value->word = worst ? finding_name(worst->kind) : finding_words[check.n_wrong > 0];
-  return true;
+  value->word = worst ? finding_name(worst->kind) : value->words[check.n_wrong > 0];
+  bool ran = !worst || (int)worst->kind < FINDINGS_OF_A_RUN;
+  if (!ran) diag_add(diags, "break", "it could not be run: %s", worst->text);
+  return ran;
 }
 
 bool fact_told(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {

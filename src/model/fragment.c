@@ -206,6 +206,9 @@ void atom_set_n(Atom *atom, int n) {
 }
 
 void atom_set_f16_acc(Atom *atom) {
+  char name[sizeof atom->name];
+  snprintf(name, sizeof name, "%.24s.f16", atom->name);
+  if (!str_equal(atom->acc, "f16")) memcpy(atom->name, name, sizeof name);
   atom->acc = "f16";
   atom->acc_bits = 16;
 }

@@ -24,6 +24,7 @@
 #include "model/program.h"
 
 // What can be wrong with a run. One row each: enum, the word it is shown by, what it means.
+// The last rows, from "operand" on, say that the program could not be run to its end.
 #define INTERP_FINDING_TABLE(X)                                                                   \
   X(RACE, "race", "two accesses without an order between them, at least one of them a write")     \
   X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \

@@ -201,14 +201,14 @@ static bool set_text(Schedule *schedule, KnobId id, const char *text, Diags *dia
   return set_number(schedule, id, text, diags);
 }
 
-static bool is_given(const Schedule *schedule, KnobId id) {
+bool schedule_is_given(const Schedule *schedule, KnobId id) {
   for (int i = 0; i < schedule->n_given; i++)
     if (schedule->given[i] == id) return true;
   return false;
 }
 
 static void mark_given(Schedule *schedule, KnobId id) {
-  if (!is_given(schedule, id)) schedule->given[schedule->n_given++] = id;
+  if (!schedule_is_given(schedule, id)) schedule->given[schedule->n_given++] = id;
 }
 
 // The element type is the last part of the atom's name: mma_m16n8k16_f16 multiplies f16.
@@ -222,9 +222,9 @@ static int atom_dtype(int64_t atom) {
 // its name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
 static void imply(Schedule *schedule, KnobId set) {
   int64_t *value = schedule->value;
-  if (set == KNOB_ATOM_KIND && !is_given(schedule, KNOB_DTYPE))
+  if (set == KNOB_ATOM_KIND && !schedule_is_given(schedule, KNOB_DTYPE))
     value[KNOB_DTYPE] = atom_dtype(value[KNOB_ATOM_KIND]);
-  if (set == KNOB_TMA && !is_given(schedule, KNOB_STAGE))
+  if (set == KNOB_TMA && !schedule_is_given(schedule, KNOB_STAGE))
     value[KNOB_STAGE] = value[KNOB_TMA] ? STAGE_A | STAGE_B : 0;
 }
 

@@ -72,6 +72,8 @@ const char *knob_enum_text(KnobId knob, int64_t value);
 
 // Sets one knob (marks it as given). The value is not checked against rules, only stored.
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
+// Whether a state, or schedule_set, said this knob.
+bool schedule_is_given(const Schedule *schedule, KnobId knob);
 
 // The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no
 // steps here: whoever holds the table of targets steps through it; neither have layouts.

@@ -130,5 +130,9 @@ Verdict lesson_check_schedule(Arena *arena, const LessonWorld *world, const Less
 const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,
                               const char *guess);
 
+// The choices there are, in the order in which they are always listed, as a guess would name them:
+// knobs or words. NULL behind the last, and where anything may be guessed.
+const char *lesson_choice(const LessonStep *step, const StepFacts *facts, int i);
+
 // The answer in one sentence, with its unit and where it comes from.
 const char *lesson_answer(Arena *arena, const LessonStep *step, const StepFacts *facts);

@@ -191,7 +191,7 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
   static const char *const wanted[] = {[FACT_COUNT] = "a whole number",
                                        [FACT_REAL] = "a number",
                                        [FACT_PAIR] = "row and column, as in 12, 34",
-                                       [FACT_WORD] = "one of the words",
+                                       [FACT_WORD] = "one of the words, or its letter",
                                        [FACT_TEXT] = "nothing"};
   static const char *const says[] = {[FACT_RIGHT] = "right",
                                      [FACT_IS_MORE] = "no, it is more",
@@ -204,7 +204,9 @@ static Verdict judge_value(Arena *arena, const FactValue *value, const char *gue
     verdict.text =
         arena_printf(arena, "\"%.40s\" is no guess: wanted is %s", clean, wanted[value->kind]);
   else
-    verdict.text = arena_printf(arena, "%s: %s", clean, says[verdict.fact]);
+    verdict.text = arena_printf(
+        arena, "%s: %s", value->kind == FACT_WORD ? fact_guess_text(arena, value, guess) : clean,
+        says[verdict.fact]);
   return verdict;
 }
 
@@ -229,6 +231,13 @@ static Verdict judge_choice(Arena *arena, const StepFacts *facts, const char *gu
   if (choice->right) return (Verdict){FACT_RIGHT, arena_printf(arena, "%s: right", name)};
   return (Verdict){FACT_IS_OTHER, arena_printf(arena, "%s: no, it has %s; one is better", name,
                                                fact_say(arena, &choice->value))};
+}
+
+const char *lesson_choice(const LessonStep *step, const StepFacts *facts, int i) {
+  const FactValue *value = &facts->answer;
+  if (step->ask.kind == ASK_CHOICE) return i < facts->n_choices ? facts->choice[i].knobs : NULL;
+  bool word = step->ask.kind == ASK_FACT && value->kind == FACT_WORD;
+  return word ? value->words[i] : NULL;
 }
 
 const char *lesson_guess_text(Arena *arena, const LessonStep *step, const StepFacts *facts,

@@ -170,14 +170,35 @@ static int64_t row_bytes(const Facts *f, int side) {
   return row * dtype_bytes((DType)value(f, KNOB_DTYPE));
 }
 
-static bool swizzle_fits(const Facts *f) {
+// ---- rules of several conditions: what of them fails, NULL where nothing does -------------------
+
+static const char *knob_and(const Facts *f, KnobId id, const char *rest) {
+  return arena_printf(f->arena, "%s=%lld%s", knob_table[id].name, (long long)value(f, id), rest);
+}
+
+static const char *side_name(int side) { return side == FM_BM ? "A" : "B"; }
+
+static const char *swizzle_fault(const Facts *f) {
   int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);
+  if (!value(f, KNOB_SWIZZLE) || !value(f, KNOB_STAGE)) return NULL;
+  if (value(f, KNOB_PAD_SMEM))
+    return arena_printf(f->arena, "rows without a pad, and %s", knob_and(f, KNOB_PAD_SMEM, ""));
   for (int side = FM_BM; side <= FN_BN; side++) {
-    int64_t bytes = row_bytes(f, side);
+    long long bytes = row_bytes(f, side);
     if (!staged(f, side)) continue;
-    if (bytes < least || (bytes & (bytes - 1)) != 0) return false;
+    if (bytes < least)
+      return arena_printf(f->arena, "rows of %lld bytes or more, and those of %s have %lld",
+                          (long long)least, side_name(side), bytes);
+    if ((bytes & (bytes - 1)) != 0)
+      return arena_printf(f->arena, "rows of a power of two of bytes, and those of %s have %lld",
+                          side_name(side), bytes);
   }
-  return true;
+  return NULL;
+}
+
+// Elements of one slab that each thread of the block fetches.
+static int64_t copy_share(const Facts *f, int side) {
+  return staged(f, side) ? ceil_div(tile(f, side) * depth(f), threads(f)) : 0;
 }
 
 // ---- TMA and roles ------------------------------------------------------------------------------
@@ -189,11 +210,6 @@ static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? p
 
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
 
-static bool turns_a_slab(const Facts *f) {
-  return slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM) ||
-         slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN);
-}
-
 static int64_t slab_rows(const Facts *f, int side) {
   return slab_along_k(f, side) ? tile(f, side) : depth(f);
 }
@@ -203,18 +219,100 @@ static int64_t slab_columns(const Facts *f, int side) {
 
 // Swizzled, rows are cut into panels, whose pattern repeats every eight rows; otherwise slots begin
 // at multiples of 128 bytes.
-static bool box_fits(const Facts *f, int side) {
+static const char *box_fault(const Facts *f, int side) {
   enum { SIDE_MAX = 256, PATTERN_ROWS = 8, SLOT_BYTES = 128 };
+  if (!by_tma(f, side)) return NULL;
   int64_t rows = slab_rows(f, side), bytes = row_bytes(f, side);
-  if (rows > SIDE_MAX) return false;
-  if (value(f, KNOB_SWIZZLE)) return rows % PATTERN_ROWS == 0;
-  return slab_columns(f, side) <= SIDE_MAX && bytes % 16 == 0 && rows * bytes % SLOT_BYTES == 0;
+  if (rows > SIDE_MAX) return "a box has at most 256 rows";
+  if (value(f, KNOB_SWIZZLE))
+    return rows % PATTERN_ROWS ? "a swizzled box has a multiple of 8 rows" : NULL;
+  if (slab_columns(f, side) > SIDE_MAX) return "a row of a box has at most 256 elements";
+  if (bytes % 16)
+    return arena_printf(f->arena, "a row of a box is a multiple of 16 bytes, and this one has %lld",
+                        (long long)bytes);
+  if (rows * bytes % SLOT_BYTES == 0) return NULL;
+  return arena_printf(f->arena, "a slab is a multiple of 128 bytes, and this one has %lld",
+                      (long long)(rows * bytes));
 }
 
-static const char *box_demand(const Facts *f) {
-  return value(f, KNOB_SWIZZLE) ? "and a swizzled box has a multiple of 8 rows, at most 256"
-                                : "and a box has at most 256 of either, in rows of whole 16 bytes "
-                                  "and slabs of whole 128";
+static const char *plain_slab_fault(const Facts *f) {
+  if (!tma(f)) return NULL;
+  if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, "");
+  if (slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM)) return "TRANSPOSE_A=1";
+  if (slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN)) return "TRANSPOSE_B=1";
+  for (int side = FM_BM; side <= FN_BN; side++)
+    if (f->schedule->layout[side][0])
+      return arena_printf(f->arena, "LAYOUT_%s=%s", side_name(side), f->schedule->layout[side]);
+  return NULL;
+}
+
+// The blocks that MIN_BLOCKS asks for, on an SM.
+static const char *min_blocks_fault(const Facts *f) {
+  const Target *t = f->target;
+  long long blocks = value(f, KNOB_MIN_BLOCKS);
+  long long n_threads = blocks * block_threads(f), n_registers = blocks * threads(f) * sums(f);
+  if (blocks > t->max_blocks_per_sm)
+    return arena_printf(f->arena, "an SM of %s has at most %d blocks", t->id, t->max_blocks_per_sm);
+  if (n_threads > t->max_threads_per_sm)
+    return arena_printf(f->arena, "%lld threads on an SM, at most %d on %s", n_threads,
+                        t->max_threads_per_sm, t->id);
+  if (blocks && n_registers > t->regs_per_sm)
+    return arena_printf(f->arena, "%lld registers of sums on an SM, at most %d on %s", n_registers,
+                        t->regs_per_sm, t->id);
+  return NULL;
+}
+
+// A register buffer and copies dealt out go along K.
+static const char *order_fault(const Facts *f) {
+  if (frag_order(f) == 0) return NULL;
+  if (value(f, KNOB_FRAG_BUFFER) != 1)
+    return knob_and(f, KNOB_FRAG_BUFFER, ": there is no k-step to read ahead");
+  if (value(f, KNOB_COPY_STEPS) == 0) return NULL;
+  return knob_and(f, KNOB_COPY_STEPS, ": there are no k-steps to deal copies to");
+}
+
+static const char *epilogue_fault(const Facts *f) {
+  if (!value(f, KNOB_EPILOGUE) || !atom_of(f)) return NULL;
+  if (value(f, KNOB_N) % out_chunk(f))
+    return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
+                        (long long)value(f, KNOB_N), out_chunk(f));
+  if (value(f, KNOB_SPLITK) == 1) return NULL;
+  return knob_and(f, KNOB_SPLITK, ": rows leave to C alone, partial sums do not");
+}
+
+static const char *copy_fault(const Facts *f) {
+  enum { SHARE_MAX = 128 };
+  for (int side = FM_BM; side <= FN_BN; side++)
+    if (copy_share(f, side) > SHARE_MAX)
+      return arena_printf(f->arena, "each of %lld threads would fetch %lld elements of %s per slab",
+                          (long long)threads(f), (long long)copy_share(f, side), side_name(side));
+  return NULL;
+}
+
+static const char *groups_fault(const Facts *f) {
+  int64_t group = value(f, KNOB_CELL_GROUP);
+  const KnobId cells[] = {KNOB_FM, KNOB_FN};
+  for (int i = 0; i < 2 && !atom_of(f); i++)
+    if (!divides_cells(group, value(f, cells[i]))) return knob_and(f, cells[i], "");
+  return NULL;
+}
+
+static const char *matrix_fault(const Facts *f) {
+  const KnobId sides[][2] = {{KNOB_M, KNOB_K}, {KNOB_K, KNOB_N}, {KNOB_M, KNOB_N}};
+  for (int i = 0; i < 3; i++)
+    if (value(f, sides[i][0]) * value(f, sides[i][1]) > MATRIX_MAX)
+      return arena_printf(f->arena, "%c of %s, %s", "ABC"[i], knob_and(f, sides[i][0], ""),
+                          knob_and(f, sides[i][1], ""));
+  return NULL;
+}
+
+static const char *layout_alone_fault(const Facts *f) {
+  if (!(f->schedule->layout[0][0] || f->schedule->layout[1][0]) || !value(f, KNOB_STAGE))
+    return NULL;
+  const KnobId others[] = {KNOB_PAD_SMEM, KNOB_SWIZZLE};
+  for (int i = 0; i < 2; i++)
+    if (value(f, others[i])) return knob_and(f, others[i], "");
+  return NULL;
 }
 
 // ---- typed layouts ------------------------------------------------------------------------------
@@ -271,11 +369,6 @@ static const char *nearest_layout(const Facts *f, int side) {
     if (!layout_fault(f, side, text)) return arena_printf(f->arena, "%s=%s", name, text);
   }
   return arena_printf(f->arena, "%s=none", name);
-}
-
-// Elements of one slab that each thread of the block fetches.
-static int64_t copy_share(const Facts *f, int side) {
-  return staged(f, side) ? ceil_div(tile(f, side) * depth(f), threads(f)) : 0;
 }
 
 #define V(knob) (f->schedule->value[KNOB_##knob])

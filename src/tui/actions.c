@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "tui/own.h"
 #include "tui/palette.h"
+#include "tui/tutor.h"
 #include "tui/verbs.h"
 #include "tui/view.h"
 
@@ -129,9 +130,19 @@ static void back(Session *session, const char *argument) {
     session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
 }
 
+// Whoever teaches ends the class of others.
+static bool asks_first(Session *session) {
+  const ClassState *class = &session->tutor->class;
+  if (class->role != CLASS_TEACHER || session->asked_quit) return false;
+  session->asked_quit = true;
+  session_say(session, SAID_WARNING, "%s again ends the class, %d here; any other key goes on",
+              view_key_name(session, "quit"), class->n_here);
+  return true;
+}
+
 static void quit(Session *session, const char *argument) {
   (void)argument;
-  session->wishes.quit = !step_back(session);
+  session->wishes.quit = !step_back(session) && !asks_first(session);
 }
 
 static void quit_now(Session *s, const char *a) { (void)a, s->wishes.quit = true; }

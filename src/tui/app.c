@@ -198,6 +198,8 @@ static bool open_class(App *app, const AppOptions *options, Diags *diags) {
     app->class = classroom_teach(app->arena, session, session->tutor->run.lesson->name, diags);
   if (options->role == CLASS_FOLLOWER)
     app->class = classroom_join(app->arena, session, options->room, options->who, diags);
+  if (app->class && options->results)
+    return classroom_keep_results(app->class, options->results, diags);
   return options->role == CLASS_NONE || app->class;
 }
 

@@ -18,6 +18,7 @@ typedef struct AppOptions {
   ClassRole role;               // CLASS_TEACHER: teaches `lesson`, CLASS_FOLLOWER: joins `room`
   const char *room;             // NULL: the only one there is
   const char *who;              // CLASS_FOLLOWER: the name that the teacher reads
+  const char *results;          // CLASS_TEACHER: a file for the guesses; NULL: none
   const Config *config;         // whose keys count; NULL: none
   const Verb *verbs;            // commands that the prompt runs
   int n_verbs;

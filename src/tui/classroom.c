@@ -12,11 +12,13 @@
 // of at most CLASS_GUESS_BYTES, sanitised before it is kept; a follower has one guess at a time.
 #include "tui/classroom.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -46,6 +48,10 @@ struct Classroom {
   char sent_guess[CLASS_GUESS_BYTES];
   const Lesson *lesson;  // what the guesses are about
   int step;
+  int n_gone;  // TEACHER: who left and has not come back
+  char gone[CLASS_FOLLOWERS_MAX][NAME_BYTES];
+  const char *results;  // TEACHER: a file for them; NULL: none
+  bool revealed;        // and those of this step are in it
 };
 
 static Tutor *tutor_of(const Classroom *class) { return class->session->tutor; }
@@ -125,7 +131,42 @@ static int compare_rows(const void *a, const void *b) {
                                      : strcmp(left->guess, right->guess);
 }
 
+static void add_name(char *names, const char *name) {
+  size_t n = strlen(names);
+  if (n + strlen(name) + 8 < CLASS_NAMES_BYTES)
+    snprintf(names + n, CLASS_NAMES_BYTES - n, "%s%s", n ? ", " : "", name);
+  else if (n > 0 && names[n - 1] != '.')
+    snprintf(names + n, CLASS_NAMES_BYTES - n, ", ...");
+}
+
+static void name_all(Classroom *class) {
+  ClassState *state = &tutor_of(class)->class;
+  state->guessed[0] = state->waiting[0] = state->gone[0] = '\0';
+  for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
+    const Follower *follower = &class->follower[i];
+    if (follower->peer.fd < 0 || !follower->name[0]) continue;
+    add_name(follower->guess[0] ? state->guessed : state->waiting, follower->name);
+  }
+  for (int i = 0; i < class->n_gone; i++) add_name(state->gone, class->gone[i]);
+}
+
+static void note_gone(Classroom *class, const char *name) {
+  if (*name && class->n_gone < CLASS_FOLLOWERS_MAX)
+    snprintf(class->gone[class->n_gone++], NAME_BYTES, "%s", name);
+}
+
+// Whoever comes by a name that is missed is taken for the one who left.
+static void note_back(Classroom *class, const char *name) {
+  for (int i = 0; i < class->n_gone; i++)
+    if (str_equal(class->gone[i], name)) {
+      class->n_gone--;
+      memmove(class->gone[i], class->gone[i + 1], (size_t)(class->n_gone - i) * NAME_BYTES);
+      return;
+    }
+}
+
 static void count_guesses(Classroom *class) {
+  name_all(class);
   ClassState *state = &tutor_of(class)->class;
   ClassRow rows[CLASS_FOLLOWERS_MAX];
   int n = 0;
@@ -162,7 +203,74 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
   class->lesson = session->tutor->run.lesson;
   class->step = session->tutor->run.step;
   watch(class, listener);
+  ClassState *state = &session->tutor->class;
+  if (shared)
+    snprintf(state->way_in, sizeof state->way_in, "GEMMVIEW_CLASSROOM=%.180s gemmview join %.40s",
+             getenv("GEMMVIEW_CLASSROOM"), room);
+  else
+    snprintf(state->way_in, sizeof state->way_in,
+             "gemmview join %.40s, by you alone; for others see gemmview classroom", room);
   return class;
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+static void put_csv(FILE *file, const char *text, char after) {
+  fputc('"', file);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', file);
+    fputc(*text, file);
+  }
+  fprintf(file, "\"%c", after);
+}
+
+// A header where the file is new.
+static FILE *open_results(const char *path) {
+  FILE *file = fopen(path, "a");
+  if (file && fseek(file, 0, SEEK_END) == 0 && ftell(file) == 0)
+    fputs("time,lesson,step,name,guess,right\n", file);
+  return file;
+}
+
+bool classroom_keep_results(Classroom *class, const char *path, Diags *diags) {
+  FILE *file = open_results(path);
+  if (file && fclose(file) == 0) {
+    class->results = path;
+    return true;
+  }
+  diag_add(diags, "class", "%s: %s", path, strerror(errno));
+  return false;
+}
+
+static void put_result(Classroom *class, FILE *file, const char *when, const Follower *follower) {
+  fprintf(file, "%s,", when);
+  put_csv(file, class->lesson->name, ',');
+  fprintf(file, "%d,", class->step + 1);
+  put_csv(file, follower->name, ',');
+  put_csv(file, follower->guess[0] ? count_as(class, follower->guess) : "", ',');
+  fprintf(file, "%s\n", !follower->guess[0] ? "" : is_right(class, follower->guess) ? "yes" : "no");
+}
+
+static void file_results(Classroom *class) {
+  char when[32];
+  time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  FILE *file = open_results(class->results);
+  for (int i = 0; file && i < CLASS_FOLLOWERS_MAX; i++)
+    if (class->follower[i].peer.fd >= 0 && class->follower[i].name[0])
+      put_result(class, file, when, &class->follower[i]);
+  if (!file || fclose(file) != 0)
+    session_say(class->session, SAID_ERROR, "%s: %s", class->results, strerror(errno));
+}
+
+// With the answer, once for each step.
+static void note_reveal(Classroom *class) {
+  const LessonRun *run = &tutor_of(class)->run;
+  bool asks = tutor_step(tutor_of(class))->ask.kind != ASK_NOTHING;
+  if (run->revealed && !class->revealed && asks && class->results) file_results(class);
+  class->revealed = run->revealed;
 }
 
 static char *compose(Classroom *class) {
@@ -228,6 +336,7 @@ static bool hear_follower(Classroom *class, Follower *follower, const char *line
   if (str_equal(type, "guess")) return follower->name[0] && take_guess(class, follower, root);
   if (!str_equal(type, "hello") || !json_require_string(root, "name", &name, &diags)) return false;
   keep_text(class, follower->name, sizeof follower->name, *name ? name : "?");
+  note_back(class, follower->name);
   return true;
 }
 
@@ -245,7 +354,9 @@ static bool poll_teacher(Classroom *class) {
   admit(class);
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
     Follower *follower = &class->follower[i];
-    if (follower->peer.fd >= 0 && !serve(class, follower)) room_peer_close(&follower->peer);
+    if (follower->peer.fd < 0 || serve(class, follower)) continue;
+    note_gone(class, follower->name);
+    room_peer_close(&follower->peer);
   }
   count_guesses(class);
   return true;
@@ -256,6 +367,7 @@ static void begin_step(Classroom *class) {
   if (class->lesson == tutor->run.lesson && class->step == tutor->run.step) return;
   class->lesson = tutor->run.lesson;
   class->step = tutor->run.step;
+  class->revealed = tutor->run.revealed;
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) class->follower[i].guess[0] = '\0';
   count_guesses(class);
 }
@@ -263,13 +375,17 @@ static void begin_step(Classroom *class) {
 static int tick_teacher(Classroom *class) {
   if (!tutor_of(class)->run.lesson) return -1;
   begin_step(class);
+  note_reveal(class);
   const char *message = compose(class);
   bool news = !class->said || !str_equal(class->said, message), waits = false;
   if (news) replace(&class->said, message);
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
     RoomPeer *peer = &class->follower[i].peer;
     if (peer->fd < 0) continue;
-    if (!(news ? room_peer_send(peer, message) : room_peer_flush(peer))) room_peer_close(peer);
+    if (!(news ? room_peer_send(peer, message) : room_peer_flush(peer))) {
+      note_gone(class, class->follower[i].name);
+      room_peer_close(peer);
+    }
     waits = waits || (peer->fd >= 0 && !out_queue_is_empty(&peer->out));
   }
   return waits ? FLUSH_MS : -1;
@@ -286,7 +402,8 @@ static const char *only_room(Arena *arena, Diags *diags) {
   if (rooms[0])
     diag_add(diags, "class", "several classes are held here:%s; name one", names.text);
   else
-    diag_add(diags, "class", "nobody teaches here: gemmview teach NAME begins a class");
+    diag_add(diags, "class", "nobody teaches here: gemmview teach NAME begins a class; %s",
+             room_way_out(arena));
   return NULL;
 }
 
@@ -319,7 +436,7 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
   const char **rooms = room_list(arena, diags);
   int n = 0;
   while (rooms && rooms[n]) n++;
-  diag_add(diags, "class", "nobody teaches \"%s\" here", room)->nearest =
+  diag_add(diags, "class", "nobody teaches \"%s\" here; %s", room, room_way_out(arena))->nearest =
       rooms ? nearest_name(room, rooms, n) : NULL;
   classroom_close(class);
   return NULL;

@@ -33,6 +33,9 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
 Classroom *classroom_join(Arena *arena, Session *session, const char *room, const char *name,
                           Diags *diags);
 void classroom_close(Classroom *class);
+// Every answer that is revealed adds a line for each follower to this file: time, lesson, step,
+// name, guess, and whether it was right. False after a finding.
+bool classroom_keep_results(Classroom *class, const char *path, Diags *diags);
 
 int classroom_fd(const Classroom *class);  // readable when classroom_poll has something to do
 bool classroom_poll(Classroom *class);

@@ -113,7 +113,9 @@ bool drive_write(const char *path, const char *text) {
   return file ? fclose(file) == 0 && ok : false;
 }
 
-void drive_save(Session *session, const Canvas *canvas, const char *path) {
+// The frame as it is once the prompt that asked for it is gone.
+void drive_save(Session *session, Canvas *canvas, const char *path) {
+  drive_frame(session, canvas);
   Arena *arena = arena_new("save");
   Diags diags = diags_new(arena);
   ExportFormat format;

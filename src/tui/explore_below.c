@@ -37,7 +37,7 @@ static void draw_code(Canvas *canvas, Rect in, const SourcePart *code) {
     if (i && code->line[i].number != code->line[i - 1].number + 1)
       canvas_text(canvas, line, 0, 0, STYLE_DIM, "…");
     canvas_printf(canvas, line, 0, 1, STYLE_DIM, "%4d", code->line[i].number);
-    source_draw_text(canvas, line, 6, &code->line[i]);
+    source_draw_text(canvas, line, 6, &code->line[i], 0);
     row++;
   }
 }
@@ -84,7 +84,7 @@ static void draw_kernel(Canvas *canvas, Rect in, const Session *session) {
     bool here = is_pointed_at(session, line);
     if (here) canvas_glyph(canvas, row, 0, 0, STYLE_ACCENT, GLYPH_POINTER);
     canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%4d", line->number);
-    source_draw_text(canvas, row, 6, line);
+    source_draw_text(canvas, row, 6, line, 0);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "tui/at_hand.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
@@ -280,7 +281,8 @@ static double rung_tflops(const Session *session, int rung, Origin *origin) {
   const Schedule *schedule =
       rung == session->rung ? &session->now.schedule : &session->ladder->rung[rung].schedule;
   const Timed *timed = results_find(&session->results, schedule);
-  *origin = timed && timed->ok ? timed->origin : ORIGIN_NONE;
+  bool here = timed && timed->ok && !at_hand_is_other(session, timed);
+  *origin = here ? timed->origin : ORIGIN_NONE;
   return *origin ? timed->tflops : NAN;
 }
 

@@ -1,10 +1,11 @@
 // The values are those that Left and Right visit, the present one among them.
 //
 // Worked example: SPLITK at 8 on 128 × 128 × 16384. From 8 the steps lead down to 4, 2, 1 and up to
-// 16 … 1024; eleven points, of which those beyond K / BK break splits_fit and keep its name. Moving
-// to the value under the cursor changes nothing but the swept knob, so the points stay.
+// 16 … 1024; eleven points, of which those beyond K / BK break splits_fit and keep its sentence.
+// Moving to the value under the cursor changes nothing but the swept knob, so the points stay.
 #include "tui/knobsweep.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -78,7 +79,7 @@ bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets) {
     point->resources = model->resources;
     point->traffic = model->traffic;
   } else {
-    point->rule = model->diags.first->rule;
+    snprintf(point->reason, sizeof point->reason, "%s", model->diags.first->text);
   }
   return ++sweep->n_done < sweep->n;
 }

@@ -10,12 +10,12 @@
 #include "model/model.h"
 #include "tui/side.h"
 
-enum { KNOBSWEEP_POINTS_MAX = 132 };
+enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };
 
 typedef struct SweepPoint {
   int64_t value;
   bool done, legal;
-  const char *rule;  // the first rule it breaks; NULL when legal
+  char reason[KNOBSWEEP_REASON_BYTES];  // why it is not legal, a sentence
   Resources resources;
   Traffic traffic;
 } SweepPoint;

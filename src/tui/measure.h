@@ -25,6 +25,7 @@ extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, meas
 typedef struct RungLine {
   const Timed *timed;  // NULL: never timed
   double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
+  bool elsewhere;      // on another GPU than this one
   double estimate;     // TFLOP/s; NaN: it breaks a rule here
 } RungLine;
 

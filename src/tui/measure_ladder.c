@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
+#include "tui/at_hand.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
@@ -74,16 +75,21 @@ LadderLines *measure_ladder_lines(Session *session) {
   lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
   for (int i = 0; i < lines->n; i++) {
     RungLine *line = &lines->line[i];
-    line->timed = results_find(&session->results, &session->ladder->rung[i].schedule);
+    const Schedule *schedule = &session->ladder->rung[i].schedule;
+    line->timed = results_find(&session->results, schedule);
+    if (!line->timed) line->timed = results_find_elsewhere(&session->results, schedule);
+    line->elsewhere = line->timed && (!str_equal(line->timed->schedule.target, schedule->target) ||
+                                      at_hand_is_other(session, line->timed));
     line->estimate = estimates[i];
     line->before = find_before(session, lines, i);
-    if (line->timed && line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
-    if (line->timed && i == session->rung) {
+    if (line->estimate > 0) lines->top = fmax(lines->top, line->estimate);
+    if (!line->timed || line->elsewhere) continue;
+    if (line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
+    if (i == session->rung) {
       lines->reference = line->timed->reference_tflops;
       lines->referred = line->timed;
     }
-    if (line->timed) lines->top = fmax(lines->top, line->timed->reference_tflops);
-    if (line->estimate > 0) lines->top = fmax(lines->top, line->estimate);
+    lines->top = fmax(lines->top, line->timed->reference_tflops);
   }
   return lines;
 }
@@ -125,16 +131,20 @@ static void draw_step(Canvas *canvas, Rect row, int cols, const RungLine *line, 
     canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_BAD, GLYPH_SHADE_LIGHT);
 }
 
-// The bar of the measurement, and a mark where the estimate stands.
+// The bar of the measurement, and a mark where the estimate stands. What was timed on another GPU
+// than this one has that GPU's name in the place of a bar.
 static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
   int cols = row.cols - BAR_COL - 1;
   if (cols < 6 || !(top > 0)) return;
   const Timed *timed = line->timed;
-  if (timed && timed->ok)
+  if (timed && timed->ok && line->elsewhere)
+    canvas_fit(canvas, row, 0, BAR_COL, cols, ALIGN_LEFT, STYLE_DIM,
+               timed->gpu ? timed->gpu : timed->schedule.target);
+  else if (timed && timed->ok)
     canvas_bar(canvas, row, 0, BAR_COL, cols, timed->tflops / top,
                here ? STYLE_BAR_BEST : STYLE_BAR);
-  if (line->before > 0) draw_step(canvas, row, cols, line, top);
-  if (line->estimate > 0) {
+  if (line->before > 0 && !line->elsewhere) draw_step(canvas, row, cols, line, top);
+  if (line->estimate > 0 && !line->elsewhere) {
     int at = (int)((cols - 1) * line->estimate / top);
     canvas_text(canvas, row, 0, BAR_COL + at, STYLE_ESTIMATED, "┊");
   }

@@ -8,11 +8,12 @@
 // Registers are the compiler's where it has spoken, of a state that was compiled or timed, and so
 // are the bytes it spilled; else they are estimated.
 // Which knob it is, is the cursor of the explorer: < and > move it without leaving. A value that
-// breaks a rule keeps its row, with the rule's name instead of numbers.
+// breaks a rule keeps its row, with the reason instead of numbers, whole for that under the cursor.
 #include <math.h>
 #include <stdio.h>
 
 #include "model/derive.h"
+#include "tui/at_hand.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"
 #include "tui/view.h"
@@ -49,12 +50,13 @@ static void take_point(Session *session, SweepLines *lines, int i) {
     line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
                                          line->counted.registers);
   lines->estimates[i] = line->estimate;
-  lines->timings[i] = line->timed;
-  lines->top = fmax(lines->top, fmax(line->estimate, line->timed));
+  // What another GPU made stands in its row, but in no picture beside what this one did.
+  lines->timings[i] = timed && at_hand_is_other(session, timed) ? NAN : line->timed;
+  lines->top = fmax(lines->top, fmax(line->estimate, lines->timings[i]));
   bool better = lines->best_estimate < 0 || line->estimate > lines->estimates[lines->best_estimate];
   if (line->estimate > 0 && better) lines->best_estimate = i;
-  better = lines->best_timed < 0 || line->timed > lines->timings[lines->best_timed];
-  if (line->timed > 0 && better) lines->best_timed = i;
+  better = lines->best_timed < 0 || lines->timings[i] > lines->timings[lines->best_timed];
+  if (lines->timings[i] > 0 && better) lines->best_timed = i;
 }
 
 static const void *prepare(Session *session) {
@@ -133,7 +135,7 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
   canvas_fit(canvas, row, 0, VALUE_COL, 9, ALIGN_LEFT, STYLE_NUMBER, line->value);
   if (!point->done) return;
   if (!point->legal) {
-    canvas_printf(canvas, row, 0, 14, STYLE_DIM, "breaks %s", point->rule);
+    canvas_fit(canvas, row, 0, 14, row.cols - 15, ALIGN_LEFT, STYLE_DIM, point->reason);
     return;
   }
   canvas_fit(canvas, row, 0, 13, 7, ALIGN_RIGHT, STYLE_ESTIMATED,
@@ -164,6 +166,17 @@ static void draw_points(Canvas *canvas, Rect in, const Session *session, const S
   view_draw_more(canvas, in, first, lines->n);
 }
 
+// What Enter would do with the value under the cursor, or why it could not.
+static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const char *worker) {
+  if (point && point->done && !point->legal) {
+    canvas_wrap(canvas, foot, STYLE_TEXT, point->reason);
+    return;
+  }
+  canvas_fit(
+      canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_DIM,
+      *worker ? worker : "Enter takes the value under the cursor; B times every legal value here");
+}
+
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const SweepLines *lines = prepared;
   if (session->sweep.knob == KNOB_NONE) {
@@ -172,12 +185,14 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
     return;
   }
   draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
-  Rect foot = rect_take_bottom(&in, in.rows > 6);
+  int cursor = session_view_state_const(session)->cursor;
+  const SweepPoint *point = cursor < session->sweep.n ? &session->sweep.point[cursor] : NULL;
+  bool illegal = point && point->done && !point->legal;
+  int rows = illegal ? canvas_wrap_rows(point->reason, in.cols - 2) : 1;
+  Rect foot = rect_take_bottom(&in, in.rows > 6 + rows ? rows : in.rows > 6);
   draw_points(canvas, in, session, lines);
-  const char *line = session->worker.line;
-  canvas_fit(
-      canvas, foot, 0, 1, foot.cols - 1, ALIGN_LEFT, STYLE_DIM,
-      *line ? line : "Enter takes the value under the cursor; B times every legal value here");
+  foot = (Rect){foot.row, foot.col + 1, foot.rows, foot.cols - 2};
+  draw_foot(canvas, foot, point, session->worker.line);
 }
 
 // ---- moving -------------------------------------------------------------------------------------

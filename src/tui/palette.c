@@ -162,9 +162,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
     return false;
   }
   const Model *model = session->now.picture->model;
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(session->frame, model->target)};
-  const Emission *emission = emit_cuda(session->frame, model->program, &emit);
+  const Emission *emission = emit_model(session->frame, model, model->program);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
   if (drive_write(argument, text)) {
     session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);
@@ -317,6 +315,8 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   const char *argument = line + n + strspn(line + n, " ");
   if (!*name) return true;
   if (strchr(name, '=')) return session_set_text(session, line, diags);
+  // ":174" where lines have numbers.
+  if (!name[strspn(name, "0123456789")] && view_run(session, "line", name)) return true;
   const PaletteCommand *command = find_command(name);
   if (command) return command->run(session, argument, diags);
   // "lessons" is what a lesson's own key does, elsewhere it is the view.

@@ -189,6 +189,17 @@ const Timed *results_find(const Results *results, const Schedule *schedule) {
   return found;
 }
 
+const Timed *results_find_elsewhere(const Results *results, const Schedule *schedule) {
+  const Timed *found = NULL;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    bool only_target = schedule_distance(&timed->schedule, schedule) == 1 &&
+                       schedule_differs(&timed->schedule, schedule, KNOB_TARGET);
+    if (only_target && (!found || timed->origin > found->origin)) found = timed;
+  }
+  return found;
+}
+
 const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance) {
   const Timed *nearest = NULL;
   *distance = KNOB_COUNT + 1;

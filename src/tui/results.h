@@ -100,6 +100,8 @@ void results_set_past(Results *results, const HistoryRow *rows, int n);
 
 // The best result for exactly this schedule, NULL when there is none.
 const Timed *results_find(const Results *results, const Schedule *schedule);
+// The best result of the same schedule on another target; NULL when there is none.
+const Timed *results_find_elsewhere(const Results *results, const Schedule *schedule);
 // The result whose schedule differs least (same problem only); `distance` gets the knobs between.
 const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance);
 

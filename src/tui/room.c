@@ -76,6 +76,22 @@ const char **room_list(Arena *arena, Diags *diags) {
   return rooms;
 }
 
+const char *room_way_out(Arena *arena) {
+  bool shared = false;
+  const char *error = NULL, *folder = device_lock_folder(arena, &shared, &error);
+  if (!folder) return error;
+  if (shared)
+    return arena_printf(arena,
+                        "classes are looked for in %s ($GEMMVIEW_CLASSROOM): teacher and "
+                        "class set it alike",
+                        folder);
+  return arena_printf(arena,
+                      "only your own classes are seen, in %s; for others, `gemmview classroom "
+                      "init FOLDER` makes a folder that teacher and class name in "
+                      "GEMMVIEW_CLASSROOM",
+                      folder);
+}
+
 // ---- sockets ------------------------------------------------------------------------------------
 
 static int new_socket(const char *path, struct sockaddr_un *address) {

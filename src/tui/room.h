@@ -18,6 +18,9 @@ const char *room_path(Arena *arena, const char *room, bool *shared, Diags *diags
 // The names of the rooms there are now, NULL-terminated; NULL after a finding.
 const char **room_list(Arena *arena, Diags *diags);
 
+// Which classes are found here and what to do to find others, for whoever finds none.
+const char *room_way_out(Arena *arena);
+
 // A listening socket, -1 after a finding; what a teacher who died left behind is replaced.
 int room_listen(const char *path, bool shared, Diags *diags);
 int room_connect(const char *path);  // -1: nobody listens

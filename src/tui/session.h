@@ -11,6 +11,7 @@
 // thing. Every edit can be undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
+#include "model/device.h"
 #include "model/ladder.h"
 #include "model/model.h"
 #include "tui/advice.h"
@@ -32,6 +33,10 @@ enum {
 // Where a view's cursor is, and which of its panes and modes it shows.
 typedef struct ViewState {
   int cursor, pane, mode;
+  int across;     // columns of its lines that are left of the screen
+  bool unfolded;  // it shows what it leaves out at first
+  bool compared;  // its lines were those of A|B; the cursor was at
+  int place;      // this one of them, by its number
 } ViewState;
 
 typedef struct UndoEntry {
@@ -106,6 +111,8 @@ typedef struct Session {
   Advice advice;
   KnobSweep sweep;
   WorkerState worker;
+  bool device_known;
+  Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
   Keymap *keymap;
 
   Prompt prompt;
@@ -126,6 +133,7 @@ typedef struct Session {
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
   bool paging;              // the help view shows what one of them printed
   bool fresh;               // nothing was asked for and nothing pressed yet: Enter is for lessons
+  bool asked_quit;          // the last key was a q that has to be pressed again
 } Session;
 
 typedef struct SessionOptions {

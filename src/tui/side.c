@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "kernels/emit_plan.h"
 #include "kernels/machine_code.h"
 
 // Case makes no difference; 255 ends a text, since it is part of none.
@@ -176,10 +177,9 @@ void side_set_compiled(Side *side, int registers, const SassResult *sass) {
 
 const Emission *side_emission(Side *side) {
   Picture *picture = side->picture;
-  if (!picture->emission) {
-    EmitOptions options = {.schedule = &picture->model->schedule};
-    picture->emission = emit_cuda(side->arena[side->at], picture->model->program, &options);
-  }
+  const Model *model = picture->model;
+  if (!picture->emission)
+    picture->emission = emit_model(side->arena[side->at], model, model->program);
   return picture->emission;
 }
 

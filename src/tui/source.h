@@ -1,6 +1,7 @@
 // What the source view shows of one kernel, or of two: lines, counts of instructions, the ribbon.
 //
-// Everything is made in the frame arena by source_text.c and source_opcodes.c; view_source.c draws.
+// Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
+// view_source.c draws.
 #pragma once
 #include "model/print.h"
 #include "tui/canvas.h"
@@ -17,6 +18,7 @@ typedef struct SourceLine {
   const Stmt *stmt;  // of B
   int site;
   int cuda_line;  // of PTX and SASS; -1 not known
+  int n_folded;   // the row stands for so many lines; it has no text of its own
 } SourceLine;
 
 typedef struct OpcodeRow {
@@ -33,9 +35,13 @@ typedef struct Ribbon {
 typedef struct Source {
   SourceMode mode;
   int n_lines, n_added, n_removed;
-  SourceLine *line;
-  const Compiled *compiled, *compiled_a;  // NULL: not there (yet)
-  const char *missing;                    // why there is no text of this kind; NULL: there is
+  SourceLine *line;  // as shown
+  int n_whole, n_folded;
+  const SourceLine *whole;                    // without folds
+  int cursor;                                 // the line at the place
+  const struct Source *beside[SOURCE_MODES];  // this one and the others, in columns; or NULLs
+  const Compiled *compiled, *compiled_a;      // NULL: not there (yet)
+  const char *missing;                        // why there is no text of this kind; NULL: there is
   const char *status;    // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
   const char *identity;  // "PTX identical: yes  SASS identical: no"; "" when nothing is compared
   int n_opcodes;
@@ -52,6 +58,30 @@ void source_list_ptx(Session *session, Source *source);
 void source_list_sass(Session *session, Source *source);
 // The CUDA text of B against A: what differs, with a little around it.
 void source_list_diff(Session *session, Source *source);
+
+// ---- places (source_place.c) --------------------------------------------------------------------
+
+// The line of CUDA that a line is, or was made from; 0 when neither is known.
+int source_cuda_line(const Source *source, const SourceLine *line);
+// That of a line, or of the nearest above it.
+int source_place(const Source *source, int cursor);
+// Indices of lines, -1: none. The first of those made from the CUDA line nearest to this one; the
+// line of that number; the first of the loop over slabs.
+int source_nearest(const Source *source, int cuda_line);
+int source_numbered(const Source *source, int number);
+int source_main_loop(const Source *source, const Model *model);
+// Puts one row in the place of what stands before the kernels.
+void source_fold(Arena *arena, Source *source, const Emission *emission);
+
+// How far the longest line goes beyond `cols` columns.
+int source_across_max(const Source *source, int cols);
+// Where `sought` stands in a text, in columns; cols is 0 where it does not.
+typedef struct SourceMatch {
+  int col, cols;
+} SourceMatch;
+SourceMatch source_match(Arena *arena, const char *text, const char *sought);
+// The nearest offset from `across` at which the match is within `cols` columns.
+int source_across_for(SourceMatch match, int across, int cols);
 
 // The lines that a row of the nest stands for.
 typedef struct SourcePart {
@@ -85,5 +115,6 @@ char source_class_of(const char *opcode);
 const char *source_short_opcode(Arena *arena, const char *opcode);  // as the counts show it
 Style source_class_style(char letter);
 
-// CUDA, PTX or SASS with its words in their colours, cut to `cols`.
-void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line);
+// CUDA, PTX or SASS with its words in their colours, from column `across` of the line on, cut at
+// the end of the row.
+void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line, int across);

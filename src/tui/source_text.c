@@ -216,22 +216,31 @@ static size_t piece_at(const char *text, Style *style) {
   return n;
 }
 
-void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line) {
-  int room = row.cols - col;
-  if (line->style != STYLE_TEXT || line->kind != DIFF_SAME || utf8_columns(line->text) > room) {
-    Style style = line->kind == DIFF_ADDED     ? STYLE_DIFF_ADD
-                  : line->kind == DIFF_REMOVED ? STYLE_DIFF_DELETE
-                                               : line->style;
-    canvas_fit(canvas, row, 0, col, room, ALIGN_LEFT, style, line->text);
-    return;
-  }
+static void draw_pieces(Canvas *canvas, Rect area, int col, const char *text) {
   char piece[256];
-  for (const char *at = line->text; *at;) {
+  for (const char *at = text; *at;) {
     Style style;
     size_t n = piece_at(at, &style), kept = n < sizeof piece ? n : sizeof piece - 1;
     memcpy(piece, at, kept);
     piece[kept] = '\0';
-    col = canvas_text(canvas, row, 0, col, style, piece);
-    at += n;
+    col = canvas_text(canvas, area, 0, col, style, piece);
+    at += kept;
   }
+}
+
+// What goes beyond either end shows it there.
+void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line, int across) {
+  Rect area = row;
+  rect_take_left(&area, col);
+  Style style = line->kind == DIFF_ADDED     ? STYLE_DIFF_ADD
+                : line->kind == DIFF_REMOVED ? STYLE_DIFF_DELETE
+                                             : line->style;
+  if (style == STYLE_TEXT)
+    draw_pieces(canvas, area, -across, line->text);
+  else
+    canvas_text(canvas, area, 0, -across, style, line->text);
+  if (across && line->text[strspn(line->text, " ")])
+    canvas_glyph(canvas, area, 0, 0, STYLE_DIM, GLYPH_ELLIPSIS);
+  if (area.cols > 0 && utf8_columns(line->text) - across > area.cols)
+    canvas_glyph(canvas, area, 0, area.cols - 1, STYLE_DIM, GLYPH_ELLIPSIS);
 }

@@ -32,7 +32,7 @@ typedef struct LessonMark {
 
 typedef enum ClassRole { CLASS_NONE, CLASS_TEACHER, CLASS_FOLLOWER } ClassRole;
 
-enum { CLASS_ROWS_MAX = 8, CLASS_GUESS_BYTES = 48 };
+enum { CLASS_ROWS_MAX = 8, CLASS_GUESS_BYTES = 48, CLASS_NAMES_BYTES = 512 };
 
 typedef struct ClassRow {
   char guess[CLASS_GUESS_BYTES];
@@ -46,6 +46,10 @@ typedef struct ClassState {
   bool connected;  // CLASS_FOLLOWER: the teacher is there
   int n_here, n_guessed, n_rows;
   ClassRow row[CLASS_ROWS_MAX];  // CLASS_TEACHER: guesses, the most frequent first
+  // CLASS_TEACHER: names in the order of coming, "ana, ben": who has guessed, who is here and has
+  // not, who was here and is gone
+  char guessed[CLASS_NAMES_BYTES], waiting[CLASS_NAMES_BYTES], gone[CLASS_NAMES_BYTES];
+  char way_in[256];  // CLASS_TEACHER: what to type to join
 } ClassState;
 
 typedef struct Tutor {

@@ -130,6 +130,7 @@ void view_key(Session *session, Key key) {
   }
   const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
   if (session->fresh && key == KEY_CODE_ENTER) action = "view lesson";
+  bool asked = session->asked_quit;
   session->fresh = false;
   session->message[0] = '\0';
   fade(session);
@@ -139,6 +140,7 @@ void view_key(Session *session, Key key) {
   else
     session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
                 view_key_name(session, "view help"));
+  if (asked) session->asked_quit = false;
 }
 
 void view_paste(Session *session, const char *text) {
@@ -303,17 +305,33 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
   if (col <= row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
 }
 
-// What mends it first, then why: the end of a long sentence may be cut.
-static void draw_reasons(Canvas *canvas, Rect row, const Session *session) {
+enum { REASON_ROWS_MAX = 4, REASON_SCREEN_ROWS = 20 };
+
+// What mends it first; the column after it.
+static int draw_mending(Canvas *canvas, Rect row, const Session *session) {
   char name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
   int col = canvas_text(canvas, row, 0, 1, STYLE_BAD, "not legal") + 1;
-  if (session->has_fix && key != KEY_NONE) {
-    col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
-    col = canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->fix_text) + 2;
-  }
-  canvas_fit(canvas, row, 0, col, row.cols - col, ALIGN_LEFT, STYLE_TEXT,
-             session->now.reasons->first->text);
+  if (!session->has_fix || key == KEY_NONE) return col;
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
+  return canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->fix_text) + 2;
+}
+
+// A sentence that is longer than the row goes on under its beginning.
+static int reason_rows(const Session *session, Rect screen, int col) {
+  if (screen.rows < REASON_SCREEN_ROWS) return 1;
+  int rows = canvas_wrap_rows(session->now.reasons->first->text, screen.cols - col - 1);
+  return rows < REASON_ROWS_MAX ? rows : REASON_ROWS_MAX;
+}
+
+static void draw_reasons(Canvas *canvas, Rect in, const Session *session) {
+  int col = draw_mending(canvas, in, session);
+  const char *text = session->now.reasons->first->text;
+  Rect body = {in.row, in.col + col, in.rows, in.cols - col - 1};
+  if (in.rows > 1)
+    canvas_wrap(canvas, body, STYLE_TEXT, text);
+  else
+    canvas_fit(canvas, body, 0, 0, body.cols, ALIGN_LEFT, STYLE_TEXT, text);
 }
 
 static void draw_message(Canvas *canvas, Rect row, const Session *session) {
@@ -414,11 +432,13 @@ void view_draw(Canvas *canvas, const Session *session) {
   draw_tabs(canvas, rect_take_top(&rest, 1), session);
   draw_state(canvas, rect_take_top(&rest, 1), session);
   Rect footer = rect_take_bottom(&rest, 1);
-  bool says = session->message[0] != '\0' || session->now.reasons;
-  Rect message = rect_take_bottom(&rest, says ? 1 : 0);
-  view_table[session->view].body->draw(canvas, rest, session);
   bool only_note = session->said == SAID_NOTE || !session->message[0];
-  if (session->now.reasons && only_note)
+  bool reasons = session->now.reasons && only_note;
+  int says = reasons ? reason_rows(session, rest, draw_mending(canvas, (Rect){0}, session))
+                     : session->message[0] != '\0';
+  Rect message = rect_take_bottom(&rest, says);
+  view_table[session->view].body->draw(canvas, rest, session);
+  if (reasons)
     draw_reasons(canvas, message, session);
   else if (session->message[0])
     draw_message(canvas, message, session);

@@ -51,8 +51,8 @@ void source_json(JsonWriter *w, Session *session) {
   json_member_string(w, "missing", source->missing);
   json_key(w, "source");
   json_begin_array(w);
-  for (int i = 0; i < source->n_lines; i++)
-    if (source->line[i].text) put_line(w, &source->line[i]);
+  for (int i = 0; i < source->n_whole; i++)
+    if (source->whole[i].text) put_line(w, &source->whole[i]);
   json_end_array(w);
   put_opcodes(w, source, session->comparing);
 }

@@ -32,9 +32,8 @@ enum {
   BESIDE_COLS = 170,  // text and view side by side from here on
   TEXT_COLS_MAX = 72,
   STAGE_ROWS_MIN = 7,
-  STAGE_ROWS = 9,     // that a long text leaves to the view, as long as it has
-  TEXT_ROWS_MIN = 8,  // rows itself
-  WORDS_SHOWN = 7
+  STAGE_ROWS = 9,    // that a long text leaves to the view, as long as it has
+  TEXT_ROWS_MIN = 8  // rows itself
 };
 
 enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
@@ -107,18 +106,11 @@ static void add_choices(Session *session, LessonFrame *frame, const StepFacts *f
   }
 }
 
-// The first words of a long list; the answer is always among what is shown.
+// All of them in one order, whatever the answer is: what is listed tells nothing.
 static void add_words(Session *session, LessonFrame *frame, const FactValue *answer) {
-  Str text = str_new(session->frame);
-  str_add(&text, "one of:");
-  bool cut = false;
-  for (int i = 0; answer->words[i]; i++) {
-    bool shown = i < WORDS_SHOWN || str_equal(answer->words[i], answer->word);
-    cut = cut || !shown;
-    if (shown) str_printf(&text, "%s %s", i ? "," : "", answer->words[i]);
-  }
-  if (cut) str_add(&text, ", …");
-  add(frame, STYLE_DIM, text.text);
+  // A line is broken at blanks: a letter stays with its word.
+  const char *words = fact_words_text(session->frame, answer, ")");
+  add(frame, STYLE_DIM, arena_printf(session->frame, "one of (Tab): %s", words));
 }
 
 static void add_question(Session *session, LessonFrame *frame) {
@@ -165,7 +157,13 @@ static void add_row(Session *session, LessonFrame *frame, const ClassRow *row, b
   add(frame, revealed && row->right ? STYLE_OK : STYLE_TEXT, text.text);
 }
 
-// What a class knows of itself: the teacher sees the guesses, the followers that they are followed.
+static void add_names(Session *session, LessonFrame *frame, Style style, const char *what,
+                      const char *names) {
+  if (*names) add(frame, style, arena_printf(session->frame, "%s %s", what, names));
+}
+
+// What a class knows of itself: the teacher sees who is here, who has guessed, and with the answer
+// what; the followers that they are followed.
 static void add_class(Session *session, LessonFrame *frame) {
   const ClassState *class = &session->tutor->class;
   bool revealed = session->tutor->run.revealed;
@@ -178,7 +176,12 @@ static void add_class(Session *session, LessonFrame *frame) {
   }
   add(frame, STYLE_HEADER,
       arena_printf(session->frame, "CLASS %d here, %d guessed", class->n_here, class->n_guessed));
-  for (int i = 0; i < class->n_rows; i++) add_row(session, frame, &class->row[i], revealed);
+  add_names(session, frame, STYLE_OK, "guessed:", class->guessed);
+  add_names(session, frame, STYLE_WARN, revealed ? "did not guess:" : "not yet:", class->waiting);
+  add_names(session, frame, STYLE_DIM, "missing:", class->gone);
+  if (class->n_here == 0) add_names(session, frame, STYLE_DIM, "to join:", class->way_in);
+  // What most believe is shown with the answer: until then nobody who sees the screen is led by it.
+  for (int i = 0; revealed && i < class->n_rows; i++) add_row(session, frame, &class->row[i], true);
 }
 
 static void add_remarks(Session *session, LessonFrame *frame) {
@@ -500,7 +503,18 @@ static void guess(Session *session, const char *argument) {
     open_field(session);
 }
 
+// Tab goes through the choices, from the one that stands in the field.
+static void next_choice(Session *session) {
+  const Tutor *tutor = session->tutor;
+  const LessonStep *step = tutor_step(tutor);
+  int n = 0, at = -1;
+  for (const char *text; (text = lesson_choice(step, &tutor->facts, n)); n++)
+    if (str_equal(text, session->field.text)) at = n;
+  if (n) textfield_set(&session->field, lesson_choice(step, &tutor->facts, (at + 1) % n));
+}
+
 static void lesson_typed(Session *session, TextFieldResult result) {
+  if (result == TEXTFIELD_COMPLETE) next_choice(session);
   if (result == TEXTFIELD_ACCEPTED && *session->field.text)
     tutor_guess(session, session->field.text);
 }

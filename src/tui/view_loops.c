@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/emit.h"
+#include "kernels/emit_plan.h"
 #include "model/fragment_text.h"
 #include "tui/card.h"
 #include "tui/loops_steps.h"
@@ -118,8 +118,8 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
 static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
                            const Program *after) {
   Arena *arena = session->frame;
-  EmitOptions options = {.schedule = &session->now.picture->model->schedule};
-  const Emission *a = emit_cuda(arena, before, &options), *b = emit_cuda(arena, after, &options);
+  const Model *model = session->now.picture->model;
+  const Emission *a = emit_model(arena, model, before), *b = emit_model(arena, model, after);
   if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) return false;
   list_diff(
       session, loops,

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/user.h"
 #include "kernels/emit_plan.h"
+#include "tui/at_hand.h"
 #include "tui/view.h"
 
 enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
@@ -334,6 +335,8 @@ static void take_machine(Session *session, const Message *message) {
            message->gpu ? message->gpu : "");
   const char *why = message->gpu ? "" : message->gpu_error ? message->gpu_error : "no GPU here";
   snprintf(session->worker.gpu_error, sizeof session->worker.gpu_error, "%.150s", why);
+  const Device device = client_device(message);
+  at_hand_take(session, &device);
 }
 
 static void take_progress(Session *session, const Request *request, const Message *message) {

@@ -201,6 +201,7 @@ static Counts run_here(void) {
 
 int main(int argc, char **argv) {
   if (!choose(argc, argv)) return 2;
+  setenv("GEMMVIEW_GPU", "", 1);  // what is read is the same with a GPU and without
   qsort(jobs, N_JOBS, sizeof jobs[0], compare_jobs);
   const char *given = getenv("TEST_JOBS");
   long at_once = given ? strtol(given, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN);

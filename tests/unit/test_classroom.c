@@ -551,6 +551,65 @@ START_TEST(the_teacher_sees_the_guesses) {
 }
 END_TEST
 
+// Who is here, who has guessed, who is missing; what they guessed only with the answer.
+START_TEST(the_teacher_knows_names_before_guesses) {
+  const char *file = arena_printf(arena, "%s/results.csv", folder);
+  End end[] = {teach("banks", 3), join("banks", "ana"), join("banks", "ben \"x\""),
+               join("banks", "cem")};
+  ck_assert(classroom_keep_results(end[0].class, file, &diags));
+  settle(end, 4);
+  tutor_guess(end[1].session, "4");
+  tutor_guess(end[2].session, "16");
+  settle(end, 4);
+  leave(&end[3]);
+  settle(end, 3);
+  const ClassState *state = state_of(&end[0]);
+  ck_assert_str_eq(state->guessed, "ana, ben \"x\"");
+  ck_assert_str_eq(state->waiting, "");
+  ck_assert_str_eq(state->gone, "cem");
+  const char *before = screen(&end[0]);
+  ck_assert_msg(strstr(before, "guessed: ana, ben \"x\"") && strstr(before, "missing: cem"), "%s",
+                before);
+  ck_assert_msg(!strstr(before, "█ 1"), "%s", before);
+  end[3] = join("banks", "cem");
+  settle(end, 4);
+  ck_assert_str_eq(state->gone, "");
+  ck_assert_str_eq(state->waiting, "cem");
+  tutor_reveal(end[0].session);
+  settle(end, 4);
+  ck_assert_ptr_nonnull(strstr(screen(&end[0]), "█ 1"));
+  ck_assert_ptr_nonnull(strstr(screen(&end[0]), "did not guess: cem"));
+  char text[512];
+  FILE *in = fopen(file, "r");
+  ck_assert_ptr_nonnull(in);
+  text[fread(text, 1, sizeof text - 1, in)] = '\0';
+  fclose(in);
+  ck_assert(strncmp(text, "time,lesson,step,name,guess,right\n", 34) == 0);
+  ck_assert_msg(strstr(text, ",\"banks\",3,\"ana\",\"4\",yes\n") != NULL, "%s", text);
+  ck_assert_msg(strstr(text, ",3,\"ben \"\"x\"\"\",\"16\",no\n") != NULL, "%s", text);
+  ck_assert_msg(strstr(text, ",3,\"cem\",\"\",\n") != NULL, "%s", text);
+  for (int i = 0; i < 4; i++) leave(&end[i]);
+}
+END_TEST
+
+// Whoever has another home, and no folder in common, is told what to do.
+START_TEST(who_finds_no_class_is_told_the_way_out) {
+  End end = open_end();
+  unsetenv("GEMMVIEW_CLASSROOM");
+  setenv("XDG_RUNTIME_DIR", folder, 1);
+  ck_assert_ptr_null(classroom_join(arena, end.session, "banks", "ana", &diags));
+  const char *text = diags_text(arena, &diags);
+  ck_assert_msg(
+      strstr(text, "gemmview classroom init FOLDER") && strstr(text, "GEMMVIEW_CLASSROOM"), "%s",
+      text);
+  diags = diags_new(arena);
+  ck_assert_ptr_null(classroom_join(arena, end.session, NULL, "ana", &diags));
+  ck_assert(strstr(diags_text(arena, &diags), "only your own classes are seen") != NULL);
+  unsetenv("XDG_RUNTIME_DIR");
+  session_close(end.session);
+}
+END_TEST
+
 static int run_explorer(void *argument) {
   Diags found = diags_new(arena);
   return (int)app_run(argument, &found);
@@ -579,6 +638,11 @@ START_TEST(two_terminals_one_lesson) {
   vt_keys(t, "Right");
   vt_expect(f, "banks  3/7");
   vt_keys(t, "q");
+  vt_expect(t, "q again ends the class, 1 here");
+  vt_keys(t, "j");
+  vt_keys(t, "q");
+  vt_expect(t, "q again ends the class, 1 here");
+  vt_keys(t, "q");
   ck_assert(vt_wait_end(t));
   vt_expect(f, "the teacher is away");
   VtProgram *again = vt_start(24, 80, env, run_explorer, &teacher);
@@ -587,7 +651,7 @@ START_TEST(two_terminals_one_lesson) {
   vt_keys(f, "q");
   ck_assert(vt_wait_end(f));
   vt_expect(again, "CLASS 0 here");
-  vt_keys(again, "q");
+  vt_keys(again, "q q");
   ck_assert(vt_wait_end(again));
   vt_finish(t);
   vt_finish(f);
@@ -620,6 +684,8 @@ Suite *suite_classroom(void) {
                       sizeof bad_teachers / sizeof *bad_teachers);
   tcase_add_test(tcase, an_unknown_lesson_or_state_is_told_not_followed);
   tcase_add_test(tcase, the_teacher_sees_the_guesses);
+  tcase_add_test(tcase, the_teacher_knows_names_before_guesses);
+  tcase_add_test(tcase, who_finds_no_class_is_told_the_way_out);
   tcase_add_test(tcase, two_terminals_one_lesson);
   suite_add_tcase(suite, tcase);
   return suite;

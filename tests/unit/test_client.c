@@ -29,7 +29,7 @@ START_TEST(test_answer) {
   ck_assert_int_eq(outcome.worker, 0);
   ClientStatus status = status_of(0);
   ck_assert_int_eq(status.state, CLIENT_READY);
-  ck_assert_str_eq(status.gpu, "FAKE GPU");
+  ck_assert_str_eq(status.device.name, "FAKE GPU");
   ck_assert_int_eq(status.n_starts, 1);
 }
 END_TEST
@@ -395,7 +395,7 @@ START_TEST(test_escapes) {
   ck_assert_int_ge(n_sent, 256);
   ck_assert_int_ge(n_texts, 64 * (2 + 1 + 9 + 1));
   ClientStatus status = status_of(0);
-  ck_assert(is_clean(status.gpu) && is_clean(status.host) && is_clean(status.nvrtc));
+  ck_assert(is_clean(status.device.name) && is_clean(status.host) && is_clean(status.nvrtc));
 }
 END_TEST
 

@@ -147,7 +147,8 @@ START_TEST(an_export_builds) {
   const char *export = arena_printf(arena, "export -k %s -o %s/matmul.cu", state, folder);
   ck_assert_msg(gemmview(export) == 0, "%s", said);
   ck_assert_str_eq(said, "");
-  const char *build = "nvcc -O3 -arch=sm_90a -Xcompiler -Wall,-Wextra -o matmul matmul.cu";
+  const char *build =
+      "nvcc -O3 -gencode arch=compute_90a,code=sm_90a -Xcompiler -Wall,-Wextra -o matmul matmul.cu";
   int status = shell(arena_printf(arena, "cd %s && %s 2>&1", folder, build));
   ck_assert_msg(status == 0 && !*said, "%s", said);
   status = shell(arena_printf(arena, "%s/matmul 2>&1", folder));

@@ -79,6 +79,18 @@ START_TEST(what_an_illegal_knob_leaves_is_not_a_change) {
 }
 END_TEST
 
+// At 80 columns too the sentence is there to its end.
+START_TEST(a_reason_is_whole) {
+  canvas_resize(canvas, 24, 80);
+  keys(": B M = 1 0 2 4 , B N = 6 4 Enter");
+  ck_assert(session->now.reasons != NULL);
+  const char *end = strrchr(session->now.reasons->first->text, ' ');
+  ck_assert_msg(shows(end + 1), "%s", export_text(arena, canvas));
+  ck_assert_str_eq(end, " h200");
+  ck_assert(shows("65536 threads in a block"));
+}
+END_TEST
+
 // Whoever presses the key before the idle moments have judged every neighbour gets the same advice.
 START_TEST(advice_does_not_depend_on_idle_moments) {
   static const char *const before[] = {"a", "F12 a"};
@@ -321,8 +333,8 @@ START_TEST(a_beside_b_in_every_view) {
   keys("6 c");
   ck_assert(shows("16×16 m×k  the same in A"));
   keys("c : c o m p a r e Space A T O M _ K I N D = m m a _ m 1 6 n 8 k 8 _ f 1 6 Enter");
-  ck_assert_msg(shows(" A  A B C of m16n8k8.f16  16×8"), "%s", export_text(arena, canvas));
-  ck_assert(shows("│ B  A B C of m16n8k16.f16  16×16"));
+  ck_assert_msg(shows(" A  A B C of m16n8k8.f16.f16  16×8"), "%s", export_text(arena, canvas));
+  ck_assert(shows("│ B  A B C of m16n8k16.f16.f16  16×16"));
   canvas_resize(canvas, 24, 80);
   session_go_ladder(session, "fp32", &diags);
   session_go_rung(session, ladder_find_rung(session->ladder, "cell_groups", &diags));
@@ -507,6 +519,7 @@ Suite *suite_explore(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, a_change_is_marked_and_fades);
   tcase_add_test(tcase, what_an_illegal_knob_leaves_is_not_a_change);
+  tcase_add_test(tcase, a_reason_is_whole);
   tcase_add_test(tcase, advice_does_not_depend_on_idle_moments);
   tcase_add_test(tcase, the_arrows_of_a_knob_can_be_clicked);
   tcase_add_test(tcase, changes_are_marked_by_a_glyph);

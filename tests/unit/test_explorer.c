@@ -70,6 +70,32 @@ START_TEST(advice_appears_by_itself) {
 }
 END_TEST
 
+// A picture is of the screen that one looked at, not of the prompt that asked for its name.
+START_TEST(a_picture_has_the_keys_and_no_prompt) {
+  char path[] = "/tmp/gemmview-picture-XXXXXX", name[64], text[16384];
+  ck_assert(mkdtemp(path) != NULL);
+  snprintf(name, sizeof name, "%s/screen.txt", path);
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "SITE 4/4");
+  vt_keys(p, "Ctrl-S Ctrl-U");
+  vt_send(p, "save-display ", 13);
+  vt_send(p, name, strlen(name));
+  vt_keys(p, "Enter");
+  vt_expect(p, "saved /tmp/");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  FILE *file = fopen(name, "r");
+  ck_assert(file != NULL);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  ck_assert(strstr(text, "q quit") != NULL && strstr(text, "KNOBS") != NULL);
+  ck_assert(strstr(text, "save-display") == NULL);
+  ck_assert_int_eq(unlink(name) | rmdir(path), 0);
+}
+END_TEST
+
 START_TEST(resizes_and_comes_back) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
@@ -292,6 +318,7 @@ Suite *suite_explorer(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, quits_with_the_state_line);
+  tcase_add_test(tcase, a_picture_has_the_keys_and_no_prompt);
   tcase_add_test(tcase, advice_appears_by_itself);
   tcase_add_test(tcase, resizes_and_comes_back);
   tcase_add_test(tcase, every_view_and_back);

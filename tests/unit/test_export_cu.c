@@ -10,6 +10,7 @@
 #include "golden.h"
 #include "kernels/emit_plan.h"
 #include "kernels/export_cu.h"
+#include "stress.h"
 
 static Arena *arena;
 static EmitCases cases;
@@ -38,8 +39,7 @@ enum { N_EXPORTS = sizeof exports / sizeof *exports };
 
 static const char *exported(const char *state) {
   const Model *model = emit_state(&cases, state);
-  const EmitOptions options = {&model->schedule, plan_target_text(arena, model->target), false};
-  const Emission *emission = emit_cuda(arena, model->program, &options);
+  const Emission *emission = emit_model(arena, model, model->program);
   return export_cu(arena, emission, model->program, model->target);
 }
 
@@ -61,17 +61,19 @@ START_TEST(lines_keep_to_their_columns) {
 }
 END_TEST
 
+// By the line that it begins with, word for word, as a person would copy it; warnings are errors.
 static void assert_compiles(const char *name, const char *text) {
   if (system("nvcc --version > /dev/null 2>&1") != 0) return;
-  char folder[] = "/tmp/gemmview-export-XXXXXX";
+  char folder[] = "/tmp/gemmview-export-XXXXXX", file[64];
   ck_assert(mkdtemp(folder) != NULL);
-  const char *file = arena_printf(arena, "%s/matmul.cu", folder);
-  FILE *out = fopen(file, "w");
+  const char *end = strstr(text, " && ./");
+  ck_assert_msg(end && end < strchr(text, '\n'), "%s: no line for nvcc", name);
+  ck_assert_int_eq(sscanf(end, " && ./%63[a-z_0-9]", file), 1);
+  FILE *out = fopen(arena_printf(arena, "%s/%s.cu", folder, file), "w");
   ck_assert(out != NULL && fputs(text, out) >= 0 && fclose(out) == 0);
-  const char *command = arena_printf(
-      arena,
-      "nvcc -std=c++17 -arch=sm_90a -Werror all-warnings -c -o %s/matmul.o %s > %s/said 2>&1",
-      folder, file, folder);
+  const char *line = arena_strndup(arena, text + 3, (size_t)(end - text - 3));
+  const char *command =
+      arena_printf(arena, "cd %s && %s -std=c++17 -Werror all-warnings > said 2>&1", folder, line);
   ck_assert_msg(system(command) == 0, "%s: see %s/said", name, folder);
   ck_assert(system(arena_printf(arena, "rm -r %s", folder)) == 0);
 }
@@ -104,6 +106,21 @@ START_TEST(an_operand_taken_by_map_has_one_built) {
 }
 END_TEST
 
+// A text of every ladder: nvcc's -arch=sm_90a also makes PTX for all sm_90, where roles do not
+// compile. `make stress SUITES=export_cu`, which CI runs where nvcc is, takes every rung.
+START_TEST(rungs_compile_by_the_line_they_print) {
+  const int tried = stress_count(4, cases.n);
+  for (int i = 0; i < tried; i++) {
+    int rung = (i + 1) * cases.n / tried - 1;
+    const Model *model = emit_case(&cases, rung);
+    if (!model) continue;
+    const Emission *emission = emit_model(arena, model, model->program);
+    assert_compiles(cases.rung[rung].name,
+                    export_cu(arena, emission, model->program, model->target));
+  }
+}
+END_TEST
+
 Suite *suite_export_cu(void);
 Suite *suite_export_cu(void) {
   Suite *suite = suite_create("export_cu");
@@ -115,5 +132,10 @@ Suite *suite_export_cu(void) {
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
   suite_add_tcase(suite, tests);
+  TCase *rungs = tcase_create("rungs");
+  tcase_add_checked_fixture(rungs, setup, teardown);
+  tcase_set_timeout(rungs, stress_is_on() ? 3600 : 300);
+  tcase_add_test(rungs, rungs_compile_by_the_line_they_print);
+  suite_add_tcase(suite, rungs);
   return suite;
 }

@@ -411,7 +411,7 @@ static const Fact facts[] = {
      "w",
      80,
      24,
-     {"rows of C per thread", "regs spilled", "220", "breaks order_fits"}},
+     {"rows of C per thread", "regs spilled", "220", "registers hold the fragments of BK"}},
 };
 enum { N_FACTS = sizeof facts / sizeof *facts };
 

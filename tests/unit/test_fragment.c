@@ -328,10 +328,10 @@ static const struct {
 } spellings[] = {
     {"m16n8k16.f16", "m16n8k16.f16", "f32"},
     {"M16N8K16.F16", "m16n8k16.f16", "f32"},
-    {"m16n8k16.f16.f16", "m16n8k16.f16", "f16"},
+    {"m16n8k16.f16.f16", "m16n8k16.f16.f16", "f16"},
     {"mma_m16n8k16_f16", "m16n8k16.f16", "f32"},
     {"mma.m16n8k8.tf32", "m16n8k8.tf32", "f32"},
-    {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "m16n8k16.f16", "f16"},
+    {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", "m16n8k16.f16.f16", "f16"},
     {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", "m16n8k32.s8", "s32"},
     {"wgmma_m64n256k16_bf16", "wgmma.m64n256k16.bf16", "f32"},
     {"wgmma.mma_async.sync.aligned.m64n96k8.f32.tf32.tf32", "wgmma.m64n96k8.tf32", "f32"},
@@ -341,6 +341,8 @@ START_TEST(test_spellings) {
   Atom atom = parse(spellings[_i].text);
   ck_assert_str_eq(atom.name, spellings[_i].name);
   ck_assert_str_eq(atom.acc, spellings[_i].acc);
+  Atom again = parse(atom.name);  // one name, one atom: what a view shows can be asked for
+  ck_assert_str_eq(atom_ptx(arena, &again), atom_ptx(arena, &atom));
 }
 END_TEST
 

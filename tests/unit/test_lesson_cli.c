@@ -37,6 +37,7 @@ static const struct {
     {"lesson --markdwon", 2, "nearest: --markdown", NULL},
     {"teach", 2, "teach needs a lesson", NULL},
     {"teach banks", 2, "a class needs a terminal", NULL},
+    {"lesson barriers --markdown", 0, "  j) deadlock  k) abandoned copy", NULL},
     {"join", 2, "a class needs a terminal", NULL},
     {"join banks --at 3", 2, "--at", NULL},
     {"teach banks --as ana", 2, "--as", NULL},

@@ -188,6 +188,42 @@ END_TEST
 
 // The knobs that an answer is about are set, with the step as A beside them; = and the next step
 // lead back, and one's own schedule is left alone.
+// What can be found is listed alike for every question of it, whole, on the screen and in handouts:
+// "deadlock" among the choices tells nothing.
+START_TEST(choices_are_one_list) {
+  Canvas *canvas;
+  Session *session = open_session(&canvas, 24, 80);
+  Tutor *tutor = session->tutor;
+  ck_assert(tutor_load(session, &diags));
+  view_show(session, view_find("lesson"));
+  const char *list = NULL;
+  int n = 0;
+  for (int i = 0; i < tutor->n_lessons; i++)
+    for (int s = 0; s < tutor->lesson[i]->n_steps; s++) {
+      const Ask *ask = &tutor->lesson[i]->step[s].ask;
+      if (ask->kind != ASK_FACT || strncmp(ask->fact, "finding ", 8) != 0) continue;
+      ck_assert(tutor_open_at(session, i, s + 1));
+      const char *words = fact_words_text(arena, &tutor->facts.answer, ")");
+      if (list) ck_assert_str_eq(words, list);
+      list = words;
+      drive_frame(session, canvas);
+      const char *text = export_text(arena, canvas);
+      ck_assert_msg(strstr(text, "a)nothing  b)wrong cells  c)race"), "%s", text);
+      ck_assert_msg(strstr(text, "j)deadlock") && strstr(text, "l)unwritten result"), "%s", text);
+      n++;
+    }
+  ck_assert_int_gt(n, 9);
+  ck_assert(tutor_open(session, "barriers", 9, &diags));
+  ck_assert(drive_keys(session, canvas, "Enter Tab Tab Tab", &diags));
+  ck_assert_str_eq(session->field.text, "race");
+  ck_assert(drive_keys(session, canvas, "Enter", &diags));
+  ck_assert_str_eq(tutor->verdict.text, "race: no");
+  ck_assert(drive_keys(session, canvas, "Enter J Enter", &diags));
+  ck_assert_str_eq(tutor->verdict.text, "deadlock: right");
+  session_close(session);
+}
+END_TEST
+
 START_TEST(the_answer_is_shown_beside_the_step) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 40, 120);
@@ -500,6 +536,7 @@ Suite *suite_lesson_view(void) {
   tcase_add_loop_test(tcase, reviewed_lesson_screen, 0, sizeof screens / sizeof *screens);
   tcase_add_test(tcase, the_picture_does_not_tell);
   tcase_add_test(tcase, every_answer_is_shown_with_its_picture);
+  tcase_add_test(tcase, choices_are_one_list);
   tcase_add_test(tcase, the_answer_is_shown_beside_the_step);
   tcase_add_test(tcase, the_highlight_is_what_is_named);
   tcase_add_test(tcase, a_wrong_guess_is_helped);

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "golden.h"
+#include "kernels/emit_plan.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/view.h"
@@ -123,8 +124,7 @@ END_TEST
 // One place in three texts: from a line of CUDA to its instruction, over a PTX that has no line
 // map, and back.
 START_TEST(texts_are_scrolled_together) {
-  session_view_state(session)->cursor = 13;  // line 14
-  keys("l l");                               // nothing is compiled yet
+  keys("# 1 4 Enter l l");  // nothing is compiled yet
   compiled(&session->now, ptx_wide, false);
   drive_frame(session, canvas);
   ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
@@ -135,6 +135,114 @@ START_TEST(texts_are_scrolled_together) {
   keys("j j j h");  // three lines further, nearest instruction: that of line 20
   ck_assert_int_eq(session_view_state(session)->mode, SOURCE_SASS);
   ck_assert_int_eq(session_view_state(session)->cursor, 2);
+}
+END_TEST
+
+// The text that a person sees and copies is the one that is compiled: PTX and SASS point into it.
+START_TEST(the_screen_has_the_text_of_the_command_line) {
+  const Model *model = session->now.picture->model;
+  const Plan *plan = plan_from_model(arena, model, NULL);
+  ck_assert_str_eq(side_emission(&session->now)->text, plan->cuda);
+  ck_assert(strstr(plan->cuda, "\n// for sm_90a (H200 SXM)\n") != NULL);
+}
+END_TEST
+
+START_TEST(a_text_opens_at_the_loop_over_slabs) {
+  const Source *source = session->prepared;
+  ck_assert(strstr(source->line[source->cursor].text, "for (int k_o = 0;") != NULL);
+  ck_assert_int_eq(source->n_lines, source->n_whole - source->n_folded + 1);
+  const int number = source->line[source->cursor].number;
+  keys("z");
+  source = session->prepared;
+  ck_assert_int_eq(source->line[source->cursor].number, number);
+  ck_assert_int_eq(source->n_lines, source->n_whole);
+  keys("g");
+  ck_assert(!shows("folded"));
+  keys("z");
+  ck_assert(shows("lines folded, z opens them"));
+}
+END_TEST
+
+START_TEST(a_number_leads_to_its_line) {
+  keys(": 9 0 Enter");
+  const Source *source = session->prepared;
+  ck_assert_int_eq(source->line[source->cursor].number, 90);
+  ck_assert_int_gt(source->n_folded, 0);
+  keys("# 1 0 Enter");  // a folded line: it opens
+  source = session->prepared;
+  ck_assert_int_eq(source->line[source->cursor].number, 10);
+  ck_assert_int_eq(source->n_folded, 0);
+  keys(": 9 9 9 9 Enter");
+  ck_assert(shows("lines here are 1 to"));
+  ck_assert(shows("not \"9999\""));
+}
+END_TEST
+
+static const char ptx_long[] =
+    "\tld.shared.v4.f32 {%f1,%f2,%f3,%f4}, [%r1+0123456789012345678901234567890123456789];\n"
+    "\tfma.rn.f32 %f5, %f1, %f2, %f5;\n";
+
+START_TEST(a_match_is_brought_into_sight) {
+  compiled(&session->now, ptx_long, false);
+  keys("l");
+  canvas_resize(canvas, 24, 60);
+  drive_frame(session, canvas);
+  ck_assert(!shows("789];"));
+  keys("/ 7 8 9 ] Enter");
+  ck_assert(shows("789];"));
+  ck_assert(!shows("ld.shared"));
+  keys("< < < <");
+  ck_assert(shows("ld.shared"));
+  keys(">");
+  ck_assert(!shows(" ld.shared"));
+  keys("l");  // another text begins at its beginning
+  ck_assert_int_eq(session_view_state(session)->across, 0);
+}
+END_TEST
+
+// What is folded away is not found, and what is found is on the screen.
+START_TEST(what_is_folded_is_not_found) {
+  keys("/ _ _ d e v i c e Enter");
+  ck_assert(shows("\"__device\" is not here"));
+  keys("z n");
+  const Source *source = session->prepared;
+  ck_assert(strstr(source->line[source->cursor].text, "__device") != NULL);
+}
+END_TEST
+
+START_TEST(three_texts_stand_side_by_side) {
+  compiled(&session->now, ptx_wide, false);
+  canvas_resize(canvas, 50, 160);
+  keys("# 1 4 Enter");
+  ck_assert(shows("matmul") && shows("ld.shared.v4.f32") && shows("FFMA R8, R4, R5, R8"));
+  const Source *source = session->prepared;
+  ck_assert_ptr_eq(source->beside[SOURCE_CUDA], source);
+  ck_assert_int_eq(source->beside[SOURCE_SASS]->cursor, 1);
+  keys("l l");
+  source = session->prepared;
+  ck_assert_int_eq(source->mode, SOURCE_SASS);
+  ck_assert_int_eq(source->cursor, 1);
+  keys("j");
+  source = session->prepared;
+  const Source *cuda = source->beside[SOURCE_CUDA];
+  ck_assert_int_eq(cuda->line[cuda->cursor].number, 20);
+  golden_check("screens/source_beside.txt", export_text(arena, canvas));
+}
+END_TEST
+
+// Whatever has come and whatever room there is; keys of every text.
+START_TEST(columns_fit_every_screen) {
+  session->worker.present = true;  // nothing is compiled yet
+  for (int round = 0; round < 2; round++) {
+    for (int cols = 150; cols <= 250; cols += 9)
+      for (int rows = 12; rows <= 64; rows += 13) {
+        canvas_resize(canvas, rows, cols);
+        drive_frame(session, canvas);
+        keys("l > j G z l s < g k l z");
+        ck_assert(shows("CUDA") && shows("PTX") && shows("SASS"));
+      }
+    compiled(&session->now, ptx_wide, false);
+  }
 }
 END_TEST
 
@@ -241,6 +349,13 @@ Suite *suite_source(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, texts_are_scrolled_together);
+  tcase_add_test(tcase, the_screen_has_the_text_of_the_command_line);
+  tcase_add_test(tcase, a_text_opens_at_the_loop_over_slabs);
+  tcase_add_test(tcase, a_number_leads_to_its_line);
+  tcase_add_test(tcase, a_match_is_brought_into_sight);
+  tcase_add_test(tcase, what_is_folded_is_not_found);
+  tcase_add_test(tcase, three_texts_stand_side_by_side);
+  tcase_add_test(tcase, columns_fit_every_screen);
   tcase_add_test(tcase, cuda_differs_line_by_line);
   tcase_add_test(tcase, the_same_cuda_is_said_so);
   tcase_add_test(tcase, ptx_is_counted_in_both);

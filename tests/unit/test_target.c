@@ -5,7 +5,7 @@
 
 #include "base/embed.h"
 #include "base/json.h"
-#include "model/target.h"
+#include "model/device.h"
 
 static Arena *arena;
 static Diags diags;
@@ -209,12 +209,76 @@ START_TEST(texts_of_another_shape_are_refused) {
 }
 END_TEST
 
+// ---- the GPU at hand ----------------------------------------------------------------------------
+
+static const struct {
+  const char *name, *arch, *row;  // row NULL: none
+} at_hand[] = {
+    {"NVIDIA H200", "sm_90", "h200"},
+    {"NVIDIA H100 80GB HBM3", "sm_90", "h100"},
+    {"NVIDIA GH200 480GB", "sm_90", "h200"},
+    {"NVIDIA GeForce RTX 5060 Laptop GPU", "sm_120", "rtx5060-laptop"},
+    {"NVIDIA GeForce RTX 3080", "sm_86", "rtx3090"},
+    {"NVIDIA A100-SXM4-80GB", "", "a100"},
+    {"Quadro P400", "sm_61", NULL},
+    {"", "", NULL},
+};
+
+START_TEST(a_device_has_its_row) {
+  Device device = {0};
+  strcpy(device.name, at_hand[_i].name);
+  strcpy(device.arch, at_hand[_i].arch);
+  const Target *row = device_target(&table, &device);
+  if (at_hand[_i].row)
+    ck_assert_str_eq(row->id, at_hand[_i].row);
+  else
+    ck_assert_ptr_null(row);
+}
+END_TEST
+
+START_TEST(the_word_of_the_driver_counts) {
+  Device device = {.name = "NVIDIA H100 PCIe",
+                   .arch = "sm_90",
+                   .sm_count = 114,
+                   .l2_bytes = 52428800,
+                   .boost_mhz = 1755,
+                   .smem_per_sm = 233472};
+  DeviceDifference differs[DEVICE_FIELDS];
+  const Target *row = device_target(&table, &device), *before = row;
+  ck_assert_int_eq(device_compare(&device, row, differs), 2);
+  ck_assert_str_eq(device_difference_text(arena, row, &differs[0]),
+                   "sm_count: 114 SMs by the driver, 132 in the row h100 (h100_wp)");
+  device_apply(arena, &device, &table);
+  row = device_target(&table, &device);
+  ck_assert_int_eq(row->sm_count, 114);
+  ck_assert(!(fabs(row->boost_mhz - 1755) > 0));
+  ck_assert_str_eq(row->source[TARGET_FIELD_sm_count]->id, "driver");
+  ck_assert_str_eq(row->source[TARGET_FIELD_l2_bytes]->id, "h100_wp");
+  ck_assert_int_eq(before->sm_count, 132);
+  ck_assert_int_eq(find("h200")->sm_count, 132);
+  ck_assert_int_eq(device_compare(&device, row, differs), 0);
+}
+END_TEST
+
+START_TEST(a_target_that_was_given_stays) {
+  Schedule schedule = schedule_default();
+  ck_assert(device_take_target(&table, find("a100"), &schedule));
+  ck_assert_str_eq(schedule.target, "a100");
+  ck_assert(!device_take_target(&table, find("h100"), &schedule));
+  schedule = schedule_default();
+  ck_assert(!device_take_target(&table, find("h200"), &schedule));
+}
+END_TEST
+
 Suite *suite_target(void);
 Suite *suite_target(void) {
   Suite *suite = suite_create("target");
   TCase *tests = tcase_create("target");
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_add_test(tests, all_ten_gpus_are_there);
+  tcase_add_loop_test(tests, a_device_has_its_row, 0, sizeof at_hand / sizeof *at_hand);
+  tcase_add_test(tests, the_word_of_the_driver_counts);
+  tcase_add_test(tests, a_target_that_was_given_stays);
   tcase_add_test(tests, an_architecture_is_its_default_row);
   tcase_add_test(tests, an_unknown_gpu_is_told_with_the_nearest);
   tcase_add_test(tests, fp32_peaks_follow_from_lanes_and_clock);

@@ -1,4 +1,4 @@
-// nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+// nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[512, 512] = A[512, 512] * B[512, 512], f16, A column-major, B and C row-major
 // M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,A_COL=1

@@ -1,4 +1,4 @@
-// nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
+// nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[512, 256] = A[512, 1024] * B[1024, 256], f16 summed in f32, B column-major, A and C row-major
 //

@@ -1,0 +1,176 @@
+// The GPU at hand: what the explorer and the commands do when it is another than the default's, or
+// when its driver says otherwise than the table.
+#include "tui/at_hand.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli_harness.h"
+#include "tui/drive.h"
+#include "tui/export.h"
+#include "tui/view.h"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static const Device h100 = {.name = "NVIDIA H100 80GB HBM3", .arch = "sm_90", .l2_bytes = 52428800};
+static const Device h200 = {.name = "NVIDIA H200", .arch = "sm_90", .l2_bytes = 41943040};
+static const Device none = {0};
+
+static void open_session(const SessionOptions *options) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = session_open(options, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas = canvas_new(arena, 30, 100, false);
+  drive_frame(session, canvas);
+}
+static void setup(void) { open_session(&(SessionOptions){.rung = "padded"}); }
+
+static void teardown(void) {
+  session_close(session);
+  arena_free(arena);
+}
+
+static bool shows(const char *text) {
+  drive_frame(session, canvas);
+  return strstr(export_text(arena, canvas), text) != NULL;
+}
+
+START_TEST(the_explorer_stands_on_it) {
+  session_step_knob(session, KNOB_FM, 1);
+  at_hand_take(session, &h100);
+  ck_assert_str_eq(session->message, "on the GPU at hand, NVIDIA H100 80GB HBM3: TARGET=h100");
+  ck_assert_str_eq(session->now.picture->model->target->id, "h100");
+  ck_assert_int_eq(session_edits(session), 1);
+  ck_assert(shows("H100 SXM5 80GB"));
+  session_go_rung(session, session->rung - 1);
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+  ck_assert_int_eq(session_edits(session), 0);
+  while (session_undo(session)) ck_assert_str_eq(session->now.schedule.target, "h100");
+  session_go_ladder(session, "hgemm", &diags);
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+}
+END_TEST
+
+START_TEST(what_was_asked_for_stays) {
+  teardown();
+  open_session(&(SessionOptions){.state = "BM=16,BN=16,FM=8,FN=8,TARGET=a100"});
+  at_hand_take(session, &h100);
+  ck_assert_str_eq(session->now.schedule.target, "a100");
+  ck_assert_str_eq(session->message,
+                   "this is a100; the GPU at hand is NVIDIA H100 80GB HBM3: TARGET=h100");
+}
+END_TEST
+
+START_TEST(without_one_it_is_said_what_is_shown) {
+  at_hand_take(session, &none);
+  ck_assert_str_eq(session->message, "no GPU at hand: shown for h200");
+  session->message[0] = '\0';
+  at_hand_take(session, &none);  // the worker was started again
+  ck_assert_str_eq(session->message, "");
+  ck_assert_str_eq(session->now.schedule.target, "h200");
+  at_hand_take(session, &h100);  // another worker has one
+  ck_assert_str_eq(session->now.schedule.target, "h100");
+  at_hand_take(session, &h200);
+  ck_assert_str_eq(session->device.name, h100.name);
+}
+END_TEST
+
+START_TEST(views_take_the_word_of_the_driver) {
+  at_hand_take(session, &h200);
+  ck_assert(strstr(session->message, "its word counts") != NULL);
+  ck_assert_int_eq(session->now.picture->model->target->l2_bytes, 41943040);
+  view_show(session, view_find("grid"));
+  ck_assert_msg(shows("40 MiB") || shows("40.0 MiB"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
+// The records are of an H200: beside what is timed on an H100 they have its name and no bar.
+START_TEST(a_record_of_another_gpu_has_its_name) {
+  view_show(session, view_find("measure"));
+  ck_assert(shows("██"));
+  ck_assert(!at_hand_is_other(session, &(Timed){.gpu = "NVIDIA H200"}));
+  at_hand_take(session, &h100);
+  ck_assert(at_hand_is_other(session, &(Timed){.gpu = "NVIDIA H200"}));
+  ck_assert(!at_hand_is_other(session, &(Timed){.gpu = "NVIDIA H100 80GB HBM3"}));
+  drive_frame(session, canvas);
+  for (int row = 0; row < canvas->rows; row++) {
+    const char *text = export_row(arena, canvas, row);
+    if (!strstr(text, " r ") || !strstr(text, "0.")) continue;
+    ck_assert_msg(strstr(text, "NVIDIA H200") && !strstr(text, "█"), "%s",
+                  export_text(arena, canvas));
+  }
+  ck_assert(shows(" r "));
+}
+END_TEST
+
+// ---- the command line ---------------------------------------------------------------------------
+
+static const char script[] =
+    "{\"on\":\"start\",\"do\":\"hello\"}\n"
+    "{\"on\":\"start\",\"do\":\"reply\",\"line\":{\"type\":\"machine\",\"can_compile\":false,"
+    "\"nvrtc\":\"none\",\"gpu\":\"NVIDIA H100 PCIe\",\"gpu_uuid\":\"GPU-1\",\"arch\":\"sm_90\","
+    "\"sm_count\":114,\"l2_bytes\":52428800,\"boost_mhz\":1755}}\n";
+
+START_TEST(the_doctor_names_it_and_what_differs) {
+  if (!cli_has_program()) return;
+  char path[] = "/tmp/gemmview-fake-XXXXXX";
+  int fd = mkstemp(path);
+  ck_assert(fd >= 0 && write(fd, script, sizeof script - 1) == (ssize_t)sizeof script - 1);
+  close(fd);
+  const char *call =
+      arena_printf(arena, "doctor --worker '%s worker --fake %s'", getenv("GEMMVIEW"), path);
+  CliRun run = cli_run(arena, call);
+  unlink(path);
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_msg(strstr(run.out, "GPU            ok       NVIDIA H100 PCIe\n"), "%s", run.out);
+  ck_assert_msg(strstr(run.out, "its row        ok       h100, H100 SXM5 80GB"), "%s", run.out);
+  ck_assert_msg(strstr(run.out, "sm_count: 114 SMs by the driver, 132 in the row h100"), "%s",
+                run.out);
+  ck_assert_msg(strstr(run.out, "boost_mhz: 1755 MHz by the driver"), "%s", run.out);
+  ck_assert_ptr_null(strstr(run.out, "l2_bytes"));
+}
+END_TEST
+
+START_TEST(a_reading_says_that_another_is_at_hand) {
+  if (!cli_has_program()) return;
+  static const char says[] =
+      "this is of h200; the GPU at hand is NVIDIA H100 80GB HBM3: TARGET=h100";
+  setenv("GEMMVIEW_GPU", "NVIDIA H100 80GB HBM3", 1);
+  static const char *const readings[] = {"loops", "check", "cuda", "show grid", "interpret"};
+  for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+    CliRun run = cli_run(arena, arena_printf(arena, "%s -k M=64,N=64,K=64", readings[i]));
+    ck_assert_msg(strstr(run.err, says) != NULL, "%s: %s", readings[i], run.err);
+    ck_assert_ptr_null(strstr(run.out, "at hand"));
+    run = cli_run(arena, arena_printf(arena, "%s -k M=64,N=64,K=64,TARGET=h200", readings[i]));
+    ck_assert_msg(strstr(run.err, "at hand") == NULL, "%s: %s", readings[i], run.err);
+  }
+  setenv("GEMMVIEW_GPU", "NVIDIA H200", 1);
+  ck_assert_str_eq(cli_run(arena, "check -k M=64,N=64,K=64").err, "");
+  setenv("GEMMVIEW_GPU", "", 1);
+}
+END_TEST
+
+Suite *suite_at_hand(void);
+Suite *suite_at_hand(void) {
+  Suite *suite = suite_create("at_hand");
+  TCase *tests = tcase_create("the GPU at hand");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_set_timeout(tests, 60);
+  tcase_add_test(tests, the_explorer_stands_on_it);
+  tcase_add_test(tests, what_was_asked_for_stays);
+  tcase_add_test(tests, without_one_it_is_said_what_is_shown);
+  tcase_add_test(tests, views_take_the_word_of_the_driver);
+  tcase_add_test(tests, a_record_of_another_gpu_has_its_name);
+  tcase_add_test(tests, the_doctor_names_it_and_what_differs);
+  tcase_add_test(tests, a_reading_says_that_another_is_at_hand);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

@@ -69,16 +69,17 @@ typedef struct BankCount {
   int ways;        // the largest wavefront count of one phase
   int phases;      // phases after the pair merge, active or not
   // What the profiler's per-instruction counters say, which is not always what the pipe does: where
-  // merged phases still conflict they count them as if they had not merged, and they do count copies
-  // that bypass L1. -1 where nobody knows.
+  // merged phases still conflict they count them as if they had not merged, and they do count
+  // copies that bypass L1. -1 where nobody knows.
   int profiled;
 } BankCount;
 
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);
 
-// The same of a cp.async whose lanes copy from `source`, byte addresses in global memory: what comes
-// from L1 is read from its banks, where lanes wait for each other as they do at those of shared
-// memory, and what bypasses L1 is written as its sectors lie. Any other operation ignores `source`.
+// The same of a cp.async whose lanes copy from `source`, byte addresses in global memory: what
+// comes from L1 is read from its banks, where lanes wait for each other as they do at those of
+// shared memory, and what bypasses L1 is written as its sectors lie. Any other operation ignores
+// `source`.
 BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
                            const int64_t source[BANK_LANES]);
 

@@ -1,11 +1,12 @@
 // cp.async, from both ends: source addresses and slab addresses → wavefronts.
 //
-// Copies of 4 and 8 bytes (.ca) come through L1, whose data lies in the same 32 banks: a phase takes
-// as many wavefronts as the most lanes that one bank of either side is asked for, and lanes on one
-// word do not share it. Copies of 16 bytes (.cg) bypass L1: their sectors are written as they come
-// from L2, and the pipe's counters do not see them. The profiler's per-instruction ones do. One
-// wavefront takes what comes from one 128-byte line, goes to one line of the slab, and is moved by
-// the same distance modulo 64 bytes; whole sectors of 32 bytes apart from even and odd halves.
+// Copies of 4 and 8 bytes (.ca) come through L1, whose data lies in the same 32 banks: a phase
+// takes as many wavefronts as the most lanes that one bank of either side is asked for, and lanes
+// on one word do not share it. Copies of 16 bytes (.cg) bypass L1: their sectors are written as
+// they come from L2, and the pipe's counters do not see them. The profiler's per-instruction ones
+// do. One wavefront takes what comes from one 128-byte line, goes to one line of the slab, and is
+// moved by the same distance modulo 64 bytes; whole sectors of 32 bytes apart from even and odd
+// halves.
 //
 // Measured on an H200 (driver 580.159.04, 2026-11-22): data/facts/h200_copies.jsonl. The rules give
 // every count where lanes neither read nor write the same bytes, but for patterns in which both

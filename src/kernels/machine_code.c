@@ -186,8 +186,8 @@ static Region region_of(const Pool *pool) {
 // Copies of the loop's body that the code has: its ring unrolled, or short enough to be unrolled
 // whole.
 static double copies(const Pool *pool) {
-  double n = pool->n_inner ? pool->n_inner
-                           : floor(bytes_in(pool, region_of(pool)) / pool->bytes + 0.5);
+  double n =
+      pool->n_inner ? pool->n_inner : floor(bytes_in(pool, region_of(pool)) / pool->bytes + 0.5);
   return n < 1 ? 1 : n;
 }
 
@@ -265,8 +265,7 @@ const MachineAccesses *machine_accesses(Arena *arena, const SassResult *sass,
   for (int i = 0; i < sass->n_lines; i++)
     if (str_equal(sass->lines[i].kernel, reader.kernel)) add_instruction(&reader, i);
   bool any_short = false;
-  for (int i = 0; i < reader.n_pools; i++)
-    any_short |= judge(&reader, &reader.pool[i]) == SHORT;
+  for (int i = 0; i < reader.n_pools; i++) any_short |= judge(&reader, &reader.pool[i]) == SHORT;
   MachineAccess *access = ARENA_ARRAY(arena, MachineAccess, ACCESSES_MAX);
   MachineAccesses *out = ARENA_NEW(arena, MachineAccesses);
   out->access = access;

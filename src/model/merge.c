@@ -3,11 +3,12 @@
 // What ptxas merges are neighbours of one thread: accesses in one basic block whose addresses are
 // one register and a constant, where the constants follow each other without a gap and the address
 // is known to be a multiple of the wider access (up to 16 bytes). A basic block is what is left of
-// the loops around a statement once they are unrolled, so every loop that is known to be contributes
-// its iterations, and every other one is part of the register.
+// the loops around a statement once they are unrolled, so every loop that is known to be
+// contributes its iterations, and every other one is part of the register.
 //
-// Two things make addresses that look alike different registers: a remainder or an xor that does not
-// fold into a constant. And a pad ends what is known of the alignment row by row, not everywhere.
+// Two things make addresses that look alike different registers: a remainder or an xor that does
+// not fold into a constant. And a pad ends what is known of the alignment row by row, not
+// everywhere.
 //
 // Worked example, a <- A_s of rows of 32 + 1 floats, four rows and four k-steps unrolled, at
 // (m_t · 4 + m_r) · 33 + k_i: the register is m_t · 132, a multiple of 4 floats. Row 0 begins at 0:
@@ -111,12 +112,11 @@ static void expand(Merger *merger, const Expr *offset, int loop, int64_t further
   const Var *var = merger->loop[loop]->var;
   int64_t stride;
   bool linear = expr_stride(offset, var, &stride);
-  const Expr *first = linear ? expr_substitute(merger->arena, offset, var, ex_const(merger->arena, 0))
-                             : NULL;
+  const Expr *first =
+      linear ? expr_substitute(merger->arena, offset, var, ex_const(merger->arena, 0)) : NULL;
   for (int64_t i = 0; i < var->extent; i++) {
-    const Expr *here = linear ? first
-                              : expr_substitute(merger->arena, offset, var,
-                                                ex_const(merger->arena, i));
+    const Expr *here =
+        linear ? first : expr_substitute(merger->arena, offset, var, ex_const(merger->arena, i));
     expand(merger, here, loop + 1, linear ? further + i * stride : further);
   }
 }
@@ -197,7 +197,8 @@ MachineAccesses merge_predict(Arena *arena, const Program *program, const Sites 
   MachineAccesses out = {0, access};
   for (int i = 0; i < written->n; i++) {
     const Site *site = &written->site[i];
-    if (site->executions > 0 && site->n_widths > 1) predict_site(arena, program, site, &out, access);
+    if (site->executions > 0 && site->n_widths > 1)
+      predict_site(arena, program, site, &out, access);
   }
   return out;
 }

@@ -50,3 +50,12 @@ const Model *model_compiled(Arena *arena, const Model *model, int registers,
   compiled->traffic = derive_traffic(arena, compiled);
   return compiled;
 }
+
+const Model *model_as_written(Arena *arena, const Model *model) {
+  Model *written = ARENA_NEW(arena, Model);
+  Site *site = ARENA_ARRAY(arena, Site, model->n_sites);
+  *written = *model;
+  for (int i = 0; i < model->n_sites; i++) site[i] = *model->site[i].written;
+  set_sites(written, (Sites){model->n_sites, site, model->lines});
+  return written;
+}

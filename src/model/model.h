@@ -48,7 +48,7 @@ typedef struct Site {
   int warp;
   BankCount count;
   double executions, clocks, ideal, profiled;  // of all forms
-  const char *text;                  // "a <- A_s  LDS.128"
+  const char *text;                            // "a <- A_s  LDS.128"
   AccessWord word;
   int n_forms;
   const SiteForm *form;
@@ -153,3 +153,10 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
 // the predicted ones. All else is shared with `model`, which must live as long.
 const Model *model_compiled(Arena *arena, const Model *model, int registers,
                             const MachineAccesses *machine);
+
+// The same with its sites as the program says them, to be looked at: all else is as executed.
+const Model *model_as_written(Arena *arena, const Model *model);
+
+// How a site's accesses are executed and who says so: "60 LDS + 3 LDS.128, as compiled"; "" where
+// they are as written and nobody could make them otherwise.
+const char *site_forms_text(Arena *arena, const Site *site);

@@ -57,8 +57,7 @@ static void add_widths(Arena *arena, Site *site) {
     const BankOp *op = bytes == written ? site->op : varies ? banks_op_find(name) : NULL;
     if (!op) continue;
     SiteForm *form = &site->width[site->n_widths++];
-    *form = (SiteForm){
-        .op = op, .executions = site->executions * written / bytes, .warp = -1};
+    *form = (SiteForm){.op = op, .executions = site->executions * written / bytes, .warp = -1};
     if (bytes == written) site->as_written = form;
   }
 }

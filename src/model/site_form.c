@@ -7,6 +7,7 @@
 // Worked example, b <- B_s of eight floats, 16 k-steps, 8 warps: 128 LDS per warp and slab as the
 // program says it. The assembler makes 3 LDS.128 and 116 LDS of them: the wide form would be 32 per
 // warp if it were alone, so it pays 3/32 of its clocks, and the narrow one 116/128 of its own.
+#include "base/str.h"
 #include "model/derive.h"
 
 static const char *const words[] = {"written", "predicted", "compiled"};
@@ -89,4 +90,14 @@ Sites sites_executed(Arena *arena, const Sites *sites, const MachineAccesses *ma
     out[i].word = word;
   }
   return (Sites){sites->n, out, sites->lines};
+}
+
+const char *site_forms_text(Arena *arena, const Site *site) {
+  static const char *const says[] = {"as written", "predicted", "as compiled"};
+  Str out = str_new(arena);
+  if (site->n_widths < 2 || !(site->executions > 0)) return "";
+  for (int i = 0; i < site->n_forms; i++)
+    str_printf(&out, "%s%.4g %s", i ? " + " : "", site->form[i].executions, site->form[i].op->sass);
+  str_printf(&out, ", %s", says[site->word]);
+  return out.text;
 }

@@ -114,6 +114,7 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
                site->clocks, all);
   else
     str_printf(&out, " at most, %.0f of %.0f per slab", site->clocks, all);
+  if (site->word != ACCESS_WRITTEN) str_printf(&out, " (%s)", site_forms_text(arena, site));
   say(explore, STYLE_DIM, out.text);
 }
 

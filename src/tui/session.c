@@ -593,6 +593,7 @@ static void take_compilers_word(Session *session, Side *side) {
     side_set_compiled(side, -1, NULL);
   else
     side_set_compiled(side, counted.registers, sass && sass->ok ? sass : NULL);
+  if (session_view_state(session)->as_written) side_show_written(side);
 }
 
 void session_prepare(Session *session, int rows, int cols) {

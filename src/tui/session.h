@@ -33,10 +33,11 @@ enum {
 // Where a view's cursor is, and which of its panes and modes it shows.
 typedef struct ViewState {
   int cursor, pane, mode;
-  int across;     // columns of its lines that are left of the screen
-  bool unfolded;  // it shows what it leaves out at first
-  bool compared;  // its lines were those of A|B; the cursor was at
-  int place;      // this one of them, by its number
+  int across;       // columns of its lines that are left of the screen
+  bool unfolded;    // it shows what it leaves out at first
+  bool compared;    // its lines were those of A|B; the cursor was at
+  int place;        // this one of them, by its number
+  bool as_written;  // it shows accesses as the program says them, not as they are executed
 } ViewState;
 
 typedef struct UndoEntry {

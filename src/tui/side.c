@@ -175,6 +175,17 @@ void side_set_compiled(Side *side, int registers, const SassResult *sass) {
   picture->worst_site = find_worst(picture->model);
 }
 
+void side_show_written(Side *side) {
+  Picture *picture = side->picture;
+  Arena *arena = side->arena[side->at];
+  if (!picture->written) {
+    picture->written = model_as_written(arena, picture->estimate);
+    picture->map_written = map_sites(arena, picture->written);
+  }
+  picture->model = picture->written;
+  picture->map = picture->map_written;
+}
+
 const Emission *side_emission(Side *side) {
   Picture *picture = side->picture;
   const Model *model = picture->model;

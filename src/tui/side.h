@@ -26,14 +26,15 @@ typedef struct PictureNumbers {
 typedef struct Picture {
   uint64_t key;  // schedule_key()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
-  const Model *model;               // with the compiler's word where it is known
-  const Model *estimate;            // without: what the trials of knobs are compared with
-  const Model *counted;             // with the latest word; NULL: there was none
-  const SassResult *sass;           // whose widths `counted` has; NULL: none
-  Nest nest;                        // folded: a thought per row
-  Nest listing;                     // every statement
-  const BankMap *map;               // [model->n_sites]
-  const BankMap *map_estimate, *map_counted;
+  const Model *model;      // with the compiler's word where it is known
+  const Model *estimate;   // without: what the trials of knobs are compared with
+  const Model *counted;    // with the latest word; NULL: there was none
+  const SassResult *sass;  // whose widths `counted` has; NULL: none
+  Nest nest;               // folded: a thought per row
+  Nest listing;            // every statement
+  const BankMap *map;      // [model->n_sites]
+  const BankMap *map_estimate, *map_counted, *map_written;
+  const Model *written;             // NULL until it is asked for
   int worst_site;                   // index of the site with the most conflicts; -1: none conflicts
   const Emission *emission;         // NULL until asked for
   const Grid *grid, *grid_counted;  // the same, of the estimate and of the count
@@ -72,6 +73,8 @@ bool side_build(Side *side, const TargetTable *targets);
 // Gives the picture the compiler's word: registers per thread (negative: not known) and the machine
 // code of its text (NULL: not known). Without either it goes by the model's own estimates again.
 void side_set_compiled(Side *side, int registers, const SassResult *sass);
+// Until the next of those: the accesses as the program says them.
+void side_show_written(Side *side);
 PictureNumbers picture_numbers(const Model *model);
 
 // The CUDA text of the picture.

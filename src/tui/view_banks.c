@@ -86,14 +86,18 @@ static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) 
     canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "  %.2f clk", probed->clocks);
 }
 
-static void draw_title(Canvas *canvas, Rect in, const Site *site, const Probed *probed,
+static void draw_title(Canvas *canvas, Rect in, const Session *session, const Site *site,
                        const char *side, Style side_style) {
+  const Probed *probed = results_probed(&session->results, site->op, site->addr);
   char verdict[32];
   Style style;
   int col = 0;
   if (side) col = canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side);
   col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
-  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  col = canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT,
+             site->word == ACCESS_COMPILED ? STYLE_TEXT : STYLE_DIM,
+             site_forms_text(session->frame, site));
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (site->count.known)
@@ -115,8 +119,7 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   const BankMap *map = &picture->map[index];
   const BanksFrame *frame = session->prepared;
   const MatrixLines *lines = picture == session->now.picture ? &frame->now : &frame->then;
-  draw_title(canvas, in, site, results_probed(&session->results, site->op, site->addr), name,
-             style);
+  draw_title(canvas, in, session, site, name, style);
   rect_take_top(&in, 2);
   const AccessPicture access = {.map = map,
                                 .addr = site->addr,
@@ -419,12 +422,23 @@ static void banks_click(Session *session, int what, int value) {
   if (what == SPOT_SITE) banks_go(session, value);
 }
 
+static void show_written(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->as_written = !state->as_written;
+  if (state->as_written)
+    session_say(session, SAID_NOTE, "as the program says it; %s: as it is executed",
+                view_key_name(session, "written"));
+}
+
 static const Action actions[] = {
     {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
      phase_before},
     {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
     {"picture", "v", "picture", NULL,
      "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
+    {"written", "w", NULL, NULL,
+     "accesses as the program says them, or as they are executed: neighbours merged", show_written},
     {"own", "e", "own addresses", NULL,
      "addresses of your own: own lds32 (tid % 8) * 32 + lane / 8, a list, or a debugger's",
      own_edit},

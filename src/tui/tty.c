@@ -108,10 +108,16 @@ typedef struct Handled {
 
 static void on_fatal(int signal);
 
+// The write that went too far fails, and says so where it was made.
+static void on_too_large(int signal) { (void)signal; }
+
+// Every signal that would end a program without asking it.
 static Handled handled[] = {
     {.signal = SIGINT, .handler = on_end},
     {.signal = SIGTERM, .handler = on_end},
     {.signal = SIGHUP, .handler = on_end},
+    {.signal = SIGUSR1, .handler = on_end},
+    {.signal = SIGUSR2, .handler = on_end},
     {.signal = SIGALRM, .handler = on_alarm},
     {.signal = SIGWINCH, .handler = on_letter},
     {.signal = SIGTSTP, .handler = on_letter},
@@ -122,6 +128,15 @@ static Handled handled[] = {
     {.signal = SIGILL, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGABRT, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGQUIT, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGTRAP, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGSYS, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGXCPU, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGVTALRM, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPROF, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPOLL, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPWR, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGSTKFLT, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGXFSZ, .handler = on_too_large},
 };
 enum { HANDLED = sizeof handled / sizeof handled[0] };
 

@@ -364,6 +364,47 @@ START_TEST(arbitrary_bytes_are_survived) {
 }
 END_TEST
 
+// Each of them once was taken for the end of the terminal.
+START_TEST(a_byte_that_is_no_character_ends_nothing) {
+  Child child = {0};
+  VtProgram *program = start_painter(&child);
+  for (int byte = 0x80; byte < 0x100; byte++) {
+    vt_send(program, &(char){(char)byte}, 1);
+    vt_pump(program, 2);
+    vt_keys(program, "n");
+    vt_expect(program, arena_printf(arena, "#%d ", byte - 0x7F));
+  }
+  vt_keys(program, "q");
+  ck_assert(vt_wait_end(program));
+  ck_assert_int_eq(program->status, 0);
+  vt_finish(program);
+}
+END_TEST
+
+// A slow line delivers bytes one by one.
+START_TEST(a_character_in_pieces_is_read) {
+  static const char *const pieces[][5] = {
+      {"\xC3", "\xA9", NULL, "é."},
+      {"\xE2", "\x94", "\x80", "─."},
+      {"\xE2", "\xC3", "\xA9", "é."},  // the first was broken off
+      {"\xC3", "\033[A", NULL, "Up."},
+  };
+  Child child = {0};
+  VtProgram *program = start_painter(&child);
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (int n = 0; n < 3 && pieces[i][n]; n++) {
+      vt_send(program, pieces[i][n], strlen(pieces[i][n]));
+      vt_pump(program, 60);
+    }
+    vt_expect(program, pieces[i][3]);
+  }
+  vt_keys(program, "q");
+  ck_assert(vt_wait_end(program));
+  ck_assert_int_eq(program->status, 0);
+  vt_finish(program);
+}
+END_TEST
+
 Suite *suite_terminal(void);
 Suite *suite_terminal(void) {
   Suite *suite = suite_create("terminal");
@@ -379,6 +420,8 @@ Suite *suite_terminal(void) {
   tcase_add_test(tcase, dragging_is_read);
   tcase_add_test(tcase, no_mouse_means_none);
   tcase_add_test(tcase, pasted_text_comes_in_one_piece);
+  tcase_add_test(tcase, a_byte_that_is_no_character_ends_nothing);
+  tcase_add_test(tcase, a_character_in_pieces_is_read);
   tcase_add_test(tcase, an_unknown_terminal_is_an_xterm);
   tcase_add_test(tcase, a_wrong_color_option_is_refused);
   tcase_add_test(tcase, without_a_terminal_there_is_a_sentence);

@@ -2,7 +2,8 @@
 //
 // Worked example: disk_replace("/home/ana/.config/gemmview/config.json", …) makes .config and
 // gemmview where they are missing, writes config.json.k3Xw9Q beside the old file, and renames it
-// once it is on the disk.
+// once it is on the disk. Where config.json is a link to dotfiles/gemmview.json, it stays one, and
+// all of that happens in dotfiles.
 #include "base/disk.h"
 
 #include <errno.h>
@@ -29,7 +30,16 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name) {
   return arena_printf(arena, "%s/%s/gemmview%s%s", home, folders[folder].below_home, slash, file);
 }
 
+// A home that is not there is a mistake somewhere else, and making it would hide that.
+static bool lacks_its_home(const char *path) {
+  const char *home = getenv("HOME");
+  size_t n = home ? strlen(home) : 0;
+  while (n > 0 && home[n - 1] == '/') n--;
+  return n > 0 && strncmp(path, home, n) == 0 && path[n] == '/' && access(home, F_OK) != 0;
+}
+
 bool disk_make_folders(const char *path) {
+  if (lacks_its_home(path)) return false;
   Arena *arena = arena_new("folders");
   char *folder = arena_strdup(arena, path);
   bool ok = true;
@@ -53,24 +63,85 @@ bool write_all(int fd, const void *bytes, size_t n) {
   return true;
 }
 
-static bool replace(const char *path, char *scratch, const char *text) {
+int disk_create(const char *path, mode_t mode) {
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0700);
+  if (fd < 0 || fchmod(fd, mode) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+// Where the bytes of `path` lie: links are followed one by one, for the last may lead to nothing.
+static const char *behind_links(Arena *arena, const char *path) {
+  enum { LINKS_MAX = 40, TARGET_MAX = 4096 };
+  char target[TARGET_MAX];
+  for (int links = 0; links < LINKS_MAX; links++) {
+    ssize_t n = readlink(path, target, sizeof target);
+    if (n < 0 || n == sizeof target) return path;
+    const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    path =
+        arena_printf(arena, "%.*s%.*s", slash ? (int)(slash - path) + 1 : 0, path, (int)n, target);
+  }
+  errno = ELOOP;
+  return NULL;
+}
+
+static bool fill(int fd, const char *text, mode_t mode) {
+  bool ok = write_all(fd, text, strlen(text)) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+  int error = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = error;
+  return ok && closed;
+}
+
+static bool replace(const char *path, char *scratch, const char *text, mode_t mode) {
   int fd = mkostemp(scratch, O_CLOEXEC);
   if (fd < 0) return false;
-  bool ok = write_all(fd, text, strlen(text)) && fsync(fd) == 0;
-  ok = close(fd) == 0 && ok;
-  if (ok && rename(scratch, path) == 0) return true;
+  if (fill(fd, text, mode) && rename(scratch, path) == 0) return true;
   int error = errno;
   unlink(scratch);
   errno = error;
   return false;
 }
 
-bool disk_replace(const char *path, const char *text) {
-  if (!disk_make_folders(path)) return false;
+// A device or a pipe is written into; there is no old text to keep.
+static bool write_into(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return false;
+  bool ok = write_all(fd, text, strlen(text));
+  int error = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = error;
+  return ok && closed;
+}
+
+static mode_t usual_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+static bool write_whole(const char *path, const char *text, mode_t fresh) {
+  struct stat old;
   Arena *arena = arena_new("replace");
-  bool ok = replace(path, arena_printf(arena, "%s.XXXXXX", path), text);
+  bool exists = stat(path, &old) == 0, ok = false;
+  const char *file = behind_links(arena, path);
+  if (exists && !S_ISREG(old.st_mode))
+    ok = write_into(path, text);
+  else if (file)
+    ok = replace(file, arena_printf(arena, "%s.XXXXXX", file), text,
+                 exists ? old.st_mode & 0777 : fresh);
   int error = errno;
   arena_free(arena);
   errno = error;
   return ok;
+}
+
+bool disk_write(const char *path, const char *text) {
+  return write_whole(path, text, usual_mode());
+}
+
+bool disk_replace(const char *path, const char *text) {
+  return disk_make_folders(path) && write_whole(path, text, 0600);
 }

@@ -2,9 +2,7 @@
 //
 //   gemmview export -k BM=16,BN=16,FM=8,FN=8 -o matmul.cu
 //   nvcc -O3 -arch=sm_90a -o matmul matmul.cu && ./matmul
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -25,16 +23,6 @@ static const Option options[] = {
      .offset = offsetof(ExportOptions, output)},
 };
 
-static int write_file(Arena *arena, const char *path, const char *text) {
-  const char *shown = str_sanitise(arena, path);
-  FILE *file = fopen(path, "w");
-  if (!file) return cli_error(CLI_USAGE, "%s cannot be written: %s", shown, strerror(errno));
-  bool written = fputs(text, file) >= 0;
-  bool closed = fclose(file) == 0;
-  if (written && closed) return CLI_OK;
-  return cli_error(CLI_NO, "%s could not be written whole: %s", shown, strerror(errno));
-}
-
 int cmd_export(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ExportOptions given = {0};
@@ -47,7 +35,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
                       .target = plan_target_text(arena, model->target)};
   const Emission *emission = emit_cuda(arena, model->program, &emit);
   const char *text = export_cu(arena, emission, model->program, model->target);
-  if (given.output && !str_equal(given.output, "-")) return write_file(arena, given.output, text);
+  if (given.output && !str_equal(given.output, "-")) return cli_write(arena, given.output, text);
   fputs(text, stdout);
   return CLI_OK;
 }

@@ -118,7 +118,8 @@ int cmd_history(Arena *arena, int argc, char **argv) {
   if (!history) return cli_error(CLI_MISSING, "%s", diags.first->text);
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, given.max);
   int n = history_recent(history, arena, rows, given.max);
+  const char *failure = history_failure(history);
   (given.json ? print_json : given.csv ? print_csv : print_text)(arena, rows, n);
   history_close(history);
-  return CLI_OK;
+  return failure ? cli_error(CLI_MISSING, "the history: %s", failure) : CLI_OK;
 }

@@ -381,7 +381,6 @@ static bool read_inbox(Client *client) {
   pthread_mutex_lock(&client->mutex);
   FlightList inbox = client->inbox;
   client->inbox = (FlightList){0};
-  const bool stopping = client->stopping;
   pthread_mutex_unlock(&client->mutex);
   while (inbox.first) {
     Flight *flight = inbox.first;
@@ -400,7 +399,7 @@ static bool read_inbox(Client *client) {
     flight_list_add(&client->pending, flight);
   }
   refuse_pending(client);
-  return !stopping;
+  return !client->stopping;
 }
 
 // ---- time ---------------------------------------------------------------------------------------

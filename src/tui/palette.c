@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/disk.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "kernels/emit_plan.h"
@@ -105,7 +106,7 @@ static bool run_lesson(Session *session, const char *argument, Diags *diags) {
 }
 
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
-  if (!*argument) {
+  if (!*argument || *argument == '-') {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
     return false;
   }
@@ -116,8 +117,8 @@ static bool run_save_display(Session *session, const char *argument, Diags *diag
 // A standalone .cu; anything else is a picture of the screen.
 static bool run_export(Session *session, const char *argument, Diags *diags) {
   size_t n = strlen(argument);
-  if (n < 3 || !str_equal(argument + n - 3, ".cu")) {
-    if (*argument) return run_save_display(session, argument, diags);
+  if (n < 3 || *argument == '-' || !str_equal(argument + n - 3, ".cu")) {
+    if (*argument && *argument != '-') return run_save_display(session, argument, diags);
     diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
     return false;
   }
@@ -126,7 +127,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
                       .target = plan_target_text(session->frame, model->target)};
   const Emission *emission = emit_cuda(session->frame, model->program, &emit);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
-  if (drive_write(argument, text)) {
+  if (disk_write(argument, text)) {
     session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);
     return true;
   }
@@ -273,14 +274,15 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   const char *argument = line + n + strspn(line + n, " ");
   if (!*name) return true;
   if (strchr(name, '=')) return session_set_text(session, line, diags);
+  bool verb = verbs_has(session->verbs, name);
   const PaletteCommand *command = find_command(name);
-  if (command) return command->run(session, argument, diags);
+  // ":export x.cu" is the explorer's; with options, as in ":export -o x.cu", the command line's.
+  if (command && !(verb && *argument == '-')) return command->run(session, argument, diags);
   if (view_find(name) >= 0 && !*argument) {
     view_show(session, view_find(name));
     return true;
   }
   // "bench" alone is the key b; "bench --seconds 2" is the command.
-  bool verb = verbs_has(session->verbs, name);
   if (verb && (*argument || !view_find_action(session, name)))
     return run_verb(session, line, diags);
   return view_run(session, name, argument) || fail_unknown(session, name, diags);

@@ -108,9 +108,6 @@ typedef struct Handled {
 
 static void on_fatal(int signal);
 
-// The write that went too far fails, and says so where it was made.
-static void on_too_large(int signal) { (void)signal; }
-
 // Every signal that would end a program without asking it.
 static Handled handled[] = {
     {.signal = SIGINT, .handler = on_end},
@@ -136,7 +133,6 @@ static Handled handled[] = {
     {.signal = SIGPOLL, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGPWR, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGSTKFLT, .handler = on_fatal, .flags = SA_ONSTACK},
-    {.signal = SIGXFSZ, .handler = on_too_large},
 };
 enum { HANDLED = sizeof handled / sizeof handled[0] };
 

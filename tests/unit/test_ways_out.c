@@ -149,7 +149,7 @@ START_TEST(faults_restore_first) {
 END_TEST
 
 START_TEST(a_fatal_signal_from_outside_restores_first) {
-  static const int signals[] = {SIGQUIT, SIGABRT,   SIGILL,  SIGTRAP, SIGSYS, SIGXCPU,
+  static const int signals[] = {SIGQUIT, SIGABRT,   SIGILL,  SIGTRAP, SIGSYS,   SIGXCPU,
                                 SIGPROF, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT};
   enum { SIGNALS = sizeof signals / sizeof *signals };
   Fault fault = by_exit;

@@ -12,7 +12,7 @@
 #include "model/reduce.h"
 #include "model/slab_problem.h"
 
-enum { RUN_FMA_MAX = 1 << 21 };
+enum { RUN_WORK_MAX = 1 << 21 };
 
 #define X(id, name, help) name,
 static const char *const finding_words[] = {"nothing", "wrong cells", INTERP_FINDING_TABLE(X) NULL};
@@ -42,7 +42,7 @@ static const Program *break_program(const FactScene *scene, const Program *progr
 static bool run(const FactScene *scene, const FactArgs *args, InterpCheck *check, Diags *diags) {
   const Model *model = scene->model;
   Schedule small =
-      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_FMA_MAX);
+      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_WORK_MAX);
   if (!schedule_same(&small, &model->schedule))
     model = model_build(scene->arena, scene->world->targets, &small);
   const Program *program = break_program(scene, model->program, args->word[0], diags);

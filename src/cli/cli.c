@@ -60,6 +60,11 @@ void cli_csv_text(const char *text, char after) {
   putchar(after);
 }
 
+void cli_csv_number(double value, bool known) {
+  if (known) printf("%.10g", value);
+  putchar(',');
+}
+
 // Flushes stdout; a document that could not be written whole is an error of its own.
 static int cli_flush(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;

@@ -75,4 +75,7 @@ int cli_write(Arena *arena, const char *path, const char *text);
 // field.
 void cli_csv_text(const char *text, char after);
 
+// A number and a comma; an unknown one is an empty field.
+void cli_csv_number(double value, bool known);
+
 extern const char cli_version[];

@@ -214,12 +214,14 @@ const char *history_path(const History *history) { return history ? history->pat
 
 // ---- writing ------------------------------------------------------------------------------------
 
+#define UNLIKELY 1e300
+
 static void bind_text(sqlite3_stmt *query, int at, const char *text) {
   sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
 }
 
 static void bind_double(sqlite3_stmt *query, int at, double value) {
-  if (value > 0 && value < 1e300)
+  if (value > 0 && value < UNLIKELY)
     sqlite3_bind_double(query, at, value);
   else
     sqlite3_bind_null(query, at);
@@ -266,6 +268,17 @@ static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
   return text ? str_sanitise(arena, (const char *)text) : "";
 }
 
+// 0 where the file has nothing, or nothing that was ever measured.
+static double column_positive(sqlite3_stmt *query, int at) {
+  const double value = sqlite3_column_double(query, at);
+  return value > 0 && value < UNLIKELY ? value : 0;
+}
+
+static int column_mhz(sqlite3_stmt *query, int at) {
+  const int value = sqlite3_column_int(query, at);
+  return value > 0 ? value : -1;
+}
+
 static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   const char **const texts[] = {&row->user,   &row->host,  &row->gpu,       &row->gpu_uuid,
                                 &row->driver, &row->state, &row->text_hash, &row->problem};
@@ -273,9 +286,9 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   row->id = sqlite3_column_int64(query, 0);
   row->when_unix = sqlite3_column_int64(query, 1);
   for (int i = 0; i < 8; i++) *texts[i] = column_text(arena, query, 2 + i);
-  for (int i = 0; i < 4; i++) *numbers[i] = sqlite3_column_double(query, 10 + i);
-  row->sm_mhz = sqlite3_column_int(query, 14);
-  row->memory_mhz = sqlite3_column_int(query, 15);
+  for (int i = 0; i < 4; i++) *numbers[i] = column_positive(query, 10 + i);
+  row->sm_mhz = column_mhz(query, 14);
+  row->memory_mhz = column_mhz(query, 15);
   row->status = column_text(arena, query, 16);
   row->method = column_text(arena, query, 17);
 }

@@ -99,6 +99,20 @@ START_TEST(bad_calls_are_usage) {
 }
 END_TEST
 
+// It was once read whole, whatever its length: 4 GB of /dev/zero.
+START_TEST(a_line_without_end_is_refused) {
+  char path[64];
+  ck_assert_int_eq(RUN("--batch", "/dev/zero"), CLI_USAGE);
+  ck_assert_ptr_nonnull(strstr(err, "/dev/zero line 1 has more than 65536 bytes"));
+  write_batch(path,
+              "{\"op\":\"lds32\",\"addr\":\"lane*4\"}\n"
+              "{\"op\":\"lds32\",\"addr\":\"lane*8\"}");
+  ck_assert_int_eq(RUN("--batch", path), 0);
+  unlink(path);
+  ck_assert_ptr_nonnull(strstr(strchr(out, '\n'), "\"wavefronts\":2"));
+}
+END_TEST
+
 START_TEST(a_batch_goes_on_after_a_bad_line) {
   char path[64];
   write_batch(path,
@@ -220,6 +234,7 @@ Suite *suite_banks_cli(void) {
   TCase *cli = tcase_create("cli");
   tcase_add_test(cli, one_access_as_text_and_json);
   tcase_add_test(cli, bad_calls_are_usage);
+  tcase_add_test(cli, a_line_without_end_is_refused);
   tcase_add_test(cli, a_batch_goes_on_after_a_bad_line);
   tcase_add_test(cli, the_measured_file_is_answered_and_agrees);
   tcase_add_test(cli, a_measurement_that_differs_answers_no);

@@ -153,10 +153,12 @@ START_TEST(test_wrong_protocol) {
 END_TEST
 
 START_TEST(test_no_hello) {
-  start_with("{\"on\":\"start\",\"do\":\"ignore\"}\n", (ClientOptions){.hello_ms = 100});
+  start_with("{\"on\":\"start\",\"do\":\"ignore\"}\n", (ClientOptions){.hello_ms = 1000});
+  int64_t began = clock_ms();
   Outcome outcome = outcome_of(submit_compile("x", true));
   ck_assert_int_eq(outcome.error, ERROR_WORKER);
-  ck_assert_ptr_nonnull(strstr(outcome.text, "said nothing for 0.1 s"));
+  ck_assert_ptr_nonnull(strstr(outcome.text, "said nothing for 1.0 s"));
+  ck_assert_int_lt(clock_ms() - began, 2000);  // it was three times as long, with the same words
 }
 END_TEST
 

@@ -14,11 +14,13 @@
 #include "tui/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -126,6 +128,22 @@ static const char *clean_term(Arena *arena) {
   return term && *term ? str_sanitise(arena, term) : "";
 }
 
+// ncurses makes itself windows of the size that COLUMNS and LINES name, or the device, and gives up
+// where that is a size of nobody's screen. It never draws, so a small one will do; the size that
+// counts is the device's (tty_size).
+static SCREEN *new_screen(Arena *arena, const char *term, FILE *out, FILE *in) {
+  static const char *const names[] = {"LINES", "COLUMNS"}, *const small[] = {"24", "80"};
+  const char *kept[2];
+  for (int i = 0; i < 2; i++) {
+    const char *value = getenv(names[i]);
+    kept[i] = value ? arena_strdup(arena, value) : NULL;
+    setenv(names[i], small[i], 1);
+  }
+  SCREEN *screen = newterm(term, out, in);
+  for (int i = 0; i < 2; i++) kept[i] ? setenv(names[i], kept[i], 1) : unsetenv(names[i]);
+  return screen;
+}
+
 // A terminal's description that can place the cursor; an unknown TERM is taken for an xterm.
 static bool find_description(Terminal *terminal, FILE *in, FILE *out, Diags *diags) {
   const char *term = clean_term(diags->arena);
@@ -134,11 +152,11 @@ static bool find_description(Terminal *terminal, FILE *in, FILE *out, Diags *dia
   bool usable = known && *capability("cup");
   if (known) del_curterm(cur_term);
   if (usable) {
-    terminal->screen = newterm(term, out, in);
+    terminal->screen = new_screen(terminal->arena, term, out, in);
   } else {
     diag_add(diags, "term",
              "TERM=%s is not a terminal that is described here; using xterm-256color", term);
-    terminal->screen = newterm("xterm-256color", out, in);
+    terminal->screen = new_screen(terminal->arena, "xterm-256color", out, in);
   }
   if (!terminal->screen)
     diag_add(diags, "term",
@@ -201,8 +219,21 @@ static void define_keys(void) {
   define_key("\033[201~", CODE_PASTE_END);
 }
 
-static bool open_keys(Terminal *terminal, Diags *diags) {
+// ncurses does not tell a description that is not there from one that it could not open: what
+// "ulimit -n" leaves is tried before.
+static FILE *open_nowhere(Diags *diags) {
   FILE *nowhere = fopen("/dev/null", "we");
+  int one_more = nowhere ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : -1;
+  if (one_more < 0)
+    diag_add(diags, "terminal", "no file can be opened any more: %s", strerror(errno));
+  else
+    close(one_more);
+  if (one_more < 0 && nowhere) fclose(nowhere);
+  return one_more < 0 ? NULL : nowhere;
+}
+
+static bool open_keys(Terminal *terminal, Diags *diags) {
+  FILE *nowhere = open_nowhere(diags);
   if (!nowhere || !find_description(terminal, stdin, nowhere, diags)) return false;
   terminal->keys = newpad(1, 1);
   keypad(terminal->keys, TRUE);

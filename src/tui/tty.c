@@ -181,7 +181,10 @@ bool tty_open(Diags *diags) {
              "a view without one");
     return false;
   }
-  if (pipe2(tty.pipe, O_CLOEXEC | O_NONBLOCK)) die("no pipe: %s", strerror(errno));
+  if (pipe2(tty.pipe, O_CLOEXEC | O_NONBLOCK)) {
+    diag_add(diags, "terminal", "the explorer cannot open a pipe: %s", strerror(errno));
+    return false;
+  }
   tty.during = tty.before;
   tty.during.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR | IGNCR | ISTRIP);
   tty.during.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);

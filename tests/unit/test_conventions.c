@@ -17,7 +17,7 @@ static Arena *arena;
 
 static void setup(void) {
   arena = arena_new("test");
-  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // whoever runs the tests may have one
+  setenv("XDG_CONFIG_HOME", cli_own_folder(arena), 1);  // whoever runs the tests may have one
 }
 static void teardown(void) { arena_free(arena); }
 
@@ -111,7 +111,7 @@ static const struct {
     {"nothing", CLI_USAGE},
     {"--nothing", CLI_USAGE},
     {"explore", CLI_USAGE},  // no terminal here
-    {"bench " STATE " --worker /nonexistent/worker", CLI_MISSING},
+    {"bench " STATE " --worker /dev/null/none/worker", CLI_MISSING},
     {"interpret " STATE, CLI_OK},
     {"interpret " STATE " --break last_barrier", CLI_NO},
     {"--version", CLI_OK},

@@ -39,8 +39,7 @@ static int fail(const WorkerAnswer *answer) {
 static int compile(const CompileCommand *command, Compiled *compiled, CliWorker *worker) {
   Arena *arena = compiled->arena;
   const Model *model = compiled->model;
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
+  EmitOptions emit = plan_emit_options(arena, model);
   compiled->emission = emit_cuda(arena, model->program, &emit);
   const Plan *plan =
       plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);

@@ -24,8 +24,7 @@ static const Option options[] = {
 };
 
 static const Emission *emit_stage(Arena *arena, const Model *model, int stage) {
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
+  EmitOptions emit = plan_emit_options(arena, model);
   return emit_cuda(arena, model->pipeline.stage[stage].program, &emit);
 }
 

@@ -31,8 +31,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of export", argv[1]);
   const Model *model = cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(arena, model->target)};
+  EmitOptions emit = plan_emit_options(arena, model);
   const Emission *emission = emit_cuda(arena, model->program, &emit);
   const char *text = export_cu(arena, emission, model->program, model->target);
   if (given.output && !str_equal(given.output, "-")) return cli_write(arena, given.output, text);

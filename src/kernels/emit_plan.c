@@ -81,10 +81,15 @@ const char *plan_target_text(Arena *arena, const Target *target) {
   return arena_printf(arena, "%s (%s)", target->arch, target->name);
 }
 
+EmitOptions plan_emit_options(Arena *arena, const Model *model) {
+  return (EmitOptions){.schedule = &model->schedule,
+                       .target = plan_target_text(arena, model->target),
+                       .cc = model->target->cc};
+}
+
 Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
   assert(model->ok);
-  EmitOptions options = {.schedule = &model->schedule,
-                         .target = plan_target_text(arena, model->target)};
+  EmitOptions options = plan_emit_options(arena, model);
   const Emission *emission = emit_cuda(arena, model->program, &options);
   return plan_from_emission(arena, emission, model->program, model->target, label);
 }

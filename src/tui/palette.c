@@ -123,8 +123,7 @@ static bool run_export(Session *session, const char *argument, Diags *diags) {
     return false;
   }
   const Model *model = session->now.picture->model;
-  EmitOptions emit = {.schedule = &model->schedule,
-                      .target = plan_target_text(session->frame, model->target)};
+  EmitOptions emit = plan_emit_options(session->frame, model);
   const Emission *emission = emit_cuda(session->frame, model->program, &emit);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
   if (disk_write(argument, text)) {

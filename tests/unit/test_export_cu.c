@@ -38,7 +38,7 @@ enum { N_EXPORTS = sizeof exports / sizeof *exports };
 
 static const char *exported(const char *state) {
   const Model *model = emit_state(&cases, state);
-  const EmitOptions options = {&model->schedule, plan_target_text(arena, model->target), false};
+  const EmitOptions options = plan_emit_options(arena, model);
   const Emission *emission = emit_cuda(arena, model->program, &options);
   return export_cu(arena, emission, model->program, model->target);
 }

@@ -168,7 +168,8 @@ START_TEST(test_command_fails) {
   static const char *const refused[] = {"sh", "-c",
                                         "echo \"\033[31mno route\033[0m\" >&2; exit 255", NULL};
   static const char *const *const commands[] = {missing, refused};
-  static const char *const says[] = {"cannot execute /dev/null/none/gemmview: error 20", "no route"};
+  static const char *const says[] = {"cannot execute /dev/null/none/gemmview: error 20",
+                                     "no route"};
   for (int i = 0; i < 2; i++) {
     client =
         client_start(&(ClientOptions){.version = "t", .workers = commands + i, .n_workers = 1});

@@ -1,7 +1,7 @@
 // XDG's folders, and files that are replaced by rename().
 //
 // Worked example: disk_replace("/home/ana/.config/gemmview/config.json", …) makes .config and
-// gemmview where they are missing, writes config.json.k3Xw9Q beside the old file, and renames it
+// gemmview where they are missing, writes config.json.4711-0 beside the old file, and renames it
 // once it is on the disk. Where config.json is a link to dotfiles/gemmview.json, it stays one, and
 // all of that happens in dotfiles.
 #include "base/disk.h"
@@ -87,18 +87,35 @@ static const char *behind_links(Arena *arena, const char *path) {
   return NULL;
 }
 
-static bool fill(int fd, const char *text, mode_t mode) {
-  bool ok = write_all(fd, text, strlen(text)) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+// Everything that is to be done before the rename; `old` NULL: there is no mode to keep.
+static bool fill(int fd, const char *text, const struct stat *old) {
+  bool ok = write_all(fd, text, strlen(text)) && (!old || fchmod(fd, old->st_mode & 0777) == 0) &&
+            fsync(fd) == 0;
   int error = errno;
   bool closed = close(fd) == 0;
   if (!ok) errno = error;
   return ok && closed;
 }
 
-static bool replace(const char *path, char *scratch, const char *text, mode_t mode) {
-  int fd = mkostemp(scratch, O_CLOEXEC);
+// Beside the file: "config.json.4711-0", whose mode the umask has its say in. mkstemp's would be
+// 0600, and the umask cannot be asked without being changed for other threads.
+static int open_scratch(Arena *arena, const char *path, mode_t mode, const char **scratch) {
+  enum { NAMES_MAX = 100 };
+  int fd = -1;
+  for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
+    *scratch = arena_printf(arena, "%s.%d-%d", path, (int)getpid(), i);
+    fd = open(*scratch, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  return fd;
+}
+
+static bool replace(Arena *arena, const char *path, const char *text, const struct stat *old,
+                    mode_t mode) {
+  const char *scratch;
+  int fd = open_scratch(arena, path, mode, &scratch);
   if (fd < 0) return false;
-  if (fill(fd, text, mode) && rename(scratch, path) == 0) return true;
+  if (fill(fd, text, old) && rename(scratch, path) == 0) return true;
   int error = errno;
   unlink(scratch);
   errno = error;
@@ -116,13 +133,7 @@ static bool write_into(const char *path, const char *text) {
   return ok && closed;
 }
 
-static mode_t usual_mode(void) {
-  mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
-}
-
-static bool write_whole(const char *path, const char *text, mode_t fresh) {
+static bool write_whole(const char *path, const char *text, mode_t mode) {
   struct stat old;
   Arena *arena = arena_new("replace");
   bool exists = stat(path, &old) == 0, ok = false;
@@ -130,17 +141,14 @@ static bool write_whole(const char *path, const char *text, mode_t fresh) {
   if (exists && !S_ISREG(old.st_mode))
     ok = write_into(path, text);
   else if (file)
-    ok = replace(file, arena_printf(arena, "%s.XXXXXX", file), text,
-                 exists ? old.st_mode & 0777 : fresh);
+    ok = replace(arena, file, text, exists ? &old : NULL, mode);
   int error = errno;
   arena_free(arena);
   errno = error;
   return ok;
 }
 
-bool disk_write(const char *path, const char *text) {
-  return write_whole(path, text, usual_mode());
-}
+bool disk_write(const char *path, const char *text) { return write_whole(path, text, 0666); }
 
 bool disk_replace(const char *path, const char *text) {
   return disk_make_folders(path) && write_whole(path, text, 0600);

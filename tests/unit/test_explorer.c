@@ -56,6 +56,23 @@ START_TEST(quits_with_the_state_line) {
 }
 END_TEST
 
+// One such byte once ended it with status 130.
+START_TEST(bytes_that_are_no_keys_end_nothing) {
+  static const char *const bytes[] = {"\xE9", "\x80", "\xC3", "\xA9", "\xFF"};
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "SITE 4/4");
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+    vt_send(p, bytes[i], 1);
+    vt_pump(p, 150);
+  }
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
+  vt_finish(p);
+}
+END_TEST
+
 START_TEST(advice_appears_by_itself) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
@@ -310,6 +327,7 @@ Suite *suite_explorer(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, quits_with_the_state_line);
+  tcase_add_test(tcase, bytes_that_are_no_keys_end_nothing);
   tcase_add_test(tcase, advice_appears_by_itself);
   tcase_add_test(tcase, resizes_and_comes_back);
   tcase_add_test(tcase, every_view_and_back);

@@ -58,7 +58,7 @@ RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 ASAN_OBJECTS    = $(call objects,asan,$(LIB_SOURCES) $(TEST_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
-.PHONY: all help run test stress test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
+.PHONY: all help run test stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
         portable install uninstall fuzz clean FORCE
 all: build/gemmview
 
@@ -67,6 +67,7 @@ help:
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
 	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
+	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
 	@echo 'make accept       rewrite the golden files; review the diff'
 	@echo 'make check-deps   who may include whom, and what the pure folders may call'
@@ -160,11 +161,16 @@ test:
 
 # Every promise with its whole number; STRESS=0.1 is a tenth of it, SUITES="history" one suite.
 STRESS ?= 1
-STRESS_SUITES = export_cu promises injection view ways_out client history protocol knob json hostile mutants terminal
+STRESS_SUITES = export_cu promises injection view ways_out client history history_hostile protocol knob json \
+                hostile mutants terminal compile_all
 stress: test-build build/gemmview
 	GEMMVIEW_STRESS=$(STRESS) GEMMVIEW=build/asan/gemmview build/asan/unit $(or $(SUITES),$(STRESS_SUITES))
 	@$(if $(SUITES),:,tests/stress/frames.sh build/gemmview)
 	@$(if $(SUITES),:,tests/stress/valgrind.sh build/gemmview $(STRESS))
+
+# Random legal schedules through NVRTC, 200 for each target; no GPU is needed.
+compile-all: test-build
+	GEMMVIEW_STRESS=1 build/asan/unit compile_all
 
 accept: test-build
 	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)

@@ -1,8 +1,9 @@
 // XDG's folders, and files that are replaced by rename().
 //
 // Worked example: disk_replace("/home/ana/.config/gemmview/config.json", …) makes .config and
-// gemmview where they are missing, writes config.json.k3Xw9Q beside the old file, and renames it
-// once it is on the disk.
+// gemmview where they are missing, writes config.json.4711-0 beside the old file, and renames it
+// once it is on the disk. Where config.json is a link to dotfiles/gemmview.json, it stays one, and
+// all of that happens in dotfiles.
 #include "base/disk.h"
 
 #include <errno.h>
@@ -29,7 +30,16 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name) {
   return arena_printf(arena, "%s/%s/gemmview%s%s", home, folders[folder].below_home, slash, file);
 }
 
+// A home that is not there is a mistake somewhere else, and making it would hide that.
+static bool lacks_its_home(const char *path) {
+  const char *home = getenv("HOME");
+  size_t n = home ? strlen(home) : 0;
+  while (n > 0 && home[n - 1] == '/') n--;
+  return n > 0 && strncmp(path, home, n) == 0 && path[n] == '/' && access(home, F_OK) != 0;
+}
+
 bool disk_make_folders(const char *path) {
+  if (lacks_its_home(path)) return false;
   Arena *arena = arena_new("folders");
   char *folder = arena_strdup(arena, path);
   bool ok = true;
@@ -53,24 +63,93 @@ bool write_all(int fd, const void *bytes, size_t n) {
   return true;
 }
 
-static bool replace(const char *path, char *scratch, const char *text) {
-  int fd = mkostemp(scratch, O_CLOEXEC);
+int disk_create(const char *path, mode_t mode) {
+  int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0700);
+  if (fd < 0 || fchmod(fd, mode) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
+
+// Where the bytes of `path` lie: links are followed one by one, for the last may lead to nothing.
+static const char *behind_links(Arena *arena, const char *path) {
+  enum { LINKS_MAX = 40, TARGET_MAX = 4096 };
+  char target[TARGET_MAX];
+  for (int links = 0; links < LINKS_MAX; links++) {
+    ssize_t n = readlink(path, target, sizeof target);
+    if (n < 0 || n == sizeof target) return path;
+    const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    path =
+        arena_printf(arena, "%.*s%.*s", slash ? (int)(slash - path) + 1 : 0, path, (int)n, target);
+  }
+  errno = ELOOP;
+  return NULL;
+}
+
+// Everything that is to be done before the rename; `old` NULL: there is no mode to keep.
+static bool fill(int fd, const char *text, const struct stat *old) {
+  bool ok = write_all(fd, text, strlen(text)) && (!old || fchmod(fd, old->st_mode & 0777) == 0) &&
+            fsync(fd) == 0;
+  int error = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = error;
+  return ok && closed;
+}
+
+// Beside the file: "config.json.4711-0", whose mode the umask has its say in. mkstemp's would be
+// 0600, and the umask cannot be asked without being changed for other threads.
+static int open_scratch(Arena *arena, const char *path, mode_t mode, const char **scratch) {
+  enum { NAMES_MAX = 100 };
+  int fd = -1;
+  for (int i = 0; fd < 0 && i < NAMES_MAX; i++) {
+    *scratch = arena_printf(arena, "%s.%d-%d", path, (int)getpid(), i);
+    fd = open(*scratch, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  return fd;
+}
+
+static bool replace(Arena *arena, const char *path, const char *text, const struct stat *old,
+                    mode_t mode) {
+  const char *scratch;
+  int fd = open_scratch(arena, path, mode, &scratch);
   if (fd < 0) return false;
-  bool ok = write_all(fd, text, strlen(text)) && fsync(fd) == 0;
-  ok = close(fd) == 0 && ok;
-  if (ok && rename(scratch, path) == 0) return true;
+  if (fill(fd, text, old) && rename(scratch, path) == 0) return true;
   int error = errno;
   unlink(scratch);
   errno = error;
   return false;
 }
 
-bool disk_replace(const char *path, const char *text) {
-  if (!disk_make_folders(path)) return false;
+// A device or a pipe is written into; there is no old text to keep.
+static bool write_into(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return false;
+  bool ok = write_all(fd, text, strlen(text));
+  int error = errno;
+  bool closed = close(fd) == 0;
+  if (!ok) errno = error;
+  return ok && closed;
+}
+
+static bool write_whole(const char *path, const char *text, mode_t mode) {
+  struct stat old;
   Arena *arena = arena_new("replace");
-  bool ok = replace(path, arena_printf(arena, "%s.XXXXXX", path), text);
+  bool exists = stat(path, &old) == 0, ok = false;
+  const char *file = behind_links(arena, path);
+  if (exists && !S_ISREG(old.st_mode))
+    ok = write_into(path, text);
+  else if (file)
+    ok = replace(arena, file, text, exists ? &old : NULL, mode);
   int error = errno;
   arena_free(arena);
   errno = error;
   return ok;
+}
+
+bool disk_write(const char *path, const char *text) { return write_whole(path, text, 0666); }
+
+bool disk_replace(const char *path, const char *text) {
+  return disk_make_folders(path) && write_whole(path, text, 0600);
 }

@@ -6,6 +6,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 
@@ -18,10 +19,16 @@ char *disk_path(Arena *arena, DiskFolder folder, const char *name);
 
 // What can fail returns false and leaves the reason in errno.
 
-// Makes every folder above the last slash that is missing, for this user only.
+// Makes every folder above the last slash that is missing, for this user only; a home that is
+// missing stays so.
 bool disk_make_folders(const char *path);
 // All of the bytes, into a file or a pipe that makes its writer wait.
 bool write_all(int fd, const void *bytes, size_t n);
-// The file as a whole, its folders made: who reads meanwhile sees the old text or the new one, and
-// a full disk leaves the old one.
+// A file that was not there before, open for reading and writing, with exactly this mode whatever
+// the umask; EEXIST where there is anything of that name, a link to nowhere included.
+int disk_create(const char *path, mode_t mode);
+// The file as a whole: who reads meanwhile sees the old text or the new one, and a full disk leaves
+// the old one. Links and the old file's mode stay as they are; devices and pipes are written into.
+bool disk_write(const char *path, const char *text);
+// The same with its folders made, and readable for this user only where it is new.
 bool disk_replace(const char *path, const char *text);

@@ -74,7 +74,7 @@ char *str_sanitise(Arena *arena, const char *text) {
   uint32_t code;
   for (int n; (n = utf8_decode(text, &code)) > 0; text += n) {
     bool ill_formed = code == UTF8_REPLACEMENT && n == 1;
-    if (ill_formed || acts_on_terminal(code))
+    if (ill_formed || acts_on_terminal(code) || utf8_is_format(code))
       str_add_repeat(&out, '?', n);
     else
       str_add_bytes(&out, text, (size_t)n);

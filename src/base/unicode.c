@@ -46,6 +46,12 @@ int utf8_encode(uint32_t code, char out[4]) {
   return bytes;
 }
 
+bool utf8_is_format(uint32_t code) {
+  return code == 0x061C || (code >= 0x200B && code <= 0x200F) ||
+         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
+         code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) || (code >> 8) == 0xE00;
+}
+
 size_t utf8_cut(const char *text, size_t n) {
   size_t length = strnlen(text, n + 1);
   if (length <= n) return length;

@@ -18,5 +18,7 @@ int utf8_encode(uint32_t code, char out[4]);
 
 // A byte that goes on with a character another byte began.
 static inline bool utf8_continues(char byte) { return ((unsigned char)byte & 0xC0) == 0x80; }
+// Marks that would turn the writing around or are invisible carriers of meaning.
+bool utf8_is_format(uint32_t code);
 // The longest beginning of `text` that has at most `n` bytes and cuts no character in two.
 size_t utf8_cut(const char *text, size_t n);

@@ -5,10 +5,12 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/disk.h"
 #include "base/nearest.h"
 #include "base/str.h"
 
@@ -39,6 +41,13 @@ int cli_error(int status, const char *format, ...) {
   return status;
 }
 
+int cli_write(Arena *arena, const char *path, const char *text) {
+  if (disk_write(path, text)) return CLI_OK;
+  bool full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO;
+  return cli_error(full ? CLI_NO : CLI_USAGE, "%s %s: %s", str_sanitise(arena, path),
+                   full ? "could not be written whole" : "cannot be written", strerror(errno));
+}
+
 void cli_csv_text(const char *text, char after) {
   if (text) {
     putchar('"');
@@ -49,6 +58,11 @@ void cli_csv_text(const char *text, char after) {
     putchar('"');
   }
   putchar(after);
+}
+
+void cli_csv_number(double value, bool known) {
+  if (known) printf("%.10g", value);
+  putchar(',');
 }
 
 // Flushes stdout; a document that could not be written whole is an error of its own.
@@ -116,6 +130,7 @@ static bool is_explorer(const char *first) {
 }
 
 int cli_main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN);  // a write that goes too far fails, and that is said
   const char *first = argc > 1 ? argv[1] : NULL;
   if (is_explorer(first)) return cli_flush(run_command(find_command("explore"), argc, argv));
   if (str_equal(first, "--version")) {

@@ -68,8 +68,14 @@ int cli_fail(const Diags *diags);
 // The same for one sentence; returns `status`.
 int cli_error(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// The text as the file of that name, whole or not at all (base/disk.h); says why not.
+int cli_write(Arena *arena, const char *path, const char *text);
+
 // A field of a CSV row in quotes, its own quotes doubled, and what follows it; NULL is an empty
 // field.
 void cli_csv_text(const char *text, char after);
+
+// A number and a comma; an unknown one is an empty field.
+void cli_csv_number(double value, bool known);
 
 extern const char cli_version[];

@@ -33,24 +33,19 @@ void cli_csv_heading(void) {
       "registers,spill_bytes,occupancy,predicted_tflops,limit,state,error");
 }
 
-static void put_number(double value, bool known) {
-  if (known) printf("%.10g", value);
-  putchar(',');
-}
-
 void cli_csv_row(const RecordedRow *row) {
   printf("%s,%lld,%lld,%lld,%d,", row->rung ? row->rung : "", (long long)row->m, (long long)row->n,
          (long long)row->k, row->verified);
   const double positive[] = {row->time_ns, row->p10_ns, row->p90_ns, row->tflops,
                              row->cublas_time_ns};
-  for (int i = 0; i < 5; i++) put_number(positive[i], positive[i] > 0);
+  for (int i = 0; i < 5; i++) cli_csv_number(positive[i], positive[i] > 0);
   cli_csv_text(row->cublas_row, ',');
-  put_number(row->ratio, row->ratio > 0);
-  put_number(row->spread, row->spread >= 0);
-  put_number(row->registers, row->registers >= 0);
-  put_number(row->spill_bytes, row->spill_bytes >= 0);
-  put_number(row->occupancy, row->occupancy >= 0);
-  put_number(row->predicted_tflops, row->predicted_tflops > 0);
+  cli_csv_number(row->ratio, row->ratio > 0);
+  cli_csv_number(row->spread, row->spread >= 0);
+  cli_csv_number(row->registers, row->registers >= 0);
+  cli_csv_number(row->spill_bytes, row->spill_bytes >= 0);
+  cli_csv_number(row->occupancy, row->occupancy >= 0);
+  cli_csv_number(row->predicted_tflops, row->predicted_tflops > 0);
   cli_csv_text(row->limit, ',');
   cli_csv_text(row->state, ',');
   cli_csv_text(row->error, '\n');

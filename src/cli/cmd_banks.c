@@ -12,11 +12,13 @@
 // at once and the good answers too. A bad line is told on stderr with its number, and answered by a
 // line whose numbers are null, so that answer n belongs to line n (blank lines apart); the exit
 // status is then 2.
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "banks/bank.h"
 #include "banks/bank_batch.h"
@@ -28,6 +30,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "kernels/lines.h"
 
 CommandRun cmd_banks;
 
@@ -172,6 +175,8 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
 
 // ---- batches ------------------------------------------------------------------------------------
 
+enum { LINE_BYTES_MAX = 1 << 16 };
+
 typedef struct Batch {
   Arena *arena;  // for one line; reset before the next
   const char *file;
@@ -236,30 +241,45 @@ static bool is_blank(const char *text, size_t n) {
   return true;
 }
 
-static void answer_lines(Batch *batch, FILE *file) {
-  char *text = NULL;
-  size_t capacity = 0;
-  ssize_t n;
-  while ((n = getline(&text, &capacity, file)) >= 0) {
-    batch->number++;
-    if (is_blank(text, (size_t)n)) continue;
-    answer_line(batch, text, (size_t)n);
-    fflush(stdout);
-  }
-  free(text);
+static void take_line(Batch *batch, const char *text, size_t n) {
+  batch->number++;
+  if (is_blank(text, n)) return;
+  answer_line(batch, text, n);
+  fflush(stdout);
+}
+
+// False when the file ended before its last line: it cannot be read on, or a line has no end.
+static bool answer_lines(Batch *batch, int fd) {
+  LineReader reader = line_reader_new(LINE_BYTES_MAX);
+  LineStatus status = LINE_NONE;
+  char *line;
+  size_t n;
+  long got;
+  do {
+    got = line_reader_fill(&reader, fd);
+    while ((status = line_reader_next(&reader, &line, &n)) == LINE_READY) take_line(batch, line, n);
+  } while (got > 0 && status != LINE_TOO_LONG);
+  n = reader.end - reader.start;
+  if (got == 0 && n > 0 && status != LINE_TOO_LONG) take_line(batch, line_reader_rest(&reader), n);
+  if (status == LINE_TOO_LONG)
+    cli_error(CLI_USAGE, "%s line %d has more than %d bytes", batch->file, batch->number + 1,
+              LINE_BYTES_MAX);
+  else if (got < 0)
+    cli_error(CLI_USAGE, "%s cannot be read past line %d: %m", batch->file, batch->number);
+  line_reader_free(&reader);
+  return got == 0 && status != LINE_TOO_LONG;
 }
 
 static int run_batch(Arena *arena, const BanksOptions *given) {
   bool from_stdin = str_equal(given->batch, "-");
-  FILE *file = from_stdin ? stdin : fopen(given->batch, "r");
+  int fd = from_stdin ? STDIN_FILENO : open(given->batch, O_RDONLY | O_CLOEXEC);
   const char *shown = from_stdin ? "stdin" : str_sanitise(arena, given->batch);
-  if (!file) return cli_error(CLI_USAGE, "%s cannot be read: %m", shown);
+  if (fd < 0) return cli_error(CLI_USAGE, "%s cannot be read: %m", shown);
   Batch batch = {.arena = arena_new("line"), .file = shown, .check = given->check};
-  answer_lines(&batch, file);
-  bool broken = ferror(file);
-  if (!from_stdin) fclose(file);
+  bool whole = answer_lines(&batch, fd);
+  if (!from_stdin) close(fd);
   arena_free(batch.arena);
-  if (broken) return cli_error(CLI_USAGE, "%s cannot be read past line %d", shown, batch.number);
+  if (!whole) return CLI_USAGE;
   if (given->check)
     printf("%d of %d accesses agree with the rules\n", batch.good - batch.differing, batch.good);
   return batch.bad ? CLI_USAGE : batch.differing ? CLI_NO : CLI_OK;

@@ -7,7 +7,9 @@
 // A group may write there and the world may not: a stranger could take every turn. New files belong
 // to the group because the folder's setgid bit says so. /tmp is refused: the folders in it are
 // cleaned away, and anybody can be first to make one.
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
 #include <stdio.h>
@@ -87,8 +89,12 @@ static int show(Arena *arena, bool json) {
 }
 
 static bool in_tmp(const char *path) {
-  return str_starts(path, "/tmp/") || str_starts(path, "/var/tmp/") ||
-         str_starts(path, "/dev/shm/");
+  static const char *const folders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run/shm"};
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *rest = path + strlen(folders[i]);
+    if (str_starts(path, folders[i]) && (*rest == '/' || *rest == '\0')) return true;
+  }
+  return false;
 }
 
 static bool find_group(const char *name, gid_t *gid, Diags *diags) {
@@ -101,26 +107,74 @@ static bool find_group(const char *name, gid_t *gid, Diags *diags) {
   return group != NULL;
 }
 
-// The folder is made closed and opened to the group last, so that it is never open to others.
+static bool refuse(Diags *diags, const char *path, const char *why) {
+  diag_add(diags, "classroom", "%s: %s", str_sanitise(diags->arena, path), why);
+  return false;
+}
+
+// The path without links and "..", so that what is looked at is what is made. The last name need
+// not be there yet.
+static const char *resolve(Arena *arena, const char *path) {
+  char real[PATH_MAX], *copy = arena_strdup(arena, path);
+  size_t n = strlen(copy);
+  while (n > 1 && copy[n - 1] == '/') copy[--n] = '\0';
+  if (realpath(copy, real)) return arena_strdup(arena, real);
+  char *name = strrchr(copy, '/');
+  if (errno != ENOENT || str_equal(name, "/..") || str_equal(name, "/.")) return NULL;
+  *name++ = '\0';
+  if (!realpath(*copy ? copy : "/", real)) return NULL;
+  return arena_printf(arena, "%s/%s", str_equal(real, "/") ? "" : real, name);
+}
+
+static bool is_empty(int folder) {
+  DIR *dir = fdopendir(dup(folder));
+  bool empty = dir != NULL;
+  for (struct dirent *entry; empty && (entry = readdir(dir));)
+    empty = str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..");
+  if (dir) closedir(dir);
+  return empty;
+}
+
+// Only an empty folder of one's own is opened to others: whatever else lies there was not made to
+// be shared. One that is a classroom already stays as it is.
+static bool take(int folder, const char *path, gid_t gid, bool chosen, Diags *diags) {
+  struct stat info;
+  if (fstat(folder, &info) != 0) return refuse(diags, path, strerror(errno));
+  bool shared = !look_at(diags->arena, path).why && (!chosen || info.st_gid == gid);
+  if (shared) return true;
+  if (info.st_uid != getuid()) return refuse(diags, path, "it is somebody else's folder");
+  if (!is_empty(folder))
+    return refuse(diags, path, "there is something in it; a classroom begins as an empty folder");
+  bool ok = (!chosen || fchown(folder, (uid_t)-1, gid) == 0) && fchmod(folder, 02770) == 0;
+  return ok || refuse(diags, path, strerror(errno));
+}
+
+// A new folder is made closed and opened to the group last, so that it is never open to others.
 static bool make(const char *path, gid_t gid, bool chosen, Diags *diags) {
-  bool ok = mkdir(path, 0700) == 0 || errno == EEXIST;
-  ok = ok && (!chosen || chown(path, (uid_t)-1, gid) == 0);
-  ok = ok && chmod(path, 02770) == 0;
-  if (!ok)
-    diag_add(diags, "classroom", "%s: %s", str_sanitise(diags->arena, path), strerror(errno));
+  if (mkdir(path, 0700) != 0 && errno != EEXIST) return refuse(diags, path, strerror(errno));
+  int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder < 0)
+    return refuse(diags, path, errno == ENOTDIR ? "it is no folder" : strerror(errno));
+  bool ok = take(folder, path, gid, chosen, diags);
+  close(folder);
   return ok;
 }
 
-static int init(Arena *arena, const ClassroomOptions *given, const char *path, Diags *diags) {
-  gid_t gid = 0;
-  if (path[0] != '/')
-    diag_add(diags, "classroom", "\"%s\" does not begin with /: everybody must find it",
-             str_sanitise(arena, path));
+static const char *find_place(Arena *arena, const char *given, Diags *diags) {
+  const char *path = given[0] == '/' ? resolve(arena, given) : NULL;
+  if (given[0] != '/')
+    refuse(diags, given, "it does not begin with /: everybody must find it");
+  else if (!path)
+    refuse(diags, given, strerror(errno));
   else if (in_tmp(path))
-    diag_add(diags, "classroom",
-             "%s: folders for temporary files are cleaned away and belong to "
-             "whoever comes first",
-             str_sanitise(arena, path));
+    refuse(diags, path,
+           "folders for temporary files are cleaned away and belong to whoever comes first");
+  return path;
+}
+
+static int init(Arena *arena, const ClassroomOptions *given, const char *asked, Diags *diags) {
+  gid_t gid = 0;
+  const char *path = find_place(arena, asked, diags);
   if (diags->count || !find_group(given->group, &gid, diags)) return cli_fail(diags);
   if (!make(path, gid, given->group != NULL, diags)) return cli_fail(diags);
   Folder folder = look_at(arena, path);

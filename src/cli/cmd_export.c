@@ -4,7 +4,6 @@
 //   nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -25,16 +24,6 @@ static const Option options[] = {
      .offset = offsetof(ExportOptions, output)},
 };
 
-static int write_file(Arena *arena, const char *path, const char *text) {
-  const char *shown = str_sanitise(arena, path);
-  FILE *file = fopen(path, "w");
-  if (!file) return cli_error(CLI_USAGE, "%s cannot be written: %s", shown, strerror(errno));
-  bool written = fputs(text, file) >= 0;
-  bool closed = fclose(file) == 0;
-  if (written && closed) return CLI_OK;
-  return cli_error(CLI_NO, "%s could not be written whole: %s", shown, strerror(errno));
-}
-
 int cmd_export(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ExportOptions given = {0};
@@ -45,7 +34,7 @@ int cmd_export(Arena *arena, int argc, char **argv) {
   if (!model) return cli_fail(&diags);
   const Emission *emission = emit_model(arena, model, model->program);
   const char *text = export_cu(arena, emission, model->program, model->target);
-  if (given.output && !str_equal(given.output, "-")) return write_file(arena, given.output, text);
+  if (given.output && !str_equal(given.output, "-")) return cli_write(arena, given.output, text);
   fputs(text, stdout);
   return CLI_OK;
 }

@@ -62,8 +62,10 @@ static void print_csv(Arena *arena, const HistoryRow *rows, int n) {
     const char *const texts[] = {row->user,   row->host,    row->gpu,
                                  row->driver, row->problem, row->status};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) cli_csv_text(texts[t], ',');
-    printf("%.10g,%.10g,%.10g,%.10g,%d,%d,", row->time_ns, row->cublas_time_ns, row->tflops,
-           row->spread, row->sm_mhz, row->memory_mhz);
+    const double numbers[] = {row->time_ns, row->cublas_time_ns, row->tflops,
+                              row->spread,  (double)row->sm_mhz, (double)row->memory_mhz};
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+      cli_csv_number(numbers[k], numbers[k] > 0);
     cli_csv_text(row->method, ',');
     cli_csv_text(row->state, '\n');
   }
@@ -118,7 +120,8 @@ int cmd_history(Arena *arena, int argc, char **argv) {
   if (!history) return cli_error(CLI_MISSING, "%s", diags.first->text);
   HistoryRow *rows = ARENA_ARRAY(arena, HistoryRow, given.max);
   int n = history_recent(history, arena, rows, given.max);
+  const char *failure = history_failure(history);
   (given.json ? print_json : given.csv ? print_csv : print_text)(arena, rows, n);
   history_close(history);
-  return CLI_OK;
+  return failure ? cli_error(CLI_MISSING, "the history: %s", failure) : CLI_OK;
 }

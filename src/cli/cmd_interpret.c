@@ -8,7 +8,8 @@
 // --break NAME runs a deliberately faulty copy instead (model/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
-// Exit status 1 when a cell is wrong or anything was found.
+// Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
+// much memory: that is estimated before anything is begun.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static const Option options[] = {
     {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
 };
-enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64 };
+enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES_MAX = 10 };
 
 // What is run, and what was asked for.
 typedef struct Subject {
@@ -79,7 +80,7 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
   const Model *asked = cli_model(arena, s->given->state, diags);
   if (!asked || !cli_targets(arena, &targets, diags)) return false;
   s->asked = s->run = asked->schedule;
-  if (!s->given->full) s->run = schedule_reduce(arena, &targets, &s->asked, REDUCE_FMA_MAX);
+  if (!s->given->full) s->run = schedule_reduce(arena, &targets, &s->asked, REDUCE_WORK_MAX);
   s->model = is_reduced(s) ? model_build(arena, &targets, &s->run) : asked;
   int stage = s->model->pipeline.n_stages - 1;
   if (s->given->pass) stage = cli_find_stage(s->model, s->given->pass, diags);
@@ -87,6 +88,25 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
   s->program = s->model->pipeline.stage[stage].program;
   if (s->given->breakage) s->program = broken(arena, s->program, s->given->breakage, diags);
   return s->program != NULL;
+}
+
+// Copies that are asynchronous are run early and late.
+static double estimate_seconds(const Subject *s) {
+  const int64_t *v = s->run.value;
+  int extremes = v[KNOB_ASYNC_COPY] || v[KNOB_TMA] ? 2 : 1;
+  return schedule_work(&s->run) * REDUCE_WORK_SECONDS / 2 * s->given->runs * extremes;
+}
+
+static bool is_affordable(const Subject *s, Diags *diags) {
+  double minutes = estimate_seconds(s) / 60, bytes = interpret_bytes(s->program);
+  if (minutes <= MINUTES_MAX && bytes <= INTERP_BYTES_MAX) return true;
+  diag_add(diags, "size",
+           "M=%lld, N=%lld, K=%lld would take about %.0f min and %.1f GiB here, at most %d min and "
+           "%.0f GiB are given%s",
+           extent(&s->run, KNOB_M), extent(&s->run, KNOB_N), extent(&s->run, KNOB_K), minutes,
+           bytes * 0x1p-30, MINUTES_MAX, INTERP_BYTES_MAX * 0x1p-30,
+           s->given->full ? "; without --full a part of it is run" : "");
+  return false;
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -238,7 +258,7 @@ static void print_json(Arena *arena, const Subject *s) {
 
 static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   Subject subject = {.given = given};
-  if (!prepare(arena, &subject, diags)) return cli_fail(diags);
+  if (!prepare(arena, &subject, diags) || !is_affordable(&subject, diags)) return cli_fail(diags);
   InterpOptions how = {.seed = (uint64_t)given->seed, .runs = given->runs};
   subject.check = interpret_check(arena, subject.program, &how);
   if (given->json)

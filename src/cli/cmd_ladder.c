@@ -11,11 +11,9 @@
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
 // branch on its own problem) is timed once. Everything is compiled before anything is timed.
 // The exit status is that of the worst rung; rungs that are not built do not count.
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/cli.h"
@@ -209,18 +207,9 @@ static char *document(Run *run, const char *kind) {
   return out.text;
 }
 
-// Written beside the file and renamed into place: it is there whole or not at all.
 static int write_record(Run *run) {
-  const char *path = run->given->record, *shown = str_sanitise(run->arena, path);
-  const char *fresh = arena_printf(run->arena, "%s.%d.new", path, (int)getpid());
-  FILE *file = fopen(fresh, "w");
-  if (!file) return cli_error(CLI_USAGE, "%s cannot be written: %s", shown, strerror(errno));
-  bool written = fprintf(file, "%s\n", document(run, "recorded")) > 0;
-  written = fclose(file) == 0 && written;
-  if (written && rename(fresh, path) == 0) return CLI_OK;
-  int why = errno;
-  remove(fresh);
-  return cli_error(CLI_NO, "%s could not be written whole: %s", shown, strerror(why));
+  const char *text = arena_printf(run->arena, "%s\n", document(run, "recorded"));
+  return cli_write(run->arena, run->given->record, text);
 }
 
 // ---- running ------------------------------------------------------------------------------------

@@ -20,10 +20,24 @@ static void set_error(Client *client, const Diags *diags) {
 static History *opened(Client *client) {
   if (client->history || client->now_ms < client->history_again_ms) return client->history;
   Diags diags = diags_new(client->arena);
-  client->history = history_open(client->app, client->history_path, &diags);
+  client->history =
+      history_open_until(client->app, client->history_path, &client->stopping, &diags);
   if (!client->history) client->history_again_ms = client->now_ms + AGAIN_MS;
   set_error(client, &diags);
   return client->history;
+}
+
+// A file that did not answer would not the next time either.
+static void look_at_failure(Client *client) {
+  const char *failure = history_failure(client->history);
+  if (!failure) return;
+  Diags diags = diags_new(client->arena);
+  diag_add(&diags, "history", "history %s: %s; going on without it", history_path(client->history),
+           failure);
+  history_close(client->history);
+  client->history = NULL;
+  client->history_again_ms = client->now_ms + AGAIN_MS;
+  set_error(client, &diags);
 }
 
 void client_record(Client *client, const Worker *worker, const Flight *flight,
@@ -60,6 +74,7 @@ bool client_share(Client *client, const Worker *worker, const Flight *flight) {
   if (!history_shared(history, event->arena, side->text_hash, side->problem, worker->gpu_uuid,
                       &row)) {
     client_event_free(event);
+    look_at_failure(client);
     return false;
   }
   event->row = ARENA_NEW(event->arena, HistoryRow);
@@ -74,5 +89,6 @@ void client_show_history(Client *client, const Flight *flight) {
   ClientEvent *event = new_event(flight, -1);
   event->row = ARENA_ARRAY(event->arena, HistoryRow, flight->n_rows);
   event->n_rows = history_recent(history, event->arena, event->row, flight->n_rows);
+  look_at_failure(client);
   client_hand_over(client, event);
 }

@@ -8,7 +8,8 @@
 // and a done; nothing is repeated behind the user's back, because the request may be what killed
 // it. It is started again after 20 ms; a command that never says hello (an unreachable box) is
 // tried at growing distances up to 10 s, and requests that no worker is there to take fail after
-// its third attempt with the last words of its stderr.
+// its third attempt, or the first that was silent for the whole of its time, with the last words of
+// its stderr.
 //
 // Worked example, kill −9 of a busy worker: stdout ends → "worker: ended by signal 9 (Killed) while
 // it had 1 request" → 20 ms later fork and exec → hello → READY, all within 100 ms.
@@ -391,7 +392,6 @@ static bool read_inbox(Client *client) {
   pthread_mutex_lock(&client->mutex);
   FlightList inbox = client->inbox;
   client->inbox = (FlightList){0};
-  const bool stopping = client->stopping;
   pthread_mutex_unlock(&client->mutex);
   while (inbox.first) {
     Flight *flight = inbox.first;
@@ -410,7 +410,7 @@ static bool read_inbox(Client *client) {
     flight_list_add(&client->pending, flight);
   }
   refuse_pending(client);
-  return !stopping;
+  return !client->stopping;
 }
 
 // ---- time ---------------------------------------------------------------------------------------
@@ -436,6 +436,8 @@ static void check_worker(Client *client, Worker *worker) {
     worker_died(client, worker, ERROR_TIMEOUT, how);
   } else if (client->now_ms - worker->heard_at > limit_ms) {
     snprintf(how, sizeof how, "said nothing for %.1f s and was ended", (double)limit_ms / 1000);
+    // Who ran all that time without a hello has had its chance: nobody waits for it three times.
+    if (!worker->said_hello) worker->n_failures = ATTEMPTS;
     worker_died(client, worker, ERROR_WORKER, how);
   }
 }

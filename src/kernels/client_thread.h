@@ -2,6 +2,7 @@
 // touches only what `mutex` guards; client_thread.c is the other thread and owns the rest.
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "kernels/client.h"
 #include "kernels/history.h"
@@ -55,8 +56,9 @@ struct Client {
   ClientStatus status[CLIENT_WORKERS_MAX];
   int64_t last_id;
   int n_open;  // submitted and not done
-  bool stopping;
   char history_error[256];
+  // Read by both, without it:
+  atomic_bool stopping;
   // Constant after client_start:
   pthread_t thread;
   int wake_fd, control_fd;

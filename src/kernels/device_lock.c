@@ -93,14 +93,18 @@ static const char *safe_name(Arena *arena, const char *uuid) {
   return name;
 }
 
+// The folder that was just made, unless somebody has put a link in its place since.
+static void open_to_group(const char *folder) {
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  fchmod(fd, 02770);
+  close(fd);
+}
+
+// A file that is there already is opened as it is: somebody may have put it there.
 static int open_file(const char *path, bool shared) {
-  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, shared ? 0660 : 0600);
-  // The umask may have taken the group's right; only the owner can and need put it back.
-  if (fd >= 0 && shared && fchmod(fd, 0660) != 0 && errno != EPERM) {
-    close(fd);
-    return -1;
-  }
-  return fd;
+  int fd = disk_create(path, shared ? 0660 : 0600);
+  return fd < 0 && errno == EEXIST ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : fd;
 }
 
 const char *device_lock_folder(Arena *arena, bool *shared, const char **error) {
@@ -118,7 +122,7 @@ DeviceLock *device_lock_open(Arena *arena, const char *gpu_uuid, const char **er
   lock->lock_path = arena_printf(arena, "%s/%s.lock", folder, name);
   lock->queue_path = arena_printf(arena, "%s/%s.queue", folder, name);
   if (mkdir(lock->queue_path, shared ? 02770 : 0700) == 0) {
-    if (shared) chmod(lock->queue_path, 02770);
+    if (shared) open_to_group(lock->queue_path);
   } else if (errno != EEXIST) {
     *error = arena_printf(arena, "%s: %s", lock->queue_path, strerror(errno));
     return NULL;

@@ -22,6 +22,7 @@ typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
   const char *target;        // "sm_90a (NVIDIA H200)" for the heading; NULL: not said
   bool no_prelude;           // leave the device wrappers out; the caller has its own
+  int cc;  // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
 } EmitOptions;
 
 typedef struct EmitLine {

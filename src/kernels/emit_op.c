@@ -34,13 +34,22 @@ static bool is_one_move(const Buffer *buffer, int width) {
          is_power_of_two(bytes);
 }
 
+// The first with cvt.rn.f16x2.f32.
+enum { CC_CONVERTS_TWO = 80 };
+
+static bool lacks_pairs(const Emitter *emitter) {
+  return emitter->options->cc && emitter->options->cc < CC_CONVERTS_TWO;
+}
+
 static Prelude move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,
                        const Buffer *registers, int width) {
-  return (Prelude){.kind = kind,
-                   .type = stored_type(memory->type),
-                   .registers = kind == PRELUDE_STORE ? stored_type(registers->type) : 0,
-                   .packed = registers && emitter->packed[registers->id],
-                   .width = width};
+  return (Prelude){
+      .kind = kind,
+      .type = stored_type(memory->type),
+      .registers = kind == PRELUDE_STORE ? stored_type(registers->type) : 0,
+      .by_one = kind == PRELUDE_STORE && lacks_pairs(emitter) && !is_same_type(memory, registers),
+      .packed = registers && emitter->packed[registers->id],
+      .width = width};
 }
 
 // ---- lines --------------------------------------------------------------------------------------

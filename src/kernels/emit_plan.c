@@ -81,9 +81,14 @@ const char *plan_target_text(Arena *arena, const Target *target) {
   return arena_printf(arena, "%s (%s)", target->arch, target->name);
 }
 
+EmitOptions plan_emit_options(Arena *arena, const Model *model) {
+  return (EmitOptions){.schedule = &model->schedule,
+                       .target = plan_target_text(arena, model->target),
+                       .cc = model->target->cc};
+}
+
 const Emission *emit_model(Arena *arena, const Model *model, const Program *program) {
-  EmitOptions options = {.schedule = &model->schedule,
-                         .target = plan_target_text(arena, model->target)};
+  EmitOptions options = plan_emit_options(arena, model);
   return emit_cuda(arena, program, &options);
 }
 

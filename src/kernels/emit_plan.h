@@ -13,6 +13,9 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
 // The same for a model that is ok: emits its program for its target.
 Plan *plan_from_model(Arena *arena, const Model *model, const char *label);
 
+// How the model's program is emitted for its target, with its state in the heading.
+EmitOptions plan_emit_options(Arena *arena, const Model *model);
+
 // "sm_90a (H200 SXM)": what the heading of a text says it is for.
 const char *plan_target_text(Arena *arena, const Target *target);
 

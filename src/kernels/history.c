@@ -2,9 +2,10 @@
 //
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
-// wait for each other at most BUSY_MS. The schema carries a number (user_version); a file of a
-// newer program is read by nobody but that program, a damaged one is put aside under a name of its
-// own when it is this user's, so that the next start has a history again. Worked example:
+// wait for each other at most PATIENCE_MS. The schema carries a number (user_version); a file of a
+// newer program is read by nobody but that program, one with tables of somebody else's making by
+// nobody, and a damaged one is put aside under a name of its own when it is this user's, so that
+// the next start has a history again (history_file.h). Worked example:
 //
 //   ana   history_add(…, "9f3c…", problem, GPU)              when 12:00:10
 //   ben   history_shared("9f3c…", problem, GPU) at 12:03:20  → ana's row: "ana, 3 min ago"
@@ -14,26 +15,33 @@
 // neither, hence the local folder.
 #include "kernels/history.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/disk.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "base/user.h"
+#include "kernels/history_file.h"
 
-enum { SCHEMA_VERSION = 1, BUSY_MS = 2000, CLOCKS_DIFFER_S = 5 };
+enum {
+  SCHEMA_VERSION = 1,
+  PATIENCE_MS = 2000,  // for what is asked, with the wait for other writers
+  BUSY_TICK_MS = 5,
+  STEPS_BETWEEN_LOOKS = 1000,
+  ROW_BYTES_MAX = 1 << 16,
+  CLOCKS_DIFFER_S = 5
+};
 
 struct History {
   sqlite3 *db;
   const char *path;
+  const atomic_bool *stop;  // the program wants to end; NULL: it waits
+  int64_t deadline_ms;      // of what is being asked
+  int turn;                 // at mending it; −1: it was sound
+  const char *failure;      // of what was asked last; NULL: it was answered
 };
 
 // The columns, in the order of the table, of the INSERT and of every SELECT.
@@ -41,14 +49,20 @@ struct History {
   "when_unix, user, host, gpu, gpu_uuid, driver, state, text_hash, problem, time_ns, " \
   "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method"
 
+#define TABLE                                                                                   \
+  "measurement (id INTEGER PRIMARY KEY, when_unix INTEGER NOT NULL,"                            \
+  " user TEXT NOT NULL, host TEXT NOT NULL, gpu TEXT NOT NULL, gpu_uuid TEXT NOT NULL,"         \
+  " driver TEXT NOT NULL, state TEXT NOT NULL, text_hash TEXT NOT NULL, problem TEXT NOT NULL," \
+  " time_ns REAL, cublas_time_ns REAL, tflops REAL, spread REAL, sm_mhz INTEGER,"               \
+  " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL)"
+#define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
+
 static const char schema[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS measurement (id INTEGER PRIMARY KEY, when_unix INTEGER NOT NULL,"
-    " user TEXT NOT NULL, host TEXT NOT NULL, gpu TEXT NOT NULL, gpu_uuid TEXT NOT NULL,"
-    " driver TEXT NOT NULL, state TEXT NOT NULL, text_hash TEXT NOT NULL, problem TEXT NOT NULL,"
-    " time_ns REAL, cublas_time_ns REAL, tflops REAL, spread REAL, sm_mhz INTEGER,"
-    " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix);"
+    "CREATE TABLE IF NOT EXISTS " TABLE
+    ";"
+    "CREATE INDEX IF NOT EXISTS " INDEX
+    ";"
     "PRAGMA user_version = 1;"
     "COMMIT;";
 
@@ -56,83 +70,81 @@ static void report(Diags *diags, const char *path, const char *what) {
   if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
 }
 
-// ---- where it is --------------------------------------------------------------------------------
-
-// Magic numbers of statfs(2): NFS, SMB, CIFS, SMB2, AFS, Coda, Ceph, Lustre, GPFS, FUSE, 9P,
-// BeeGFS.
-static bool is_network_folder(const char *folder) {
-  static const unsigned long kinds[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
-                                        0x5346414F, 0x73757245, 0x00C36400, 0x0BD00BD0,
-                                        0x47504653, 0x65735546, 0x01021997, 0x19830326};
-  struct statfs info;
-  if (statfs(folder, &info) != 0) return false;
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (((unsigned long)info.f_type & 0xFFFFFFFF) == kinds[i]) return true;
-  return false;
-}
-
-// Somebody else's folder of that name is not ours to trust.
-static char *local_path(Arena *arena) {
-  char *folder = arena_printf(arena, "/var/tmp/gemmview-%u", (unsigned)getuid());
-  struct stat info;
-  mkdir(folder, 0700);
-  if (lstat(folder, &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != getuid() ||
-      (info.st_mode & 077) != 0)
-    return NULL;
-  return arena_printf(arena, "%s/history.db", folder);
-}
-
-static char *default_path(Arena *arena) {
-  const char *classroom = getenv("GEMMVIEW_CLASSROOM");
-  if (classroom && classroom[0] == '/') return arena_printf(arena, "%s/history.db", classroom);
-  char *path = disk_path(arena, DISK_STATE, "history.db");
-  if (!path || !disk_make_folders(path)) return local_path(arena);
-  char *folder = arena_strdup(arena, path);
-  *strrchr(folder, '/') = '\0';
-  if (!is_network_folder(folder)) return path;
-  char *local = local_path(arena);
-  return local ? local : path;
-}
-
 // ---- opening ------------------------------------------------------------------------------------
 
-static int read_version(sqlite3 *db) {
-  sqlite3_stmt *query = NULL;
-  int version = -1;
-  if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &query, NULL) == SQLITE_OK &&
-      sqlite3_step(query) == SQLITE_ROW)
-    version = sqlite3_column_int(query, 0);
-  sqlite3_finalize(query);
-  return version;
+// The file may be anybody's, and so may its schema: a view that never ends in the table's place, a
+// lock that is never given up. Every statement has until `deadline_ms`, and none goes on once the
+// program wants to end.
+static bool may_go_on(const History *history) {
+  return clock_ms() < history->deadline_ms && !(history->stop && atomic_load(history->stop));
 }
 
-static int set_up(sqlite3 *db) {
-  sqlite3_busy_timeout(db, BUSY_MS);
-  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+static int on_progress(void *history) { return !may_go_on(history); }
+
+static int on_busy(void *history, int n_tries) {
+  (void)n_tries;
+  poll(NULL, 0, BUSY_TICK_MS);
+  return may_go_on(history);
+}
+
+static void begin(History *history) { history->deadline_ms = clock_ms() + PATIENCE_MS; }
+
+static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *number) {
+  sqlite3_stmt *query = NULL;
+  int failed = sqlite3_prepare_v2(db, sql, -1, &query, NULL);
+  if (!failed && text) failed = sqlite3_bind_text(query, 1, text, -1, SQLITE_STATIC);
+  if (!failed && sqlite3_step(query) == SQLITE_ROW) *number = sqlite3_column_int64(query, 0);
+  int ended = sqlite3_finalize(query);
+  return failed ? failed : ended;
+}
+
+// Nothing but our table and our index: a trigger would run when a row is added.
+static int check_schema(sqlite3 *db) {
+  int64_t n_ours = 0, n_all = 0;
+  int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
+  if (!failed)
+    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND sql = ?",
+                        "CREATE TABLE " TABLE, &n_ours);
+  if (!failed && n_ours == 1)
+    failed = ask_number(db, "SELECT 1 + count(*) FROM sqlite_master WHERE sql = ?",
+                        "CREATE INDEX " INDEX, &n_ours);
+  return failed ? failed : n_ours == 2 && n_all == 2 ? SQLITE_OK : SQLITE_MISMATCH;
+}
+
+static int use_wal(sqlite3 *db) {
   int failed = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
-  if (!failed) failed = sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
-  const int version = failed ? -1 : read_version(db);
-  if (version == SCHEMA_VERSION) return SQLITE_OK;
-  if (version > SCHEMA_VERSION) return SQLITE_SCHEMA;
+  return failed ? failed : sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+}
+
+static int set_up(History *history) {
+  sqlite3 *db = history->db;
+  int64_t version = 0;
+  sqlite3_busy_handler(db, on_busy, history);
+  sqlite3_progress_handler(db, STEPS_BETWEEN_LOOKS, on_progress, history);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  int failed = use_wal(db);
+  if (!failed) failed = ask_number(db, "PRAGMA user_version", NULL, &version);
+  if (!failed && version == SCHEMA_VERSION) return check_schema(db);
+  if (!failed && version > SCHEMA_VERSION) return SQLITE_SCHEMA;
   if (!failed) failed = sqlite3_exec(db, schema, NULL, NULL, NULL);
   if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-  return failed;
+  return failed ? failed : check_schema(db);
 }
 
-// Several users write a classroom's file: it and its companions are as open as its folder is.
-static void open_to_group(const char *path) {
-  const char *classroom = getenv("GEMMVIEW_CLASSROOM");
-  if (classroom && str_starts(path, classroom)) chmod(path, 0664);
-}
-
-static int try_open(sqlite3 **db, const char *path) {
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
-  int failed = sqlite3_open_v2(path, db, flags, NULL);
-  if (!failed) open_to_group(path);
-  if (!failed) failed = set_up(*db);
+static int try_open(Arena *arena, History *history) {
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_NOFOLLOW;
+  const char *real = NULL;
+  begin(history);
+  if (!history_file_prepare(arena, history->path, &real)) return SQLITE_CANTOPEN;
+  int failed = sqlite3_open_v2(real, &history->db, flags, NULL);
+  if (failed) failed = sqlite3_extended_errcode(history->db);
+  if (!failed) failed = set_up(history);
   if (!failed) return SQLITE_OK;
-  sqlite3_close(*db);
-  *db = NULL;
+  sqlite3_close(history->db);
+  history->db = NULL;
   return failed;
 }
 
@@ -140,57 +152,76 @@ static bool is_damage(int failed) {
   return (failed & 0xFF) == SQLITE_CORRUPT || (failed & 0xFF) == SQLITE_NOTADB;
 }
 
-// "history.db" → "history.db.damaged-1735689600"; its companions go with it.
-static bool put_aside(Arena *arena, const char *path) {
-  struct stat info;
-  if (lstat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != getuid()) return false;
-  static const char *const ends[] = {"-wal", "-shm", ""};
-  bool ok = true;
-  for (int i = 0; i < 3; i++) {
-    const char *from = arena_printf(arena, "%s%s", path, ends[i]);
-    const char *to = arena_printf(arena, "%s.damaged-%lld%s", path, (long long)time(NULL), ends[i]);
-    ok = rename(from, to) == 0 || (i < 2 && errno == ENOENT);
-    if (!ok) break;
+// Whoever waited for the turn may find the file mended.
+static int mend(Arena *arena, History *history, Diags *diags) {
+  history->turn = history_file_begin_mending(history->path, PATIENCE_MS);
+  if (history->turn < 0) return SQLITE_CORRUPT;
+  int failed = try_open(arena, history);
+  if (is_damage(failed) && history_file_put_aside(arena, history->path, history->turn)) {
+    if (diags)
+      diag_add(diags, "history", "history %s was damaged: it was put aside, a new one begins",
+               history->path);
+    failed = try_open(arena, history);
   }
-  return ok;
+  history_file_end_mending(history->turn);
+  return failed;
 }
 
-History *history_open(Arena *arena, const char *path, Diags *diags) {
+static const char *reason(int failed) {
+  if (failed == SQLITE_CANTOPEN_SYMLINK) return "it is a link, and its folder is shared";
+  switch (failed & 0xFF) {
+    case SQLITE_SCHEMA:
+      return "a newer gemmview made it";
+    case SQLITE_MISMATCH:
+      return "its tables are not those of a history";
+    case SQLITE_INTERRUPT:
+      return "it did not answer in time";
+    default:
+      return sqlite3_errstr(failed);
+  }
+}
+
+History *history_open_until(Arena *arena, const char *path, const atomic_bool *stop, Diags *diags) {
   History *history = ARENA_NEW(arena, History);
-  history->path = path ? arena_strdup(arena, path) : default_path(arena);
+  history->path = path ? arena_strdup(arena, path) : history_file_path(arena);
+  history->stop = stop;
+  history->turn = -1;
   if (!history->path) {
     report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
     return NULL;
   }
-  int failed = try_open(&history->db, history->path);
-  if (is_damage(failed) && put_aside(arena, history->path)) {
-    if (diags)
-      diag_add(diags, "history", "history %s was damaged: it was put aside, a new one begins",
-               history->path);
-    failed = try_open(&history->db, history->path);
-  }
+  int failed = try_open(arena, history);
+  if (is_damage(failed)) failed = mend(arena, history, diags);
   if (!failed) return history;
-  report(diags, history->path,
-         failed == SQLITE_SCHEMA ? "a newer gemmview made it" : sqlite3_errstr(failed));
+  history_close(history);
+  report(diags, history->path, reason(failed));
   return NULL;
+}
+
+History *history_open(Arena *arena, const char *path, Diags *diags) {
+  return history_open_until(arena, path, NULL, diags);
 }
 
 void history_close(History *history) {
   if (!history) return;
   sqlite3_close(history->db);
   history->db = NULL;
+  if (history->turn >= 0) close(history->turn);
+  history->turn = -1;
 }
 
 const char *history_path(const History *history) { return history ? history->path : NULL; }
 
 // ---- writing ------------------------------------------------------------------------------------
 
+#define UNLIKELY 1e300
+
 static void bind_text(sqlite3_stmt *query, int at, const char *text) {
   sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
 }
 
 static void bind_double(sqlite3_stmt *query, int at, double value) {
-  if (value > 0 && value < 1e300)
+  if (value > 0 && value < UNLIKELY)
     sqlite3_bind_double(query, at, value);
   else
     sqlite3_bind_null(query, at);
@@ -214,22 +245,38 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags) {
       "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
+  begin(history);
   int failed = sqlite3_prepare_v2(history->db, insert, -1, &query, NULL);
   if (!failed) {
     bind_row(query, row);
     failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
   }
   sqlite3_finalize(query);
-  if (failed) report(diags, history->path, sqlite3_errstr(failed));
+  if (failed) report(diags, history->path, reason(failed));
   return failed == SQLITE_OK;
 }
 
 // ---- reading ------------------------------------------------------------------------------------
 
+static void end(History *history, int failed) { history->failure = failed ? reason(failed) : NULL; }
+
+const char *history_failure(const History *history) { return history ? history->failure : NULL; }
+
 // The file is shared: what others wrote is outside text.
 static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
   const unsigned char *text = sqlite3_column_text(query, at);
   return text ? str_sanitise(arena, (const char *)text) : "";
+}
+
+// 0 where the file has nothing, or nothing that was ever measured.
+static double column_positive(sqlite3_stmt *query, int at) {
+  const double value = sqlite3_column_double(query, at);
+  return value > 0 && value < UNLIKELY ? value : 0;
+}
+
+static int column_mhz(sqlite3_stmt *query, int at) {
+  const int value = sqlite3_column_int(query, at);
+  return value > 0 ? value : -1;
 }
 
 static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
@@ -239,9 +286,9 @@ static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
   row->id = sqlite3_column_int64(query, 0);
   row->when_unix = sqlite3_column_int64(query, 1);
   for (int i = 0; i < 8; i++) *texts[i] = column_text(arena, query, 2 + i);
-  for (int i = 0; i < 4; i++) *numbers[i] = sqlite3_column_double(query, 10 + i);
-  row->sm_mhz = sqlite3_column_int(query, 14);
-  row->memory_mhz = sqlite3_column_int(query, 15);
+  for (int i = 0; i < 4; i++) *numbers[i] = column_positive(query, 10 + i);
+  row->sm_mhz = column_mhz(query, 14);
+  row->memory_mhz = column_mhz(query, 15);
   row->status = column_text(arena, query, 16);
   row->method = column_text(arena, query, 17);
 }
@@ -261,6 +308,7 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
       " ORDER BY when_unix DESC, id DESC LIMIT 1";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
+  begin(history);
   bool found = sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK;
   if (found) {
     bind_text(query, 1, asked->text_hash);
@@ -272,7 +320,7 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
     found = sqlite3_step(query) == SQLITE_ROW;
     if (found) read_row(arena, query, row);
   }
-  sqlite3_finalize(query);
+  end(history, sqlite3_finalize(query));
   return found;
 }
 
@@ -295,11 +343,12 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
   sqlite3_stmt *query = NULL;
   int n = 0;
   if (!history || !history->db) return 0;
+  begin(history);
   if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
     sqlite3_bind_int(query, 1, max);
     while (n < max && sqlite3_step(query) == SQLITE_ROW) read_row(arena, query, &rows[n++]);
   }
-  sqlite3_finalize(query);
+  end(history, sqlite3_finalize(query));
   return n;
 }
 

@@ -4,9 +4,11 @@
 //   history_add(history, &row, &diags);
 //   if (history_latest(history, arena, "9f3c…", "4096 4096 4096 f32 …", "GPU-1f…", &row)) …
 //
-// No failure here is fatal: a file that is damaged, locked, read-only or full is one diagnostic of
-// rule "history" and the answer "nothing known". Every function takes a NULL History.
+// No failure here is fatal: a file that is damaged, locked, read-only, full, or made to be read for
+// ever is one diagnostic of rule "history" and the answer "nothing known". Every function takes a
+// NULL History.
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -38,6 +40,8 @@ typedef struct HistoryRow {
 // default ~/.local/state), else, where that folder is on a network file system, a folder of the
 // user's below /var/tmp that nobody else may enter.
 History *history_open(Arena *arena, const char *path, Diags *diags);
+// The same for a thread that must end when asked to: whatever is under way is given up once *stop.
+History *history_open_until(Arena *arena, const char *path, const atomic_bool *stop, Diags *diags);
 void history_close(History *history);
 const char *history_path(const History *history);
 
@@ -52,6 +56,10 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
                     const char *gpu_uuid, HistoryRow *row);
 // The rows that were added last, the last one first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
+
+// Why what was asked last was not answered, or not wholly; NULL: it was. Nothing is waited for
+// longer than two seconds.
+const char *history_failure(const History *history);
 
 // Of cuBLAS in the same run; 0 = not known.
 double history_ratio(const HistoryRow *row);

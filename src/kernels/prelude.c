@@ -58,9 +58,10 @@ const char *prelude_name(Arena *arena, const Prelude *prelude) {
 }
 
 int prelude_compare(const Prelude *a, const Prelude *b) {
-  const int left[] = {(int)a->kind, a->width, a->trans, (int)a->type, (int)a->registers, a->packed};
-  const int right[] = {(int)b->kind, b->width,          b->trans,
-                       (int)b->type, (int)b->registers, b->packed};
+  const int left[] = {(int)a->kind,      a->width,  a->trans, (int)a->type,
+                      (int)a->registers, a->packed, a->by_one};
+  const int right[] = {(int)b->kind,      b->width,  b->trans, (int)b->type,
+                       (int)b->registers, b->packed, b->by_one};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
   return a->atom == b->atom ? 0 : strcmp(a->atom->name, b->atom->name);

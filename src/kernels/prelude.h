@@ -52,6 +52,7 @@ typedef struct Prelude {
   PreludeKind kind;
   DType type;        // of the elements in memory
   DType registers;   // STORE: of the values in registers
+  bool by_one;       // STORE: converted value by value, for targets that cannot take two
   bool packed;       // LOAD, STORE, FILL: several values share a register
   int width;         // elements; LDMATRIX: matrices
   bool trans;        // LDMATRIX

@@ -156,7 +156,25 @@ void prelude_write_ldmatrix(Str *out, const Prelude *prelude) {
 
 // ---- roundings ----------------------------------------------------------------------------------
 
-// cvt takes the upper half's value first.
+// cvt takes the upper half's value first. Of two at once it came with sm_80 (PTX ISA, cvt).
+static const char *rounding_of_two(Arena *arena, const Prelude *prelude, int i) {
+  const char *type = dtype_name(prelude->type);
+  if (!prelude->by_one)
+    return arena_printf(
+        arena,
+        "  asm(\"cvt.rn.%sx2.f32 %%0, %%1, %%2;\" : \"=r\"(v[%d]) : \"f\"(from[%d]), "
+        "\"f\"(from[%d]));\n",
+        type, i, 2 * i + 1, 2 * i);
+  return arena_printf(arena,
+                      "  asm(\"{\\n\"\n"
+                      "      \".reg .b16 low, high;\\n\"\n"
+                      "      \"cvt.rn.%s.f32 low, %%1;\\n\"\n"
+                      "      \"cvt.rn.%s.f32 high, %%2;\\n\"\n"
+                      "      \"mov.b32 %%0, {low, high};\\n\"\n"
+                      "      \"}\" : \"=r\"(v[%d]) : \"f\"(from[%d]), \"f\"(from[%d]));\n",
+                      type, type, i, 2 * i, 2 * i + 1);
+}
+
 void prelude_write_rounding_store(Str *out, const Prelude *prelude) {
   int n = prelude->width / 2;
   assert(prelude->registers == DTYPE_F32 && dtype_bytes(prelude->type) == 2);
@@ -164,11 +182,7 @@ void prelude_write_rounding_store(Str *out, const Prelude *prelude) {
   str_printf(out,
              "__device__ __forceinline__ void %s(%s *to, const float *from) {\n  unsigned v[%d];\n",
              prelude_name(out->arena, prelude), prelude_type_name(prelude->type), n);
-  for (int i = 0; i < n; i++)
-    str_printf(out,
-               "  asm(\"cvt.rn.%sx2.f32 %%0, %%1, %%2;\" : \"=r\"(v[%d]) : \"f\"(from[%d]), "
-               "\"f\"(from[%d]));\n",
-               dtype_name(prelude->type), i, 2 * i + 1, 2 * i);
+  for (int i = 0; i < n; i++) str_add(out, rounding_of_two(out->arena, prelude, i));
   if (n == 1)
     str_add(out, "  *reinterpret_cast<unsigned *>(to) = v[0];\n}\n");
   else

@@ -122,11 +122,13 @@ static bool break_phase(Program *program) {
   return phase.found;
 }
 
+// Rows of one element cannot come closer without being one row.
 static bool break_pad(Program *program) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *slab = program->buffer[i];
     int row = slab->rank - 2;
     if (slab->space != SPACE_SHARED || row < 0 || slab->dim[row] == 1) continue;
+    if (slab->dim[row + 1] == 1) continue;
     slab->stride[row] = slab->dim[row + 1] - 1;
     if (row > 0) slab->stride[0] = slab->dim[row] * slab->stride[row];
     program_place_shared(program);

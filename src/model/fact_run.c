@@ -12,7 +12,7 @@
 #include "model/reduce.h"
 #include "model/slab_problem.h"
 
-enum { RUN_FMA_MAX = 1 << 21 };
+enum { RUN_WORK_MAX = 1 << 21 };
 
 enum { WORDS_BEFORE = 2, FINDINGS_OF_A_RUN = FINDING_OPERAND };
 
@@ -51,7 +51,7 @@ static const Program *break_program(const FactScene *scene, const Program *progr
 static bool run(const FactScene *scene, const FactArgs *args, InterpCheck *check, Diags *diags) {
   const Model *model = scene->model;
   Schedule small =
-      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_FMA_MAX);
+      schedule_reduce(scene->arena, scene->world->targets, &model->schedule, RUN_WORK_MAX);
   if (!schedule_same(&small, &model->schedule))
     model = model_build(scene->arena, scene->world->targets, &small);
   const Program *program = break_program(scene, model->program, args->word[0], diags);

@@ -22,8 +22,6 @@ enum {
   DEFAULT_FINDINGS = 16,
   DEFAULT_RUNS = 2,
   BLOCKS_LIMIT = 1 << 24,
-  SHADOWED_LIMIT = 1 << 25,  // elements that are watched: 64 bytes each
-  ELEMENTS_LIMIT = 1 << 29,
   REGISTERS_LIMIT = 1 << 16,
 };
 
@@ -44,22 +42,39 @@ static int64_t buffer_rows(const Buffer *buffer) {
   return buffer_elements(buffer) * rows_of_type(buffer->type);
 }
 
+typedef struct Sizes {
+  int64_t watched, inputs, rows;  // elements that can be written, of A and B, of the registers
+} Sizes;
+
+static Sizes sizes_of(const Program *program) {
+  Sizes sizes = {0};
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space == SPACE_REGISTER)
+      sizes.rows += buffer_rows(buffer);
+    else
+      *(is_input(buffer) ? &sizes.inputs : &sizes.watched) += buffer_elements(buffer);
+  }
+  return sizes;
+}
+
+// An input is kept as a float, in its type and, for the comparison, in float64; what can be written
+// has its shadow; a cell of C is moreover a float64 that is expected and two that were found.
+double interpret_bytes(const Program *program) {
+  enum { INPUT_BYTES = 4 + 8 + 8, CELL_BYTES = 3 * 8 + 2, VALUE_BYTES = 8 };
+  const Sizes sizes = sizes_of(program);
+  double cells = (double)program->problem.m * (double)program->problem.n;
+  return INPUT_BYTES * (double)sizes.inputs + CELL_BYTES * cells +
+         (double)(sizeof(Shadow) + VALUE_BYTES) * (double)sizes.watched;
+}
+
 // NULL, or why the program is too large to be run here.
 static const char *machine_size(Machine *m) {
-  int64_t watched = 0, all = 0, rows = 0;
-  for (int i = 0; i < m->program->n_buffers; i++) {
-    const Buffer *buffer = m->program->buffer[i];
-    bool is_register = buffer->space == SPACE_REGISTER;
-    *(is_register        ? &rows
-      : is_input(buffer) ? &all
-                         : &watched) += is_register ? buffer_rows(buffer) : buffer_elements(buffer);
-  }
-  if (watched > SHADOWED_LIMIT)
-    return arena_printf(m->arena, "%lld elements are written, at most %d can be watched",
-                        (long long)watched, SHADOWED_LIMIT);
-  if (all > ELEMENTS_LIMIT)
-    return arena_printf(m->arena, "A and B have %lld elements, at most %d can be held",
-                        (long long)all, ELEMENTS_LIMIT);
+  const double bytes = interpret_bytes(m->program);
+  const int64_t rows = sizes_of(m->program).rows;
+  if (bytes > INTERP_BYTES_MAX)
+    return arena_printf(m->arena, "it takes %.1f GiB of memory, at most %.0f are given",
+                        bytes * 0x1p-30, INTERP_BYTES_MAX * 0x1p-30);
   if (rows > REGISTERS_LIMIT)
     return arena_printf(m->arena, "a thread has %lld registers, at most %d can be held",
                         (long long)rows, REGISTERS_LIMIT);

@@ -94,6 +94,11 @@ typedef struct InterpResult {
   int64_t steps;            // warp-steps, control flow included
 } InterpResult;
 
+// Memory that interpret_check takes, estimated before anything is allocated; a program that needs
+// more than INTERP_BYTES_MAX is FINDING_TOO_LARGE and is not begun.
+#define INTERP_BYTES_MAX 0x1p32
+double interpret_bytes(const Program *program);
+
 // Runs the program once. Everything in the result lives in `arena`.
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options);
 

@@ -64,7 +64,8 @@ static Finding *place(Machine *machine, FindingKind kind, const Stmt *a, const S
 static int next_slower(const Buffer *buffer, int64_t limit) {
   int next = -1;
   for (int d = 0; d < buffer->rank; d++) {
-    if (buffer->dim[d] == 1 || buffer->stride[d] >= limit) continue;
+    bool moves = buffer->dim[d] > 1 && buffer->stride[d] > 0;  // a broken one may stand still
+    if (!moves || buffer->stride[d] >= limit) continue;
     if (next < 0 || buffer->stride[d] > buffer->stride[next]) next = d;
   }
   return next;

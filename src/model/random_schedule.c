@@ -220,7 +220,8 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
     if (tma) draw_tma(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
-    if (schedule_fma(&schedule) > limits->fma_max || !is_legal(scratch, targets, target, &schedule))
+    if (schedule_fma(&schedule) > (double)limits->fma_max ||
+        !is_legal(scratch, targets, target, &schedule))
       continue;
     mark_given(&schedule, &defaults);
     if (draws) *draws = tries;

@@ -49,11 +49,31 @@ static int64_t tile_k(const Schedule *s) { return schedule_tile(s, KNOB_K); }
 
 enum { ATOM_IS_EASIER = 8 };
 
-int64_t schedule_fma(const Schedule *schedule) {
-  const int64_t *v = schedule->value;
-  int64_t fma = round_up(v[KNOB_M], tile_m(schedule)) * round_up(v[KNOB_N], tile_n(schedule)) *
-                round_up(v[KNOB_K], tile_k(schedule));
+static double tiles_along(const Schedule *schedule, KnobId axis) {
+  return (double)ceil_div(schedule->value[axis], schedule_tile(schedule, axis));
+}
+
+static double n_tiles(const Schedule *s) { return tiles_along(s, KNOB_M) * tiles_along(s, KNOB_N); }
+static double tile_cells(const Schedule *s) { return (double)tile_m(s) * (double)tile_n(s); }
+
+double schedule_fma(const Schedule *schedule) {
+  double depth = tiles_along(schedule, KNOB_K) * (double)tile_k(schedule);
+  double fma = n_tiles(schedule) * tile_cells(schedule) * depth;
   return atom_of(schedule) ? fma / ATOM_IS_EASIER : fma;
+}
+
+// Lanes that multiply in each warp: all, but where a block has fewer threads.
+static double busy_lanes(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  int64_t threads = atom_of(schedule) ? LANES : v[KNOB_BM] * v[KNOB_BN];
+  return (double)(threads < LANES ? threads : LANES);
+}
+
+double schedule_work(const Schedule *schedule) {
+  enum { STEP = 6, CELL = 10, BLOCK = 900 };
+  double blocks = n_tiles(schedule) * (double)schedule->value[KNOB_SPLITK];
+  return schedule_fma(schedule) * (1 + STEP / busy_lanes(schedule)) +
+         CELL * n_tiles(schedule) * tile_cells(schedule) + BLOCK * blocks;
 }
 
 static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {
@@ -90,24 +110,25 @@ int64_t schedule_slabs_to_see(const Schedule *schedule) {
 }
 
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
-                         int64_t fma_max) {
-  if (schedule_fma(schedule) <= fma_max) return *schedule;
+                         double work_max) {
+  if (schedule_work(schedule) <= work_max) return *schedule;
   int64_t groups = schedule->value[KNOB_GROUP_M], see = schedule_slabs_to_see(schedule);
   const struct {
-    int64_t m, n, k, limit;
-  } tiles[] = {{groups > 1 ? groups + 1 : 2, 2, see, fma_max},
-               {groups > 1 ? 3 : 2, 2, see, fma_max},
-               {2, 2, see, fma_max},
-               {2, 1, see, fma_max},
-               {1, 1, see, fma_max * REDUCE_FOR_SLABS},
-               {1, 1, 2, fma_max},
-               {1, 1, 1, fma_max}};
+    int64_t m, n, k;
+    double limit;
+  } tiles[] = {{groups > 1 ? groups + 1 : 2, 2, see, work_max},
+               {groups > 1 ? 3 : 2, 2, see, work_max},
+               {2, 2, see, work_max},
+               {2, 1, see, work_max},
+               {1, 1, see, work_max * REDUCE_FOR_SLABS},
+               {1, 1, 2, work_max},
+               {1, 1, 1, work_max}};
   Schedule small = *schedule;
   for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
     Schedule next = with_tiles(schedule, tiles[i].m, tiles[i].n, tiles[i].k);
     if (!model_build(scratch, targets, &next)->ok) continue;
     small = next;
-    if (schedule_fma(&small) <= tiles[i].limit) break;
+    if (schedule_work(&small) <= tiles[i].limit) break;
   }
   return small;
 }

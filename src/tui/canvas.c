@@ -115,13 +115,6 @@ static void write_cell(Canvas *canvas, int row, int col, Style style, const char
   cell->width = (uint8_t)width;
 }
 
-// Marks that would turn the writing around or are invisible carriers of meaning.
-static bool is_format(uint32_t code) {
-  return code == 0x061C || (code >= 0x200B && code <= 0x200F) ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
-         code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) || (code >> 8) == 0xE00;
-}
-
 static void put_wide(Canvas *canvas, Rect area, int row, int col, Style style, const char *text,
                      int bytes) {
   bool left = rect_contains(area, row, col), right = rect_contains(area, row, col + 1);
@@ -137,7 +130,7 @@ static void put_wide(Canvas *canvas, Rect area, int row, int col, Style style, c
 static int put(Canvas *canvas, Rect area, int row, int col, Style style, uint32_t code) {
   char text[4];
   int width = utf8_width(code);
-  if (width < 0 || is_format(code) || code == UTF8_REPLACEMENT) code = '?', width = 1;
+  if (width < 0 || utf8_is_format(code) || code == UTF8_REPLACEMENT) code = '?', width = 1;
   if (canvas->ascii && code >= 0x80 && width > 0) {
     char ascii[2] = {glyph_fallback(code), 0};
     for (int i = 0; i < width; i++)
@@ -178,7 +171,7 @@ static int draw_bytes(Canvas *canvas, Rect in, int row, int col, Style style, co
     int n = utf8_decode(text, &code);
     if (n == 0) break;
     text += n;
-    if (utf8_width(code) == 0 && !is_format(code)) {
+    if (utf8_width(code) == 0 && !utf8_is_format(code)) {
       if (at > start) combine(canvas, area, row, at - 1, code);
     } else {
       at += put(canvas, area, row, at, style, code);

@@ -41,6 +41,7 @@ struct Classroom {
   Arena *scratch;
   const char *path, *name;
   int epoll, listener;
+  ino_t node;  // of the listener's path
   char *said;  // TEACHER: the last message; FOLLOWER: the last state
   Follower follower[CLASS_FOLLOWERS_MAX];
   RoomPeer teacher;  // FOLLOWER: the other end
@@ -82,7 +83,7 @@ void classroom_close(Classroom *class) {
   if (!class) return;
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) room_peer_close(&class->follower[i].peer);
   room_peer_close(&class->teacher);
-  if (class->listener >= 0) unlink(class->path);
+  if (class->listener >= 0) room_leave(class->path, class->node);
   if (class->listener >= 0) close(class->listener);
   close(class->epoll);
   free(class->said);
@@ -200,6 +201,7 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
   if (listener < 0) return NULL;
   Classroom *class = new_classroom(arena, session, path, CLASS_TEACHER);
   class->listener = listener;
+  class->node = room_node(path);
   class->lesson = session->tutor->run.lesson;
   class->step = session->tutor->run.step;
   watch(class, listener);

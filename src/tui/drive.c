@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/disk.h"
 #include "base/str.h"
 #include "tui/export.h"
 #include "tui/palette.h"
@@ -107,12 +108,6 @@ static char *render(Arena *arena, Session *session, const Canvas *canvas, Export
   return out.text;
 }
 
-bool drive_write(const char *path, const char *text) {
-  FILE *file = fopen(path, "wb");
-  bool ok = file && fputs(text, file) >= 0;
-  return file ? fclose(file) == 0 && ok : false;
-}
-
 // The frame as it is once the prompt that asked for it is gone.
 void drive_save(Session *session, Canvas *canvas, const char *path) {
   drive_frame(session, canvas);
@@ -125,7 +120,7 @@ void drive_save(Session *session, Canvas *canvas, const char *path) {
     return;
   }
   const char *text = render(arena, session, canvas, format, &diags);
-  if (drive_write(path, text))
+  if (disk_write(path, text))
     session_say(session, SAID_NOTE, "saved %s", path);
   else
     session_say(session, SAID_ERROR, "%s: %s", path, strerror(errno));

@@ -20,7 +20,5 @@ bool drive_script(Session *session, Canvas *canvas, const char *text, const char
                   Diags *diags);
 bool drive_script_file(Session *session, Canvas *canvas, const char *path, Diags *diags);
 
-// Writes a file; false with errno set when it is not whole.
-bool drive_write(const char *path, const char *text);
 // Writes what `save_path` wishes for, if anything; the message says what became of it.
 void drive_save(Session *session, Canvas *canvas, const char *path);

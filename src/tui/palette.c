@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "banks/bank.h"
+#include "base/disk.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "kernels/emit_plan.h"
@@ -145,7 +146,7 @@ static bool run_element(Session *session, const char *argument, Diags *diags) {
 }
 
 static bool run_save_display(Session *session, const char *argument, Diags *diags) {
-  if (!*argument) {
+  if (!*argument || *argument == '-') {
     diag_add(diags, "usage", "save-display needs a file: .txt, .ansi, .svg or .json");
     return false;
   }
@@ -156,15 +157,15 @@ static bool run_save_display(Session *session, const char *argument, Diags *diag
 // A standalone .cu; anything else is a picture of the screen.
 static bool run_export(Session *session, const char *argument, Diags *diags) {
   size_t n = strlen(argument);
-  if (n < 3 || !str_equal(argument + n - 3, ".cu")) {
-    if (*argument) return run_save_display(session, argument, diags);
+  if (n < 3 || *argument == '-' || !str_equal(argument + n - 3, ".cu")) {
+    if (*argument && *argument != '-') return run_save_display(session, argument, diags);
     diag_add(diags, "usage", "export needs a file: .cu for the kernel, .svg for this screen");
     return false;
   }
   const Model *model = session->now.picture->model;
   const Emission *emission = emit_model(session->frame, model, model->program);
   const char *text = export_cu(session->frame, emission, model->program, model->target);
-  if (drive_write(argument, text)) {
+  if (disk_write(argument, text)) {
     session_say(session, SAID_NOTE, "saved %s, which checks and times itself", argument);
     return true;
   }
@@ -317,8 +318,10 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   // ":174" where lines have numbers.
   if (!name[strspn(name, "0123456789")] && view_run(session, "line", name)) return true;
+  const bool verb = verbs_has(session->verbs, name);
   const PaletteCommand *command = find_command(name);
-  if (command) return command->run(session, argument, diags);
+  // ":export x.cu" is the explorer's; with options, as in ":export -o x.cu", the command line's.
+  if (command && !(verb && *argument == '-')) return command->run(session, argument, diags);
   // "lessons" is what a lesson's own key does, elsewhere it is the view.
   const int view = view_find(name);
   const bool exact = view >= 0 && str_equal_fold(view_table[view].name, name);
@@ -332,7 +335,6 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
     return body->command(session, argument, diags);
   }
   // "bench" alone is the key b; "bench --seconds 2" is the command.
-  bool verb = verbs_has(session->verbs, name);
   if (verb && (*argument || !view_find_action(session, name)))
     return run_verb(session, line, diags);
   return view_run(session, name, argument) || fail_unknown(session, name, diags);

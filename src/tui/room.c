@@ -1,7 +1,9 @@
 // A Unix socket FOLDER/class-NAME.sock, mode 0660 in a group's folder and 0600 in one's own.
 //
 // A socket file stays behind when its owner dies. Whoever wants to teach there tries to connect
-// first: somebody who answers is teaching, a refusal means that the file is dead and may go.
+// first: a refusal means that the file is dead and may go. Anything else means that somebody has
+// it, even if the queue of those who wait to be let in is full (EAGAIN), because its owner is
+// suspended.
 #include "tui/room.h"
 
 #include <ctype.h>
@@ -105,24 +107,31 @@ int room_connect(const char *path) {
   struct sockaddr_un address;
   int fd = new_socket(path, &address);
   if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
+  int error = errno;
   if (fd >= 0) close(fd);
+  errno = error;
   return -1;
 }
 
-static bool is_socket(const char *path) {
+ino_t room_node(const char *path) {
   struct stat about;
-  return lstat(path, &about) == 0 && S_ISSOCK(about.st_mode);
+  return lstat(path, &about) == 0 && S_ISSOCK(about.st_mode) ? about.st_ino : 0;
+}
+
+void room_leave(const char *path, ino_t node) {
+  if (node && room_node(path) == node) unlink(path);
 }
 
 int room_listen(const char *path, bool shared, Diags *diags) {
   struct sockaddr_un address;
   int answers = room_connect(path);
-  if (answers >= 0) {
-    close(answers);
+  bool taken = answers >= 0 || errno == EAGAIN || errno == EACCES;
+  if (answers >= 0) close(answers);
+  if (taken) {
     diag_add(diags, "class", "%s: somebody is teaching there already", path);
     return -1;
   }
-  if (is_socket(path)) unlink(path);
+  room_leave(path, room_node(path));
   int fd = new_socket(path, &address);
   mode_t mask = umask(shared ? 0117 : 0177);
   bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;

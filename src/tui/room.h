@@ -1,6 +1,8 @@
 // The socket of a class: where it is, who may come in, and lines to and fro. What the lines say is
 // classroom.c's business.
 #pragma once
+#include <sys/types.h>
+
 #include "base/arena.h"
 #include "base/diag.h"
 #include "kernels/lines.h"
@@ -21,8 +23,13 @@ const char **room_list(Arena *arena, Diags *diags);
 // Which classes are found here and what to do to find others, for whoever finds none.
 const char *room_way_out(Arena *arena);
 
-// A listening socket, -1 after a finding; what a teacher who died left behind is replaced.
+// A listening socket, -1 after a finding; what a teacher who died left behind is replaced, and
+// nothing else: one who is suspended answers nobody and teaches still.
 int room_listen(const char *path, bool shared, Diags *diags);
+// Which socket the path leads to, to be asked right after room_listen; room_leave takes away that
+// one and not what somebody else has put there since.
+ino_t room_node(const char *path);
+void room_leave(const char *path, ino_t node);
 int room_connect(const char *path);  // -1: nobody listens
 
 void room_peer_open(RoomPeer *peer, int fd, size_t line_limit);

@@ -6,20 +6,26 @@
 // leaves full-screen mode is put together here and kept by tty.c, which can send it whatever
 // happens.
 //
+// ncurses hands over bytes; read_code() puts a character together however many readings it takes.
+//
 // Worked example: "\e[1;5D" arrives. define_keys() has told ncurses that this is code 2000 + 3 * 8
 // + 4: row 3 of extra_keys (Left) with modifier bits 4 (Ctrl). translate() takes that apart again
 // and the program sees Ctrl-Left.
 #include "tui/terminal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "base/clock.h"
 #include "base/str.h"
@@ -44,6 +50,7 @@ struct Terminal {
   bool unknown;
   const Theme *theme;
   bool button_down;
+  mbstate_t partial;  // the beginning of a character whose rest has not come
 };
 
 void terminal_write(void *terminal, const char *bytes, size_t n) {
@@ -121,6 +128,22 @@ static const char *clean_term(Arena *arena) {
   return term && *term ? str_sanitise(arena, term) : "";
 }
 
+// ncurses makes itself windows of the size that COLUMNS and LINES name, or the device, and gives up
+// where that is a size of nobody's screen. It never draws, so a small one will do; the size that
+// counts is the device's (tty_size).
+static SCREEN *new_screen(Arena *arena, const char *term, FILE *out, FILE *in) {
+  static const char *const names[] = {"LINES", "COLUMNS"}, *const small[] = {"24", "80"};
+  const char *kept[2];
+  for (int i = 0; i < 2; i++) {
+    const char *value = getenv(names[i]);
+    kept[i] = value ? arena_strdup(arena, value) : NULL;
+    setenv(names[i], small[i], 1);
+  }
+  SCREEN *screen = newterm(term, out, in);
+  for (int i = 0; i < 2; i++) kept[i] ? setenv(names[i], kept[i], 1) : unsetenv(names[i]);
+  return screen;
+}
+
 // A terminal's description that can place the cursor; an unknown TERM is taken for an xterm.
 static bool find_description(Terminal *terminal, FILE *in, FILE *out, Diags *diags) {
   const char *term = clean_term(diags->arena);
@@ -129,11 +152,11 @@ static bool find_description(Terminal *terminal, FILE *in, FILE *out, Diags *dia
   bool usable = known && *capability("cup");
   if (known) del_curterm(cur_term);
   if (usable) {
-    terminal->screen = newterm(term, out, in);
+    terminal->screen = new_screen(terminal->arena, term, out, in);
   } else {
     diag_add(diags, "term",
              "TERM=%s is not a terminal that is described here; using xterm-256color", term);
-    terminal->screen = newterm("xterm-256color", out, in);
+    terminal->screen = new_screen(terminal->arena, "xterm-256color", out, in);
   }
   if (!terminal->screen)
     diag_add(diags, "term",
@@ -196,11 +219,25 @@ static void define_keys(void) {
   define_key("\033[201~", CODE_PASTE_END);
 }
 
-static bool open_keys(Terminal *terminal, Diags *diags) {
+// ncurses does not tell a description that is not there from one that it could not open: what
+// "ulimit -n" leaves is tried before.
+static FILE *open_nowhere(Diags *diags) {
   FILE *nowhere = fopen("/dev/null", "we");
+  int one_more = nowhere ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : -1;
+  if (one_more < 0)
+    diag_add(diags, "terminal", "no file can be opened any more: %s", strerror(errno));
+  else
+    close(one_more);
+  if (one_more < 0 && nowhere) fclose(nowhere);
+  return one_more < 0 ? NULL : nowhere;
+}
+
+static bool open_keys(Terminal *terminal, Diags *diags) {
+  FILE *nowhere = open_nowhere(diags);
   if (!nowhere || !find_description(terminal, stdin, nowhere, diags)) return false;
   terminal->keys = newpad(1, 1);
   keypad(terminal->keys, TRUE);
+  meta(terminal->keys, TRUE);  // all eight bits of a byte
   nodelay(terminal->keys, TRUE);
   set_escdelay(ESC_DELAY_MS);
   mouseinterval(0);
@@ -375,17 +412,37 @@ static Event mouse_event(Terminal *terminal) {
   return event;
 }
 
-// No more keys will come: the terminal is gone.
-static bool hung_up(short events) {
+// A character (OK), a key that ncurses knows (KEY_CODE_YES), or ERR when nothing whole is waiting.
+// wget_wch() loses what came of a character that arrives in two pieces. Bytes that are no character
+// in this locale are left out; the one that broke a character off may begin the next.
+static int read_code(Terminal *terminal, wint_t *code) {
+  for (int got; (got = wgetch(terminal->keys)) != ERR;) {
+    bool begun = !mbsinit(&terminal->partial), key = got > UCHAR_MAX;
+    wchar_t character = 0;
+    size_t used = key ? 0 : mbrtowc(&character, &(char){(char)got}, 1, &terminal->partial);
+    if (used == (size_t)-2) continue;
+    if (key || used == (size_t)-1) terminal->partial = (mbstate_t){0};
+    *code = key ? (wint_t)got : (wint_t)character;
+    if (key || used <= 1) return key ? KEY_CODE_YES : OK;
+    if (begun) ungetch(got);
+  }
+  return ERR;
+}
+
+// No more keys will come: the terminal is gone. Asked anew, because what was waiting a moment ago
+// has been read.
+static bool hung_up(void) {
+  struct pollfd now = {STDIN_FILENO, POLLIN, 0};
   int waiting = 0;
-  if (events & (POLLHUP | POLLERR | POLLNVAL)) return true;
-  return events & POLLIN && (ioctl(STDIN_FILENO, FIONREAD, &waiting) || waiting == 0);
+  if (poll(&now, 1, 0) <= 0) return false;
+  if (now.revents & (POLLHUP | POLLERR | POLLNVAL)) return true;
+  return ioctl(STDIN_FILENO, FIONREAD, &waiting) || waiting == 0;
 }
 
 // Whether more of a pasted text comes within 200 ms.
 static bool more_comes(void) {
   struct pollfd ready = {STDIN_FILENO, POLLIN, 0};
-  return poll(&ready, 1, 200) > 0 && !hung_up(ready.revents);
+  return poll(&ready, 1, 200) > 0 && !hung_up();
 }
 
 // Reads up to the end of the pasted text.
@@ -394,7 +451,7 @@ static Event paste_event(Terminal *terminal) {
   Str text = str_new(terminal->frame);
   char bytes[4];
   for (wint_t code;;) {
-    int kind = wget_wch(terminal->keys, &code);
+    int kind = read_code(terminal, &code);
     if (kind == ERR && more_comes()) continue;
     if (kind == ERR || (kind == KEY_CODE_YES && code == CODE_PASTE_END)) break;
     if (kind == KEY_CODE_YES || text.length >= PASTE_MAX) continue;
@@ -407,7 +464,7 @@ static Event paste_event(Terminal *terminal) {
 // What comes at once after an Esc belongs to it: Alt.
 static Key escaped(Terminal *terminal) {
   wint_t next;
-  int kind = wget_wch(terminal->keys, &next);
+  int kind = read_code(terminal, &next);
   if (kind == OK && next != 27) return KEY_ALT | key_from_character((uint32_t)next);
   if (kind == OK) unget_wch((wchar_t)next);
   Key key = kind == KEY_CODE_YES ? translate((int)next) : KEY_NONE;
@@ -419,7 +476,7 @@ static Key escaped(Terminal *terminal) {
 // EVENT_NONE when no key is waiting; *read tells whether anything was read at all.
 static Event read_key(Terminal *terminal, bool *read) {
   wint_t code;
-  int kind = wget_wch(terminal->keys, &code);
+  int kind = read_code(terminal, &code);
   *read = kind != ERR;
   if (kind == ERR) return (Event){0};
   if (kind == KEY_CODE_YES && code == KEY_MOUSE) return mouse_event(terminal);
@@ -452,7 +509,7 @@ static Event next_event(Terminal *terminal, int timeout_ms, int extra_fd, bool *
     event = read_key(terminal, &read);
   else if (ready > 0)
     event.kind = EVENT_WAKE;
-  if (!read && hung_up(from[1].revents)) event = (Event){.kind = EVENT_END, .signal = SIGHUP};
+  if (!read && hung_up()) event = (Event){.kind = EVENT_END, .signal = SIGHUP};
   *again = ready != 0 && event.kind == EVENT_NONE;
   return event;
 }

@@ -108,10 +108,13 @@ typedef struct Handled {
 
 static void on_fatal(int signal);
 
+// Every signal that would end a program without asking it.
 static Handled handled[] = {
     {.signal = SIGINT, .handler = on_end},
     {.signal = SIGTERM, .handler = on_end},
     {.signal = SIGHUP, .handler = on_end},
+    {.signal = SIGUSR1, .handler = on_end},
+    {.signal = SIGUSR2, .handler = on_end},
     {.signal = SIGALRM, .handler = on_alarm},
     {.signal = SIGWINCH, .handler = on_letter},
     {.signal = SIGTSTP, .handler = on_letter},
@@ -122,6 +125,14 @@ static Handled handled[] = {
     {.signal = SIGILL, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGABRT, .handler = on_fatal, .flags = SA_ONSTACK},
     {.signal = SIGQUIT, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGTRAP, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGSYS, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGXCPU, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGVTALRM, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPROF, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPOLL, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGPWR, .handler = on_fatal, .flags = SA_ONSTACK},
+    {.signal = SIGSTKFLT, .handler = on_fatal, .flags = SA_ONSTACK},
 };
 enum { HANDLED = sizeof handled / sizeof handled[0] };
 
@@ -170,7 +181,10 @@ bool tty_open(Diags *diags) {
              "a view without one");
     return false;
   }
-  if (pipe2(tty.pipe, O_CLOEXEC | O_NONBLOCK)) die("no pipe: %s", strerror(errno));
+  if (pipe2(tty.pipe, O_CLOEXEC | O_NONBLOCK)) {
+    diag_add(diags, "terminal", "the explorer cannot open a pipe: %s", strerror(errno));
+    return false;
+  }
   tty.during = tty.before;
   tty.during.c_iflag &= ~(tcflag_t)(IXON | ICRNL | INLCR | IGNCR | ISTRIP);
   tty.during.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);

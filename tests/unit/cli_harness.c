@@ -48,18 +48,25 @@ const char *cli_write_file(Arena *arena, const char *name, const char *text) {
   return path;
 }
 
-// Timings that a test invents stay out of the user's history.
-static void keep_state_apart(Arena *arena) {
+const char *cli_own_folder(Arena *arena) {
   static const char *const left[] = {"gemmview/history.db-wal", "gemmview/history.db-shm",
                                      "gemmview/history.db", "gemmview", ""};
-  static bool apart;
-  if (apart) return;
-  apart = true;
-  const char *folder = temporary(arena, "state");
+  static bool made;
+  const char *folder = temporary(arena, "own");
+  if (made) return folder;
+  made = true;
   ck_assert(mkdir(folder, 0700) == 0);
   for (size_t i = sizeof left / sizeof *left; i-- > 0;)
     remember_file(arena_printf(arena, "%s/%s", folder, left[i]));
-  setenv("XDG_STATE_HOME", folder, 1);
+  return folder;
+}
+
+// Timings that a test invents stay out of the user's history.
+static void keep_state_apart(Arena *arena) {
+  static bool apart;
+  if (apart) return;
+  apart = true;
+  setenv("XDG_STATE_HOME", cli_own_folder(arena), 1);
   unsetenv("GEMMVIEW_CLASSROOM");
 }
 

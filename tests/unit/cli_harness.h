@@ -19,6 +19,9 @@ CliRun cli_shell(Arena *arena, const char *command);
 // The document on stdout; fails the test when it is none.
 const JsonValue *cli_json(Arena *arena, const CliRun *run);
 
+// A folder of the tests' own, empty but for the history: to stand in for the user's.
+const char *cli_own_folder(Arena *arena);
+
 // A file of its own in the folder for temporary files; the name.
 const char *cli_write_file(Arena *arena, const char *name, const char *text);
 

@@ -101,7 +101,7 @@ START_TEST(bad_calls_are_usage) {
       {"--op", "lds128", "--addr", "lane*8", NULL},
       {"lds128", NULL},
       {"--check", NULL},
-      {"--batch", "/nonexistent/file", NULL},
+      {"--batch", "/dev/null/none/file", NULL},
       {"--batch", "x", "--op", "lds8", NULL},
       {"--list", "--bench", NULL},
       {"--wavefronts", NULL},
@@ -111,6 +111,20 @@ START_TEST(bad_calls_are_usage) {
     ck_assert_str_eq(out, "");
     ck_assert_msg(strncmp(err, "gemmview: ", 10) == 0, "%zu: %s", i, err);
   }
+}
+END_TEST
+
+// It was once read whole, whatever its length: 4 GB of /dev/zero.
+START_TEST(a_line_without_end_is_refused) {
+  char path[64];
+  ck_assert_int_eq(RUN("--batch", "/dev/zero"), CLI_USAGE);
+  ck_assert_ptr_nonnull(strstr(err, "/dev/zero line 1 has more than 65536 bytes"));
+  write_batch(path,
+              "{\"op\":\"lds32\",\"addr\":\"lane*4\"}\n"
+              "{\"op\":\"lds32\",\"addr\":\"lane*8\"}");
+  ck_assert_int_eq(RUN("--batch", path), 0);
+  unlink(path);
+  ck_assert_ptr_nonnull(strstr(strchr(out, '\n'), "\"wavefronts\":2"));
 }
 END_TEST
 
@@ -197,7 +211,7 @@ START_TEST(bad_swizzles_are_told) {
   ck_assert_int_eq(SWIZZLE("none"), CLI_USAGE);
   ck_assert_int_eq(SWIZZLE("none", "--rows", "128"), CLI_USAGE);
   ck_assert_int_eq(SWIZZLE("none", "--rows", "128", "--row-bytes", "66", "--elem", "4"), CLI_USAGE);
-  ck_assert_int_eq(SWIZZLE("none", "--problem", "/nonexistent"), CLI_USAGE);
+  ck_assert_int_eq(SWIZZLE("none", "--problem", "/dev/null/none"), CLI_USAGE);
 }
 END_TEST
 
@@ -222,7 +236,7 @@ START_TEST(a_printed_example_can_be_solved_from_a_file) {
   unlink(path);
   ck_assert_int_eq(SOLVE("--example", "tf32b"), CLI_USAGE);
   ck_assert_ptr_nonnull(strstr(err, "nearest: tf32-b"));
-  ck_assert_int_eq(SOLVE("/nonexistent"), CLI_USAGE);
+  ck_assert_int_eq(SOLVE("/dev/null/none"), CLI_USAGE);
   ck_assert_int_eq(SOLVE("--json"), CLI_USAGE);
   write_batch(path, "{\"slab\":{\"rows\":4}}");
   ck_assert_int_eq(SOLVE(path), CLI_USAGE);
@@ -236,6 +250,7 @@ Suite *suite_banks_cli(void) {
   tcase_add_test(cli, a_conflict_is_written_anew);
   tcase_add_test(cli, one_access_as_text_and_json);
   tcase_add_test(cli, bad_calls_are_usage);
+  tcase_add_test(cli, a_line_without_end_is_refused);
   tcase_add_test(cli, a_batch_goes_on_after_a_bad_line);
   tcase_add_test(cli, the_measured_file_is_answered_and_agrees);
   tcase_add_test(cli, a_measurement_that_differs_answers_no);

@@ -2,12 +2,15 @@
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -198,7 +201,7 @@ START_TEST(a_folder_stands_in_for_the_embedded_files) {
       embed_find(arena, arena_printf(arena, "../%s.secret", strrchr(folder, '/') + 1)));
   ck_assert_ptr_null(embed_find(arena, "ladders/../gpus.json"));
   ck_assert_ptr_null(embed_find(arena, outside));
-  setenv("GEMMVIEW_DATA", "/nonexistent", 1);
+  setenv("GEMMVIEW_DATA", "/dev/null/none", 1);
   ck_assert_uint_gt(embed_find(arena, "gpus.json")->size, 100);
   unsetenv("GEMMVIEW_DATA");
   unlink(inside), unlink(ladder), unlink(outside), rmdir(below), rmdir(folder);
@@ -232,6 +235,71 @@ START_TEST(a_file_is_replaced_as_a_whole_or_not_at_all) {
   unlink(path);
   ck_assert_msg(rmdir(below) == 0, "something is left beside the file");
   rmdir(folder);
+}
+END_TEST
+
+static const char *text_of(const char *path) {
+  char block[64] = "";
+  FILE *file = fopen(path, "rb");
+  if (!file) return "(none)";
+  block[fread(block, 1, sizeof block - 1, file)] = '\0';
+  fclose(file);
+  return arena_strdup(arena, block);
+}
+
+// Settings that lie in a folder of dotfiles stay there.
+START_TEST(a_link_stays_a_link) {
+  char folder[] = "/tmp/gemmview-disk-XXXXXX";
+  struct stat info;
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *link = arena_printf(arena, "%s/link", folder),
+       *real = arena_printf(arena, "%s/real", folder);
+  ck_assert_int_eq(symlink("real", link), 0);
+  ck_assert(disk_replace(link, "through a link to nothing yet"));
+  ck_assert_str_eq(text_of(real), "through a link to nothing yet");
+  ck_assert_int_eq(chmod(real, 0640), 0);
+  ck_assert(disk_write(link, "again"));
+  ck_assert_str_eq(text_of(real), "again");
+  ck_assert(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+  ck_assert(stat(real, &info) == 0 && (info.st_mode & 0777) == 0640);
+  unlink(link), unlink(real);
+  ck_assert(symlink("link", link) == 0 && !disk_write(link, "in circles"));
+  unlink(link);
+  ck_assert_msg(rmdir(folder) == 0, "something is left beside the file");
+}
+END_TEST
+
+// A disk that is full, played by a limit on the size of files.
+START_TEST(what_cannot_be_written_whole_leaves_the_old_file) {
+  char folder[] = "/tmp/gemmview-disk-XXXXXX";
+  int status = 0;
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *path = arena_printf(arena, "%s/x.cu", folder);
+  ck_assert(disk_write(path, "the old one"));
+  pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){100, 100});
+    _exit(disk_write(path, arena_printf(arena, "%0200d", 7)) || errno != EFBIG);
+  }
+  ck_assert(waitpid(pid, &status, 0) == pid && status == 0);
+  ck_assert_str_eq(text_of(path), "the old one");
+  ck_assert(!disk_write("/dev/full", "x") && errno == ENOSPC);
+  ck_assert(disk_write("/dev/null", "x") && access("/dev/null", F_OK) == 0);
+  unlink(path);
+  ck_assert_msg(rmdir(folder) == 0, "something is left beside the file");
+}
+END_TEST
+
+START_TEST(a_home_that_is_not_there_is_not_made) {
+  char folder[] = "/tmp/gemmview-disk-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  char *home = arena_printf(arena, "%s/home", folder);
+  setenv("HOME", home, 1);
+  unsetenv("XDG_STATE_HOME");
+  ck_assert(!disk_replace(disk_path(arena, DISK_STATE, "x.json"), "text"));
+  ck_assert_int_eq(errno, ENOENT);
+  ck_assert_msg(rmdir(folder) == 0, "something was made");
 }
 END_TEST
 
@@ -273,6 +341,9 @@ Suite *suite_base(void) {
   tcase_add_test(tests, a_folder_stands_in_for_the_embedded_files);
   tcase_add_test(tests, own_files_lie_where_xdg_says);
   tcase_add_test(tests, a_file_is_replaced_as_a_whole_or_not_at_all);
+  tcase_add_test(tests, a_link_stays_a_link);
+  tcase_add_test(tests, what_cannot_be_written_whole_leaves_the_old_file);
+  tcase_add_test(tests, a_home_that_is_not_there_is_not_made);
   tcase_add_test(tests, a_cut_never_falls_inside_a_character);
   tcase_add_test(tests, whole_numbers_round_up);
   suite_add_tcase(suite, tests);

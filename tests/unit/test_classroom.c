@@ -97,6 +97,38 @@ static const char *screen(End *end) {
 static const ClassState *state_of(const End *end) { return &end->session->tutor->class; }
 static LessonRun *run_of(const End *end) { return &end->session->tutor->run; }
 
+// ---- the room ----------------------------------------------------------------------------------
+
+// Ctrl-Z holds a class up: its queue fills, and a second teacher once took its socket away.
+START_TEST(a_suspended_class_keeps_its_room) {
+  const char *path = arena_printf(arena, "%s/class-banks.sock", folder);
+  int door = room_listen(path, false, &diags), waiting[64], n = 0;
+  ck_assert_int_ge(door, 0);
+  while (n < 64 && (waiting[n] = room_connect(path)) >= 0) n++;
+  ck_assert_int_lt(n, 64);
+  ck_assert_int_eq(room_listen(path, false, &diags), -1);
+  ck_assert_ptr_nonnull(strstr(diags.first->text, "somebody is teaching there already"));
+  ck_assert_uint_ne(room_node(path), 0);
+  while (n > 0) close(waiting[--n]);
+  close(door);
+}
+END_TEST
+
+START_TEST(a_class_takes_away_its_own_socket_only) {
+  const char *path = arena_printf(arena, "%s/class-banks.sock", folder);
+  int first = room_listen(path, false, &diags);
+  ino_t node = room_node(path);
+  ck_assert_int_eq(rename(path, arena_printf(arena, "%s/old", folder)), 0);
+  int second = room_listen(path, false, &diags);
+  ck_assert(first >= 0 && second >= 0);
+  room_leave(path, node);
+  ck_assert_int_eq(access(path, F_OK), 0);
+  room_leave(path, room_node(path));
+  ck_assert_int_ne(access(path, F_OK), 0);
+  close(first), close(second);
+}
+END_TEST
+
 // ---- a class ------------------------------------------------------------------------------------
 
 START_TEST(followers_see_what_the_teacher_shows) {
@@ -665,6 +697,8 @@ Suite *suite_classroom(void) {
   TCase *tcase = tcase_create("classroom");
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, a_suspended_class_keeps_its_room);
+  tcase_add_test(tcase, a_class_takes_away_its_own_socket_only);
   tcase_add_test(tcase, followers_see_what_the_teacher_shows);
   tcase_add_test(tcase, steps_and_knobs_are_pushed);
   tcase_add_test(tcase, guesses_of_another_step_do_not_count);

@@ -17,7 +17,7 @@ static Arena *arena;
 
 static void setup(void) {
   arena = arena_new("test");
-  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);  // whoever runs the tests may have one
+  setenv("XDG_CONFIG_HOME", cli_own_folder(arena), 1);  // whoever runs the tests may have one
 }
 static void teardown(void) { arena_free(arena); }
 
@@ -111,7 +111,7 @@ static const struct {
     {"nothing", CLI_USAGE},
     {"--nothing", CLI_USAGE},
     {"explore", CLI_USAGE},  // no terminal here
-    {"bench " STATE " --worker /nonexistent/worker", CLI_MISSING},
+    {"bench " STATE " --worker /dev/null/none/worker", CLI_MISSING},
     {"interpret " STATE, CLI_OK},
     {"interpret " STATE " --break last_barrier", CLI_NO},
     {"--version", CLI_OK},
@@ -197,13 +197,17 @@ START_TEST(every_command_takes_the_options_of_its_usage_and_no_others) {
 }
 END_TEST
 
+static bool in_tmp(const char *path) {
+  return str_starts(path, "/tmp/") || str_starts(path, "/var/tmp/");
+}
+
 // A classroom that is made is one; a folder that the world may write to is none.
 START_TEST(a_classroom_is_for_its_group) {
   if (!cli_has_program()) return;
   char folder[] = "./build/classroom-XXXXXX";
   if (!mkdtemp(folder)) return;
   const char *path = realpath(folder, NULL);
-  bool temporary = str_starts(path, "/tmp/") || str_starts(path, "/var/tmp/");
+  bool temporary = in_tmp(path);
   CliRun run = cli_run(arena, arena_printf(arena, "classroom init %s", path));
   ck_assert_msg(run.status == (temporary ? CLI_USAGE : CLI_OK), "%s", run.err);
   struct stat status;
@@ -217,6 +221,40 @@ START_TEST(a_classroom_is_for_its_group) {
   run = cli_shell(arena, arena_printf(arena, ask, path, getenv("GEMMVIEW")));
   ck_assert_int_eq(run.status, CLI_NO);
   ck_assert_ptr_nonnull(strstr(run.out, "everybody may write"));
+  rmdir(path);
+  free((void *)path);
+}
+END_TEST
+
+// A file once became a folder's mode, a full folder everybody's, and ".." led past the refusal.
+START_TEST(a_classroom_takes_nothing_over) {
+  if (!cli_has_program()) return;
+  char folder[] = "./build/classroom-XXXXXX";
+  struct stat status;
+  if (!mkdtemp(folder)) return;
+  const char *path = realpath(folder, NULL);
+  char *file = arena_printf(arena, "%s/file", path);
+  FILE *made = fopen(file, "w");
+  ck_assert(made && fclose(made) == 0 && chmod(file, 0600) == 0 && chmod(path, 0700) == 0);
+  static const struct {
+    const char *path, *says;
+  } cases[] = {{"%s/file", "it is no folder"},
+               {"%s", "there is something in it"},
+               {"%s/../../../../../../../../tmp/x", "temporary files"},
+               {"%s/nothing/here", "No such file"},
+               {"/tmp/gemmview-classroom", "temporary files"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *asked = str_starts(cases[i].path, "%s")
+                            ? arena_printf(arena, "%s%s", path, cases[i].path + 2)
+                            : cases[i].path;
+    CliRun run = cli_run(arena, arena_printf(arena, "classroom init %s", asked));
+    bool temporary = in_tmp(path);
+    ck_assert_msg(run.status == CLI_USAGE, "%s: %s", asked, run.err);
+    ck_assert_msg(temporary || strstr(run.err, cases[i].says), "%s: %s", asked, run.err);
+  }
+  ck_assert(stat(file, &status) == 0 && (status.st_mode & 07777) == 0600);
+  ck_assert(stat(path, &status) == 0 && (status.st_mode & 07777) == 0700);
+  unlink(file);
   rmdir(path);
   free((void *)path);
 }
@@ -261,6 +299,7 @@ Suite *suite_conventions(void) {
   tcase_add_test(tcase, every_command_takes_the_options_of_its_usage_and_no_others);
   tcase_add_test(tcase, no_color_is_honoured_by_what_is_printed);
   tcase_add_test(tcase, a_classroom_is_for_its_group);
+  tcase_add_test(tcase, a_classroom_takes_nothing_over);
   tcase_add_loop_test(tcase, a_key_press_is_a_few_kilobytes, 0, 2);
   tcase_add_test(tcase, the_screenshots_are_current);
   suite_add_tcase(suite, tcase);

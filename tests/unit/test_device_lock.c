@@ -160,15 +160,31 @@ START_TEST(test_contention) {
 }
 END_TEST
 
+// Somebody of the group may have linked it from a private folder.
+START_TEST(test_a_file_that_was_there_keeps_its_mode) {
+  const char *error = NULL;
+  struct stat info;
+  char *path = arena_printf(arena, "%s/gpu-GPU-1.lock", folder);
+  int fd = open(path, O_RDWR | O_CREAT, 0600);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
+  DeviceLock *lock = device_lock_open(arena, "GPU-1", &error);
+  ck_assert_msg(lock != NULL, "%s", error);
+  try_lock(lock, 0);
+  ck_assert(stat(path, &info) == 0 && (info.st_mode & 0777) == 0600);
+  device_lock_close(lock);
+}
+END_TEST
+
 START_TEST(test_refused_folders) {
   const char *error = NULL;
   chmod(folder, 0777);
   ck_assert_ptr_null(device_lock_open(arena, "GPU-1", &error));
   ck_assert_ptr_nonnull(strstr(error, "writable for everybody"));
   chmod(folder, 0700);
-  setenv("GEMMVIEW_CLASSROOM", "/nonexistent/folder", 1);
+  setenv("GEMMVIEW_CLASSROOM", "/dev/null/none/folder", 1);
   ck_assert_ptr_null(device_lock_open(arena, "GPU-1", &error));
-  ck_assert_ptr_nonnull(strstr(error, "/nonexistent/folder cannot be used"));
+  ck_assert_ptr_nonnull(strstr(error, "/dev/null/none/folder cannot be used"));
 }
 END_TEST
 
@@ -183,6 +199,7 @@ Suite *suite_device_lock(void) {
   tcase_add_test(tests, test_dead_tickets_vanish);
   tcase_add_test(tests, test_killed_holder);
   tcase_add_test(tests, test_contention);
+  tcase_add_test(tests, test_a_file_that_was_there_keeps_its_mode);
   tcase_add_test(tests, test_refused_folders);
   suite_add_tcase(suite, tests);
   return suite;

@@ -65,7 +65,8 @@ START_TEST(every_atom_is_written_as_reviewed) {
     ck_assert(model != NULL);
     const Emission *emission =
         emit_cuda(arena, model->program,
-                  &(EmitOptions){&model->schedule, plan_target_text(arena, model->target), false});
+                  &(EmitOptions){.schedule = &model->schedule,
+                                 .target = plan_target_text(arena, model->target)});
     golden_check(arena_printf(arena, "cuda/atom_%s.cu", atom_table[i].knob), emission->text);
   }
 }

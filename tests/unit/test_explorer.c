@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cli_harness.h"
 #include "tui/app.h"
 #include "vterm_harness.h"
 
@@ -50,6 +51,23 @@ START_TEST(quits_with_the_state_line) {
   ck_assert(vt_wait_end(p));
   ck_assert(vt_restored(p));
   vt_expect(p, "gemmview -k 'BM=32,BN=16,FM=8,FN=8,BK=16");
+  ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
+  vt_finish(p);
+}
+END_TEST
+
+// One such byte once ended it with status 130.
+START_TEST(bytes_that_are_no_keys_end_nothing) {
+  static const char *const bytes[] = {"\xE9", "\x80", "\xC3", "\xA9", "\xFF"};
+  AppOptions options = padded();
+  VtProgram *p = start(24, 80, &options);
+  vt_expect(p, "SITE 4/4");
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+    vt_send(p, bytes[i], 1);
+    vt_pump(p, 150);
+  }
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
   ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
   vt_finish(p);
 }
@@ -267,7 +285,7 @@ END_TEST
 START_TEST(every_verb_works_at_the_prompt) {
   char *program = getenv("GEMMVIEW");
   if (!program) return;
-  setenv("XDG_CONFIG_HOME", "/nonexistent", 1);
+  setenv("XDG_CONFIG_HOME", cli_own_folder(arena), 1);
   char *const argv[] = {program, "--no-worker", "--rung", "padded", NULL};
   VtProgram *p = vt_exec(24, 80, (VtEnv){.term = "xterm-256color"}, argv);
   vt_expect(p, "KNOBS");
@@ -311,6 +329,28 @@ START_TEST(every_verb_works_at_the_prompt) {
 }
 END_TEST
 
+// It once wrote a file called "-o x.cu".
+START_TEST(export_with_options_is_the_command_lines) {
+  char *program = getenv("GEMMVIEW");
+  if (!program) return;
+  char folder[] = "/tmp/gemmview-export-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  setenv("XDG_CONFIG_HOME", folder, 1);
+  char *const argv[] = {program, "--no-worker", "--rung", "padded", NULL};
+  VtProgram *p = vt_exec(24, 80, (VtEnv){.term = "xterm-256color"}, argv);
+  vt_expect(p, "KNOBS");
+  char *line = arena_printf(arena, ":export -o %s/x.cu\r", folder);
+  vt_send(p, line, strlen(line));
+  vt_expect(p, "ended with status 0");
+  vt_keys(p, "q q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+  ck_assert_int_eq(unlink(arena_printf(arena, "%s/x.cu", folder)), 0);
+  ck_assert_msg(rmdir(folder) == 0, "something else was written");
+  unsetenv("XDG_CONFIG_HOME");
+}
+END_TEST
+
 Suite *suite_explorer(void);
 Suite *suite_explorer(void) {
   Suite *suite = suite_create("explorer");
@@ -319,6 +359,7 @@ Suite *suite_explorer(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, quits_with_the_state_line);
   tcase_add_test(tcase, a_picture_has_the_keys_and_no_prompt);
+  tcase_add_test(tcase, bytes_that_are_no_keys_end_nothing);
   tcase_add_test(tcase, advice_appears_by_itself);
   tcase_add_test(tcase, resizes_and_comes_back);
   tcase_add_test(tcase, every_view_and_back);
@@ -327,6 +368,7 @@ Suite *suite_explorer(void) {
   tcase_add_test(tcase, a_key_is_few_bytes);
   tcase_add_test(tcase, a_script_begins_it);
   tcase_add_test(tcase, every_verb_works_at_the_prompt);
+  tcase_add_test(tcase, export_with_options_is_the_command_lines);
   tcase_add_test(tcase, a_lost_session_is_taken_up_again);
   tcase_add_test(tcase, a_spoilt_session_is_left_out);
   suite_add_tcase(suite, tcase);

@@ -1,6 +1,7 @@
 // The history where users meet it: a picture of the measure view, gemmview history, and the timing
 // that is taken from somebody else who has just made it.
 #include <check.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "tui/export.h"
 #include "tui/measure.h"
 #include "tui/view.h"
+#include "unclean.h"
 #include "vterm_harness.h"
 
 Suite *suite_history_view(void);
@@ -180,6 +182,13 @@ static CliRun history(const char *arguments) {
                                        getenv("GEMMVIEW"), arguments));
 }
 
+static void run_sql(const char *path, const char *sql) {
+  sqlite3 *db = NULL;
+  ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+  ck_assert_int_eq(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(db);
+}
+
 START_TEST(the_command_prints_rows) {
   const char *path = arena_printf(arena, "%s/history.db", folder);
   CliRun run = history("");
@@ -201,6 +210,17 @@ START_TEST(the_command_prints_rows) {
   ck_assert_ptr_null(strstr(run.out, "ana"));
   run = history("--json");
   ck_assert_ptr_nonnull(strstr(run.out, "\"cublas_ratio\":0.614"));
+  run_sql(path,
+          "UPDATE measurement SET user = 'a\xE2\x80\xAE"
+          "b', tflops = 1e999, spread = NULL, sm_mhz = NULL,"
+          " cublas_time_ns = -1e999 WHERE id = (SELECT max(id) FROM measurement)");
+  run = history("--max 1 --csv");
+  ck_assert_ptr_null(unclean(run.out));
+  ck_assert_ptr_null(strstr(run.out, "inf"));
+  ck_assert_ptr_nonnull(strstr(run.out, ",,,,,"));
+  run_sql(path, "DELETE FROM measurement WHERE id = (SELECT max(id) FROM measurement)");
+  add(path, row_of("ben", "BM=8,BN=8", 31.25));
+  run = history("--json");
   ck_assert_ptr_nonnull(strstr(run.out, "\"status\":\"wrong\",\"time_ns\":null"));
   ck_assert_int_eq(history("--max 0").status, 2);
   ck_assert_int_eq(history("--json --csv").status, 2);

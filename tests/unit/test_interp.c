@@ -500,7 +500,10 @@ START_TEST(endless_and_enormous_programs_end) {
   Program *huge = recipe_naive((Problem){.m = 100000, .n = 100000, .k = 10});
   const InterpResult *result = interpret(arena, huge, &(InterpOptions){0});
   ck_assert(!result->finished);
-  ck_assert(says(result, FINDING_TOO_LARGE, "10000000000 elements"));
+  ck_assert(says(result, FINDING_TOO_LARGE, " GiB of memory, at most 4 are given"));
+  InterpCheck check = interpret_check(arena, huge, &(InterpOptions){0});
+  ck_assert(!check.ok && check.n_wrong == 0 && check.n_findings == 1);
+  ck_assert_uint_lt(arena_used(arena), 1 << 24);
 }
 END_TEST
 

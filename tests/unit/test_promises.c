@@ -290,7 +290,7 @@ START_TEST(a_full_disk_is_told_and_changes_nothing) {
   drive_save(session, canvas, "/dev/full");
   ck_assert_int_eq(session->said, SAID_ERROR);
   ck_assert_ptr_nonnull(strstr(session->message, "/dev/full"));
-  drive_save(session, canvas, "/nonexistent/x.svg");
+  drive_save(session, canvas, "/dev/null/none/x.svg");
   ck_assert_int_eq(session->said, SAID_ERROR);
   session_close(session);
 }

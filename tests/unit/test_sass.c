@@ -92,7 +92,7 @@ START_TEST(test_odd_listings) {
 END_TEST
 
 START_TEST(test_no_tool) {
-  setenv("GEMMVIEW_NVDISASM", "/nonexistent/nvdisasm", 1);
+  setenv("GEMMVIEW_NVDISASM", "/dev/null/none/nvdisasm", 1);
   SassResult *sass = sass_disassemble(arena, "\177ELF....", 8, 5);
   ck_assert(!sass->ok);
   ck_assert_ptr_nonnull(strstr(sass->error, "nvdisasm was not found"));
@@ -134,10 +134,10 @@ START_TEST(test_tool_run) {
   ToolResult run = tool_run(arena, cat, "some bytes\n", 11, 10);
   ck_assert_msg(run.ok, "%s", run.error);
   ck_assert_str_eq(run.output, "some bytes\n");
-  const char *const lost[] = {"/nonexistent/tool", NULL};
+  const char *const lost[] = {"/dev/null/none/tool", NULL};
   run = tool_run(arena, lost, "", 0, 10);
-  ck_assert_str_eq(run.error, "/nonexistent/tool could not be started");
-  const char *const wrong[] = {"/bin/cat", "/nonexistent/file", NULL};
+  ck_assert_str_eq(run.error, "/dev/null/none/tool could not be started");
+  const char *const wrong[] = {"/bin/cat", "/dev/null/none/file", NULL};
   run = tool_run(arena, wrong, "", 0, 10);
   ck_assert_ptr_nonnull(strstr(run.error, "ended with status 1"));
 }

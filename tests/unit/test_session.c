@@ -265,7 +265,9 @@ static const struct {
     {"undo", true},
     {"save-display", false},
     {"export", false},
-    {"export /nonexistent/folder/x.cu", false},
+    {"export /dev/null/none/folder/x.cu", false},
+    {"export -o x.cu", false},  // with options it is the command line's; there is none here
+    {"save-display -o x.svg", false},
     {"state BM=16,BN=16,FM=4,FN=4", true},
     {"ladder fp32", true},
     {"ladder x", false},

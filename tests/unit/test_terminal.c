@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -329,6 +330,50 @@ START_TEST(without_a_terminal_there_is_a_sentence) {
 }
 END_TEST
 
+// COLUMNS is the shell's word; the size is the device's. It was once taken for a missing terminfo.
+START_TEST(columns_of_the_environment_are_not_asked) {
+  static const char *const columns[] = {"40000", "0", "-3", "x"};
+  Child child = {0};
+  for (int i = 0; i < 4; i++) {
+    setenv("COLUMNS", columns[i], 1);
+    setenv("LINES", columns[i], 1);
+    VtProgram *program = start_painter(&child);
+    vt_expect(program, "24x80 start.");
+    vt_keys(program, "q");
+    ck_assert(vt_wait_end(program));
+    vt_finish(program);
+  }
+  unsetenv("COLUMNS");
+  unsetenv("LINES");
+}
+END_TEST
+
+// The painter where `*spare` more files can be opened; prints why it has no terminal.
+static int starve(void *spare) {
+  Diags diags = diags_new(arena);
+  int next = dup(STDIN_FILENO);
+  struct rlimit limit = {(rlim_t)(next + *(int *)spare), (rlim_t)(next + *(int *)spare)};
+  close(next);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  Terminal *terminal = terminal_open(&(TerminalOptions){0}, &diags);
+  if (!terminal && printf("%s", diags.first->text) > 0) fflush(stdout);
+  int status = terminal ? 0 : 3;
+  terminal_close(terminal);
+  return status;
+}
+
+START_TEST(too_few_files_are_called_that) {
+  for (int spare = 0; spare < 6; spare++) {
+    VtProgram *program = vt_start(24, 80, (VtEnv){.term = "xterm-256color"}, starve, &spare);
+    ck_assert(vt_wait_end(program));
+    ck_assert(WIFEXITED(program->status));
+    ck_assert_int_eq(WEXITSTATUS(program->status), spare < 4 ? 3 : 0);
+    if (spare < 4) vt_expect(program, "Too many open files");
+    vt_finish(program);
+  }
+}
+END_TEST
+
 // Arbitrary bytes, among them halves of sequences, neither stop the program nor reach its screen.
 START_TEST(arbitrary_bytes_are_survived) {
   static const char pieces[][8] = {"\033[", "\033[<", "\033[M", "\033O", "\033[200~", "\033[201~",
@@ -364,6 +409,47 @@ START_TEST(arbitrary_bytes_are_survived) {
 }
 END_TEST
 
+// Each of them once was taken for the end of the terminal.
+START_TEST(a_byte_that_is_no_character_ends_nothing) {
+  Child child = {0};
+  VtProgram *program = start_painter(&child);
+  for (int byte = 0x80; byte < 0x100; byte++) {
+    vt_send(program, &(char){(char)byte}, 1);
+    vt_pump(program, 2);
+    vt_keys(program, "n");
+    vt_expect(program, arena_printf(arena, "#%d ", byte - 0x7F));
+  }
+  vt_keys(program, "q");
+  ck_assert(vt_wait_end(program));
+  ck_assert_int_eq(program->status, 0);
+  vt_finish(program);
+}
+END_TEST
+
+// A slow line delivers bytes one by one.
+START_TEST(a_character_in_pieces_is_read) {
+  static const char *const pieces[][5] = {
+      {"\xC3", "\xA9", NULL, "é."},
+      {"\xE2", "\x94", "\x80", "─."},
+      {"\xE2", "\xC3", "\xA9", "é."},  // the first was broken off
+      {"\xC3", "\033[A", NULL, "Up."},
+  };
+  Child child = {0};
+  VtProgram *program = start_painter(&child);
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    for (int n = 0; n < 3 && pieces[i][n]; n++) {
+      vt_send(program, pieces[i][n], strlen(pieces[i][n]));
+      vt_pump(program, 60);
+    }
+    vt_expect(program, pieces[i][3]);
+  }
+  vt_keys(program, "q");
+  ck_assert(vt_wait_end(program));
+  ck_assert_int_eq(program->status, 0);
+  vt_finish(program);
+}
+END_TEST
+
 Suite *suite_terminal(void);
 Suite *suite_terminal(void) {
   Suite *suite = suite_create("terminal");
@@ -379,8 +465,12 @@ Suite *suite_terminal(void) {
   tcase_add_test(tcase, dragging_is_read);
   tcase_add_test(tcase, no_mouse_means_none);
   tcase_add_test(tcase, pasted_text_comes_in_one_piece);
+  tcase_add_test(tcase, a_byte_that_is_no_character_ends_nothing);
+  tcase_add_test(tcase, a_character_in_pieces_is_read);
   tcase_add_test(tcase, an_unknown_terminal_is_an_xterm);
   tcase_add_test(tcase, a_wrong_color_option_is_refused);
+  tcase_add_test(tcase, columns_of_the_environment_are_not_asked);
+  tcase_add_test(tcase, too_few_files_are_called_that);
   tcase_add_test(tcase, without_a_terminal_there_is_a_sentence);
   tcase_add_loop_test(tcase, arbitrary_bytes_are_survived, 0, 3);
   suite_add_tcase(suite, tcase);

@@ -103,17 +103,20 @@ START_TEST(keys_and_signals_end_it_in_order) {
       {NULL, SIGINT, 128 + SIGINT},
       {NULL, SIGTERM, 128 + SIGTERM},
       {NULL, SIGHUP, 128 + SIGHUP},
+      {NULL, SIGUSR1, 128 + SIGUSR1},
+      {NULL, SIGUSR2, 128 + SIGUSR2},
   };
+  enum { WAYS = sizeof ways / sizeof *ways };
   Fault fault = by_exit;
-  for (int i = 0; i < 5 * runs(); i++) {
+  for (int i = 0; i < WAYS * runs(); i++) {
     VtProgram *program = start_program(&fault, i % 2 ? "xterm-256color" : "tmux-256color");
-    if (ways[i % 5].keys)
-      vt_keys(program, ways[i % 5].keys);
+    if (ways[i % WAYS].keys)
+      vt_keys(program, ways[i % WAYS].keys);
     else
-      kill(program->pid, ways[i % 5].signal);
+      kill(program->pid, ways[i % WAYS].signal);
     check_restored(program);
     ck_assert(WIFEXITED(program->status));
-    ck_assert_int_eq(WEXITSTATUS(program->status), ways[i % 5].status);
+    ck_assert_int_eq(WEXITSTATUS(program->status), ways[i % WAYS].status);
     vt_finish(program);
   }
 }
@@ -146,11 +149,13 @@ START_TEST(faults_restore_first) {
 END_TEST
 
 START_TEST(a_fatal_signal_from_outside_restores_first) {
-  static const int signals[] = {SIGQUIT, SIGABRT, SIGILL};
+  static const int signals[] = {SIGQUIT, SIGABRT,   SIGILL,  SIGTRAP, SIGSYS,   SIGXCPU,
+                                SIGPROF, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT};
+  enum { SIGNALS = sizeof signals / sizeof *signals };
   Fault fault = by_exit;
-  for (int i = 0; i < 3 * runs(); i++) {
+  for (int i = 0; i < SIGNALS * runs(); i++) {
     VtProgram *program = start_program(&fault, "xterm-256color");
-    kill(program->pid, signals[i % 3]);
+    kill(program->pid, signals[i % SIGNALS]);
     ck_assert(vt_wait_end(program));
     ck_assert(vt_restored(program));
     ck_assert(program->status != 0);

@@ -1,0 +1,28 @@
+// The file that the history lies in: where, made by whom, and what becomes of a damaged one.
+//
+// A classroom's folder is shared, so whoever may write there may have put anything under the
+// file's name. It is made with O_EXCL and O_NOFOLLOW, no link is followed to it, and no mode is
+// changed but that of a file that this process made.
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+// $GEMMVIEW_CLASSROOM/history.db, else the user's own as history.h says; NULL: nowhere.
+char *history_file_path(Arena *arena);
+// Whether it is the one in $GEMMVIEW_CLASSROOM, which several users write.
+bool history_file_is_shared(Arena *arena, const char *path);
+
+// Makes an empty file where there is none; false with errno set when it cannot be opened after
+// that. `*real` is `path` with the links of its folder resolved and that of a file of one's own.
+bool history_file_prepare(Arena *arena, const char *path, const char **real);
+
+// A turn at mending: whoever has it is alone with this file among all processes, until it is given
+// up. −1: the file is not this user's, or others did not end within `patience_ms`.
+int history_file_begin_mending(const char *path, int patience_ms);
+// Renames the file and its companions to names that nothing has yet: history.db.damaged-1735689600,
+// or -1735689600.2. False when `turn` was taken for a file that is no longer the one of that name.
+bool history_file_put_aside(Arena *arena, const char *path, int turn);
+// Lets the next one go on. The descriptor is to be closed after SQLite has closed the file, whose
+// locks of this process the kernel drops with it.
+void history_file_end_mending(int turn);

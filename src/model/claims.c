@@ -12,7 +12,7 @@
 
 static const char *const list_keys[] = {"ladder", "source", "gpu", "claims"};
 static const char *const row_keys[] = {"what", "rung", "state", "value", "unit",
-                                       "says", "fact", "why",   "gpu"};
+                                       "says", "fact", "why",   "gpu",   "kernel"};
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
@@ -57,6 +57,7 @@ static void read_row(const FactWorld *world, const JsonValue *object, const char
   json_optional_string(object, "unit", &row->unit, diags);
   json_optional_string(object, "fact", &row->fact, diags);
   json_optional_string(object, "gpu", &row->gpu, diags);
+  json_optional_string(object, "kernel", &row->kernel, diags);
   const JsonValue *number = json_object_get(object, "value");
   row->has_value = number && json_read_double(number, &row->value, diags);
   if (row->has_value == (row->says != NULL))

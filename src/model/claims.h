@@ -15,13 +15,14 @@
 //      "says": "opaque",                       or, where that is no number, its words
 //      "fact": "registers",                    what answers it here; without one only `why` does
 //      "why": "…"*,                            one or two sentences; {FACT} is a computed value
+//      "kernel": "s1688gemm_64x256",           of which kernel of cuBLAS: a part of its name
 //      "gpu": "…"}]}                           where it differs from the file's
 // FACT is a text for fact_compute() (fact.def lists them): no number of ours is written in a file.
 #pragma once
 #include "model/fact.h"
 
 typedef struct ClaimRow {
-  const char *what, *says, *unit, *gpu, *fact, *why;
+  const char *what, *says, *unit, *gpu, *fact, *why, *kernel;
   bool has_value;
   double value;
   Schedule schedule;

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "kernels/emit.h"
+#include "model/dialect.h"
 #include "model/fragment_text.h"
 #include "tui/card.h"
 #include "tui/loops_steps.h"
@@ -44,6 +45,7 @@ typedef struct Loops {
   const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
   const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
   const char *title;
+  const char *dialect;  // the pass in the words of another compiler; NULL: it has none
   StepsPicture *steps;  // NULL: not shown
   bool cuda;            // the lines are a difference of CUDA
 } Loops;
@@ -201,6 +203,7 @@ static void loops_prepare(Session *session) {
   else if (!before)
     list_program(session, loops, program);
   for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
+  if (mode != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
   session->prepared = loops;
 }
 
@@ -369,6 +372,15 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   }
 }
 
+// On the line that ends the program: the same pass in the words of another compiler.
+static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
+  const char *text = ((const Loops *)session->prepared)->dialect;
+  if (!text || line.cols < utf8_columns(text) + 16) return;
+  int col = line.cols - utf8_columns(text) - 14;
+  col = canvas_text(canvas, line, 0, col, STYLE_DIM, " deplodock ");
+  canvas_printf(canvas, line, 0, col, STYLE_DIM, "%s ", text);
+}
+
 static void draw_steps(Canvas *canvas, Rect in, const Session *session) {
   const StepsPicture *steps = ((const Loops *)session->prepared)->steps;
   int cursor = session_view_state_const(session)->cursor, n = steps->steps.n;
@@ -388,6 +400,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect axes = rect_take_bottom(&in, AXIS_COUNT);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, axes.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
+  draw_dialect(canvas, (Rect){axes.row - 1, all.col, 1, all.cols}, session);
   if (all.cols >= PASSES_MIN_SCREEN) {
     Rect passes = rect_take_right(&in, PASSES_COLS);
     canvas_vline(canvas, all, 1, passes.col, axes.row - 1 - all.row, STYLE_BORDER);

@@ -104,6 +104,16 @@ static ClaimVerdict judge(const ClaimRow *row, const FactValue *value) {
   return right ? CLAIM_AGREES : CLAIM_DIFFERS;
 }
 
+// Where records are other people's, or none, a sentence about them keeps its dashes.
+static const char *fill(const FactScene *scene, const char *why, Diags *diags) {
+  Diags inner = diags_new(scene->arena);
+  const char *text = fact_fill(scene, why, &inner);
+  for (const Diag *d = inner.first; d; d = d->next)
+    if (!str_equal(d->rule, "record"))
+      diag_add(diags, d->rule, "%s", d->text)->nearest = d->nearest;
+  return text;
+}
+
 bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, ClaimFound *out,
                  Diags *diags) {
   int before = diags->count;
@@ -114,7 +124,7 @@ bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, Clai
     return false;
   }
   FactScene scene = {.arena = arena, .world = world, .model = model};
-  out->why = fact_fill(&scene, row->why, diags);
+  out->why = fill(&scene, row->why, diags);
   if (!row->fact) return diags->count == before;
   if (!fact_compute(&scene, row->fact, &out->value, diags)) return false;
   out->model = fact_say(arena, &out->value);

@@ -212,7 +212,8 @@ static void fill_place(const FactScene *scene, const char *fact, Str *out, Diags
   FactValue value;
   char buffer[FACT_TEXT_MAX];
   Diags inner = diags_new(scene->arena);
-  if (fact_compute(scene, fact, &value, &inner)) str_add(out, fact_print(&value, buffer));
+  bool known = fact_compute(scene, fact, &value, &inner);
+  str_add(out, known ? fact_print(&value, buffer) : "–");
   for (const Diag *d = inner.first; d; d = d->next)
     diag_add(diags, d->rule, "{%s}: %s", fact, d->text)->nearest = d->nearest;
 }

@@ -229,7 +229,7 @@ static bool find_record(const FactScene *scene, const FactArgs *args, FactRecord
   const Rung *rung = fact_find_rung(world, args->word[0], NULL, diags);
   if (!rung) return false;
   if (world->recorded && world->recorded(world->records, &rung->schedule, record)) return true;
-  diag_add(diags, "fact", "nothing is recorded of %s", rung->name);
+  diag_add(diags, "record", "nothing is recorded of %s", rung->name);
   return false;
 }
 
@@ -247,7 +247,7 @@ bool fact_recorded(const FactScene *scene, const FactArgs *args, FactValue *valu
     if (!find_record(scene, args, &record, diags)) return false;                                   \
     value->number = (factor) * (double)record.field;                                               \
     if (value->number >= (least)) return true;                                                     \
-    diag_add(diags, "fact", "the record of %s does not say it", args->word[0]);                    \
+    diag_add(diags, "record", "the record of %s does not say it", args->word[0]);                  \
     return false;                                                                                  \
   }
 RECORD_FACT(recorded_share, ratio, 1e-9, 100)

@@ -28,6 +28,9 @@ typedef struct Fragments {
   FragmentPacking packing;
   FragmentFormulas formulas;
   const char *ptx;
+  int n_words;
+  PtxWord word[PTX_WORDS_MAX];  // the instruction, qualifier by qualifier
+  const char *wmma;             // NULL: WMMA has no such type
   FragmentMemory memory;
 
   // The element under the cursor, who holds it, and whose address ldmatrix reads it from (-1).
@@ -49,6 +52,8 @@ const char *fragments_register_text(const Fragments *f, int lane, int reg, char 
 void fragments_draw_grid(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_lane(Canvas *canvas, Rect in, const Fragments *f);
 int fragments_grid_cols(const Fragments *f);  // that the whole grid takes
+
+void fragments_draw_words(Canvas *canvas, Rect in, const Fragments *f);
 
 void fragments_draw_tiles(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_shuffle(Canvas *canvas, Rect in, const Fragments *f);

@@ -130,6 +130,21 @@ START_TEST(figures_agree_within_two_percent) {
 }
 END_TEST
 
+// The sentence stays where nobody has a record of the rung.
+START_TEST(without_records_a_sentence_has_dashes) {
+  ClaimFound found;
+  FactWorld world = *tutor_facts(session);
+  world.recorded = NULL;
+  const char *file = CLAIM("\"value\":1,\"says\":null,\"fact\":\"threads\"");
+  const ClaimList *list = claims_read(arena, file, strlen(file), "claims/x.json", &world, &diags);
+  ck_assert_msg(list != NULL, "%s", diags_text(arena, &diags));
+  ClaimRow row = list->row[0];
+  row.why = "recorded {recorded fp32/tma} TFLOP/s by {threads} threads";
+  ck_assert(claims_find(arena, &world, &row, &found, &diags));
+  ck_assert_str_eq(found.why, "recorded – TFLOP/s by 256 threads");
+}
+END_TEST
+
 START_TEST(what_cannot_be_computed_is_a_finding) {
   ClaimFound found;
   ck_assert(!find(CLAIM("\"value\":1,\"fact\":\"wavefronts 1\""), &found));
@@ -223,6 +238,7 @@ Suite *suite_claims(void) {
   tcase_add_loop_test(tcase, claims_are_judged, 0, COUNT(known));
   tcase_add_loop_test(tcase, a_wrong_file_is_told_with_its_place, 0, COUNT(wrong));
   tcase_add_test(tcase, figures_agree_within_two_percent);
+  tcase_add_test(tcase, without_records_a_sentence_has_dashes);
   tcase_add_test(tcase, what_cannot_be_computed_is_a_finding);
   tcase_add_loop_test(tcase, the_claims_have_a_picture, 0, COUNT(screens));
   tcase_add_test(tcase, enter_goes_where_the_claim_was_made);

@@ -263,6 +263,21 @@ bool fact_atom_flop(const FactScene *scene, const FactArgs *args, FactValue *val
   return true;
 }
 
+bool fact_atoms_in(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  static const char *const names[] = {"M", "N", "K"};
+  Atom atom;
+  int64_t extent[3];
+  (void)scene;
+  if (!atom_parse(args->word[0], &atom, diags)) return false;
+  const int own[] = {atom.m, atom.n, atom.k};
+  value->number = 1;
+  for (int i = 0; i < 3; i++) {
+    if (!fact_int(args->word[i + 1], 1, 1 << 20, names[i], &extent[i], diags)) return false;
+    value->number *= (double)ceil_div(extent[i], own[i]);
+  }
+  return true;
+}
+
 bool fact_ldmatrix_lane(const FactScene *scene, const FactArgs *args, FactValue *value,
                         Diags *diags) {
   int64_t matrix, row;

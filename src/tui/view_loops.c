@@ -400,13 +400,13 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
   Rect axes = rect_take_bottom(&in, AXIS_COUNT);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, axes.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
-  draw_dialect(canvas, (Rect){axes.row - 1, all.col, 1, all.cols}, session);
   if (all.cols >= PASSES_MIN_SCREEN) {
     Rect passes = rect_take_right(&in, PASSES_COLS);
     canvas_vline(canvas, all, 1, passes.col, axes.row - 1 - all.row, STYLE_BORDER);
     rect_take_left(&passes, 1);
     draw_passes(canvas, passes, session);
   }
+  draw_dialect(canvas, (Rect){axes.row - 1, in.col, 1, in.cols}, session);
   draw_lines(canvas, in, session);
   draw_axes(canvas, axes, session);
   draw_why(canvas, why, session, in.cols);

@@ -6,6 +6,7 @@
 #include "cli/cli_compile.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -16,6 +17,7 @@ static const Option options[] = {
     OPTION_STATE(CompileGiven),
     OPTION_JSON(CompileGiven),
     OPTION_WORKER(CompileGiven),
+    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, lines)},
     {.name = "counts", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, counts)},
 };
@@ -42,8 +44,9 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   EmitOptions emit = {.schedule = &model->schedule,
                       .target = plan_target_text(arena, model->target)};
   compiled->emission = emit_cuda(arena, model->program, &emit);
-  const Plan *plan =
+  Plan *plan =
       plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
+  plan->ptxas_opt = compiled->given->ptxas_opt;
   ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   compiled->answer = answer;
@@ -54,6 +57,19 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return CLI_OK;
 }
 
+// PTX is what the assembler is given: no level of it changes that.
+static bool check_level(const CompileCommand *command, const CompileGiven *given, Diags *diags) {
+  const char *level = given->ptxas_opt;
+  if (!level) return true;
+  if (!strstr(command->want, "cubin"))
+    diag_add(diags, "usage", "--ptxas-opt: ptx is made before ptxas runs; sass shows what it does");
+  else if (!*level || !strchr("0123", *level) || level[1])
+    diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+             str_sanitise(diags->arena, level))
+        ->nearest = "0";
+  return !diags->count;
+}
+
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
@@ -62,6 +78,7 @@ int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char 
   if (argc > 1)
     return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
                      command->name, str_sanitise(arena, argv[1]));
+  if (!check_level(command, &given, &diags)) return cli_fail(&diags);
   Compiled compiled = {.arena = arena, .given = &given};
   compiled.model = cli_model(arena, given.state, &diags);
   if (!compiled.model) return cli_fail(&diags);

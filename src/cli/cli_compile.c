@@ -13,11 +13,12 @@
 #include "cli/cli_model.h"
 #include "kernels/emit_plan.h"
 
+// The first one where there is an assembler, the last two where there is a listing.
 static const Option options[] = {
+    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     OPTION_STATE(CompileGiven),
     OPTION_JSON(CompileGiven),
     OPTION_WORKER(CompileGiven),
-    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, lines)},
     {.name = "counts", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, counts)},
 };
@@ -57,28 +58,24 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return CLI_OK;
 }
 
-// PTX is what the assembler is given: no level of it changes that.
-static bool check_level(const CompileCommand *command, const CompileGiven *given, Diags *diags) {
-  const char *level = given->ptxas_opt;
-  if (!level) return true;
-  if (!strstr(command->want, "cubin"))
-    diag_add(diags, "usage", "--ptxas-opt: ptx is made before ptxas runs; sass shows what it does");
-  else if (!*level || !strchr("0123", *level) || level[1])
-    diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
-             str_sanitise(diags->arena, level))
-        ->nearest = "0";
-  return !diags->count;
+static bool check_level(const char *level, Diags *diags) {
+  if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
+  diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+           str_sanitise(diags->arena, level))
+      ->nearest = "0";
+  return false;
 }
 
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
-  int n = N_OPTIONS - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
-  if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  int first = strstr(command->want, "cubin") ? 0 : 1;
+  int n = N_OPTIONS - first - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
+  if (!options_parse(options + first, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
     return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
                      command->name, str_sanitise(arena, argv[1]));
-  if (!check_level(command, &given, &diags)) return cli_fail(&diags);
+  if (!check_level(given.ptxas_opt, &diags)) return cli_fail(&diags);
   Compiled compiled = {.arena = arena, .given = &given};
   compiled.model = cli_model(arena, given.state, &diags);
   if (!compiled.model) return cli_fail(&diags);

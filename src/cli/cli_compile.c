@@ -6,6 +6,7 @@
 #include "cli/cli_compile.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "cli/cli.h"
@@ -13,7 +14,9 @@
 #include "kernels/emit_plan.h"
 #include "kernels/machine_code.h"
 
+// The first one where there is an assembler, the last two where there is a listing.
 static const Option options[] = {
+    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
     OPTION_STATE(CompileGiven),
     OPTION_JSON(CompileGiven),
     OPTION_WORKER(CompileGiven),
@@ -41,8 +44,9 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   Arena *arena = compiled->arena;
   const Model *model = compiled->model;
   compiled->emission = emit_model(arena, model, model->program);
-  const Plan *plan =
+  Plan *plan =
       plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
+  plan->ptxas_opt = compiled->given->ptxas_opt;
   ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};
   WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
   compiled->answer = answer;
@@ -54,14 +58,24 @@ static int compile(const CompileCommand *command, Compiled *compiled, CliWorker 
   return CLI_OK;
 }
 
+static bool check_level(const char *level, Diags *diags) {
+  if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
+  diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+           str_sanitise(diags->arena, level))
+      ->nearest = "0";
+  return false;
+}
+
 int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CompileGiven given = {0};
-  int n = N_OPTIONS - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
-  if (!options_parse(options, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  int first = strstr(command->want, "cubin") ? 0 : 1;
+  int n = N_OPTIONS - first - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
+  if (!options_parse(options + first, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
   if (argc > 1)
     return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
                      command->name, str_sanitise(arena, argv[1]));
+  if (!check_level(given.ptxas_opt, &diags)) return cli_fail(&diags);
   Compiled compiled = {.arena = arena, .given = &given};
   compiled.model = cli_model(arena, given.state, &diags);
   if (!compiled.model) return cli_fail(&diags);

@@ -6,7 +6,7 @@
 #include "kernels/emit.h"
 
 typedef struct CompileGiven {
-  const char *state;
+  const char *state, *ptxas_opt;
   bool json, lines, counts;
   OptionList worker;
 } CompileGiven;

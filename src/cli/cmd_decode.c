@@ -9,11 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
+#include "model/claims.h"
 #include "model/decode.h"
 
 CommandRun cmd_decode;
@@ -28,12 +31,43 @@ static const Option OPTIONS[] = {
     OPTION_JSON(DecodeOptions),
 };
 
+enum { CLAIMS_MAX = 16 };
+
 typedef struct Decoded {
   Arena *arena;
   DecodedKernel kernel;
   DecodedSchedule near;
   const Model *model;
+  int n_claims;
+  const ClaimRow *claim[CLAIMS_MAX];
+  ClaimFound found[CLAIMS_MAX];
 } Decoded;
+
+// ---- what articles say of it --------------------------------------------------------------------
+
+static void take_claims(Decoded *decoded, const ClaimList *list, const FactWorld *world,
+                        Diags *diags) {
+  for (int i = 0; list && i < list->n && decoded->n_claims < CLAIMS_MAX; i++) {
+    const ClaimRow *row = &list->row[i];
+    if (!row->kernel || !strstr(decoded->kernel.name, row->kernel)) continue;
+    ClaimFound *found = &decoded->found[decoded->n_claims];
+    if (claims_find(decoded->arena, world, row, found, diags))
+      decoded->claim[decoded->n_claims++] = row;
+  }
+}
+
+static bool find_claims(Decoded *decoded, const TargetTable *targets, Diags *diags) {
+  Arena *arena = decoded->arena;
+  FactWorld world = {.targets = targets, .ladders = cli_ladders(arena, diags)};
+  while (world.ladders && world.ladders[world.n_ladders]) world.n_ladders++;
+  EmbeddedList files = embed_list(arena, "claims/");
+  for (int i = 0; i < files.count && !diags->count; i++) {
+    const EmbeddedFile *file = embed_find(arena, files.paths[i]);
+    const ClaimList *list = claims_read(arena, file->text, file->size, file->path, &world, diags);
+    take_claims(decoded, list, &world, diags);
+  }
+  return !diags->count;
+}
 
 // ---- text ---------------------------------------------------------------------------------------
 
@@ -46,6 +80,13 @@ static void print_text(const Decoded *decoded) {
   printf("\nnearest schedule\n  %s\n", decoded->near.knobs);
   if (decoded->near.n_notes) puts("\nwhat the knobs do not say, or say in its place");
   for (int i = 0; i < decoded->near.n_notes; i++) printf("  %s\n", decoded->near.note[i]);
+  if (decoded->n_claims) puts("\npublished of it, beside what is found here");
+  for (int i = 0; i < decoded->n_claims; i++) {
+    const ClaimFound *found = &decoded->found[i];
+    printf("  %-42s %s", decoded->claim[i]->what, found->says);
+    if (*found->model) printf("; here %s", found->model);
+    printf(" (%s)\n", decoded->claim[i]->gpu);
+  }
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -102,6 +143,17 @@ static void print_json(const Decoded *decoded) {
   json_begin_array(&w);
   for (int i = 0; i < decoded->near.n_notes; i++) json_put_string(&w, decoded->near.note[i]);
   json_end_array(&w);
+  json_key(&w, "claims");
+  json_begin_array(&w);
+  for (int i = 0; i < decoded->n_claims; i++) {
+    json_begin_object(&w);
+    json_member_string(&w, "what", decoded->claim[i]->what);
+    json_member_string(&w, "claim", decoded->found[i].says);
+    json_member_string(&w, "found", *decoded->found[i].model ? decoded->found[i].model : NULL);
+    json_member_string(&w, "gpu", decoded->claim[i]->gpu);
+    json_end_object(&w);
+  }
+  json_end_array(&w);
   json_end_object(&w);
   puts(out.text);
 }
@@ -123,6 +175,7 @@ static int run_given(Arena *arena, const DecodeOptions *given, int argc, char **
     return cli_fail(diags);
   decoded.near = decode_schedule(arena, &decoded.kernel, &base);
   decoded.model = model_build(arena, targets, &decoded.near.schedule);
+  if (!find_claims(&decoded, targets, diags)) return cli_fail(diags);
   if (given->json)
     print_json(&decoded);
   else

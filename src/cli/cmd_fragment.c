@@ -127,6 +127,26 @@ static const char *part_name(const FragmentPacking *packing) {
   return packing->per_register == 2 ? "half" : packing->per_register == 4 ? "byte" : "part";
 }
 
+// In lines of at most TEXT_COLS, broken at blanks.
+static void print_wrapped(const char *text) {
+  while (*text) {
+    size_t n = strlen(text);
+    if (n > TEXT_COLS) n = TEXT_COLS;
+    while (text[n] && text[n] != ' ') n--;
+    printf("%.*s\n", (int)n, text);
+    text += n + (text[n] == ' ');
+  }
+}
+
+// What the name of the instruction says, word by word.
+static void print_words(const Fragment *f) {
+  PtxWord word[PTX_WORDS_MAX];
+  int n = ptx_words(f->arena, &f->atom, NULL, word);
+  for (int i = 0; i < n; i++) printf("  %-10s %s\n", word[i].text, word[i].meaning);
+  const char *wmma = wmma_text(f->arena, &f->atom);
+  if (wmma) print_wrapped(wmma);
+}
+
 static void print_head(const Fragment *f) {
   const FragmentPacking *packing = &f->packing;
   int per = packing->per_register;
@@ -252,6 +272,8 @@ static void print_text(const Fragment *f, bool full) {
     print_grid(f, full);
     print_load(f, true);
     print_load(f, false);
+    putchar('\n');
+    print_words(f);
     printf("\nPTX ISA 9.2, section %.*s\n", (int)strcspn(f->atom.section, " "), f->atom.section);
   }
 }
@@ -265,9 +287,24 @@ static void put_ints(JsonWriter *w, const char *key, const int *values, int n) {
   json_end_array(w);
 }
 
+static void put_words(JsonWriter *w, Arena *arena, const Atom *atom) {
+  PtxWord word[PTX_WORDS_MAX];
+  int n = ptx_words(arena, atom, NULL, word);
+  json_key(w, "qualifiers");
+  json_begin_array(w);
+  for (int i = 0; i < n; i++) {
+    json_begin_object(w);
+    json_member_string(w, "text", word[i].text);
+    json_member_string(w, "meaning", word[i].meaning);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
 static void put_atom(JsonWriter *w, Arena *arena, const Atom *atom) {
   json_member_string(w, "atom", atom->name);
   json_member_string(w, "ptx", atom_ptx(arena, atom));
+  put_words(w, arena, atom);
   json_member_int(w, "m", atom->m);
   json_member_int(w, "n", atom->n);
   json_member_int(w, "k", atom->k);

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
+#include "model/dialect.h"
 
 typedef struct LoopsGiven {
   const char *state, *pass;
@@ -55,8 +56,10 @@ static void print_diff(Arena *arena, const Model *model, int stage) {
   static const char marks[] = {[DIFF_SAME] = ' ', [DIFF_REMOVED] = '-', [DIFF_ADDED] = '+'};
   const Pass *pass = model->pipeline.stage[stage].pass;
   const TextDiff diff = stage_diff(arena, model, stage);
-  printf("%s (%s): %s\n%d lines added, %d removed\n\n", pass->name, pass->knobs, pass->help,
-         diff.n_added, diff.n_removed);
+  const char *there = dialect_text(arena, &model->pipeline, stage);
+  printf("%s (%s): %s\n", pass->name, pass->knobs, pass->help);
+  if (there) printf("deplodock %s\n", there);
+  printf("%d lines added, %d removed\n\n", diff.n_added, diff.n_removed);
   for (int i = 0; i < diff.n_lines; i++)
     printf("%c %*s%s\n", marks[diff.line[i].kind], 2 * diff.line[i].depth, "", diff.line[i].text);
 }
@@ -115,6 +118,7 @@ static void put_pass(Arena *arena, JsonWriter *w, const Model *model, int stage,
   json_member_string(w, "title", pass->title);
   json_member_string(w, "knobs", pass->knobs);
   json_member_string(w, "help", pass->help);
+  json_member_string(w, "deplodock", dialect_text(arena, &model->pipeline, stage));
   json_member_int(w, "added", diff.n_added);
   json_member_int(w, "removed", diff.n_removed);
   if (with_diff) put_diff_lines(w, &diff);

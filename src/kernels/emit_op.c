@@ -231,7 +231,9 @@ static void emit_cp_async(Emitter *emitter, const Op *op) {
   const char *guard = print_guard(emitter, &op->src), *wanted = emitter->predicate;
   PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
   if (guard) kind++;  // the kind "or zero" follows its plain one
-  const char *name = emit_helper(emitter, move_of(emitter, kind, op->src.buffer, NULL, op->width));
+  Prelude copy = move_of(emitter, kind, op->src.buffer, NULL, op->width);
+  copy.l2_bytes = (int)op->count;
+  const char *name = emit_helper(emitter, copy);
   emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
                emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
                wanted ? ", " : "", wanted ? wanted : "");

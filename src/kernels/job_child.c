@@ -110,6 +110,7 @@ static const char *compiler_identity(Arena *arena, const char *described) {
 static CacheKey plan_key(Job *job, const Plan *plan, const char *what) {
   Str flags = str_new(job->arena);
   str_printf(&flags, "%s %s %s", FLAGS_VERSION, what, plan->arch);
+  if (plan->ptxas_opt && *plan->ptxas_opt) str_printf(&flags, " -O%s", plan->ptxas_opt);
   for (int i = 0; i < plan->n_kernels; i++) str_printf(&flags, " %s", plan->kernels[i].name);
   return (CacheKey){.compiler = job->identity, .flags = flags.text, .text = plan->cuda};
 }

@@ -199,6 +199,8 @@ static int run(Job *job, bool cubin) {
   options[n++] = "--std=c++17";
   options[n++] = "--generate-line-info";
   if (cubin) options[n++] = "--ptxas-options=-v";
+  const char *opt = job->plan->ptxas_opt;
+  if (cubin && opt && *opt) options[n++] = arena_printf(job->arena, "--ptxas-options=-O%s", opt);
   int required = n;
   options[n++] = "--minimal";
   options[n++] = "--no-source-include";

@@ -216,6 +216,10 @@ bool plan_check(const Plan *plan, Diags *diags) {
   if (!is_arch(plan->arch))
     diag_add(diags, "plan", "arch \"%.40s\" is none; one looks like sm_90a",
              plan->arch ? str_sanitise(diags->arena, plan->arch) : "");
+  const char *opt = plan->ptxas_opt;
+  if (opt && *opt && (!strchr("0123", *opt) || opt[1]))
+    diag_add(diags, "plan", "ptxas_opt \"%.40s\" is none; they are 0 to 3",
+             str_sanitise(diags->arena, opt));
   check_range(diags, "m", plan->m, 1, extent_max);
   check_range(diags, "n", plan->n, 1, extent_max);
   check_range(diags, "k", plan->k, 1, extent_max);
@@ -268,6 +272,7 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, cuda, RECORD_TEXT),
     FIELD(Plan, arch, RECORD_TEXT),
     FIELD(Plan, label, RECORD_MAYBE_TEXT),
+    FIELD(Plan, ptxas_opt, RECORD_MAYBE_TEXT),
     TYPE_FIELD(operand_type),
     TYPE_FIELD(accumulate_type),
     TYPE_FIELD(output_type),

@@ -61,9 +61,10 @@ typedef struct PlanKernel {
 } PlanKernel;
 
 typedef struct Plan {
-  const char *cuda;   // the whole text, prelude included; it must not #include anything
-  const char *arch;   // "sm_90a"
-  const char *label;  // shown in results: "fp32 rung 7"; may be ""
+  const char *cuda;       // the whole text, prelude included; it must not #include anything
+  const char *arch;       // "sm_90a"
+  const char *label;      // shown in results: "fp32 rung 7"; may be ""
+  const char *ptxas_opt;  // "0" to "3": how much the assembler may rewrite; "" or NULL: all it does
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   int64_t m, n, k;
   bool a_col_major, b_col_major;

@@ -166,8 +166,10 @@ static void write_copy(Str *out, const Prelude *prelude) {
   if (wished)
     str_printf(out, "{ .reg .pred p; setp.ne.b32 p, %%%d, 0;\"\n               \" @p ",
                guarded ? 3 : 2);
-  str_printf(out, "cp.async.%s.shared.global [%%0], [%%1], %d%s;%s\"\n", bytes == 16 ? "cg" : "ca",
-             bytes, guarded ? ", %2" : "", wished ? " }" : "");
+  const char *hint =
+      prelude->l2_bytes ? arena_printf(out->arena, ".L2::%dB", prelude->l2_bytes) : "";
+  str_printf(out, "cp.async.%s.shared.global%s [%%0], [%%1], %d%s;%s\"\n",
+             bytes == 16 ? "cg" : "ca", hint, bytes, guarded ? ", %2" : "", wished ? " }" : "");
   str_printf(out, "               :: \"r\"(to), \"l\"(from_global)%s%s : \"memory\");\n}\n",
              guarded ? ", \"r\"(n_bytes)" : "", wished ? ", \"r\"(static_cast<int>(wanted))" : "");
 }

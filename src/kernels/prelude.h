@@ -56,6 +56,7 @@ typedef struct Prelude {
   bool packed;       // LOAD, STORE, FILL: several values share a register
   int width;         // elements; LDMATRIX: matrices
   bool trans;        // LDMATRIX
+  int l2_bytes;      // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
   const Atom *atom;  // MMA
 } Prelude;
 

@@ -52,6 +52,14 @@ static const struct {
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
+// Bytes of "..." or "…", which stand for what somebody left out; 0: neither is here.
+static size_t gap_length(const char *text) {
+  static const char *const gaps[] = {"...", "…"};
+  for (int i = 0; i < 2; i++)
+    if (str_starts(text, gaps[i])) return strlen(gaps[i]);
+  return 0;
+}
+
 // The piece before "_xmma_": "sm80".
 static const char *find_xmma(const char *text) {
   const char *at = strstr(text, "_xmma_");
@@ -84,7 +92,7 @@ static const char *find_name(const char *text, DecodedFamily *family) {
 // In a mangled symbol a number in front says how long the name is.
 static size_t name_length(const char *text, const char *name) {
   size_t n = 0;
-  while (in_name(name[n])) n++;
+  while (in_name(name[n]) || gap_length(name + n)) n += in_name(name[n]) ? 1 : gap_length(name + n);
   const char *digits = name;
   while (digits > text && isdigit((unsigned char)digits[-1])) digits--;
   bool mangled = digits < name && str_starts(text, "_Z");
@@ -418,6 +426,17 @@ static const char *read_word(Reader *r, const char *piece) {
   return NULL;
 }
 
+// What CUTLASS writes where a name has a hole.
+static void read_gap(Reader *r, const char *piece) {
+  const DecodedKernel *out = r->out;
+  const char *there = !out->mma_m    ? "the instruction and the type of C"
+                      : !out->tile_m ? "the type of A and B, and an epilogue such as relu"
+                      : !out->tile_k ? "depth and slabs, layout and alignment"
+                                     : "layout and alignment";
+  r->out->gap = true;
+  add_part(r, piece, SAY("left out; where it stands such names have %s", there));
+}
+
 typedef const char *PieceReader(Reader *r, const char *piece);
 static PieceReader *const readers[] = {read_arch,   read_word,       read_nvjet_types, read_gemm,
                                        read_tensor, read_xmma_sizes, read_tile,        read_types,
@@ -445,11 +464,16 @@ bool decode_kernel(Arena *arena, const char *text, DecodedKernel *out, Diags *di
   out->name = arena_strndup(arena, at, n);
   Reader r = {.arena = arena, .out = out};
   for (const char *piece = out->name; *piece;) {
-    size_t length = strcspn(piece, "_");
-    if (length) read_piece(&r, arena_strndup(arena, piece, length));
+    size_t gap = gap_length(piece), length = gap;
+    while (!gap && in_name(piece[length]) && piece[length] != '_') length++;
+    const char *own = arena_strndup(arena, piece, length);
+    if (gap) read_gap(&r, own);
+    if (!gap && length) read_piece(&r, own);
     piece += length + (piece[length] == '_');
   }
   if (out->tile_m <= 0 || out->tile_n <= 0)
-    return fail(diags, text, "the name says no tile, such as 128x128");
+    return fail(diags, text,
+                out->gap ? "what was left out of the name is its tile, such as 128x128"
+                         : "the name says no tile, such as 128x128");
   return true;
 }

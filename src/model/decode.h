@@ -8,7 +8,8 @@
 //   near.knobs      "ATOM_KIND=mma_m16n8k8_tf32,WM=1,WN=4,FM=4,FN=8,BK=2,STAGE=11,…"
 //   near.note[i]    what the knobs do not say: "cuBLAS keeps C column-major: …"
 //
-// A whole symbol, mangled or not, may be given: the name inside is found.
+// A whole symbol, mangled or not, may be given: the name inside is found. So may a name with pieces
+// left out, as articles and narrow tables print it: "cutlass_80_…_s16816gemm_...128x64_64x3_nn".
 #pragma once
 #include "base/diag.h"
 #include "model/program.h"
@@ -45,6 +46,7 @@ typedef struct DecodedKernel {
   int tile_m, tile_n, tile_k, stages;
   int warps_m, warps_n, warps_k;
   int cluster_m, cluster_n;
+  bool gap;        // "..." stood in it
   int align;       // elements of one access to global memory
   char layout[4];  // "nn": n column-major, t row-major; A, B, and C where it is said
   int n_parts;

@@ -214,8 +214,23 @@ static void say_unread(Builder *b) {
   if (out.length) NOTE("not read:%s", out.text);
 }
 
+// What an older architecture's kernel does without, wherever it runs.
+static void say_age(Builder *b) {
+  static const struct {
+    int arch;
+    const char *what;
+  } begins[] = {{80, "cp.async (sm_80)"}, {90, "TMA, roles for warps (sm_90)"}};
+  int arch = b->kernel->arch;
+  Str out = str_new(b->arena);
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (arch && arch < begins[i].arch)
+      str_printf(&out, "%s%s", out.length ? ", " : "", begins[i].what);
+  if (out.length) NOTE("built for sm_%d, it runs without %s, whatever the GPU has", arch, out.text);
+}
+
 static void say_the_rest(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
+  say_age(b);
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
   if (kernel->cluster_m * kernel->cluster_n > 1)
     NOTE("clusters of %d x %d blocks are no knob yet", kernel->cluster_m, kernel->cluster_n);

@@ -206,6 +206,39 @@ const char *fact_say(Arena *arena, const FactValue *value) {
   return arena_printf(arena, "%s%s%.*s", text, n ? " " : "", (int)(one ? n - 1 : n), unit);
 }
 
+// ---- texts --------------------------------------------------------------------------------------
+
+static void fill_place(const FactScene *scene, const char *fact, Str *out, Diags *diags) {
+  FactValue value;
+  char buffer[FACT_TEXT_MAX];
+  Diags inner = diags_new(scene->arena);
+  bool known = fact_compute(scene, fact, &value, &inner);
+  str_add(out, known ? fact_print(&value, buffer) : "–");
+  for (const Diag *d = inner.first; d; d = d->next)
+    diag_add(diags, d->rule, "{%s}: %s", fact, d->text)->nearest = d->nearest;
+}
+
+const char *fact_fill(const FactScene *scene, const char *text, Diags *diags) {
+  Str out = str_new(scene->arena);
+  str_add(&out, "");
+  for (const char *c = text; *c;) {
+    size_t plain = strcspn(c, "{");
+    str_add_bytes(&out, c, plain);
+    c += plain;
+    if (!*c) break;
+    const char *end = strchr(c, '}');
+    if (c[1] == '{' || !end) {
+      if (c[1] != '{') diag_add(diags, "fact", "a \"{\" without its \"}\"; \"{{\" is a brace");
+      str_add_char(&out, '{');
+      c += c[1] == '{' ? 2 : 1;
+      continue;
+    }
+    fill_place(scene, arena_strndup(scene->arena, c + 1, (size_t)(end - c - 1)), &out, diags);
+    c = end + 1;
+  }
+  return out.text;
+}
+
 // ---- guesses ------------------------------------------------------------------------------------
 
 static bool read_number(const char *guess, double *out) {

@@ -40,7 +40,8 @@ typedef struct FactValue {
 } FactValue;
 
 typedef struct FactRecord {
-  double tflops;
+  double tflops, ratio;        // ratio: of cuBLAS in the same run; 0: not known
+  int registers, spill_bytes;  // -1: not known
   const char *gpu, *date;
 } FactRecord;
 
@@ -83,8 +84,13 @@ extern const int fact_count;
 
 const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 
-// False after findings of rules "fact", "rung" or those of the knobs, with the nearest name.
+// False after findings of rules "fact", "rung", "record" (nobody has timed it) or those of the
+// knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
+
+// A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. What
+// cannot be computed is a dash, after findings that begin with the place: "{wavefronts 9}: …".
+const char *fact_fill(const FactScene *scene, const char *text, Diags *diags);
 
 // The KNOBS of a text "with KNOBS | …"; NULL when it is not of that form.
 const char *fact_knobs(Arena *arena, const char *text);

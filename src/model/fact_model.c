@@ -93,6 +93,17 @@ static double workspace(const Model *model) {
   return partial ? (double)buffer_bytes(partial) : 0;
 }
 
+static double kernel_wavefronts(const Model *model) {
+  const Stmt *k_o = slab_loop(model->program);
+  double slabs = k_o ? (double)k_o->var->extent : 0;
+  return model->totals.wavefronts * slabs * (double)model->resources.n_blocks;
+}
+
+static double conflict_share(const Model *model) {
+  double wavefronts = model->totals.wavefronts;
+  return wavefronts > 0 ? 100 * (wavefronts - model->totals.ideal) / wavefronts : 0;
+}
+
 static double idle_last(const Resources *r) {
   double whole = ceil(r->waves);
   return 100 * (whole - r->waves);
@@ -108,6 +119,8 @@ static double idle_last(const Resources *r) {
 NUMBER_FACT(accesses, m->n_sites)
 NUMBER_FACT(conflicting, m->totals.n_conflicting)
 NUMBER_FACT(slab_wavefronts, m->totals.wavefronts)
+NUMBER_FACT(kernel_wavefronts, kernel_wavefronts(m))
+NUMBER_FACT(conflict_share, conflict_share(m))
 NUMBER_FACT(slab_ideal, m->totals.ideal)
 NUMBER_FACT(threads, m->resources.n_threads)
 NUMBER_FACT(warps, m->resources.n_warps)
@@ -216,7 +229,7 @@ static bool find_record(const FactScene *scene, const FactArgs *args, FactRecord
   const Rung *rung = fact_find_rung(world, args->word[0], NULL, diags);
   if (!rung) return false;
   if (world->recorded && world->recorded(world->records, &rung->schedule, record)) return true;
-  diag_add(diags, "fact", "nothing is recorded of %s", rung->name);
+  diag_add(diags, "record", "nothing is recorded of %s", rung->name);
   return false;
 }
 
@@ -226,6 +239,20 @@ bool fact_recorded(const FactScene *scene, const FactArgs *args, FactValue *valu
   value->number = record.tflops;
   return true;
 }
+
+// Registers and spills are -1, a ratio 0, where a record does not have them.
+#define RECORD_FACT(fact, field, least, factor)                                                    \
+  bool fact_##fact(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    FactRecord record;                                                                             \
+    if (!find_record(scene, args, &record, diags)) return false;                                   \
+    value->number = (factor) * (double)record.field;                                               \
+    if (value->number >= (least)) return true;                                                     \
+    diag_add(diags, "record", "the record of %s does not say it", args->word[0]);                  \
+    return false;                                                                                  \
+  }
+RECORD_FACT(recorded_share, ratio, 1e-9, 100)
+RECORD_FACT(recorded_registers, registers, 0, 1)
+RECORD_FACT(recorded_spills, spill_bytes, 0, 1)
 
 bool fact_recorded_on(const FactScene *scene, const FactArgs *args, FactValue *value,
                       Diags *diags) {

@@ -4,6 +4,7 @@
 // Nothing is worked out here: cells are tile_map.h's, tiles and panels grid.h's, elements
 // fragment.h's. Worked example, 8 × 8 cells in 16 × 16 threads, thread 37 of block 0:
 //   m_t = 37 / 16 = 2, n_t = 37 % 16 = 5, acc[3, 2] is C[2·8 + 3, 5·8 + 2] = C[19, 42]
+#include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/fact_compute.h"
@@ -60,6 +61,68 @@ bool fact_cell_mma(const FactScene *scene, const FactArgs *args, FactValue *valu
   return cell_of(scene, args, value, diags);
 }
 
+// ---- digits -------------------------------------------------------------------------------------
+
+// The digit of AXIS that the loop variable VAR is; NULL after a finding that names those there are.
+static const Digit *find_digit(const FactScene *scene, const char *axis_name, const char *var,
+                               const Axis **axis, Diags *diags) {
+  const Program *program = scene->model->program;
+  const char *names[AXIS_COUNT * DIGITS_MAX];
+  int n = 0;
+  for (int a = 0; a < AXIS_COUNT; a++) {
+    *axis = &program->axis[a];
+    if (!str_equal((*axis)->name, axis_name)) continue;
+    for (int d = 0; d < (*axis)->n_digits; d++) {
+      names[n] = (*axis)->digit[d].var->name;
+      if (str_equal(names[n++], var)) return &(*axis)->digit[d];
+    }
+  }
+  Diag *diag = diag_add(diags, "fact", "%s has no digit \"%s\" here",
+                        str_sanitise(diags->arena, axis_name), str_sanitise(diags->arena, var));
+  diag->nearest = n ? nearest_name(var, names, n) : "m";
+  return NULL;
+}
+
+bool fact_digit(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const Axis *axis;
+  int64_t index;
+  const Digit *digit = find_digit(scene, args->word[0], args->word[2], &axis, diags);
+  if (!digit || !fact_int(args->word[1], 0, axis->extent - 1, "INDEX", &index, diags)) return false;
+  value->number = (double)(index / digit->weight % digit->var->extent);
+  return true;
+}
+
+bool fact_weight(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const Axis *axis;
+  const Digit *digit = find_digit(scene, args->word[0], args->word[1], &axis, diags);
+  if (digit) value->number = (double)digit->weight;
+  return digit != NULL;
+}
+
+// ---- tiles, whatever the kernel's is ------------------------------------------------------------
+
+// A step along K fetches a column of the tile's rows and a row of its columns, for a product each.
+static bool tile_reuse(const FactArgs *args, int first, double *out, Diags *diags) {
+  int64_t rows, cols;
+  bool ok = fact_int(args->word[first], 1, 1 << 20, "ROWS", &rows, diags);
+  if (!fact_int(args->word[first + 1], 1, 1 << 20, "COLS", &cols, diags) || !ok) return false;
+  *out = (double)(rows * cols) / (double)(rows + cols);
+  return true;
+}
+
+bool fact_tile_reuse(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  (void)scene;
+  return tile_reuse(args, 0, &value->number, diags);
+}
+
+bool fact_tile_ratio(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  double first, second;
+  (void)scene;
+  if (!tile_reuse(args, 0, &first, diags) || !tile_reuse(args, 2, &second, diags)) return false;
+  value->number = first / second;
+  return true;
+}
+
 // ---- tiles of the grid --------------------------------------------------------------------------
 
 bool fact_tile_of(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
@@ -107,6 +170,32 @@ bool fact_working_set(const FactScene *scene, const FactArgs *args, FactValue *v
   GridWindow window;
   if (!window_of(scene, args, &window, diags)) return false;
   value->number = (double)window.bytes / 0x1p20;
+  return true;
+}
+
+bool fact_l2_share(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  GridWindow window;
+  if (!window_of(scene, args, &window, diags)) return false;
+  value->number = 100 * (double)window.bytes / (double)scene->model->target->l2_bytes;
+  return true;
+}
+
+// ---- splits that meet ---------------------------------------------------------------------------
+
+bool fact_adds_per_cell(const FactScene *scene, const FactArgs *args, FactValue *value,
+                        Diags *diags) {
+  const Grid *grid = grid_outline(scene->arena, scene->model);
+  (void)args, (void)diags;
+  value->number = grid->adds ? (double)grid->splits : 0;
+  return true;
+}
+
+bool fact_atomic_adds(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  const Axis *axis = scene->model->program->axis;
+  double cells = (double)axis[AXIS_M].extent * (double)axis[AXIS_N].extent;
+  fact_adds_per_cell(scene, args, value, diags);
+  value->number *= cells;
   return true;
 }
 
@@ -171,6 +260,21 @@ bool fact_atom_flop(const FactScene *scene, const FactArgs *args, FactValue *val
   (void)scene;
   if (!read_fragment(args, &atom, &operand, diags)) return false;
   value->number = (double)atom_flop(&atom);
+  return true;
+}
+
+bool fact_atoms_in(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  static const char *const names[] = {"M", "N", "K"};
+  Atom atom;
+  int64_t extent[3];
+  (void)scene;
+  if (!atom_parse(args->word[0], &atom, diags)) return false;
+  const int own[] = {atom.m, atom.n, atom.k};
+  value->number = 1;
+  for (int i = 0; i < 3; i++) {
+    if (!fact_int(args->word[i + 1], 1, 1 << 20, names[i], &extent[i], diags)) return false;
+    value->number *= (double)ceil_div(extent[i], own[i]);
+  }
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "model/breakage.h"
 #include "model/fact_compute.h"
+#include "model/fragment.h"
 #include "model/interp.h"
 #include "model/reduce.h"
 #include "model/slab_problem.h"
@@ -115,6 +116,21 @@ static bool find_slab(const FactScene *scene, const char *name, SlabProblem *sla
       diag_add(diags, "fact", "this kernel has no slab \"%s\"", str_sanitise(diags->arena, name));
   diag->nearest = nearest_name(name, names, n);
   return false;
+}
+
+bool fact_slab_row_bytes(const FactScene *scene, const FactArgs *args, FactValue *value,
+                         Diags *diags) {
+  SlabProblem slab;
+  if (!find_slab(scene, args->word[0], &slab, diags)) return false;
+  value->number = slab.problem.slab.row_bytes;
+  return true;
+}
+
+bool fact_slab_chunks(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  bool found = fact_slab_row_bytes(scene, args, value, diags);
+  value->number /= LDMATRIX_ROW_BYTES;
+  return found;
 }
 
 bool fact_slab_cost(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {

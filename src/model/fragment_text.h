@@ -19,3 +19,19 @@ const char *fragment_lane_text(Arena *arena, const FragmentMap *map, int lane);
 
 // "lanes 0-7: [0][0] to [7][0]": where the rows of a matrix begin that those lanes address.
 const char *ldmatrix_matrix_text(Arena *arena, const LdMatrix *load, int matrix);
+
+// One qualifier of an instruction's name and what it says.
+typedef struct PtxWord {
+  const char *text;     // ".row"
+  const char *meaning;  // "A is row-major: neighbours along k share a register"
+} PtxWord;
+
+enum { PTX_WORDS_MAX = 16 };
+
+// The name of an atom's instruction, or of an ldmatrix, piece by piece; how many there are. Shapes
+// and types are read off the atom; `load` is NULL for the atom itself.
+int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[PTX_WORDS_MAX]);
+
+// What WMMA's one shape, 16 x 16 x 16, is in this atom: "2 of m16n8k16: …"; NULL where WMMA has no
+// such type.
+const char *wmma_text(Arena *arena, const Atom *atom);

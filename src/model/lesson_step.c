@@ -45,31 +45,12 @@ static bool compute(const Desk *desk, const JsonValue *place, const char *key, c
 
 // ---- placeholders -------------------------------------------------------------------------------
 
-// "{wavefronts 4}" becomes "8"; "{{" is a brace.
 static const char *fill(const Desk *desk, const JsonValue *place, const char *key,
                         const char *text) {
-  Str out = str_new(desk->arena);
-  str_add(&out, "");
-  for (const char *c = text; *c;) {
-    size_t plain = strcspn(c, "{");
-    str_add_bytes(&out, c, plain);
-    c += plain;
-    if (!*c) break;
-    const char *end = strchr(c, '}');
-    if (c[1] == '{' || !end) {
-      if (c[1] != '{')
-        json_diag(desk->diags, place, "a \"{\" without its \"}\"; \"{{\" is a brace");
-      str_add_char(&out, '{');
-      c += c[1] == '{' ? 2 : 1;
-      continue;
-    }
-    FactValue value;
-    char buffer[FACT_TEXT_MAX];
-    const char *fact = arena_strndup(desk->arena, c + 1, (size_t)(end - c - 1));
-    if (compute(desk, place, key, fact, &value)) str_add(&out, fact_print(&value, buffer));
-    c = end + 1;
-  }
-  return out.text;
+  Diags inner = diags_new(desk->arena);
+  const char *filled = fact_fill(&desk->scene, text, &inner);
+  tell(desk, place, key, "", &inner);
+  return filled;
 }
 
 // ---- answers ------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 //
 // Requires: pipeline with cp.async. Ensures: the copies of the slab ahead stand inside the k_i
 // loop, behind the reads of a step and in front of its multiply, an equal share in each of the
-// first COPY_STEPS steps; each carries its condition itself (a predicate, not a branch); the commit
-// follows the k_i loop, which is unrolled whole. Preserves: which copies make a group, and the
-// barrier before them: a slot is still written only after everybody has left it.
+// COPY_STEPS steps from COPY_FROM on; each carries its condition itself (a predicate, not a
+// branch); the commit follows the k_i loop, which is unrolled whole. Preserves: which copies make a
+// group, and the barrier before them: a slot is still written only after everybody has left it.
 //
 // Why: ldmatrix may not overtake a cp.async that stands before it, both touch shared memory. With
 // all copies in front, the reads of the second k-step wait for sixteen address computations while
@@ -12,7 +12,8 @@
 // H200, f16 at 4096³, 128 × 128 × 64: 377 TFLOP/s in one heap behind the reads, 395 in thirds.
 //
 // Worked example, 8 copies of A over 3 steps: 3, 3 and 2. Step k_i takes copies k_i · 3 + 0, 1, 2,
-// as far as they are below 8.
+// as far as they are below 8. From step 1 on it is k_i - 1 that counts, round the n steps of a
+// slab: (k_i + n - 1) mod n, so that step 0 comes last and finds no copies left.
 #include "model/passes.h"
 
 static const KnobId knob = KNOB_COPY_STEPS;
@@ -41,6 +42,14 @@ static Stmt *share_of(Program *program, Stmt *copies, const Expr *step, int64_t 
   return wrap_register(program, knob, i, copy);
 }
 
+// The k-step, counted from `from`, which is moved up where the slab would end before the copies.
+static const Expr *first_is(Arena *arena, const Var *k_i, int64_t from, int64_t steps) {
+  int64_t n = k_i->extent;
+  const Expr *step = ex_var(arena, k_i);
+  if (from > n - steps) from = n - steps;
+  return from > 0 ? ex_mod(arena, ex_add_const(arena, step, n - from), n) : step;
+}
+
 void pass_spread(Program *program, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
   Stmt *k_i = *find_multiply(&k_o->body);
@@ -52,7 +61,7 @@ void pass_spread(Program *program, const Schedule *schedule) {
   insert(&k_i->next, cut(find_link(&k_o->body, OP_CP_COMMIT, ROLE_COUNT)));
   int64_t steps = schedule->value[KNOB_COPY_STEPS];
   if (steps > k_i->var->extent) steps = k_i->var->extent;
-  const Expr *step = ex_var(program->arena, k_i->var);
+  const Expr *step = first_is(program->arena, k_i->var, schedule->value[KNOB_COPY_FROM], steps);
   Stmt *heaps = ahead->body->next;  // behind the LET of the slab's number
   ahead->body->next = NULL;
   while (heaps) {

@@ -131,6 +131,7 @@ static void print_move(Printer *printer, Str *out, const Op *op) {
     str_printf(out, "%s ", op_name(op->kind));
   print_access(out, &op->src);
   print_width(out, op);
+  if (op->kind == OP_CP_ASYNC && op->count) str_printf(out, "   L2::%lldB", (long long)op->count);
   if (op->kind == OP_TMA_LOAD) return;  // edges are zeros by themselves
   bool to_memory = op->kind == OP_STORE || op->kind == OP_ATOMIC_ADD;
   print_guard(printer, out, to_memory ? &op->dst : &op->src);

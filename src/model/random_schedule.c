@@ -48,7 +48,8 @@ static const Drawn common_knobs[] = {
     {KNOB_UNROLL_K, 16},       {KNOB_GROUP_M, 4},
     {KNOB_SPLITK, 6},          {KNOB_ATOMIC_FREE_SPLITK, 1},
     {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
-    {KNOB_UNROLL_RING, 1},
+    {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
+    {KNOB_L2_HINT, 1},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.

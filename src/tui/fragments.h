@@ -28,6 +28,9 @@ typedef struct Fragments {
   FragmentPacking packing;
   FragmentFormulas formulas;
   const char *ptx;
+  int n_words;
+  PtxWord word[PTX_WORDS_MAX];  // the instruction, qualifier by qualifier
+  const char *wmma;             // NULL: WMMA has no such type
   FragmentMemory memory;
 
   // The element under the cursor, who holds it, and whose address ldmatrix reads it from (-1).
@@ -69,6 +72,8 @@ enum { FRAGMENTS_WHOLE_ROWS = 34, FRAGMENTS_WHOLE_COLS = 118 };
 // Cuts off what the instruction leaves to its right or below it, of that size; else nothing.
 Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int cols);
 void fragments_draw_whole(Canvas *canvas, Rect in, FragmentsWhole *whole, AtomOperand cursor);
+
+void fragments_draw_words(Canvas *canvas, Rect in, const Fragments *f);
 
 void fragments_draw_tiles(Canvas *canvas, Rect in, const Fragments *f);
 void fragments_draw_shuffle(Canvas *canvas, Rect in, const Fragments *f);

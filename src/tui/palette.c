@@ -229,7 +229,8 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, session->ladder->rung[i].name, prefix);
   for (int i = 0; str_starts(command, "view") && i < view_count; i++)
     offer(&all, view_table[i].name, prefix);
-  for (int i = 0; str_starts(command, "ladder") && i < session->n_ladders; i++)
+  bool of_ladders = str_starts(command, "ladder") || str_equal(command, "claims");
+  for (int i = 0; of_ladders && i < session->n_ladders; i++)
     offer(&all, session->ladders[i]->name, prefix);
   for (int i = 0; str_starts(command, "banks") && i < banks_op_count(); i++)
     offer(&all, banks_op_at(i)->name, prefix);

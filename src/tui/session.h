@@ -109,6 +109,8 @@ typedef struct Session {
   Results results;
   const Ladder *estimated;  // the ladder whose rungs `estimates` are of
   double estimates[SESSION_RUNGS_MAX];
+  const struct Published *
+      *published;  // [n_ladders] what was made of each one's claims; NULL: not yet
   Advice advice;
   KnobSweep sweep;
   WorkerState worker;

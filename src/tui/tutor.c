@@ -68,7 +68,8 @@ static bool find_record(const void *records, const Schedule *schedule, FactRecor
     const Timed *timed = &results->timed[i];
     if (timed->origin != ORIGIN_RECORDED || !timed->ok || !timed->gpu || !timed->date) continue;
     if (!schedule_same(&timed->schedule, schedule)) continue;
-    *out = (FactRecord){timed->tflops, timed->gpu, timed->date};
+    *out = (FactRecord){timed->tflops,      timed->ratio, timed->registers,
+                        timed->spill_bytes, timed->gpu,   timed->date};
     return true;
   }
   return false;
@@ -89,6 +90,11 @@ static void set_world(struct Session *session) {
   };
 }
 
+const FactWorld *tutor_facts(struct Session *session) {
+  if (!session->tutor->world.views) set_world(session);
+  return &session->tutor->world.facts;
+}
+
 // A second lesson of a name could not be opened, and would share the marks of the first.
 static bool is_taken(const Tutor *tutor, const char *name, const char *path, Diags *diags) {
   for (int i = 0; i < tutor->n_lessons; i++) {
@@ -103,7 +109,7 @@ bool tutor_load(struct Session *session, Diags *diags) {
   Tutor *tutor = session->tutor;
   if (tutor->loaded) return tutor->n_lessons > 0;
   tutor->loaded = true;
-  set_world(session);
+  tutor_facts(session);
   EmbeddedList list = embed_list(session->app, "lessons/");
   Diags findings = diags_new(session->app);
   for (int i = 0; i < list.count && tutor->n_lessons < TUTOR_LESSONS_MAX; i++) {

@@ -78,6 +78,9 @@ void tutor_free(Tutor *tutor);
 // file that is wrong is left out and told in tutor->trouble.
 bool tutor_load(struct Session *session, Diags *diags);
 
+// What facts are computed with, lessons or none.
+const FactWorld *tutor_facts(struct Session *session);
+
 // The names of the views that a step may be about; `names` has SESSION_VIEWS_MAX places.
 int tutor_views(const char **names);
 

@@ -25,7 +25,7 @@
 #include "tui/utf8.h"
 #include "tui/view_json.h"
 
-enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURES };
+enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURE_WORDS, PICTURES };
 enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction
 enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
 enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
@@ -117,6 +117,8 @@ static Fragments *with_texts(Arena *arena, Fragments seen) {
   Fragments *f = ARENA_NEW(arena, Fragments);
   *f = seen;
   f->ptx = atom_ptx(arena, f->atom);
+  f->n_words = ptx_words(arena, f->atom, NULL, f->word);
+  f->wmma = wmma_text(arena, f->atom);
   if (f->held) f->formulas = fragment_formulas(arena, &f->map);
   if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
   for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
@@ -269,7 +271,9 @@ static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
 
 static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
   draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
-  if (!f->held)
+  if (picture == PICTURE_WORDS)
+    fragments_draw_words(canvas, in, f);
+  else if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
                 "no register holds it. Tab goes on to C.");
@@ -342,7 +346,8 @@ static void set_element(Session *session, int row, int col) {
 static void step(Session *session, int rows, int cols) {
   Fragments f = look(session);
   if (!f.held) return;
-  bool loads = picture_of(session_view_state(session)) != PICTURE_GRID && f.memory.legal;
+  int picture = picture_of(session_view_state(session));
+  bool loads = (picture == PICTURE_LOAD || picture == PICTURE_LOAD_TRANS) && f.memory.legal;
   if (loads) cols *= f.memory.chunk_elems;
   bool turned = loads && !f.memory.row_is_row;
   set_element(session, (int)clamp_index(f.row + (turned ? cols : rows), f.map.rows),
@@ -454,8 +459,9 @@ static void fragments_click(Session *session, int what, int value) {
 static const Action actions[] = {
     {"column-before", "Left h", "column", "column-after", "the column before", column_before},
     {"column-after", "Right l", NULL, NULL, "the next column", column_after},
-    {"picture", "v", "grid/ldmatrix/.trans", NULL,
-     "the registers, ldmatrix, or ldmatrix where k is strided", change_picture},
+    {"picture", "v", "grid/ldmatrix/words", NULL,
+     "the registers, ldmatrix, ldmatrix where k is strided, or the instruction word by word",
+     change_picture},
     {"atom-next", "a", "atom", NULL, "the next atom", atom_next},
     {"atom-before", "A", NULL, NULL, "the atom before", atom_before},
     {"atom", "", NULL, NULL, "an atom by name: atom m16n8k8.tf32", choose_atom},

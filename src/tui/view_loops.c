@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "kernels/emit_plan.h"
+#include "model/dialect.h"
 #include "model/fragment_text.h"
 #include "tui/card.h"
 #include "tui/loops_steps.h"
@@ -44,6 +45,7 @@ typedef struct Loops {
   const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
   const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
   const char *title;
+  const char *dialect;  // the pass in the words of another compiler; NULL: it has none
   StepsPicture *steps;  // NULL: not shown
   bool cuda;            // the lines are a difference of CUDA
 } Loops;
@@ -201,6 +203,7 @@ static void loops_prepare(Session *session) {
   else if (!before)
     list_program(session, loops, program);
   for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
+  if (mode != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
   session->prepared = loops;
 }
 
@@ -394,6 +397,15 @@ static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
   if (mode_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
 }
 
+// On the line that ends the program: the same pass in the words of another compiler.
+static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
+  const char *text = ((const Loops *)session->prepared)->dialect;
+  if (!text || line.cols < utf8_columns(text) + 16) return;
+  int col = line.cols - utf8_columns(text) - 14;
+  col = canvas_text(canvas, line, 0, col, STYLE_DIM, " deplodock ");
+  canvas_printf(canvas, line, 0, col, STYLE_DIM, "%s ", text);
+}
+
 static void draw_steps(Canvas *canvas, Rect in, const Session *session) {
   const StepsPicture *steps = ((const Loops *)session->prepared)->steps;
   int cursor = session_view_state_const(session)->cursor, n = steps->steps.n;
@@ -419,6 +431,7 @@ static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
     rect_take_left(&passes, 1);
     draw_passes(canvas, passes, session);
   }
+  draw_dialect(canvas, (Rect){axes.row - 1, in.col, 1, in.cols}, session);
   draw_lines(canvas, in, session);
   draw_axes(canvas, axes, session);
   draw_why(canvas, why, session, in.cols);

@@ -1,6 +1,6 @@
 // measure: what was timed, what is estimated, what is claimed, each marked as what it is.
 //
-//   LADDER  A|B  SWEEP  HISTORY  ERRORS    m here  p comp  r rec  e est  c claim
+//   LADDER  A|B  SWEEP  HISTORY  CLAIMS  ERRORS  m here p comp r rec e est c claim
 //
 // Left and Right choose the picture (measure.h); the letters of the title line stand beside every
 // number, so that none is ever taken for another.
@@ -12,8 +12,9 @@
 #include "tui/view.h"
 #include "tui/view_json.h"
 
-static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers, &measure_sweep,
-                                                 &measure_history, &measure_errors};
+static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers,
+                                                 &measure_sweep,  &measure_history,
+                                                 &measure_claims, &measure_errors};
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 
 // ---- where a number comes from ------------------------------------------------------------------
@@ -62,20 +63,21 @@ static const Legend legends[][6] = {{{ORIGIN_MEASURED, "measured here"},
                                      {ORIGIN_ESTIMATED, "est"},
                                      {ORIGIN_CLAIM, "claim"}}};
 
-static int legend_cols(const Legend *legend) {
-  int width = 1;
-  for (; legend->name; legend++) width += utf8_columns(legend->name) + 4;
+static int legend_cols(const Legend *legend, int gap) {
+  int width = gap - 1;
+  for (; legend->name; legend++) width += utf8_columns(legend->name) + 2 + gap;
   return width;
 }
 
 static void draw_legend(Canvas *canvas, Rect row, int from) {
-  const Legend *legend = legends[row.cols - legend_cols(legends[0]) < from];
-  int col = row.cols - legend_cols(legend);
+  const Legend *legend = legends[row.cols - legend_cols(legends[0], 2) < from];
+  int gap = row.cols - legend_cols(legend, 2) < from ? 1 : 2;
+  int col = row.cols - legend_cols(legend, gap);
   if (col < from) return;
   for (; legend->name; legend++) {
     col = canvas_printf(canvas, row, 0, col, origins[legend->origin].style, "%c",
                         origins[legend->origin].mark);
-    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, legend->name) + 2;
+    col = canvas_text(canvas, row, 0, col + 1, STYLE_DIM, legend->name) + gap;
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "kernels/asm_words.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
@@ -363,6 +364,9 @@ static void draw_why(Canvas *canvas, Rect in, const Session *session) {
     col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;
   if (line->stmt && line->stmt->note)
     canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, line->stmt->note);
+  char asked[ASM_WORDS_BYTES];
+  if (col == 1 && line->text && asm_words(line->text, asked))
+    canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, asked);
 }
 
 static void draw_side(Canvas *canvas, Rect side, const Session *session) {

@@ -135,6 +135,38 @@ START_TEST(compiled_readings_or_what_is_missing) {
 }
 END_TEST
 
+// Where the first multiply stands in a listing.
+static const char *first_ffma(const char *level) {
+  int status = gemmview(arena_printf(arena, "sass -k " STAGED " --ptxas-opt %s", level));
+  if (status != 0) return NULL;
+  const char *at = strstr(said, "FFMA");
+  ck_assert_msg(at != NULL, "%s", said);
+  return at;
+}
+
+static int count_before(const char *text, const char *word, const char *end) {
+  int n = 0;
+  for (const char *at = text; (at = strstr(at, word)) && at < end; at++) n++;
+  return n;
+}
+
+// The assembler at full strength reads a whole k-step before it multiplies; at level 0 it leaves
+// reads beside the multiplies that want them.
+START_TEST(the_assemblers_level_can_be_set) {
+  if (!has_program()) return;
+  ck_assert_int_eq(gemmview("sass --ptxas-opt 4"), 2);
+  assert_said("the levels are 0 to 3; nearest: 0");
+  ck_assert_int_eq(gemmview("ptx --ptxas-opt 0"), 2);
+  const char *at = first_ffma("3");
+  if (!at) return;
+  int strong = count_before(said, "LDS", at);
+  at = first_ffma("0");
+  ck_assert(at != NULL);
+  ck_assert_int_lt(count_before(said, "LDS", at), strong);
+  ck_assert_int_eq(gemmview("resources --ptxas-opt 0 -k " STAGED), 0);
+}
+END_TEST
+
 // The whole way: the exported file is what nvcc takes without a warning. Without a GPU the program
 // says so and ends with 3.
 START_TEST(an_export_builds) {
@@ -169,6 +201,7 @@ Suite *suite_cuda_cli(void) {
   tcase_add_test(tc, json_maps_every_line);
   tcase_add_test(tc, bad_input_is_told_and_status_2);
   tcase_add_test(tc, compiled_readings_or_what_is_missing);
+  tcase_add_test(tc, the_assemblers_level_can_be_set);
   tcase_add_test(tc, an_export_builds);
   suite_add_tcase(suite, tc);
   return suite;

@@ -82,6 +82,13 @@ static const struct {
      DTYPE_F32, "nn",
      "ATOM_KIND=mma_m16n8k16_f16,WM=4,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,BUFFER_COUNT=4",
      "by warps of their own"},
+    {"cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8", DECODED_CUTLASS, 80, 16, 128,
+     64, 64, 3, DTYPE_F16, DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=8,BK=4",
+     "built for sm_80, it runs without TMA, roles for warps (sm_90)"},
+    {"cutlass_80_simt_sgemm_256x128_8x4_nn_align1", DECODED_CUTLASS, 80, 1, 256, 128, 8, 4,
+     DTYPE_F32, DTYPE_F32, "nn", "BK=8,STAGE=11,ASYNC_COPY=1,BUFFER_COUNT=4", "without TMA"},
+    {"ampere_h16816gemm_128x128_…", DECODED_CUBLAS, 80, 16, 128, 128, 0, 0, DTYPE_F16, DTYPE_F16,
+     "", "ATOM_KIND=mma_m16n8k16_f16,ACC=f16", "depth of a slab: 32"},
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
      "warpspecialized_cooperative_epi_tma",
      DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn",
@@ -197,6 +204,14 @@ START_TEST(command) {
     ck_assert(json_require_int(document, numbers[i].key, 0, 4096, &value, &diags));
     ck_assert_int_eq(value, numbers[i].value);
   }
+  run = cli_run(arena, "decode cutlass_80_tensorop_s1688gemm_64x256_16x4_nn_align4");
+  ck_assert(strstr(run.out, "228 registers; here 220 registers (RTX 5060 laptop, 4096^3)"));
+  run = cli_run(arena, "decode cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8");
+  ck_assert(strstr(run.out, "left out; where it stands such names have the type of A and B"));
+  ck_assert(strstr(run.out, "its kernel is from Ampere"));
+  run = cli_run(arena, "decode cutlass_80_tensorop_...");
+  ck_assert_int_eq(run.status, 2);
+  ck_assert(strstr(run.err, "what was left out of the name is its tile"));
   run = cli_run(arena, "decode foo");
   ck_assert_int_eq(run.status, 2);
   ck_assert(strstr(run.err, "nearest: ampere_h16816gemm"));

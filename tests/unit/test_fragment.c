@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "banks/formula.h"
+#include "base/str.h"
 #include "model/fragment_text.h"
 #include "model/knob.h"
 
@@ -414,6 +415,42 @@ START_TEST(test_knob_values_are_atoms) {
 }
 END_TEST
 
+// ---- words --------------------------------------------------------------------------------------
+
+// No qualifier of any atom is left without a meaning, and the four types come in the order D A B C.
+START_TEST(test_every_word_of_every_atom_is_told) {
+  for (int i = 0; i < atom_count; i++) {
+    PtxWord word[PTX_WORDS_MAX];
+    int n = ptx_words(arena, &atom_table[i], NULL, word);
+    Str joined = str_new(arena);
+    for (int w = 0; w < n; w++) {
+      str_add(&joined, word[w].text);
+      ck_assert_msg(*word[w].meaning, "%s of %s", word[w].text, atom_table[i].name);
+    }
+    ck_assert_str_eq(joined.text, atom_ptx(arena, &atom_table[i]));
+  }
+}
+END_TEST
+
+START_TEST(test_words_say_the_atoms_own_numbers) {
+  Atom atom = parse("m16n8k16.f16"), tf32 = parse("m16n8k8.tf32");
+  PtxWord word[PTX_WORDS_MAX];
+  ck_assert_int_eq(ptx_words(arena, &atom, NULL, word), 10);
+  ck_assert_str_eq(word[3].meaning, "A is 16 x 16 (m x k), B 16 x 8 (k x n), C and D 16 x 8");
+  ck_assert_str_eq(word[6].meaning, "the type of D, the sums that come out");
+  ck_assert_str_eq(word[9].meaning, "the type of C, the sums that go in");
+  LdMatrix load;
+  ck_assert(fragment_ldmatrix(&atom, ATOM_B, false, 1, &load));
+  int n = ptx_words(arena, &atom, &load, word);
+  ck_assert_int_eq(n, 8);  // ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16, without an unknown one
+  ck_assert_str_eq(word[4].meaning, "2 matrices; lanes 0 to 15 give the addresses of their rows");
+  for (int w = 0; w < n; w++) ck_assert(*word[w].meaning);
+  ck_assert_ptr_nonnull(strstr(wmma_text(arena, &atom), "the work of 2 such instructions"));
+  ck_assert_ptr_nonnull(strstr(wmma_text(arena, &atom), "8 fragments of B here and 4 there"));
+  ck_assert_ptr_null(wmma_text(arena, &tf32));
+}
+END_TEST
+
 Suite *suite_fragment(void) {
   Suite *suite = suite_create("fragment");
   TCase *tc = tcase_create("fragment");
@@ -431,6 +468,8 @@ Suite *suite_fragment(void) {
                       sizeof mistakes / sizeof *mistakes);
   tcase_add_test(tc, test_a_text_of_any_length_is_refused);
   tcase_add_test(tc, test_knob_values_are_atoms);
+  tcase_add_test(tc, test_every_word_of_every_atom_is_told);
+  tcase_add_test(tc, test_words_say_the_atoms_own_numbers);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -21,7 +21,7 @@ static LessonWorld world;
 // A record of everything, and a view that does everything but fly.
 static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
   (void)records, (void)schedule;
-  *out = (FactRecord){12.5, "some GPU", "2026-01-02T03:04:05Z"};
+  *out = (FactRecord){.tflops = 12.5, .gpu = "some GPU", .date = "2026-01-02T03:04:05Z"};
   return true;
 }
 

@@ -111,7 +111,7 @@ static const struct {
     {"lesson_40x12", ":lesson banks 3\nkeys PgDn\n", 40, 12, false},
     {"lesson_wrong", ":lesson banks 3\n:guess 2\n", 80, 24, false},
     {"lesson_revealed", ":lesson banks 3\nkeys r\n", 80, 24, false},
-    {"lesson_revealed_120x40", ":lesson tiers 5\n:guess 19 42\n", 120, 40, false},
+    {"lesson_revealed_120x40", ":lesson tiers 6\n:guess 19 42\n", 120, 40, false},
     {"lesson_choices", ":lesson padding 2\nkeys r\n", 80, 24, false},
     {"lesson_make", ":lesson beat 3\nkeys Enter\n", 120, 40, false},
     {"lesson_typing", ":lesson rings 6\nkeys Enter\ntype miss\n", 80, 24, false},

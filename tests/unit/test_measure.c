@@ -360,7 +360,7 @@ START_TEST(marks_differ_and_stand_on_the_screen) {
       ck_assert_int_ne(measure_origin_mark((Origin)i), measure_origin_mark((Origin)j));
       ck_assert_int_ne(measure_origin_style((Origin)i), measure_origin_style((Origin)j));
     }
-  ck_assert(shows("m here  p comp  r rec  e est  c claim"));
+  ck_assert(shows("m here p comp r rec e est c claim"));
   ck_assert(shows("31.2 r"));
   BenchEntry entry = {.ok = true, .time = {.median_ns = 3e6}, .tflops = 45.8, .ratio = 0.9};
   BenchResult bench = {.gpu = "Test GPU",

@@ -124,13 +124,39 @@ START_TEST(test_spread_copies_are_as_many) {
   const char *state =
       "M=4096,N=4096,K=4096,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
       "ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2";
-  for (int steps = 0; steps <= 5; steps++) {
-    const Model *built = model(arena_printf(arena, "%s,COPY_STEPS=%d", state, steps));
+  for (int i = 0; i < 24; i++) {
+    int steps = i % 6, from = i / 6;  // also from where they no longer fit
+    const Model *built =
+        model(arena_printf(arena, "%s,COPY_STEPS=%d,COPY_FROM=%d", state, steps, from));
     double copies = 0;
-    for (int i = 0; i < built->n_sites; i++)
-      if (built->site[i].stmt->op.kind == OP_CP_ASYNC) copies += built->site[i].executions;
+    for (int s = 0; s < built->n_sites; s++)
+      if (built->site[s].stmt->op.kind == OP_CP_ASYNC) copies += built->site[s].executions;
     ck_assert_double_eq_tol(copies, 16, 1e-9);
   }
+}
+END_TEST
+
+// From the middle on: step 1 takes number 0 of the copies, and step 0 none.
+START_TEST(test_copies_begin_where_they_are_told) {
+  const char *state =
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=1,"
+      "BUFFER_COUNT=3,PIPELINE_STAGES=1,COPY_STEPS=1,COPY_FROM=2";
+  const char *text = program_text(arena, model(state)->program);
+  ck_assert_msg(strstr(text, "if (k_i + 2) % 4 * 8 + i < 8") != NULL, "%s", text);
+}
+END_TEST
+
+// The hint is text alone: without cp.async there is nothing to give it to.
+START_TEST(test_the_l2_hint_is_on_every_copy) {
+  const char *state = "BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=2,L2_HINT=1";
+  ck_assert_ptr_null(strstr(program_text(arena, model(state)->program), "L2::"));
+  state = arena_printf(arena, "%s,ASYNC_COPY=1", state);
+  const char *text = program_text(arena, model(state)->program);
+  int n_copies = 0, n_hints = 0;
+  for (const char *at = text; (at = strstr(at, "= cp.async")); at++) n_copies++;
+  for (const char *at = text; (at = strstr(at, "L2::128B")); at++) n_hints++;
+  ck_assert_int_gt(n_copies, 0);
+  ck_assert_int_eq(n_copies, n_hints);
 }
 END_TEST
 
@@ -371,6 +397,8 @@ Suite *suite_pass(void) {
   tcase_add_test(tcase, test_diff_rebuilds_both_sides);
   tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));
   tcase_add_test(tcase, test_spread_copies_are_as_many);
+  tcase_add_test(tcase, test_copies_begin_where_they_are_told);
+  tcase_add_test(tcase, test_the_l2_hint_is_on_every_copy);
   tcase_add_test(tcase, test_serpentine_order);
   tcase_add_test(tcase, test_resources_of_the_articles_tile);
   tcase_add_loop_test(tcase, test_blocks_of_few_warps, 0, sizeof held / sizeof *held);

@@ -12,6 +12,7 @@ static Plan good_plan(void) {
   return (Plan){
       .cuda = "extern \"C\" __global__ void zero(float *C) {}\n",
       .arch = "sm_90a",
+      .ptxas_opt = "0",
       .label = "rung \"7\" \xc3\xa9\n",
       .m = 4096,
       .n = 2048,
@@ -53,6 +54,7 @@ START_TEST(test_round_trip) {
   ck_assert_ptr_null(strchr(text, '\n'));
   ck_assert_str_eq(written(read), text);
   ck_assert_str_eq(read->label, plan.label);
+  ck_assert_str_eq(read->ptxas_opt, plan.ptxas_opt);
   ck_assert_int_eq(read->kernels[1].grid[2], 2);
   ck_assert_int_eq(read->kernels[1].args[0], PLAN_ARG_A_MAP);
   ck_assert_int_eq(read->kernels[1].args[2], PLAN_ARG_WORKSPACE);
@@ -79,6 +81,8 @@ static const Bad bad_texts[] = {
     {"sm_90a", "sm_9", "arch"},
     {"sm_90a", "compute_90", "arch"},
     {"sm_90a", "sm_90a -I/etc", "arch"},
+    {"\"ptxas_opt\":\"0\"", "\"ptxas_opt\":\"0 -o /x\"", "ptxas_opt"},
+    {"\"ptxas_opt\":\"0\"", "\"ptxas_opt\":\"4\"", "0 to 3"},
     {"\"f32\"", "\"f31\"", "one of f32, f16"},
     {"[16,16,1]", "[16,16]", "3"},
     {"[16,16,1]", "[64,32,1]", "threads in a block is 2048"},

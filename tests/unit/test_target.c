@@ -28,11 +28,21 @@ static const Target *find(const char *name) {
   return target;
 }
 
-START_TEST(all_ten_gpus_are_there) {
-  static const char *const ids[] = {"h200",           "h100",    "a100",    "b200", "rtx5090",
-                                    "rtx5060-laptop", "rtx4090", "rtx3090", "t4",   "v100"};
+START_TEST(all_gpus_are_there) {
+  static const char *const ids[] = {"h200", "h100",           "a100",    "a100-40gb",
+                                    "b200", "rtx5090",        "rtx4090", "rtx3090",
+                                    "t4",   "rtx5060-laptop", "v100"};
   for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
     ck_assert_str_eq(find(ids[i])->id, ids[i]);
+}
+END_TEST
+
+// The two sizes of one card differ in what their memory gives.
+START_TEST(two_sizes_of_a_card_differ_in_bandwidth) {
+  const Target *large = find("a100"), *small = find("a100-40gb");
+  ck_assert_double_eq(target_number(large, TARGET_FIELD_dram_gbps), 2039);
+  ck_assert_double_eq(target_number(small, TARGET_FIELD_dram_gbps), 1555);
+  ck_assert_int_eq(large->sm_count, small->sm_count);
 }
 END_TEST
 
@@ -275,7 +285,8 @@ Suite *suite_target(void) {
   Suite *suite = suite_create("target");
   TCase *tests = tcase_create("target");
   tcase_add_checked_fixture(tests, setup, teardown);
-  tcase_add_test(tests, all_ten_gpus_are_there);
+  tcase_add_test(tests, all_gpus_are_there);
+  tcase_add_test(tests, two_sizes_of_a_card_differ_in_bandwidth);
   tcase_add_loop_test(tests, a_device_has_its_row, 0, sizeof at_hand / sizeof *at_hand);
   tcase_add_test(tests, the_word_of_the_driver_counts);
   tcase_add_test(tests, a_target_that_was_given_stays);

@@ -1,7 +1,7 @@
 // Ladder files: JSON text in, a const Ladder out. Nothing is read from disk here.
 //
 // All findings of a file are collected, each with its line, so that a wrong file is mended in one
-// go. A rung's knob string is parsed over the defaults; what is wrong with it is told with the
+// go. A rung's knob string says all that is on (AUTO=0); what is wrong with it is told with the
 // place of the string in the file:
 //   ladders/fp32.json:12:16: rungs[2].knobs: BMM: no such knob; nearest: BM
 #include "model/ladder.h"
@@ -36,7 +36,7 @@ static const Claim *read_claim(Arena *arena, const JsonValue *value, Diags *diag
 // The findings of a knob string, each told again with the string's place in the file.
 static void read_knobs(Arena *arena, const JsonValue *object, Rung *rung, Diags *diags) {
   Diags inner = diags_new(arena);
-  rung->schedule = schedule_default();
+  rung->schedule = schedule_plain();
   if (schedule_parse(&rung->schedule, rung->knobs, &inner)) return;
   const JsonValue *knobs = json_object_get(object, "knobs");
   for (const Diag *d = inner.first; d; d = d->next) {

@@ -39,7 +39,7 @@ typedef struct Rung {
   const char *not_built;  // NULL: it runs
   bool aside;
   const Claim *claim;  // NULL: none
-  Schedule schedule;   // the knobs, parsed over the defaults
+  Schedule schedule;   // the knobs; what they leave out is off (AUTO=0)
 } Rung;
 
 typedef struct Ladder {

@@ -41,8 +41,9 @@ Stmt *build_boxes(Program *program, BufferRole slab, Access full, KnobId knob);
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
 
-// How many threads only fetch where so many multiply: a warpgroup, or a warp where roles are none.
-int64_t pass_producers(int64_t consumers);
+// How many threads only fetch where so many multiply: what PRODUCER_WARPS says, or a warpgroup, or a
+// warp where those that multiply are no whole warpgroups.
+int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.
 void drop_staging(Program *program);

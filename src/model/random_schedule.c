@@ -159,6 +159,7 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   v[KNOB_WARP_SPECIALIZE] = random_between(state, 0, 1);
   if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
     v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
+  if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -189,11 +190,12 @@ static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *t
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {
+  const Schedule drawn = *schedule;  // what is set makes others follow, until they are set too
   if (strcmp(schedule->target, schedule_default().target) != 0)
     schedule_set(schedule, KNOB_TARGET, schedule->value[KNOB_TARGET]);
   for (int id = 0; id < KNOB_COUNT; id++)
-    if (schedule->value[id] != defaults->value[id] || id <= KNOB_K)
-      schedule_set(schedule, (KnobId)id, schedule->value[id]);
+    if (drawn.value[id] != defaults->value[id] || id <= KNOB_K)
+      schedule_set(schedule, (KnobId)id, drawn.value[id]);
   static const KnobId sides[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
   for (int side = 0; side < 2; side++)
     if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
@@ -201,7 +203,7 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
 
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
-  Schedule defaults = schedule_default();
+  Schedule defaults = schedule_plain();
   const Target *target = target_find(targets, name, NULL);
   assert(target && strlen(name) < sizeof defaults.target);
   strcpy(defaults.target, name);

@@ -184,7 +184,7 @@ static bool swizzle_fits(const Facts *f) {
 
 static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
-static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
+static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
@@ -215,6 +215,13 @@ static const char *box_demand(const Facts *f) {
   return value(f, KNOB_SWIZZLE) ? "and a swizzled box has a multiple of 8 rows, at most 256"
                                 : "and a box has at most 256 of either, in rows of whole 16 bytes "
                                   "and slabs of whole 128";
+}
+
+bool rule_rows_take_swizzle(const Schedule *schedule) {
+  const Facts facts = {.schedule = schedule};
+  bool boxes = (!by_tma(&facts, FM_BM) || box_fits(&facts, FM_BM)) &&
+               (!by_tma(&facts, FN_BN) || box_fits(&facts, FN_BN));
+  return swizzle_fits(&facts) && boxes;
 }
 
 // ---- typed layouts ------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static Schedule schedule_of(const char *text) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert_msg(schedule_parse(&schedule, text, &diags), "%s", diags_text(arena, &diags));
   return schedule;
 }

@@ -20,7 +20,7 @@
 static const double MiB = 1024 * 1024;
 
 static const Model *model_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
   const Model *model = model_build(property_arena, &property_targets, &schedule);

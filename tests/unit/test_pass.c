@@ -248,7 +248,7 @@ static const struct {
 };
 
 START_TEST(test_rules) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert(schedule_parse(&schedule, illegal[_i].state, &diags));
   TargetTable targets;
   ck_assert(cli_targets(arena, &targets, &diags));

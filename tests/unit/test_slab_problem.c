@@ -31,7 +31,7 @@ static void teardown(void) {
 }
 
 static const Model *model_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert_msg(model->ok, "%s: %s", state, diags_text(arena, &model->diags));

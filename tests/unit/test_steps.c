@@ -21,7 +21,7 @@ Suite *suite_steps(void);
 // The second text is read over the first.
 static const Model *model_with(const char *base, const char *more) {
   Diags diags = diags_new(property_arena);
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   bool ok = schedule_parse(&schedule, base, &diags) && schedule_parse(&schedule, more, &diags);
   ck_assert_msg(ok, "%s %s: %s", base, more, diags_text(property_arena, &diags));
   return model_build(property_arena, &property_targets, &schedule);

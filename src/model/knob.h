@@ -52,7 +52,7 @@ typedef struct Schedule {
   char target[24];                  // TARGET as typed: a row of gpus.json or an arch
   char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
   int n_given;
-  KnobId given[KNOB_COUNT];  // explicitly set, in the order they were typed
+  KnobId given[KNOB_COUNT];    // explicitly set, in the order they were typed
   bool automatic[KNOB_COUNT];  // among those: typed as "auto"
 } Schedule;
 
@@ -94,7 +94,8 @@ const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob)
 // The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
 const char *knob_enum_text(KnobId knob, int64_t value);
 
-// Sets one knob (marks it as given) and settles what follows from it. The value is not checked against rules, only stored.
+// Sets one knob (marks it as given) and settles what follows from it. The value is not checked
+// against rules, only stored.
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 
 // The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no

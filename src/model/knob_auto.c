@@ -26,9 +26,7 @@ static bool is_given(const Schedule *S, KnobId knob) {
   return false;
 }
 
-static bool begun(const Schedule *S) {
-  return V(STAGE) || V(ATOM_KIND) || is_given(S, KNOB_STAGE);
-}
+static bool begun(const Schedule *S) { return V(STAGE) || V(ATOM_KIND) || is_given(S, KNOB_STAGE); }
 
 // A schedule knows its target by name alone; of those gpus.json has, these are older than sm_80. Of
 // others the rule async_arch will say it.
@@ -50,7 +48,7 @@ static int64_t widest_swizzle(const Schedule *S) {
   Schedule trial = *S;
   int64_t *bits = &trial.value[KNOB_SWIZZLE];
   *bits = knob_table[KNOB_SWIZZLE].hi;
-  if (!V(LDMATRIX) || V(PAD_SMEM) || S->layout[0][0] || S->layout[1][0]) return 0;
+  if (!V(LDMATRIX) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] || S->layout[1][0]) return 0;
   while (*bits > 0 && !rule_rows_take_swizzle(&trial)) --*bits;
   return *bits;
 }
@@ -79,8 +77,7 @@ const char *knob_auto_text(KnobId knob) {
 
 bool knob_is_auto(const Schedule *schedule, KnobId knob) {
   if (!knob_auto_text(knob)) return false;
-  return schedule->automatic[knob] ||
-         (schedule->value[KNOB_AUTO] && !is_given(schedule, knob));
+  return schedule->automatic[knob] || (schedule->value[KNOB_AUTO] && !is_given(schedule, knob));
 }
 
 void schedule_settle(Schedule *schedule) {

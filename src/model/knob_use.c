@@ -16,7 +16,7 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_ACC] = FAMILY_ATOM,        [KNOB_WM] = FAMILY_ATOM,
     [KNOB_WN] = FAMILY_ATOM,         [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
     [KNOB_LDMATRIX] = FAMILY_ATOM,   [KNOB_EPILOGUE] = FAMILY_ATOM,
-    [KNOB_SERPENTINE] = FAMILY_ATOM,
+    [KNOB_SERPENTINE] = FAMILY_ATOM, [KNOB_PAD_CELLS] = FAMILY_FMA,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

@@ -107,6 +107,13 @@ static void draw_layouts(uint64_t *state, Schedule *schedule) {
   }
 }
 
+// The article's pad instead of the other layouts of an fma kernel, now and then.
+static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  bool other = v[KNOB_PAD_SMEM] || schedule->layout[0][0] || schedule->layout[1][0];
+  if (!other && v[KNOB_ATOM_KIND] == 0) v[KNOB_PAD_CELLS] = random_between(state, 0, 4);
+}
+
 // ---- atoms --------------------------------------------------------------------------------------
 
 // The values of ATOM_KIND that a warp of the target can carry out; returns how many.
@@ -149,7 +156,7 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
 static void draw_tma(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_TMA] = 1;
-  v[KNOB_PAD_SMEM] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
+  v[KNOB_PAD_SMEM] = v[KNOB_PAD_CELLS] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
   schedule->layout[0][0] = schedule->layout[1][0] = 0;
   if (v[KNOB_ATOM_KIND] == 0) v[KNOB_SWIZZLE] = random_between(state, 0, 3);
   if (random_between(state, 0, 1)) {
@@ -219,7 +226,10 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     else
       DRAW_ALL(state, fma_knobs, &schedule);
     if (tma && schedule.value[KNOB_STAGE] == 0) continue;
-    if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
+    if (schedule.value[KNOB_STAGE]) {
+      draw_layouts(state, &schedule);
+      draw_pad_cells(state, &schedule);
+    }
     if (tma) draw_tma(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > limits->fma_max || !is_legal(scratch, targets, target, &schedule))

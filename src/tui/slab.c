@@ -41,6 +41,12 @@ static void draw_element(Canvas *canvas, Rect in, int row, int col, const Site *
   if (lane >= 0) canvas_over(canvas, (Rect){in.row + row, in.col + col, 1, 1}, STYLE_CURSOR);
 }
 
+// Of a row with its pads: behind its columns, or behind each run of them.
+static bool is_pad(const Buffer *slab, int64_t c) {
+  if (slab->run_pad) return c % (slab->run + slab->run_pad) >= slab->run;
+  return c >= slab->dim[slab->rank - 1];
+}
+
 void slab_draw(Canvas *canvas, Rect in, const Site *site) {
   const Buffer *slab = site->slab;
   int rank = slab->rank;
@@ -54,7 +60,7 @@ void slab_draw(Canvas *canvas, Rect in, const Site *site) {
     int64_t n = slab->stride[rank - 2];
     for (int64_t c = 0; c < n && c + HEAD_COLS < in.cols; c++) {
       int64_t byte = base + (r * slab->stride[rank - 2] + c * slab->stride[rank - 1]) * bytes;
-      if (c < slab->dim[rank - 1])
+      if (!is_pad(slab, c))
         draw_element(canvas, in, row, HEAD_COLS + (int)c, site, byte);
       else
         canvas_text(canvas, in, row, HEAD_COLS + (int)c, STYLE_DIM, "·");

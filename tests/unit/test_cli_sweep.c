@@ -108,13 +108,13 @@ static int count_lines(const char *text) {
 }
 
 START_TEST(sweep_prints_points_and_the_best_last) {
-  CliRun run = cli_run(arena, "sweep -k STAGE=11 --knob FM=1,8 --knob FN=1,8 --predict");
+  CliRun run = cli_run(arena, "sweep -k AUTO=0,STAGE=11 --knob FM=1,8 --knob FN=1,8 --predict");
   ck_assert_msg(run.status == 0, "%s", run.err);
   ck_assert_int_eq(count_lines(run.out), 1 + 4 + 3);
   const char *best = strstr(run.out, "\nbest of 4:\n");
   ck_assert_ptr_nonnull(best);
   assert_has(best, "STAGE=11,FM=8,FN=8\n");
-  run = cli_run(arena, "sweep -k STAGE=11 --knob FM=1,8 --predict --json");
+  run = cli_run(arena, "sweep -k AUTO=0,STAGE=11 --knob FM=1,8 --predict --json");
   ck_assert_int_eq(count_lines(run.out), 3);
   assert_has(run.out, "\"best_so_far\":true,\"best\":{");
 }
@@ -204,7 +204,7 @@ END_TEST
 
 START_TEST(resources_names_the_limit_and_every_site) {
   const char *quiet = cli_fake_worker(arena, NULL, NULL, NULL);
-  const char *state = "-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1";
+  const char *state = "-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1";
   CliRun run = cli_run(arena, arena_printf(arena, "resources %s %s", state, quiet));
   ck_assert_int_eq(run.status, 0);
   assert_has(run.out, "estimated LIMIT: shared");

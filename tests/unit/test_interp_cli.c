@@ -43,7 +43,7 @@ static const struct {
   const char *says;
 } rows[] = {
     {"-k " SMALL, 0, "C equals the float64 loop in all 4352 cells"},
-    {"-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 0, "is cut down to M=256, N=256, K=32"},
+    {"-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 0, "is cut down to M=256, N=256, K=32"},
     {"-k " SMALL " --pass stage --runs 1", 0, "6 blocks of 64 threads, 1 order from seed 1"},
     {"-k " SMALL " --break first_barrier", 1, "with no barrier between"},
     {"-k " SMALL ",BUFFER_COUNT=2 --break last_slab", 1, "cells of C are wrong, the first C[0, 0]"},

@@ -21,7 +21,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static const Model *model(const char *state) {
-  const Model *built = cli_model(arena, state, &diags);
+  const Model *built = cli_model(arena, arena_printf(arena, "AUTO=0,%s", state), &diags);
   ck_assert_msg(built != NULL, "%s", diags_text(arena, &diags));
   return built;
 }

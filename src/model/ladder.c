@@ -13,7 +13,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
-static const char *const ladder_keys[] = {"name", "title", "source", "opens", "rungs"};
+static const char *const ladder_keys[] = {"name", "title", "source", "place", "opens", "rungs"};
 static const char *const rung_keys[] = {"name",  "title", "knobs",    "line",
                                         "aside", "claim", "not_built"};
 static const char *const claim_keys[] = {"text", "value", "unit", "gpu", "source"};
@@ -75,6 +75,14 @@ static void read_opening(const JsonValue *root, Ladder *ladder, Diags *diags) {
     ladder->opens = rung;
 }
 
+static void read_place(const JsonValue *root, Ladder *ladder, Diags *diags) {
+  enum { PLACES = 100 };
+  const JsonValue *place = json_object_get(root, "place");
+  int64_t number = 0;
+  if (!json_is_null(place)) json_read_int64(place, 0, PLACES, &number, diags);
+  ladder->place = (int)number;
+}
+
 const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *what,
                           Diags *diags) {
   int before = diags->count;
@@ -86,6 +94,7 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
   json_require_string(root, "name", &ladder->name, diags);
   json_require_string(root, "title", &ladder->title, diags);
   json_optional_string(root, "source", &ladder->source, diags);
+  read_place(root, ladder, diags);
   const JsonValue *rungs = json_require_array(root, "rungs", diags);
   ladder->n_rungs = json_count(rungs);
   if (rungs && ladder->n_rungs == 0) json_diag(diags, rungs, "a ladder has at least one rung");
@@ -115,4 +124,13 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags) {
                         ladder->name, str_sanitise(diags->arena, rung), ladder->n_rungs - 1);
   diag->nearest = nearest_name(rung, names, ladder->n_rungs);
   return -1;
+}
+
+void ladders_sort(const Ladder **ladders, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && ladders[j]->place < ladders[j - 1]->place; j--) {
+      const Ladder *moved = ladders[j];
+      ladders[j] = ladders[j - 1];
+      ladders[j - 1] = moved;
+    }
 }

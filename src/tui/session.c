@@ -45,6 +45,7 @@ static bool load_ladders(Session *session, Diags *diags) {
     if (ladder) session->ladders[session->n_ladders++] = ladder;
   }
   if (list.count == 0) diag_add(diags, "data", "data/ladders has no ladder");
+  ladders_sort(session->ladders, session->n_ladders);
   return diags->count == 0;
 }
 

@@ -157,14 +157,11 @@ static const Program *only_cta(const Program *program, int64_t cta) {
                  ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, digit->var),
                            ex_const(property_arena, value)));
   }
-  Stmt *inner = kernel_inner(kernel);
-  Stmt *first = inner->body;
-  Stmt **link = &inner->body;
-  while (first && first->kind == STMT_LET) {
-    link = &first->next;
-    first = first->next;
-  }
-  *link = stmt_if(copy, KNOB_NONE, is, first);
+  // All that a block does, its producers' part too: they would wait for consumers that never come.
+  Stmt **link = &kernel->body;
+  while (*link != launch.body) link = (*link)->kind == STMT_LET ? &(*link)->next : &(*link)->body;
+  while (*link && (*link)->kind == STMT_LET) link = &(*link)->next;
+  *link = stmt_if(copy, KNOB_NONE, is, *link);
   return copy;
 }
 

@@ -41,7 +41,7 @@ static void check_ladder(const char *path, int *n_unused) {
   for (int i = 0; i < ladder->n_rungs; i++) {
     const Model *model = model_build(arena, &targets, &ladder->rung[i].schedule);
     for (int k = 0; k < KNOB_COUNT && model->ok; k++) {
-      if (knob_is_used((KnobId)k, &ladder->rung[i].schedule)) continue;
+      if (k == KNOB_AUTO || knob_is_used((KnobId)k, &ladder->rung[i].schedule)) continue;
       check_step(&ladder->rung[i], model, (KnobId)k, -1);
       check_step(&ladder->rung[i], model, (KnobId)k, +1);
       ++*n_unused;

@@ -116,10 +116,10 @@ END_TEST
 
 // Boxes of TMA, mbarriers and warp roles, which stand in no ladder of the tests.
 #define ROLES                                                                                 \
-  "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3," \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3," \
   "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"            \
   "WARP_SPECIALIZE=1"
-#define BOXES "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
+#define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 
 static const struct {
   const char *name, *view, *state, *keys;
@@ -327,7 +327,7 @@ START_TEST(every_action_has_help_and_a_way_in) {
 END_TEST
 
 static const char *const families[] = {"BM=8",
-                                       "ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=2,BK=2,STAGE=11"};
+                                       "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=2,BK=2,STAGE=11"};
 
 START_TEST(every_used_knob_can_be_reached) {
   Session *session = session_open(&(SessionOptions){.state = families[_i]}, &diags);

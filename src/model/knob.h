@@ -75,6 +75,8 @@ char *schedule_record_text(Arena *arena, const Schedule *schedule);
 
 // ---- auto ---------------------------------------------------------------------------------------
 
+// The one rule, in a sentence: for help and lists.
+extern const char *const knob_auto_rule;
 // Whether the knob's value follows from the others now.
 bool knob_is_auto(const Schedule *schedule, KnobId knob);
 // The rule it follows then ("2 once slabs are staged: a double buffer"); NULL where auto is nothing

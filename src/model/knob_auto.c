@@ -18,6 +18,11 @@
 #include "model/knob.h"
 #include "model/rule.h"
 
+const char *const knob_auto_rule =
+    "A knob that a state leaves out, or says as NAME=auto, is auto: its default, until the state "
+    "names STAGE, TMA, WARP_SPECIALIZE or an ATOM_KIND; from then on what its auto rule says. "
+    "AUTO=0 keeps all that is left out at its default; rungs of ladders and records begin with it.";
+
 #define V(id) (S->value[KNOB_##id])
 
 static bool is_given(const Schedule *S, KnobId knob) {

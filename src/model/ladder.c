@@ -134,3 +134,14 @@ void ladders_sort(const Ladder **ladders, int n) {
       ladders[j - 1] = moved;
     }
 }
+
+bool rung_tells_of(const Rung *rung, const Schedule *schedule) {
+  enum { FEW = 3 };
+  static const KnobId kind[] = {KNOB_ATOM_KIND, KNOB_STAGE, KNOB_TMA, KNOB_WARP_SPECIALIZE};
+  int n = 0;
+  for (int i = 0; i < COUNT(kind); i++)
+    if (schedule_differs(&rung->schedule, schedule, kind[i])) return false;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    n += !knob_is_problem((KnobId)i) && schedule_differs(&rung->schedule, schedule, (KnobId)i);
+  return n <= FEW;
+}

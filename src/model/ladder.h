@@ -60,3 +60,8 @@ int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
 
 // In the order of their places; those of one place stay as they are.
 void ladders_sort(const Ladder **ladders, int n);
+
+// Whether what the rung says of itself holds for a schedule that was made of it: it multiplies by
+// the same instruction and fetches by the same transport, and differs in a few knobs at most. The
+// problem does not count: a story is told of the kernel.
+bool rung_tells_of(const Rung *rung, const Schedule *schedule);

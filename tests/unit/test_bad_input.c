@@ -33,9 +33,10 @@ typedef struct Bad {
 #define TF32 "AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11"
 #define HALF "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11"
 
-#define ODD                                                                                       \
-  "AUTO=0,M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1,ASYNC_COPY=" \
-  "1,"                                                                                            \
+#define ODD                                                                                   \
+  "AUTO=0,M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1," \
+  "ASYNC_COPY="                                                                               \
+  "1,"                                                                                        \
   "LAYOUT_A=xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'"
 
 static const Bad bad[] = {

@@ -43,8 +43,10 @@ START_TEST(the_last_knob_runs_fastest) {
   ck_assert_int_eq(sweep_product(&axes), 4);
   SweepPoints points = sweep_points(arena, &axes, &base, &targets);
   ck_assert_int_eq(points.n, 4);
-  ck_assert_str_eq(schedule_text(arena, &points.point[1]), "AUTO=0,BM=16,BN=16,STAGE=11,FM=4,PAD_SMEM=4");
-  ck_assert_str_eq(schedule_text(arena, &points.point[2]), "AUTO=0,BM=16,BN=16,STAGE=11,FM=8,PAD_SMEM=0");
+  ck_assert_str_eq(schedule_text(arena, &points.point[1]),
+                   "AUTO=0,BM=16,BN=16,STAGE=11,FM=4,PAD_SMEM=4");
+  ck_assert_str_eq(schedule_text(arena, &points.point[2]),
+                   "AUTO=0,BM=16,BN=16,STAGE=11,FM=8,PAD_SMEM=0");
 }
 END_TEST
 

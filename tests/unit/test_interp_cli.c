@@ -13,7 +13,7 @@ Suite *suite_interp_cli(void);
 
 #define SMALL "AUTO=0,M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
 
-#define HALF                                                                                \
+#define HALF                                                                                       \
   "AUTO=0,M=80,N=64,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=1,FN=2,BK=4,STAGE=11,LDMATRIX=1," \
   "SWIZZLE=2"
 

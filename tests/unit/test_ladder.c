@@ -90,8 +90,9 @@ START_TEST(finds_rungs_by_name_and_number) {
 END_TEST
 
 START_TEST(ladders_stand_in_their_places) {
-  const Ladder *first = read_text("{\"name\":\"a\",\"title\":\"\",\"place\":2,\"rungs\":["
-                                  "{\"name\":\"x\",\"title\":\"\",\"line\":\"\",\"knobs\":\"\"}]}");
+  const Ladder *first = read_text(
+      "{\"name\":\"a\",\"title\":\"\",\"place\":2,\"rungs\":["
+      "{\"name\":\"x\",\"title\":\"\",\"line\":\"\",\"knobs\":\"\"}]}");
   Ladder second = *first, third = *first;
   second.place = 0;
   third.place = 2;

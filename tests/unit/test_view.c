@@ -115,9 +115,10 @@ START_TEST(reviewed_screen) {
 END_TEST
 
 // Boxes of TMA, mbarriers and warp roles, which stand in no ladder of the tests.
-#define ROLES                                                                                 \
-  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3," \
-  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"            \
+#define ROLES                                                                                      \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
+  "3,"                                                                                             \
+  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
 #define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 

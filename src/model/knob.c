@@ -235,13 +235,16 @@ static int atom_dtype(int64_t atom) {
   return index < 0 ? 0 : index;
 }
 
+void schedule_take_type(Schedule *schedule) {
+  if (!is_given(schedule, KNOB_DTYPE) || schedule->automatic[KNOB_DTYPE])
+    schedule->value[KNOB_DTYPE] = atom_dtype(schedule->value[KNOB_ATOM_KIND]);
+}
+
 // What follows of a knob that was set, unless it is given otherwise: an atom multiplies the type in
 // its name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
 static void imply(Schedule *schedule, KnobId set) {
   int64_t *value = schedule->value;
-  bool type_is_free = !is_given(schedule, KNOB_DTYPE) || schedule->automatic[KNOB_DTYPE];
-  if ((set == KNOB_ATOM_KIND || set == KNOB_DTYPE) && type_is_free)
-    value[KNOB_DTYPE] = atom_dtype(value[KNOB_ATOM_KIND]);
+  if (set == KNOB_ATOM_KIND || set == KNOB_DTYPE) schedule_take_type(schedule);
   if (set == KNOB_TMA && !is_given(schedule, KNOB_STAGE))
     value[KNOB_STAGE] = value[KNOB_TMA] ? STAGE_A | STAGE_B : 0;
 }

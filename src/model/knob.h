@@ -87,6 +87,8 @@ const char *knob_auto_text(KnobId knob);
 void schedule_settle(Schedule *schedule);
 // What is not given is off.
 void schedule_switch_off(Schedule *schedule);
+// DTYPE, where it is not given, is what the atom multiplies.
+void schedule_take_type(Schedule *schedule);
 
 // ---- one knob -----------------------------------------------------------------------------------
 

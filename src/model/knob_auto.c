@@ -106,6 +106,7 @@ Schedule schedule_pinned(const Schedule *schedule) {
     if (knob != KNOB_AUTO && !schedule->automatic[knob])
       schedule_set(&pinned, knob, schedule->value[knob]);
   }
+  schedule_take_type(&pinned);
   for (int i = 0; i < KNOB_COUNT; i++)
     if (schedule_differs(&pinned, schedule, (KnobId)i))
       schedule_set(&pinned, (KnobId)i, schedule->value[i]);

@@ -37,7 +37,9 @@ static const Claim *read_claim(Arena *arena, const JsonValue *value, Diags *diag
 static void read_knobs(Arena *arena, const JsonValue *object, Rung *rung, Diags *diags) {
   Diags inner = diags_new(arena);
   rung->schedule = schedule_plain();
-  if (schedule_parse(&rung->schedule, rung->knobs, &inner)) return;
+  bool ok = schedule_parse(&rung->schedule, rung->knobs, &inner);
+  rung->state = schedule_text(arena, &rung->schedule);
+  if (ok) return;
   const JsonValue *knobs = json_object_get(object, "knobs");
   for (const Diag *d = inner.first; d; d = d->next) {
     Diag *told = json_diag(diags, knobs, "%s", d->text);

@@ -36,6 +36,7 @@ typedef struct Rung {
   const char *name;       // "register_tile": stable, for files and the command line
   const char *title;      // "register tile"
   const char *knobs;      // as in the file
+  const char *state;      // the same to be typed elsewhere, with AUTO=0
   const char *line;       // what the step does, one or two sentences
   const char *not_built;  // NULL: it runs
   bool aside;

@@ -107,7 +107,7 @@ if wanted ladder; then
   done
 fi
 if wanted tensor; then
-  for ladder in hgemm tf32; do
+  for ladder in hgemm tf32 fp16; do
     step "$ladder" 200 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
       --seconds "$SECONDS_EACH" --record "$OUT/$ladder.json"
     tables="$tables $ladder"

@@ -270,6 +270,13 @@ static void check_pins(const Schedule *schedule) {
   ck_assert_msg(schedule_same(&record, schedule), "%s", text);
 }
 
+// Whose state reads the same as a record: a kernel's text may say either.
+START_TEST(a_rungs_record_is_its_state) {
+  const Rung *roles = rung_of("fp16", "roles");
+  ck_assert_str_eq(schedule_record_text(property_data, &roles->schedule), roles->state);
+}
+END_TEST
+
 START_TEST(rungs_are_pinned) {
   EmbeddedList list = embed_list(property_data, "ladders/");
   for (int i = 0; i < list.count; i++) {
@@ -350,6 +357,7 @@ Suite *suite_auto(void) {
   tcase_add_test(tcase, the_switch_goes_both_ways);
   tcase_add_test(tcase, cp_async_is_on_where_the_gpu_has_it);
   tcase_add_test(tcase, gaps_of_legal_schedules_are_legal);
+  tcase_add_test(tcase, a_rungs_record_is_its_state);
   tcase_add_test(tcase, rungs_are_pinned);
   tcase_add_test(tcase, records_are_pinned);
   tcase_add_test(tcase, what_is_recorded_needs_no_rule);

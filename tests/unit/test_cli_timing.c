@@ -371,7 +371,7 @@ START_TEST(a_wrong_kernel_fails_the_selftest_with_its_state) {
   CliRun run = with_worker("selftest --only compile --ladder fp32",
                            cli_fake_worker(arena, "NVIDIA H200", &cubin, NULL));
   ck_assert_int_eq(run.status, 1);
-  assert_has(run.err, "compile: register_tile: no such luck\n  -k BM=16,BN=16,FM=8,FN=8\n");
+  assert_has(run.err, "compile: register_tile: no such luck\n  -k AUTO=0,BM=16,BN=16,FM=8,FN=8\n");
   assert_has(run.out, "NOT all as claimed");
 }
 END_TEST

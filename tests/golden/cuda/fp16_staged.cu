@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=4,FM=4,FN=2,BK=2,STAGE=11,LDMATRIX=1,SWIZZLE=2,GROUP_M=8
+// AUTO=0,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=4,FM=4,FN=2,BK=2,STAGE=11,LDMATRIX=1,SWIZZLE=2,BUFFER_COUNT=2,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<4096, 128>>>(A, B, C)   8192 bytes of shared memory
+//   matmul<<<4096, 128>>>(A, B, C)   16384 bytes of shared memory
 
 constexpr int N = 4096, K = 4096;
 
@@ -58,9 +58,9 @@ __device__ __forceinline__ void mma_m16n8k16_f32_f16(float *c, const unsigned *a
 
 extern "C" __global__ void __launch_bounds__(128)
 matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C) {
-  __shared__ __align__(1024) f16 smem[4096];
-  f16 *const A_s = smem;         // [64][32] SWIZZLE=2: the slab of A
-  f16 *const B_s = smem + 2048;  // [32][64] SWIZZLE=2: the slab of B
+  __shared__ __align__(1024) f16 smem[8192];
+  f16 *const A_s = smem;         // [2][64][32] BUFFER_COUNT=2: the slab of A
+  f16 *const B_s = smem + 4096;  // [2][32][64] BUFFER_COUNT=2: the slab of B
 
   const int tid = threadIdx.x;
   const int g = blockIdx.x;           // BLOCK 0..4096, GROUP_M=8
@@ -103,12 +103,12 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
     // STAGE=11: put the slab of A into shared memory
     #pragma unroll
     for (int c_a = 0; c_a < 2; ++c_a)
-      store8(&A_s_at[c_a * 32 * 32], &r_a[c_a * 4]);
+      store8(&A_s_at[k_o % 2 * 2048 + c_a * 32 * 32], &r_a[c_a * 4]);
 
     // STAGE=11: put the slab of B into shared memory
     #pragma unroll
     for (int c_b = 0; c_b < 2; ++c_b)
-      store8(&B_s_at[c_b * 16 * 64], &r_b[c_b * 4]);
+      store8(&B_s_at[k_o % 2 * 2048 + c_b * 16 * 64], &r_b[c_b * 4]);
 
     // STAGE=11: the slab is filled
     __syncthreads();
@@ -118,13 +118,14 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
       #pragma unroll
       for (int m_r = 0; m_r < 4; ++m_r)
         ldmatrix_x4(&a[m_r][0], A_s_at2,
-            m_r * 16 * 32 + ((k_i * 16 + lane / 16 * 8) ^ (lane % 16 / 2 % 4 * 8)));
+            k_o % 2 * 2048 + m_r * 16 * 32 +
+            ((k_i * 16 + lane / 16 * 8) ^ (lane % 16 / 2 % 4 * 8)));
 
       // LDMATRIX=1: the warp's fragments of B
       #pragma unroll
       for (int n_r = 0; n_r < 2; ++n_r)
         ldmatrix_x2_trans(&b[n_r][0], B_s_at2,
-            k_i * 16 * 64 + ((n_w * 16 + n_r * 8) ^ (lane % 4 * 8)));
+            k_o % 2 * 2048 + k_i * 16 * 64 + ((n_w * 16 + n_r * 8) ^ (lane % 4 * 8)));
 
       // FM=4: multiply each fragment of A by each of B
       #pragma unroll
@@ -133,9 +134,6 @@ matmul(const f16 *__restrict__ A, const f16 *__restrict__ B, f16 *__restrict__ C
         for (int n_r = 0; n_r < 2; ++n_r)
           mma_m16n8k16_f32_f16(&acc[m_r][n_r][0], &a[m_r][0], &b[n_r][0]);
     }
-
-    // STAGE=11: the slab is read to the end
-    __syncthreads();
   }
 
   // FM=4: write the cells of C

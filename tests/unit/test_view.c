@@ -126,7 +126,7 @@ static const struct {
   const char *name, *view, *state, *keys;
   int cols, rows;
 } role_screens[] = {
-    {"explore_roles_80x24", "explore", ROLES, "k k k k k k", 80, 24},
+    {"explore_roles_80x24", "explore", ROLES, "k k k k k k k", 80, 24},
     {"explore_roles_80x44", "explore", ROLES, NULL, 80, 44},
     {"explore_roles_120x40", "explore", ROLES, NULL, 120, 40},
     {"explore_roles_200x60", "explore", ROLES, NULL, 200, 60},
@@ -137,6 +137,9 @@ static const struct {
     {"loops_tma_80x24", "loops", BOXES, "G", 80, 24},
     {"loops_tma_steps", "loops", BOXES, "s", 80, 24},
     {"swizzle_panels", "swizzle", ROLES, "j", 80, 24},
+    // What was left out stands in parentheses; on it the line below says why.
+    {"explore_auto_80x24", "explore", "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1",
+     "j j j j j j j j", 80, 24},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

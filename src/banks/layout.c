@@ -78,9 +78,33 @@ static bool apply_none(Stage *stage) {
   return false;
 }
 
+// pad:1,4 pads every four elements of a row. The runs must come out even, and be padded before
+// anything else moves.
+static bool pad_runs(Stage *stage, const long n[2]) {
+  LayoutSlab *slab = stage->slab;
+  long columns = slab->row_bytes / slab->elem_bytes, run = n[1];
+  long most = run > 0 ? (BANK_SMEM_BYTES_MAX / slab->rows - slab->row_bytes) / (columns / run + 1) /
+                            slab->elem_bytes
+                      : 0;
+  if (run < 1 || columns % run != 0 || n[0] < 0 || n[0] > most) {
+    diag_add(stage->diags, "layout",
+             "pad:%ld,%ld: rows of %ld elements are no whole number of runs "
+             "of %ld, or the pad is not from 0 to %ld",
+             n[0], run, columns, run, most)
+        ->nearest = "pad:0";
+    return false;
+  }
+  int padding = (int)n[0] * slab->elem_bytes, run_bytes = (int)run * slab->elem_bytes;
+  for (int i = 0; i < stage->n_bytes; i++)
+    stage->offset[i] += stage->offset[i] / run_bytes * padding;
+  slab->row_bytes += slab->row_bytes / run_bytes * padding;
+  return true;
+}
+
 static bool apply_pad(Stage *stage) {
   LayoutSlab *slab = stage->slab;
-  long pad;
+  long pad, runs[2];
+  if (read_numbers(stage->arguments, 2, runs)) return pad_runs(stage, runs);
   int most = (BANK_SMEM_BYTES_MAX / slab->rows - slab->row_bytes) / slab->elem_bytes;
   bool is_number = read_numbers(stage->arguments, 1, &pad);
   if (!is_number || pad < 0 || pad > most) {
@@ -228,11 +252,11 @@ static bool apply_stage(Stage *stage, const char *text) {
     names[i] = KINDS[i].name;
     if (str_equal_fold(names[i], name)) return KINDS[i].apply(stage);
   }
-  Diag *diag =
-      diag_add(stage->diags, "layout",
-               "there is no layout \"%s\"; there are none, pad:N, swizzle:B,M,S, 128B, 64B, "
-               "32B, xor:'col ^ …' and xoroff:'off ^ …'",
-               str_sanitise(stage->arena, name));
+  Diag *diag = diag_add(
+      stage->diags, "layout",
+      "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S, 128B, 64B, "
+      "32B, xor:'col ^ …' and xoroff:'off ^ …'",
+      str_sanitise(stage->arena, name));
   diag->nearest = nearest_name(name, names, N_KINDS);
   return false;
 }

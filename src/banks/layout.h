@@ -5,6 +5,7 @@
 //
 //   none
 //   pad:4                           every row gets 4 more elements
+//   pad:1,4                         every 4 elements of a row are followed by 1 more
 //   swizzle:3,4,3                   Swizzle<B,M,S> on byte offsets: the B bits from bit M + S up
 //                                   are XORed onto the B bits from bit M up (S < 0: the other way)
 //   128B, 64B, 32B                  TMA's modes: swizzle:3,4,3, 2,4,3 and 1,4,3

@@ -16,6 +16,7 @@ const Ladder *const *cli_ladders(Arena *arena, Diags *diags) {
     ladders[n] = ladder_read(arena, file->text, file->size, file->path, diags);
     n += ladders[n] != NULL;
   }
+  ladders_sort(ladders, n);
   return diags->count ? NULL : ladders;
 }
 

@@ -17,7 +17,7 @@ static void add_problem(RecordedRow *row, const Schedule *schedule) {
 RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *schedule,
                               const char *why) {
   RecordedRow row = {.rung = rung,
-                     .state = schedule_text(arena, schedule),
+                     .state = schedule_record_text(arena, schedule),
                      .error = why,
                      .spread = -1,
                      .registers = -1,
@@ -32,6 +32,7 @@ RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *sc
 CliTiming cli_timing(Arena *arena, const Model *model, const char *rung) {
   CliTiming timing = {.rung = rung, .model = model, .status = CLI_OK};
   timing.state = schedule_text(arena, &model->schedule);
+  timing.record = schedule_record_text(arena, &model->schedule);
   timing.plan = plan_from_model(arena, model, rung ? rung : timing.state);
   timing.row = cli_timing_no_row(arena, rung, &model->schedule, "not timed");
   return timing;
@@ -67,7 +68,7 @@ static void add_model(CliTiming *timing) {
   RecordedRow *row = &timing->row;
   const Model *model = timing->model;
   row->rung = timing->rung;
-  row->state = timing->state;
+  row->state = timing->record;
   row->predicted_tflops = model->traffic.roofline_tflops;
   row->limit = model->traffic.limit;
   const CompileResult *cubin = timing->compile ? timing->compile->cubin : NULL;
@@ -122,8 +123,8 @@ void cli_timing_run(CliWorker *worker, CliTiming *timing, CliTiming *other,
       .kind = MESSAGE_BENCH,
       .plan = timing->plan,
       .plan_b = other ? other->plan : NULL,
-      .state = timing->state,
-      .state_b = other ? other->state : NULL,
+      .state = timing->record,
+      .state_b = other ? other->record : NULL,
       .budget_ms = budget_ms,
       .deadline_ms = budget_ms ? budget_ms + 60000 : 0,
       .flush_l2 = options->cold,

@@ -8,7 +8,7 @@ typedef struct CliTiming {
   const char *rung;  // NULL: a state of one's own
   const Model *model;
   const Plan *plan;
-  const char *state;
+  const char *state, *record;     // as it was given; as it is kept
   WorkerAnswer *compile, *bench;  // NULL: not asked for
   int status;                     // CLI_OK: verified and timed
   RecordedRow row;

@@ -10,6 +10,11 @@
 //   …
 //   1 of 36 rules fails; 2 cannot be asked until then
 //
+// Above the rules stand the knobs that the state left out and that are on all the same, with the
+// rule of each, and the same state with nothing left out:
+//   auto   BUFFER_COUNT=2     2 once slabs are staged: a double buffer
+//   pinned AUTO=0,BM=8,…,BUFFER_COUNT=2,…
+//
 // Exit status 1 when a rule fails; a state that cannot be read at all is 2, as everywhere.
 #include <stdio.h>
 
@@ -18,6 +23,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
+#include "model/knob_use.h"
 #include "model/rule.h"
 
 typedef struct CheckGiven {
@@ -52,10 +58,34 @@ static int count_failing(Arena *arena, const Model *model) {
   return n;
 }
 
+// Whether a knob was left out and is not what it would be without the rule.
+static bool follows_to_on(const Schedule *schedule, KnobId knob) {
+  return knob_is_auto(schedule, knob) && knob_is_used(knob, schedule) &&
+         schedule->value[knob] != knob_table[knob].value;
+}
+
+// Of the knobs that were left out, those that are on, and why; then the state that says all.
+static void print_auto(Arena *arena, const Schedule *schedule) {
+  int n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    KnobId knob = (KnobId)i;
+    if (!follows_to_on(schedule, knob)) continue;
+    const char *value = knob_value_text(arena, schedule, knob);
+    printf("auto   %-18s %s\n", arena_printf(arena, "%s=%s", knob_table[i].name, value),
+           knob_auto_text(knob));
+    n++;
+  }
+  if (n)
+    printf("pinned %s\n\n", schedule_record_text(arena, schedule));
+  else if (schedule->value[KNOB_AUTO])
+    printf("auto   nothing that was left out is on\n\n");
+}
+
 static void print_text(Arena *arena, const Model *model, bool failing) {
   const char *state = schedule_text(arena, &model->schedule);
   int n_failing = 0, n_open = 0;
   printf("%s on %s\n\n", *state ? state : "the defaults", model->target->id);
+  print_auto(arena, &model->schedule);
   for (int i = 0; i < rule_count; i++) {
     RuleVerdict verdict;
     const Diag *diag = judge(arena, model, i, &verdict);
@@ -68,6 +98,21 @@ static void print_text(Arena *arena, const Model *model, bool failing) {
   }
   printf("\n%d of %d rules fail%s%s\n", n_failing, rule_count, n_failing == 1 ? "s" : "",
          n_open ? arena_printf(arena, "; %d cannot be asked until then", n_open) : "");
+}
+
+static void put_auto(Arena *arena, JsonWriter *w, const Schedule *schedule) {
+  json_key(w, "auto");
+  json_begin_array(w);
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    if (!knob_is_auto(schedule, (KnobId)i)) continue;
+    json_begin_object(w);
+    json_member_string(w, "knob", knob_table[i].name);
+    json_member_string(w, "value", knob_value_text(arena, schedule, (KnobId)i));
+    json_member_string(w, "rule", knob_auto_text((KnobId)i));
+    json_end_object(w);
+  }
+  json_end_array(w);
+  json_member_string(w, "pinned", schedule_record_text(arena, schedule));
 }
 
 static void put_knobs(Arena *arena, JsonWriter *w, const char *knobs) {
@@ -104,6 +149,7 @@ static void print_json(Arena *arena, const Model *model, bool ok) {
   json_begin_document(&w);
   json_member_string(&w, "command", "check");
   json_member_string(&w, "state", schedule_text(arena, &model->schedule));
+  put_auto(arena, &w, &model->schedule);
   json_member_string(&w, "target", model->target->id);
   json_member_bool(&w, "ok", ok);
   json_key(&w, "rules");

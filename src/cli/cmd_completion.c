@@ -288,13 +288,13 @@ static void print_man_options(Arena *arena, const Command *c) {
 
 static void print_man_tables(Arena *arena) {
   Schedule defaults = schedule_default();
-  printf(
-      ".SH KNOBS\nA state is a list of NAME=value, separated by commas; what is left out takes "
-      "its default.\n");
+  printf(".SH KNOBS\nA state is a list of NAME=value, separated by commas. %s\n", knob_auto_rule);
   for (int i = 0; i < KNOB_COUNT; i++)
     print_man_entry(arena, knob_table[i].name,
-                    arena_printf(arena, "%s; default %s", knob_table[i].help,
-                                 knob_value_text(arena, &defaults, (KnobId)i)));
+                    arena_printf(arena, "%s; default %s%s%s", knob_table[i].help,
+                                 knob_value_text(arena, &defaults, (KnobId)i),
+                                 knob_auto_text((KnobId)i) ? "; auto: " : "",
+                                 knob_auto_text((KnobId)i) ? knob_auto_text((KnobId)i) : ""));
   printf(".SH EXIT STATUS\n");
 #define CLI_STATUS(name, value, help) print_man_entry(arena, #value, help);
   CLI_STATUSES(CLI_STATUS)

@@ -77,7 +77,7 @@ static void print_text(const Decoded *decoded) {
   for (int i = 0; i < kernel->n_parts; i++)
     printf("  %-22s %s\n", kernel->part[i].text,
            *kernel->part[i].meaning ? kernel->part[i].meaning : "(not known)");
-  printf("\nnearest schedule\n  %s\n", decoded->near.knobs);
+  printf("\nnearest schedule\n  AUTO=0,%s\n", decoded->near.knobs);
   if (decoded->near.n_notes) puts("\nwhat the knobs do not say, or say in its place");
   for (int i = 0; i < decoded->near.n_notes; i++) printf("  %s\n", decoded->near.note[i]);
   if (decoded->n_claims) puts("\npublished of it, beside what is found here");

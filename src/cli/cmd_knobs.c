@@ -30,10 +30,13 @@ static void print_text(Arena *arena, int only) {
     const Knob *knob = &knob_table[i];
     if (!str_equal(tier, knob->tier)) printf("%s%s\n", *tier ? "\n" : "", knob->tier);
     tier = knob->tier;
-    printf("  %-20s %-24s default %-8s %s%s%s%s\n", knob->name, range_text(arena, knob),
-           knob_value_text(arena, &defaults, (KnobId)i), knob->help,
-           *knob->aliases ? " (also " : "", knob->aliases, *knob->aliases ? ")" : "");
+    const char *follows = knob_auto_text((KnobId)i);
+    printf("  %-20s %-24s default %-8s %s%s%s%s%s%s\n", knob->name, range_text(arena, knob),
+           knob_value_text(arena, &defaults, (KnobId)i), knob->help, follows ? "; auto: " : "",
+           follows ? follows : "", *knob->aliases ? " (also " : "", knob->aliases,
+           *knob->aliases ? ")" : "");
   }
+  if (only < 0) printf("\n%s\n", knob_auto_rule);
 }
 
 static void print_json(Arena *arena, int only) {
@@ -53,6 +56,7 @@ static void print_json(Arena *arena, int only) {
     json_member_int(&w, "lo", knob->lo);
     json_member_int(&w, "hi", knob->hi);
     json_member_string(&w, "default", knob_value_text(arena, &defaults, (KnobId)i));
+    json_member_string(&w, "auto", knob_auto_text((KnobId)i));
     json_member_string(&w, "aliases", knob->aliases);
     json_member_string(&w, "help", knob->help);
     json_end_object(&w);
@@ -64,14 +68,15 @@ static void print_json(Arena *arena, int only) {
 
 static void print_csv(Arena *arena, int only) {
   Schedule defaults = schedule_default();
-  puts("name,tier,unit,lo,hi,default,aliases,help");
+  puts("name,tier,unit,lo,hi,default,aliases,help,auto");
   for (int i = 0; i < KNOB_COUNT; i++) {
     if (only >= 0 && i != only) continue;
     const Knob *knob = &knob_table[i];
     printf("%s,%s,%s,%lld,%lld,%s,", knob->name, knob->tier, knob->unit, (long long)knob->lo,
            (long long)knob->hi, knob_value_text(arena, &defaults, (KnobId)i));
     cli_csv_text(knob->aliases, ',');
-    cli_csv_text(knob->help, '\n');
+    cli_csv_text(knob->help, ',');
+    cli_csv_text(knob_auto_text((KnobId)i), '\n');
   }
 }
 

@@ -35,7 +35,7 @@ static void print_text(const Ladder *ladder) {
   for (int i = 0; i < ladder->n_rungs; i++) {
     const Rung *rung = &ladder->rung[i];
     printf("\n%2d %s  %s%s\n   %s\n   %s\n", i, rung->name, rung->title,
-           rung->aside ? "  (side branch)" : "", rung->knobs, rung->line);
+           rung->aside ? "  (side branch)" : "", rung->state, rung->line);
     if (rung->not_built) printf("   not built: %s\n", rung->not_built);
     if (rung->claim)
       printf("   claim (%s): %s\n", rung->claim->gpu ? rung->claim->gpu : "?", rung->claim->text);
@@ -65,7 +65,7 @@ static void write_rung(JsonWriter *w, const Rung *rung, int number) {
   json_member_int(w, "rung", number);
   json_member_string(w, "name", rung->name);
   json_member_string(w, "title", rung->title);
-  json_member_string(w, "state", rung->knobs);
+  json_member_string(w, "state", rung->state);
   json_member_string(w, "line", rung->line);
   json_member_bool(w, "aside", rung->aside);
   json_member_string(w, "not_built", rung->not_built);
@@ -103,7 +103,7 @@ static void print_csv(const Ladders *all) {
       const Rung *rung = &all->ladder[i]->rung[r];
       printf("%s,%d,%s,", all->ladder[i]->name, r, rung->name);
       cli_csv_text(rung->title, ',');
-      cli_csv_text(rung->knobs, '\n');
+      cli_csv_text(rung->state, '\n');
     }
 }
 

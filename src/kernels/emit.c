@@ -276,8 +276,9 @@ static void declare_index(Emitter *emitter, const Uses *uses, const Var *var, co
     emitter_line(emitter, "const int %s = %s;", emitter->names[var->id], index);
 }
 
-static void declare_lets(Emitter *emitter, const Launch *launch) {
+static void declare_lets(Emitter *emitter, const Launch *launch, const Uses *uses) {
   for (int i = 0; i < launch->n_lets; i++) {
+    if (!uses->var[launch->let[i]->var->id]) continue;  // one column of tiles needs no n_b
     Stmt alone = *launch->let[i];
     alone.next = NULL;
     const char *before = i > 0 ? launch->let[i - 1]->note : NULL;
@@ -333,7 +334,7 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *us
   declare_digits(emitter, kernel, uses, "threadIdx.x", launch->thread, launch->n_thread_digits,
                  launch->n_threads);
   emitter_align_remarks(emitter, first);
-  declare_lets(emitter, launch);
+  declare_lets(emitter, launch, uses);
 }
 
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
@@ -403,7 +404,7 @@ static void print_heading(Emitter *emitter, const Emission *emission) {
                layouts[2 * problem->a_col + problem->b_col]);
   const EmitOptions *options = emitter->options;
   if (options->schedule && options->schedule->n_given > 0)
-    emitter_line(emitter, "// %s", schedule_text(emitter->arena, options->schedule));
+    emitter_line(emitter, "// %s", schedule_record_text(emitter->arena, options->schedule));
   if (options->target) emitter_line(emitter, "// for %s", options->target);
   emitter_line(emitter, "//");
   for (int i = 0; i < emission->n_kernels; i++) print_launch(emitter, &emission->kernel[i]);

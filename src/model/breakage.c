@@ -130,6 +130,7 @@ static bool break_pad(Program *program) {
     if (slab->space != SPACE_SHARED || row < 0 || slab->dim[row] == 1) continue;
     if (slab->dim[row + 1] == 1) continue;
     slab->stride[row] = slab->dim[row + 1] - 1;
+    slab->run_pad = 0;
     if (row > 0) slab->stride[0] = slab->dim[row] * slab->stride[row];
     program_place_shared(program);
     return true;

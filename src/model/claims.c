@@ -33,7 +33,7 @@ static void tell(Diags *diags, const JsonValue *object, const char *key, const D
 static void read_schedule(const FactWorld *world, const JsonValue *object, Schedule *out,
                           Diags *diags) {
   const char *rung_name = NULL, *knobs = NULL;
-  *out = schedule_default();
+  *out = schedule_plain();
   Diags inner = diags_new(diags->arena);
   if (json_optional_string(object, "rung", &rung_name, diags) && rung_name) {
     const Rung *rung = fact_find_rung(world, rung_name, NULL, &inner);

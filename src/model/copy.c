@@ -78,11 +78,12 @@ static Buffer *staging_registers(Program *program, BufferRole role, int64_t n, K
   return buffer;
 }
 
-// May the slab take the piece as one access? Its rows must run the same way and stay aligned.
+// May the slab take the piece as one access? Its rows must run the same way and stay aligned, and
+// so must the runs that they are cut into.
 static int slab_width(const Buffer *slab, int width) {
   if (slab->transposed) return 1;
   int64_t row_stride = slab->stride[slab->rank - 2];
-  while (row_stride % width != 0) width /= 2;
+  while (row_stride % width || slab->run % width || slab->run_pad % width) width /= 2;
   return width;
 }
 

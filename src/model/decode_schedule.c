@@ -241,7 +241,7 @@ static void say_the_rest(Builder *b) {
 }
 
 static Schedule problem_of(const Schedule *base) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   memcpy(schedule.target, base->target, sizeof schedule.target);
   for (int i = 0; i < base->n_given; i++) {
     KnobId knob = base->given[i];

@@ -1,7 +1,8 @@
 // The state line: reading, writing and stepping through values.
 //
 // Worked example: "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,TMA=1,STAGE=11" sets eight knobs in that
-// order and echoes exactly so, although SPLITK=1 is the default: what was given stays given.
+// order and echoes exactly so, although SPLITK=1 is the default: what was given stays given. The
+// rest is auto, and settled once the whole line is read (knob_auto.c).
 //
 // Parsing works on a copy of the schedule and hands it over only when nothing was found wrong.
 #include "model/knob.h"
@@ -70,6 +71,12 @@ static const Names *names_of(KnobType type) {
 Schedule schedule_default(void) {
   Schedule schedule = {.target = "h200"};
   for (int i = 0; i < KNOB_COUNT; i++) schedule.value[i] = knob_table[i].value;
+  return schedule;
+}
+
+Schedule schedule_plain(void) {
+  Schedule schedule = schedule_default();
+  schedule_set(&schedule, KNOB_AUTO, 0);
   return schedule;
 }
 
@@ -193,7 +200,17 @@ static bool set_layout(Schedule *schedule, KnobId id, const char *text, Diags *d
   return true;
 }
 
+static bool set_auto(Schedule *schedule, KnobId id) {
+  const Schedule defaults = schedule_default();
+  schedule->value[id] = defaults.value[id];
+  if (id == KNOB_TARGET) memcpy(schedule->target, defaults.target, sizeof schedule->target);
+  if (knob_table[id].type == KNOB_TYPE_LAYOUT) schedule->layout[layout_side(id)][0] = '\0';
+  return schedule->automatic[id] = true;
+}
+
 static bool set_text(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
+  if (str_equal_fold(text, "auto")) return set_auto(schedule, id);
+  schedule->automatic[id] = false;
   const Names *names = names_of(knob_table[id].type);
   if (id == KNOB_TARGET) return set_target(schedule, text, diags);
   if (knob_table[id].type == KNOB_TYPE_LAYOUT) return set_layout(schedule, id, text, diags);
@@ -218,20 +235,30 @@ static int atom_dtype(int64_t atom) {
   return index < 0 ? 0 : index;
 }
 
+void schedule_take_type(Schedule *schedule) {
+  if (!schedule_is_given(schedule, KNOB_DTYPE) || schedule->automatic[KNOB_DTYPE])
+    schedule->value[KNOB_DTYPE] = atom_dtype(schedule->value[KNOB_ATOM_KIND]);
+}
+
 // What follows of a knob that was set, unless it is given otherwise: an atom multiplies the type in
 // its name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
 static void imply(Schedule *schedule, KnobId set) {
   int64_t *value = schedule->value;
-  if (set == KNOB_ATOM_KIND && !schedule_is_given(schedule, KNOB_DTYPE))
-    value[KNOB_DTYPE] = atom_dtype(value[KNOB_ATOM_KIND]);
+  if (set == KNOB_ATOM_KIND || set == KNOB_DTYPE) schedule_take_type(schedule);
   if (set == KNOB_TMA && !schedule_is_given(schedule, KNOB_STAGE))
     value[KNOB_STAGE] = value[KNOB_TMA] ? STAGE_A | STAGE_B : 0;
 }
 
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value) {
   schedule->value[knob] = value;
+  schedule->automatic[knob] = false;
   mark_given(schedule, knob);
-  if (knob == KNOB_TMA) imply(schedule, knob);  // the type is the problem's: a key leaves it alone
+  // Turned by a key, it leaves the others as they are: what is left out still is auto.
+  if (knob == KNOB_VECTORIZE && schedule->value[KNOB_AUTO]) mark_given(schedule, KNOB_AUTO);
+  if (knob == KNOB_AUTO && !value) schedule_switch_off(schedule);
+  if (knob == KNOB_AUTO || knob == KNOB_TMA) imply(schedule, KNOB_TMA);
+  // The type is the problem's: a key that turns the atom leaves it alone.
+  schedule_settle(schedule);
 }
 
 // ---- the line -----------------------------------------------------------------------------------
@@ -294,8 +321,19 @@ bool schedule_parse(Schedule *schedule, const char *text, Diags *diags) {
     if (diags->count - found > 20) break;  // a pasted file would give thousands
   }
   if (diags->count > found) return false;
+  // A state that says how copies are made says all of it.
+  bool told = schedule_is_given(&work, KNOB_AUTO);
+  if (seen[KNOB_VECTORIZE] && !work.automatic[KNOB_VECTORIZE] && !told) {
+    work.value[KNOB_AUTO] = 0;
+    seen[KNOB_AUTO] = true;
+  }
+  if (seen[KNOB_AUTO] && !work.value[KNOB_AUTO]) {
+    schedule_switch_off(&work);
+    seen[KNOB_TMA] = true;
+  }
   for (int i = 0; i < KNOB_COUNT; i++)
     if (seen[i]) imply(&work, (KnobId)i);
+  schedule_settle(&work);
   *schedule = work;
   return true;
 }
@@ -321,7 +359,7 @@ char *schedule_text(Arena *arena, const Schedule *schedule) {
   for (int i = 0; i < schedule->n_given; i++) {
     KnobId id = schedule->given[i];
     str_printf(&out, "%s%s=%s", i ? "," : "", knob_table[id].name,
-               knob_value_text(arena, schedule, id));
+               schedule->automatic[id] ? "auto" : knob_value_text(arena, schedule, id));
   }
   return out.text;
 }
@@ -358,6 +396,7 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
 bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
 
 bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
+  if (knob == KNOB_AUTO) return false;
   int side = layout_side(knob);
   if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
     return !str_equal(a->layout[side], b->layout[side]);
@@ -372,6 +411,13 @@ int schedule_distance(const Schedule *a, const Schedule *b) {
 }
 
 bool schedule_same(const Schedule *a, const Schedule *b) { return schedule_distance(a, b) == 0; }
+
+bool schedule_says_same(const Schedule *a, const Schedule *b) {
+  if (!schedule_same(a, b) || a->value[KNOB_AUTO] != b->value[KNOB_AUTO]) return false;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (knob_is_auto(a, (KnobId)i) != knob_is_auto(b, (KnobId)i)) return false;
+  return true;
+}
 
 bool schedule_same_problem(const Schedule *a, const Schedule *b) {
   for (int i = 0; i < KNOB_COUNT; i++)

@@ -2,7 +2,8 @@
 //
 // A schedule is a value for every knob, plus the order in which the user gave some of them, so that
 // the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
-// those of the articles; aliases are accepted and echo in the table's spelling.
+// those of the articles; aliases are accepted and echo in the table's spelling. What a state leaves
+// out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it says.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,10 +52,14 @@ typedef struct Schedule {
   char target[24];                  // TARGET as typed: a row of gpus.json or an arch
   char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
   int n_given;
-  KnobId given[KNOB_COUNT];  // explicitly set, in the order they were typed
+  KnobId given[KNOB_COUNT];    // explicitly set, in the order they were typed
+  bool automatic[KNOB_COUNT];  // among those: typed as "auto"
 } Schedule;
 
 Schedule schedule_default(void);
+
+// AUTO=0: what the rungs of ladders and recorded states, which say all that is on, are read over.
+Schedule schedule_plain(void);
 
 // Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
 // Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any
@@ -64,13 +69,37 @@ bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);
 // The state line: the given knobs in the order they were given.
 char *schedule_text(Arena *arena, const Schedule *schedule);
 
+// The same kernel with AUTO=0 and every knob that is on, and its line: what a record keeps.
+Schedule schedule_pinned(const Schedule *schedule);
+char *schedule_record_text(Arena *arena, const Schedule *schedule);
+
+// ---- auto ---------------------------------------------------------------------------------------
+
+// The one rule, in a sentence: for help and lists.
+extern const char *const knob_auto_rule;
+// Whether the knob's value follows from the others now.
+bool knob_is_auto(const Schedule *schedule, KnobId knob);
+// The rule it follows then ("2 once slabs are staged: a double buffer"); NULL where auto is nothing
+// but the knob's default.
+const char *knob_auto_text(KnobId knob);
+// Gives such knobs their values. The functions below do so by themselves; who writes into value[]
+// means those values.
+void schedule_settle(Schedule *schedule);
+// What is not given is off.
+void schedule_switch_off(Schedule *schedule);
+// DTYPE, where it is not given, is what the atom multiplies.
+void schedule_take_type(Schedule *schedule);
+
+// ---- one knob -----------------------------------------------------------------------------------
+
 // The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
 const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
 
 // The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
 const char *knob_enum_text(KnobId knob, int64_t value);
 
-// Sets one knob (marks it as given). The value is not checked against rules, only stored.
+// Sets one knob (marks it as given) and settles what follows from it. The value is not checked
+// against rules, only stored.
 void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
 // Whether a state, or schedule_set, said this knob.
 bool schedule_is_given(const Schedule *schedule, KnobId knob);
@@ -87,10 +116,12 @@ KnobId knob_find(const char *name, const char **nearest);
 bool knob_is_problem(KnobId knob);
 
 // Whether the two differ in that knob; TARGET and typed layouts are compared as texts. Which knobs
-// were given, and in what order, makes no difference.
+// were given, in what order, and AUTO, which only says how gaps are filled, make no difference.
 bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
 // The number of knobs in which two schedules differ, those of the problem included.
 int schedule_distance(const Schedule *a, const Schedule *b);
 // Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
 bool schedule_same(const Schedule *a, const Schedule *b);
+// The same, and the same knobs follow by auto: nothing that the two say of themselves differs.
+bool schedule_says_same(const Schedule *a, const Schedule *b);
 bool schedule_same_problem(const Schedule *a, const Schedule *b);

@@ -6,9 +6,10 @@
 // not.
 #include "model/knob_use.h"
 
-typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM } Family;
+typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_NONE } Family;
 
 static const unsigned char families[KNOB_COUNT] = {
+    [KNOB_AUTO] = FAMILY_NONE,  // it fills gaps of the state
     [KNOB_BM] = FAMILY_FMA,          [KNOB_BN] = FAMILY_FMA,
     [KNOB_CELL_GROUP] = FAMILY_FMA,  [KNOB_LANES_M] = FAMILY_FMA,
     [KNOB_LANE_ORDER] = FAMILY_FMA,  [KNOB_TRANSPOSE_A] = FAMILY_FMA,
@@ -16,7 +17,7 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_ACC] = FAMILY_ATOM,        [KNOB_WM] = FAMILY_ATOM,
     [KNOB_WN] = FAMILY_ATOM,         [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
     [KNOB_LDMATRIX] = FAMILY_ATOM,   [KNOB_EPILOGUE] = FAMILY_ATOM,
-    [KNOB_SERPENTINE] = FAMILY_ATOM,
+    [KNOB_SERPENTINE] = FAMILY_ATOM, [KNOB_PAD_CELLS] = FAMILY_FMA,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

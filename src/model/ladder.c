@@ -1,7 +1,7 @@
 // Ladder files: JSON text in, a const Ladder out. Nothing is read from disk here.
 //
 // All findings of a file are collected, each with its line, so that a wrong file is mended in one
-// go. A rung's knob string is parsed over the defaults; what is wrong with it is told with the
+// go. A rung's knob string says all that is on (AUTO=0); what is wrong with it is told with the
 // place of the string in the file:
 //   ladders/fp32.json:12:16: rungs[2].knobs: BMM: no such knob; nearest: BM
 #include "model/ladder.h"
@@ -13,7 +13,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
-static const char *const ladder_keys[] = {"name", "title", "source", "opens", "rungs"};
+static const char *const ladder_keys[] = {"name", "title", "source", "place", "opens", "rungs"};
 static const char *const rung_keys[] = {"name",  "title", "knobs",    "line",
                                         "aside", "claim", "not_built"};
 static const char *const claim_keys[] = {"text", "value", "unit", "gpu", "source"};
@@ -36,8 +36,10 @@ static const Claim *read_claim(Arena *arena, const JsonValue *value, Diags *diag
 // The findings of a knob string, each told again with the string's place in the file.
 static void read_knobs(Arena *arena, const JsonValue *object, Rung *rung, Diags *diags) {
   Diags inner = diags_new(arena);
-  rung->schedule = schedule_default();
-  if (schedule_parse(&rung->schedule, rung->knobs, &inner)) return;
+  rung->schedule = schedule_plain();
+  bool ok = schedule_parse(&rung->schedule, rung->knobs, &inner);
+  rung->state = schedule_text(arena, &rung->schedule);
+  if (ok) return;
   const JsonValue *knobs = json_object_get(object, "knobs");
   for (const Diag *d = inner.first; d; d = d->next) {
     Diag *told = json_diag(diags, knobs, "%s", d->text);
@@ -75,6 +77,14 @@ static void read_opening(const JsonValue *root, Ladder *ladder, Diags *diags) {
     ladder->opens = rung;
 }
 
+static void read_place(const JsonValue *root, Ladder *ladder, Diags *diags) {
+  enum { PLACES = 100 };
+  const JsonValue *place = json_object_get(root, "place");
+  int64_t number = 0;
+  if (!json_is_null(place)) json_read_int64(place, 0, PLACES, &number, diags);
+  ladder->place = (int)number;
+}
+
 const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *what,
                           Diags *diags) {
   int before = diags->count;
@@ -86,6 +96,7 @@ const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *
   json_require_string(root, "name", &ladder->name, diags);
   json_require_string(root, "title", &ladder->title, diags);
   json_optional_string(root, "source", &ladder->source, diags);
+  read_place(root, ladder, diags);
   const JsonValue *rungs = json_require_array(root, "rungs", diags);
   ladder->n_rungs = json_count(rungs);
   if (rungs && ladder->n_rungs == 0) json_diag(diags, rungs, "a ladder has at least one rung");
@@ -130,4 +141,24 @@ int ladder_rung_before(const Ladder *ladder, int rung) {
   }
   while (before >= 0 && all[before].aside) before--;
   return before;
+}
+
+void ladders_sort(const Ladder **ladders, int n) {
+  for (int i = 1; i < n; i++)
+    for (int j = i; j > 0 && ladders[j]->place < ladders[j - 1]->place; j--) {
+      const Ladder *moved = ladders[j];
+      ladders[j] = ladders[j - 1];
+      ladders[j - 1] = moved;
+    }
+}
+
+bool rung_tells_of(const Rung *rung, const Schedule *schedule) {
+  enum { FEW = 3 };
+  static const KnobId kind[] = {KNOB_ATOM_KIND, KNOB_STAGE, KNOB_TMA, KNOB_WARP_SPECIALIZE};
+  int n = 0;
+  for (int i = 0; i < COUNT(kind); i++)
+    if (schedule_differs(&rung->schedule, schedule, kind[i])) return false;
+  for (int i = 0; i < KNOB_COUNT; i++)
+    n += !knob_is_problem((KnobId)i) && schedule_differs(&rung->schedule, schedule, (KnobId)i);
+  return n <= FEW;
 }

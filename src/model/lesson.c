@@ -110,7 +110,7 @@ static void read_state(const FactWorld *world, const JsonValue *object, const Le
   const char *knobs = NULL;
   step->rung = read_rung(world, object, "rung", &step->ladder, diags);
   json_optional_string(object, "state", &knobs, diags);
-  step->schedule = step->rung ? step->rung->schedule : schedule_default();
+  step->schedule = step->rung ? step->rung->schedule : schedule_plain();
   if (!step->rung && !knobs && before) {
     step->schedule = before->schedule;
     step->rung = before->rung;

@@ -1,9 +1,9 @@
 // every warp fetches and multiplies → a producer that only fetches, consumers that only multiply.
 //
-// Requires: tma, a ring of two slabs or more. Ensures: behind the threads of the tile stands a
-// warpgroup of producers, of which one thread runs a k_o loop of its own; empty[slot] is arrived at
-// by every consumer warp that has read the slot to the end. No barrier of the block is left in the
-// loop: a warp that is ahead goes on as long as there are slots.
+// Requires: tma, a ring of two slabs or more. Ensures: behind the threads of the tile stand
+// PRODUCER_WARPS producers, of which one thread runs a k_o loop of its own; empty[slot] is arrived
+// at by every consumer warp that has read the slot to the end. No barrier of the block is left in
+// the loop: a warp that is ahead goes on as long as there are slots.
 //
 // Worked example, ring of three, eight consumer warps:
 //   producer   wait empty[s] phase (k_o / 3 + 1) % 2    phase 1 of a new mbarrier counts as ended,
@@ -15,7 +15,7 @@
 // (384 · 168 - 128 · 40) / 256 = 232. What is taken must have been given out at the start: with 640
 // threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait for ever.
 // setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role is none,
-// or the start has enough.
+// as with one producer warp of the article's 160 threads, or the start has enough.
 #include "model/passes.h"
 
 static const KnobId knob = KNOB_WARP_SPECIALIZE;
@@ -31,7 +31,11 @@ bool pass_warp_specialize_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_WARP_SPECIALIZE] && pass_tma_wanted(schedule);
 }
 
-int64_t pass_producers(int64_t consumers) { return consumers % WARPGROUP ? LANES : WARPGROUP; }
+int64_t pass_producers(const Schedule *schedule, int64_t consumers) {
+  int64_t warps = schedule->value[KNOB_PRODUCER_WARPS];
+  if (warps) return warps * LANES;
+  return consumers % WARPGROUP ? LANES : WARPGROUP;
+}
 
 // What setmaxnreg shall leave a consumer; 0 when nothing need be moved.
 static int64_t consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
@@ -94,13 +98,19 @@ static void initialise(Program *program, Stmt *init, Buffer *empty, int64_t arri
   init->expr = ex_binary(arena, EXPR_EQ, any_thread(program), ex_const(arena, 0));
 }
 
+static const char *note_of_producer(int64_t producers) {
+  return producers % WARPGROUP
+             ? "the producer only fetches; no setmaxnreg, which needs whole warpgroups"
+             : "the producer only fetches";
+}
+
 void pass_warp_specialize(Program *program, const Schedule *schedule) {
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
   Stmt *inner = kernel_inner(kernel), *k_o = slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   int64_t consumers = kernel_launch(kernel).n_threads;
-  int64_t producers = pass_producers(consumers);
+  int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = consumer_registers(schedule, consumers, producers);
   kernel->n_producers = (int)producers;
   if (mine && kernel->min_blocks == 0) kernel->min_blocks = 1;
@@ -117,7 +127,7 @@ void pass_warp_specialize(Program *program, const Schedule *schedule) {
   Stmt *take = registers(program, OP_REGS_TAKE, mine);
   Stmt *barrier = inner->body->next, *rest = barrier->next;
   Stmt *producer = role(program, WARPS_PRODUCE, ex_lt(arena, last, any_thread(program)),
-                        give ? stmt_list(give, loop, NULL) : loop, "the producer only fetches");
+                        give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
   Stmt *consumer = role(program, WARPS_CONSUME, ex_lt(arena, any_thread(program), limit),
                         take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
   barrier->next = stmt_list(producer, consumer, NULL);

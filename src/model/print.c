@@ -46,9 +46,14 @@ static void print_bytes(Str *out, int64_t bytes) {
     str_printf(out, "%.4g KiB", (double)bytes / 1024);
 }
 
-static int64_t buffer_pad(const Buffer *buffer) {
+// "  pad 4", "  pad 1 per 4": of a row, or of each run of it.
+static void print_pad(Str *out, const Buffer *buffer) {
   int row = buffer->rank - 2;
-  return row < 0 ? 0 : buffer->stride[row] - buffer->dim[row + 1];
+  int64_t pad = row < 0 ? 0 : buffer->stride[row] - buffer->dim[row + 1];
+  if (buffer->run_pad && buffer->run < buffer->dim[row + 1])
+    str_printf(out, "  pad %lld per %lld", (long long)buffer->run_pad, (long long)buffer->run);
+  else if (pad)
+    str_printf(out, "  pad %lld", (long long)pad);
 }
 
 static void declare_buffer(Printer *printer, const Buffer *buffer) {
@@ -56,7 +61,7 @@ static void declare_buffer(Printer *printer, const Buffer *buffer) {
   str_printf(&text, "shared %s ", buffer->name);
   print_shape(&text, buffer);
   str_printf(&text, " %s", dtype_name(buffer->type));
-  if (buffer_pad(buffer)) str_printf(&text, "  pad %lld", (long long)buffer_pad(buffer));
+  print_pad(&text, buffer);
   if (buffer->transposed) str_add(&text, "  transposed");
   if (buffer->swizzle_bits)
     str_printf(&text, "  Swizzle<%d,%d,%d>", buffer->swizzle_bits, buffer->swizzle_base,

@@ -107,12 +107,20 @@ bool buffer_is_fragment(const Buffer *buffer) {
   return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
 }
 
+// Elements of the pads behind the runs that come before the column in its row.
+static const Expr *pads_before(Arena *arena, const Access *access) {
+  const Buffer *slab = access->buffer;
+  const Expr *runs = ex_div(arena, access->idx[slab->rank - 1], slab->run);
+  return ex_mul_const(arena, runs, slab->run_pad);
+}
+
 const Expr *access_offset(Arena *arena, const Access *access) {
   const Expr *offset = ex_const(arena, 0);
   for (int d = 0; d < access->buffer->rank; d++) {
     const Expr *term = ex_mul_const(arena, access->idx[d], access->buffer->stride[d]);
     offset = ex_add(arena, offset, term);
   }
+  if (access->buffer->run_pad) offset = ex_add(arena, offset, pads_before(arena, access));
   return swizzled(arena, access->buffer, offset);
 }
 

@@ -81,7 +81,8 @@ typedef struct XorTerm {
 } XorTerm;
 
 // Dimensions from slowest to fastest. A stride is in elements: rows of a padded slab have
-// stride = columns + pad. The element at idx lies at offset sum(idx[d] · stride[d]).
+// stride = columns + pad. The element at idx lies at offset sum(idx[d] · stride[d]), behind the
+// pads of the runs that stand before it in its row.
 typedef struct Buffer {
   int id;
   const char *name;
@@ -97,6 +98,7 @@ typedef struct Buffer {
   XorTerm xor_term[XOR_TERMS_MAX];
   bool transposed;  // a slab whose rows and columns are stored the other way round
   int64_t panel;  // a slab cut into panels of so many columns, [panels][rows][panel]; 0 = one piece
+  int64_t run, run_pad;  // rows of a slab in runs of so many columns, each with a pad; 0 = no runs
   int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
 } Buffer;
 

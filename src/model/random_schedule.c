@@ -108,6 +108,13 @@ static void draw_layouts(uint64_t *state, Schedule *schedule) {
   }
 }
 
+// The article's pad instead of the other layouts of an fma kernel, now and then.
+static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  bool other = v[KNOB_PAD_SMEM] || schedule->layout[0][0] || schedule->layout[1][0];
+  if (!other && v[KNOB_ATOM_KIND] == 0) v[KNOB_PAD_CELLS] = random_between(state, 0, 4);
+}
+
 // ---- atoms --------------------------------------------------------------------------------------
 
 // The values of ATOM_KIND that a warp of the target can carry out; returns how many.
@@ -150,7 +157,7 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
 static void draw_tma(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_TMA] = 1;
-  v[KNOB_PAD_SMEM] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
+  v[KNOB_PAD_SMEM] = v[KNOB_PAD_CELLS] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
   schedule->layout[0][0] = schedule->layout[1][0] = 0;
   if (v[KNOB_ATOM_KIND] == 0) v[KNOB_SWIZZLE] = random_between(state, 0, 3);
   if (random_between(state, 0, 1)) {
@@ -160,6 +167,7 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   v[KNOB_WARP_SPECIALIZE] = random_between(state, 0, 1);
   if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
     v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
+  if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -190,11 +198,12 @@ static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *t
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {
+  const Schedule drawn = *schedule;  // what is set makes others follow, until they are set too
   if (strcmp(schedule->target, schedule_default().target) != 0)
     schedule_set(schedule, KNOB_TARGET, schedule->value[KNOB_TARGET]);
   for (int id = 0; id < KNOB_COUNT; id++)
-    if (schedule->value[id] != defaults->value[id] || id <= KNOB_K)
-      schedule_set(schedule, (KnobId)id, schedule->value[id]);
+    if (drawn.value[id] != defaults->value[id] || id <= KNOB_K)
+      schedule_set(schedule, (KnobId)id, drawn.value[id]);
   static const KnobId sides[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
   for (int side = 0; side < 2; side++)
     if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
@@ -202,7 +211,7 @@ static void mark_given(Schedule *schedule, const Schedule *defaults) {
 
 Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
                          const RandomLimits *limits, uint64_t *state, int *draws) {
-  Schedule defaults = schedule_default();
+  Schedule defaults = schedule_plain();
   const Target *target = target_find(targets, name, NULL);
   assert(target && strlen(name) < sizeof defaults.target);
   strcpy(defaults.target, name);
@@ -218,7 +227,10 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     else
       DRAW_ALL(state, fma_knobs, &schedule);
     if (tma && schedule.value[KNOB_STAGE] == 0) continue;
-    if (schedule.value[KNOB_STAGE]) draw_layouts(state, &schedule);
+    if (schedule.value[KNOB_STAGE]) {
+      draw_layouts(state, &schedule);
+      draw_pad_cells(state, &schedule);
+    }
     if (tma) draw_tma(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||

@@ -172,8 +172,11 @@ static int64_t row_bytes(const Facts *f, int side) {
 
 // ---- rules of several conditions: what of them fails, NULL where nothing does -------------------
 
+// A sentence of a fault; whoever only asks whether there is one brings no arena for it.
+#define TELL(f, ...) ((f)->arena ? arena_printf((f)->arena, __VA_ARGS__) : "")
+
 static const char *knob_and(const Facts *f, KnobId id, const char *rest) {
-  return arena_printf(f->arena, "%s=%lld%s", knob_table[id].name, (long long)value(f, id), rest);
+  return TELL(f, "%s=%lld%s", knob_table[id].name, (long long)value(f, id), rest);
 }
 
 static const char *side_name(int side) { return side == FM_BM ? "A" : "B"; }
@@ -182,15 +185,15 @@ static const char *swizzle_fault(const Facts *f) {
   int64_t least = (int64_t)16 << value(f, KNOB_SWIZZLE);
   if (!value(f, KNOB_SWIZZLE) || !value(f, KNOB_STAGE)) return NULL;
   if (value(f, KNOB_PAD_SMEM))
-    return arena_printf(f->arena, "rows without a pad, and %s", knob_and(f, KNOB_PAD_SMEM, ""));
+    return TELL(f, "rows without a pad, and %s", knob_and(f, KNOB_PAD_SMEM, ""));
   for (int side = FM_BM; side <= FN_BN; side++) {
     long long bytes = row_bytes(f, side);
     if (!staged(f, side)) continue;
     if (bytes < least)
-      return arena_printf(f->arena, "rows of %lld bytes or more, and those of %s have %lld",
+      return TELL(f, "rows of %lld bytes or more, and those of %s have %lld",
                           (long long)least, side_name(side), bytes);
     if ((bytes & (bytes - 1)) != 0)
-      return arena_printf(f->arena, "rows of a power of two of bytes, and those of %s have %lld",
+      return TELL(f, "rows of a power of two of bytes, and those of %s have %lld",
                           side_name(side), bytes);
   }
   return NULL;
@@ -205,7 +208,7 @@ static int64_t copy_share(const Facts *f, int side) {
 
 static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
-static int64_t producers(const Facts *f) { return pass_producers(threads(f)); }
+static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
@@ -228,16 +231,17 @@ static const char *box_fault(const Facts *f, int side) {
     return rows % PATTERN_ROWS ? "a swizzled box has a multiple of 8 rows" : NULL;
   if (slab_columns(f, side) > SIDE_MAX) return "a row of a box has at most 256 elements";
   if (bytes % 16)
-    return arena_printf(f->arena, "a row of a box is a multiple of 16 bytes, and this one has %lld",
+    return TELL(f, "a row of a box is a multiple of 16 bytes, and this one has %lld",
                         (long long)bytes);
   if (rows * bytes % SLOT_BYTES == 0) return NULL;
-  return arena_printf(f->arena, "a slab is a multiple of 128 bytes, and this one has %lld",
+  return TELL(f, "a slab is a multiple of 128 bytes, and this one has %lld",
                       (long long)(rows * bytes));
 }
 
 static const char *plain_slab_fault(const Facts *f) {
   if (!tma(f)) return NULL;
   if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, "");
+  if (value(f, KNOB_PAD_CELLS)) return knob_and(f, KNOB_PAD_CELLS, "");
   if (slab_along_k(f, FM_BM) != runs_along_k(f, FM_BM)) return "TRANSPOSE_A=1";
   if (slab_along_k(f, FN_BN) != runs_along_k(f, FN_BN)) return "TRANSPOSE_B=1";
   for (int side = FM_BM; side <= FN_BN; side++)
@@ -313,6 +317,11 @@ static const char *layout_alone_fault(const Facts *f) {
   for (int i = 0; i < 2; i++)
     if (value(f, others[i])) return knob_and(f, others[i], "");
   return NULL;
+}
+
+bool rule_rows_take_swizzle(const Schedule *schedule) {
+  const Facts facts = {.schedule = schedule};
+  return !swizzle_fault(&facts) && !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
 }
 
 // ---- typed layouts ------------------------------------------------------------------------------

@@ -21,3 +21,6 @@ void rules_check_program(const Model *model, Diags *diags);
 // none because a rule about the knobs fails. A failing rule adds its finding.
 typedef enum RuleVerdict { RULE_HOLDS, RULE_FAILS, RULE_OPEN } RuleVerdict;
 RuleVerdict rule_judge(const Model *model, int rule, Diags *diags);
+
+// Whether the rows of the slabs take the schedule's SWIZZLE, in boxes of TMA where it has them.
+bool rule_rows_take_swizzle(const Schedule *schedule);

@@ -3,8 +3,8 @@
 // Three kinds of knob lay slabs out: SWIZZLE and PAD_SMEM for both at once, LAYOUT_A and LAYOUT_B
 // one by one, and those exclude the first two. So SWIZZLE is tried first: its pass is run on the
 // program that has just been staged, and both slabs must come out as wished. A pad can only be
-// PAD_SMEM. Everything else is typed, and when the other slab was swizzled by SWIZZLE, its swizzle
-// is typed too.
+// PAD_SMEM, or PAD_CELLS. Everything else is typed, and when the other slab was swizzled by
+// SWIZZLE, its swizzle is typed too.
 //
 // Worked example, tf32 with SWIZZLE=2 on both slabs, and for B the solver's
 //   xoroff:off ^ ((off >> 2) & 8) ^ ((off >> 4) & 28)
@@ -79,7 +79,7 @@ static int find_swizzle(const Wish *wish) {
   for (int bits = 0; bits <= SWIZZLE_MAX; bits++) {
     Schedule schedule = *now;
     schedule.value[KNOB_SWIZZLE] = bits;
-    schedule.value[KNOB_PAD_SMEM] = 0;
+    schedule.value[KNOB_PAD_SMEM] = schedule.value[KNOB_PAD_CELLS] = 0;
     schedule.layout[0][0] = schedule.layout[1][0] = '\0';
     if (!is_legal(wish, &schedule)) continue;
     const Program *trial = swizzled_program(wish, &schedule);
@@ -119,15 +119,27 @@ static const char *swizzle_knobs(const Wish *wish, int bits) {
   Str out = str_new(wish->arena);
   str_printf(&out, "SWIZZLE=%d", bits);
   add_if_set(&out, now, KNOB_PAD_SMEM, false, "0");
+  add_if_set(&out, now, KNOB_PAD_CELLS, false, "0");
   add_if_set(&out, now, KNOB_LAYOUT_A, false, "none");
   add_if_set(&out, now, KNOB_LAYOUT_B, false, "none");
   return out.text;
 }
 
-static const char *pad_knobs(const Wish *wish, const char *layout) {
+// pad:4 is PAD_SMEM; pad:1,4 is PAD_CELLS where a thread's cells are runs of four in this slab.
+static const char *pad_knobs(const Wish *wish, const char *layout, Diags *diags) {
   const Schedule *now = &wish->model->schedule;
+  const char *pad = layout + strlen("pad:"), *run = strchr(pad, ',');
+  const Program *bare = bare_program(wish->model);
+  int64_t cells = slab_cell_run(bare, program_buffer(bare, wish->slab->role));
+  if (run && atoi(run + 1) != cells) {
+    diag_add(diags, "layout", "%s: a thread's cells stand in runs of %lld here", layout,
+             (long long)cells)
+        ->nearest = arena_printf(wish->arena, "pad:%d,%lld", atoi(pad), (long long)cells);
+    return NULL;
+  }
   Str out = str_new(wish->arena);
-  str_printf(&out, "PAD_SMEM=%d", atoi(layout + strlen("pad:")));
+  str_printf(&out, "%s=%d", run ? "PAD_CELLS" : "PAD_SMEM", atoi(pad));
+  add_if_set(&out, now, run ? KNOB_PAD_SMEM : KNOB_PAD_CELLS, false, "0");
   add_if_set(&out, now, KNOB_SWIZZLE, false, "0");
   add_if_set(&out, now, KNOB_LAYOUT_A, false, "none");
   add_if_set(&out, now, KNOB_LAYOUT_B, false, "none");
@@ -153,6 +165,7 @@ static const char *typed_knobs(const Wish *wish, const char *layout, Diags *diag
   if (swizzled)
     str_printf(&out, ",%s=%s", KNOB_OF_ROLE[other->role], typed_text(wish->arena, kept));
   add_if_set(&out, now, KNOB_PAD_SMEM, false, "0");
+  add_if_set(&out, now, KNOB_PAD_CELLS, false, "0");
   add_if_set(&out, now, KNOB_SWIZZLE, false, "0");
   return out.text;
 }
@@ -178,5 +191,5 @@ const char *slab_layout_knobs(Arena *arena, const Model *model, const Buffer *sl
     return NULL;
   }
   bool pad = str_starts(layout, "pad:") && !strchr(layout, ';');
-  return pad ? pad_knobs(&wish, layout) : typed_knobs(&wish, layout, diags);
+  return pad ? pad_knobs(&wish, layout, diags) : typed_knobs(&wish, layout, diags);
 }

@@ -39,6 +39,8 @@ const char *slab_layout_text(Arena *arena, const Schedule *schedule, const Buffe
   if (slab->swizzle_bits)
     return arena_printf(arena, "swizzle:%d,%d,%d", slab->swizzle_bits, slab->swizzle_base,
                         slab->swizzle_shift);
+  if (slab->run_pad && slab->run < slab->dim[slab->rank - 1])
+    return arena_printf(arena, "pad:%lld,%lld", (long long)slab->run_pad, (long long)slab->run);
   return pad ? arena_printf(arena, "pad:%lld", (long long)pad) : "none";
 }
 

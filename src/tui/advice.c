@@ -20,7 +20,7 @@ void advice_free(Advice *advice) {
 void advice_start(Advice *advice, const Schedule *schedule, KnobId first) {
   uint64_t key = schedule_key(schedule);
   advice->first = first;
-  if (advice->key == key) return;
+  if (advice->key == key && schedule_says_same(&advice->schedule, schedule)) return;
   advice->key = key;
   advice->schedule = *schedule;
   advice->n_done = 0;

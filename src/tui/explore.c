@@ -77,12 +77,19 @@ static const char *shorten(const Layout *layout, const Knob *knob, const char *v
   return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
 }
 
+// "2", or "(2)" where it follows by auto.
+static const char *value_text(const Layout *layout, KnobId knob) {
+  const Schedule *schedule = &layout->session->now.schedule;
+  const char *value = knob_value_text(layout->arena, schedule, knob);
+  return knob_is_auto(schedule, knob) ? arena_printf(layout->arena, "(%s)", value) : value;
+}
+
 static void write_texts(Layout *layout) {
   for (int i = 0; i < KNOB_COUNT; i++) {
     const Knob *knob = &knob_table[i];
     bool wide = layout->explore->knob_cols > KNOB_COLS;
     const char *name = wide ? knob->name : knob_name(layout->arena, knob);
-    const char *value = knob_value_text(layout->arena, &layout->session->now.schedule, (KnobId)i);
+    const char *value = value_text(layout, (KnobId)i);
     layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
     if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
       layout->text[i] = shorten(layout, knob, value);

@@ -92,7 +92,10 @@ static const char *say_neighbours(Arena *arena, const Session *session) {
 
 static void explain_knob(Arena *arena, const Session *session, Explore *explore) {
   const Knob *knob = &knob_table[session->knob];
-  say(explore, STYLE_TEXT, arena_printf(arena, "%s: %s", knob->name, knob->help));
+  const char *follows = knob_is_auto(&session->now.schedule, session->knob)
+                            ? arena_printf(arena, " (auto: %s)", knob_auto_text(session->knob))
+                            : "";
+  say(explore, STYLE_TEXT, arena_printf(arena, "%s%s: %s", knob->name, follows, knob->help));
   say(explore, STYLE_DIM, say_neighbours(arena, session));
 }
 

@@ -35,7 +35,7 @@ static void draw_speed(Canvas *canvas, Rect row, const HistoryRow *past) {
 
 // What a state says; one that this program cannot read stands there as it is.
 static void draw_state(Canvas *canvas, Rect row, const Session *session, const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags unused = diags_new(session->frame);
   char text[96];
   if (!schedule_parse(&schedule, state, &unused)) {
@@ -131,7 +131,7 @@ static const char *line(const Session *session, int i) { return session->results
 
 static void take(Session *session, int i) {
   const Results *results = &session->results;
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(session->frame);
   if (i < 0 || i >= results->n_past) return;
   if (schedule_parse(&schedule, results->past[i].state, &diags))

@@ -44,7 +44,7 @@ void results_free(Results *results) {
 static void add_row(Results *results, const Recorded *recorded, const RecordedRow *row,
                     Diags *diags) {
   Timed timed = {
-      .schedule = schedule_default(),
+      .schedule = schedule_plain(),
       .origin = ORIGIN_RECORDED,
       .ok = row->time_ns > 0,
       .error = row->error,

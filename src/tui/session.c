@@ -46,6 +46,7 @@ static bool load_ladders(Session *session, Diags *diags) {
     if (ladder) session->ladders[session->n_ladders++] = ladder;
   }
   if (list.count == 0) diag_add(diags, "data", "data/ladders has no ladder");
+  ladders_sort(session->ladders, session->n_ladders);
   return diags->count == 0;
 }
 
@@ -323,7 +324,7 @@ static void push_undo(Session *session) {
 }
 
 void session_set_schedule(Session *session, const Schedule *schedule) {
-  if (schedule_same(&session->now.schedule, schedule)) return;
+  if (schedule_says_same(&session->now.schedule, schedule)) return;
   session->now.schedule = *schedule;
   rebuild(session);
   push_undo(session);
@@ -383,7 +384,7 @@ static void carry_problem(const Session *session, int from, int to, Schedule *sc
     snprintf(schedule->target, sizeof schedule->target, "%s", now->target);
   bool aside = session->ladder->rung[from].aside || session->ladder->rung[to].aside;
   for (int i = 0; i < KNOB_COUNT && !aside; i++)
-    if (knob_is_problem((KnobId)i) && now->value[i] != own->value[i] &&
+    if (knob_is_problem((KnobId)i) && i != KNOB_AUTO && now->value[i] != own->value[i] &&
         schedule->value[i] == next->value[i])
       schedule_set(schedule, (KnobId)i, now->value[i]);
 }

@@ -22,7 +22,8 @@ uint64_t schedule_key(const Schedule *schedule) {
   uint64_t hash = HASH_START;
   for (int i = 0; i < KNOB_COUNT; i++) {
     bool text = knob_table[i].type == KNOB_TYPE_TARGET || knob_table[i].type == KNOB_TYPE_LAYOUT;
-    uint64_t value = text ? 0 : (uint64_t)schedule->value[i];
+    bool counts = !text && i != KNOB_AUTO;  // which says nothing of the kernel
+    uint64_t value = counts ? (uint64_t)schedule->value[i] : 0;
     for (int byte = 0; byte < 8; byte++, value >>= 8)
       hash = hash_byte(hash, (unsigned char)(value & 255));
   }

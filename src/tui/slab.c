@@ -88,11 +88,16 @@ static void draw_head(Canvas *canvas, Rect in, const Site *site, const Grid *gri
                   (long long)(col + cols - 1));
 }
 
+// Of a row with its pads: behind its columns, or behind each run of them.
+static bool is_pad(const Buffer *slab, int64_t c) {
+  if (slab->run_pad) return c % (slab->run + slab->run_pad) >= slab->run;
+  return c >= slab->dim[slab->rank - 1];
+}
+
 void slab_draw(Canvas *canvas, Rect in, const Site *site) {
   if (in.rows < 2 || in.cols <= HEAD_COLS) return;
   const Grid grid = grid_of(site);
-  const int64_t touched = first_touched(site, grid.base),
-                width = site->slab->dim[site->slab->rank - 1];
+  const int64_t touched = first_touched(site, grid.base);
   int64_t top = first_shown(touched / grid.row_bytes, grid.rows, in.rows - 1);
   int64_t left =
       first_shown(touched % grid.row_bytes / grid.elem_bytes, grid.cols, in.cols - HEAD_COLS);
@@ -102,7 +107,7 @@ void slab_draw(Canvas *canvas, Rect in, const Site *site) {
     canvas_printf(canvas, in, row, 0, STYLE_DIM, "%3lld", (long long)r);
     for (int col = HEAD_COLS; col < in.cols && left + col - HEAD_COLS < grid.cols; col++) {
       int64_t c = left + col - HEAD_COLS;
-      if (c < width)
+      if (!is_pad(site->slab, c))
         draw_element(canvas, in, row, col, site,
                      grid.base + r * grid.row_bytes + c * grid.step_bytes);
       else

@@ -77,6 +77,8 @@ static void put_knobs(JsonWriter *w, Session *session, const Explore *explore) {
     json_member_string(w, "tier", knob_table[cell->knob].tier);
     json_member_string(w, "value",
                        knob_value_text(session->frame, &session->now.schedule, cell->knob));
+    bool follows = knob_is_auto(&session->now.schedule, cell->knob);
+    json_member_string(w, "auto", follows ? knob_auto_text(cell->knob) : NULL);
     json_member_bool(w, "used", !cell->off);
     json_member_bool(w, "edited", schedule_differs(own, &session->now.schedule, cell->knob));
     json_member_bool(w, "selected", cell->knob == session->knob);

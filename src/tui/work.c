@@ -157,7 +157,7 @@ void work_bench(Work *work) {
   arena_reset(work->scratch);
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_of(work, session->now.picture, "B"),
-                       .state = schedule_text(work->scratch, schedule),
+                       .state = schedule_record_text(work->scratch, schedule),
                        .key = session->now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
                                 !is_being_timed(work, session->now.picture->key)};
@@ -168,7 +168,7 @@ void work_bench(Work *work) {
                        .schedule_b = session->then.pictured};
   if (session->comparing) {
     ask.plan_b = plan_of(work, session->then.picture, "A");
-    ask.state_b = schedule_text(work->scratch, &session->then.pictured);
+    ask.state_b = schedule_record_text(work->scratch, &session->then.pictured);
     request->n_plans = 2;
   }
   request->id = client_submit(work->client, &ask);
@@ -209,7 +209,7 @@ static bool ask_point(Work *work, const Schedule *schedule) {
   if (!model->ok) return false;
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_from_model(work->scratch, model, "B"),
-                       .state = schedule_text(work->scratch, schedule),
+                       .state = schedule_record_text(work->scratch, schedule),
                        .key = schedule_key(schedule),
                        .share = true};
   *request = (Request){.kind = ASK_BENCH, .key = ask.key, .n_plans = 1, .schedule = *schedule};

@@ -5,7 +5,7 @@
 #   tests/gpu/pairs.sh build/gemmview 200
 set -u
 program=$1 pairs=${2:-200}
-schedule=BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
+schedule=AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
 n=0 different=0
 while [ $n -lt "$pairs" ]; do
   size=$((n % 2 ? 512 : 2048))

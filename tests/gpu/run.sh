@@ -77,7 +77,7 @@ sanitize() {
     "M=264,N=256,K=100,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,TMA=1,BUFFER_COUNT=2,PIPELINE_STAGES=1"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
-      --in-process --no-time --no-reference -k "$state"
+      --in-process --no-time --no-reference -k "AUTO=0,$state"
   done
   number=0
 }
@@ -107,7 +107,7 @@ if wanted ladder; then
   done
 fi
 if wanted tensor; then
-  for ladder in hgemm tf32; do
+  for ladder in hgemm tf32 fp16; do
     step "$ladder" 200 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
       --seconds "$SECONDS_EACH" --record "$OUT/$ladder.json"
     tables="$tables $ladder"
@@ -127,7 +127,7 @@ fi
 if wanted search; then
   seconds=${SEARCH_SECONDS:-240}
   ends=$((ends + seconds))
-  step search $((seconds + 60)) "$GEMMVIEW" sweep -k "${STATE:-$best}" --search "$seconds" \
+  step search $((seconds + 60)) "$GEMMVIEW" sweep -k "${STATE:-AUTO=0,$best}" --search "$seconds" \
     --seed "${SEED:-1}"
   tail -n 5 "$OUT/search.txt"
 fi

@@ -54,7 +54,7 @@ const Model *emit_case_on(const EmitCases *cases, int rung, int m, int n, int k,
 }
 
 static const Model *build_state(const EmitCases *cases, const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(cases->arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(cases->arena, &diags));
   return model_build(cases->arena, &cases->targets, &schedule);

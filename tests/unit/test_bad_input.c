@@ -30,12 +30,13 @@ typedef struct Bad {
 } Bad;
 
 #define SLAB " --rows 128 --row-bytes 64 --elem 4"
-#define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11"
-#define HALF "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11"
+#define TF32 "AUTO=0,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11"
+#define HALF "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11"
 
-#define ODD                                                                                       \
-  "M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1,ASYNC_COPY=" \
-  "1,"                                                                                            \
+#define ODD                                                                                   \
+  "AUTO=0,M=96,N=64,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=6,FN=4,BK=1,STAGE=11,LDMATRIX=1," \
+  "ASYNC_COPY="                                                                               \
+  "1,"                                                                                        \
   "LAYOUT_A=xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'"
 
 static const Bad bad[] = {
@@ -103,7 +104,7 @@ static const Bad bad[] = {
     // ---- names that are like none: all there are
     {"show nosuch", USAGE, "there is no view \"nosuch\": there are explore, loops, banks", NULL},
     {"show bnaks", USAGE, "there is no view \"bnaks\"", "nearest: banks"},
-    {"show explore --ladder nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
+    {"show explore --ladder nosuch", USAGE, "there are fp32, hgemm, tf32, fp16", NULL},
     {"ladders nosuch", USAGE, "there are fp32, hgemm, tf32", NULL},
     {"interpret --break nosuchthing", USAGE, "there are first_barrier, ", NULL},
     {"loops -k QUUX=1", USAGE, "QUUX is not a knob; gemmview knobs lists them", NULL},
@@ -120,9 +121,9 @@ static const Bad bad[] = {
     {"check --failing -k " HALF ",PAD_SMEM=3", NO, "a multiple of 8 keeps them so",
      "nearest: PAD_SMEM="},
     {"check --failing -k "
-     "ATOM_KIND=mma_m16n8k16_f16,WN=2,FN=16,STAGE=11,BK=3,SWIZZLE=3",
+     "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,WN=2,FN=16,STAGE=11,BK=3,SWIZZLE=3",
      NO, "SWIZZLE=3 needs rows of 128 bytes or more, and those of A have 96", "nearest: SWIZZLE=0"},
-    {"check --failing -k ATOM_KIND=mma_m16n8k16_f16,STAGE=11,WM=8,WN=8", NO,
+    {"check --failing -k AUTO=0,ATOM_KIND=mma_m16n8k16_f16,STAGE=11,WM=8,WN=8", NO,
      "2048 threads in a block, at most 1024", "nearest: WN=4"},
     {"check --failing -k " HALF ",EPILOGUE=1,N=4090", NO, "8 elements at a time",
      "nearest: EPILOGUE=0"},

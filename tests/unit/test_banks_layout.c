@@ -69,6 +69,19 @@ START_TEST(pads_lengthen_rows) {
 }
 END_TEST
 
+// 16 floats in runs of four, one more behind each: rows of 80 bytes, words 5 apart.
+START_TEST(pads_part_runs) {
+  const Layout *layout = parse(&FLOATS16, "pad:1,4");
+  ck_assert_int_eq(layout->storage_bytes, 128 * 80);
+  for (int col = 0; col < 16; col++)
+    ck_assert_int_eq(layout->offset_of[3 * 64 + col * 4], 3 * 80 + (col + col / 4) * 4);
+  LayoutFacts facts = layout_examine(arena, layout);
+  ck_assert(facts.bijective && facts.whole_bytes == 4);
+  ck_assert_int_eq(layout_examine(arena, parse(&FLOATS16, "pad:4,4")).whole_bytes, 16);
+  ck_assert(same(parse(&FLOATS16, "pad:3"), parse(&FLOATS16, "pad:3,16")));
+}
+END_TEST
+
 START_TEST(linear_layouts_have_their_matrix) {
   LayoutFacts facts = layout_examine(arena, parse(&FLOATS16, "swizzle:2,4,3"));
   ck_assert(facts.linear && facts.bijective);
@@ -133,6 +146,10 @@ START_TEST(bad_layouts_are_named) {
       {"swizzle:3,4,-10", "moves a byte to"},
       {"pad:", "not a number"},
       {"pad:4x", "not a number"},
+      {"pad:1,3", "no whole number of runs"},
+      {"pad:1,0", "no whole number of runs"},
+      {"pad:-1,4", "not from 0"},
+      {"pad:9999999999,4", "not from 0"},
       {"pad:999999", "from 0 to 440; nearest: pad:440"},
       {"pad:-1", "nearest: pad:0"},
       {"none:1", "takes no argument"},
@@ -176,6 +193,7 @@ Suite *suite_banks_layout(void) {
   tcase_add_test(layout, swizzle_moves_bits_as_cutlass_says);
   tcase_add_test(layout, spellings_of_one_layout);
   tcase_add_test(layout, pads_lengthen_rows);
+  tcase_add_test(layout, pads_part_runs);
   tcase_add_test(layout, linear_layouts_have_their_matrix);
   tcase_add_test(layout, clashes_are_found);
   tcase_add_test(layout, a_swizzle_below_the_element_takes_it_apart);

@@ -111,7 +111,7 @@ START_TEST(a_state_may_begin_with_a_rung) {
   if (!cli_has_program()) return;
   Arena *own = arena_new("rung");
   CliRun whole = cli_run(own,
-                         "loops -k ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,"
+                         "loops -k AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,"
                          "FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3,M=512");
   CliRun named = cli_run(own, "loops -k hgemm/swizzle,M=512");
   CliRun numbered = cli_run(own, "loops -k HGEMM/2,M=512");

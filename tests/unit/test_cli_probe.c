@@ -24,7 +24,7 @@ static void assert_has(const char *text, const char *part) {
 
 // The fp32 kernel with plain slabs: its accesses are sts32, sts32, lds32 and lds32; the first two
 // ask the same of the banks.
-#define STATE "-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
+#define STATE "-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
 
 typedef struct Measured {
   const char *op;

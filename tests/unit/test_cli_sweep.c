@@ -24,7 +24,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static Schedule schedule_of(const char *text) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert_msg(schedule_parse(&schedule, text, &diags), "%s", diags_text(arena, &diags));
   return schedule;
 }
@@ -43,8 +43,10 @@ START_TEST(the_last_knob_runs_fastest) {
   ck_assert_int_eq(sweep_product(&axes), 4);
   SweepPoints points = sweep_points(arena, &axes, &base, &targets);
   ck_assert_int_eq(points.n, 4);
-  ck_assert_str_eq(schedule_text(arena, &points.point[1]), "BM=16,BN=16,STAGE=11,FM=4,PAD_SMEM=4");
-  ck_assert_str_eq(schedule_text(arena, &points.point[2]), "BM=16,BN=16,STAGE=11,FM=8,PAD_SMEM=0");
+  ck_assert_str_eq(schedule_text(arena, &points.point[1]),
+                   "AUTO=0,BM=16,BN=16,STAGE=11,FM=4,PAD_SMEM=4");
+  ck_assert_str_eq(schedule_text(arena, &points.point[2]),
+                   "AUTO=0,BM=16,BN=16,STAGE=11,FM=8,PAD_SMEM=0");
 }
 END_TEST
 
@@ -108,13 +110,13 @@ static int count_lines(const char *text) {
 }
 
 START_TEST(sweep_prints_points_and_the_best_last) {
-  CliRun run = cli_run(arena, "sweep -k STAGE=11 --knob FM=1,8 --knob FN=1,8 --predict");
+  CliRun run = cli_run(arena, "sweep -k AUTO=0,STAGE=11 --knob FM=1,8 --knob FN=1,8 --predict");
   ck_assert_msg(run.status == 0, "%s", run.err);
   ck_assert_int_eq(count_lines(run.out), 1 + 4 + 3);
   const char *best = strstr(run.out, "\nbest of 4:\n");
   ck_assert_ptr_nonnull(best);
   assert_has(best, "STAGE=11,FM=8,FN=8\n");
-  run = cli_run(arena, "sweep -k STAGE=11 --knob FM=1,8 --predict --json");
+  run = cli_run(arena, "sweep -k AUTO=0,STAGE=11 --knob FM=1,8 --predict --json");
   ck_assert_int_eq(count_lines(run.out), 3);
   assert_has(run.out, "\"best_so_far\":true,\"best\":{");
 }
@@ -204,7 +206,7 @@ END_TEST
 
 START_TEST(resources_names_the_limit_and_every_site) {
   const char *quiet = cli_fake_worker(arena, NULL, NULL, NULL);
-  const char *state = "-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1";
+  const char *state = "-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1";
   CliRun run = cli_run(arena, arena_printf(arena, "resources %s %s", state, quiet));
   ck_assert_int_eq(run.status, 0);
   assert_has(run.out, "estimated LIMIT: shared");

@@ -17,7 +17,7 @@ static Arena *arena;
 static void setup(void) { arena = arena_new("test cli timing"); }
 static void teardown(void) { arena_free(arena); }
 
-#define STATE "-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
+#define STATE "-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
 
 static CliRun with_worker(const char *arguments, const char *worker) {
   return cli_run(arena, arena_printf(arena, "%s %s", arguments, worker));
@@ -218,7 +218,7 @@ START_TEST(timings_are_kept_in_the_history) {
   Diags diags = diags_new(arena);
   History *history = history_open(arena, NULL, &diags);
   ck_assert_int_eq(history_recent(history, arena, rows, 1), 1);
-  ck_assert_str_eq(rows[0].state, "BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11");
+  ck_assert_str_eq(rows[0].state, "AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11");
   ck_assert_double_eq(rows[0].time_ns, 3.0e6);
   history_close(history);
 }
@@ -338,9 +338,9 @@ static const struct {
     {"probe --op lds32", "belong together"},
     {"probe --op lds23 --addr 0", "nearest: lds32"},
     {"probe --op lds32 --addr 0,4", "addr"},
-    {"probe --op lds32 --addr lane*4 -k STAGE=11", "one of the two"},
+    {"probe --op lds32 --addr lane*4 -k AUTO=0,STAGE=11", "one of the two"},
     {"probe", "0 accesses to shared memory; nearest: STAGE=11"},
-    {"probe -k STAGE=11 --site 9", "nearest: --site 4"},
+    {"probe -k AUTO=0,STAGE=11 --site 9", "nearest: --site 4"},
     {"probe extra", "\"extra\""},
     {"selftest --only bank", "nearest: banks"},
     {"selftest --random -1", "--random"},
@@ -373,7 +373,7 @@ START_TEST(a_wrong_kernel_fails_the_selftest_with_its_state) {
   CliRun run = with_worker("selftest --only compile --ladder fp32",
                            cli_fake_worker(arena, "NVIDIA H200", &cubin, NULL));
   ck_assert_int_eq(run.status, 1);
-  assert_has(run.err, "compile: register_tile: no such luck\n  -k BM=16,BN=16,FM=8,FN=8\n");
+  assert_has(run.err, "compile: register_tile: no such luck\n  -k AUTO=0,BM=16,BN=16,FM=8,FN=8\n");
   assert_has(run.out, "NOT all as claimed");
 }
 END_TEST

@@ -268,7 +268,7 @@ START_TEST(the_explorer_opens_beside_a_wrong_file) {
   vt_keys(p, "F5");
   vt_keys(p, "q");
   ck_assert(vt_wait_end(p));
-  vt_expect(p, "gemmview -k 'BM=16,");
+  vt_expect(p, "gemmview -k 'AUTO=0,BM=16,");
   vt_finish(p);
   unsetenv("GEMMVIEW_DATA");
 }

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli_harness.h"
 
-#define STATE "-k M=32,N=32,K=32,BM=16,BN=16,FM=2,FN=2,STAGE=11"
+#define STATE "-k AUTO=0,M=32,N=32,K=32,BM=16,BN=16,FM=2,FN=2,STAGE=11"
 
 static Arena *arena;
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/str.h"
 
-#define STAGED "BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1"
+#define STAGED "AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1"
 
 static Arena *arena;
 static const char *said;  // stdout and stderr of the last command

@@ -115,7 +115,7 @@ END_TEST
 // Every one of them is legal here as it comes, for the problem and the target that one has.
 START_TEST(schedules) {
   DecodedKernel kernel;
-  Schedule base = schedule_default();
+  Schedule base = schedule_plain();
   ck_assert(decode_kernel(arena, cases[_i].name, &kernel, &diags));
   const char *target = kernel.arch == 90 ? "h100" : "a100";
   const char *state = arena_printf(arena, "M=8192,TARGET=%s,BM=4,PAD_SMEM=4", target);
@@ -178,7 +178,7 @@ START_TEST(mutants) {
     }
     DecodedKernel kernel;
     if (decode_kernel(round, text, &kernel, &findings)) {
-      Schedule base = schedule_default();
+      Schedule base = schedule_plain();
       DecodedSchedule near = decode_schedule(round, &kernel, &base);
       ck_assert_ptr_nonnull(near.knobs);
       if (i % 16 == 0) model_build(round, &targets, &near.schedule);

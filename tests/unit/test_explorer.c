@@ -50,7 +50,7 @@ START_TEST(quits_with_the_state_line) {
   vt_keys(p, "q");
   ck_assert(vt_wait_end(p));
   ck_assert(vt_restored(p));
-  vt_expect(p, "gemmview -k 'BM=32,BN=16,FM=8,FN=8,BK=16");
+  vt_expect(p, "gemmview -k 'AUTO=0,BM=32,BN=16,FM=8,FN=8,BK=16");
   ck_assert_int_eq(WEXITSTATUS(p->status), APP_QUIT);
   vt_finish(p);
 }

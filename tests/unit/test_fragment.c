@@ -397,7 +397,7 @@ END_TEST
 
 // Each value of ATOM_KIND but fma and tcgen05 is an atom, and each atom's knob is such a value.
 START_TEST(test_knob_values_are_atoms) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   int found = 0;
   for (int64_t i = 1; i <= knob_table[KNOB_ATOM_KIND].hi; i++) {
     schedule_set(&schedule, KNOB_ATOM_KIND, i);

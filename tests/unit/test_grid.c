@@ -20,7 +20,7 @@
 static const double MiB = 1024 * 1024;
 
 static const Model *model_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
   const Model *model = model_build(property_arena, &property_targets, &schedule);
@@ -157,14 +157,11 @@ static const Program *only_cta(const Program *program, int64_t cta) {
                  ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, digit->var),
                            ex_const(property_arena, value)));
   }
-  Stmt *inner = kernel_inner(kernel);
-  Stmt *first = inner->body;
-  Stmt **link = &inner->body;
-  while (first && first->kind == STMT_LET) {
-    link = &first->next;
-    first = first->next;
-  }
-  *link = stmt_if(copy, KNOB_NONE, is, first);
+  // All that a block does, its producers' part too: they would wait for consumers that never come.
+  Stmt **link = &kernel->body;
+  while (*link != launch.body) link = (*link)->kind == STMT_LET ? &(*link)->next : &(*link)->body;
+  while (*link && (*link)->kind == STMT_LET) link = &(*link)->next;
+  *link = stmt_if(copy, KNOB_NONE, is, *link);
   return copy;
 }
 

@@ -160,7 +160,7 @@ static const char *by_swizzle_field(const char *p) {
   return screen(NULL);
 }
 static const char *by_state(const char *p) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   schedule_parse(&schedule, arena_printf(arena, "BM=%s,%s=1,LAYOUT_A=%s", p, p, p), &diags);
   return findings();
 }

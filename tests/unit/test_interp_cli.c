@@ -11,10 +11,10 @@
 
 Suite *suite_interp_cli(void);
 
-#define SMALL "M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
+#define SMALL "AUTO=0,M=68,N=64,K=44,BM=8,BN=8,FM=4,FN=4,BK=8,STAGE=11"
 
-#define HALF                                                                                \
-  "M=80,N=64,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=1,FN=2,BK=4,STAGE=11,LDMATRIX=1," \
+#define HALF                                                                                       \
+  "AUTO=0,M=80,N=64,K=64,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=1,FN=2,BK=4,STAGE=11,LDMATRIX=1," \
   "SWIZZLE=2"
 
 static Arena *arena;
@@ -43,7 +43,7 @@ static const struct {
   const char *says;
 } rows[] = {
     {"-k " SMALL, 0, "C equals the float64 loop in all 4352 cells"},
-    {"-k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 0, "is cut down to M=256, N=256, K=32"},
+    {"-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", 0, "is cut down to M=256, N=256, K=32"},
     {"-k " SMALL " --pass stage --runs 1", 0, "6 blocks of 64 threads, 1 order from seed 1"},
     {"-k " SMALL " --break first_barrier", 1, "with no barrier between"},
     {"-k " SMALL ",BUFFER_COUNT=2 --break last_slab", 1, "cells of C are wrong, the first C[0, 0]"},

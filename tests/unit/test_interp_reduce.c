@@ -21,7 +21,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static Schedule reduced(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
   return schedule_reduce(arena, &targets, &schedule, REDUCE_WORK_MAX);

@@ -89,6 +89,20 @@ START_TEST(finds_rungs_by_name_and_number) {
 }
 END_TEST
 
+START_TEST(ladders_stand_in_their_places) {
+  const Ladder *first = read_text(
+      "{\"name\":\"a\",\"title\":\"\",\"place\":2,\"rungs\":["
+      "{\"name\":\"x\",\"title\":\"\",\"line\":\"\",\"knobs\":\"\"}]}");
+  Ladder second = *first, third = *first;
+  second.place = 0;
+  third.place = 2;
+  const Ladder *ladders[] = {first, &second, &third};
+  ladders_sort(ladders, 3);
+  ck_assert(ladders[0] == &second && ladders[1] == first && ladders[2] == &third);
+  ck_assert_ptr_null(read_text("{\"name\":\"a\",\"title\":\"\",\"place\":-1,\"rungs\":[]}"));
+}
+END_TEST
+
 START_TEST(distance_counts_knobs) {
   Schedule a = schedule_default(), b = a;
   ck_assert(schedule_same(&a, &b));
@@ -129,6 +143,7 @@ Suite *suite_ladder(void) {
   tcase_add_test(tcase, reads_a_whole_ladder);
   tcase_add_loop_test(tcase, refuses_with_the_place, 0, sizeof wrong / sizeof *wrong);
   tcase_add_test(tcase, finds_rungs_by_name_and_number);
+  tcase_add_test(tcase, ladders_stand_in_their_places);
   tcase_add_test(tcase, distance_counts_knobs);
   tcase_add_test(tcase, shipped_ladders_hold);
   suite_add_tcase(suite, tcase);

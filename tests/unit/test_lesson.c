@@ -51,7 +51,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static FactScene scene_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert(schedule_parse(&schedule, state, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert_msg(model->ok, "%s: %s", state, diags_text(arena, &model->diags));
@@ -382,7 +382,7 @@ START_TEST(an_answer_says_what_it_is_about) {
   const char *step = "\"hint\":\"{blocks} of them\",\"question\":\"q\",\"why\":[\"w\"],";
   const Lesson *lesson = read_text(arena_printf(
       arena, FILE_OF("{\"title\":\"s\",\"text\":[\"t\"],\"ask\":{%s%s}}"), step, shows[_i].ask));
-  Schedule wanted = schedule_default();
+  Schedule wanted = schedule_plain();
   StepFacts facts;
   ck_assert_msg(lesson != NULL, "%s", diags_text(arena, &diags));
   ck_assert(schedule_parse(&wanted, shows[_i].shown, &diags));

@@ -68,7 +68,7 @@ enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
 // Of an odd number of slabs the last is cut to what rows of whole 16 bytes leave of it: some boxes
 // are partly and some wholly outside of the matrices, as N cuts the last panels of B.
 static Schedule of_slabs(const char *state, int slabs) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
   int64_t of_all_splits = schedule_tile(&schedule, KNOB_K);
@@ -112,7 +112,7 @@ static const char *const brinks[] = {
 enum { N_BRINKS = sizeof brinks / sizeof brinks[0] };
 
 START_TEST(what_is_just_legal_computes_the_nest) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, brinks[_i], &diags));
   ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
@@ -313,7 +313,7 @@ START_TEST(no_more_registers_are_taken_than_given_back) {
   const char *state = arena_printf(
       property_arena, "M=70,N=68,K=36,%sFM=2,FN=2,BK=16,TMA=1,BUFFER_COUNT=2," ROLES "STAGE=11",
       blocks[_i].tile);
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, state, &diags));
   const Program *program = built(&schedule)->program;

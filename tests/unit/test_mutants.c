@@ -347,7 +347,7 @@ static bool tells(const InterpCheck *check, FindingKind kind, const char *says) 
 }
 
 START_TEST(breakages_are_told) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, broken[_i].state, &diags));
   const Model *model = model_build(property_arena, &property_targets, &schedule);
@@ -364,7 +364,7 @@ START_TEST(breakages_are_told) {
 END_TEST
 
 START_TEST(what_is_not_there_cannot_be_broken) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   const Model *model = model_build(property_arena, &property_targets, &schedule);
   for (int id = 0; id < BREAK_COUNT; id++)
     ck_assert_ptr_null(program_break(property_arena, model->program, (BreakageId)id));

@@ -21,7 +21,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static const Model *model(const char *state) {
-  const Model *built = cli_model(arena, state, &diags);
+  const Model *built = cli_model(arena, arena_printf(arena, "AUTO=0,%s", state), &diags);
   ck_assert_msg(built != NULL, "%s", diags_text(arena, &diags));
   return built;
 }
@@ -100,6 +100,11 @@ static const struct {
      "b <- B_s", 2, 2},
     // The article's contiguous float4 read: ideal, whatever is said about it.
     {"BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,VECTORIZE=1", "b <- B_s", 4, 4},
+    // The article's pad: lane n_t reads word 5·n_t, one bank each, but four times.
+    {"BM=8,BN=32,FM=26,FN=4,BK=32,STAGE=11,VECTORIZE=1,PAD_CELLS=1", "b <- B_s", 1, 1},
+    // With a pad of four the runs of FM=8 stay aligned, and wide: 12 words apart, free by quarters.
+    {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_CELLS=4", "b <- B_s", 4,
+     4},
     // Two distinct rows of 16 floats, 8 apart: both start at bank 0.
     {"BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11", "a <- A_s", 2, 1},
     // A column store of four k's: rows 512 B apart without a pad.
@@ -267,6 +272,8 @@ static const struct {
     {"STAGE=11,ASYNC_COPY=1,PIPELINE_STAGES=1", "ring_for_async", "BUFFER_COUNT=2"},
     {"STAGE=11,PIPELINE_STAGES=2", "ring_for_two", "BUFFER_COUNT=2"},
     {"STAGE=11,ASYNC_COPY=1,TARGET=t4", "async_arch", "ASYNC_COPY=0"},
+    {"STAGE=11,PAD_CELLS=1,PAD_SMEM=1", "pads_apart", "PAD_CELLS=0"},
+    {"STAGE=11,PAD_CELLS=1,ATOM_KIND=mma_m16n8k16_f16", "pad_cells_fma", "PAD_CELLS=0"},
     {"K=100,BK=32,SPLITK=5", "splits_fit", "SPLITK=4"},
     {"BM=16,BN=16,FM=8,FN=8,BK=64,STAGE=11,BUFFER_COUNT=4", "smem_fits", "BUFFER_COUNT=3"},
     {"M=2147483647,N=2147483647,K=1", "problem_fits", NULL},
@@ -274,7 +281,7 @@ static const struct {
 };
 
 START_TEST(test_rules) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert(schedule_parse(&schedule, illegal[_i].state, &diags));
   TargetTable targets;
   ck_assert(cli_targets(arena, &targets, &diags));

@@ -135,7 +135,8 @@ START_TEST(bash_completes_the_last_knob_of_a_state) {
       "compopt() { :; }; COMP_LINE='gemmview cuda -k BM=8,PAD'; COMP_POINT=${#COMP_LINE};"
       "COMP_WORDS=(gemmview cuda -k BM = 8,PAD); COMP_CWORD=5; _gemmview; echo ${COMPREPLY[*]}";
   setenv("SCRIPT", script, 1);
-  ck_assert_str_eq(run("bash -c \"$(%s completion bash)\n$SCRIPT\"", program()), "8,PAD_SMEM=\n");
+  ck_assert_str_eq(run("bash -c \"$(%s completion bash)\n$SCRIPT\"", program()),
+                   "8,PAD_SMEM= 8,PAD_CELLS=\n");
   unsetenv("SCRIPT");
 }
 END_TEST

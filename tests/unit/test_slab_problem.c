@@ -11,6 +11,7 @@
 #include "model/slab_layout.h"
 
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1"
+#define CELLS "BM=8,BN=32,FM=8,FN=4,BK=16,STAGE=11,VECTORIZE=1"
 #define HGEMM "ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1"
 
 static Arena *arena, *scratch;
@@ -31,7 +32,7 @@ static void teardown(void) {
 }
 
 static const Model *model_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(arena, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert_msg(model->ok, "%s: %s", state, diags_text(arena, &model->diags));
@@ -229,6 +230,9 @@ static const struct {
      "28)',LAYOUT_A=swizzle:2:4:3,SWIZZLE=0",
      ROLE_SLAB_B},
     {TF32 ",LAYOUT_B=swizzle:3:4:4", "none", "SWIZZLE=0,LAYOUT_B=none", ROLE_SLAB_B},
+    {CELLS, "pad:1,4", "PAD_CELLS=1", ROLE_SLAB_B},
+    {CELLS ",PAD_CELLS=1", "pad:1", "PAD_SMEM=1,PAD_CELLS=0", ROLE_SLAB_B},
+    {CELLS ",PAD_CELLS=1", "swizzle:2,4,5", "SWIZZLE=2,PAD_CELLS=0", ROLE_SLAB_B},
     {TF32, "swizzle:1,4,3;swizzle:1,5,3", "LAYOUT_B='swizzle:1,4,3;swizzle:1,5,3'", ROLE_SLAB_B},
 };
 
@@ -289,6 +293,20 @@ START_TEST(what_no_knob_says_is_told) {
 }
 END_TEST
 
+// The article's pad: rows of 32 threads of four cells and a pad, 160 words; the runs of another
+// tile are no pad that this one could have.
+START_TEST(a_pad_behind_each_threads_cells) {
+  const Model *model = model_of(CELLS ",PAD_CELLS=1");
+  SlabProblem b = slab_of(model, ROLE_SLAB_B), a = slab_of(model, ROLE_SLAB_A);
+  ck_assert_str_eq(b.layout_text, "pad:1,4");
+  ck_assert_str_eq(a.layout_text, "pad:1");
+  ck_assert_int_eq(b.slab->stride[0], 160);
+  ck_assert_int_eq(cost_of(&b, false, b.layout).ways, 1);
+  ck_assert_ptr_null(slab_layout_knobs(arena, model, b.slab, "pad:1,8", &diags));
+  ck_assert_str_eq(diags.first->nearest, "pad:1,4");
+}
+END_TEST
+
 START_TEST(the_epilogue_has_a_slab_without_a_knob) {
   const Model *model = model_of(HGEMM ",LDMATRIX=1,EPILOGUE=1");
   SlabProblem slab = slab_of(model, ROLE_SLAB_C);
@@ -316,6 +334,7 @@ Suite *suite_slab_problem(void) {
   tcase_add_test(tcase, a_row_of_four_pieces_is_swizzled_by_two_bits);
   tcase_add_test(tcase, knobs_of_a_layout_are_legal);
   tcase_add_test(tcase, what_no_knob_says_is_told);
+  tcase_add_test(tcase, a_pad_behind_each_threads_cells);
   tcase_add_test(tcase, the_epilogue_has_a_slab_without_a_knob);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -21,7 +21,7 @@ Suite *suite_steps(void);
 // The second text is read over the first.
 static const Model *model_with(const char *base, const char *more) {
   Diags diags = diags_new(property_arena);
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   bool ok = schedule_parse(&schedule, base, &diags) && schedule_parse(&schedule, more, &diags);
   ck_assert_msg(ok, "%s %s: %s", base, more, diags_text(property_arena, &diags));
   return model_build(property_arena, &property_targets, &schedule);
@@ -493,9 +493,10 @@ END_TEST
 // The command's numbers are the model's; `now` marks one row.
 START_TEST(the_command_tells_both_intensities) {
   if (!cli_has_program()) return;
-  CliRun run = cli_run(property_arena,
-                       "resources --json -k M=64,N=64,K=64,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,"
-                       "FM=2,FN=8,BK=4,STAGE=11,FRAG_ORDER=2");
+  CliRun run =
+      cli_run(property_arena,
+              "resources --json -k M=64,N=64,K=64,AUTO=0,ATOM_KIND=mma_m8n8k4_f64,WM=1,WN=1,"
+              "FM=2,FN=8,BK=4,STAGE=11,FRAG_ORDER=2");
   cli_json(property_arena, &run);
   ck_assert_ptr_nonnull(strstr(run.out, "\"computations_per_transfer\":1.6,"));
   ck_assert_ptr_nonnull(strstr(run.out,

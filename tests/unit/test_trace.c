@@ -16,7 +16,7 @@
 #include "property.h"
 
 static const Model *model_of(const char *state) {
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", diags_text(property_arena, &diags));
   const Model *model = model_build(property_arena, &property_targets, &schedule);
@@ -469,7 +469,7 @@ START_TEST(show_tiles_json_has_the_moves) {
   CliRun run = cli_run(
       property_arena,
       "show tiles --json --keys 'e C Space 0 Space 0 Enter e A Space 1 3 0 Space 2 1 Enter' -k "
-      "BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,"
+      "AUTO=0,BM=16,BN=16,FM=8,FN=8,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,"
       "TRANSPOSE_A=1,M=512,N=512,K=512");
   ck_assert_int_eq(run.status, 0);
   const JsonValue *data = json_object_get(cli_json(property_arena, &run), "data");

@@ -115,17 +115,18 @@ START_TEST(reviewed_screen) {
 END_TEST
 
 // Boxes of TMA, mbarriers and warp roles, which stand in no ladder of the tests.
-#define ROLES                                                                                 \
-  "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3," \
-  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"            \
+#define ROLES                                                                                      \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
+  "3,"                                                                                             \
+  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
-#define BOXES "BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
+#define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 
 static const struct {
   const char *name, *view, *state, *keys;
   int cols, rows;
 } role_screens[] = {
-    {"explore_roles_80x24", "explore", ROLES, "k k k k k k", 80, 24},
+    {"explore_roles_80x24", "explore", ROLES, "k k k k k k k", 80, 24},
     {"explore_roles_80x44", "explore", ROLES, NULL, 80, 44},
     {"explore_roles_120x40", "explore", ROLES, NULL, 120, 40},
     {"explore_roles_200x60", "explore", ROLES, NULL, 200, 60},
@@ -136,6 +137,9 @@ static const struct {
     {"loops_tma_80x24", "loops", BOXES, "G", 80, 24},
     {"loops_tma_steps", "loops", BOXES, "s", 80, 24},
     {"swizzle_panels", "swizzle", ROLES, "j", 80, 24},
+    // What was left out stands in parentheses; on it the line below says why.
+    {"explore_auto_80x24", "explore", "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1",
+     "j j j j j j j j", 80, 24},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 
@@ -327,7 +331,7 @@ START_TEST(every_action_has_help_and_a_way_in) {
 END_TEST
 
 static const char *const families[] = {"BM=8",
-                                       "ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=2,BK=2,STAGE=11"};
+                                       "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=2,BK=2,STAGE=11"};
 
 START_TEST(every_used_knob_can_be_reached) {
   Session *session = session_open(&(SessionOptions){.state = families[_i]}, &diags);

@@ -93,7 +93,7 @@ START_TEST(explore_says_what_the_model_says) {
   for (int i = 0; i < json_count(knobs); i++)
     str_printf(&state, "%s%s=%s", i ? "," : "", text(json_at(knobs, i), "name"),
                text(json_at(knobs, i), "value"));
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert_msg(schedule_parse(&schedule, state.text, &diags), "%s", diags_text(arena, &diags));
   for (int i = 0; i < json_count(knobs); i++) {
     KnobId knob = knob_find(text(json_at(knobs, i), "name"), NULL);

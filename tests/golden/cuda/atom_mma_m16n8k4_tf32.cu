@@ -1,5 +1,5 @@
 // C[512, 512] = A[512, 512] * B[512, 512], tf32 summed in f32, C in f32, row-major
-// M=512,N=512,K=512,ATOM_KIND=mma_m16n8k4_tf32
+// AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k4_tf32
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<2048, 32>>>(A, B, C)

@@ -1,5 +1,5 @@
 // C[512, 512] = A[512, 512] * B[512, 512], f64, row-major
-// M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64
+// AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<4096, 32>>>(A, B, C)

@@ -1,5 +1,5 @@
 // C[1000, 600] = A[1000, 203] * B[203, 600], f32, row-major
-// M=1000,N=600,K=203,FM=8,FN=8,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
+// AUTO=0,M=1000,N=600,K=203,FM=8,FN=8,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,PAD_SMEM=4
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<40, 256>>>(A, B, C)   16896 bytes of shared memory

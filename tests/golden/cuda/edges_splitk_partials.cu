@@ -1,5 +1,5 @@
 // C[1000, 600] = A[1000, 203] * B[203, 600], f32, row-major
-// M=1000,N=600,K=203,FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1
+// AUTO=0,M=1000,N=600,K=203,FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<4864, 256>>>(A, B, P)   4096 bytes of shared memory

@@ -1,7 +1,7 @@
 // nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[512, 512] = A[512, 512] * B[512, 512], bf16 summed in f32, B column-major, A and C row-major
-// M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1
+// AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_bf16,B_COL=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<2048, 32>>>(A, B, C)

@@ -1,7 +1,7 @@
 // nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[512, 512] = A[512, 512] * B[512, 512], f32, row-major
-// M=512,N=512,K=512,FM=4,FN=4,STAGE=11
+// AUTO=0,M=512,N=512,K=512,FM=4,FN=4,STAGE=11
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<64, 256>>>(A, B, C)   8192 bytes of shared memory

@@ -1,7 +1,7 @@
 // nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[512, 512] = A[512, 512] * B[512, 512], s8 summed in s32, C in s32, row-major
-// M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_s8
+// AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_s8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<2048, 32>>>(A, B, C)

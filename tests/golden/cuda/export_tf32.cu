@@ -1,7 +1,7 @@
 // nvcc -O3 -gencode arch=compute_90a,code=sm_90a -o matmul matmul.cu && ./matmul
 //
 // C[8192, 8192] = A[8192, 8192] * B[8192, 8192], tf32 summed in f32, C in f32, row-major
-// M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1
+// AUTO=0,M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<524288, 32>>>(A, B, C, alpha)

@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=2
+// AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=2
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<1024, 256>>>(A, B, C)   32768 bytes of shared memory

@@ -1,5 +1,5 @@
 // C[8192, 8192] = A[8192, 8192] * B[8192, 8192], f32, row-major
-// M=8192,N=8192,K=8192,BM=16,BN=16,FM=4,FN=4,BK=32,STAGE=11,GROUP_M=8
+// AUTO=0,M=8192,N=8192,K=8192,BM=16,BN=16,FM=4,FN=4,BK=32,STAGE=11,GROUP_M=8
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<16384, 256>>>(A, B, C)   16384 bytes of shared memory

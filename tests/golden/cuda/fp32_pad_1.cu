@@ -1,5 +1,5 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f32, row-major
-// BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,ASYNC_COPY=1,PAD_SMEM=1
+// AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,ASYNC_COPY=1,PAD_SMEM=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<640, 256>>>(A, B, C)   44032 bytes of shared memory

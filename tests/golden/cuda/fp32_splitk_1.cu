@@ -1,5 +1,5 @@
 // C[128, 128] = A[128, 16384] * B[16384, 128], f32, row-major
-// M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=1
+// AUTO=0,M=128,N=128,K=16384,BM=16,BN=16,FM=2,FN=2,BK=32,STAGE=11,SPLITK=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<16, 256>>>(A, B, C)   8192 bytes of shared memory

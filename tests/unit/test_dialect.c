@@ -55,7 +55,7 @@ static int stage_of(const Pipeline *pipeline, const char *pass) {
 
 START_TEST(passes_have_their_counterparts) {
   Diags diags = diags_new(arena);
-  Schedule schedule = schedule_default();
+  Schedule schedule = schedule_plain();
   ck_assert(schedule_parse(&schedule, said[_i].state, &diags));
   const Model *model = model_build(arena, &targets, &schedule);
   ck_assert_msg(model->ok, "%s", diags_text(arena, &model->diags));

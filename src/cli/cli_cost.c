@@ -90,6 +90,22 @@ void cli_print_sites(Arena *arena, const Model *model) {
   }
 }
 
+static void print_global(Arena *arena, const GlobalSite *site) {
+  printf("%-40s ", arena_printf(arena, "%d  %s", site->number, site->text));
+  if (!site->count.known) {
+    printf("%8s %6s %6s %11s %11s\n", "no count", "-", "-", "-", "-");
+    return;
+  }
+  printf("%8d %6d %6d %11.0f %11.0f\n", site->count.sectors, site->count.ideal, site->count.lines,
+         site->requests, site->sectors);
+}
+
+void cli_print_globals(Arena *arena, const Model *model) {
+  printf("%-40s %8s %6s %6s %11s %11s\n", "global memory, sectors of 32 B", "sectors", "ideal",
+         "lines", "requests/CTA", "sectors/CTA");
+  for (int i = 0; i < model->global.n; i++) print_global(arena, &model->global.site[i]);
+}
+
 static void put_site(JsonWriter *w, const Site *site) {
   const BankCount *count = &site->count;
   json_begin_object(w);
@@ -116,5 +132,37 @@ void cli_put_sites(JsonWriter *w, const Model *model) {
   json_key(w, "sites");
   json_begin_array(w);
   for (int i = 0; i < model->n_sites; i++) put_site(w, &model->site[i]);
+  json_end_array(w);
+}
+
+static void put_global(JsonWriter *w, const GlobalSite *site) {
+  const SectorCount *count = &site->count;
+  json_begin_object(w);
+  json_member_int(w, "number", site->number);
+  json_member_string(w, "text", site->text);
+  json_member_string(w, "op", site->op->name);
+  json_member_string(w, "compiled", site->compiled->name);
+  json_member_string(w, "matrix", site->matrix->name);
+  json_member_bool(w, "store", site->is_store);
+  json_member_bool(w, "in_loop", site->in_loop);
+  json_member_int(w, "statement", site->stmt->id);
+  json_member_int(w, "warp", site->warp);
+  json_member_known(w, "sectors", count->known, count->sectors);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "lines", count->known, count->lines);
+  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
+  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
+  json_member_double(w, "ideal_per_block", count->known ? site->ideal : NAN);
+  json_key(w, "addr");
+  json_begin_array(w);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);
+  json_end_array(w);
+  json_end_object(w);
+}
+
+void cli_put_globals(JsonWriter *w, const Model *model) {
+  json_key(w, "global_sites");
+  json_begin_array(w);
+  for (int i = 0; i < model->global.n; i++) put_global(w, &model->global.site[i]);
   json_end_array(w);
 }

@@ -26,6 +26,7 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   model->totals = derive_totals(&sites);
   model->text = program_print(arena, model->program);
   model->lines = sites.lines;
+  model->global = derive_globals(arena, model->program, sites.n + 1);
   model->traffic = derive_traffic(arena, model);
   model->ok = true;
   return model;

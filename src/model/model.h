@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "banks/bank.h"
+#include "banks/sector.h"
 #include "base/diag.h"
 #include "model/knob.h"
 #include "model/pass.h"
@@ -35,6 +36,31 @@ typedef struct SiteTotals {
   double wavefronts, ideal;  // of the sites with counts
   int n_conflicting;         // sites with more wavefronts than ideal
 } SiteTotals;
+
+// A site of global memory: what one block's warps fetch of, or write to, one matrix by one kind of
+// access, before the loop over slabs, in it and after it.
+typedef struct GlobalSite {
+  int number;              // goes on where the sites of shared memory end
+  const Stmt *stmt;        // that of the loop over slabs where it stands there too
+  const BankOp *op;        // as written: ldg32, stg128, ldgsts128, utmaldg
+  const BankOp *compiled;  // as the assembler makes it
+  const Buffer *matrix;
+  bool is_store, in_loop;
+  bool by_l1;                // values of fragments, which L1 keeps for the other lanes and steps
+  int64_t addr[BANK_LANES];  // byte offsets in the matrix, of the lanes of `warp`; -1 inactive
+  int warp;                  // the one shown: the most wasteful, the first among equals
+  SectorCount count;         // for those addresses
+  // Of all its warps and iterations, in block 0: that is of every block inside of C.
+  double requests, sectors, ideal, lines;
+  const char *text;  // "r_a <- A  LDG.E.128"
+} GlobalSite;
+
+typedef struct Globals {
+  int n;
+  const GlobalSite *site;
+  // Of one block: lines looked up, sectors fetched into slabs beyond the ideal, sectors written.
+  double lines, wasted_sectors, store_sectors;
+} Globals;
 
 typedef struct Resources {
   int64_t smem_bytes;  // per block
@@ -97,6 +123,7 @@ typedef struct Model {
   const Site *site;
   SiteTotals totals;
   double lines;  // of 128 bytes per slab that pass through the pipe beside the sites
+  Globals global;
   Resources resources;
   Traffic traffic;
 } Model;

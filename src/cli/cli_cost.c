@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "tui/view_json.h"
+
 // ---- traffic ------------------------------------------------------------------------------------
 
 // Most first; what is not known (below 0 or NaN) last.
@@ -41,9 +43,9 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
-  printf("estimated traffic: L2 %s GB, DRAM %s GB; loads per multiply-add %s\n",
-         number(arena, t->l2_bytes / 1e9), number(arena, t->dram_bytes / 1e9),
-         number(arena, t->loads_per_fma));
+  printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB; loads per multiply-add %s\n",
+         number(arena, t->l2_bytes / 1e9), number(arena, 100 * t->l2_hit),
+         number(arena, t->dram_bytes / 1e9), number(arena, t->loads_per_fma));
 }
 
 // NaN is written as null.
@@ -56,10 +58,12 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_member_string(w, "limit", t->limit);
   json_member_double(w, "fma_clocks", known(t->fma_clocks));
   json_member_double(w, "shared_clocks", known(t->shared_clocks));
+  json_member_double(w, "global_clocks", known(t->global_clocks));
   json_member_double(w, "l2_clocks", known(t->l2_clocks));
   json_member_double(w, "dram_clocks", known(t->dram_clocks));
   json_member_double(w, "l2_bytes", known(t->l2_bytes));
   json_member_double(w, "dram_bytes", known(t->dram_bytes));
+  json_member_double(w, "l2_hit_rate", t->l2_hit);
   json_member_double(w, "l2_working_set_bytes", known(t->l2_working_set_bytes));
   json_member_double(w, "flop_per_l2_byte", known(t->flop_per_l2_byte));
   json_member_double(w, "flop_per_dram_byte", known(t->flop_per_dram_byte));
@@ -135,34 +139,4 @@ void cli_put_sites(JsonWriter *w, const Model *model) {
   json_end_array(w);
 }
 
-static void put_global(JsonWriter *w, const GlobalSite *site) {
-  const SectorCount *count = &site->count;
-  json_begin_object(w);
-  json_member_int(w, "number", site->number);
-  json_member_string(w, "text", site->text);
-  json_member_string(w, "op", site->op->name);
-  json_member_string(w, "compiled", site->compiled->name);
-  json_member_string(w, "matrix", site->matrix->name);
-  json_member_bool(w, "store", site->is_store);
-  json_member_bool(w, "in_loop", site->in_loop);
-  json_member_int(w, "statement", site->stmt->id);
-  json_member_int(w, "warp", site->warp);
-  json_member_known(w, "sectors", count->known, count->sectors);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "lines", count->known, count->lines);
-  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
-  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
-  json_member_double(w, "ideal_per_block", count->known ? site->ideal : NAN);
-  json_key(w, "addr");
-  json_begin_array(w);
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);
-  json_end_array(w);
-  json_end_object(w);
-}
-
-void cli_put_globals(JsonWriter *w, const Model *model) {
-  json_key(w, "global_sites");
-  json_begin_array(w);
-  for (int i = 0; i < model->global.n; i++) put_global(w, &model->global.site[i]);
-  json_end_array(w);
-}
+void cli_put_globals(JsonWriter *w, const Model *model) { view_json_globals(w, model); }

@@ -32,6 +32,14 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   return model;
 }
 
+int model_site_number(const Model *model, const Stmt *stmt) {
+  for (int i = 0; stmt && i < model->n_sites; i++)
+    if (model->site[i].stmt == stmt) return model->site[i].number;
+  for (int i = 0; stmt && i < model->global.n; i++)
+    if (model->global.site[i].stmt == stmt) return model->global.site[i].number;
+  return 0;
+}
+
 const Model *model_with_registers(Arena *arena, const Model *model, int registers) {
   Model *counted = ARENA_NEW(arena, Model);
   *counted = *model;

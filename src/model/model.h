@@ -84,18 +84,21 @@ typedef struct Resources {
 #define TRAFFIC_UNIT_TABLE(X)          \
   X(fma_clocks, "fma", "fma")          \
   X(shared_clocks, "shared", "shared") \
+  X(global_clocks, "global", "global") \
   X(l2_clocks, "l2", "L2")             \
   X(dram_clocks, "dram", "DRAM")
-enum { TRAFFIC_UNITS = 4 };
+enum { TRAFFIC_UNITS = 5 };
 
 // Per block and slab (one k_o iteration; one k step without a slab), in clocks of one SM. Unknown
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it.
-  double fma_clocks, shared_clocks, l2_clocks, dram_clocks;
-  const char *limit;            // which of the four is the largest: "fma", "shared", "l2", "dram"
-  double l2_bytes, dram_bytes;  // whole problem, first-order estimates
+  // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it;
+  // global: lines of global memory that L1 looks up, one a clock, those of C's cells included.
+  double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
+  const char *limit;            // which of them is the largest: "fma", "shared", "global", …
+  double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates
+  double l2_hit;                // the part of what is asked of L2 that is there, 0 … 1, replayed
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
@@ -127,6 +130,9 @@ typedef struct Model {
   Resources resources;
   Traffic traffic;
 } Model;
+
+// The number of the access that a statement makes: to shared memory where it makes both; 0: none.
+int model_site_number(const Model *model, const Stmt *stmt);
 
 // Never fails: an illegal schedule gives a model with ok = false and the reasons in diags.
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule);

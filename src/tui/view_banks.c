@@ -15,6 +15,7 @@
 
 #include "banks/bank_text.h"
 #include "base/str.h"
+#include "tui/banks_global.h"
 #include "tui/card.h"
 #include "tui/fmt.h"
 #include "tui/matrix_lines.h"
@@ -24,7 +25,7 @@
 #include "tui/view_json.h"
 
 enum { PICTURE_CARD, PICTURE_LANES, PICTURE_SLAB, PICTURE_COUNT, PICTURE_LINES };
-enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, PAIR_COLS = 2 * CARD_COLS + 4 };
+enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, BOTH_LISTS = 30, PAIR_COLS = 2 * CARD_COLS + 4 };
 enum {
   NAME_COLS = 24,
   BAR_COL = 76,
@@ -239,14 +240,27 @@ static void draw_legend(Canvas *canvas, Rect in, const Session *session) {
 
 static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
-  int n = model->n_sites < LIST_ROWS_MAX ? model->n_sites : LIST_ROWS_MAX;
+  int n = session_global(session) ? model->global.n : model->n_sites;
+  if (n > LIST_ROWS_MAX) n = LIST_ROWS_MAX;
   int list_rows = in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
-  Rect all = in, list = rect_take_bottom(&in, list_rows), legend = rect_take_bottom(&in, 1);
+  int more_rows = in.rows >= BOTH_LISTS ? 1 + model->global.n : 0;
+  if (session_global(session) && more_rows) list_rows = 1 + model->n_sites;
+  Rect all = in, more = rect_take_bottom(&in, more_rows);
+  Rect list = rect_take_bottom(&in, list_rows), legend = rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, legend.row - all.row, 0, all.cols, STYLE_BORDER);
-  if (list_rows) draw_sites(canvas, list, session);
+  if (more_rows) banks_global_list(canvas, more, session, SPOT_SITE);
+  if (list_rows && session_global(session) && !more_rows)
+    banks_global_list(canvas, list, session, SPOT_SITE);
+  else if (list_rows)
+    draw_sites(canvas, list, session);
   Rect text = rect_take_bottom(&in, 1);
-  draw_legend(canvas, text, session);
   rect_take_left(&in, 1);
+  if (session_global(session)) {
+    banks_global_legend(canvas, text, session);
+    banks_global_draw(canvas, in, session);
+    return;
+  }
+  draw_legend(canvas, text, session);
   int site = session->site < model->n_sites ? session->site : -1;
   if (!session->comparing) {
     draw_side(canvas, in, session, session->now.picture, site, NULL, STYLE_TEXT);
@@ -261,7 +275,7 @@ static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void banks_move(Session *session, int delta) {
-  int n = session->now.picture->model->n_sites, to = session->site + delta;
+  int n = session_site_count(session), to = session->site + delta;
   if (n == 0) return;
   session->site = to < 0 ? 0 : to >= n ? n - 1 : to;
   session->phase = 0;
@@ -288,15 +302,15 @@ static void probe(Session *session, const char *argument) {
   if (session_site(session))
     session->wishes.probe = true;
   else
-    session_say(session, SAID_NOTE, "this kernel does not touch shared memory");
+    session_say(session, SAID_NOTE, "only accesses to shared memory are timed");
 }
 
-static int sites_count(const Session *session) { return session->now.picture->model->n_sites; }
 static int banks_at(const Session *session) { return session->site; }
 static void banks_go(Session *session, int i) { banks_move(session, i - session->site); }
 
 static const char *sites_line(const Session *session, int i) {
-  return session->now.picture->model->site[i].text;
+  const Model *model = session->now.picture->model;
+  return i < model->n_sites ? model->site[i].text : model->global.site[i - model->n_sites].text;
 }
 
 static void banks_click(Session *session, int what, int value) {
@@ -319,7 +333,7 @@ const ViewBody banks_view = {
     .json = banks_json,
     .move = banks_move,
     .move_label = "site",
-    .count = sites_count,
+    .count = session_site_count,
     .line = sites_line,
     .at = banks_at,
     .go = banks_go,

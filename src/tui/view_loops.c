@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "kernels/emit.h"
 #include "model/fragment_text.h"
-#include "tui/card.h"
 #include "tui/loops_steps.h"
+#include "tui/sector_card.h"
 #include "tui/source.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
@@ -67,12 +67,6 @@ static int stage_of(const Session *session) {
 
 // ---- lines --------------------------------------------------------------------------------------
 
-static int site_number(const Model *model, const Stmt *stmt) {
-  for (int i = 0; stmt && i < model->n_sites; i++)
-    if (model->site[i].stmt == stmt) return model->site[i].number;
-  return 0;
-}
-
 static void list_program(Session *session, Loops *loops, const Program *program) {
   ProgramText text = program_print(session->frame, program);
   loops->line = ARENA_ARRAY(session->frame, LoopLine, text.n_lines);
@@ -85,7 +79,7 @@ static void list_program(Session *session, Loops *loops, const Program *program)
                    from->stmt,
                    from->tier,
                    from->knob,
-                   site_number(session->now.picture->model, from->stmt)};
+                   model_site_number(session->now.picture->model, from->stmt)};
   }
 }
 
@@ -261,10 +255,10 @@ static Style line_style(const LoopLine *line) {
 static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
-  card_badge(&session->now.picture->model->site[site - 1].count, badge, &style);
-  int cols = utf8_columns(badge) + 4;
-  canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
-  canvas_text(canvas, row, 0, row.cols - cols + 3, style, badge);
+  site_badge(session->now.picture->model, site, badge, &style);
+  int cols = utf8_columns(badge) + 4 + (site > 9);
+  int col = canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
+  canvas_text(canvas, row, 0, col, style, badge);
   return cols;
 }
 

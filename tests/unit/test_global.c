@@ -250,7 +250,7 @@ START_TEST(the_command_lists_them) {
   cli_json(property_arena, &run);
   ck_assert_ptr_nonnull(strstr(run.out, "\"global_sites\":[{"));
   ck_assert_ptr_nonnull(
-      strstr(run.out, "\"op\":\"ldg32\",\"compiled\":\"ldg32\",\"matrix\":\"A\""));
+      strstr(run.out, "\"matrix\":\"A\",\"op\":\"ldg32\",\"compiled\":\"ldg32\""));
   ck_assert_ptr_nonnull(strstr(run.out, "\"sectors_per_block\":"));
 }
 END_TEST

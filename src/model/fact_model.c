@@ -93,12 +93,6 @@ SITE_FACT(ways, count.ways)
 SITE_FACT(phases, count.phases)
 SITE_FACT(executions, executions)
 
-bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const Site *site = find_site(scene, args->word[0], diags);
-  if (site) value->word = site->text;
-  return site != NULL;
-}
-
 #define GLOBAL_FACT(name, expression)                                                              \
   bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
     const GlobalSite *site = find_global(scene, args->word[0], diags);                             \
@@ -115,10 +109,16 @@ GLOBAL_FACT(sector_lines, site->count.lines)
 GLOBAL_FACT(sector_requests, site->requests)
 GLOBAL_FACT(block_sectors, site->sectors)
 
-bool fact_access(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const GlobalSite *site = find_global(scene, args->word[0], diags);
-  if (site) value->word = site->text;
-  return site != NULL;
+// Of either memory; of a cp.async its side in shared memory.
+bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  const Model *model = scene->model;
+  int n_shared = model->n_sites, n = n_shared + model->global.n;
+  const char **texts = ARENA_ARRAY(diags->arena, const char *, n);
+  for (int i = 0; i < n; i++)
+    texts[i] = i < n_shared ? model->site[i].text : model->global.site[i - n_shared].text;
+  int at = find_access(args->word[0], texts, 1, n, diags);
+  if (at >= 0) value->word = texts[at];
+  return at >= 0;
 }
 
 // ---- plain numbers ------------------------------------------------------------------------------

@@ -93,8 +93,9 @@ enum { TRAFFIC_UNITS = 5 };
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it;
-  // global: lines of global memory that L1 looks up, one a clock, those of C's cells included.
+  // One resident block, one slab. Where there are slabs, what fragments ask of L1 is counted with
+  // shared memory, whose pipe it is. global: lines of global memory that L1 looks up, one a clock,
+  // those of C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
   const char *limit;            // which of them is the largest: "fma", "shared", "global", …
   double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates

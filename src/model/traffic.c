@@ -39,9 +39,10 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// What all sites take of the pipe per slab, and the lines beside them.
+// What all sites take of the pipe per slab, and the lines beside them. Without shared memory the
+// pipe is L1's alone, and its lines are those of global memory.
 static double shared_clocks(const Model *model) {
-  double clocks = model->lines;
+  double clocks = model->n_sites ? model->lines : 0;
   for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
   return clocks;
 }

@@ -65,7 +65,7 @@ static void put_sites(JsonWriter *w, const Session *session, const Picture *pict
   json_end_array(w);
 }
 
-static void put_global(JsonWriter *w, const GlobalSite *site) {
+static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site) {
   const SectorCount *count = &site->count;
   json_begin_object(w);
   json_member_int(w, "site", site->number);
@@ -82,6 +82,9 @@ static void put_global(JsonWriter *w, const GlobalSite *site) {
   json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
   json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
   json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);
+  double blocks = (double)model->resources.n_blocks;
+  json_member_double(w, "requests_grid", count->known ? site->requests * blocks : NAN);
+  json_member_double(w, "sectors_grid", count->known ? site->sectors * blocks : NAN);
   put_ints(w, "addr_bytes", site->addr, BANK_LANES);
   json_end_object(w);
 }
@@ -89,7 +92,7 @@ static void put_global(JsonWriter *w, const GlobalSite *site) {
 void view_json_globals(JsonWriter *w, const Model *model) {
   json_key(w, "global_sites");
   json_begin_array(w);
-  for (int i = 0; i < model->global.n; i++) put_global(w, &model->global.site[i]);
+  for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
   json_end_array(w);
 }
 

@@ -262,6 +262,13 @@ static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site
   return cols;
 }
 
+// The long lines of global memory keep their text where there is no room for both.
+static bool has_badge(const Session *session, const LoopLine *line, int room) {
+  enum { BADGE_COLS = 8 };
+  bool shared = line->site <= session->now.picture->model->n_sites;
+  return line->site && (shared || utf8_columns(line->text) + BADGE_COLS <= room);
+}
+
 static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
   static const char *const marks[] = {[DIFF_SAME] = " ", [DIFF_REMOVED] = "-", [DIFF_ADDED] = "+"};
   if (!line->text) {
@@ -274,7 +281,8 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   if (loop) mark[0] = tier_mark(line->tier);
   canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
   int col = 3 + 2 * line->depth;
-  int badge_cols = line->site ? draw_badge(canvas, row, session, line->site) : 0;
+  bool badge = has_badge(session, line, row.cols - col);
+  int badge_cols = badge ? draw_badge(canvas, row, session, line->site) : 0;
   canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
 }
 

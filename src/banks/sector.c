@@ -6,8 +6,8 @@
 //
 // Worked example, the sums of m16n8k16 leaving as pairs of f32, rows of 16 KiB: lane l writes 8
 // bytes at row l / 4, column l % 4 · 2. Eight rows of 32 bytes: 8 sectors in 8 lines for 256 bytes,
-// which is ideal in sectors, but each is a line of its own to look up. As pairs of f16 the same
-// rows have 16 bytes each: 8 sectors where 4 would do.
+// which is ideal in sectors, but each lies in a line of its own where two lines would do. As pairs
+// of f16 the same rows have 16 bytes each: 8 sectors where 4 would do.
 #include "banks/sector.h"
 
 #include <string.h>
@@ -78,6 +78,7 @@ SectorCount sectors_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
                        .sectors = distinct(op, addr, SECTOR_BYTES, seen),
                        .ideal = (int)ceil_div(bytes, SECTOR_BYTES),
                        .lines = distinct(op, addr, BANK_LINE_BYTES, seen),
+                       .lines_ideal = (int)ceil_div(bytes, BANK_LINE_BYTES),
                        .bytes = bytes};
 }
 

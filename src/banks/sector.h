@@ -31,7 +31,8 @@ typedef struct SectorCount {
   int sectors;  // that the request touches
   int ideal;    // as many as its distinct bytes would fill
   int lines;    // of 128 bytes, each a look-up of its own
-  int bytes;    // distinct ones asked for
+  int lines_ideal;
+  int bytes;  // distinct ones asked for
 } SectorCount;
 
 SectorCount sectors_count(const BankOp *op, const int64_t addr[BANK_LANES]);

@@ -42,8 +42,9 @@ void sector_text_numbers(Str *out, const SectorMap *map) {
     return;
   }
   double moved = (double)count->sectors * SECTOR_BYTES;
-  str_printf(out, "sectors %d, ideal %d, lines %d; %d B asked for, %.0f %% of what moves\n",
-             count->sectors, count->ideal, count->lines, count->bytes,
+  str_printf(out,
+             "sectors %d, ideal %d; lines %d, ideal %d; %d B asked for, %.0f %% of what moves\n",
+             count->sectors, count->ideal, count->lines, count->lines_ideal, count->bytes,
              moved > 0 ? 100 * count->bytes / moved : 0.0);
 }
 
@@ -66,6 +67,7 @@ void sector_text_json(JsonWriter *w, const SectorMap *map) {
   json_member_known(w, "sectors", count->known, count->sectors);
   json_member_known(w, "ideal", count->known, count->ideal);
   json_member_known(w, "line_count", count->known, count->lines);
+  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
   json_member_known(w, "bytes_asked", count->known, count->bytes);
   json_key(w, "lines");
   json_begin_array(w);

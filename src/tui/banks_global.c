@@ -26,9 +26,9 @@ static void draw_title(Canvas *canvas, Rect in, const GlobalSite *site, const ch
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
   col = canvas_text(canvas, in, 1, 0, style, sector_card_verdict(count, verdict, &style)) + 2;
   if (count->known)
-    canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d sector%s, ideal %d, %d line%s",
+    canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d sector%s, ideal %d; %d line%s, ideal %d",
                   count->sectors, count->sectors == 1 ? "" : "s", count->ideal, count->lines,
-                  count->lines == 1 ? "" : "s");
+                  count->lines == 1 ? "" : "s", count->lines_ideal);
 }
 
 // Where each lane's bytes lie in the matrix, in as many columns as fit.

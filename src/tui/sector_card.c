@@ -73,7 +73,7 @@ const char *sector_card_verdict(const SectorCount *count, char out[32], Style *s
   if (!count->known)
     snprintf(out, 32, "no count");
   else if (good)
-    snprintf(out, 32, "coalesced");
+    snprintf(out, 32, count->lines > count->lines_ideal ? "full sectors" : "coalesced");
   else
     snprintf(out, 32, "×%s", factor(count, times));
   return out;

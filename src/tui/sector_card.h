@@ -17,7 +17,7 @@ int sector_card_rows(const SectorMap *map);
 // What its rows and cells mean, in two rows.
 void sector_card_legend(Canvas *canvas, Rect in, const SectorMap *map);
 
-// "COALESCED", "×2 SECTORS", "no count", and the style that says so.
+// "coalesced", "full sectors" (in more lines than they need), "×2", "no count", and its style.
 const char *sector_card_verdict(const SectorCount *count, char out[32], Style *style);
 
 // "×2", "ok", "–" for the site of a number, of shared or of global memory; false: it has no count.

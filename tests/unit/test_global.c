@@ -229,6 +229,53 @@ START_TEST(pairs_of_f16_leave_in_half_sectors) {
 }
 END_TEST
 
+// Sums of m16n8k8 as pairs of f32: eight rows of 32 bytes, every sector full, in eight lines.
+START_TEST(pairs_of_f32_leave_in_full_sectors) {
+  const Model *model = model_of(
+      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,"
+      "TRANSPOSE_B=1,LDMATRIX=1");
+  const GlobalSite *c = site_of(model, "C <- acc");
+  ck_assert_int_eq(c->count.sectors, 8);
+  ck_assert_int_eq(c->count.ideal, 8);
+  ck_assert_int_eq(c->count.lines, 8);
+  ck_assert_int_eq(c->count.lines_ideal, 2);
+}
+END_TEST
+
+// The widths that are written are those of the machine code: the assembler merges what it can prove
+// to be aligned, and a kernel's pointers promise no more than an element.
+START_TEST(global_accesses_are_compiled_as_they_are_written) {
+  static const struct {
+    const char *state, *has, *has_not;
+  } cases[] = {
+      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11", "16  STG.E\n", "STG.E.128"},
+      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,VECTORIZE=1", "4  STG.E.128\n",
+       "STG.E\n"},
+      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4", "STG.E\n", "LDG.E.128"}};
+  if (!cli_has_program()) return;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const char *line = arena_printf(property_arena, "sass --counts -k %s", cases[i].state);
+    CliRun run = cli_run(property_arena, line);
+    if (run.status == 3) return;  // no NVRTC or no nvdisasm
+    ck_assert_msg(strstr(run.out, cases[i].has) && !strstr(run.out, cases[i].has_not), "%s: %s",
+                  cases[i].state, run.out);
+  }
+}
+END_TEST
+
+START_TEST(the_command_draws_one) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(property_arena, "banks --op ldg32 --addr lane*8 --ascii");
+  ck_assert_int_eq(run.status, 0);
+  ck_assert_ptr_nonnull(strstr(run.out, "0.1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.  bytes 0 to 127\n"));
+  ck_assert_ptr_nonnull(strstr(run.out, "sectors 8, ideal 4; lines 2, ideal 1; 128 B asked for"));
+  ck_assert_int_eq(cli_run(property_arena, "banks --op LDG.E.64 --addr lane*8 --json").status, 0);
+  ck_assert_int_eq(cli_run(property_arena, "banks --op utmaldg --addr lane*16").status, 2);
+  ck_assert_int_eq(cli_run(property_arena, "banks --op stg32 --addr lane*4+2").status, 2);
+  ck_assert_int_eq(cli_run(property_arena, "probe --op ldg32 --addr lane*4").status, 2);
+}
+END_TEST
+
 START_TEST(sites_go_on_where_shared_memory_ends) {
   const Model *model = model_of("M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11");
   for (int i = 0; i < model->global.n; i++)
@@ -271,6 +318,9 @@ Suite *suite_global(void) {
   tcase_add_test(kernel, a_kernel_fetches_what_all_its_iterations_do);
   tcase_add_test(kernel, random_kernels_too);
   tcase_add_test(kernel, pairs_of_f16_leave_in_half_sectors);
+  tcase_add_test(kernel, pairs_of_f32_leave_in_full_sectors);
+  tcase_add_test(kernel, global_accesses_are_compiled_as_they_are_written);
+  tcase_add_test(kernel, the_command_draws_one);
   tcase_add_test(kernel, sites_go_on_where_shared_memory_ends);
   tcase_add_test(kernel, the_command_lists_them);
   suite_add_tcase(suite, kernel);

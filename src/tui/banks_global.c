@@ -24,11 +24,14 @@ static void draw_title(Canvas *canvas, Rect in, const GlobalSite *site, const ch
   int col = side ? canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side) : 0;
   col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  col = canvas_text(canvas, in, 1, 0, style, sector_card_verdict(count, verdict, &style)) + 2;
-  if (count->known)
-    canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d sector%s, ideal %d; %d line%s, ideal %d",
-                  count->sectors, count->sectors == 1 ? "" : "s", count->ideal, count->lines,
-                  count->lines == 1 ? "" : "s", count->lines_ideal);
+  sector_card_verdict(count, verdict, &style);
+  col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
+  if (!count->known) return;
+  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d sector%s, ideal %d; %d line%s",
+                      count->sectors, count->sectors == 1 ? "" : "s", count->ideal, count->lines,
+                      count->lines == 1 ? "" : "s");
+  if (col + 10 <= in.cols)
+    canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", count->lines_ideal);
 }
 
 // Where each lane's bytes lie in the matrix, in as many columns as fit.
@@ -127,7 +130,7 @@ void banks_global_list(Canvas *canvas, Rect in, const Session *session, int spot
   Rect head = rect_take_top(&in, 1);
   canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # global memory");
   rect_take_left(&head, 9 + NAME_COLS);
-  canvas_text(canvas, head, 0, 0, STYLE_HEADER, "sectors ideal lines reqs/CTA  sect./CTA");
+  canvas_text(canvas, head, 0, 0, STYLE_HEADER, "sectors ideal lines reqs/CTA sect./CTA");
   int at = session->site - model->n_sites;
   int first = view_scroll(at < 0 ? 0 : at, model->global.n, in.rows);
   for (int i = 0; i < in.rows && first + i < model->global.n; i++)

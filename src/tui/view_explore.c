@@ -308,7 +308,8 @@ static void draw_global_head(Canvas *canvas, Rect in, const Session *session,
   int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number,
                           session_site_count(session));
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  col = canvas_text(canvas, in, 1, 0, style, sector_card_verdict(&site->count, verdict, &style));
+  sector_card_verdict(&site->count, verdict, &style);
+  col = canvas_text(canvas, in, 1, 0, style, verdict);
   if (site->count.known)
     canvas_printf(canvas, in, 1, col + 2, STYLE_TEXT, "%d sector%s, ideal %d", site->count.sectors,
                   site->count.sectors == 1 ? "" : "s", site->count.ideal);

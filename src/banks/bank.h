@@ -38,6 +38,7 @@ typedef enum BankKind {
   BANK_LDMATRIX,
   BANK_STMATRIX,
   BANK_CPASYNC,
+  BANK_GLOBAL,  // global memory: no banks, but sectors (sector.h has its table)
 } BankKind;
 
 // One row of the table of operations: all that the rules need to know about it.

@@ -20,6 +20,7 @@
 
 #include "banks/bank_paste.h"
 #include "banks/formula.h"
+#include "banks/sector.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -47,31 +48,50 @@ static bool same_ptx(const char *a, const char *b) {
   return strncmp(a, b, (size_t)(dot_a - a)) == 0 && str_equal(dot_a + 2, dot_b + 2);
 }
 
-// As disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
-const BankOp *bank_input_op_find(const char *name) {
-  const BankOp *found = banks_op_find(name);
-  for (int i = 0; i < banks_op_count() && !found; i++) {
-    const BankOp *op = banks_op_at(i);
-    if (str_equal_fold(name, op->name) || str_equal_fold(name, op->sass) || same_ptx(name, op->ptx))
-      found = op;
-  }
-  return found;
+// The table of shared memory, and after it that of global memory.
+static const BankOp *op_at(int index) {
+  int n = banks_op_count();
+  return index < n ? banks_op_at(index) : sectors_op_at(index - n);
 }
 
-const BankOp *bank_input_op(const char *name, Diags *diags) {
-  const BankOp *op = bank_input_op_find(name);
+// As disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
+static const BankOp *op_spelled(const char *name, int n) {
+  for (int i = 0; i < n; i++)
+    if (str_equal(name, op_at(i)->name)) return op_at(i);
+  for (int i = 0; i < n; i++) {
+    const BankOp *op = op_at(i);
+    if (str_equal_fold(name, op->name) || str_equal_fold(name, op->sass) || same_ptx(name, op->ptx))
+      return op;
+  }
+  return NULL;
+}
+
+// Of the first `n` operations.
+static const BankOp *find_op(const char *name, int n, Diags *diags) {
+  const BankOp *op = op_spelled(name, n);
   if (op) return op;
-  int n = banks_op_count();
   const char **names = ARENA_ARRAY(diags->arena, const char *, n);
   Str all = str_new(diags->arena);
   for (int i = 0; i < n; i++) {
-    names[i] = banks_op_at(i)->name;
+    names[i] = op_at(i)->name;
     str_printf(&all, "%s%s", i ? " " : "", names[i]);
   }
   Diag *diag = diag_add(diags, "bank_op", "there is no access \"%s\"; there are %s",
                         str_sanitise(diags->arena, name), all.text);
   diag->nearest = nearest_name(name, names, n);
   return NULL;
+}
+
+const BankOp *bank_input_op_find(const char *name) {
+  return op_spelled(name, banks_op_count());
+}
+
+const BankOp *bank_input_op(const char *name, Diags *diags) {
+  return find_op(name, banks_op_count(), diags);
+}
+
+const BankOp *bank_input_any_op(const char *name, Diags *diags) {
+  return find_op(name, banks_op_count() + sectors_op_count(), diags);
 }
 
 static int64_t nearest_multiple(int64_t value, int64_t of) {
@@ -86,13 +106,21 @@ static void report_misaligned(const BankOp *op, int lane, int64_t value, Diags *
   diag->nearest = arena_printf(diags->arena, "%" PRId64, nearest_multiple(value, op->bytes));
 }
 
+// The last address at which there is room for the access.
+static int64_t last_address(const BankOp *op) {
+  return (op->kind == BANK_GLOBAL ? NUMBER_MAX : BANK_SMEM_BYTES_MAX) - op->bytes;
+}
+
 static void report_outside(const BankOp *op, int lane, int64_t value, Diags *diags) {
-  int64_t last = BANK_SMEM_BYTES_MAX - op->bytes;
+  int64_t last = last_address(op);
   Diag *diag;
   if (value < 0)
     diag = diag_add(diags, "addr_range",
                     "lane %d: %" PRId64 " is negative; only -1 is, for a lane that takes no part",
                     lane, value);
+  else if (op->kind == BANK_GLOBAL)
+    diag = diag_add(diags, "addr_range", "lane %d: %" PRId64 " is no offset: 2^48 at most", lane,
+                    value);
   else
     diag = diag_add(diags, "addr_range",
                     "lane %d: %" PRId64 " is outside shared memory: %d bytes at %" PRId64
@@ -105,7 +133,7 @@ static bool check_values(const BankOp *op, const int64_t *values, int n, Diags *
   int faults = 0;
   for (int lane = 0; lane < n; lane++) {
     int64_t value = values[lane];
-    bool outside = value < BANK_INACTIVE || value > BANK_SMEM_BYTES_MAX - op->bytes;
+    bool outside = value < BANK_INACTIVE || value > last_address(op);
     bool misaligned = value >= 0 && value % op->bytes != 0;
     if (!outside && !misaligned) continue;
     if (++faults > NAMED_AT_MOST) continue;

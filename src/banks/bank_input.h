@@ -29,6 +29,9 @@
 const BankOp *bank_input_op(const char *name, Diags *diags);
 const BankOp *bank_input_op_find(const char *name);  // NULL: none
 
+// The same, of global memory too (sector.h): its kind is BANK_GLOBAL then.
+const BankOp *bank_input_any_op(const char *name, Diags *diags);
+
 // Reads and checks a list or an expression. False after at least one diagnostic; rules:
 // "addr_syntax", "addr_count", "addr_range", "addr_align", "addr_more" (how many), "expression".
 bool bank_input_addresses(const BankOp *op, const char *text, int64_t addr[BANK_LANES],

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "model/site_json.h"
+#include "tui/view_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
 
@@ -43,9 +44,9 @@ void cli_print_traffic(Arena *arena, const Model *model) {
   printf("\nestimated roofline: %s TFLOP/s; FLOP per byte of L2 %s, of DRAM %s\n",
          number(arena, t->roofline_tflops), number(arena, t->flop_per_l2_byte),
          number(arena, t->flop_per_dram_byte));
-  printf("estimated traffic: L2 %s GB, DRAM %s GB; loads per multiply-add %s\n",
-         number(arena, t->l2_bytes / 1e9), number(arena, t->dram_bytes / 1e9),
-         number(arena, t->loads_per_fma));
+  printf("estimated traffic: L2 %s GB, of which %s %% hit, DRAM %s GB; loads per multiply-add %s\n",
+         number(arena, t->l2_bytes / 1e9), number(arena, 100 * t->l2_hit),
+         number(arena, t->dram_bytes / 1e9), number(arena, t->loads_per_fma));
 }
 
 // NaN is written as null.
@@ -58,10 +59,12 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
   json_member_string(w, "limit", t->limit);
   json_member_double(w, "fma_clocks", known(t->fma_clocks));
   json_member_double(w, "shared_clocks", known(t->shared_clocks));
+  json_member_double(w, "global_clocks", known(t->global_clocks));
   json_member_double(w, "l2_clocks", known(t->l2_clocks));
   json_member_double(w, "dram_clocks", known(t->dram_clocks));
   json_member_double(w, "l2_bytes", known(t->l2_bytes));
   json_member_double(w, "dram_bytes", known(t->dram_bytes));
+  json_member_double(w, "l2_hit_rate", t->l2_hit);
   json_member_double(w, "l2_working_set_bytes", known(t->l2_working_set_bytes));
   json_member_double(w, "flop_per_l2_byte", known(t->flop_per_l2_byte));
   json_member_double(w, "flop_per_dram_byte", known(t->flop_per_dram_byte));
@@ -92,6 +95,22 @@ void cli_print_sites(Arena *arena, const Model *model) {
   }
 }
 
+static void print_global(Arena *arena, const GlobalSite *site) {
+  printf("%-40s ", arena_printf(arena, "%d  %s", site->number, site->text));
+  if (!site->count.known) {
+    printf("%8s %6s %6s %11s %11s\n", "no count", "-", "-", "-", "-");
+    return;
+  }
+  printf("%8d %6d %6d %11.0f %11.0f\n", site->count.sectors, site->count.ideal, site->count.lines,
+         site->requests, site->sectors);
+}
+
+void cli_print_globals(Arena *arena, const Model *model) {
+  printf("%-40s %8s %6s %6s %11s %11s\n", "global memory, sectors of 32 B", "sectors", "ideal",
+         "lines", "requests/CTA", "sectors/CTA");
+  for (int i = 0; i < model->global.n; i++) print_global(arena, &model->global.site[i]);
+}
+
 static void put_site(JsonWriter *w, const Site *site) {
   json_begin_object(w);
   site_put_json(w, site);
@@ -108,3 +127,5 @@ void cli_put_sites(JsonWriter *w, const Model *model) {
   for (int i = 0; i < model->n_sites; i++) put_site(w, &model->site[i]);
   json_end_array(w);
 }
+
+void cli_put_globals(JsonWriter *w, const Model *model) { view_json_globals(w, model); }

@@ -1,8 +1,10 @@
-// gemmview banks: what one shared-memory access costs, for addresses that people paste.
+// gemmview banks: what one access to shared or global memory costs, for addresses that people
+// paste.
 //
 //   gemmview banks --op lds128 --addr 'lane*16'        the punch card, its numbers, and where lanes
 //                                                      collide what to write instead
 //   gemmview banks --op lds32 --unit f32 --addr 'lane*32'   an index of floats
+//   gemmview banks --op ldg128 --addr 'lane*64'        sectors and lines of global memory
 //   gemmview banks --op ldsm_x4 --addr - < addresses   the list from standard input
 //   gemmview banks --batch FILE                        one JSON line out per line in
 //   gemmview banks --batch FILE --check                do the measured counts in FILE agree?
@@ -25,6 +27,7 @@
 #include "banks/bank_input.h"
 #include "banks/bank_text.h"
 #include "banks/own_access.h"
+#include "banks/sector_text.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -88,6 +91,12 @@ static int list_ops(void) {
     printf("%-10s %-22s %-48s %5d  %9d  %11d%s\n", op->name, op->sass, op->ptx, op->bytes,
            op->n_addresses, op->lanes_per_phase, op->counted ? "" : "  counts unknown");
   }
+  printf("\n%-10s %-22s %-48s %s\n", "GLOBAL", "SASS", "PTX", "BYTES");
+  for (int i = 0; i < sectors_op_count(); i++) {
+    const BankOp *op = sectors_op_at(i);
+    printf("%-10s %-22s %-48s %5d%s\n", op->name, op->sass, op->ptx, op->bytes,
+           op->counted ? "" : "  counts unknown");
+  }
   fputs(ADDRESS_HELP, stdout);
   return CLI_OK;
 }
@@ -144,11 +153,32 @@ static void print_map_text(Arena *arena, const BankMap *map, bool ascii) {
   fputs(out.text, stdout);
 }
 
+static void print_sectors(Arena *arena, const BankOp *op, const int64_t *addr,
+                          const BanksOptions *given) {
+  SectorMap map;
+  Str out = str_new(arena);
+  sectors_map(&map, op, addr);
+  if (given->json) {
+    JsonWriter writer = json_writer(&out);
+    json_begin_document(&writer);
+    sector_text_json(&writer, &map);
+    json_end_object(&writer);
+    puts(out.text);
+    return;
+  }
+  sector_text_card(&out, &map, given->ascii || !draws_utf8());
+  str_add_char(&out, '\n');
+  sector_text_numbers(&out, &map);
+  fputs(out.text, stdout);
+}
+
 static int run_single(Arena *arena, const BanksOptions *given, int argc, char **argv,
                       Diags *diags) {
   if (!given->op)
     diag_add(diags, "usage", "--op is missing: gemmview banks --list shows all accesses");
-  const BankOp *op = given->op ? bank_input_op(given->op, diags) : NULL;
+  const BankOp *op = given->op ? bank_input_any_op(given->op, diags) : NULL;
+  if (op && op->n_addresses == 0)
+    diag_add(diags, "bank_op", "%s fetches boxes: no lane of it has an address", op->name);
   if (!given->addr) {
     Diag *diag = diag_add(diags, "usage", "--addr is missing: 32 byte offsets or an expression");
     diag->nearest = arena_printf(arena, "--addr 'lane*%d'", op ? op->bytes : 4);
@@ -156,6 +186,12 @@ static int run_single(Arena *arena, const BanksOptions *given, int argc, char **
   if (diags->count) return cli_fail(diags);
   const char *text = join_addresses(arena, given->addr, argc, argv, diags);
   if (diags->count) return cli_fail(diags);
+  if (op->kind == BANK_GLOBAL) {
+    int64_t addr[BANK_LANES];
+    if (!bank_input_addresses(op, text, addr, diags)) return cli_fail(diags);
+    print_sectors(arena, op, addr, given);
+    return CLI_OK;
+  }
   OwnAccess access;
   Arena *scratch = arena_new("solver");
   const char *unit = given->unit ? given->unit : own_access_unit(0);

@@ -70,6 +70,7 @@ static void print_text(const Compiled *c) {
   cli_print_traffic(c->arena, model);
   putchar('\n');
   cli_print_sites(c->arena, model);
+  cli_print_globals(c->arena, c->model);
   cli_print_steps(c->arena, c->model);
 }
 
@@ -119,6 +120,7 @@ static void print_json(const Compiled *c) {
   const Model *model = cli_compiled_model(c);
   cli_put_traffic(&w, &model->traffic);
   cli_put_sites(&w, model);
+  cli_put_globals(&w, c->model);
   cli_put_steps(&w, c->arena, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);

@@ -21,6 +21,9 @@ Sites sites_executed(Arena *arena, const Sites *written, const MachineAccesses *
 void site_take_forms(Arena *arena, Site *site, const SiteForm *form, int n);
 SiteTotals derive_totals(const Sites *sites);
 
+// The accesses to global memory of the main kernel in program order, numbered from `number` on.
+Globals derive_globals(Arena *arena, const Program *program, int number);
+
 // 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
 // share one.
 int count_registers(const Program *program, BufferRole role);

@@ -29,28 +29,45 @@ static char *without_blanks(Arena *arena, const char *text) {
   return out;
 }
 
-// By number or by the beginning of its text; NULL after a finding with the nearest one.
+// Which of `n` accesses, numbered from `first`, is meant: by number or by the beginning of its
+// text. -1 after a finding with the nearest one.
+static int find_access(const char *text, const char *const *texts, int first, int n, Diags *diags) {
+  int64_t number;
+  if (isdigit((unsigned char)*text))
+    return fact_int(text, first, first + n - 1, "SITE", &number, diags) ? (int)number - first : -1;
+  const char **names = ARENA_ARRAY(diags->arena, const char *, n);
+  for (int i = 0; i < n; i++) {
+    char *name = without_blanks(diags->arena, texts[i]);
+    if (str_starts(name, text)) return i;
+    const char *sass = strstr(texts[i], "  ");  // two blanks before the instruction
+    names[i] = arena_strndup(diags->arena, name, strlen(name) - (sass ? strlen(sass + 2) : 0));
+  }
+  Diag *diag = diag_add(diags, "site", "no access of this kernel begins with \"%s\"",
+                        str_sanitise(diags->arena, text));
+  diag->nearest = nearest_name(text, names, n);
+  if (!diag->nearest) diag->nearest = names[0];
+  return -1;
+}
+
 static const Site *find_site(const FactScene *scene, const char *text, Diags *diags) {
   const Model *model = scene->model;
-  int64_t number;
   if (model->n_sites == 0) {
     diag_add(diags, "site", "this kernel does not touch shared memory");
     return NULL;
   }
-  if (isdigit((unsigned char)*text))
-    return fact_int(text, 1, model->n_sites, "SITE", &number, diags) ? &model->site[number - 1]
-                                                                     : NULL;
-  const char **names = ARENA_ARRAY(diags->arena, const char *, model->n_sites);
-  for (int i = 0; i < model->n_sites; i++) {
-    char *name = without_blanks(diags->arena, model->site[i].text);
-    if (str_starts(name, text)) return &model->site[i];
-    names[i] = arena_strndup(diags->arena, name, strlen(name) - strlen(model->site[i].op->sass));
-  }
-  Diag *diag = diag_add(diags, "site", "no access of this kernel begins with \"%s\"",
-                        str_sanitise(diags->arena, text));
-  diag->nearest = nearest_name(text, names, model->n_sites);
-  if (!diag->nearest) diag->nearest = names[0];
-  return NULL;
+  const char **texts = ARENA_ARRAY(diags->arena, const char *, model->n_sites);
+  for (int i = 0; i < model->n_sites; i++) texts[i] = model->site[i].text;
+  int at = find_access(text, texts, 1, model->n_sites, diags);
+  return at < 0 ? NULL : &model->site[at];
+}
+
+// Every kernel reads and writes global memory.
+static const GlobalSite *find_global(const FactScene *scene, const char *text, Diags *diags) {
+  const Globals *global = &scene->model->global;
+  const char **texts = ARENA_ARRAY(diags->arena, const char *, global->n);
+  for (int i = 0; i < global->n; i++) texts[i] = global->site[i].text;
+  int at = find_access(text, texts, scene->model->n_sites + 1, global->n, diags);
+  return at < 0 ? NULL : &global->site[at];
 }
 
 static bool count_of(const FactScene *scene, const FactArgs *args, const Site **site,
@@ -76,10 +93,32 @@ SITE_FACT(ways, count.ways)
 SITE_FACT(phases, count.phases)
 SITE_FACT(executions, executions)
 
+#define GLOBAL_FACT(name, expression)                                                              \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    const GlobalSite *site = find_global(scene, args->word[0], diags);                             \
+    if (!site) return false;                                                                       \
+    value->number = (double)(expression);                                                          \
+    if (site->count.known) return true;                                                            \
+    diag_add(diags, "fact", "%s has no counted sectors", site->text);                              \
+    return false;                                                                                  \
+  }
+GLOBAL_FACT(sectors, site->count.sectors)
+GLOBAL_FACT(sectors_ideal, site->count.ideal)
+GLOBAL_FACT(sectors_used, 100.0 * site->count.bytes / (SECTOR_BYTES * site->count.sectors))
+GLOBAL_FACT(sector_lines, site->count.lines)
+GLOBAL_FACT(sector_requests, site->requests)
+GLOBAL_FACT(block_sectors, site->sectors)
+
+// Of either memory; of a cp.async its side in shared memory.
 bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  const Site *site = find_site(scene, args->word[0], diags);
-  if (site) value->word = site->text;
-  return site != NULL;
+  const Model *model = scene->model;
+  int n_shared = model->n_sites, n = n_shared + model->global.n;
+  const char **texts = ARENA_ARRAY(diags->arena, const char *, n);
+  for (int i = 0; i < n; i++)
+    texts[i] = i < n_shared ? model->site[i].text : model->global.site[i - n_shared].text;
+  int at = find_access(args->word[0], texts, 1, n, diags);
+  if (at >= 0) value->word = texts[at];
+  return at >= 0;
 }
 
 // ---- plain numbers ------------------------------------------------------------------------------
@@ -138,6 +177,8 @@ NUMBER_FACT(fma_clocks, m->traffic.fma_clocks)
 NUMBER_FACT(shared_clocks, m->traffic.shared_clocks)
 NUMBER_FACT(loads_per_fma, m->traffic.loads_per_fma)
 NUMBER_FACT(flop_per_l2_byte, m->traffic.flop_per_l2_byte)
+NUMBER_FACT(global_clocks, m->traffic.global_clocks)
+NUMBER_FACT(l2_hit, 100 * m->traffic.l2_hit)
 NUMBER_FACT(l2_gib, m->traffic.l2_bytes / (1 << 30))
 NUMBER_FACT(dram_gib, m->traffic.dram_bytes / (1 << 30))
 NUMBER_FACT(tile_m, tile_of(m, AXIS_M))

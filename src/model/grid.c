@@ -287,10 +287,11 @@ static bool set_add(PanelSet *set, int64_t panel) {
   return true;
 }
 
-static int64_t panel_bytes(const Grid *grid, const Axis *axis, int64_t tile, int64_t at,
-                           int64_t split) {
+int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split) {
   GridRange k = grid_k_range(grid, split);
-  int64_t wide = min64(tile, axis->extent - min64(at * tile, axis->extent));
+  int64_t tile = axis == AXIS_M ? grid->tile_m : grid->tile_n;
+  int64_t extent = grid->program->axis[axis].extent;
+  int64_t wide = min64(tile, extent - min64(at * tile, extent));
   return wide * (k.end - k.begin) * dtype_bytes(grid->program->problem.dtype);
 }
 
@@ -299,7 +300,6 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
   n = min64(min64(n, grid->n_ctas - first), GRID_WINDOW_MAX);
   GridWindow window = {.first = first, .n = n};
   PanelSet a = new_set(scratch, n), b = new_set(scratch, n);
-  const Axis *axis = grid->program->axis;
   for (int64_t i = 0; i < n; i += LANES) {
     Tiles at;
     evaluate(grid, first + i, 1, &at);
@@ -307,11 +307,11 @@ GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t 
       int64_t row = at.row[lane], col = at.col[lane], split = at.split[lane];
       if (set_add(&a, split * grid->rows + row)) {
         window.a_panels++;
-        window.a_bytes += panel_bytes(grid, &axis[AXIS_M], grid->tile_m, row, split);
+        window.a_bytes += grid_panel_bytes(grid, AXIS_M, row, split);
       }
       if (set_add(&b, split * grid->cols + col)) {
         window.b_panels++;
-        window.b_bytes += panel_bytes(grid, &axis[AXIS_N], grid->tile_n, col, split);
+        window.b_bytes += grid_panel_bytes(grid, AXIS_N, col, split);
       }
     }
   }

@@ -82,6 +82,9 @@ typedef struct GridRange {
 } GridRange;
 GridRange grid_k_range(const Grid *grid, int64_t split);
 
+// Bytes of what a CTA of that row (AXIS_M) or column (AXIS_N) of tiles reads of A, or of B.
+int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split);
+
 typedef struct GridWindow {
   int64_t first, n;            // CTAs; n at most GRID_WINDOW_MAX
   int64_t a_panels, b_panels;  // distinct

@@ -32,9 +32,18 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   MachineAccesses merged = merge_predict(arena, model->program, &written);
   set_sites(model, sites_executed(arena, &written, &merged, ACCESS_PREDICTED));
   model->text = program_print(arena, model->program);
+  model->global = derive_globals(arena, model->program, model->n_sites + 1);
   model->traffic = derive_traffic(arena, model);
   model->ok = true;
   return model;
+}
+
+int model_site_number(const Model *model, const Stmt *stmt) {
+  for (int i = 0; stmt && i < model->n_sites; i++)
+    if (model->site[i].stmt == stmt) return model->site[i].number;
+  for (int i = 0; stmt && i < model->global.n; i++)
+    if (model->global.site[i].stmt == stmt) return model->global.site[i].number;
+  return 0;
 }
 
 const Model *model_compiled(Arena *arena, const Model *model, int registers,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "banks/bank.h"
+#include "banks/sector.h"
 #include "base/diag.h"
 #include "model/knob.h"
 #include "model/pass.h"
@@ -79,6 +80,31 @@ typedef struct SiteTotals {
   int n_conflicting;         // sites with more wavefronts than ideal
 } SiteTotals;
 
+// A site of global memory: what one block's warps fetch of, or write to, one matrix by one kind of
+// access, before the loop over slabs, in it and after it.
+typedef struct GlobalSite {
+  int number;              // goes on where the sites of shared memory end
+  const Stmt *stmt;        // that of the loop over slabs where it stands there too
+  const BankOp *op;        // as written: ldg32, stg128, ldgsts128, utmaldg
+  const BankOp *compiled;  // as the assembler makes it
+  const Buffer *matrix;
+  bool is_store, in_loop;
+  bool by_l1;                // values of fragments, which L1 keeps for the other lanes and steps
+  int64_t addr[BANK_LANES];  // byte offsets in the matrix, of the lanes of `warp`; -1 inactive
+  int warp;                  // the one shown: the most wasteful, the first among equals
+  SectorCount count;         // for those addresses
+  // Of all its warps and iterations, in block 0: that is of every block inside of C.
+  double requests, sectors, ideal, lines;
+  const char *text;  // "r_a <- A  LDG.E.128"
+} GlobalSite;
+
+typedef struct Globals {
+  int n;
+  const GlobalSite *site;
+  // Of one block: lines looked up, sectors fetched into slabs beyond the ideal, sectors written.
+  double lines, wasted_sectors, store_sectors;
+} Globals;
+
 typedef struct Resources {
   int64_t smem_bytes;  // per block
   int n_registers;     // per thread: the compiler's count, or an estimate
@@ -101,18 +127,22 @@ typedef struct Resources {
 #define TRAFFIC_UNIT_TABLE(X)          \
   X(fma_clocks, "fma", "fma")          \
   X(shared_clocks, "shared", "shared") \
+  X(global_clocks, "global", "global") \
   X(l2_clocks, "l2", "L2")             \
   X(dram_clocks, "dram", "DRAM")
-enum { TRAFFIC_UNITS = 4 };
+enum { TRAFFIC_UNITS = 5 };
 
 // Per block and slab (one k_o iteration; one k step without a slab), in clocks of one SM. Unknown
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. L1 shares its pipe with shared memory and is counted with it.
-  double fma_clocks, shared_clocks, l2_clocks, dram_clocks;
-  const char *limit;            // which of the four is the largest: "fma", "shared", "l2", "dram"
-  double l2_bytes, dram_bytes;  // whole problem, first-order estimates
+  // One resident block, one slab. Where there are slabs, what fragments ask of L1 is counted with
+  // shared memory, whose pipe it is. global: lines of global memory that L1 looks up, one a clock,
+  // those of C's cells included.
+  double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
+  const char *limit;            // which of them is the largest: "fma", "shared", "global", …
+  double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates
+  double l2_hit;                // the part of what is asked of L2 that is there, 0 … 1, replayed
   double l2_working_set_bytes;  // panels to be kept in L2 until the walk over the tiles comes back
   double flop_per_l2_byte, flop_per_dram_byte;
   double shared_bytes_per_fma;  // that its clocks could have moved: conflicts count
@@ -140,9 +170,13 @@ typedef struct Model {
   const Site *site;  // as executed
   SiteTotals totals;
   double lines;  // of 128 bytes per slab that pass through the pipe beside the sites
+  Globals global;
   Resources resources;
   Traffic traffic;
 } Model;
+
+// The number of the access that a statement makes: to shared memory where it makes both; 0: none.
+int model_site_number(const Model *model, const Stmt *stmt);
 
 // Never fails: an illegal schedule gives a model with ok = false and the reasons in diags.
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule);

@@ -263,7 +263,7 @@ static Sites keep_sites(const Finder *finder) {
 }
 
 Sites derive_sites(Arena *arena, const Program *program) {
-  static const WarpVisitor visitor = {look, is_uneven};
+  static const WarpVisitor visitor = {.visit = look, .is_uneven = is_uneven};
   Finder finder = {.arena = arena};
   finder.site = ARENA_ARRAY(arena, Site, SITES_MAX);
   finder.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);

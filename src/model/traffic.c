@@ -4,15 +4,16 @@
 // 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves
 // one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
 //
-// L2: every block fetches its two panels once. DRAM: the blocks of one wave share panels in L2; the
-// distinct panels of a wave (grid.h counts them) are fetched once per wave, and nothing survives
-// from wave to wave unless A and B fit in L2 together.
+// Global: a line of 128 bytes a clock is looked up, so what scatters is dear (global_site.c). L2:
+// every block fetches its two panels once, with what its sectors bring beyond them; what it writes
+// goes the other way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h),
+// and C.
 #include <math.h>
 
 #include "base/str.h"
 #include "model/derive.h"
 #include "model/fragment.h"
-#include "model/grid.h"
+#include "model/l2_replay.h"
 #include "model/rewrite.h"
 
 typedef struct Tile {
@@ -38,9 +39,10 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// What all sites take of the pipe per slab, and the lines beside them.
+// What all sites take of the pipe per slab, and the lines beside them. Without shared memory the
+// pipe is L1's alone, and its lines are those of global memory.
 static double shared_clocks(const Model *model) {
-  double clocks = model->lines;
+  double clocks = model->n_sites ? model->lines : 0;
   for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
   return clocks;
 }
@@ -58,15 +60,6 @@ static double mhz_of_peak(const Model *model) {
 // Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
 static double per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
-}
-
-// The first wave stands for all of them.
-static double dram_bytes(const Model *model, const Grid *grid, double wave_bytes) {
-  const Problem *p = &model->program->problem;
-  double m = (double)p->m, n = (double)p->n, k = (double)p->k, bytes = dtype_bytes(p->dtype);
-  double once = (m * k + k * n) * bytes, store = m * n * dtype_bytes(p->out);
-  if (once <= model->target->l2_bytes) return once + store;
-  return fmax(once, (double)grid->n_waves * wave_bytes) + store;
 }
 
 // What the tensor cores can do at most, by what they multiply; NaN where nobody says.
@@ -136,7 +129,8 @@ static double known(double value) { return isnan(value) ? -1 : value; }
 // their stated peak at the clock it is stated at, everything else goes by the highest one.
 static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   if (t->fma_clocks < 0) return NAN;
-  double others = fmax(t->shared_clocks, fmax(t->l2_clocks, t->dram_clocks));
+  double pipes = fmax(t->shared_clocks, t->global_clocks);
+  double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
   double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
   double rounds = ceil(tile->blocks / model->target->sm_count);
   return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
@@ -151,12 +145,16 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
   t.fma_clocks = known(tile.m * tile.n * tile.k / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
-  double panel_bytes = (tile.m + tile.n) * tile.k * tile.bytes;
-  t.l2_bytes = panel_bytes * slabs;
+  t.global_clocks = model->global.lines / tile.slabs;
+  double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;
+  double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;
+  double fetched = (tile.m + tile.n) * tile.k * tile.bytes + wasted;
+  t.l2_bytes = fetched * slabs;
   t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;
-  t.dram_bytes =
-      dram_bytes(model, grid, (double)grid_window(arena, grid, 0, grid->wave_ctas).bytes);
-  t.l2_clocks = known(panel_bytes / per_clock(gpu, gpu->l2_gbps));
+  L2Replay replay = l2_replay(arena, grid);
+  t.l2_hit = replay.hit;
+  t.dram_bytes = replay.missed_bytes + (double)(p->m * p->n) * dtype_bytes(p->out);
+  t.l2_clocks = known(fmax(fetched, stored) / per_clock(gpu, gpu->l2_gbps));
   t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;

@@ -4,9 +4,13 @@
 // the loop over slabs at its first iteration, IFs switching lanes off.
 //
 // Whether a loop's iterations cost alike is the visitor's to say, operation by operation; a LET or
-// an IF that reads its variable makes them differ too. Worked example, copies of rows of 44 floats:
-// i stands in (tid + 256 · i) / 11 and % 11, so each of its iterations is looked at; r of
-// a <- A_s[k_i, m_t · 8 + r] moves everybody by 4 bytes, and is not.
+// an IF that reads its variable makes them differ too, but for a LET that goes on evenly itself.
+// Worked example, copies of rows of 44 floats: i stands in (tid + 256 · i) / 11 and % 11, so each
+// of its iterations is looked at; r of a <- A_s[k_i, m_t · 8 + r] moves everybody by 4 bytes, and
+// is not.
+//
+// A whole kernel is counted by weights. An IF that all lanes answer alike, k_o + 2 < 64, makes no
+// loop uneven: of the 64 iterations that the first stands for, 62 pass.
 #include "model/warp_walk.h"
 
 #include <assert.h>
@@ -15,7 +19,7 @@
 #include "model/lanes.h"
 #include "model/rewrite.h"
 
-enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2 };
+enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2, SLABS_MAX = 32 };
 
 typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
 
@@ -29,18 +33,42 @@ typedef struct Walk {
   double executions;           // of the statement at hand by one warp, per slab
   double weight;               // how many of them this visit stands for
   bool first;                  // the first iteration of every loop around it
-  const Var *loop[LOOPS_MAX];  // around it, inside k_o
+  const Var *loop[LOOPS_MAX];  // around it, inside k_o, or all of them
+  bool stands[LOOPS_MAX];      // the iteration at hand stands for others too
   int n_loops;
-  Pace *pace;    // by statement: of a loop's iterations
+  Pace *pace;  // by statement: of a loop's iterations
+  double
+      *passes;   // by statement: the share that an IF for all lanes alike lets through; 0: not yet
   int64_t room;  // iterations of the loops around it that may still be multiplied
 } Walk;
 
 // ---- loops --------------------------------------------------------------------------------------
 
+// Whether it says the same in all lanes, for certain.
+static bool is_uniform(const Expr *expr) {
+  if (!expr) return true;
+  if (expr->op == EXPR_VAR)
+    return expr->var->kind == VAR_LOOP && !tier_is_hardware(expr->var->tier);
+  return is_uniform(expr->a) && is_uniform(expr->b) && is_uniform(expr->c);
+}
+
+static bool minds(const Walk *walk, const Stmt *list, const Var *var);
+
+// The lanes' values of a linear LET go on alike, so what it means is up to those who read it.
+static bool let_minds(const Walk *walk, const Stmt *let, const Var *var) {
+  int64_t stride;
+  if (!expr_uses(let->expr, var)) return false;
+  return !expr_stride(let->expr, var, &stride) || minds(walk, let->next, let->var);
+}
+
+static bool if_minds(const Walk *walk, const Stmt *stmt, const Var *var) {
+  return expr_uses(stmt->expr, var) && !(walk->visitor->whole && is_uniform(stmt->expr));
+}
+
 static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
   for (; list; list = list->next) {
-    bool reads = list->kind == STMT_IF || list->kind == STMT_LET;
-    if (reads && expr_uses(list->expr, var)) return true;
+    if (list->kind == STMT_IF && if_minds(walk, list, var)) return true;
+    if (list->kind == STMT_LET && let_minds(walk, list, var)) return true;
     if (list->kind == STMT_OP && walk->visitor->is_uneven(walk->context, &list->op, var))
       return true;
     if (list->body && minds(walk, list->body, var)) return true;
@@ -48,15 +76,20 @@ static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
   return false;
 }
 
+static bool is_slab_loop(const Walk *walk, const Stmt *loop) {
+  return loop == walk->k_o || loop->var->tier == TIER_SERIAL_OUTER;  // a producer's own
+}
+
 // How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room.
 static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
   int64_t extent = loop->var->extent;
   *step = 1;
-  if (!walk->in_loop) return 1;
+  if (!walk->in_loop && !walk->visitor->whole) return 1;
   if (walk->pace[loop->id] == UNKNOWN)
     walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
   if (walk->pace[loop->id] == EVEN) return 1;
-  *step = sample_step(extent, max64(walk->room, TURNS_MIN));
+  int64_t most = is_slab_loop(walk, loop) ? min64(walk->room, SLABS_MAX) : walk->room;
+  *step = sample_step(extent, max64(most, TURNS_MIN));
   return ceil_div(extent, *step);
 }
 
@@ -76,24 +109,35 @@ static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step
   walk->room = room;
 }
 
-static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+static void walk_slabs(Walk *walk, const Stmt *stmt, const bool *active) {
   double executions = walk->executions, weight = walk->weight;
-  bool slabs = stmt == walk->k_o || stmt->var->tier == TIER_SERIAL_OUTER;  // a producer's own
-  int64_t step = 1, turns = slabs ? 1 : turns_of(walk, stmt, &step);
-  if (slabs) {
-    walk->in_loop = true;
-    walk->executions = walk->weight = 1;
-  } else {
-    walk->executions *= (double)stmt->var->extent;
-    walk->weight *= (double)stmt->var->extent / (double)turns;
-    assert(walk->n_loops < LOOPS_MAX);
-    walk->loop[walk->n_loops++] = stmt->var;
-  }
-  walk_turns(walk, stmt, turns, step, active);
+  walk->in_loop = true;
+  walk->executions = walk->weight = 1;
+  walk_turns(walk, stmt, 1, 1, active);
   walk->executions = executions;
   walk->weight = weight;
-  if (!slabs) walk->n_loops--;
-  if (slabs) walk->in_loop = false;
+  walk->in_loop = false;
+}
+
+static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  bool slabs = is_slab_loop(walk, stmt), in_loop = walk->in_loop;
+  if (slabs && !walk->visitor->whole) {
+    walk_slabs(walk, stmt, active);
+    return;
+  }
+  double executions = walk->executions, weight = walk->weight;
+  int64_t step, turns = turns_of(walk, stmt, &step);
+  walk->in_loop |= slabs;
+  walk->executions *= (double)stmt->var->extent;
+  walk->weight *= (double)stmt->var->extent / (double)turns;
+  assert(walk->n_loops < LOOPS_MAX);
+  walk->stands[walk->n_loops] = turns < stmt->var->extent;
+  walk->loop[walk->n_loops++] = stmt->var;
+  walk_turns(walk, stmt, turns, step, active);
+  walk->n_loops--;
+  walk->executions = executions;
+  walk->weight = weight;
+  walk->in_loop = in_loop;
 }
 
 // ---- conditions ---------------------------------------------------------------------------------
@@ -125,13 +169,38 @@ static double passing_share(Walk *walk, const Expr *condition, const bool *activ
   return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
 }
 
+// The same of a condition that all lanes answer alike, asked once; the loops stay where they are.
+static double uniform_share(Walk *walk, const Stmt *stmt, const bool *active) {
+  int64_t at[LOOPS_MAX];
+  double *share = &walk->passes[stmt->id];
+  if (*share > 0) return *share;
+  for (int i = 0; i < walk->n_loops; i++) at[i] = walk->env[(ptrdiff_t)walk->loop[i]->id * LANES];
+  *share = passing_share(walk, stmt->expr, active);
+  for (int i = 0; i < walk->n_loops; i++) lanes_set_all(walk->env, walk->loop[i], at[i]);
+  return *share;
+}
+
+// Whether one visit has to stand for iterations that pass and for others that do not.
+static bool stands_for_all(const Walk *walk, const Expr *condition) {
+  bool stands = false;
+  for (int i = 0; i < walk->n_loops; i++)
+    stands |= walk->stands[i] && expr_uses(condition, walk->loop[i]);
+  return walk->visitor->whole && stands && is_uniform(condition);
+}
+
 static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   bool inner[LANES];
-  double before = walk->executions;
-  if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
-  lanes_pass(walk->env, stmt->expr, active, inner);
-  walk_list(walk, stmt->body, inner);
+  double before = walk->executions, weight = walk->weight;
+  if (stands_for_all(walk, stmt->expr)) {
+    walk->weight *= uniform_share(walk, stmt, active);
+    if (walk->weight > 0) walk_list(walk, stmt->body, active);
+  } else {
+    if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
+    lanes_pass(walk->env, stmt->expr, active, inner);
+    walk_list(walk, stmt->body, inner);
+  }
   walk->executions = before;
+  walk->weight = weight;
 }
 
 // ---- statements ---------------------------------------------------------------------------------
@@ -173,6 +242,7 @@ void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor,
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
+  walk.passes = ARENA_ARRAY(arena, double, program->n_stmt_ids);
   walk.room = VISITS_MAX / n_warps;
   for (walk.warp = 0; walk.warp < n_warps; walk.warp++) {
     bool active[LANES];

@@ -2,7 +2,7 @@
 //
 //   static void look(void *context, const WarpVisit *visit) { … evaluate visit->env … }
 //   static bool is_uneven(void *context, const Op *op, const Var *var) { … }
-//   static const WarpVisitor VISITOR = {look, is_uneven};
+//   static const WarpVisitor VISITOR = {.visit = look, .is_uneven = is_uneven};
 //   warp_walk(arena, program, &VISITOR, &mine);
 //
 // One block stands for all. Of a loop whose iterations all cost alike the first is walked; of the
@@ -18,13 +18,16 @@ typedef struct WarpVisit {
   const bool *active;  // [LANES]
   bool in_loop;        // inside of the loop over slabs
   double executions;   // times that one warp comes by per slab, IFs considered, at the first visit
-  double weight;       // times per slab that this visit stands for
+  double weight;       // times per slab, or per block, that this visit stands for
 } WarpVisit;
 
 typedef struct WarpVisitor {
   void (*visit)(void *context, const WarpVisit *visit);
   // Whether an operation may cost something else as `var` goes on.
   bool (*is_uneven)(void *context, const Op *op, const Var *var);
+  // The kernel from end to end: what stands around the loop over slabs is walked like what stands
+  // inside, that loop is one among the others, and a weight is of the whole block.
+  bool whole;
 } WarpVisitor;
 
 void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor, void *context);

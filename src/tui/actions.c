@@ -59,11 +59,7 @@ static void compare(Session *session, const char *argument) {
 }
 
 static void step_site(Session *session, int step) {
-  int n = session->now.picture->model->n_sites;
-  if (n == 0) {
-    session_say(session, SAID_NOTE, "this kernel does not touch shared memory");
-    return;
-  }
+  int n = session_site_count(session);
   session->site = (session->site + step + n) % n;
   session->own->shown = false;
   session->phase = 0;
@@ -175,7 +171,7 @@ const Action global_actions[] = {
     {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
     {"compare", "c", "compare", NULL, "A|B: the rung before, or this one unedited, as A", compare},
     {"swap", "C", NULL, NULL, "exchange A and B", swap},
-    {"site-next", "s", NULL, NULL, "the next shared-memory access", site_next},
+    {"site-next", "s", NULL, NULL, "the next access to shared or global memory", site_next},
     {"site-previous", "S", NULL, NULL, "the one before", site_previous},
     {"fix", "f", NULL, NULL, "the nearest legal value when a rule is broken", fix},
     {"reset", "", NULL, NULL, "the rung as it is in the ladder", reset},

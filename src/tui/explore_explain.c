@@ -13,6 +13,7 @@
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
+#include "tui/sector_card.h"
 #include "tui/view.h"
 
 // Rows of a screen on which sentences are wrapped, and on which there are three.
@@ -103,6 +104,11 @@ static void explain_knob(Arena *arena, const Session *session, Explore *explore)
 // iteration pays that, "LDS.128: 8 wavefronts (ideal 4) at most, 1840 of 2752 per slab".
 static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
   const Picture *picture = session->now.picture;
+  if (index >= picture->model->n_sites) {
+    const GlobalSite *global = &picture->model->global.site[index - picture->model->n_sites];
+    if (global->count.known) say(explore, STYLE_DIM, sector_card_say(arena, global));
+    return;
+  }
   const Site *site = &picture->model->site[index];
   double warps = (double)picture->model->resources.n_consumers;
   if (!site->count.known) return;

@@ -94,6 +94,13 @@ static void choose_clocks(Clocks *clocks, int n, int cols, bool ascii) {
     }
 }
 
+static int unknown_cols(const Clocks *clocks, int n) {
+  int cols = 0;
+  for (int i = 0; i < n; i++)
+    if (clocks[i].clocks < 0) cols += (int)strlen(clocks[i].name) + 5;
+  return cols;
+}
+
 // " · mma ?": what nobody states may be the limit after all.
 static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, int n) {
   for (int i = 0; i < n; i++) {
@@ -117,7 +124,8 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
     clocks[i] = (Clocks){unit[i].title, unit[i].clocks, was[i].clocks, false};
   sort_clocks(clocks, TRAFFIC_UNITS);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  choose_clocks(clocks, TRAFFIC_UNITS, in.cols - col - CLK_COLS, canvas->ascii);
+  int room = in.cols - col - CLK_COLS - unknown_cols(clocks, TRAFFIC_UNITS);
+  choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
     if (!clocks[i].shown) continue;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");

@@ -163,6 +163,10 @@ static void draw_phases(Canvas *canvas, Rect in, const Fragments *f) {
   if (n < LDMATRIX_MATRICES_MAX)
     canvas_printf(canvas, in, 1 + n, 1, STYLE_DIM, "lanes %d-31 give no address",
                   n * LDMATRIX_ROWS);
+  int row = 1 + n + (n < LDMATRIX_MATRICES_MAX), values = f->map.n_values;
+  if (row < in.rows)
+    canvas_printf(canvas, in, row, 0, STYLE_DIM, "by value: %d loads of 32 lanes = %d addresses",
+                  values, values * LANES);
 }
 
 void fragments_draw_shuffle(Canvas *canvas, Rect in, const Fragments *f) {

@@ -16,6 +16,7 @@ typedef struct GridHalf {
   const uint8_t *row, *col;  // [splits · rows], [splits · cols]: panels of A and B it touches
   int64_t split;             // cell of the overview's splits in which the window begins
   int spots;                 // places to click that the picture may take
+  double l2_hit;             // the part of all panels asked for that L2 has, replayed
   bool counted;              // its waves follow from registers that the compiler counted
   bool all_waves;            // every tile in the colour of its wave, not the window's alone
 } GridHalf;

@@ -20,7 +20,7 @@
 #include "tui/view.h"
 
 enum {
-  LIMIT_ROWS = 5,
+  LIMIT_ROWS = 1 + TRAFFIC_UNITS,
   TALL_ROWS = 22,
   TITLE_COL = 5,
   TITLE_COLS = 22,

@@ -203,12 +203,6 @@ static const char *wide_text(Walk *walk, const Op *op) {
   return NULL;
 }
 
-static int site_of(const Model *model, const Stmt *stmt) {
-  for (int i = 0; i < model->n_sites; i++)
-    if (model->site[i].stmt == stmt) return model->site[i].number;
-  return 0;
-}
-
 // ---- statements ---------------------------------------------------------------------------------
 
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
@@ -246,7 +240,7 @@ static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup
   row->wide = wide_text(walk, &stmt->op);
   row->stmt = stmt;
   row->knob = stmt->knob;
-  row->site = site_of(walk->model, stmt);
+  row->site = model_site_number(walk->model, stmt);
   take_seat(walk, row);
   if (joins_previous(walk, row) || joins_commit(walk, stmt, row)) walk->nest->n_rows--;
 }
@@ -499,7 +493,7 @@ static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
   row->note = line->stmt ? line->stmt->note : NULL;
   row->kernel = line->kernel;
   row->knob = line->knob;
-  row->site = line->stmt ? site_of(walk->model, line->stmt) : 0;
+  row->site = line->stmt ? model_site_number(walk->model, line->stmt) : 0;
   if (line->stmt) take_seat(walk, row);
 }
 

@@ -50,7 +50,7 @@ typedef struct NestRow {
   int kernel;
   KnobId knob;   // the knob that put it there, KNOB_NONE for the naive nest
   KnobId seat;   // the knob that is turned here and nowhere else; KNOB_NONE: no such
-  int site;      // number of the shared-memory access it makes, 0 = none
+  int site;      // number of the access to shared or global memory it makes, 0 = none
   bool changed;  // it was not there, or read otherwise, before the last change
 } NestRow;
 

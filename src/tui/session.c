@@ -117,16 +117,28 @@ static bool choose_rung(Session *session, const SessionOptions *options, Diags *
   return true;
 }
 
+// Before there are slabs: what wastes most of global memory.
+static int worst_global(const Globals *global) {
+  int worst = 0;
+  for (int i = 1; i < global->n; i++)
+    if (global->site[i].sectors - global->site[i].ideal >
+        global->site[worst].sectors - global->site[worst].ideal)
+      worst = i;
+  return worst;
+}
+
 static void show_worst_site(Session *session) {
   const Picture *picture = session->now.picture;
   int site = picture->worst_site;
   double most = 0;
+  session->site = 0;
   for (int i = 0; site < 0 && i < picture->model->n_sites; i++) {
     if (!(picture->model->site[i].clocks > most)) continue;
     most = picture->model->site[i].clocks;
     session->site = i;
   }
   if (site >= 0) session->site = site;
+  if (!picture->model->n_sites) session->site = worst_global(&picture->model->global);
 }
 
 // The cursor leaves a knob that says nothing here for the first one that makes a loop.
@@ -217,17 +229,39 @@ void session_say(Session *session, Said said, const char *format, ...) {
 
 // ---- editing ------------------------------------------------------------------------------------
 
+// What the selected access is known by from one picture to the next.
+typedef struct Chosen {
+  bool any, global;
+  char text[64];  // of a site; the matrix of an access to global memory
+} Chosen;
+
+static Chosen chosen_site(const Session *session) {
+  const Site *site = session_site(session);
+  const GlobalSite *global = session_global(session);
+  Chosen chosen = {.any = site || global, .global = global != NULL};
+  snprintf(chosen.text, sizeof chosen.text, "%s",
+           site     ? site->text
+           : global ? global->matrix->name
+                    : "");
+  return chosen;
+}
+
 // The site of the new picture that is what the selected one was: the same statement of the nest, by
-// its text. The worst one on another rung, unless the user chose one there.
-static void keep_site(Session *session, const char *text) {
+// its text. The worst one on another rung, unless the user chose one there; and where there was no
+// shared memory to choose from, the worst now that there is.
+static void keep_site(Session *session, const Chosen *chosen, int n_before) {
   const Model *model = session->now.picture->model;
-  if (session->site >= model->n_sites) session->site = model->n_sites ? model->n_sites - 1 : 0;
-  if (!text) {
+  bool first_shared = n_before == 0 && model->n_sites;
+  if (session->site >= session_site_count(session)) session->site = 0;
+  if (!chosen || first_shared) {
     show_worst_site(session);
     return;
   }
-  int at = side_find_site(model, text);
-  if (at >= 0) session->site = at;
+  int at =
+      chosen->global ? side_find_global(model, chosen->text) : side_find_site(model, chosen->text);
+  if (at >= 0) session->site = chosen->global ? model->n_sites + at : at;
+  if (at < 0 && !chosen->global && session->site >= model->n_sites && model->n_sites)
+    session->site = model->n_sites - 1;
 }
 
 // ---- the nearest legal schedule -----------------------------------------------------------------
@@ -299,12 +333,11 @@ static void find_fix(Session *session) {
 }
 
 static void rebuild(Session *session) {
-  const Site *site = session_site(session);
-  char text[64] = "";
-  if (site) snprintf(text, sizeof text, "%s", site->text);
+  const Chosen chosen = chosen_site(session);
+  int n_before = session->now.picture->model->n_sites;
   session->message[0] = '\0';
   if (side_build(&session->now, &session->targets))
-    keep_site(session, site && !session->new_rung ? text : NULL);
+    keep_site(session, chosen.any && !session->new_rung ? &chosen : NULL, n_before);
   else
     find_fix(session);
   session->work[session->rung] = session->now.schedule;
@@ -558,6 +591,22 @@ int session_departures(const Session *session) {
 const Site *session_site(const Session *session) {
   const Model *model = session->now.picture->model;
   return session->site < model->n_sites ? &model->site[session->site] : NULL;
+}
+
+const GlobalSite *session_global(const Session *session) {
+  const Model *model = session->now.picture->model;
+  int at = session->site - model->n_sites;
+  return at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
+}
+
+const Site *session_slab_site(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return session_global(session) && model->n_sites ? &model->site[0] : session_site(session);
+}
+
+int session_site_count(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return model->n_sites + model->global.n;
 }
 
 int session_matching(const Picture *other, const Site *site) {

@@ -100,7 +100,7 @@ typedef struct Session {
   int view, view_before;  // view_before: where Esc and q go back to from help
   ViewState state[SESSION_VIEWS_MAX];
   KnobId knob;  // the one under the cursor of the knob panel
-  int site;     // index into now.picture->model->site
+  int site;     // index into now.picture->model->site, and beyond it into its global.site
   ChangeShown change;
   bool new_rung;  // the next picture is another rung's: it shows its worst site
   bool arrived;   // at a rung, where nothing was looked at yet: its story goes first
@@ -187,7 +187,12 @@ int session_edits(const Session *session);  // knobs in which the schedule diffe
 // SESSION_FAR the schedule is no longer called after it.
 int session_departures(const Session *session);
 const Rung *session_rung(const Session *session);
-const Site *session_site(const Session *session);  // NULL when the kernel has none
+// The access that is chosen: one of both is NULL, or the kernel has none of the kind.
+const Site *session_site(const Session *session);
+const GlobalSite *session_global(const Session *session);
+// The first where one of global memory is chosen: for what is about slabs.
+const Site *session_slab_site(const Session *session);
+int session_site_count(const Session *session);  // of both kinds
 // The other side's access of the same slab, a store for a store; -1 when there is none.
 int session_matching(const Picture *other, const Site *site);
 // The same for the selected site, where need be any store or load; -1 when there is none.

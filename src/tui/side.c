@@ -86,6 +86,12 @@ int side_find_site(const Model *model, const char *text) {
   return -1;
 }
 
+int side_find_global(const Model *model, const char *matrix) {
+  for (int i = 0; i < model->global.n; i++)
+    if (strcmp(model->global.site[i].matrix->name, matrix) == 0) return i;
+  return -1;
+}
+
 static int *wavefronts_before(Arena *arena, const Model *model, const Model *before) {
   int *wavefronts = ARENA_ARRAY(arena, int, model->n_sites);
   for (int i = 0; i < model->n_sites; i++) {

@@ -60,6 +60,8 @@ uint64_t schedule_key(const Schedule *schedule);
 
 // The access of `model` that is the one of this text elsewhere: it fills the same buffer. -1: none.
 int side_find_site(const Model *model, const char *text);
+// The access of global memory that is to this matrix. -1: none.
+int side_find_global(const Model *model, const char *matrix);
 
 // What the conflicts of an access cost a block per slab, in wavefronts; 0 where they have no count.
 double side_site_price(const Site *site);

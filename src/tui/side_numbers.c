@@ -70,10 +70,16 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "copies, not counted", "clk", "uncounted_clocks",
       known(t->shared_clocks - sites->wavefronts), ORIGIN_ESTIMATED);
   add(&all, "shared", "clk", "shared_clocks", known(t->shared_clocks), ORIGIN_ESTIMATED);
+  add(&all, "global", "clk", "global_clocks", known(t->global_clocks), ORIGIN_ESTIMATED);
   add(&all, "L2", "clk", "l2_clocks", known(t->l2_clocks), ORIGIN_ESTIMATED);
   add(&all, "DRAM", "clk", "dram_clocks", known(t->dram_clocks), ORIGIN_ESTIMATED);
   add(&all, "from L2", "B", "l2_bytes", known(t->l2_bytes), ORIGIN_ESTIMATED);
   add(&all, "from DRAM", "B", "dram_bytes", known(t->dram_bytes), ORIGIN_ESTIMATED);
+  add(&all, "L2 hit rate", "%", "l2_hit_percent", 100 * t->l2_hit, ORIGIN_ESTIMATED);
+  add(&all, "sectors stored per block", "", "stored_sectors", model->global.store_sectors,
+      ORIGIN_NONE);
+  add(&all, "sectors fetched in vain", "", "wasted_sectors", model->global.wasted_sectors,
+      ORIGIN_NONE);
   add(&all, "L2 working set", "B", "l2_working_set_bytes", known(t->l2_working_set_bytes),
       ORIGIN_ESTIMATED);
   add(&all, "FLOP per L2 byte", "", "flop_per_l2_byte", t->flop_per_l2_byte, ORIGIN_ESTIMATED);

@@ -25,17 +25,11 @@ static Style cuda_style(const char *text, const Stmt *stmt) {
   return STYLE_TEXT;
 }
 
-static int site_number(const Model *model, const Stmt *stmt) {
-  for (int i = 0; stmt && i < model->n_sites; i++)
-    if (model->site[i].stmt == stmt) return model->site[i].number;
-  return 0;
-}
-
 // Line i of an emission; statements are known of B alone.
 static SourceLine emitted_line(Session *session, const Emission *emission, int i, const Model *b) {
   const EmitLine *from = &emission->lines[i];
   const char *text = arena_strndup(session->frame, emission->text + from->begin, from->length);
-  int site = b ? site_number(b, from->stmt) : 0;
+  int site = b ? model_site_number(b, from->stmt) : 0;
   return (SourceLine){.text = text,
                       .style = site ? STYLE_SITE : cuda_style(text, from->stmt),
                       .number = i + 1,
@@ -117,7 +111,7 @@ static SourceLine from_cuda(const Session *session, const Emission *emission, co
   if (cuda_line < 1 || cuda_line > emission->n_lines) return line;
   line.stmt = emission->lines[cuda_line - 1].stmt;
   line.knob = emission->lines[cuda_line - 1].knob;
-  line.site = site_number(session->now.picture->model, line.stmt);
+  line.site = model_site_number(session->now.picture->model, line.stmt);
   return line;
 }
 

@@ -106,7 +106,7 @@ static void renew_sites(Swizzle *work, const Model *model) {
 }
 
 void swizzle_follow(Swizzle *work, const Session *session) {
-  const Site *site = session_site(session);
+  const Site *site = session_slab_site(session);
   const Model *model = session->now.picture->model;
   work->model = model;
   if (!site) {

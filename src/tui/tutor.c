@@ -234,6 +234,8 @@ static void choose_site(struct Session *session, const LessonStep *step) {
   if (!fact_compute(&scene, text, &site, &ignored)) return;
   for (int i = 0; i < model->n_sites; i++)
     if (model->site[i].text == site.word) session->site = i;
+  for (int i = 0; i < model->global.n; i++)
+    if (model->global.site[i].text == site.word) session->site = model->n_sites + i;
 }
 
 static void point(struct Session *session, const LessonStep *step) {

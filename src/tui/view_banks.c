@@ -21,6 +21,7 @@
 #include "banks/bank_text.h"
 #include "base/str.h"
 #include "base/whole.h"
+#include "tui/banks_global.h"
 #include "tui/banks_panes.h"
 #include "tui/card.h"
 #include "tui/fmt.h"
@@ -31,6 +32,7 @@
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
+enum { BOTH_LISTS = 30 };  // rows from which the accesses to global memory stand below the others
 enum {
   NAME_COLS = 24,
   BAR_COL = 76,
@@ -225,18 +227,28 @@ static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
     canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
                   count->conflicts, count->ways);
   canvas_text(canvas, row, 0, 61, STYLE_DIM, "   yours");
-  canvas_spot(canvas, all, SPOT_SITE, session->now.picture->model->n_sites);
+  canvas_spot(canvas, all, SPOT_SITE, session_site_count(session));
   if (own_shown(session))
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
-// Rows of the list: the sites, then one's own.
+// What the cursor goes over: shared memory, global memory, then one's own.
 static int rows_count(const Session *session) {
-  return session->now.picture->model->n_sites + own_here(session);
+  return session_site_count(session) + own_here(session);
 }
 
 static int row_at(const Session *session) {
-  return own_shown(session) ? session->now.picture->model->n_sites : session->site;
+  return own_shown(session) ? session_site_count(session) : session->site;
+}
+
+// Rows of the list of shared memory, one's own behind it.
+static int shared_rows(const Session *session) {
+  return session->now.picture->model->n_sites + own_here(session);
+}
+
+static int shared_row_at(const Session *session) {
+  const int last = session->now.picture->model->n_sites - 1;
+  return own_shown(session) ? last + 1 : min_int(session->site, last);
 }
 
 static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
@@ -249,7 +261,7 @@ static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
   if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
   if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
   if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
-  const int n = rows_count(session), first = view_scroll(row_at(session), n, in.rows);
+  const int n = shared_rows(session), first = view_scroll(shared_row_at(session), n, in.rows);
   for (int i = 0; i < in.rows && first + i < n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     if (first + i < model->n_sites)
@@ -268,21 +280,36 @@ static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static int list_rows(const Session *session, Rect in) {
-  int n = min_int(rows_count(session), own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
+  const bool global = session_global(session) && !own_shown(session);
+  int n = global ? session->now.picture->model->global.n : shared_rows(session);
+  n = min_int(n, own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
   return in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
 }
 
 static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
-  Rect all = in, list = rect_take_bottom(&in, list_rows(session, in));
+  const bool global = session_global(session) != NULL && !own_shown(session);
+  int more_rows = in.rows >= BOTH_LISTS ? 1 + model->global.n : 0;
+  int rows = global && more_rows ? 1 + model->n_sites : list_rows(session, in);
+  Rect all = in, more = rect_take_bottom(&in, more_rows), list = rect_take_bottom(&in, rows);
   Rect line = rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
-  if (list.rows) draw_sites(canvas, list, session);
+  if (more_rows) banks_global_list(canvas, more, session, SPOT_SITE);
+  if (rows && global && !more_rows)
+    banks_global_list(canvas, list, session, SPOT_SITE);
+  else if (rows)
+    draw_sites(canvas, list, session);
   if (own_shown(session)) {
     rect_take_left(&in, 1);
     const int phases = session->own->access.count.phases;
     own_draw(canvas, in, session->own, session->phase <= phases ? session->phase - 1 : -1,
              (BanksPane)(session_view_state_const(session)->mode % PANE_SLAB));
+    return;
+  }
+  if (global) {
+    banks_global_legend(canvas, rect_take_bottom(&in, 1), session);
+    rect_take_left(&in, 1);
+    banks_global_draw(canvas, in, session);
     return;
   }
   if (picture_of(session, session_site(session)) == PANE_LINES && in.rows >= SENTENCE_FROM)
@@ -302,7 +329,7 @@ static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
 }
 
 static void banks_go(Session *session, int i) {
-  int n = rows_count(session), n_sites = session->now.picture->model->n_sites;
+  int n = rows_count(session), n_sites = session_site_count(session);
   if (n == 0) return;
   i = (int)clamp_index(i, n);
   session->own->shown = i == n_sites;
@@ -341,7 +368,7 @@ static void probe(Session *session, const char *argument) {
   else if (session_site(session))
     session->wishes.probe = true;
   else
-    session_say(session, SAID_NOTE, "this kernel does not touch shared memory");
+    session_say(session, SAID_NOTE, "only accesses to shared memory are timed");
 }
 
 // ---- addresses of one's own ---------------------------------------------------------------------
@@ -415,7 +442,9 @@ static void own_forget(Session *s, const char *a) { (void)a, own_drop(s->own); }
 
 static const char *banks_line(const Session *session, int i) {
   const Model *model = session->now.picture->model;
-  return i < model->n_sites ? model->site[i].text : own_line(session->own);
+  if (i < model->n_sites) return model->site[i].text;
+  if (i < session_site_count(session)) return model->global.site[i - model->n_sites].text;
+  return own_line(session->own);
 }
 
 static void banks_click(Session *session, int what, int value) {

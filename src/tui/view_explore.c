@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "tui/card.h"
 #include "tui/explore.h"
+#include "tui/sector_card.h"
 #include "tui/slab.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
@@ -84,21 +85,21 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
   if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
   char badge[16] = "";
   Style badge_style = STYLE_TEXT;
-  const BankCount *count = row->site ? &picture->model->site[row->site - 1].count : NULL;
   const char *text = row->wide && utf8_columns(row->wide) <= in.cols - col ? row->wide : row->text;
   int width = utf8_columns(text);
-  if (count) card_badge(count, badge, &badge_style);
-  int badge_cols = count ? utf8_columns(badge) + 2 : 0;
+  bool known = row->site && site_badge(picture->model, row->site, badge, &badge_style);
+  int badge_cols = row->site ? utf8_columns(badge) + 2 + (row->site > 9) : 0;
   // Where it is tight, the number of a site without a count stands alone.
-  bool tight = count && !count->known && width > in.cols - col - badge_cols - 1;
-  if (tight) badge_cols = 1;
+  bool tight = row->site && !known && width > in.cols - col - badge_cols - 1;
+  if (tight) badge_cols = 1 + (row->site > 9);
   int room = in.cols - col - badge_cols - (row->site > 0);
   canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, text);
   if (!row->site) return;
   col = in.cols - badge_cols;
   bool selected = row->site - 1 == session->site;
-  canvas_printf(canvas, in, at, col, selected ? STYLE_ACCENT : STYLE_DIM, "%d", row->site);
-  if (!tight) canvas_text(canvas, in, at, col + 2, badge_style, badge);
+  int end =
+      canvas_printf(canvas, in, at, col, selected ? STYLE_ACCENT : STYLE_DIM, "%d", row->site);
+  if (!tight) canvas_text(canvas, in, at, end + 1, badge_style, badge);
   if (selected) canvas_over(canvas, (Rect){in.row + at, in.col + col, 1, badge_cols}, STYLE_LINKED);
 }
 
@@ -106,7 +107,8 @@ static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *sessi
 static bool row_changed(const Session *session, const NestRow *row) {
   const Picture *picture = session->now.picture;
   if (session->change != CHANGE_FRESH) return false;
-  if (row->changed || !row->site || !picture->has_before) return row->changed;
+  bool shared = row->site > 0 && row->site <= picture->model->n_sites;
+  if (row->changed || !shared || !picture->has_before) return row->changed;
   const BankCount *count = &picture->model->site[row->site - 1].count;
   int before = picture->before_wavefronts[row->site - 1];
   return count->known && before >= 0 && before != count->wavefronts;
@@ -236,7 +238,7 @@ static int draw_before(Canvas *canvas, Rect in, int col, const Session *session,
 static void draw_card_head(Canvas *canvas, Rect in, const Session *session, const Site *site) {
   char verdict[32];
   Style style;
-  int n = session->now.picture->model->n_sites;
+  int n = session_site_count(session);
   int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number, n);
   canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
   col = 0;
@@ -267,9 +269,47 @@ static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
   explore_draw_kernel(canvas, in, session);
 }
 
+static void draw_global_head(Canvas *canvas, Rect in, const Session *session,
+                             const GlobalSite *site) {
+  char verdict[32];
+  Style style;
+  int col = canvas_printf(canvas, in, 0, 0, STYLE_HEADER, "SITE %d/%d", site->number,
+                          session_site_count(session));
+  canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  sector_card_verdict(&site->count, verdict, &style);
+  col = canvas_text(canvas, in, 1, 0, style, verdict);
+  if (site->count.known)
+    canvas_printf(canvas, in, 1, col + 2, STYLE_TEXT, "%d sector%s, ideal %d", site->count.sectors,
+                  site->count.sectors == 1 ? "" : "s", site->count.ideal);
+}
+
+// Below it, where there is no slab yet, why one would pay.
+static void draw_global(Canvas *canvas, Rect in, const Session *session, const GlobalSite *site) {
+  SectorMap map;
+  sectors_map(&map, site->compiled, site->addr);
+  draw_global_head(canvas, in, session, site);
+  rect_take_top(&in, 2);
+  bool bare = session->now.picture->model->n_sites == 0;
+  const char *said = sector_card_say(session->frame, site);
+  int spare = !site->count.known ? 0 : bare && in.rows > 12 ? 8 : in.rows > 10 ? 2 : 0;
+  int rows = sector_card_draw(canvas, (Rect){in.row, in.col, in.rows - spare, in.cols}, &map);
+  if (!site->count.known) return;
+  rect_take_top(&in, rows);
+  sector_card_legend(canvas, in, &map);
+  rect_take_top(&in, 3);
+  if (bare)
+    draw_no_site(canvas, in, session);
+  else if (said && in.rows >= canvas_wrap_rows(said, in.cols))
+    canvas_wrap(canvas, in, STYLE_DIM, said);
+}
+
 static void draw_card(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   const Site *site = session_site(session);
+  if (session_global(session)) {
+    draw_global(canvas, in, session, session_global(session));
+    return;
+  }
   if (!site) {
     draw_no_site(canvas, in, session);
     return;
@@ -459,7 +499,7 @@ static void zoom(Session *session, const char *argument) {
   const ViewState *state = session_view_state_const(session);
   const Nest *nest = explore_nest(session);
   bool loop = state->pane == 1 && state->cursor < nest->n_rows && !nest->row[state->cursor].site;
-  view_show(session, view_find(loop ? "source" : session_site(session) ? "banks" : "loops"));
+  view_show(session, view_find(loop ? "source" : session_site_count(session) ? "banks" : "loops"));
 }
 
 static void explore_click(Session *session, int what, int value) {

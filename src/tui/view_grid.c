@@ -23,7 +23,7 @@ enum {
   TABLE_ROWS = GRID_SPANS + 1,
   BESIDE_COLS = 76,
   PICTURE_ROWS_MIN = 5,
-  STACKED_ROWS = TABLE_ROWS + 5
+  STACKED_ROWS = TABLE_ROWS + 6
 };
 
 // Whether every tile has the colour of its wave: on a large screen it has, unless somebody said
@@ -88,6 +88,7 @@ static void prepare_half(Session *session, GridHalf *half, Side *side, const cha
   *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
   half->counted = side->picture->model->resources.counted;
   half->all_waves = all_waves(session, state);
+  half->l2_hit = side->picture->model->traffic.l2_hit;
   half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
   const Grid *grid = half->grid;
   int blocks = blocks_of(state);
@@ -212,6 +213,12 @@ static void draw_reuse_line(Canvas *canvas, Rect row, const GridHalf *half) {
                 fmt_figure(reuse, window->reuse));
 }
 
+static void draw_hit_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  int col =
+      canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "L2 hit rate %.0f %%", 100 * half->l2_hit);
+  canvas_text(canvas, row, 0, col, STYLE_DIM, ", replayed: an estimate");
+}
+
 static void draw_split_line(Canvas *canvas, Rect row, const Grid *grid) {
   if (grid->partial)
     canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits leave partial sums for `reduce`");
@@ -226,6 +233,7 @@ static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_waves_line(canvas, rect_take_top(&in, 1), grid);
   draw_tail_line(canvas, rect_take_top(&in, 1), grid);
   if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
+  draw_hit_line(canvas, rect_take_top(&in, 1), half);
   draw_reuse_line(canvas, rect_take_top(&in, 1), half);
 }
 
@@ -309,7 +317,7 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
   rect_take_top(&right, 1);
   draw_table(canvas, rect_take_top(&right, TABLE_ROWS), half);
   rect_take_top(&right, 1);
-  draw_facts(canvas, rect_take_top(&right, half->grid->splits > 1 ? 5 : 4), half);
+  draw_facts(canvas, rect_take_top(&right, half->grid->splits > 1 ? 6 : 5), half);
   rect_take_top(&right, 1);
   rect_take_top(&right, draw_explained(canvas, right, half) + 1);
   if (half->all_waves) draw_wave_list(canvas, right, half);
@@ -318,7 +326,7 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
 static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_grid_line(canvas, rect_take_top(&in, 1), half->grid);
   int spare = in.rows - TABLE_ROWS - PICTURE_ROWS_MIN;
-  int facts = half->grid->splits > 1 ? 5 : 4;
+  int facts = half->grid->splits > 1 ? 6 : 5;
   if (facts > spare / 2) facts = spare > 0 ? 1 + spare / 3 : 0;
   draw_facts(canvas, rect_take_bottom(&in, facts), half);
   if (spare >= 0)
@@ -414,6 +422,7 @@ static void put_half(JsonWriter *w, const GridHalf *half) {
   json_member_double(w, "tail_idle", grid->tail_idle);
   json_member_double(w, "idle", grid->idle);
   json_member_int(w, "l2_bytes", grid->l2_bytes);
+  json_member_double(w, "l2_hit_rate_estimated", half->l2_hit);
   json_key(w, "windows");
   json_begin_array(w);
   for (int i = 0; i < GRID_SPANS; i++) put_window(w, half, (GridSpan)i);

@@ -57,11 +57,41 @@ static void put_sites(JsonWriter *w, const Session *session, const Picture *pict
   json_end_array(w);
 }
 
+static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site) {
+  const SectorCount *count = &site->count;
+  json_begin_object(w);
+  json_member_int(w, "site", site->number);
+  json_member_string(w, "text", site->text);
+  json_member_string(w, "matrix", site->matrix->name);
+  json_member_string(w, "op", site->op->name);
+  json_member_string(w, "compiled", site->compiled->name);
+  json_member_bool(w, "store", site->is_store);
+  json_member_bool(w, "in_loop", site->in_loop);
+  json_member_int(w, "warp", site->warp);
+  json_member_known(w, "sectors", count->known, count->sectors);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "lines", count->known, count->lines);
+  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
+  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
+  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
+  json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);
+  double blocks = (double)model->resources.n_blocks;
+  json_member_double(w, "requests_grid", count->known ? site->requests * blocks : NAN);
+  json_member_double(w, "sectors_grid", count->known ? site->sectors * blocks : NAN);
+  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
+  json_end_object(w);
+}
+
+void view_json_globals(JsonWriter *w, const Model *model) {
+  json_key(w, "global_sites");
+  json_begin_array(w);
+  for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
+  json_end_array(w);
+}
+
 static void put_selected(JsonWriter *w, const Session *session) {
-  if (session_site(session))
-    json_member_int(w, "selected_site", session_site(session)->number);
-  else
-    json_member_null(w, "selected_site");
+  json_member_known(w, "selected_site", session->site < session_site_count(session),
+                    session->site + 1);
 }
 
 // ---- explore ------------------------------------------------------------------------------------
@@ -126,6 +156,7 @@ void explore_json(JsonWriter *w, Session *session) {
   put_nest(w, explore->nest);
   put_selected(w, session);
   put_sites(w, session, session->now.picture);
+  view_json_globals(w, session->now.picture->model);
   json_member_string(w, "limit", session->now.picture->model->traffic.limit);
   json_member_string(w, "limiter", session->now.picture->model->resources.limiter);
   put_advice(w, session);
@@ -137,6 +168,7 @@ void banks_json(JsonWriter *w, Session *session) {
   const Site *site = session_site(session);
   put_selected(w, session);
   put_sites(w, session, session->now.picture);
+  view_json_globals(w, session->now.picture->model);
   json_key(w, "own");
   own_json(w, session->own);
   json_key(w, "card");

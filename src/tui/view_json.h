@@ -24,5 +24,7 @@ void swizzle_json(JsonWriter *writer, Session *session);
 
 // A knob's name, null for KNOB_NONE.
 void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
+// The accesses to global memory: an array "global_sites".
+void view_json_globals(JsonWriter *writer, const Model *model);
 // "=", "-" or "+": a line of a difference.
 void view_json_kind(JsonWriter *writer, DiffKind kind);

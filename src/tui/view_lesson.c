@@ -196,19 +196,25 @@ static void add_remarks(Session *session, LessonFrame *frame) {
   if (notes) tell(frame, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", notes));
 }
 
-// A copy in which no access has a count: what wavefronts there are is not told before it is
-// guessed.
+// A copy in which no access has a count: what wavefronts and sectors there are is not told before
+// it is guessed.
 static Picture *veil(Arena *arena, const Picture *picture) {
   Picture *veiled = ARENA_NEW(arena, Picture);
   Model *model = ARENA_NEW(arena, Model);
   Site *site = ARENA_ARRAY(arena, Site, picture->model->n_sites);
+  GlobalSite *global = ARENA_ARRAY(arena, GlobalSite, picture->model->global.n);
   *veiled = *picture;
   *model = *picture->model;
   for (int i = 0; i < model->n_sites; i++) {
     site[i] = picture->model->site[i];
     site[i].count = (BankCount){.known = false};
   }
+  for (int i = 0; i < model->global.n; i++) {
+    global[i] = picture->model->global.site[i];
+    global[i].count = (SectorCount){.known = false};
+  }
   model->site = site;
+  model->global.site = global;
   veiled->model = model;
   return veiled;
 }

@@ -16,8 +16,8 @@
 #include "kernels/emit_plan.h"
 #include "model/dialect.h"
 #include "model/fragment_text.h"
-#include "tui/card.h"
 #include "tui/loops_steps.h"
+#include "tui/sector_card.h"
 #include "tui/source.h"
 #include "tui/tier_style.h"
 #include "tui/utf8.h"
@@ -69,12 +69,6 @@ static int stage_of(const Session *session) {
 
 // ---- lines --------------------------------------------------------------------------------------
 
-static int site_number(const Model *model, const Stmt *stmt) {
-  for (int i = 0; stmt && i < model->n_sites; i++)
-    if (model->site[i].stmt == stmt) return model->site[i].number;
-  return 0;
-}
-
 static void list_program(Session *session, Loops *loops, const Program *program) {
   ProgramText text = program_print(session->frame, program);
   loops->line = ARENA_ARRAY(session->frame, LoopLine, text.n_lines);
@@ -87,7 +81,7 @@ static void list_program(Session *session, Loops *loops, const Program *program)
                    from->stmt,
                    from->tier,
                    from->knob,
-                   site_number(session->now.picture->model, from->stmt)};
+                   model_site_number(session->now.picture->model, from->stmt)};
   }
 }
 
@@ -264,11 +258,18 @@ static Style line_style(const LoopLine *line) {
 static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
   char badge[16];
   Style style;
-  card_badge(&session->now.picture->model->site[site - 1].count, badge, &style);
-  int cols = utf8_columns(badge) + 4;
-  canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
-  canvas_text(canvas, row, 0, row.cols - cols + 3, style, badge);
+  site_badge(session->now.picture->model, site, badge, &style);
+  int cols = utf8_columns(badge) + 4 + (site > 9);
+  int col = canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
+  canvas_text(canvas, row, 0, col, style, badge);
   return cols;
+}
+
+// The long lines of global memory keep their text where there is no room for both.
+static bool has_badge(const Session *session, const LoopLine *line, int room) {
+  enum { BADGE_COLS = 8 };
+  bool shared = line->site <= session->now.picture->model->n_sites;
+  return line->site && (shared || utf8_columns(line->text) + BADGE_COLS <= room);
 }
 
 static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
@@ -283,7 +284,8 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const Lo
   if (loop) mark[0] = tier_mark(line->tier);
   canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
   int col = 3 + 2 * line->depth;
-  int badge_cols = line->site ? draw_badge(canvas, row, session, line->site) : 0;
+  bool badge = has_badge(session, line, row.cols - col);
+  int badge_cols = badge ? draw_badge(canvas, row, session, line->site) : 0;
   canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
 }
 

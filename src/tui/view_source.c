@@ -429,7 +429,7 @@ static const char *source_line(const Session *session, int i) {
   return source->line[i].text;
 }
 
-// The next line that touches shared memory; it becomes the selected site.
+// The next line that touches shared or global memory; it becomes the selected site.
 static void site_line(Session *session, const char *argument) {
   (void)argument;
   const Source *source = session->prepared;
@@ -441,7 +441,7 @@ static void site_line(Session *session, const char *argument) {
     session->site = source->line[at].site - 1;
     return;
   }
-  session_say(session, SAID_NOTE, "no line here touches shared memory");
+  session_say(session, SAID_NOTE, "no line here touches memory");
 }
 
 // ---- going there --------------------------------------------------------------------------------
@@ -548,7 +548,8 @@ static const Action actions[] = {
     {"text-before", "Left h", "CUDA/PTX/SASS", "text-after", "the text before: CUDA, PTX, SASS",
      text_before},
     {"text-after", "Right l", NULL, NULL, "the next text", text_after},
-    {"site-next", "s", "next access", NULL, "the next line that touches shared memory", site_line},
+    {"site-next", "s", "next access", NULL, "the next line that touches shared or global memory",
+     site_line},
     {"line", "#", NULL, NULL, "a line by its number; :174 does the same", line},
     {"scroll-left", "<", "sideways", "scroll-right", "long lines: what is left of the screen",
      scroll_left},

@@ -100,7 +100,7 @@ static void swizzle_prepare(Session *session) {
   frame->work = session->swizzle;
   session->prepared = frame;
   if (!frame->work->built || frame->work->slab.problem.n_sites == 0) return;
-  const Site *selected = session_site(session);
+  const Site *selected = session_slab_site(session);
   frame->use = find_use(frame->work, selected);
   choose_step(frame, session_view_state(session));
   const SlabSite *site = &frame->work->slab.problem.sites[frame->use];

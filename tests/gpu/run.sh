@@ -4,6 +4,7 @@
 #   tests/gpu/run.sh                    all steps
 #   tests/gpu/run.sh selftest ladder    only these
 #   tests/gpu/run.sh search             uphill from $STATE for $SEARCH_SECONDS; not part of all
+#   tests/gpu/run.sh sectors            global accesses against ncu's counters; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
 # results (build/results). $LADDER limits the self test to one ladder. After $DEADLINE seconds (480)
@@ -123,6 +124,10 @@ if wanted ui; then
 fi
 if wanted pairs; then
   step pairs 300 "$here/pairs.sh" "$GEMMVIEW" "${PAIRS:-200}" && tables="$tables pairs"
+fi
+if wanted sectors; then
+  step sectors 400 "$here/sectors.sh" "$GEMMVIEW"
+  tables="$tables sectors"
 fi
 if wanted search; then
   seconds=${SEARCH_SECONDS:-240}

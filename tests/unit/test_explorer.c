@@ -44,7 +44,7 @@ static VtProgram *start(int rows, int cols, AppOptions *options) {
 START_TEST(quits_with_the_state_line) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
-  vt_expect(p, "SITE 4/4");
+  vt_expect(p, "SITE 4/7");
   vt_keys(p, "Right");
   vt_expect(p, "+1 edit");
   vt_keys(p, "q");
@@ -117,7 +117,7 @@ END_TEST
 START_TEST(resizes_and_comes_back) {
   AppOptions options = padded();
   VtProgram *p = start(24, 80, &options);
-  vt_expect(p, "SITE 4/4");
+  vt_expect(p, "SITE 4/7");
   vt_resize(p, 8, 30);
   vt_expect(p, "needs 40x12");
   vt_resize(p, 60, 200);

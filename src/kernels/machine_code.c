@@ -222,11 +222,23 @@ static double executed(const Reader *reader, const Pool *pool, int width) {
   return n / copies(pool);
 }
 
+// A statement's code may stand there twice, for two ways to come by; then as many instructions as the
+// program says are executed, if all of them have the width that it says.
+static bool is_as_written(const Pool *pool) {
+  for (int i = 0; i < WIDTHS; i++)
+    for (int k = 0; k < pool->n_sites; k++)
+      if (1 << i != pool->site[k]->as_written->op->bytes &&
+          pool->count[PER_SLAB][i] + pool->count[INNER][i] > 0)
+        return false;
+  return true;
+}
+
 static Verdict judge(const Reader *reader, const Pool *pool) {
   double moved = 0;
   if (trips(reader, pool) < 0) return SHORT;
   for (int i = 0; i < WIDTHS; i++) moved += executed(reader, pool, i) * (double)(1 << i);
   if (moved < pool->bytes * 0.999 || moved > pool->bytes * 1.5) return SHORT;
+  if (is_as_written(pool)) return EXACT;
   return moved > pool->bytes * 1.001 ? TOO_MUCH : EXACT;
 }
 
@@ -242,6 +254,11 @@ static void add_accesses(const Reader *reader, const Pool *pool, MachineAccesses
     const Site *site = pool->site[k];
     double share = site->executions * site->as_written->op->bytes / pool->bytes;
     int first = out->n;
+    if (is_as_written(pool)) {
+      access[out->n++] = (MachineAccess){site->stmt->id, site->is_store,
+                                         site->as_written->op->bytes, site->executions};
+      continue;
+    }
     for (int i = 0; i < WIDTHS && out->n < ACCESSES_MAX; i++) {
       double n = share * executed(reader, pool, i);
       if (n == 0) continue;

@@ -22,8 +22,10 @@
 
 enum { LOOPS_MAX = 8, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
 
-// Multiply-adds of one slab up to which the loop over its k-steps is expected to be unrolled whole.
-enum { UNROLLED_MAX = 256 };
+// As LLVM does it for this target: a loop of known length is unrolled whole while all its iterations
+// together have WHOLE_MAX instructions, and else by as many as have a quarter of that. OVERHEAD of
+// them keep the loop going.
+enum { WHOLE_MAX = 300, PARTIAL_MAX = WHOLE_MAX / 4, OVERHEAD = 3 };
 
 // What a thread addresses in one iteration of the unrolled loops: a register and a constant.
 typedef struct Instance {
@@ -35,7 +37,8 @@ typedef struct Merger {
   Arena *arena;
   const Program *program;
   const Site *site;
-  const Stmt *loop[LOOPS_MAX];  // around the statement, those that are unrolled
+  const Stmt *loop[LOOPS_MAX];  // around the statement, those that are unrolled …
+  int64_t turns[LOOPS_MAX];     // … by so many iterations
   int n_loops;
   const Expr *base[BASES_MAX];  // in elements
   int n_bases;
@@ -45,20 +48,27 @@ typedef struct Merger {
 
 // ---- which loops are unrolled -------------------------------------------------------------------
 
-// Operations of the multiplying kind that one iteration of the loop over k-steps has.
-static int64_t multiplies_in(const Stmt *list) {
+// Instructions of one iteration.
+static int64_t count_body(const Stmt *list) {
   int64_t n = 0;
   for (; list; list = list->next) {
-    int64_t inner = list->body ? multiplies_in(list->body) : 0;
-    if (list->kind == STMT_LOOP) inner *= list->var->extent;
-    n += inner + (list->kind == STMT_OP && list->op.kind == OP_FMA);
+    int64_t inner = list->body ? count_body(list->body) : 0;
+    n += list->kind == STMT_LOOP ? list->var->extent * inner : inner;
+    n += list->kind == STMT_OP;
   }
   return n;
 }
 
-static bool is_unrolled(const Stmt *loop) {
-  if (loop->var->tier == TIER_REGISTER || loop->unroll == UNROLL_FULL) return true;
-  return loop->unroll == 0 && loop->var->extent * multiplies_in(loop->body) <= UNROLLED_MAX;
+// Iterations of the loop that stand in one basic block; 1 where it stays a loop.
+static int64_t turns_of(const Stmt *loop) {
+  int64_t extent = loop->var->extent;
+  if (loop->var->tier == TIER_REGISTER || loop->unroll == UNROLL_FULL) return extent;
+  if (loop->unroll > 0) return extent % loop->unroll ? 1 : loop->unroll;
+  int64_t body = count_body(loop->body) + OVERHEAD;
+  if (extent * body <= WHOLE_MAX) return extent;
+  int64_t turns = PARTIAL_MAX / body;
+  while (turns > 1 && extent % turns) turns--;
+  return turns > 1 ? turns : 1;
 }
 
 // The loops around the statement, outermost first; false when it is not in the list.
@@ -66,8 +76,12 @@ static bool find_path(Merger *merger, const Stmt *list, const Stmt *stmt) {
   for (; list; list = list->next) {
     if (list == stmt) return true;
     if (!list->body) continue;
-    bool counts = list->kind == STMT_LOOP && merger->n_loops < LOOPS_MAX && is_unrolled(list);
-    if (counts) merger->loop[merger->n_loops++] = list;
+    int64_t turns = list->kind == STMT_LOOP ? turns_of(list) : 1;
+    bool counts = turns > 1 && merger->n_loops < LOOPS_MAX;
+    if (counts) {
+      merger->turns[merger->n_loops] = turns;
+      merger->loop[merger->n_loops++] = list;
+    }
     if (find_path(merger, list->body, stmt)) return true;
     merger->n_loops -= counts;
   }
@@ -103,6 +117,15 @@ static void add_instance(Merger *merger, const Expr *offset, int64_t further) {
   merger->instance[merger->n++] = (Instance){base, at};
 }
 
+// The variable in the i-th of the unrolled iterations: itself times as many as there are, and i.
+static const Expr *turn_of(const Merger *merger, int loop, int64_t i) {
+  const Var *var = merger->loop[loop]->var;
+  int64_t turns = merger->turns[loop];
+  if (turns == var->extent) return ex_const(merger->arena, i);
+  const Expr *first = ex_mul_const(merger->arena, ex_var(merger->arena, var), turns);
+  return ex_add_const(merger->arena, first, i);
+}
+
 // Loops that move the address by a constant add to it; the others are put into the expression.
 static void expand(Merger *merger, const Expr *offset, int loop, int64_t further) {
   if (loop == merger->n_loops) {
@@ -112,11 +135,10 @@ static void expand(Merger *merger, const Expr *offset, int loop, int64_t further
   const Var *var = merger->loop[loop]->var;
   int64_t stride;
   bool linear = expr_stride(offset, var, &stride);
-  const Expr *first =
-      linear ? expr_substitute(merger->arena, offset, var, ex_const(merger->arena, 0)) : NULL;
-  for (int64_t i = 0; i < var->extent; i++) {
-    const Expr *here =
-        linear ? first : expr_substitute(merger->arena, offset, var, ex_const(merger->arena, i));
+  const Expr *here = expr_substitute(merger->arena, offset, var, turn_of(merger, loop, 0));
+  for (int64_t i = 0; i < merger->turns[loop]; i++) {
+    if (!linear && i)
+      here = expr_substitute(merger->arena, offset, var, turn_of(merger, loop, i));
     expand(merger, here, loop + 1, linear ? further + i * stride : further);
   }
 }

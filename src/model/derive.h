@@ -7,9 +7,9 @@
 typedef struct Sites {
   int n;
   const Site *site;
-  // 128-byte lines per slab that pass through the pipe beside the sites: what fragment loads ask of
-  // L1, and what boxes of TMA write.
-  double lines;
+  // 128-byte lines per slab: what fragment loads ask of L1, through the same pipe as the sites; and
+  // what boxes of TMA and copies of 16 bytes write, which come past it.
+  double lines, copies;
 } Sites;
 // As written: of each site what every width would cost that its accesses could be merged to, the
 // written one first, as if all of them were.

@@ -13,6 +13,7 @@ static void set_sites(Model *model, Sites sites) {
   model->site = sites.site;
   model->totals = derive_totals(&sites);
   model->lines = sites.lines;
+  model->copies = sites.copies;
 }
 
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule) {
@@ -53,7 +54,7 @@ const Model *model_compiled(Arena *arena, const Model *model, int registers,
   if (registers >= 0)
     compiled->resources = resources_with_registers(&model->resources, model->target, registers);
   if (machine) {
-    Sites before = {model->n_sites, model->site, model->lines};
+    Sites before = {model->n_sites, model->site, model->lines, model->copies};
     set_sites(compiled, sites_executed(arena, &before, machine, ACCESS_COMPILED));
   }
   compiled->traffic = derive_traffic(arena, compiled);
@@ -65,6 +66,6 @@ const Model *model_as_written(Arena *arena, const Model *model) {
   Site *site = ARENA_ARRAY(arena, Site, model->n_sites);
   *written = *model;
   for (int i = 0; i < model->n_sites; i++) site[i] = *model->site[i].written;
-  set_sites(written, (Sites){model->n_sites, site, model->lines});
+  set_sites(written, (Sites){model->n_sites, site, model->lines, model->copies});
   return written;
 }

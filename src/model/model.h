@@ -169,7 +169,8 @@ typedef struct Model {
   int n_sites;
   const Site *site;  // as executed
   SiteTotals totals;
-  double lines;  // of 128 bytes per slab that pass through the pipe beside the sites
+  double lines;   // of 128 bytes per slab that pass through the pipe beside the sites
+  double copies;  // lines that are written into slabs past the pipe, by TMA or cp.async of 16 bytes
   Globals global;
   Resources resources;
   Traffic traffic;

@@ -89,7 +89,7 @@ Sites sites_executed(Arena *arena, const Sites *sites, const MachineAccesses *ma
     site_take_forms(arena, &out[i], form, n);
     out[i].word = word;
   }
-  return (Sites){sites->n, out, sites->lines};
+  return (Sites){sites->n, out, sites->lines, sites->copies};
 }
 
 const char *site_forms_text(Arena *arena, const Site *site) {

@@ -67,8 +67,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "of the pipe", "", "pipe_wavefronts", sites->wavefronts, ORIGIN_NONE);
   add(&all, "conflicts per slab", "", "conflicts", sites->wavefronts - sites->ideal, ORIGIN_NONE);
   add(&all, atom ? "mma" : "fma", "clk", "multiply_clocks", known(t->fma_clocks), ORIGIN_ESTIMATED);
-  add(&all, "copies, not counted", "clk", "uncounted_clocks",
-      known(t->shared_clocks - sites->wavefronts), ORIGIN_ESTIMATED);
+  add(&all, "copied past the pipe", "lines", "uncounted_clocks", model->copies, ORIGIN_ESTIMATED);
   add(&all, "shared", "clk", "shared_clocks", known(t->shared_clocks), ORIGIN_ESTIMATED);
   add(&all, "global", "clk", "global_clocks", known(t->global_clocks), ORIGIN_ESTIMATED);
   add(&all, "L2", "clk", "l2_clocks", known(t->l2_clocks), ORIGIN_ESTIMATED);

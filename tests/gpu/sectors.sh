@@ -5,7 +5,7 @@
 #   tests/gpu/sectors.sh build/gemmview STATE…             these
 #
 # Needs ncu and the right to read counters; without them it ends with 3. One line for each state:
-# loads, copies by cp.async, stores and additions, each as model/counter, and hits in L2. A state
+# loads (copies by cp.async among them), stores and additions, each as model/counter, and hits in L2. A state
 # agrees where every counter is within half a percent. L2 is only shown: its model is an estimate.
 # What ncu says of each state lies in $OUT (build/results/sectors).
 set -u
@@ -27,10 +27,6 @@ for what in sectors requests; do
   for kind in ld st red; do metrics=$metrics,${unit}_${what}_${op}_$kind.sum; done
 done
 metrics=${metrics#,},lts__t_sector_hit_rate.pct
-# What counts cp.async has other names from one generation to the next.
-async=$("$ncu" --query-metrics 2>/dev/null | grep -o "^${unit}_[a-z]*_${op}_ldgsts[a-z_]*" |
-  grep -E "_(sectors|requests)_" | sort -u)
-for name in $async; do metrics=$metrics,$name.sum; done
 
 # The model's: "ldg 65536 131072" for each access: operation, requests, sectors of the whole grid.
 model() {
@@ -56,11 +52,7 @@ compare() {
       sub(/.*_op_/, "", kind)
       seen[what, kind] = $2
     }
-    # ldgsts is the sum of its two parts where it has no counter of its own.
-    function counted(what, kind) {
-      if (kind != "ldgsts" || (what, kind) in seen) return seen[what, kind] + 0
-      return seen[what, "ldgsts_cache_access"] + seen[what, "ldgsts_cache_bypass"]
-    }
+    function counted(what, kind) { return seen[what, kind] + 0 }
     function differ(a, b) { return (a > b ? a - b : b - a) > 0.005 * (a > b ? a : b) }
     function tell(kind, name) {
       if (!sectors[kind] && !counted("s", name)) return
@@ -69,7 +61,9 @@ compare() {
       if (differ(sectors[kind], counted("s", name))) bad = bad " " name
     }
     END {
-      tell("ldg", "ld"); tell("ldgsts", "ldgsts"); tell("stg", "st"); tell("red", "red")
+      # op_ld has the copies of cp.async in it (seen on an H200, driver 580.159.04).
+      sectors["ldg"] += sectors["ldgsts"]; requests["ldg"] += requests["ldgsts"]
+      tell("ldg", "ld"); tell("stg", "st"); tell("red", "red")
       printf "%s%s  L2 %.0f %%  %s\n", bad ? "DIFFERS:" bad : "agrees", line, hit, state
       exit bad != ""
     }' "$OUT/model.txt" "$OUT/counted.txt"

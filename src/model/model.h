@@ -149,7 +149,12 @@ typedef struct Traffic {
   double loads_per_fma;         // values, or fragments, that a thread reads per multiply-add
   // Min over the limits of the text as it stands; a compiler that merges accesses may beat it.
   double roofline_tflops;
+  double slab_fma;  // multiply-adds of one block and slab, which the clocks above are for
 } Traffic;
+
+// Clocks of a slab per 1024 multiply-adds of an SM, so that states with other tiles compare; what
+// is not known (below 0) stays so.
+double traffic_per_kfma(const Traffic *traffic, double clocks);
 
 typedef struct TrafficUnit {
   const char *name, *title;

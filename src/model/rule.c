@@ -190,11 +190,11 @@ static const char *swizzle_fault(const Facts *f) {
     long long bytes = row_bytes(f, side);
     if (!staged(f, side)) continue;
     if (bytes < least)
-      return TELL(f, "rows of %lld bytes or more, and those of %s have %lld",
-                          (long long)least, side_name(side), bytes);
+      return TELL(f, "rows of %lld bytes or more, and those of %s have %lld", (long long)least,
+                  side_name(side), bytes);
     if ((bytes & (bytes - 1)) != 0)
-      return TELL(f, "rows of a power of two of bytes, and those of %s have %lld",
-                          side_name(side), bytes);
+      return TELL(f, "rows of a power of two of bytes, and those of %s have %lld", side_name(side),
+                  bytes);
   }
   return NULL;
 }
@@ -232,10 +232,10 @@ static const char *box_fault(const Facts *f, int side) {
   if (slab_columns(f, side) > SIDE_MAX) return "a row of a box has at most 256 elements";
   if (bytes % 16)
     return TELL(f, "a row of a box is a multiple of 16 bytes, and this one has %lld",
-                        (long long)bytes);
+                (long long)bytes);
   if (rows * bytes % SLOT_BYTES == 0) return NULL;
   return TELL(f, "a slab is a multiple of 128 bytes, and this one has %lld",
-                      (long long)(rows * bytes));
+              (long long)(rows * bytes));
 }
 
 static const char *plain_slab_fault(const Facts *f) {

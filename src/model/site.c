@@ -166,8 +166,8 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
   int64_t addr[LANES];
   site_addresses(visit, site, addr);
   if (!site->as_written->op->counted && visit->in_loop)
-    finder->copies += visit->weight * count_active(visit) * site->as_written->op->bytes /
-                      (double)BANK_LINE_BYTES;
+    finder->copies +=
+        visit->weight * count_active(visit) * site->as_written->op->bytes / (double)BANK_LINE_BYTES;
   for (int i = 0; i < site->n_widths; i++)
     if (!count_width(finder, visit, site, &site->width[i], addr)) site->n_widths = i;
 }
@@ -220,10 +220,10 @@ static void count_lines(Finder *finder, const WarpVisit *visit) {
 }
 
 // A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
-// inside of lines, so it conflicts with nothing and is no site. Like copies of 16 bytes it comes past
-// the pipe that serves lanes: the pipe's counter does not move, and kernels with boxes are faster
-// than that pipe would let them be (fp32/one_cell on an H200: 401 clocks a slab where lanes alone
-// take 384 and boxes would be 40 more).
+// inside of lines, so it conflicts with nothing and is no site. Like copies of 16 bytes it comes
+// past the pipe that serves lanes: the pipe's counter does not move, and kernels with boxes are
+// faster than that pipe would let them be (fp32/one_cell on an H200: 401 clocks a slab where lanes
+// alone take 384 and boxes would be 40 more).
 static void count_box(Finder *finder, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   if (!visit->in_loop || count_active(visit) == 0) return;

@@ -112,6 +112,10 @@ void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UN
   if (atom) out[0].title = "mma";
 }
 
+double traffic_per_kfma(const Traffic *traffic, double clocks) {
+  return clocks < 0 ? clocks : clocks * 1024 / traffic->slab_fma;
+}
+
 static void find_limit(Traffic *t) {
   TrafficUnit unit[TRAFFIC_UNITS];
   traffic_units(t, false, unit);
@@ -143,7 +147,8 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   Tile tile = tile_of(model);
   double slabs = tile.blocks * tile.slabs;
   Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
-  t.fma_clocks = known(tile.m * tile.n * tile.k / macs_per_clock(model));
+  t.slab_fma = tile.m * tile.n * tile.k;
+  t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
   t.shared_clocks = shared_clocks(model);
   t.global_clocks = model->global.lines / tile.slabs;
   double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;

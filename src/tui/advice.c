@@ -1,7 +1,7 @@
 // Neighbours of a schedule, one model build each (about half a millisecond).
 //
 // Worked example: BM=BN=16, FM=FN=8 without groups. One step up CELL_GROUP is 1,
-// which helps nobody; of the powers further up 4 has the highest estimate, so advice_best names it.
+// which helps nobody; of the powers further up 4 has the highest estimate, so that one is kept.
 // Knobs of the problem are left out: nobody is helped by a smaller M.
 #include "tui/advice.h"
 
@@ -106,25 +106,14 @@ const Trial *advice_find(const Advice *advice, KnobId knob, int direction) {
   return advice->done[index] ? &advice->trial[index] : NULL;
 }
 
+bool advice_done(const Advice *advice) { return advice->n_done == ADVICE_TRIALS; }
+
 // A switch is worth 10 % more than a size: turning FN to 7 may win a little by the model and loses
 // every wide access and every whole tile on the way. Taking an operand out of shared memory is
 // never advised: the model does not know what the L1 cache makes of it.
-static double worth(const Trial *trial) {
+double advice_weight(const Trial *trial) {
   KnobType type = knob_table[trial->knob].type;
   if (type == KNOB_TYPE_STAGE && trial->direction < 0) return 0;
   bool size = type == KNOB_TYPE_INT && !is_switch(&knob_table[trial->knob]);
-  return trial->traffic.roofline_tflops * (size ? 0.9 : 1);
-}
-
-const Trial *advice_best(const Advice *advice, const Traffic *now) {
-  if (advice->n_done < ADVICE_TRIALS) return NULL;
-  const Trial *best = NULL;
-  double most = now->roofline_tflops * 1.01;
-  for (int i = 0; i < ADVICE_TRIALS; i++) {
-    const Trial *trial = &advice->trial[i];
-    if (!trial->exists || !trial->legal || !(worth(trial) > most)) continue;
-    most = worth(trial);
-    best = trial;
-  }
-  return best;
+  return size ? 0.9 : 1;
 }

@@ -6,7 +6,7 @@
 //   advice_start(&advice, &schedule, knob);
 //   while (advice_step(&advice, targets)) {}
 //   const Trial *up = advice_find(&advice, KNOB_FN, +1);
-//   const Trial *best = advice_best(&advice, &model->traffic);
+//   const Trial *best = promise_best(&results, &advice, &model->traffic);   promise.h
 #pragma once
 #include "model/model.h"
 #include "tui/side.h"
@@ -43,6 +43,6 @@ void advice_start(Advice *advice, const Schedule *schedule, KnobId first);
 bool advice_step(Advice *advice, const TargetTable *targets);
 // NULL while it has not been made.
 const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
-// The legal trial with the highest estimate, if it is more than 1 % above `now`; NULL otherwise,
-// and until all trials are made.
-const Trial *advice_best(const Advice *advice, const Traffic *now);
+bool advice_done(const Advice *advice);  // all trials are made
+// What a trial's gain is multiplied by before it is advised; 0: never.
+double advice_weight(const Trial *trial);

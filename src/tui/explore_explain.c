@@ -13,6 +13,7 @@
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"
+#include "tui/promise.h"
 #include "tui/sector_card.h"
 #include "tui/view.h"
 
@@ -45,13 +46,24 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers);
 }
 
+// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s at 76 % of the roofline".
+static void add_promise(Str *out, const Session *session, int *left, const Trial *trial) {
+  const Model *now = session->now.picture->estimate;
+  Promise promise = promise_of(&session->results, &session->now.pictured, &now->traffic, trial);
+  const char *unit = " TFLOP/s";
+  if (promise.reached > 0)
+    unit = arena_printf(out->arena, " TFLOP/s at %.0f %% of the roofline", 100 * promise.reached);
+  const char *who = promise.origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise.origin);
+  add_change(out, session, left, who, promise.from, promise.to, unit);
+}
+
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
   const Model *now = session->now.picture->estimate;
   size_t before = out->length;
-  add_change(out, session, &most, "est.", now->traffic.roofline_tflops,
-             trial->traffic.roofline_tflops, " TFLOP/s");
-  add_change(out, session, &most, "shared", now->traffic.shared_clocks,
-             trial->traffic.shared_clocks, " clk");
+  add_promise(out, session, &most, trial);
+  add_change(out, session, &most, "shared",
+             traffic_per_kfma(&now->traffic, now->traffic.shared_clocks),
+             traffic_per_kfma(&trial->traffic, trial->traffic.shared_clocks), " clk/kFMA");
   const Resources *fit = &session->now.picture->model->resources;
   const Resources after = expected_resources(session, trial);
   add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
@@ -169,10 +181,8 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  const Trial *best = advice_best(&session->advice, &session->now.picture->estimate->traffic);
-  const Timed *timed = results_find(&session->results, &session->now.pictured);
-  bool beaten = best && timed && timed->ok && timed->tflops >= best->traffic.roofline_tflops;
-  return beaten ? NULL : best;
+  return promise_best(&session->results, &session->advice,
+                      &session->now.picture->estimate->traffic);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {

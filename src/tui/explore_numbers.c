@@ -116,15 +116,21 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const PictureNumbers before = before_of(session);
   const Traffic *old = &before.traffic;
   bool atom = session->now.picture->model->program->atom != NULL;
+  const bool per_slab = session->per_slab;
+  const char *brief = per_slab ? "clk" : "clk/kFMA";
+  const char *whole = per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
   traffic_units(now, atom, unit);
   traffic_units(old, atom, was);
   Clocks clocks[TRAFFIC_UNITS];
   for (int i = 0; i < TRAFFIC_UNITS; i++)
-    clocks[i] = (Clocks){unit[i].title, unit[i].clocks, was[i].clocks, false};
+    clocks[i] =
+        (Clocks){unit[i].title, per_slab ? unit[i].clocks : traffic_per_kfma(now, unit[i].clocks),
+                 per_slab ? was[i].clocks : traffic_per_kfma(old, was[i].clocks), false};
   sort_clocks(clocks, TRAFFIC_UNITS);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
-  int room = in.cols - col - CLK_COLS - unknown_cols(clocks, TRAFFIC_UNITS);
+  int unit_cols = 1 + (int)strlen(brief);
+  int room = in.cols - col - unit_cols - unknown_cols(clocks, TRAFFIC_UNITS);
   choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
     if (!clocks[i].shown) continue;
@@ -135,7 +141,7 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   }
   col = draw_unknown(canvas, in, col, clocks, TRAFFIC_UNITS);
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
-              col + 23 <= in.cols ? "clk of one SM per slab" : "clk");
+              col + 1 + (int)strlen(whole) <= in.cols ? whole : brief);
 }
 
 // What setmaxnreg leaves a consumer and a producer of what each thread starts with.

@@ -135,6 +135,7 @@ typedef struct Session {
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
   bool paging;              // the help view shows what one of them printed
+  bool per_slab;            // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
   bool fresh;               // nothing was asked for and nothing pressed yet: Enter is for lessons
   bool asked_quit;          // the last key was a q that has to be pressed again
 } Session;

@@ -515,11 +515,18 @@ static void explore_click(Session *session, int what, int value) {
   explore_move(session, 0);
 }
 
+static void change_limit(Session *session, const char *argument) {
+  (void)argument;
+  session->per_slab = !session->per_slab;
+}
+
 static const Action actions[] = {
     {"knob-down", "Left h -", "change", "knob-up", "the knob's next value down", knob_down},
     {"knob-up", "Right l + =", NULL, NULL, "the knob's next value up", knob_up},
     {"take-advice", "a", NULL, NULL, "make the change that \"try\" names", take_advice},
     {"sweep", "w", NULL, NULL, "the knob through all its values, in the measure view", sweep},
+    {"limit", "L", NULL, NULL,
+     "LIMIT per 1024 multiply-adds, which compares along a ladder, or per slab", change_limit},
     {"zoom", "Enter", NULL, NULL,
      "the selected access in the banks view; the lines of a loop in the source", zoom},
 };

@@ -1,6 +1,7 @@
 // The session without a screen: edits, undo, rungs, comparison, results, advice.
 //
 // tests/data/explorer stands in for data/, so that a new rung changes nothing here.
+#include "tui/promise.h"
 #include "tui/session.h"
 
 #include <check.h>
@@ -237,7 +238,8 @@ END_TEST
 START_TEST(advice_finds_the_cell_groups) {
   while (session_idle(session)) {
   }
-  const Trial *best = advice_best(&session->advice, &session->now.picture->model->traffic);
+  const Trial *best =
+      promise_best(&session->results, &session->advice, &session->now.picture->model->traffic);
   ck_assert_ptr_nonnull(best);
   ck_assert_int_eq(best->knob, KNOB_CELL_GROUP);
   ck_assert_int_eq(best->value, 4);

@@ -112,10 +112,22 @@ static void record(Walk *walk, int use, const Access *access, const bool *active
   }
 }
 
+// Accesses that are executed as one stand for themselves at the first of them.
+static bool begins_access(const Walk *walk, const Site *site, const Access *access,
+                          const bool *active) {
+  const int bytes = site->op->bytes, element = dtype_bytes(access->buffer->type);
+  int64_t col[LANES];
+  if (bytes <= site->written->op->bytes) return true;
+  expr_eval_warp(access->idx[access->buffer->rank - 1], walk->env, col);
+  for (int lane = 0; lane < LANES; lane++)
+    if (active[lane]) return col[lane] * element % bytes == 0;
+  return true;
+}
+
 static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Access *access = slab_access_of(stmt, walk->out->slab);
   int use = access ? find_use(walk->out, stmt) : -1;
-  if (use < 0) return;
+  if (use < 0 || !begins_access(walk, walk->out->use[use].site, access, active)) return;
   int64_t at = walk->seen[use]++;
   if (walk->site && at % walk->site[use].weight == 0) record(walk, use, access, active);
 }
@@ -188,7 +200,9 @@ static double fragments_per_execution(const Site *site) {
   const Buffer *fragment = op->dst.buffer;
   if (!buffer_is_fragment(fragment)) return 0;
   int bytes = dtype_bytes(fragment->type);
-  double values = op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes : op->width;
+  double wider = (double)site->op->bytes / site->written->op->bytes;
+  double values = op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes
+                                          : op->width * wider;
   return values / (double)fragment->dim[fragment->rank - 1];
 }
 

@@ -300,11 +300,15 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
   traffic_units(&model->traffic, model->program->atom != NULL, now);
   traffic_units(a ? a : &model->traffic, false, then);
-  double top = 1;
-  for (int i = 0; i < TRAFFIC_UNITS; i++) top = fmax(top, now[i].clocks);
+  double top = 0;
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    now[i].clocks = traffic_per_kfma(&model->traffic, now[i].clocks);
+    then[i].clocks = traffic_per_kfma(a ? a : &model->traffic, then[i].clocks);
+    top = fmax(top, now[i].clocks);
+  }
   canvas_text(canvas, in, 0, 1, STYLE_HEADER,
-              a ? "LIMIT    B clk        A   of one SM per slab (model)"
-                : "LIMIT      clk            of one SM per slab (model)");
+              a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
+                : "LIMIT      clk            of one SM per 1024 FMA (model)");
   for (int i = 0; i < TRAFFIC_UNITS; i++)
     draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
                a ? then[i].clocks : -1, top, !(now[i].clocks < top));

@@ -235,14 +235,45 @@ START_TEST(compilations_come_in_parts) {
 }
 END_TEST
 
-START_TEST(advice_finds_the_cell_groups) {
+// The trial of a knob at a value: CELL_GROUP 4 is further than one step.
+static const Trial *trial_of(KnobId knob, int64_t value) {
+  for (int i = 0; i < ADVICE_TRIALS; i++) {
+    const Trial *trial = &session->advice.trial[i];
+    if (trial->exists && trial->knob == knob && trial->value == value) return trial;
+  }
+  return NULL;
+}
+
+START_TEST(records_are_said_where_both_are_there) {
+  while (session_idle(session)) {
+  }
+  const Timed *here = results_find(&session->results, &session->now.pictured);
+  ck_assert(here && here->ok);
+  const Trial *groups = trial_of(KNOB_CELL_GROUP, 4);
+  ck_assert_ptr_nonnull(groups);
+  const Traffic *traffic = &session->now.picture->model->traffic;
+  Promise promise = promise_of(&session->results, &session->now.pictured, traffic, groups);
+  ck_assert_int_eq(promise.origin, ORIGIN_RECORDED);
+  ck_assert_double_eq_tol(promise.from, here->tflops, 1e-9);
+  ck_assert(promise.to < groups->traffic.roofline_tflops);
+  // Nobody has timed this neighbour: it reaches the share of its roofline that the state has.
+  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  promise = promise_of(&session->results, &session->now.pictured, traffic, up);
+  ck_assert_int_eq(promise.origin, ORIGIN_ESTIMATED);
+  ck_assert_double_eq_tol(promise.reached, here->tflops / traffic->roofline_tflops, 1e-9);
+  ck_assert_double_eq_tol(promise.to, promise.reached * up->traffic.roofline_tflops, 1e-9);
+}
+END_TEST
+
+START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
   const Trial *best =
       promise_best(&session->results, &session->advice, &session->now.picture->model->traffic);
   ck_assert_ptr_nonnull(best);
-  ck_assert_int_eq(best->knob, KNOB_CELL_GROUP);
-  ck_assert_int_eq(best->value, 4);
+  const Promise promise = promise_of(&session->results, &session->now.pictured,
+                                     &session->now.picture->model->traffic, best);
+  ck_assert(promise.to > promise.from);
   const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }
@@ -323,7 +354,8 @@ Suite *suite_session(void) {
   tcase_add_test(tcase, a_result_belongs_to_one_state);
   tcase_add_test(tcase, a_measurement_here_comes_first);
   tcase_add_test(tcase, compilations_come_in_parts);
-  tcase_add_test(tcase, advice_finds_the_cell_groups);
+  tcase_add_test(tcase, what_is_advised_is_promised);
+  tcase_add_test(tcase, records_are_said_where_both_are_there);
   tcase_add_loop_test(tcase, commands_run_or_say_why, 0, sizeof commands / sizeof *commands);
   tcase_add_test(tcase, export_writes_the_kernel_that_is_shown);
   tcase_add_test(tcase, state_command_replaces_everything);

@@ -116,7 +116,8 @@ static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr)
 static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
   const PtxWide *wide = &tally->wide[access->pc];
   const bool is_atomic = access->inst->run == run_atom || access->inst->run == run_red;
-  if (wide->leader >= 0 && wide->leader != access->pc) return;
+  const bool merged = wide->leader >= 0 && wide->leader != access->pc;
+  if (merged || wide->leader == PTX_WIDE_GONE) return;
   const int bytes = wide->leader >= 0 ? wide->bytes : access->bytes;
   int64_t addr[32];
   for (int lane = 0; lane < 32; lane++)

@@ -9,8 +9,12 @@
 #pragma once
 #include "ptx/ptx_module.h"
 
+enum { PTX_WIDE_NONE = -1, PTX_WIDE_GONE = -2 };
+
 typedef struct PtxWide {
-  int leader;      // instruction that the access is counted at: the first load, the last store
+  // The instruction that the access is counted at: the first load, the last store. PTX_WIDE_GONE:
+  // the machine code has no such access.
+  int leader;
   int bytes;       // of one lane
   int64_t offset;  // from the leader's address to the access's
   int n;           // accesses of the text in it

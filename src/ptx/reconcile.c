@@ -1,6 +1,8 @@
 // Each access of the machine code names the PTX line that it was made of: the first load or one of
 // the stores that it took together. What the prediction put together with that one is its group; a
-// narrower access cuts the group at its own width. A group that no access names is gone: the
+// narrower access cuts the group at its own width. Lines are told only where they change, so that a
+// second access right behind a first may seem to be of its line: what is left over that way goes to
+// the nearest group of its width that nobody named. A group that stays without is gone: the
 // assembler found its value elsewhere.
 #include "ptx/reconcile.h"
 
@@ -13,6 +15,11 @@ typedef struct Found {
   int n, loc;  // machine accesses, where the first is charged to
 } Found;
 
+// A machine access whose group has one already.
+typedef struct Spare {
+  int pc, bytes, loc;
+} Spare;
+
 typedef struct Reconciler {
   Arena *arena;
   const PtxModule *module;
@@ -21,6 +28,8 @@ typedef struct Reconciler {
   const char **why;
   Found *found;   // by leader
   PtxWide *made;  // by instruction: what it becomes
+  Spare *spares;
+  int n_spares;
 } Reconciler;
 
 static const struct {
@@ -103,10 +112,15 @@ static void take_window(Reconciler *r, int pc, int bytes) {
 static bool take_words(Reconciler *r, int pc, const char *opcode, int loc) {
   const PtxWide *own = ptx_tally_wide(r->tally, pc);
   const int bytes = width_of(opcode);
+  const bool taken = r->made[pc].leader >= 0 && r->found[r->made[pc].leader].n > 0;
+  if (taken) {
+    r->spares[r->n_spares++] = (Spare){pc, bytes, loc};
+    return true;
+  }
   if (bytes > own->bytes) return fail(r, pc, opcode, own->bytes);
   if (bytes < own->bytes)
     take_window(r, pc, bytes);
-  else if (r->made[own->leader].leader == -1)
+  else
     for (int other = r->kernel->first; other < r->kernel->end; other++)
       if (ptx_tally_wide(r->tally, other)->leader == own->leader)
         r->made[other] = *ptx_tally_wide(r->tally, other);
@@ -131,23 +145,57 @@ static bool take_inst(Reconciler *r, const MachineInst *inst, const LineTable *s
   return true;
 }
 
+// The spare access nearest to an instruction, of its width and direction; taken.
+static const Spare *take_spare(Reconciler *r, int pc) {
+  const PtxInst *code = r->module->code;
+  int best = -1;
+  for (int i = 0; i < r->n_spares; i++) {
+    const Spare *spare = &r->spares[i];
+    if (spare->bytes != ptx_tally_wide(r->tally, pc)->bytes || code[spare->pc].run != code[pc].run)
+      continue;
+    const int distance = spare->pc > pc ? spare->pc - pc : pc - spare->pc;
+    const int least =
+        best < 0 ? INT32_MAX
+                 : (r->spares[best].pc > pc ? r->spares[best].pc - pc : pc - r->spares[best].pc);
+    if (distance < least) best = i;
+  }
+  if (best < 0) return NULL;
+  const Spare taken = r->spares[best];
+  r->spares[best] = r->spares[--r->n_spares];
+  r->spares[r->n_spares] = taken;
+  return &r->spares[r->n_spares];
+}
+
+// A group that no machine access names: a spare one is its own, or it is gone.
+static void settle(Reconciler *r, int pc) {
+  const PtxWide *own = ptx_tally_wide(r->tally, pc);
+  if (own->leader != pc || r->made[pc].leader >= 0) return;
+  const Spare *spare = take_spare(r, pc);
+  if (spare) r->found[pc] = (Found){1, spare->loc};
+  for (int other = r->kernel->first; other < r->kernel->end; other++) {
+    const PtxWide *wide = ptx_tally_wide(r->tally, other);
+    if (wide->leader == pc) r->made[other] = spare ? *wide : (PtxWide){.leader = PTX_WIDE_GONE};
+  }
+}
+
 bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                    PtxTally *tally, const MachineInst *code, int n, const LineTable *source,
                    const LineTable *ptx, const char **why) {
-  Reconciler reconciler = {arena, module, kernel, tally, why, NULL, NULL}, *r = &reconciler;
+  Reconciler reconciler = {arena, module, kernel, tally, why, NULL, NULL, NULL, 0},
+             *r = &reconciler;
   r->found = ARENA_ARRAY(arena, Found, module->n_code + 1);
   r->made = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
-  for (int pc = 0; pc < module->n_code; pc++) r->made[pc].leader = -1;
+  r->spares = ARENA_ARRAY(arena, Spare, n + 1);
+  for (int pc = 0; pc < module->n_code; pc++) r->made[pc].leader = PTX_WIDE_NONE;
   if (ptx->n == 0) {
     *why = "widths are predicted: the machine code has no lines of the PTX";
     return false;
   }
   for (int i = 0; i < n; i++)
     if (!take_inst(r, &code[i], source, ptx)) return false;
+  for (int pc = kernel->first; pc < kernel->end; pc++) settle(r, pc);
   for (int pc = kernel->first; pc < kernel->end; pc++) {
-    const bool words = ptx_tally_wide(tally, pc)->leader >= 0;
-    if (words && r->made[pc].leader < 0) r->made[pc] = (PtxWide){.leader = PTX_WIDE_GONE};
-    if (words) ptx_tally_set_wide(tally, pc, r->made[pc]);
+    if (ptx_tally_wide(tally, pc)->leader >= 0) ptx_tally_set_wide(tally, pc, r->made[pc]);
     if (r->found[pc].n > 0 && r->found[pc].loc >= 0) ptx_tally_charge(tally, pc, r->found[pc].loc);
   }
   return true;

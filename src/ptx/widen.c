@@ -15,6 +15,7 @@ typedef struct Item {
   int pc;          // of the first load or last store in it
   int64_t offset;  // from the root's base
   int bytes;
+  int unit;  // bytes of one element in the text, the smallest in it
 } Item;
 
 typedef struct Run {
@@ -27,7 +28,7 @@ typedef struct Run {
   struct {
     int pc;
     int64_t offset;
-    int bytes;
+    int bytes, unit;
   } accesses[RUN_MAX];
 } Run;
 
@@ -56,44 +57,49 @@ static int log2_of(int bytes) { return __builtin_ctz((unsigned)bytes); }
 
 static int later(bool is_store, int a, int b) { return (a > b) == is_store ? a : b; }
 
-// Puts the items of `bytes` bytes in one window of `parts` of them together when enough are there.
-static bool pack_window(const Run *run, Item *items, int *n, int64_t start, int bytes, int parts,
+static bool lies_in(const Item *item, int64_t start, int bytes) {
+  return item->offset >= start && item->offset + item->bytes <= start + bytes;
+}
+
+// Makes one item of those that lie in a window when they cover `wanted` of its bytes; elements that
+// were smaller than the window's units must cover all of it.
+static bool pack_window(const Run *run, Item *items, int *n, int64_t start, int bytes, int unit,
                         int wanted) {
-  int found = 0, at[4], pc = -1;
-  for (int k = 0; k < parts; k++) {
-    const int i = find_item(items, *n, start + (int64_t)k * bytes, bytes);
-    if (i < 0) continue;
-    pc = found == 0 ? items[i].pc : later(run->is_store, pc, items[i].pc);
-    at[found++] = i;
+  int covered = 0, found = 0, pc = -1, smallest = bytes;
+  for (int i = 0; i < *n; i++) {
+    if (!lies_in(&items[i], start, bytes)) continue;
+    if (items[i].bytes < unit) return false;
+    pc = found++ == 0 ? items[i].pc : later(run->is_store, pc, items[i].pc);
+    covered += items[i].bytes;
+    if (items[i].unit < smallest) smallest = items[i].unit;
   }
-  if (found < wanted) return false;
-  items[at[0]] = (Item){pc, start, bytes * parts};
-  // From the back, so that what moves into a hole is none of those still to go.
-  for (int k = found - 1; k > 0; k--) {
-    int last = 0;
-    for (int j = 1; j <= k; j++)
-      if (at[j] > at[last] || last == 0) last = j;
-    items[at[last]] = items[--*n];
-    at[last] = at[k];
-  }
+  if (smallest < unit) wanted = bytes;
+  if (found < 2 || covered < wanted) return false;
+  int kept = 0;
+  for (int i = 0; i < *n; i++)
+    if (!lies_in(&items[i], start, bytes)) items[kept++] = items[i];
+  items[kept++] = (Item){pc, start, bytes, smallest};
+  *n = kept;
   return true;
 }
 
-static bool pack_width(const Run *run, Item *items, int *n, int bytes, int parts, int wanted) {
-  if (bytes * parts > 16 || run->known.bits < log2_of(bytes * parts)) return false;
+// Windows of so many units of `unit` bytes, of which `parts` must be there.
+static bool pack_width(const Run *run, Item *items, int *n, int unit, int units, int parts) {
+  const int bytes = unit * units;
+  if (bytes > 16 || run->known.bits < log2_of(bytes)) return false;
   for (int i = 0; i < *n; i++)
-    if (items[i].bytes == bytes &&
-        pack_window(run, items, n, window_start(run, items[i].offset, bytes * parts), bytes, parts,
-                    wanted))
+    if (items[i].bytes < bytes &&
+        pack_window(run, items, n, window_start(run, items[i].offset, bytes), bytes, unit,
+                    unit * parts))
       return true;
   return false;
 }
 
 static void pack(const Run *run, Item *items, int *n) {
-  for (int bytes = 1; bytes <= 8; bytes *= 2) {
-    while (pack_width(run, items, n, bytes, 4, run->is_store ? 4 : 3)) {
+  for (int unit = 1; unit <= 8; unit *= 2) {
+    while (pack_width(run, items, n, unit, 4, run->is_store ? 4 : 3)) {
     }
-    while (pack_width(run, items, n, bytes, 2, 2)) {
+    while (pack_width(run, items, n, unit, 2, 2)) {
     }
   }
 }
@@ -105,7 +111,8 @@ static void close_run(Widener *w, int index) {
   for (int i = 0; i < run->n; i++) {
     const int same = find_item(items, n, run->accesses[i].offset, run->accesses[i].bytes);
     if (same < 0)
-      items[n++] = (Item){run->accesses[i].pc, run->accesses[i].offset, run->accesses[i].bytes};
+      items[n++] = (Item){run->accesses[i].pc, run->accesses[i].offset, run->accesses[i].bytes,
+                          run->accesses[i].unit};
     else
       items[same].pc = later(run->is_store, items[same].pc, run->accesses[i].pc);
   }
@@ -223,6 +230,7 @@ static void walk_access(Widener *w, int pc, const PtxInst *i, bool is_store) {
   Run *run = run_of(w, i, &root, is_store, symbol);
   run->accesses[run->n].pc = pc;
   run->accesses[run->n].offset = root.offset;
+  run->accesses[run->n].unit = ptx_types[i->form.types[0]].bits / 8;
   run->accesses[run->n++].bytes = bytes;
 }
 

@@ -126,13 +126,21 @@ uint16_t ptx_f16_of(float value) {
     const uint32_t kept = size - 0x38000000;
     return (uint16_t)(sign | ((kept + 0xfff + (kept >> 13 & 1)) >> 13));
   }
-  return (uint16_t)ptx_float_round(&ptx_formats[PTX_FORMAT_F16], value, PTX_ROUND_NEAREST, false);
+  // Below the normal numbers: one half added, the last place is 2^-24 and rounds by itself.
+  float small;
+  memcpy(&small, &size, sizeof small);
+  small += 0.5f;
+  memcpy(&bits, &small, sizeof bits);
+  return (uint16_t)(sign | (bits - 0x3f000000));
 }
 
 float ptx_f16_value(uint16_t half) {
   const uint32_t exponent = half >> 10 & 31;
-  if (exponent == 0 || exponent == 31)
-    return (float)ptx_float_value(&ptx_formats[PTX_FORMAT_F16], half);
+  if (exponent == 31) return (float)ptx_float_value(&ptx_formats[PTX_FORMAT_F16], half);
+  if (exponent == 0) {
+    const float size = (float)(half & 0x3ff) * 0x1p-24f;
+    return half & 0x8000 ? -size : size;
+  }
   const uint32_t bits =
       (uint32_t)(half & 0x8000) << 16 | ((exponent + 112) << 23) | (uint32_t)(half & 0x3ff) << 13;
   float value;

@@ -231,7 +231,7 @@ static bool run_warp(PtxMachine *m, PtxWarp *w) {
   return ran;
 }
 
-static void put_special(PtxWarp *w, PtxSpecial special, uint32_t lane, uint32_t value) {
+static void put_special(PtxWarp *w, int special, uint32_t lane, uint32_t value) {
   w->fixed[(size_t)special * PTX_LANES + lane] = value;
 }
 
@@ -253,10 +253,10 @@ static void set_thread(PtxMachine *m, PtxWarp *w, uint32_t l) {
 
 static void set_launch(PtxMachine *m, PtxWarp *w, uint32_t l) {
   for (int d = 0; d < 3; d++) {
-    put_special(w, PTX_SPECIAL_ntid_x + d, l, (uint32_t)m->launch.block[d]);
-    put_special(w, PTX_SPECIAL_nctaid_x + d, l, (uint32_t)m->launch.grid[d]);
-    put_special(w, PTX_SPECIAL_nclusterid_x + d, l, (uint32_t)m->launch.grid[d]);
-    put_special(w, PTX_SPECIAL_cluster_nctaid_x + d, l, 1);
+    put_special(w, (int)PTX_SPECIAL_ntid_x + d, l, (uint32_t)m->launch.block[d]);
+    put_special(w, (int)PTX_SPECIAL_nctaid_x + d, l, (uint32_t)m->launch.grid[d]);
+    put_special(w, (int)PTX_SPECIAL_nclusterid_x + d, l, (uint32_t)m->launch.grid[d]);
+    put_special(w, (int)PTX_SPECIAL_cluster_nctaid_x + d, l, 1);
   }
   put_special(w, PTX_SPECIAL_nwarpid, l, PTX_WARPS_MAX);
   put_special(w, PTX_SPECIAL_nsmid, l, 1);
@@ -284,8 +284,8 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   w->clock[w->index] = 1;
   for (uint32_t l = 0; l < PTX_LANES; l++)
     for (int d = 0; d < 3; d++) {
-      put_special(w, PTX_SPECIAL_ctaid_x + d, l, (uint32_t)m->block[d]);
-      put_special(w, PTX_SPECIAL_clusterid_x + d, l, (uint32_t)m->block[d]);
+      put_special(w, (int)PTX_SPECIAL_ctaid_x + d, l, (uint32_t)m->block[d]);
+      put_special(w, (int)PTX_SPECIAL_clusterid_x + d, l, (uint32_t)m->block[d]);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "model/fragment.h"
 #include "ptx/ptx_module.h"
 
-enum { PTX_MMA_VALUES = 32, PTX_MMA_ELEMENTS = 1024 };
+enum { PTX_MMA_VALUES = 32, PTX_MMA_ELEMENTS = 1024, PTX_MMA_N = 8 };
 
 typedef struct PtxMmaSide {
   PtxType type;

@@ -58,6 +58,7 @@ const PtxMma *ptx_mma_plan(Arena *arena, const PtxInst *inst, const char **why) 
   mma->m = atom.m;
   mma->n = atom.n;
   mma->k = atom.k;
+  if (atom.n != PTX_MMA_N) return NULL;
   const PtxGroup *g = inst->groups;
   const bool fits = lay_out(&mma->d, &atom, ATOM_C, form->types[0], &g[0]) &&
                     lay_out(&mma->a, &atom, ATOM_A, form->types[1], &g[1]) &&
@@ -91,20 +92,34 @@ static double value_of(PtxType type, uint64_t bits) {
   }
 }
 
+// One loop for each type, so that what a value is is asked once.
+#define GATHER(expression)                           \
+  for (int v = 0; v < side->n_values; v++) {         \
+    const uint64_t *A = ptx_lanes(m, w, g, v / per); \
+    const int shift = v % per * side->value_bits;    \
+    for (int lane = 0; lane < PTX_LANES; lane++) {   \
+      const uint64_t bits = A[lane] >> shift;        \
+      matrix[side->at[lane][v]] = (expression);      \
+    }                                                \
+  }
+
 static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const PtxMmaSide *side,
                    double *matrix) {
-  for (int v = 0; v < side->n_values; v++) {
-    const uint64_t *A = ptx_lanes(m, w, g, v / side->per_register);
-    const int shift = v % side->per_register * side->value_bits;
-    for (int lane = 0; lane < PTX_LANES; lane++)
-      matrix[side->at[lane][v]] = value_of(side->type, ptx_cut(A[lane] >> shift, side->value_bits));
-  }
+  const int per = side->per_register;
+  if (side->type == PTX_F16)
+    GATHER((double)ptx_f16_value((uint16_t)bits))
+  else if (side->type == PTX_BF16)
+    GATHER((double)ptx_f32(bits << 16))
+  else if (side->type == PTX_F32)
+    GATHER((double)ptx_f32(bits))
+  else
+    GATHER(value_of(side->type, ptx_cut(bits, side->value_bits)))
 }
 
 static uint64_t bits_of(const PtxInst *i, PtxType type, double value) {
   if (type == PTX_F32) return isnan(value) ? 0x7fffffff : ptx_f32_bits((float)value);
   if (type == PTX_F64) return ptx_f64_bits(value);
-  if (type == PTX_F16) return ptx_float_round(ptx_format_of(type), value, PTX_ROUND_NEAREST, false);
+  if (type == PTX_F16) return ptx_f16_of((float)value);
   if (ptx_has(i, PTX_MOD_satfinite))
     return (uint32_t)(value > INT32_MAX   ? INT32_MAX
                       : value < INT32_MIN ? INT32_MIN

@@ -28,7 +28,7 @@ typedef struct OpenOptions {
   const char *kernel, *launch, *blocks, *ncu;
   OptionList args;
   int fail_above, budget;
-  bool json, markdown, list, predict;
+  bool json, markdown, list, predict, opcodes;
 } OpenOptions;
 
 enum { BUDGET_MILLIONS = 20000, NO_LIMIT = -1 };
@@ -52,6 +52,7 @@ static const Option OPTIONS[] = {
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, list)},
     {.name = "predict", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, predict)},
     {.name = "markdown", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, markdown)},
+    {.name = "opcodes", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, opcodes)},
     OPTION_JSON(OpenOptions),
 };
 
@@ -201,6 +202,10 @@ int cmd_open(Arena *arena, int argc, char **argv) {
   const int n_flags = split_flags(&argc, argv, &flags);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
   if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (given.opcodes) {
+    open_print_opcodes();
+    return CLI_OK;
+  }
   if (argc != 2) {
     Diag *diag = diag_add(&diags, "usage", "one file is needed: FILE.cu or FILE.ptx");
     diag->nearest = "gemmview open kernel.ptx --list";

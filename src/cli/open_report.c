@@ -404,3 +404,14 @@ void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
   json_end_object(&w);
   puts(out.text);
 }
+
+void open_print_opcodes(void) {
+  for (int i = 0; i < ptx_opcode_count; i++) {
+    const PtxOpcode *row = &ptx_opcodes[i];
+    const bool again = i > 0 && str_equal(row->name, ptx_opcodes[i - 1].name) &&
+                       str_equal(row->help, ptx_opcodes[i - 1].help) &&
+                       str_equal(row->needs, ptx_opcodes[i - 1].needs);
+    if (!again)
+      printf("%-20s %-26s %s%s\n", row->name, row->needs, row->help, row->run ? "" : " (not run)");
+  }
+}

@@ -33,5 +33,7 @@ void open_print_json(const OpenResult *result);
 void open_print_markdown(const OpenResult *result);
 // Kernels of a module with their signatures.
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json);
+// Every instruction that is known, and whether it is run.
+void open_print_opcodes(void);
 // Whether something was found that makes the numbers or the kernel doubtful.
 bool open_has_findings(const OpenResult *result);

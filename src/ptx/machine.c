@@ -429,9 +429,10 @@ static bool check_launch(const PtxModule *module, const PtxFunction *kernel,
     diag_add(diags, "launch", "block: the kernel asks for %dx%dx%d (.reqntid)", req[0], req[1],
              req[2]);
   const int *max = kernel->maxntid;
-  if (max[0] > 0 && block[0] * block[1] * block[2] > max[0] * max[1] * max[2])
-    diag_add(diags, "launch", "block: %d threads, the kernel takes at most %d (.maxntid)",
-             block[0] * block[1] * block[2], max[0] * max[1] * max[2]);
+  const int64_t most = (int64_t)max[0] * max[1] * max[2];
+  if (max[0] > 0 && block[0] * block[1] * block[2] > most)
+    diag_add(diags, "launch", "block: %d threads, the kernel takes at most %lld (.maxntid)",
+             block[0] * block[1] * block[2], (long long)most);
   return diags->count == 0;
 }
 

@@ -12,6 +12,9 @@
 
 #include "base/str.h"
 #include "ptx/flow.h"
+#include "ptx/run.h"
+
+enum { EXTENT_MAX = 1 << 16, VARIABLE_BYTES_MAX = 1 << 28 };
 
 typedef struct Qualifiers {
   bool is_extern;
@@ -110,6 +113,29 @@ static int64_t parse_dimensions(PtxParser *p, bool *is_array) {
   return count;
 }
 
+// An address as a first value: "name", "generic(name)", "name+8".
+static bool parse_address(PtxParser *p, uint64_t *bits) {
+  const bool generic = ptx_accept_word(p, "generic") && ptx_accept(p, '(');
+  const PtxToken word = p->token;
+  int64_t value = 0;
+  const PtxName *name = ptx_name_find(p, word.text, word.length, &value);
+  ptx_advance(p);
+  if (generic) ptx_expect(p, ')');
+  if (name && name->kind == PTX_NAME_FUNCTION) {
+    *bits = PTX_FUNCTION_TAG | (uint64_t)value;
+  } else if (name && name->kind == PTX_NAME_VARIABLE) {
+    const PtxVariable *v = &p->module->variables[value];
+    *bits = (uint64_t)v->offset + (v->space == PTX_SPACE_GLOBAL  ? PTX_GLOBAL_VARIABLES
+                                   : v->space == PTX_SPACE_CONST ? PTX_CONST_VARIABLES
+                                                                 : PTX_SHARED_WINDOW);
+  } else {
+    ptx_error(p, word.line, "%s is not declared", ptx_token_text(p, &word));
+    return false;
+  }
+  if (ptx_accept(p, '+')) *bits += (uint64_t)parse_int(p);
+  return true;
+}
+
 // Values in braces of any depth, one after the other.
 static void parse_initializer(PtxParser *p, const PtxVariable *v, unsigned char *bytes) {
   int64_t at = 0;
@@ -122,13 +148,10 @@ static void parse_initializer(PtxParser *p, const PtxVariable *v, unsigned char 
       depth--;
     } else if (ptx_accept(p, ',')) {
       continue;
-    } else if (p->token.kind == PTX_TOKEN_WORD || p->token.kind == PTX_TOKEN_END) {
-      ptx_error(p, p->token.line, "an address as a first value of %s is not read", v->name);
-      skip_statement(p);
-      return;
     } else {
       uint64_t bits = 0;
-      if (!ptx_parse_number(p, v->type, &bits)) return;
+      const bool is_word = p->token.kind == PTX_TOKEN_WORD;
+      if (is_word ? !parse_address(p, &bits) : !ptx_parse_number(p, v->type, &bits)) return;
       if (at + size <= v->bytes) memcpy(bytes + at, &bits, (size_t)size);
       at += size;
     }
@@ -175,6 +198,10 @@ static void declare_variable(PtxParser *p, PtxSpace space, bool is_extern, const
                    .line = name.line,
                    .is_extern = is_extern,
                    .vector = q->vector};
+  if (v.bytes > VARIABLE_BYTES_MAX) {
+    ptx_error(p, name.line, "%s has more than 256 MiB", v.name);
+    v.bytes = 0;
+  }
   if (v.align > 4096 || (v.align & (v.align - 1)) != 0) {
     ptx_error(p, name.line, "%s: an alignment of %d", v.name, v.align);
     v.align = 16;
@@ -204,7 +231,7 @@ static void declare_register(PtxParser *p, PtxType type) {
   const bool is_pred = type == PTX_PRED;
   int *next = is_pred ? &p->n_preds : &p->n_regs;
   const int n = count > 0 ? count : 1;
-  if (count < 0 || *next + n > (1 << 20)) {
+  if (count < 0 || n > (1 << 20) || *next + n > (1 << 20)) {
     ptx_error(p, name.line, "too many registers");
     return;
   }
@@ -356,7 +383,8 @@ static PtxParam *parse_params(PtxParser *p, PtxFunction *f, int *n) {
 
 static void parse_triple(PtxParser *p, int out[3]) {
   for (int i = 0; i < 3; i++) {
-    out[i] = (int)parse_int(p);
+    const int64_t value = parse_int(p);
+    out[i] = value < 0 || value > EXTENT_MAX ? EXTENT_MAX : (int)value;
     if (!ptx_accept(p, ',')) {
       for (int rest = i + 1; rest < 3; rest++) out[rest] = 1;
       return;
@@ -508,13 +536,13 @@ static void parse_target(PtxParser *p, int line) {
   PtxModule *module = p->module;
   if (p->token.kind == PTX_TOKEN_WORD) module->target = ptx_token_text(p, &p->token);
   for (const char *c = module->target ? module->target : ""; *c; c++)
-    if (*c >= '0' && *c <= '9') module->cc = module->cc * 10 + (*c - '0');
+    if (*c >= '0' && *c <= '9' && module->cc < 1000) module->cc = module->cc * 10 + (*c - '0');
   while (p->token.line == line && p->token.kind != PTX_TOKEN_END) ptx_advance(p);
 }
 
 static void parse_version(PtxParser *p, int line) {
-  p->module->version =
-      (int)(p->token.kind == PTX_TOKEN_FLOAT ? p->token.value : (double)p->token.bits);
+  const double version = p->token.kind == PTX_TOKEN_FLOAT ? p->token.value : (double)p->token.bits;
+  p->module->version = version < 1 || version > 99 ? 99 : (int)version;
   if (p->module->version < 6 || p->module->version > 9)
     ptx_error(p, line, ".version %.*s: versions 6 to 9 are read", p->token.length, p->token.text);
   ptx_advance(p);

@@ -206,12 +206,21 @@ const char *ptx_base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static PtxLine *line_of(PtxLines *lines, const char *file, int line) {
-  for (int i = lines->n - 1; i >= 0; i--)
-    if (lines->items[i].line == line && strcmp(lines->items[i].file, file) == 0)
-      return &lines->items[i];
+// Where the text names no source line, each line of PTX is one of its own.
+static PtxLine *line_of(PtxLines *lines, const char *file, int line, int ptx_line) {
+  for (int i = lines->n - 1; i >= 0; i--) {
+    PtxLine *item = &lines->items[i];
+    if (item->line == line && (line > 0 || item->ptx_line == ptx_line) &&
+        strcmp(item->file, file) == 0)
+      return item;
+  }
   PtxLine *made = &lines->items[lines->n++];
-  *made = (PtxLine){.file = file, .line = line, .countable = true, .worst_pc = -1, .loc = -1};
+  *made = (PtxLine){.file = file,
+                    .line = line,
+                    .ptx_line = ptx_line,
+                    .countable = true,
+                    .worst_pc = -1,
+                    .loc = -1};
   return made;
 }
 
@@ -219,10 +228,7 @@ static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
   const PtxSiteCount *site = &tally->sites[pc];
   line->sectors += site->sectors;
   line->ideal_sectors += site->ideal_sectors;
-  if (line->n_pcs++ == 0) {
-    line->loc = tally->charge[pc];
-    line->ptx_line = tally->module->code[pc].line;
-  }
+  if (line->n_pcs++ == 0) line->loc = tally->charge[pc];
   if (site->space != PTX_SPACE_SHARED) return;
   line->shared = true;
   line->executions += site->executions;
@@ -238,7 +244,9 @@ static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
 static int by_place(const void *a, const void *b) {
   const PtxLine *x = a, *y = b;
   const int files = strcmp(x->file, y->file);
-  return files ? files : (x->line > y->line) - (x->line < y->line);
+  if (files) return files;
+  if (x->line != y->line) return x->line > y->line ? 1 : -1;
+  return (x->ptx_line > y->ptx_line) - (x->ptx_line < y->ptx_line);
 }
 
 const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
@@ -252,7 +260,8 @@ const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
     if (tally->sites[pc].executions == 0 && tally->sites[pc].sectors == 0) continue;
     const int loc = tally->charge[pc];
     const char *file = loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
-    add_site(line_of(lines, file, loc < 0 ? 0 : module->locs[loc].line), tally, pc);
+    add_site(line_of(lines, file, loc < 0 ? 0 : module->locs[loc].line, module->code[pc].line),
+             tally, pc);
   }
   qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
   for (int i = 0; i < lines->n; i++) {

@@ -55,12 +55,52 @@ START_TEST(test_lines_equal_the_counters) {
 }
 END_TEST
 
+// What ptxas made of each kernel of widths.cu, against what is predicted without it.
+static void check_width(const JsonValue *row, PtxModule *module) {
+  Diags diags = diags_new(arena);
+  const char *name = "";
+  int wavefronts = 0, ideal = 0, executed = 0;
+  ck_assert(json_require_string(row, "kernel", &name, &diags) &&
+            json_require_int(row, "wavefronts", 0, 1 << 30, &wavefronts, &diags) &&
+            json_require_int(row, "ideal", 0, 1 << 30, &ideal, &diags) &&
+            json_require_int(row, "executed", 0, 1 << 30, &executed, &diags));
+  const PtxFunction *kernel = ptx_module_kernel(module, name, &diags);
+  const PtxLaunch launch = {{1, 1, 1}, {64, 1, 1}, 4096, 1 << 20};
+  PtxMachine *machine = ptx_machine_new(arena, module, kernel, &launch, &diags);
+  const uint64_t memory = ptx_machine_buffer(machine, "o", 65536, NULL, PTX_CONTENT_ZERO);
+  ptx_machine_param(machine, 0, &memory, 8);
+  ptx_machine_param(machine, 1, &(int){2}, 4);
+  PtxTally *tally = ptx_tally_new(arena, module, kernel);
+  ptx_machine_watch(machine, ptx_tally_access, tally);
+  ck_assert_int_eq(ptx_machine_run(machine, 0, 0, 0), PTX_DONE);
+  const PtxLines *lines = ptx_tally_lines(arena, tally);
+  int64_t executions = 0;
+  for (int i = 0; i < lines->n; i++) executions += lines->items[i].executions;
+  ck_assert_msg(lines->wavefronts == wavefronts && lines->ideal == ideal && executions == executed,
+                "%s: %lld wavefronts in %lld accesses, the machine code has %d in %d", name,
+                (long long)lines->wavefronts, (long long)executions, wavefronts, executed);
+}
+
+START_TEST(test_widths_are_those_of_the_machine_code) {
+  Diags diags = diags_new(arena);
+  const char *ptx = open_case_text(arena, "widths.ptx");
+  PtxModule *module = ptx_module_read(arena, ptx, strlen(ptx), "widths.ptx", &diags);
+  ck_assert_msg(module != NULL, "%s", diags_text(arena, &diags));
+  char *rows = arena_strdup(arena, open_case_text(arena, "widths.jsonl"));
+  int n = 0;
+  for (char *row = strtok(rows, "\n"); row; row = strtok(NULL, "\n"), n++)
+    check_width(json_parse(arena, row, strlen(row), &diags, "widths.jsonl"), module);
+  ck_assert_int_ge(n, 50);
+}
+END_TEST
+
 Suite *suite_open_counts(void) {
   Suite *suite = suite_create("open_counts");
   TCase *tcase = tcase_create("counts");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_loop_test(tcase, test_lines_equal_the_counters, 0, 10);
+  tcase_add_test(tcase, test_widths_are_those_of_the_machine_code);
   suite_add_tcase(suite, tcase);
   return suite;
 }

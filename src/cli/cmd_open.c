@@ -6,9 +6,13 @@
 //
 // Launch and arguments are remembered in the user's state folder, per file and kernel: the second
 // time `gemmview open k.cu` is enough. The folder of the source is never written to.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/disk.h"
@@ -28,7 +32,8 @@ typedef struct OpenOptions {
   const char *kernel, *launch, *blocks, *ncu;
   OptionList args;
   int fail_above, budget;
-  bool json, markdown, list, predict, opcodes;
+  bool json, markdown, list, predict, opcodes, watch;
+  int64_t before;  // wavefronts of the last run of --watch, −1
 } OpenOptions;
 
 enum { BUDGET_MILLIONS = 20000, NO_LIMIT = -1 };
@@ -52,6 +57,7 @@ static const Option OPTIONS[] = {
     {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, list)},
     {.name = "predict", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, predict)},
     {.name = "markdown", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, markdown)},
+    {.name = "watch", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, watch)},
     {.name = "opcodes", .kind = OPTION_KIND_FLAG, .offset = offsetof(OpenOptions, opcodes)},
     OPTION_JSON(OpenOptions),
 };
@@ -106,13 +112,16 @@ static PtxOutcome run_blocks(PtxMachine *machine, const OpenBlocks *blocks, int6
   return outcome;
 }
 
-static int print_and_judge(const OpenResult *result, const OpenOptions *given) {
+static int print_and_judge(const OpenResult *result, OpenOptions *given) {
   if (given->json)
     open_print_json(result);
   else if (given->markdown)
     open_print_markdown(result);
   else
     open_print_text(result);
+  if (given->before >= 0 && !given->json)
+    printf("\n%" PRId64 " -> %" PRId64 " wavefronts\n", given->before, result->lines->wavefronts);
+  given->before = result->lines->wavefronts;
   if (result->outcome == PTX_BUDGET) return CLI_TIMEOUT;
   if (open_has_findings(result)) return CLI_NO;
   const bool above = given->fail_above != NO_LIMIT &&
@@ -183,6 +192,40 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
   return run_kernel(&result, &text, given, diags);
 }
 
+// ---- again after every save ---------------------------------------------------------------------
+
+static bool has_changed(const char *path, struct stat *last) {
+  struct stat now;
+  if (stat(path, &now) != 0) return false;
+  const bool changed = now.st_mtim.tv_sec != last->st_mtim.tv_sec ||
+                       now.st_mtim.tv_nsec != last->st_mtim.tv_nsec ||
+                       now.st_size != last->st_size || now.st_ino != last->st_ino;
+  *last = now;
+  return changed;
+}
+
+// Until it is interrupted. Each run has an arena of its own: what one kernel took, the next has
+// again.
+static _Noreturn void watch_file(const char *path, int n_flags, char **flags,
+                                 const OpenOptions *given) {
+  const struct timespec pause = {0, 50000000};
+  struct stat last = {0};
+  int64_t before = -1;
+  for (;;) {
+    if (has_changed(path, &last)) {
+      Arena *arena = arena_new("open");
+      Diags diags = diags_new(arena);
+      OpenOptions round = *given;
+      round.before = before;
+      open_file(arena, path, n_flags, flags, &round, &diags);
+      before = round.before;
+      fflush(stdout);
+      arena_free(arena);
+    }
+    nanosleep(&pause, NULL);
+  }
+}
+
 // The compiler's flags stand behind "--".
 static int split_flags(int *argc, char **argv, char ***flags) {
   for (int i = 1; i < *argc; i++) {
@@ -197,7 +240,7 @@ static int split_flags(int *argc, char **argv, char ***flags) {
 
 int cmd_open(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  OpenOptions given = {.fail_above = NO_LIMIT, .budget = BUDGET_MILLIONS};
+  OpenOptions given = {.fail_above = NO_LIMIT, .budget = BUDGET_MILLIONS, .before = -1};
   char **flags = NULL;
   const int n_flags = split_flags(&argc, argv, &flags);
   const int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
@@ -211,5 +254,6 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
+  if (given.watch && access(argv[1], R_OK) == 0) watch_file(argv[1], n_flags, flags, &given);
   return open_file(arena, argv[1], n_flags, flags, &given, &diags);
 }

@@ -60,21 +60,20 @@ void ptx_run_why(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 
 // ---- splits -------------------------------------------------------------------------------------
 
-static void load_frame(PtxMachine *m, PtxWarp *w, const PtxSplit *s) {
+static void load_frame(PtxWarp *w, const PtxSplit *s) {
   const PtxFrame *frame = &s->calls[s->depth];
-  (void)m;
   w->frame = w->regs + (size_t)frame->reg * PTX_LANES;
   w->frame_taint = w->taint + frame->reg;
   w->frame_preds = w->preds + frame->pred;
   w->frame_pred_taint = w->pred_taint + frame->pred;
 }
 
-static void load_split(PtxMachine *m, PtxWarp *w, int index) {
+static void load_split(PtxWarp *w, int index) {
   w->now = index;
   const PtxSplit *s = &w->splits[index];
   w->pc = s->pc;
   w->mask = s->mask;
-  load_frame(m, w, s);
+  load_frame(w, s);
 }
 
 static void store_split(PtxWarp *w) {
@@ -221,7 +220,7 @@ static bool run_warp(PtxMachine *m, PtxWarp *w) {
     merge_splits(w);
     const int chosen = choose_split(w, w->stale);
     if (chosen < 0) break;
-    load_split(m, w, chosen);
+    load_split(w, chosen);
     w->again = false;
     ran = true;
     run_split(m, w, &slice);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "ptx/signature.h"
 
 // The length that a mangled name says in front of a part: "15transpose_naive" is 15; 0: there is
 // none.
@@ -57,8 +58,8 @@ const PtxFunction *ptx_module_kernel(const PtxModule *module, const char *name, 
   for (int i = 0; i < module->n_functions; i++) {
     const PtxFunction *f = &module->functions[i];
     if (!f->is_kernel || !f->has_body) continue;
-    const char *plain = ptx_plain_name(diags->arena, f->name);
-    names = arena_printf(diags->arena, "%s%s%s", names, *names ? ", " : "", plain);
+    const char *signature = ptx_signature_text(diags->arena, f);
+    names = arena_printf(diags->arena, "%s%s%s", names, *names ? "; " : "", signature);
     if (name && !means(diags->arena, f, name)) continue;
     found = f;
     n++;

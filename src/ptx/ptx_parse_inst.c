@@ -232,7 +232,7 @@ static bool read_vector(PtxParser *p, const PtxForm *form, PtxGroup *group) {
   return true;
 }
 
-static bool read_address(PtxParser *p, const PtxForm *form, PtxGroup *group) {
+static bool read_address(PtxParser *p, PtxGroup *group) {
   PtxArg base = ~PTX_SPECIAL_zero;
   if (p->token.kind == PTX_TOKEN_WORD) {
     const PtxToken word = p->token;
@@ -247,7 +247,6 @@ static bool read_address(PtxParser *p, const PtxForm *form, PtxGroup *group) {
     if (!ptx_parse_number(p, PTX_B64, &bits)) return false;
     base = ptx_constant(p, bits, zeros_of(bits));
   }
-  (void)form;
   while (p->token.kind == PTX_TOKEN_SIGN && (p->token.sign == '+' || p->token.sign == '-')) {
     uint64_t more = 0;
     // "[%r1+-4]" has two signs.
@@ -271,7 +270,7 @@ static bool read_single(PtxParser *p, const PtxForm *form, PtxGroup *group) {
 
 static bool read_operand(PtxParser *p, PtxInst *inst, PtxGroup *group) {
   *group = (PtxGroup){0};
-  if (ptx_accept(p, '[')) return read_address(p, &inst->form, group);
+  if (ptx_accept(p, '[')) return read_address(p, group);
   if (ptx_accept(p, '{')) return read_vector(p, &inst->form, group);
   if (!read_single(p, &inst->form, group)) return false;
   if (ptx_accept(p, '|')) {
@@ -295,9 +294,7 @@ static const char *kind_expected(char letter) {
   }
 }
 
-static bool fits(char letter, const PtxInst *inst, const PtxGroup *group) {
-  const bool in_frame = inst != NULL;
-  (void)in_frame;
+static bool fits(char letter, const PtxGroup *group) {
   switch (letter | 32) {
     case 'a':
       return group->kind == PTX_GROUP_ADDRESS;
@@ -346,7 +343,7 @@ static bool check_operands(PtxParser *p, PtxInst *inst, const char *name) {
       ptx_error(p, inst->line, "%s takes %d operands", name, (int)strlen(inst->row->operands));
       return false;
     }
-    if (!fits(*letter, inst, group)) {
+    if (!fits(*letter, group)) {
       ptx_error(p, inst->line, "operand %d of %s: %s is expected", i + 1, name,
                 kind_expected(*letter));
       return false;

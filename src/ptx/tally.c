@@ -79,10 +79,8 @@ static BankCount count_copies(const PtxAccess *access, const BankOp *op) {
 // ---- atomics ------------------------------------------------------------------------------------
 
 static bool increments(const PtxModule *module, const PtxInst *i) {
-  const bool red = i->run == run_red || i->groups[0].kind == PTX_GROUP_SINK;
   const PtxGroup *value = &i->groups[i->run == run_red ? 1 : 2];
   const int constant = ~module->args[value->at] - PTX_SPECIALS;
-  (void)red;
   return i->form.logic == PTX_MOD_add && ptx_types[i->form.types[0]].bits == 32 &&
          ptx_types[i->form.types[0]].class != 'F' && constant >= 0 &&
          module->constants[constant] == 1;

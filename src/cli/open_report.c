@@ -89,13 +89,33 @@ static const char *outcome_text(const OpenResult *r) {
   return NULL;
 }
 
-// Accesses to shared memory that never ran: a loop of no iterations, a branch not taken.
+static bool is_shared_access(const PtxInst *i) {
+  return i->space == PTX_SPACE_SHARED && i->row && strchr(i->row->operands, 'a') != NULL;
+}
+
+static bool same_line(const PtxModule *module, int a, int b) {
+  if (a < 0 || b < 0) return false;
+  return module->locs[a].file == module->locs[b].file &&
+         module->locs[a].line == module->locs[b].line;
+}
+
+// A loop that was unrolled has copies that need not run: what counts is whether its line did.
+static bool line_ran(const OpenResult *r, int pc) {
+  for (int other = r->kernel->first; other < r->kernel->end; other++)
+    if (ptx_machine_executions(r->machine, other) > 0 &&
+        is_shared_access(&r->module->code[other]) &&
+        same_line(r->module, r->module->code[pc].loc, r->module->code[other].loc))
+      return true;
+  return false;
+}
+
+// Accesses to shared memory whose line never ran: a loop of no iterations, a branch not taken.
 static int never_ran(const OpenResult *r, const char **first) {
   int n = 0;
   for (int pc = r->kernel->first; pc < r->kernel->end; pc++) {
     const PtxInst *i = &r->module->code[pc];
-    if (i->space != PTX_SPACE_SHARED || !i->row || strchr(i->row->operands, 'a') == NULL) continue;
-    if (ptx_machine_executions(r->machine, pc) > 0) continue;
+    if (!is_shared_access(i) || ptx_machine_executions(r->machine, pc) > 0 || line_ran(r, pc))
+      continue;
     if (n++ == 0) *first = pc_text(r, pc);
   }
   return n;

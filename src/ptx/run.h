@@ -252,6 +252,9 @@ PtxRun ptx_run_why;
 // may be relied on by the functions: numbers of registers, types.
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
+// Of wmma, asked by ptx_run_refuses().
+const char *ptx_wmma_refuses(const PtxInst *i);
+
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;
 #define run_NOT_RUN run_NOT_RUN_
 #include "ptx/opcode.def"

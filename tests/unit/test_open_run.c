@@ -212,6 +212,18 @@ START_TEST(test_groups_structs_and_a_lock) {
 }
 END_TEST
 
+START_TEST(test_wmma_multiplies_and_is_not_counted) {
+  const PtxKernel k = run_style("fragments", 32);
+  for (uint32_t row = 0; row < 16; row++)
+    for (uint32_t col = 0; col < 16; col++) {
+      uint32_t sum = 1;
+      for (uint32_t x = 0; x < 16; x++) sum += (in[16 * row + x] & 7) * (in[16 * col + x] >> 3 & 7);
+      ck_assert_uint_eq(k.out[16 * row + col], sum);
+    }
+  ck_assert(!ptx_tally_lines(arena, k.tally)->countable);
+}
+END_TEST
+
 // ---- bad text -----------------------------------------------------------------------------------
 
 static const struct {
@@ -253,6 +265,7 @@ Suite *suite_open_run(void) {
   tcase_add_loop_test(tcase, test_a_mistake_is_named, 0, MISTAKES);
   tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
   tcase_add_test(tcase, test_groups_structs_and_a_lock);
+  tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
   tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -4,6 +4,8 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 #include <cub/cub.cuh>
+#include <cuda_fp16.h>
+#include <mma.h>
 namespace cg = cooperative_groups;
 
 extern "C" __global__ void block_sort(const int *in, int *out) {
@@ -80,4 +82,25 @@ extern "C" __global__ void lock(const int *in, int *out) {
     atomicExch(&held, 0);
     done = true;
   }
+}
+
+extern "C" __global__ void fragments(const int *in, int *out) {
+  using namespace nvcuda::wmma;
+  __shared__ half a[256], b[256];
+  __shared__ float c[256];
+  for (int i = threadIdx.x; i < 256; i += 32) {
+    a[i] = __int2half_rn(in[i] & 7);
+    b[i] = __int2half_rn(in[i] >> 3 & 7);
+  }
+  __syncthreads();
+  fragment<matrix_a, 16, 16, 16, half, row_major> of_a;
+  fragment<matrix_b, 16, 16, 16, half, col_major> of_b;
+  fragment<accumulator, 16, 16, 16, float> of_c;
+  fill_fragment(of_c, 1.0f);
+  load_matrix_sync(of_a, a, 16);
+  load_matrix_sync(of_b, b, 16);
+  mma_sync(of_c, of_a, of_b, of_c);
+  store_matrix_sync(c, of_c, 16, mem_row_major);
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += 32) out[i] = (int)c[i];
 }

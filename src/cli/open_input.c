@@ -19,6 +19,7 @@
 #include "kernels/tool.h"
 #include "ptx/float_format.h"
 #include "ptx/signature.h"
+#include "ptx/tally.h"
 
 enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, ARGV_MAX = 64 };
 
@@ -90,6 +91,29 @@ static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path
   return text;
 }
 
+// The file's own name goes into the lines.
+static const char *ptx_by_nvrtc(Arena *arena, const char *cuda, const char *name,
+                                const char **log) {
+  static const char *const options[] = {"--gpu-architecture=compute_90a", "--std=c++17",
+                                        "--generate-line-info"};
+  const NvrtcApi *api = dl_nvrtc(log);
+  void *program = NULL;
+  size_t bytes = 0;
+  if (!api || api->nvrtcCreateProgram(&program, cuda, name, 0, NULL, NULL) != NVRTC_SUCCESS)
+    return NULL;
+  char *ptx = NULL;
+  if (api->nvrtcCompileProgram(program, 3, options) == NVRTC_SUCCESS &&
+      api->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
+    ptx = arena_alloc(arena, bytes + 1);
+    if (api->nvrtcGetPTX(program, ptx) != NVRTC_SUCCESS) ptx = NULL;
+  } else if (api->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS) {
+    char *said = arena_alloc(arena, bytes + 1);
+    if (api->nvrtcGetProgramLog(program, said) == NVRTC_SUCCESS) *log = str_sanitise(arena, said);
+  }
+  api->nvrtcDestroyProgram(&program);
+  return ptx;
+}
+
 static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
   OpenText text = {.compiler = "NVRTC", .status = CLI_COMPILE};
   size_t bytes = 0;
@@ -110,14 +134,10 @@ static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
         str_sanitise(arena, path), found ? "NVRTC takes kernels alone" : why);
     return text;
   }
-  Plan *plan = ARENA_NEW(arena, Plan);
-  plan->cuda = cuda;
-  plan->arch = "sm_90a";
-  plan->label = "";
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_PTX);
-  text.ptx = result->ok ? result->ptx : NULL;
+  const char *log = "";
+  text.ptx = ptx_by_nvrtc(arena, cuda, ptx_base_name(path), &log);
   text.bytes = text.ptx ? strlen(text.ptx) : 0;
-  if (!text.ptx) diag_add(diags, "compile", "NVRTC: %s\n%s", result->error, result->log);
+  if (!text.ptx) diag_add(diags, "compile", "NVRTC: it did not compile\n%s", log);
   return text;
 }
 
@@ -133,7 +153,9 @@ OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flag
     diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), strerror(errno));
     return (OpenText){.status = CLI_USAGE};
   }
-  const char *nvcc = open_find_tool(arena, "nvcc");
+  const char *named = getenv("GEMMVIEW_NVCC");
+  const char *nvcc =
+      named ? (access(named, X_OK) == 0 ? named : NULL) : open_find_tool(arena, "nvcc");
   return nvcc ? compile_by_nvcc(arena, nvcc, path, n_flags, flags, diags)
               : compile_by_nvrtc(arena, path, diags);
 }

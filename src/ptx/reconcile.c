@@ -1,9 +1,10 @@
 // Each access of the machine code names the PTX line that it was made of: the first load or one of
 // the stores that it took together. What the prediction put together with that one is its group; a
-// narrower access cuts the group at its own width. Lines are told only where they change, so that a
-// second access right behind a first may seem to be of its line: what is left over that way goes to
-// the nearest group of its width that nobody named. A group that stays without is gone: the
-// assembler found its value elsewhere.
+// narrower access cuts the group at its own width; a wider one took more along than was foreseen,
+// and begins where the group's address is rounded down to (the bank engine does that). Lines are
+// told only where they change, so that a second access right behind a first may seem to be of its
+// line: what is left over that way goes to the nearest group of its width that nobody named. A
+// group that stays without is gone: the assembler found its value elsewhere.
 #include "ptx/reconcile.h"
 
 #include <string.h>
@@ -25,7 +26,6 @@ typedef struct Reconciler {
   const PtxModule *module;
   const PtxFunction *kernel;
   PtxTally *tally;
-  const char **why;
   Found *found;   // by leader
   PtxWide *made;  // by instruction: what it becomes
   Spare *spares;
@@ -87,16 +87,6 @@ static int chain_loc(const PtxModule *module, int pc, const LineRow *row) {
   return find_loc(module, row);
 }
 
-static bool fail(Reconciler *r, int pc, const char *opcode, int bytes) {
-  const PtxInst *i = &r->module->code[pc];
-  *r->why =
-      arena_printf(r->arena,
-                   "widths are predicted: PTX line %d became %s in the machine code, %d bytes "
-                   "were expected",
-                   i->line, str_sanitise(r->arena, opcode), bytes);
-  return false;
-}
-
 // Accesses of one group that lie in the window of a machine access of `bytes` bytes.
 static void take_window(Reconciler *r, int pc, int bytes) {
   const PtxWide *own = ptx_tally_wide(r->tally, pc);
@@ -109,40 +99,41 @@ static void take_window(Reconciler *r, int pc, int bytes) {
   }
 }
 
-static bool take_words(Reconciler *r, int pc, const char *opcode, int loc) {
+static void take_words(Reconciler *r, int pc, const char *opcode, int loc) {
   const PtxWide *own = ptx_tally_wide(r->tally, pc);
   const int bytes = width_of(opcode);
   const bool taken = r->made[pc].leader >= 0 && r->found[r->made[pc].leader].n > 0;
   if (taken) {
     r->spares[r->n_spares++] = (Spare){pc, bytes, loc};
-    return true;
+    return;
   }
-  if (bytes > own->bytes) return fail(r, pc, opcode, own->bytes);
   if (bytes < own->bytes)
     take_window(r, pc, bytes);
   else
     for (int other = r->kernel->first; other < r->kernel->end; other++)
-      if (ptx_tally_wide(r->tally, other)->leader == own->leader)
+      if (ptx_tally_wide(r->tally, other)->leader == own->leader) {
         r->made[other] = *ptx_tally_wide(r->tally, other);
+        r->made[other].bytes = bytes;
+      }
   const int leader = bytes < own->bytes ? pc : own->leader;
   Found *found = &r->found[leader];
   if (found->n++ == 0) found->loc = loc;
-  return true;
 }
 
-static bool take_inst(Reconciler *r, const MachineInst *inst, const LineTable *source,
+static void take_inst(Reconciler *r, const MachineInst *inst, const LineTable *source,
                       const LineTable *ptx) {
   const int row = access_row(inst->opcode);
-  if (row < 0) return true;
+  if (row < 0) return;
   const LineRow *at = line_table_find(ptx, inst->address);
   const bool words = accesses[row].moves_words;
   const int pc = at ? find_pc(r, at->line, words) : -1;
   // What was put in for another purpose (a dummy load, a spill) belongs to no access of the text.
-  if (pc < 0) return true;
+  if (pc < 0) return;
   const int loc = chain_loc(r->module, pc, line_table_find(source, inst->address));
-  if (words) return take_words(r, pc, inst->opcode, loc);
-  if (r->found[pc].n++ == 0) r->found[pc].loc = loc;
-  return true;
+  if (words)
+    take_words(r, pc, inst->opcode, loc);
+  else if (r->found[pc].n++ == 0)
+    r->found[pc].loc = loc;
 }
 
 // The spare access nearest to an instruction, of its width and direction; taken.
@@ -181,8 +172,7 @@ static void settle(Reconciler *r, int pc) {
 bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
                    PtxTally *tally, const MachineInst *code, int n, const LineTable *source,
                    const LineTable *ptx, const char **why) {
-  Reconciler reconciler = {arena, module, kernel, tally, why, NULL, NULL, NULL, 0},
-             *r = &reconciler;
+  Reconciler reconciler = {arena, module, kernel, tally, NULL, NULL, NULL, 0}, *r = &reconciler;
   r->found = ARENA_ARRAY(arena, Found, module->n_code + 1);
   r->made = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
   r->spares = ARENA_ARRAY(arena, Spare, n + 1);
@@ -191,8 +181,7 @@ bool ptx_reconcile(Arena *arena, const PtxModule *module, const PtxFunction *ker
     *why = "widths are predicted: the machine code has no lines of the PTX";
     return false;
   }
-  for (int i = 0; i < n; i++)
-    if (!take_inst(r, &code[i], source, ptx)) return false;
+  for (int i = 0; i < n; i++) take_inst(r, &code[i], source, ptx);
   for (int pc = kernel->first; pc < kernel->end; pc++) settle(r, pc);
   for (int pc = kernel->first; pc < kernel->end; pc++) {
     if (ptx_tally_wide(tally, pc)->leader >= 0) ptx_tally_set_wide(tally, pc, r->made[pc]);

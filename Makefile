@@ -114,6 +114,8 @@ build/asan/tests/%.o: QUICK = -include tests/unit/quick_check.h
 build/asan/src/model/interp%.o: HOT = -O2
 build/asan/src/model/number.o: HOT = -O2
 build/asan/src/model/expr.o: HOT = -O2
+# So does the machine that runs PTX.
+build/asan/src/ptx/%.o: HOT = -O2
 build/asan/gen/%.o: build/gen/%.c build/asan/flags
 	@mkdir -p $(@D)
 	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(SANITIZE) -c $< -o $@)
@@ -179,7 +181,7 @@ accept: test-build
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
-check-deps: $(filter build/release/src/banks/% build/release/src/model/%,$(RELEASE_OBJECTS))
+check-deps: $(filter build/release/src/banks/% build/release/src/model/% build/release/src/ptx/%,$(RELEASE_OBJECTS))
 	@tools/check_deps.sh $^
 
 # --- fuzzing ------------------------------------------------------------------------------------

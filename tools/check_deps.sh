@@ -1,13 +1,13 @@
 #!/bin/sh
 # Proves the order of the folders: a file includes only headers of its own folder and of those above
-# it, banks and model are pure, and one file knows the terminal library.
+# it, banks, model and ptx are pure, and one file knows the terminal library.
 #
-#   tools/check_deps.sh [OBJECT…]     objects of src/banks and src/model, looked into with nm
+#   tools/check_deps.sh [OBJECT…]     objects of src/banks, src/model and src/ptx, looked into with nm
 #
 # What includes cannot show, the symbols do: a pure object calls no allocation, file or terminal
 # function and owns no byte that can be written.
 set -eu
-order='base banks model kernels tui cli'
+order='base banks model ptx kernels tui cli'
 failed=0
 say() {
   echo "check-deps: $*" >&2
@@ -30,11 +30,11 @@ for folder in $order; do
 done
 
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
-hits=$(grep -nE "^ *# *include <($impure)\.h>" src/banks/*.[ch] src/model/*.[ch] || true)
+hits=$(grep -nE "^ *# *include <($impure)\.h>" src/banks/*.[ch] src/model/*.[ch] src/ptx/*.[ch] || true)
 [ -z "$hits" ] || say "a pure folder includes a system header it may not:
 $hits"
 calls='printf|fprintf|puts|fputs|putchar|fopen|fread|fwrite|fclose|fgets|scanf|fscanf|getenv|malloc|calloc|realloc|free|rand|srand|exit|system|time|clock'
-hits=$(grep -nE "(^|[^A-Za-z0-9_>.\"])($calls)\(" src/banks/*.[ch] src/model/*.[ch] |
+hits=$(grep -nE "(^|[^A-Za-z0-9_>.\"])($calls)\(" src/banks/*.[ch] src/model/*.[ch] src/ptx/*.[ch] |
   grep -vE '^[^:]*:[0-9]+: *//' || true)
 [ -z "$hits" ] || say "a pure folder calls what it may not:
 $hits"
@@ -57,5 +57,5 @@ for object in "$@"; do
   [ -z "$state" ] || say "$object is pure but owns state: $state"
 done
 
-[ $failed = 0 ] && echo "check-deps: folder order holds, banks and model are pure ($# objects)"
+[ $failed = 0 ] && echo "check-deps: folder order holds, banks, model and ptx are pure ($# objects)"
 exit $failed

@@ -1,0 +1,9 @@
+// What the assembler makes of a kernel, where there are ptxas and nvdisasm.
+#pragma once
+#include "cli/open_input.h"
+#include "ptx/tally.h"
+
+// True: the tally's widths and lines are those of the machine code. False: they are predicted, and
+// *why says why.
+bool open_reconcile(Arena *arena, const OpenText *text, const PtxModule *module,
+                    const PtxFunction *kernel, PtxTally *tally, const char **why);

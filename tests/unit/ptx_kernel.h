@@ -1,0 +1,24 @@
+// One kernel of a PTX text on arrays of 32-bit numbers, for tests of the machine.
+#pragma once
+#include "ptx/machine.h"
+#include "ptx/tally.h"
+
+enum { PTX_KERNEL_WORDS = 1024 };
+
+typedef struct PtxKernel {
+  PtxModule *module;
+  PtxMachine *machine;
+  PtxOutcome outcome;
+  PtxTally *tally;
+  const uint32_t *out;  // what its second argument points to
+} PtxKernel;
+
+// Runs kernel(const uint32_t in[1024], uint32_t out[1024]) in one block; `name` NULL: the only one.
+PtxKernel ptx_kernel_run(Arena *arena, const char *ptx, const char *name, int threads,
+                         const uint32_t *in);
+// The text of a kernel k(in, out) with this body: in's address is in %in, out's in %out, the thread
+// in %t, four times it in %t4; out[t] is [%o], in[t] is [%i]. There are %r, %rd, %f, %fd, %h, %p
+// registers from 0 to 31.
+const char *ptx_kernel_text(Arena *arena, const char *body);
+// The first finding of this kind; NULL.
+const PtxFinding *ptx_kernel_finding(const PtxKernel *kernel, PtxFindingKind kind);

@@ -1,0 +1,181 @@
+// gemmview open as a command: its numbers, its exit statuses, what it refuses and how, and that it
+// writes nothing beside the source.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli_harness.h"
+#include "open_case.h"
+
+Suite *suite_open_cli(void);
+
+#define TRANSPOSE                                                                          \
+  "open tests/data/open/k01.ptx --launch grid=8x7,block=32x8 --arg mem:200000:zero --arg " \
+  "mem:200000 --arg 250 --arg 200"
+
+static Arena *arena;
+static char state[] = "/tmp/gemmview-open-XXXXXX";
+
+static void setup(void) {
+  arena = arena_new("test");
+  strcpy(state, "/tmp/gemmview-open-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(state));
+  setenv("XDG_STATE_HOME", state, 1);
+}
+static void teardown(void) {
+  cli_shell(arena, arena_printf(arena, "rm -r %s", state));
+  arena_free(arena);
+}
+
+static const JsonValue *line_of(const JsonValue *root, int line) {
+  Diags diags = diags_new(arena);
+  const JsonValue *lines = json_object_get(root, "lines");
+  for (int i = 0; i < json_count(lines); i++) {
+    int number = 0;
+    if (json_optional_int(json_at(lines, i), "line", 0, 1 << 20, &number, &diags) && number == line)
+      return json_at(lines, i);
+  }
+  return NULL;
+}
+
+static int member(const JsonValue *object, const char *key) {
+  Diags diags = diags_new(arena);
+  int value = -1;
+  ck_assert_msg(json_require_int(object, key, 0, 1 << 30, &value, &diags), "%s: %s", key,
+                diags_text(arena, &diags));
+  return value;
+}
+
+START_TEST(test_all_blocks_have_the_counted_numbers) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, TRANSPOSE " --blocks all --json");
+  ck_assert_int_eq(run.status, CLI_OK);
+  const JsonValue *root = cli_json(arena, &run);
+  const JsonValue *line = line_of(root, 39);
+  ck_assert_int_eq(member(line, "wavefronts"), 50000);
+  ck_assert_int_eq(member(line, "ideal"), 1750);
+  ck_assert_int_eq(member(root, "blocks"), 56);
+  ck_assert_int_eq(json_count(json_object_get(root, "races")), 0);
+}
+END_TEST
+
+// Where a function was inlined, the profiler charges some instructions to the line of the call;
+// which ones says the machine code. Without the assembler the lines are predicted, and say so.
+START_TEST(test_inlined_lines_are_charged_as_the_profiler_does) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(
+      arena,
+      "open tests/data/open/k11.ptx --launch grid=2x3,block=128 --arg mem:98304 --arg "
+      "mem:65536 --arg mem:393216:unwritten --arg 384 --arg 256 --arg 128 --blocks all --json");
+  ck_assert_int_eq(run.status, CLI_OK);
+  const JsonValue *root = cli_json(arena, &run);
+  Diags diags = diags_new(arena);
+  bool as_compiled = false;
+  ck_assert(json_require_bool(root, "as_compiled", &as_compiled, &diags));
+  ck_assert_int_eq(member(root, "wavefronts"), 41472);
+  if (!as_compiled) return;
+  OpenCount counts[16];
+  const int n = open_case_counts(arena, "k11", counts, 16);
+  for (int i = 0; i < n; i++)
+    ck_assert_int_eq(member(line_of(root, counts[i].line), "wavefronts"), counts[i].wavefronts);
+}
+END_TEST
+
+START_TEST(test_launch_and_arguments_are_remembered) {
+  if (!cli_has_program()) return;
+  const char *file = cli_write_file(arena, "open-memory.ptx", open_case_text(arena, "k01.ptx"));
+  const char *rest = strchr(TRANSPOSE, '-');
+  const CliRun first =
+      cli_run(arena, arena_printf(arena, "open %s %s --predict --json", file, rest));
+  const CliRun second = cli_run(arena, arena_printf(arena, "open %s --predict --json", file));
+  ck_assert_int_eq(first.status, CLI_OK);
+  ck_assert_int_eq(second.status, CLI_OK);
+  ck_assert_int_eq(member(cli_json(arena, &first), "wavefronts"),
+                   member(cli_json(arena, &second), "wavefronts"));
+}
+END_TEST
+
+static const struct {
+  const char *arguments, *says;
+  int status;
+} ends[] = {
+    {TRANSPOSE " --predict --fail-above 100", "total", CLI_NO},
+    {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},
+    {TRANSPOSE " --predict --markdown", "| k01_transpose_naive.cu:39 | 1024 | 32 |", CLI_OK},
+    {TRANSPOSE " --budget 1 --blocks all --predict", "budget", CLI_TIMEOUT},
+    {"open tests/data/open/k01.ptx --list", "transpose_naive(float *, const float *, int, int)",
+     CLI_OK},
+    {"open tests/data/open/styles.ptx --launch block=32", "several kernels", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch block=2048", "2048 in direction x", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch grid=8", "block=X[xY[xZ]] is missing", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch block=32x8 --arg 1", "takes 4 arguments, 1 are given",
+     CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch block=32x8 --arg mem:0 --arg mem:9 --arg x --arg 1.5",
+     "a whole number of 32 bits is expected", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --launch 'block=32x8 8'", "is none of grid=", CLI_USAGE},
+    {"open tests/data/open/missing.ptx --list", "cannot be read", CLI_USAGE},
+    {"open tests/data/open/counts.jsonl --list", "counts.jsonl:1:", CLI_USAGE},
+    {"open tests/data/open/k01.ptx --kernel nothing --launch block=1",
+     "there are: transpose_naive(float *", CLI_USAGE},
+};
+enum { ENDS = sizeof ends / sizeof ends[0] };
+
+START_TEST(test_how_it_ends_and_what_it_says) {
+  if (!cli_has_program()) return;
+  const CliRun run = cli_run(arena, ends[_i].arguments);
+  ck_assert_msg(run.status == ends[_i].status, "%s: %d\n%s%s", ends[_i].arguments, run.status,
+                run.out, run.err);
+  const char *said = run.status == CLI_USAGE ? run.err : run.out;
+  ck_assert_msg(strstr(said, ends[_i].says) != NULL, "%s:\n%s%s", ends[_i].arguments, run.out,
+                run.err);
+}
+END_TEST
+
+START_TEST(test_a_race_ends_with_1_and_names_both_lines) {
+  if (!cli_has_program()) return;
+  char *text = arena_strdup(arena, open_case_text(arena, "k01.ptx"));
+  char *barrier = strstr(text, "bar.sync");
+  memset(barrier, ' ', strcspn(barrier, "\n"));
+  const char *file = cli_write_file(arena, "open-race.ptx", text);
+  const char *rest = strchr(TRANSPOSE, '-');
+  const CliRun run = cli_run(arena, arena_printf(arena, "open %s %s --predict --json", file, rest));
+  ck_assert_int_eq(run.status, CLI_NO);
+  const JsonValue *race = json_at(json_object_get(cli_json(arena, &run), "races"), 0);
+  const int at = member(json_object_get(race, "at"), "line"),
+            other = member(json_object_get(race, "other"), "line");
+  ck_assert((at == 39 && other == 28) || (at == 28 && other == 39));
+}
+END_TEST
+
+START_TEST(test_what_the_profiler_counted_stands_beside) {
+  if (!cli_has_program()) return;
+  const char *csv = cli_write_file(arena, "open-ncu.csv",
+                                   "==PROF== a heading\n\"#\",\"Source\",\"L1 Wavefronts Shared\","
+                                   "\"L1 Wavefronts Shared Ideal\"\n"
+                                   "\"39\",\"out, [x]\",\"1,024\",\"32\"\n");
+  const CliRun run =
+      cli_run(arena, arena_printf(arena, TRANSPOSE " --predict --json --ncu %s", csv));
+  const JsonValue *line = line_of(cli_json(arena, &run), 39);
+  ck_assert_int_eq(member(line, "counted_wavefronts"), 1024);
+  ck_assert_int_eq(member(line, "counted_ideal"), 32);
+}
+END_TEST
+
+Suite *suite_open_cli(void) {
+  Suite *suite = suite_create("open_cli");
+  TCase *tcase = tcase_create("cli");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_test(tcase, test_all_blocks_have_the_counted_numbers);
+  tcase_add_test(tcase, test_inlined_lines_are_charged_as_the_profiler_does);
+  tcase_add_test(tcase, test_launch_and_arguments_are_remembered);
+  tcase_add_loop_test(tcase, test_how_it_ends_and_what_it_says, 0, ENDS);
+  tcase_add_test(tcase, test_a_race_ends_with_1_and_names_both_lines);
+  tcase_add_test(tcase, test_what_the_profiler_counted_stands_beside);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,272 @@
+// The machine that runs PTX: instructions by their results, lanes that part and meet, barriers,
+// mistakes that are named; kernels in several styles by what they compute.
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "open_case.h"
+#include "ptx_kernel.h"
+
+Suite *suite_open_run(void);
+
+static Arena *arena;
+static uint32_t in[PTX_KERNEL_WORDS];
+
+static void setup(void) {
+  arena = arena_new("test");
+  for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] = (i * 2654435761u) >> 8;
+}
+static void teardown(void) { arena_free(arena); }
+
+// ---- one instruction, one result ----------------------------------------------------------------
+
+// Bodies put what they compute into %r0 (or %rd0's low half, by `st`).
+static const struct {
+  const char *body;
+  uint32_t result;
+} results[] = {
+    {"mov.u32 %r1, 7; add.s32 %r0, %r1, -9;", (uint32_t)-2},
+    {"mov.u32 %r1, 0xffffffff; mul.hi.u32 %r0, %r1, %r1;", 0xfffffffe},
+    {"mov.s32 %r1, -3; mul.wide.s32 %rd0, %r1, 5; shr.s64 %rd0, %rd0, 32; cvt.u32.u64 %r0, %rd0;",
+     0xffffffff},
+    {"mov.u32 %r1, 0xffffffff; add.cc.u32 %r2, %r1, 1; addc.u32 %r0, 5, 5;", 11},
+    {"mov.u32 %r1, 0; sub.cc.u32 %r2, %r1, 1; subc.u32 %r0, 5, 2;", 2},
+    {"mov.u32 %r1, 0x12345678; prmt.b32 %r0, %r1, 0, 0x0123;", 0x78563412},
+    {"mov.u32 %r1, 0xf0f0; bfe.s32 %r0, %r1, 4, 4;", 0xffffffff},
+    {"mov.u32 %r1, 0xab; bfi.b32 %r0, %r1, 0, 8, 8;", 0xab00},
+    {"mov.u32 %r1, 0x80000001; shf.l.wrap.b32 %r0, %r1, %r1, 4;", 0x00000018},
+    {"mov.u32 %r1, 1; shl.b32 %r0, %r1, 40;", 0},
+    {"mov.s32 %r1, -8; shr.s32 %r0, %r1, 40;", 0xffffffff},
+    {"lop3.b32 %r0, 0xf0, 0xcc, 0xaa, 0x96;", 0xf0 ^ 0xcc ^ 0xaa},
+    {"mov.s32 %r1, -7; div.s32 %r0, %r1, 2;", (uint32_t)-3},
+    {"mov.s32 %r1, -7; rem.s32 %r0, %r1, 2;", (uint32_t)-1},
+    {"bfind.u32 %r0, 0x1000;", 12},
+    {"brev.b32 %r0, 1;", 0x80000000},
+    {"mov.u32 %r1, 0x01020304; dp4a.u32.u32 %r0, %r1, 0x01010101, 5;", 15},
+    {"mov.b32 %r1, {%h0, %h1}; mov.b16 %h2, 5; mov.b16 %h3, 6; mov.b32 %r0, {%h2, %h3};", 0x60005},
+    {"mov.f32 %f0, 0f3F800000; add.rn.f32 %f1, %f0, 0f33800000; mov.b32 %r0, %f1;", 0x3f800000},
+    {"mov.f32 %f0, 0f3F800000; add.rp.f32 %f1, %f0, 0f33800000; mov.b32 %r0, %f1;", 0x3f800001},
+    {"mov.f32 %f0, 0f3F800000; add.rz.f32 %f1, %f0, 0fB3800000; mov.b32 %r0, %f1;", 0x3f7fffff},
+    {"mov.f32 %f0, 0f00000001; mul.ftz.f32 %f1, %f0, 0f40000000; mov.b32 %r0, %f1;", 0},
+    {"mov.f32 %f0, 0f40400000; mul.sat.f32 %f1, %f0, %f0; mov.b32 %r0, %f1;", 0x3f800000},
+    {"mov.f32 %f0, 0f7FC00000; max.f32 %f1, %f0, 0f40000000; mov.b32 %r0, %f1;", 0x40000000},
+    {"mov.f32 %f0, 0f7FC00000; max.NaN.f32 %f1, %f0, 0f40000000; mov.b32 %r0, %f1;", 0x7fffffff},
+    {"mov.f32 %f0, 0f40200000; cvt.rni.s32.f32 %r0, %f0;", 2},
+    {"mov.f32 %f0, 0fC0200000; cvt.rzi.s32.f32 %r0, %f0;", (uint32_t)-2},
+    {"mov.f32 %f0, 0f4F800000; cvt.rzi.s32.f32 %r0, %f0;", 0x7fffffff},
+    {"mov.f32 %f0, 0fBF800000; cvt.rzi.u32.f32 %r0, %f0;", 0},
+    {"mov.u32 %r1, 16777217; cvt.rn.f32.u32 %f0, %r1; mov.b32 %r0, %f0;", 0x4b800000},
+    {"mov.u32 %r1, 16777217; cvt.rp.f32.u32 %f0, %r1; mov.b32 %r0, %f0;", 0x4b800001},
+    {"mov.f32 %f0, 0f45001000; cvt.rn.f16.f32 %h0, %f0; cvt.u32.u16 %r0, %h0;", 0x6800},
+    {"mov.f32 %f0, 0f3F800000; mov.f32 %f1, 0f40000000; cvt.rn.bf16x2.f32 %r0, %f1, %f0;",
+     0x40003f80},
+    {"mov.f32 %f0, 0f477FF000; cvt.rn.f16.f32 %h0, %f0; cvt.u32.u16 %r0, %h0;", 0x7c00},
+    {"mov.f32 %f0, 0f3F801000; cvt.rna.tf32.f32 %r0, %f0;", 0x3f802000},
+    {"mov.u32 %r1, 0x3c003c00; mov.u32 %r2, 0x40003c00; add.f16x2 %r0, %r1, %r2;", 0x42004000},
+    {"mov.b16 %h0, 0x3c01; mov.b16 %h1, 0x1000; fma.rn.f16 %h2, %h0, %h0, %h1; cvt.u32.u16 %r0, "
+     "%h2;",
+     0x3c03},
+    {"mov.u32 %r1, 5; setp.gt.u32 %p0|%p1, %r1, 3; selp.u32 %r0, 1, 2, %p1;", 2},
+    {"setp.lt.and.s32 %p0, -1, 1, !%p9; selp.u32 %r0, 1, 2, %p0;", 1},
+    {"set.gt.u32.f32 %r0, 0f40000000, 0f3F800000;", 0xffffffff},
+    {"mov.u32 %r1, -1; cvt.s64.s32 %rd0, %r1; shr.u64 %rd0, %rd0, 60; cvt.u32.u64 %r0, %rd0;", 15},
+    {"mov.f64 %fd0, 0d3FF0000000000000; div.rn.f64 %fd1, %fd0, 0d4008000000000000; cvt.rn.f32.f64 "
+     "%f0, %fd1; mov.b32 %r0, %f0;",
+     0x3eaaaaab},
+    {"ex2.approx.f32 %f0, 0f40400000; mov.b32 %r0, %f0;", 0x41000000},
+    {"mov.u32 %r0, %laneid; popc.b32 %r0, 0xff; mov.u32 %r1, WARP_SZ; add.u32 %r0, %r0, %r1;", 40},
+};
+enum { RESULTS = sizeof results / sizeof results[0] };
+
+START_TEST(test_an_instruction_by_its_result) {
+  const char *ptx = ptx_kernel_text(
+      arena, arena_printf(arena, "%s\nst.global.u32 [%%o], %%r0;", results[_i].body));
+  const PtxKernel k = ptx_kernel_run(arena, ptx, NULL, 32, in);
+  ck_assert_msg(k.outcome == PTX_DONE, "%s: %s", results[_i].body,
+                k.outcome == PTX_STOPPED ? ptx_machine_finding(k.machine, 0)->text : "");
+  for (int t = 0; t < 32; t++)
+    ck_assert_msg(k.out[t] == results[_i].result, "%s: 0x%x, not 0x%x", results[_i].body, k.out[t],
+                  results[_i].result);
+}
+END_TEST
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+START_TEST(test_lanes_part_and_meet) {
+  const char *ptx = ptx_kernel_text(
+      arena,
+      "and.b32 %r1, %t, 7;\nmov.u32 %r0, 0;\n"
+      "LOOP: setp.ge.u32 %p0, %r0, %r1;\n@%p0 bra DONE;\nadd.u32 %r0, %r0, 1;\nbra LOOP;\n"
+      "DONE: activemask.b32 %r2;\nsetp.eq.u32 %p1, %r2, 0xffffffff;\n"
+      "@!%p1 mov.u32 %r0, 99;\nst.global.u32 [%o], %r0;");
+  const PtxKernel k = ptx_kernel_run(arena, ptx, NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  for (uint32_t t = 0; t < 32; t++) ck_assert_uint_eq(k.out[t], t & 7);
+}
+END_TEST
+
+START_TEST(test_lanes_give_each_other_values) {
+  const char *ptx = ptx_kernel_text(
+      arena,
+      "shfl.sync.down.b32 %r0|%p0, %t, 4, 31, -1;\nshfl.sync.bfly.b32 %r1, %t, 1, 31, -1;\n"
+      "setp.lt.u32 %p1, %t, 5;\nvote.sync.ballot.b32 %r2, %p1, -1;\n"
+      "redux.sync.add.s32 %r3, %t, -1;\nshr.u32 %r4, %t, 3;\nmatch.any.sync.b32 %r5, %r4, -1;\n"
+      "selp.u32 %r6, 1000, 0, %p0;\nadd.u32 %r0, %r0, %r6;\nmul.lo.u32 %r1, %r1, 10000;\n"
+      "add.u32 %r0, %r0, %r1;\nst.global.u32 [%o], %r0;\nst.global.u32 [%o+128], %r2;\n"
+      "st.global.u32 [%o+256], %r3;\nst.global.u32 [%o+384], %r5;");
+  const PtxKernel k = ptx_kernel_run(arena, ptx, NULL, 32, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  for (uint32_t t = 0; t < 32; t++) {
+    const uint32_t down = t + 4 < 32 ? t + 4 + 1000 : t;
+    ck_assert_uint_eq(k.out[t], down + (t ^ 1) * 10000);
+    ck_assert_uint_eq(k.out[32 + t], 31);
+    ck_assert_uint_eq(k.out[64 + t], 496);
+    ck_assert_uint_eq(k.out[96 + t], 0xffu << (t / 8 * 8));
+  }
+}
+END_TEST
+
+// ---- mistakes, named ----------------------------------------------------------------------------
+
+static const struct {
+  const char *body;
+  PtxFindingKind kind;
+  PtxOutcome outcome;
+} mistakes[] = {
+    {"mov.u32 %r1, s;\nld.shared.u32 %r0, [%r1];", PTX_FINDING_UNWRITTEN, PTX_DONE},
+    {"ld.global.u32 %r0, [%in+4096];", PTX_FINDING_OUT_OF_BOUNDS, PTX_STOPPED},
+    {"ld.global.u32 %r0, [%in+2];", PTX_FINDING_MISALIGNED, PTX_STOPPED},
+    {"st.shared.u32 [s], %t;", PTX_FINDING_RACE, PTX_DONE},
+    {"setp.lt.u32 %p0, %t, 16;\n@%p0 bra A;\nbar.sync 0;\nbra B;\nA: bar.sync 0;\nB:",
+     PTX_FINDING_DIVERGENT_BARRIER, PTX_DONE},
+    {"setp.lt.u32 %p0, %t, 32;\n@%p0 bar.sync 1, 64;", PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
+    {"trap;", PTX_FINDING_TRAP, PTX_STOPPED},
+    {"wgmma.fence.sync.aligned;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"frobnicate.b32 %r0, %r1;", PTX_FINDING_NOT_RUN, PTX_STOPPED},
+    {"mov.u32 %r1, s;\ncp.async.ca.shared.global [%r1], [%in], 4;\nld.shared.u32 %r0, [%r1];",
+     PTX_FINDING_MISSING_WAIT, PTX_DONE},
+    {"mov.u32 %r1, s;\nmbarrier.arrive.shared.b64 %rd0, [%r1];", PTX_FINDING_MBARRIER, PTX_STOPPED},
+};
+enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
+
+START_TEST(test_a_mistake_is_named) {
+  const PtxKernel k =
+      ptx_kernel_run(arena, ptx_kernel_text(arena, mistakes[_i].body), NULL, 32, in);
+  const PtxFinding *found = ptx_kernel_finding(&k, mistakes[_i].kind);
+  ck_assert_msg(found != NULL, "%s", mistakes[_i].body);
+  ck_assert_int_eq(k.outcome, mistakes[_i].outcome);
+  ck_assert_int_ge(k.module->code[found->pc].line, 20);
+}
+END_TEST
+
+// ---- styles -------------------------------------------------------------------------------------
+
+static PtxKernel run_style(const char *name, int threads) {
+  for (uint32_t i = 0; i < PTX_KERNEL_WORDS; i++) in[i] &= 1023;
+  const PtxKernel k = ptx_kernel_run(arena, open_case_text(arena, "styles.ptx"), name, threads, in);
+  ck_assert_int_eq(k.outcome, PTX_DONE);
+  ck_assert_msg(ptx_machine_findings(k.machine) == 0, "%s: %s", name,
+                ptx_finding_names[ptx_machine_finding(k.machine, 0)->kind]);
+  return k;
+}
+
+static int by_value(const void *a, const void *b) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+START_TEST(test_cub_sorts_scans_and_reduces) {
+  PtxKernel k = run_style("block_sort", 128);
+  uint32_t sorted[512];
+  memcpy(sorted, in, sizeof sorted);
+  qsort(sorted, 512, sizeof *sorted, by_value);
+  for (int i = 0; i < 512; i++) ck_assert_uint_eq(k.out[i], sorted[i]);
+  k = run_style("block_scan", 128);
+  uint32_t sum = 0;
+  for (int i = 0; i < 128; sum += in[i++]) ck_assert_uint_eq(k.out[i], sum);
+  k = run_style("block_reduce", 256);
+  for (int i = 128; i < 256; i++) sum += in[i];
+  ck_assert_uint_eq(k.out[0], sum);
+}
+END_TEST
+
+START_TEST(test_groups_structs_and_a_lock) {
+  PtxKernel k = run_style("groups", 256);
+  for (int t = 0; t < 256; t++) {
+    uint32_t sum = 0;
+    for (int i = 0; i < 16; i++) sum += in[((t ^ 16) & ~15) + i];
+    ck_assert_uint_eq(k.out[t], sum);
+  }
+  k = run_style("structs", 128);
+  for (uint32_t t = 0; t < 128; t++) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 4; i++) sum += 3 * in[(t + i) % 128] + (t + i) % 128;
+    ck_assert_uint_eq(k.out[t], sum);
+  }
+  k = run_style("lock", 64);
+  uint32_t sum = 0;
+  for (int i = 0; i < 64; i++) sum += in[i];
+  ck_assert_uint_eq(k.out[0], sum);
+}
+END_TEST
+
+START_TEST(test_wmma_multiplies_and_is_not_counted) {
+  const PtxKernel k = run_style("fragments", 32);
+  for (uint32_t row = 0; row < 16; row++)
+    for (uint32_t col = 0; col < 16; col++) {
+      uint32_t sum = 1;
+      for (uint32_t x = 0; x < 16; x++) sum += (in[16 * row + x] & 7) * (in[16 * col + x] >> 3 & 7);
+      ck_assert_uint_eq(k.out[16 * row + col], sum);
+    }
+  ck_assert(!ptx_tally_lines(arena, k.tally)->countable);
+}
+END_TEST
+
+// ---- bad text -----------------------------------------------------------------------------------
+
+static const struct {
+  const char *text, *says;
+} texts[] = {
+    {"hello", "begins neither a directive nor an instruction"},
+    {".version 5.0\n.target sm_50\n", "versions 6 to 9 are read"},
+    {".version 8.0\n.frob 3;\n", ".frob is no directive that is known"},
+    {".version 8.0\n.entry k() { add.s32 %r1, %r2; }", "%r1 is not declared"},
+    {".version 8.0\n.entry k() { .reg .b32 %r<3>; add.s32 %r1, %r2; }",
+     "takes at least 3 operands"},
+    {".version 8.0\n.entry k() { .reg .b32 %r<3>; ld.global.u32 %r1, %r2; }",
+     "an address in brackets is expected"},
+    {".version 8.0\n.entry k() { bra NOWHERE; }", "the label NOWHERE is not in k"},
+    {".version 8.0\n.entry k() { .reg .b32 %r<3>; mov.u32 5, %r1; }",
+     "a result goes to a register"},
+    {".version 8.0\n.entry k() {", "the text ends inside k"},
+};
+enum { TEXTS = sizeof texts / sizeof texts[0] };
+
+START_TEST(test_bad_text_is_told_with_its_line) {
+  Diags diags = diags_new(arena);
+  const char *text = texts[_i].text;
+  ck_assert_ptr_null(ptx_module_read(arena, text, strlen(text), "k.ptx", &diags));
+  const char *said = diags_text(arena, &diags);
+  ck_assert_msg(strstr(said, texts[_i].says) != NULL, "%s: %s", text, said);
+  ck_assert_msg(strstr(said, "k.ptx:") != NULL, "%s", said);
+}
+END_TEST
+
+Suite *suite_open_run(void) {
+  Suite *suite = suite_create("open_run");
+  TCase *tcase = tcase_create("run");
+  tcase_set_timeout(tcase, 60);
+  tcase_add_checked_fixture(tcase, setup, teardown);
+  tcase_add_loop_test(tcase, test_an_instruction_by_its_result, 0, RESULTS);
+  tcase_add_test(tcase, test_lanes_part_and_meet);
+  tcase_add_test(tcase, test_lanes_give_each_other_values);
+  tcase_add_loop_test(tcase, test_a_mistake_is_named, 0, MISTAKES);
+  tcase_add_test(tcase, test_cub_sorts_scans_and_reduces);
+  tcase_add_test(tcase, test_groups_structs_and_a_lock);
+  tcase_add_test(tcase, test_wmma_multiplies_and_is_not_counted);
+  tcase_add_loop_test(tcase, test_bad_text_is_told_with_its_line, 0, TEXTS);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

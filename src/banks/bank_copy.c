@@ -93,5 +93,7 @@ BankCount banks_count_copy(const BankOp *op, const int64_t addr[BANK_LANES],
   if (op->counted) return through_l1(op, addr, source);
   BankCount count = banks_count(op, addr);
   count.profiled = bypassing_writes(addr, source);
+  for (int first = 0; first < BANK_LANES; first += op->lanes_per_phase)
+    count.ideal += most_lanes(addr + first, addr + first, op->lanes_per_phase, op->bytes) > 0;
   return count;
 }

@@ -1,13 +1,12 @@
 // Counting. Rules beyond the bank engine's:
 //
-// cp.async (LDGSTS): the bytes come back from the cache by lines of 128, so lanes that read of
-// different lines are written in different wavefronts; within one line lanes collide by banks as
-// anywhere. Measured on an H200: rows of 64 bytes 256 apart, quarter-warps of two lines each, 8
-// wavefronts where 4 would do; the same bytes in rows of 256, 4.
+// What is counted is what the profiler's per-instruction counters say (BankCount.profiled): people
+// hold it against its source page.
 //
-// Atomics (ATOMS): lanes that mean one word come one after the other, as do different words of one
-// bank; an increment by a constant, whose old value nobody reads, is done for all lanes of a word
-// at once (ATOMS.POPC.INC). The ideal is one wavefront.
+// Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they mean
+// one word or several; compare-and-swap takes two for each. An increment by a constant, whose old
+// value nobody reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is one.
+// Measured on an H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
 #include "ptx/tally.h"
 
 #include <stdlib.h>
@@ -44,38 +43,6 @@ static const BankOp *op_of(const PtxAccess *access, int bytes) {
   return banks_op_find(access->is_store ? stores[size] : loads[size]);
 }
 
-// ---- cp.async -----------------------------------------------------------------------------------
-
-static int line_wavefronts(const PtxAccess *access, const BankOp *op, uint32_t lanes) {
-  int used[BANK_COUNT] = {0}, most = 0;
-  const int bytes = op->bytes < 4 ? 4 : op->bytes;
-  FOR_LANES(lanes) {
-    const int column = (int)(access->addr[l] / bytes) & (BANK_LINE_BYTES / bytes - 1);
-    if (++used[column] > most) most = used[column];
-  }
-  return most;
-}
-
-static BankCount count_copies(const PtxAccess *access, const BankOp *op) {
-  BankCount count = {.known = true, .phases = BANK_LANES / op->lanes_per_phase};
-  for (int phase = 0; phase < count.phases; phase++) {
-    const uint32_t all = op->lanes_per_phase == 32 ? ~0u : (1u << op->lanes_per_phase) - 1;
-    uint32_t left = access->mask & (all << phase * op->lanes_per_phase % 32);
-    int wavefronts = 0;
-    count.ideal += left != 0;
-    while (left) {
-      const int64_t line = access->global[__builtin_ctz(left)] / BANK_LINE_BYTES;
-      uint32_t same = 0;
-      FOR_LANES(left) same |= (uint32_t)(access->global[l] / BANK_LINE_BYTES == line) << l;
-      wavefronts += line_wavefronts(access, op, same);
-      left &= ~same;
-    }
-    count.wavefronts += wavefronts;
-    if (wavefronts > count.ways) count.ways = wavefronts;
-  }
-  return count;
-}
-
 // ---- atomics ------------------------------------------------------------------------------------
 
 static bool increments(const PtxModule *module, const PtxInst *i) {
@@ -101,18 +68,19 @@ static BankCount count_atomics(const PtxModule *module, const PtxAccess *access)
     }
     if (n > count.wavefronts) count.wavefronts = n;
   }
-  count.ways = count.wavefronts;
+  if (access->inst->form.logic == PTX_MOD_cas) count.wavefronts *= 2;
+  count.ways = count.profiled = count.wavefronts;
   return count;
 }
 
 // ---- sites --------------------------------------------------------------------------------------
 
 static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr) {
-  site->countable &= count->known;
-  site->wavefronts += count->wavefronts;
+  site->countable &= count->profiled >= 0;
+  site->wavefronts += count->profiled;
   site->ideal += count->ideal;
-  if (count->wavefronts <= site->worst) return;
-  site->worst = count->wavefronts;
+  if (count->profiled <= site->worst) return;
+  site->worst = count->profiled;
   memcpy(site->worst_addr, addr, sizeof site->worst_addr);
 }
 
@@ -128,11 +96,11 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
   site->executions++;
   site->op = is_atomic ? NULL : op_of(access, bytes);
-  BankCount count = {0};
+  BankCount count = {.profiled = -1};
   if (is_atomic)
     count = count_atomics(tally->module, access);
   else if (site->op && site->op->kind == BANK_CPASYNC)
-    count = count_copies(access, site->op);
+    count = banks_count_copy(site->op, addr, access->global);
   else if (site->op)
     count = banks_count(site->op, addr);
   add(site, &count, addr);

@@ -58,7 +58,7 @@ static void size(int rows, int cols) {
 
 // b <- B_s: its rows of 132 are too wide for the space beside the card at 120 columns.
 START_TEST(room_that_is_there_is_used) {
-  keys("j");
+  keys("g j j j");
   size(24, 80);
   ck_assert(!shows("B_s [16 x 128]") && !shows("ln  byte bank"));
   size(40, 120);
@@ -107,9 +107,11 @@ START_TEST(own_addresses_have_room_everywhere) {
   run("rung naive");
   ck_assert(shows("YOURS"));
   keys("k");
+  ck_assert(!shows("YOURS") && shows("C <- acc"));
+  keys("j");
   ck_assert(shows("YOURS"));
   keys("Backspace");
-  ck_assert(shows("does not touch shared memory"));
+  ck_assert(!shows("YOURS") && shows("a <- A  LDG"));
 }
 END_TEST
 
@@ -119,7 +121,7 @@ START_TEST(own_addresses_are_a_row_of_the_list) {
   ck_assert(session->own->shown);
   keys("k");
   ck_assert(!session->own->shown);
-  ck_assert(shows("SITE 4"));
+  ck_assert(shows("SITE 7"));
   ck_assert(shows("LDS  lane * 32"));
   keys("j");
   ck_assert(shows("YOURS"));

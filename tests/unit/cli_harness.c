@@ -81,9 +81,9 @@ static char *read_all(Arena *arena, FILE *file) {
 // nothing is compiled for that.
 CliRun cli_run(Arena *arena, const char *arguments) {
   bool screen = str_starts(arguments, "show ") && !getenv("GEMMVIEW_NVDISASM");
-  return cli_shell(arena, arena_printf(arena, "%s%s %s",
-                                       screen ? "GEMMVIEW_NVDISASM=/dev/null/none " : "",
-                                       getenv("GEMMVIEW"), arguments));
+  return cli_shell(arena,
+                   arena_printf(arena, "%s%s %s", screen ? "GEMMVIEW_NVDISASM=/dev/null/none " : "",
+                                getenv("GEMMVIEW"), arguments));
 }
 
 CliRun cli_shell(Arena *arena, const char *command) {

@@ -99,7 +99,8 @@ static void check_slab(const Model *model, const Buffer *buffer, const char *nam
     ck_assert_msg(slab.problem.sites[i].weight > 1 || has_shown_addresses(&slab, i), "%s", what);
     // What a copy costs is up to its source as well.
     if (site->count.known && site->op->kind != BANK_CPASYNC)
-      ck_assert_msg(slab_site_cost(&slab.problem.sites[i], slab.layout).ways >= site->count.ways, "%s", what);
+      ck_assert_msg(slab_site_cost(&slab.problem.sites[i], slab.layout).ways >= site->count.ways,
+                    "%s", what);
   }
 }
 

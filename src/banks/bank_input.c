@@ -82,9 +82,7 @@ static const BankOp *find_op(const char *name, int n, Diags *diags) {
   return NULL;
 }
 
-const BankOp *bank_input_op_find(const char *name) {
-  return op_spelled(name, banks_op_count());
-}
+const BankOp *bank_input_op_find(const char *name) { return op_spelled(name, banks_op_count()); }
 
 const BankOp *bank_input_op(const char *name, Diags *diags) {
   return find_op(name, banks_op_count(), diags);

@@ -7,9 +7,9 @@
 //   leaves BUFFER_COUNT=2, PIPELINE_STAGES=1, VECTORIZE=1, INTERLEAVE_LOADS=1, GROUP_M=8
 // and the fp16 one, with roles: LDMATRIX=1, SWIZZLE=2, GROUP_M=8, PRODUCER_WARPS=1.
 //
-// A state that names VECTORIZE spells out how data moves, as the articles' strings never do: what it
-// leaves out is off. AUTO=0 switches all of it off but for knobs typed as auto: ladders and records are read so, and
-// mean for ever what they meant when they were written.
+// A state that names VECTORIZE spells out how data moves, as the articles' strings never do: what
+// it leaves out is off. AUTO=0 switches all of it off but for knobs typed as auto: ladders and
+// records are read so, and mean for ever what they meant when they were written.
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

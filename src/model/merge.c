@@ -22,9 +22,9 @@
 
 enum { LOOPS_MAX = 8, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
 
-// As LLVM does it for this target: a loop of known length is unrolled whole while all its iterations
-// together have WHOLE_MAX instructions, and else by as many as have a quarter of that. OVERHEAD of
-// them keep the loop going.
+// As LLVM does it for this target: a loop of known length is unrolled whole while all its
+// iterations together have WHOLE_MAX instructions, and else by as many as have a quarter of that.
+// OVERHEAD of them keep the loop going.
 enum { WHOLE_MAX = 300, PARTIAL_MAX = WHOLE_MAX / 4, OVERHEAD = 3 };
 
 // What a thread addresses in one iteration of the unrolled loops: a register and a constant.
@@ -137,8 +137,7 @@ static void expand(Merger *merger, const Expr *offset, int loop, int64_t further
   bool linear = expr_stride(offset, var, &stride);
   const Expr *here = expr_substitute(merger->arena, offset, var, turn_of(merger, loop, 0));
   for (int64_t i = 0; i < merger->turns[loop]; i++) {
-    if (!linear && i)
-      here = expr_substitute(merger->arena, offset, var, turn_of(merger, loop, i));
+    if (!linear && i) here = expr_substitute(merger->arena, offset, var, turn_of(merger, loop, i));
     expand(merger, here, loop + 1, linear ? further + i * stride : further);
   }
 }

@@ -340,9 +340,9 @@ static void banks_go(Session *session, int i) {
 static void banks_move(Session *session, int delta) { banks_go(session, row_at(session) + delta); }
 
 static void step_phase(Session *session, int step) {
-  if (rows_count(session) == 0) return;
-  const BankCount *count =
-      session->own->shown ? &session->own->access.count : &session_site(session)->count;
+  const Site *site = session_site(session);
+  if (!site && !session->own->shown) return;  // lines of global memory have no phases
+  const BankCount *count = session->own->shown ? &session->own->access.count : &site->count;
   int n = count->phases + 1;
   session->phase = (session->phase + step + n) % n;
 }

@@ -115,6 +115,18 @@ START_TEST(own_addresses_have_room_everywhere) {
 }
 END_TEST
 
+// An access to global memory has no phases: stepping through them once followed NULL.
+START_TEST(global_memory_has_no_phases) {
+  keys("G");
+  ck_assert(shows("SITE 7") && session_site(session) == NULL);
+  keys("Left Right v v v");
+  ck_assert(shows("SITE 7"));
+  run("rung naive");
+  keys("Left Right v p");
+  ck_assert(shows("a <- A  LDG"));
+}
+END_TEST
+
 // The list of sites goes on to one's own, and back.
 START_TEST(own_addresses_are_a_row_of_the_list) {
   run("banks lane * 32");
@@ -181,6 +193,7 @@ Suite *suite_banks_view(void) {
   tcase_add_test(tcase, room_that_is_there_is_used);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
   tcase_add_test(tcase, own_addresses_have_room_everywhere);
+  tcase_add_test(tcase, global_memory_has_no_phases);
   tcase_add_test(tcase, own_addresses_are_a_row_of_the_list);
   tcase_add_test(tcase, a_debugger_s_addresses_are_pasted);
   tcase_add_test(tcase, a_wrong_paste_keeps_what_was_there);

@@ -1,13 +1,9 @@
-// Checking rules and finding the nearest legal value.
+// Checking rules.
 //
-// Each row of rule.def becomes two functions, holds and text. When a rule fails, its knobs are
-// walked outwards from their present values, one step up, one down, two up, …, and the first value
-// with which the rule holds is the nearest. Worked example: BM=8, BN=256 on a GPU with 1024 threads
-// per block fails threads_fit; BN is tried first: 512 (no), 128 (yes), so "nearest: BN=128".
+// Each row of rule.def becomes two functions, holds and text, over what the knobs come to. When a
+// rule fails, rule_nearest.c looks for values with which it holds.
 //
 // Ids that start with "not_built" are told to the user as the one rule `not_built`.
-#include "model/rule.h"
-
 #include <string.h>
 
 #include "base/str.h"
@@ -15,17 +11,11 @@
 #include "model/derive.h"
 #include "model/fragment.h"
 #include "model/passes.h"
+#include "model/rule_facts.h"
 #include "model/slab_layout.h"
 
-enum { FM_BM, FN_BN, ROW_BY_ROW = 2 };
+enum { ROW_BY_ROW = 2 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
-
-typedef struct Facts {
-  Arena *arena;  // for what a rule must build to be judged
-  const Schedule *schedule;
-  const Target *target;
-  const Resources *resources;  // NULL in phase KNOBS
-} Facts;
 
 static bool divides_cells(int64_t group, int64_t cells) {
   return group == 0 || cells <= group || cells % group == 0;
@@ -35,25 +25,23 @@ static bool divides_cells(int64_t group, int64_t cells) {
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
-// The row that ATOM_KIND names; NULL for fma.
-static const Atom *atom_named(const Facts *f) {
+const Atom *rule_atom_named(const Facts *f) {
   int64_t kind = value(f, KNOB_ATOM_KIND);
   return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
 }
 
-// The same as far as it is built: an atom of one warp, all of whose operands are in registers.
-static const Atom *atom_of(const Facts *f) {
-  const Atom *atom = atom_named(f);
+const Atom *rule_atom_of(const Facts *f) {
+  const Atom *atom = rule_atom_named(f);
   return atom && atom->warps == 1 ? atom : NULL;
 }
 
-static bool atom_is_built(const Facts *f) { return value(f, KNOB_ATOM_KIND) == 0 || atom_of(f); }
+static bool atom_is_built(const Facts *f) {
+  return value(f, KNOB_ATOM_KIND) == 0 || rule_atom_of(f);
+}
 
-// The value of the DTYPE knob that the atom multiplies; fma: f32. An atom without a row is told by
-// another rule.
-static int64_t dtype_of_atom(const Facts *f) {
+int64_t rule_dtype_of_atom(const Facts *f) {
   DType type = DTYPE_F32;
-  const Atom *atom = atom_named(f);
+  const Atom *atom = rule_atom_named(f);
   if (!atom && value(f, KNOB_ATOM_KIND)) return value(f, KNOB_DTYPE);
   if (atom) dtype_find(atom->type, &type);
   return (int64_t)type;
@@ -61,7 +49,7 @@ static int64_t dtype_of_atom(const Facts *f) {
 
 // "sm_80 or later", "sm_90"
 static const char *needed_archs(Arena *arena, const Facts *f) {
-  const Atom *atom = atom_named(f);
+  const Atom *atom = rule_atom_named(f);
   if (!atom) return "";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
   if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
@@ -70,16 +58,18 @@ static const char *needed_archs(Arena *arena, const Facts *f) {
 
 // " and needs sm_90, a100 is sm_80": of an atom that the target has not; "" else.
 static const char *and_needs(Arena *arena, const Facts *f) {
-  const Atom *atom = atom_named(f);
+  const Atom *atom = rule_atom_named(f);
   if (!atom || atom_on(atom, f->target->cc)) return "";
   return arena_printf(arena, " and needs %s, %s is %s", needed_archs(arena, f), f->target->id,
                       f->target->arch);
 }
 
-static bool atom_sums_f16(const Facts *f) { return atom_named(f) && atom_named(f)->f16_acc; }
+static bool atom_sums_f16(const Facts *f) {
+  return rule_atom_named(f) && rule_atom_named(f)->f16_acc;
+}
 
 static int64_t threads(const Facts *f) {
-  if (atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * LANES;
+  if (rule_atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * LANES;
   return value(f, KNOB_BM) * value(f, KNOB_BN);
 }
 
@@ -90,7 +80,7 @@ static int64_t fragment_registers(const Atom *atom, AtomOperand operand) {
 
 // Registers of a thread's sums, and of its fragments of A and B.
 static int64_t sums(const Facts *f) {
-  const Atom *atom = atom_of(f);
+  const Atom *atom = rule_atom_of(f);
   int64_t cells = value(f, KNOB_FM) * value(f, KNOB_FN);
   if (!atom) return cells;
   return cells * fragment_registers(atom, ATOM_C) / (value(f, KNOB_ACC) ? 2 : 1);
@@ -98,11 +88,11 @@ static int64_t sums(const Facts *f) {
 
 // FRAG_ORDER where it has a say: a slab's fragments of an atom, read once.
 static int64_t frag_order(const Facts *f) {
-  return atom_of(f) && value(f, KNOB_STAGE) ? value(f, KNOB_FRAG_ORDER) : 0;
+  return rule_atom_of(f) && value(f, KNOB_STAGE) ? value(f, KNOB_FRAG_ORDER) : 0;
 }
 
 static int64_t fragments(const Facts *f) {
-  const Atom *atom = atom_of(f);
+  const Atom *atom = rule_atom_of(f);
   int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
   int64_t b = atom ? fragment_registers(atom, ATOM_B) : 1;
   int64_t steps = value(f, KNOB_FRAG_BUFFER), order = frag_order(f);
@@ -121,7 +111,7 @@ static int64_t ring_unroll(const Facts *f) {
 
 // Elements of a block's tile along M or N, and of a slab along K.
 static int64_t tile(const Facts *f, int side) {
-  const Atom *atom = atom_of(f);
+  const Atom *atom = rule_atom_of(f);
   bool m = side == FM_BM;
   int64_t cells = value(f, m ? KNOB_FM : KNOB_FN);
   if (atom) return cells * value(f, m ? KNOB_WM : KNOB_WN) * (m ? atom->m : atom->n);
@@ -129,7 +119,7 @@ static int64_t tile(const Facts *f, int side) {
 }
 
 static int64_t depth(const Facts *f) {
-  return value(f, KNOB_BK) * (atom_of(f) ? atom_of(f)->k : 1);
+  return value(f, KNOB_BK) * (rule_atom_of(f) ? rule_atom_of(f)->k : 1);
 }
 
 static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
@@ -149,8 +139,8 @@ static bool runs_along_k(const Facts *f, int side) {
 }
 
 static bool slab_along_k(const Facts *f, int side) {
-  bool turned = side == FM_BM ? value(f, KNOB_TRANSPOSE_A) && !atom_of(f)
-                              : value(f, KNOB_TRANSPOSE_B) && atom_of(f);
+  bool turned = side == FM_BM ? value(f, KNOB_TRANSPOSE_A) && !rule_atom_of(f)
+                              : value(f, KNOB_TRANSPOSE_B) && rule_atom_of(f);
   return runs_along_k(f, side) != turned;
 }
 
@@ -276,7 +266,7 @@ static const char *order_fault(const Facts *f) {
 }
 
 static const char *epilogue_fault(const Facts *f) {
-  if (!value(f, KNOB_EPILOGUE) || !atom_of(f)) return NULL;
+  if (!value(f, KNOB_EPILOGUE) || !rule_atom_of(f)) return NULL;
   if (value(f, KNOB_N) % out_chunk(f))
     return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
                         (long long)value(f, KNOB_N), out_chunk(f));
@@ -296,7 +286,7 @@ static const char *copy_fault(const Facts *f) {
 static const char *groups_fault(const Facts *f) {
   int64_t group = value(f, KNOB_CELL_GROUP);
   const KnobId cells[] = {KNOB_FM, KNOB_FN};
-  for (int i = 0; i < 2 && !atom_of(f); i++)
+  for (int i = 0; i < 2 && !rule_atom_of(f); i++)
     if (!divides_cells(group, value(f, cells[i]))) return knob_and(f, cells[i], "");
   return NULL;
 }
@@ -399,10 +389,8 @@ static const char *nearest_layout(const Facts *f, int side) {
 #include "model/rule.def"
 #undef RULE
 
-typedef enum Phase { PHASE_KNOBS, PHASE_PROGRAM } Phase;
-
 static const struct {
-  Phase phase;
+  RulePhase phase;
   bool (*holds)(const Facts *);
   char *(*text)(Arena *, const Facts *);
 } rule_code[] = {
@@ -418,159 +406,12 @@ const Rule rule_table[] = {
 };
 const int rule_count = sizeof rule_table / sizeof *rule_table;
 
-// ---- nearest ------------------------------------------------------------------------------------
+bool rule_holds(int rule, const Facts *facts) { return rule_code[rule].holds(facts); }
+RulePhase rule_phase(int rule) { return rule_code[rule].phase; }
 
-// What a nearest value is looked for.
-typedef struct Hunt {
-  Arena *arena;
-  int rule;
-  const Schedule *from;
-  const Target *target;
-  bool strict;  // it may break no rule that holds now; else it must at least be built
-} Hunt;
-
-static bool is_not_built(int rule) { return str_starts(rule_table[rule].id, "not_built"); }
-
-// Whether all that rule `other` turns is turned by `rule` too.
-static bool turns_same(int rule, int other) {
-  return strstr(rule_table[rule].knobs, rule_table[other].knobs) != NULL;
-}
-
-// The operand whose typed layout the rule is about; -1: it is about something else.
-static int layout_side(int rule) {
+int rule_layout_side(int rule) {
   KnobId knob = knob_find(rule_table[rule].knobs, NULL);
   return knob == KNOB_LAYOUT_A ? FM_BM : knob == KNOB_LAYOUT_B ? FN_BN : -1;
-}
-
-// Whether a rule that holds now would fail: of the quick ones, which layouts are not.
-static bool breaks_another(const Hunt *hunt, const Schedule *trial) {
-  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
-  const Facts then = {hunt->arena, trial, hunt->target, NULL};
-  for (int i = 0; i < rule_count; i++) {
-    if (i == hunt->rule || rule_code[i].phase != PHASE_KNOBS || layout_side(i) >= 0) continue;
-    if (!hunt->strict && !(is_not_built(i) && turns_same(hunt->rule, i))) continue;
-    if (!rule_code[i].holds(&then) && rule_code[i].holds(&now)) return true;
-  }
-  return false;
-}
-
-// Does the rule hold with this schedule? Rules about the program need the program.
-static bool holds_with(const Hunt *hunt, const Schedule *schedule) {
-  Facts facts = {hunt->arena, schedule, hunt->target, NULL};
-  if (rule_code[hunt->rule].phase == PHASE_KNOBS)
-    return rule_code[hunt->rule].holds(&facts) && !breaks_another(hunt, schedule);
-  for (int i = 0; i < rule_count; i++)
-    if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
-  Pipeline pipeline = pipeline_run(hunt->arena, schedule);
-  Resources resources =
-      derive_resources(pipeline.stage[pipeline.n_stages - 1].program, schedule, hunt->target);
-  facts.resources = &resources;
-  return rule_code[hunt->rule].holds(&facts);
-}
-
-// One more step of a knob away from where it was; false at the end of its range.
-static bool step_away(Schedule *trial, KnobId knob, int direction) {
-  int64_t value;
-  if (!knob_step(trial, knob, direction, &value)) return false;
-  trial->value[knob] = value;
-  return true;
-}
-
-// Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that
-// would pass over 4096; so the extents of the problem are looked at one by one first.
-static char *nearest_number(const Hunt *hunt, KnobId id) {
-  enum { REACH = 64 };
-  const Knob *knob = &knob_table[id];
-  if (id > KNOB_K || rule_code[hunt->rule].phase != PHASE_KNOBS) return NULL;
-  for (int64_t away = 1; away <= REACH; away++)
-    for (int sign = -1; sign <= 1; sign += 2) {
-      Schedule trial = *hunt->from;
-      int64_t value = trial.value[id] += sign * away;
-      if (value < knob->lo || value > knob->hi || !holds_with(hunt, &trial)) continue;
-      return arena_printf(hunt->arena, "%s=%s", knob->name,
-                          knob_value_text(hunt->arena, &trial, id));
-    }
-  return NULL;
-}
-
-// What an atom shall share with the one that cannot be, for it to be the nearest.
-typedef enum Likeness { SAME_TYPE_AND_DEPTH, SAME_TYPE, SAME_DEPTH, N_LIKENESS } Likeness;
-
-static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) {
-  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
-  const Facts then = {hunt->arena, trial, hunt->target, NULL};
-  const Atom *from = atom_named(&now), *to = atom_of(&then);
-  bool same_type = dtype_of_atom(&then) == trial->value[KNOB_DTYPE];
-  bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
-  return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
-}
-
-// Of those that are alike, the nearest in the list of names.
-static char *nearest_atom(const Hunt *hunt) {
-  const Knob *knob = &knob_table[KNOB_ATOM_KIND];
-  int64_t now = hunt->from->value[KNOB_ATOM_KIND];
-  for (int likeness = 0; likeness < N_LIKENESS; likeness++)
-    for (int64_t away = 1; away <= knob->hi; away++)
-      for (int sign = -1; sign <= 1; sign += 2) {
-        Schedule trial = *hunt->from;
-        int64_t value = trial.value[KNOB_ATOM_KIND] = now + sign * away;
-        if (value < knob->lo || value > knob->hi) continue;
-        if (is_like(hunt, &trial, (Likeness)likeness) && holds_with(hunt, &trial))
-          return arena_printf(hunt->arena, "%s=%s", knob->name,
-                              knob_value_text(hunt->arena, &trial, KNOB_ATOM_KIND));
-      }
-  return NULL;
-}
-
-// A typed layout has no neighbours: without it, or without both.
-static char *nearest_untyped(const Hunt *hunt, KnobId knob) {
-  int side = knob == KNOB_LAYOUT_A ? FM_BM : FN_BN;
-  Schedule trial = *hunt->from;
-  if (!trial.layout[side][0]) return NULL;
-  trial.layout[side][0] = '\0';
-  if (holds_with(hunt, &trial)) return arena_printf(hunt->arena, "%s=none", knob_table[knob].name);
-  trial.layout[FM_BM][0] = trial.layout[FN_BN][0] = '\0';
-  return holds_with(hunt, &trial) ? arena_strdup(hunt->arena, "LAYOUT_A=none,LAYOUT_B=none") : NULL;
-}
-
-static char *nearest_of_knob(const Hunt *hunt, KnobId knob) {
-  if (knob_table[knob].type == KNOB_TYPE_LAYOUT) return nearest_untyped(hunt, knob);
-  char *closer = knob == KNOB_ATOM_KIND ? nearest_atom(hunt) : nearest_number(hunt, knob);
-  if (closer) return closer;
-  Schedule up = *hunt->from, down = *hunt->from;
-  for (bool more = true; more;) {
-    more = false;
-    Schedule *trial[] = {&down, &up};
-    for (int i = 0; i < 2; i++) {
-      if (!step_away(trial[i], knob, i ? 1 : -1)) continue;
-      more = true;
-      if (!holds_with(hunt, trial[i])) continue;
-      return arena_printf(hunt->arena, "%s=%s", knob_table[knob].name,
-                          knob_value_text(hunt->arena, trial[i], knob));
-    }
-  }
-  return NULL;
-}
-
-static const char *hunt_knobs(const Hunt *hunt) {
-  char name[32];
-  for (const char *at = rule_table[hunt->rule].knobs; *at;) {
-    size_t n = strcspn(at, ",");
-    memcpy(name, at, n);
-    name[n] = '\0';
-    const char *nearest = nearest_of_knob(hunt, knob_find(name, NULL));
-    if (nearest) return nearest;
-    at += n + (at[n] == ',');
-  }
-  return NULL;
-}
-
-// A value that breaks nothing else; if there is none, one that is built.
-static const char *nearest_value(int rule, const Facts *facts, Arena *arena) {
-  Hunt hunt = {arena, rule, facts->schedule, facts->target, .strict = true};
-  const char *nearest = hunt_knobs(&hunt);
-  hunt.strict = false;
-  return nearest ? nearest : hunt_knobs(&hunt);
 }
 
 // ---- checking -----------------------------------------------------------------------------------
@@ -579,15 +420,15 @@ static void add_finding(int rule, const Facts *facts, Diags *diags) {
   const char *id = rule_table[rule].id;
   if (str_starts(id, "not_built")) id = "not_built";
   Diag *diag = diag_add(diags, id, "%s", rule_code[rule].text(diags->arena, facts));
-  int side = layout_side(rule);
-  diag->nearest = side < 0 ? nearest_value(rule, facts, diags->arena) : nearest_layout(facts, side);
+  int side = rule_layout_side(rule);
+  diag->nearest = side < 0 ? rule_nearest(rule, facts, diags->arena) : nearest_layout(facts, side);
 }
 
-static void check(Phase phase, const Facts *facts, Diags *diags) {
+static void check(RulePhase phase, const Facts *facts, Diags *diags) {
   for (int i = 0; i < rule_count; i++) {
     if (rule_code[i].phase != phase || rule_code[i].holds(facts)) continue;
     // What is wrong with the slab itself comes before what is wrong with its layout.
-    if (layout_side(i) < 0 || diags->count == 0) add_finding(i, facts, diags);
+    if (rule_layout_side(i) < 0 || diags->count == 0) add_finding(i, facts, diags);
   }
 }
 

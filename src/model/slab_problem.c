@@ -173,7 +173,7 @@ static int list_uses(Arena *arena, const Model *model, SlabProblem *out) {
   SlabUse *use = ARENA_ARRAY(arena, SlabUse, model->n_sites);
   int n = 0;
   for (int i = 0; i < model->n_sites && n < SOLVER_SITES_MAX; i++)
-    if (model->site[i].slab == out->slab) use[n++].site = &model->site[i];
+    if (model->site[i].slab == out->slab) use[n++].site = model->site[i].written;
   out->use = use;
   return out->problem.n_sites = n;
 }

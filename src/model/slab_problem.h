@@ -6,8 +6,9 @@
 //   SolverResult best = solver_solve(arena, scratch, &slab.problem);
 //   slab_site_cost(&slab.problem.sites[i], slab.layout)       what site i costs as it lies now
 //
-// A site of the problem is a site of the model. Its repetitions are all that the warps of a block
-// run, so sums over sites are wavefronts per block and slab, and weights are executions.
+// A site of the problem is a site of the model as the program says it: another layout may end what
+// the assembler merges. Its repetitions are all that the warps of a block run, so sums over sites
+// are wavefronts per block and slab, and weights are executions.
 #pragma once
 #include "banks/solver.h"
 #include "model/model.h"

@@ -10,7 +10,9 @@
 // is not.
 //
 // A whole kernel is counted by weights. An IF that all lanes answer alike, k_o + 2 < 64, makes no
-// loop uneven: of the 64 iterations that the first stands for, 62 pass.
+// loop uneven: of the 64 iterations that the first stands for, 62 pass. What is behind it is walked
+// at iterations that pass: of k_i = 0, 3, 6, 9, which stand for twelve, those behind k_i < 2 stand
+// at 0, 0, 1, 1.
 #include "model/warp_walk.h"
 
 #include <assert.h>
@@ -22,6 +24,13 @@
 enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2, SLABS_MAX = 32 };
 
 typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
+
+// What an IF that all lanes answer alike lets through.
+typedef struct Passing {
+  bool known;
+  double share;      // of the iterations of the loops that it reads
+  int64_t first, n;  // where it reads one loop: the iterations that pass, where they lie together
+} Passing;
 
 typedef struct Walk {
   const WarpVisitor *visitor;
@@ -35,11 +44,11 @@ typedef struct Walk {
   bool first;                  // the first iteration of every loop around it
   const Var *loop[LOOPS_MAX];  // around it, inside k_o, or all of them
   bool stands[LOOPS_MAX];      // the iteration at hand stands for others too
+  double at[LOOPS_MAX];        // how far the loop has come, 0..1
   int n_loops;
-  Pace *pace;  // by statement: of a loop's iterations
-  double
-      *passes;   // by statement: the share that an IF for all lanes alike lets through; 0: not yet
-  int64_t room;  // iterations of the loops around it that may still be multiplied
+  Pace *pace;        // by statement: of a loop's iterations
+  Passing *passing;  // by statement
+  int64_t room;      // iterations of the loops around it that may still be multiplied
 } Walk;
 
 // ---- loops --------------------------------------------------------------------------------------
@@ -102,6 +111,7 @@ static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step
   walk->room /= turns;
   for (int64_t i = 0; i < turns; i++) {
     lanes_set_all(walk->env, stmt->var, i * step);
+    if (walk->n_loops) walk->at[walk->n_loops - 1] = (double)i / (double)turns;
     walk->first = first && i == 0;
     walk_list(walk, stmt->body, active);
   }
@@ -169,15 +179,55 @@ static double passing_share(Walk *walk, const Expr *condition, const bool *activ
   return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
 }
 
-// The same of a condition that all lanes answer alike, asked once; the loops stay where they are.
-static double uniform_share(Walk *walk, const Stmt *stmt, const bool *active) {
+// Where one loop alone decides, the first iteration that passes.
+static int64_t first_passing(Walk *walk, const Expr *condition, const Var *var) {
+  int64_t value[LANES], at = 0;
+  for (; at < var->extent; at++) {
+    lanes_set_all(walk->env, var, at);
+    expr_eval_warp(condition, walk->env, value);
+    if (value[0]) break;
+  }
+  return at;
+}
+
+// The loop that the condition reads, by its place around it; -1: none, or several.
+static int only_loop(const Walk *walk, const Expr *condition) {
+  int found = -1;
+  for (int i = 0; i < walk->n_loops; i++) {
+    if (!expr_uses(condition, walk->loop[i])) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+// What passes a condition that all lanes answer alike, asked once; the loops stay where they are.
+static const Passing *passing_of(Walk *walk, const Stmt *stmt, const bool *active) {
   int64_t at[LOOPS_MAX];
-  double *share = &walk->passes[stmt->id];
-  if (*share > 0) return *share;
+  Passing *passing = &walk->passing[stmt->id];
+  if (passing->known) return passing;
   for (int i = 0; i < walk->n_loops; i++) at[i] = walk->env[(ptrdiff_t)walk->loop[i]->id * LANES];
-  *share = passing_share(walk, stmt->expr, active);
+  *passing = (Passing){.known = true, .share = passing_share(walk, stmt->expr, active)};
+  int loop = only_loop(walk, stmt->expr);
+  if (loop >= 0) {
+    passing->first = first_passing(walk, stmt->expr, walk->loop[loop]);
+    passing->n = (int64_t)(passing->share * (double)walk->loop[loop]->extent + 0.5);
+  }
   for (int i = 0; i < walk->n_loops; i++) lanes_set_all(walk->env, walk->loop[i], at[i]);
-  return *share;
+  return passing;
+}
+
+// Behind the IF, at an iteration that passes where the one at hand does not.
+static void walk_passing(Walk *walk, const Stmt *stmt, const Passing *passing, const bool *active) {
+  int64_t value[LANES];
+  int loop = only_loop(walk, stmt->expr);
+  const Var *var = loop < 0 ? NULL : walk->loop[loop];
+  int64_t before = var ? walk->env[(ptrdiff_t)var->id * LANES] : 0;
+  expr_eval_warp(stmt->expr, walk->env, value);
+  if (var && !value[0])
+    lanes_set_all(walk->env, var, passing->first + (int64_t)(walk->at[loop] * (double)passing->n));
+  walk_list(walk, stmt->body, active);
+  if (var) lanes_set_all(walk->env, var, before);
 }
 
 // Whether one visit has to stand for iterations that pass and for others that do not.
@@ -192,8 +242,9 @@ static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
   bool inner[LANES];
   double before = walk->executions, weight = walk->weight;
   if (stands_for_all(walk, stmt->expr)) {
-    walk->weight *= uniform_share(walk, stmt, active);
-    if (walk->weight > 0) walk_list(walk, stmt->body, active);
+    const Passing *passing = passing_of(walk, stmt, active);
+    walk->weight *= passing->share;
+    if (walk->weight > 0) walk_passing(walk, stmt, passing, active);
   } else {
     if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
     lanes_pass(walk->env, stmt->expr, active, inner);
@@ -242,7 +293,7 @@ void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor,
   walk.k_o = outer_k_loop(program);
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
-  walk.passes = ARENA_ARRAY(arena, double, program->n_stmt_ids);
+  walk.passing = ARENA_ARRAY(arena, Passing, program->n_stmt_ids);
   walk.room = VISITS_MAX / n_warps;
   for (walk.warp = 0; walk.warp < n_warps; walk.warp++) {
     bool active[LANES];

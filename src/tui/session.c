@@ -264,74 +264,6 @@ static void keep_site(Session *session, const Chosen *chosen, int n_before) {
     session->site = model->n_sites - 1;
 }
 
-// ---- the nearest legal schedule -----------------------------------------------------------------
-
-static bool is_legal(Session *session, const Schedule *schedule) {
-  arena_reset(session->trial);
-  return model_build(session->trial, &session->targets, schedule)->ok;
-}
-
-// The knob in which the schedule differs from the picture's, KNOB_NONE when there are several.
-static KnobId changed_knob(const Session *session) {
-  KnobId changed = KNOB_NONE;
-  if (schedule_distance(&session->now.schedule, &session->now.pictured) != 1) return KNOB_NONE;
-  for (int i = 0; i < KNOB_COUNT; i++)
-    if (schedule_differs(&session->now.schedule, &session->now.pictured, (KnobId)i))
-      changed = (KnobId)i;
-  return changed;
-}
-
-// From the value that was asked for back to the one that is drawn, the first that is legal.
-static bool walk_back(Session *session, KnobId knob) {
-  Schedule *fix = &session->fix;
-  int64_t drawn = session->now.pictured.value[knob], value;
-  int direction = drawn > fix->value[knob] ? 1 : -1;
-  while (knob_step(fix, knob, direction, &value) && value != fix->value[knob]) {
-    schedule_set(fix, knob, value);
-    if (is_legal(session, fix)) return true;
-  }
-  return false;
-}
-
-// What the rules offer, one after the other, until nothing is broken.
-static bool follow_rules(Session *session) {
-  enum { STEPS_MAX = 8 };
-  for (int i = 0; i < STEPS_MAX; i++) {
-    arena_reset(session->trial);
-    const Model *model = model_build(session->trial, &session->targets, &session->fix);
-    if (model->ok) return true;
-    const Diag *diag = model->diags.first;
-    Diags ignored = diags_new(session->trial);
-    if (!diag || !diag->nearest || !schedule_parse(&session->fix, diag->nearest, &ignored))
-      return false;
-  }
-  return false;
-}
-
-static void write_fix(Session *session) {
-  size_t n = 0;
-  session->fix_text[0] = '\0';
-  arena_reset(session->trial);
-  for (int i = 0; i < KNOB_COUNT && n < sizeof session->fix_text; i++) {
-    if (!schedule_differs(&session->fix, &session->now.schedule, (KnobId)i)) continue;
-    const char *value = knob_value_text(session->trial, &session->fix, (KnobId)i);
-    n += (size_t)snprintf(session->fix_text + n, sizeof session->fix_text - n, "%s%s=%s",
-                          n ? "," : "", knob_table[i].name, value);
-  }
-}
-
-// A person who moved one knob too far wants that knob back, not another one.
-static void find_fix(Session *session) {
-  KnobId knob = changed_knob(session);
-  session->fix = session->now.schedule;
-  session->has_fix = knob != KNOB_NONE && walk_back(session, knob);
-  if (!session->has_fix) {
-    session->fix = session->now.schedule;
-    session->has_fix = follow_rules(session);
-  }
-  if (session->has_fix) write_fix(session);
-}
-
 static void rebuild(Session *session) {
   const Chosen chosen = chosen_site(session);
   int n_before = session->now.picture->model->n_sites;
@@ -339,7 +271,7 @@ static void rebuild(Session *session) {
   if (side_build(&session->now, &session->targets))
     keep_site(session, chosen.any && !session->new_rung ? &chosen : NULL, n_before);
   else
-    find_fix(session);
+    session_find_fix(session);
   session->work[session->rung] = session->now.schedule;
   session->change = CHANGE_FRESH;
   session->new_rung = false;
@@ -566,70 +498,6 @@ void session_swap(Session *session) {
   Schedule old = session->now.schedule;
   session_compare(session, &old, "what was B");
   session_set_schedule(session, &schedule);
-}
-
-// ---- reading ------------------------------------------------------------------------------------
-
-char *session_state_text(Arena *arena, const Session *session) {
-  return schedule_text(arena, &session->now.schedule);
-}
-
-const Rung *session_rung(const Session *session) { return &session->ladder->rung[session->rung]; }
-
-int session_edits(const Session *session) {
-  return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
-}
-
-int session_departures(const Session *session) {
-  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_TARGET};
-  int n = session_edits(session);
-  for (int i = 0; i < 4; i++)
-    n -= schedule_differs(&session->now.schedule, &session_rung(session)->schedule, of_problem[i]);
-  return n;
-}
-
-const Site *session_site(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return session->site < model->n_sites ? &model->site[session->site] : NULL;
-}
-
-const GlobalSite *session_global(const Session *session) {
-  const Model *model = session->now.picture->model;
-  int at = session->site - model->n_sites;
-  return at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
-}
-
-const Site *session_slab_site(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return session_global(session) && model->n_sites ? &model->site[0] : session_site(session);
-}
-
-int session_site_count(const Session *session) {
-  const Model *model = session->now.picture->model;
-  return model->n_sites + model->global.n;
-}
-
-int session_matching(const Picture *other, const Site *site) {
-  for (int i = 0; i < other->model->n_sites; i++) {
-    const Site *at = &other->model->site[i];
-    if (str_equal(at->slab->name, site->slab->name) && at->is_store == site->is_store) return i;
-  }
-  return -1;
-}
-
-int session_matching_site(const Session *session, const Picture *other) {
-  const Site *site = session_site(session);
-  if (!site) return other->model->n_sites ? 0 : -1;
-  int match = session_matching(other, site);
-  for (int i = 0; i < other->model->n_sites && match < 0; i++)
-    if (other->model->site[other->model->n_sites - 1 - i].is_store == site->is_store)
-      match = other->model->n_sites - 1 - i;
-  return match;
-}
-
-ViewState *session_view_state(Session *session) { return &session->state[session->view]; }
-const ViewState *session_view_state_const(const Session *session) {
-  return &session->state[session->view];
 }
 
 // ---- frames -------------------------------------------------------------------------------------

@@ -172,6 +172,8 @@ bool session_undo(Session *session);
 bool session_redo(Session *session);
 // Applies the nearest legal value (session->fix_text); false when there is none.
 bool session_fix(Session *session);
+// Looks for it after an edit that broke a rule.
+void session_find_fix(Session *session);
 
 // ---- comparing ----------------------------------------------------------------------------------
 

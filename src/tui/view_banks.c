@@ -42,7 +42,8 @@ enum {
 // What drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and of B.
 typedef struct BanksFrame {
   MatrixLines then, now;
-  const char *matrix;  // "matrix 1 of 4: …"
+  const char *then_forms, *now_forms;  // "32 LDS.128, as written"
+  const char *matrix;                  // "matrix 1 of 4: …"
 } BanksFrame;
 
 // Addresses of one's own belong to this view, not to a lesson that shows it.
@@ -68,9 +69,11 @@ static void banks_prepare(Session *session) {
   frame->now = matrix_lines_make(session->frame, now->model, site, &now->map[session->site]);
   frame->matrix = matrix_lines_say(session->frame, &frame->now, session->phase - 1);
   int other = session->comparing ? session_matching_site(session, then) : -1;
-  if (other >= 0)
-    frame->then = matrix_lines_make(session->frame, then->model, &then->model->site[other],
-                                    &then->map[other]);
+  frame->now_forms = site_forms_text(session->frame, site);
+  if (other < 0) return;
+  frame->then =
+      matrix_lines_make(session->frame, then->model, &then->model->site[other], &then->map[other]);
+  frame->then_forms = site_forms_text(session->frame, &then->model->site[other]);
 }
 
 // ---- one side -----------------------------------------------------------------------------------
@@ -89,7 +92,7 @@ static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) 
 }
 
 static void draw_title(Canvas *canvas, Rect in, const Session *session, const Site *site,
-                       const char *side, Style side_style) {
+                       const char *forms, const char *side, Style side_style) {
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
   char verdict[32];
   Style style;
@@ -97,9 +100,9 @@ static void draw_title(Canvas *canvas, Rect in, const Session *session, const Si
   if (side) col = canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side);
   col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
   col = canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
-  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT,
-             site->word == ACCESS_COMPILED ? STYLE_TEXT : STYLE_DIM,
-             site_forms_text(session->frame, site));
+  if ((int)strlen(forms) <= in.cols - col - 2)
+    canvas_text(canvas, in, 0, col + 2, site->word == ACCESS_COMPILED ? STYLE_TEXT : STYLE_DIM,
+                forms);
   card_verdict(&site->count, verdict, &style);
   col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
   if (site->count.known)
@@ -120,8 +123,9 @@ static void draw_side(Canvas *canvas, Rect in, const Session *session, const Pic
   const Site *site = &picture->model->site[index];
   const BankMap *map = &picture->map[index];
   const BanksFrame *frame = session->prepared;
-  const MatrixLines *lines = picture == session->now.picture ? &frame->now : &frame->then;
-  draw_title(canvas, in, session, site, name, style);
+  const bool now = picture == session->now.picture;
+  const MatrixLines *lines = now ? &frame->now : &frame->then;
+  draw_title(canvas, in, session, site, now ? frame->now_forms : frame->then_forms, name, style);
   rect_take_top(&in, 2);
   const AccessPicture access = {.map = map,
                                 .addr = site->addr,
@@ -340,9 +344,9 @@ static void banks_go(Session *session, int i) {
 static void banks_move(Session *session, int delta) { banks_go(session, row_at(session) + delta); }
 
 static void step_phase(Session *session, int step) {
-  if (rows_count(session) == 0) return;
-  const BankCount *count =
-      session->own->shown ? &session->own->access.count : &session_site(session)->count;
+  const Site *site = session_site(session);
+  if (!site && !session->own->shown) return;  // lines of global memory have no phases
+  const BankCount *count = session->own->shown ? &session->own->access.count : &site->count;
   int n = count->phases + 1;
   session->phase = (session->phase + step + n) % n;
 }

@@ -131,7 +131,9 @@ static const struct {
     {"STAGE=11,BUFFER_COUNT=1", "VECTORIZE=1,ASYNC_COPY=1,INTERLEAVE_LOADS=1,GROUP_M=8"},
     {"STAGE=11,TARGET=sm_75",
      "VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,INTERLEAVE_LOADS=1,GROUP_M=8"},
-    {"TMA=1,VECTORIZE=0,INTERLEAVE_LOADS=0", "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,GROUP_M=8"},
+    {"TMA=1,VECTORIZE=0", "STAGE=11"},
+    {"AUTO=1,TMA=1,VECTORIZE=0,INTERLEAVE_LOADS=0",
+     "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,GROUP_M=8"},
     {"WARP_SPECIALIZE=1",
      "STAGE=11,VECTORIZE=1,BUFFER_COUNT=2,TMA=1,INTERLEAVE_LOADS=1,GROUP_M=8,PRODUCER_WARPS=1"},
     {"ATOM_KIND=mma_m16n8k16_f16", "GROUP_M=8"},
@@ -156,7 +158,7 @@ START_TEST(the_rule) {
   Schedule schedule = parse(rules[_i].state);
   Str follows = str_new(property_data);
   for (int i = 0; i < KNOB_COUNT; i++) {
-    bool off = schedule.value[i] == knob_table[i].value || i == KNOB_DTYPE;
+    bool off = schedule.value[i] == knob_table[i].value || i == KNOB_DTYPE || i == KNOB_AUTO;
     if (off || is_typed(&schedule, (KnobId)i)) continue;
     str_printf(&follows, "%s%s=%s", follows.length ? "," : "", knob_table[i].name,
                knob_value_text(property_data, &schedule, (KnobId)i));

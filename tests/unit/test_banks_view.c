@@ -58,7 +58,7 @@ static void size(int rows, int cols) {
 
 // b <- B_s: its rows of 132 are too wide for the space beside the card at 120 columns.
 START_TEST(room_that_is_there_is_used) {
-  keys("j");
+  keys("g j j j");
   size(24, 80);
   ck_assert(!shows("B_s [16 x 128]") && !shows("ln  byte bank"));
   size(40, 120);
@@ -107,9 +107,23 @@ START_TEST(own_addresses_have_room_everywhere) {
   run("rung naive");
   ck_assert(shows("YOURS"));
   keys("k");
+  ck_assert(!shows("YOURS") && shows("C <- acc"));
+  keys("j");
   ck_assert(shows("YOURS"));
   keys("Backspace");
-  ck_assert(shows("does not touch shared memory"));
+  ck_assert(!shows("YOURS") && shows("a <- A  LDG"));
+}
+END_TEST
+
+// An access to global memory has no phases: stepping through them once followed NULL.
+START_TEST(global_memory_has_no_phases) {
+  keys("G");
+  ck_assert(shows("SITE 7") && session_site(session) == NULL);
+  keys("Left Right v v v");
+  ck_assert(shows("SITE 7"));
+  run("rung naive");
+  keys("Left Right v p");
+  ck_assert(shows("a <- A  LDG"));
 }
 END_TEST
 
@@ -119,7 +133,7 @@ START_TEST(own_addresses_are_a_row_of_the_list) {
   ck_assert(session->own->shown);
   keys("k");
   ck_assert(!session->own->shown);
-  ck_assert(shows("SITE 4"));
+  ck_assert(shows("SITE 7"));
   ck_assert(shows("LDS  lane * 32"));
   keys("j");
   ck_assert(shows("YOURS"));
@@ -179,6 +193,7 @@ Suite *suite_banks_view(void) {
   tcase_add_test(tcase, room_that_is_there_is_used);
   tcase_add_test(tcase, an_expression_comes_in_by_the_prompt);
   tcase_add_test(tcase, own_addresses_have_room_everywhere);
+  tcase_add_test(tcase, global_memory_has_no_phases);
   tcase_add_test(tcase, own_addresses_are_a_row_of_the_list);
   tcase_add_test(tcase, a_debugger_s_addresses_are_pasted);
   tcase_add_test(tcase, a_wrong_paste_keeps_what_was_there);

@@ -25,6 +25,7 @@ static void assert_has(const char *text, const char *part) {
 // The fp32 kernel with plain slabs: its accesses are sts32, sts32, lds32 and lds32; the first two
 // ask the same of the banks.
 #define STATE "-k AUTO=0,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11"
+#define TRANSPOSED STATE ",TRANSPOSE_A=1"  // both operands are read 16 bytes at a time
 
 typedef struct Measured {
   const char *op;
@@ -104,10 +105,10 @@ static void read_site(const JsonValue *site, Measured *out) {
   out->clocks = out->wavefronts;
 }
 
-// What the sites of STATE are is the model's business: the test asks for them first, and keeps
+// What the sites of a state are is the model's business: the test asks for them first, and keeps
 // those that are measured, each different one once.
-static int sites_of(Measured *measured) {
-  CliRun run = cli_run(arena, "resources --json " STATE);
+static int sites_of(const char *state, Measured *measured) {
+  CliRun run = cli_run(arena, arena_printf(arena, "resources --json %s", state));
   const JsonValue *sites = member(cli_json(arena, &run), "sites");
   int n = 0;
   for (int i = 0; i < json_count(sites); i++) {
@@ -120,13 +121,13 @@ static int sites_of(Measured *measured) {
     n += !known;
   }
   ck_assert_int_eq(json_count(sites), 4);
-  ck_assert_int_eq(n, 3);
   return n;
 }
 
 START_TEST(orders_alike) {
   Measured measured[8];
-  const int n = sites_of(measured);
+  const int n = sites_of(STATE, measured);
+  ck_assert_int_eq(n, 3);  // both copies write alike
   CliRun run = probe(STATE, measured, n);
   ck_assert_msg(run.status == 0, "%d %s%s", run.status, run.out, run.err);
   assert_has(run.out, "\nmeasured and predicted order alike\n");
@@ -145,7 +146,7 @@ END_TEST
 // Two accesses of one operation, the one with more wavefronts faster.
 START_TEST(orders_otherwise) {
   Measured measured[8];
-  const int n = sites_of(measured);
+  const int n = sites_of(TRANSPOSED, measured);
   int a = 0, b = 1;
   for (a = 0; a < n; a++)
     for (b = a + 1; b < n; b++)
@@ -156,7 +157,7 @@ START_TEST(orders_otherwise) {
 found:
   measured[a].clocks = 50 - measured[a].wavefronts;
   measured[b].clocks = 50 - measured[b].wavefronts;
-  CliRun run = probe(STATE, measured, n);
+  CliRun run = probe(TRANSPOSED, measured, n);
   ck_assert_msg(run.status == 1, "%d %s%s", run.status, run.out, run.err);
   assert_has(run.out, "do NOT order alike");
   assert_has(run.out, arena_printf(arena, "site %d: %d wavefronts", measured[a].site,
@@ -166,7 +167,7 @@ END_TEST
 
 START_TEST(what_goes_wrong) {
   Measured measured[8];
-  const int n = sites_of(measured);
+  const int n = sites_of(STATE, measured);
   CliRun run = probe(STATE, measured, n - 1);
   ck_assert_int_eq(run.status, 5);
   assert_has(run.err, "did not measure all");

@@ -15,7 +15,7 @@
 #include "model/random_schedule.h"
 #include "stress.h"
 
-enum { TARGETS = 10, EXTENT_MAX = 512, FMA_MAX = 1 << 24, BATCH = 20 };
+enum { TARGETS = 11, EXTENT_MAX = 512, FMA_MAX = 1 << 24, BATCH = 20 };
 
 static Arena *arena;
 static TargetTable targets;

@@ -413,7 +413,7 @@ START_TEST(a_large_screen_is_filled) {
   keys("Ctrl-L Ctrl-L");
   ck_assert(shows("NO SHARED MEMORY YET"));
   ck_assert(shows("extern \"C\" __global__"));
-  ck_assert(shows("▸  10"));
+  ck_assert(shows("▸  11   const int m_b = blockIdx.x / "));
   canvas_resize(canvas, 40, 120);
   keys("Ctrl-L");
   ck_assert(!shows("CUDA  lines "));

@@ -183,14 +183,17 @@ static void check_whole(const Model *model, double allowed) {
 
 START_TEST(a_kernel_fetches_what_all_its_iterations_do) {
   static const char *const states[] = {
-      "M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11",
-      "M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,PIPELINE_STAGES=2,"
+      "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11",
+      "AUTO=0,M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,PIPELINE_"
+      "STAGES=2,"
       "COPY_STEPS=3",
-      "M=256,N=256,K=256,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,"
+      "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,"
       "PIPELINE_STAGES=1,ASYNC_COPY=1",
-      "M=256,N=256,K=256,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=2,STAGE=11,"
+      "AUTO=0,M=256,N=256,K=256,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=2,STAGE=11,"
       "ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=2,BUFFER_COUNT=3,PIPELINE_STAGES=1,EPILOGUE=1",
-      "M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,SPLITK=2"};
+      "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,SPLITK=2",
+      // Copies that only the first k-steps make, whose guard makes every k-step another.
+      "M=256,N=256,K=384,BM=16,BN=16,FM=8,FN=8,BK=12,STAGE=11,BUFFER_COUNT=3,COPY_STEPS=3"};
   for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
     arena_reset(property_arena);
     check_whole(model_of(states[i]), i == 1 ? 0.002 : 1e-9);  // rows of 48 bytes are sampled
@@ -216,7 +219,7 @@ END_TEST
 // What article 002 says of its last kernel, and what a staged epilogue makes of it.
 START_TEST(pairs_of_f16_leave_in_half_sectors) {
   const char *direct =
-      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
+      "AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
       "ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3";
   const GlobalSite *c = site_of(model_of(direct), "C <- acc");
   ck_assert_str_eq(c->op->name, "stg32");
@@ -232,7 +235,7 @@ END_TEST
 // Sums of m16n8k8 as pairs of f32: eight rows of 32 bytes, every sector full, in eight lines.
 START_TEST(pairs_of_f32_leave_in_full_sectors) {
   const Model *model = model_of(
-      "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,"
+      "AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,"
       "TRANSPOSE_B=1,LDMATRIX=1");
   const GlobalSite *c = site_of(model, "C <- acc");
   ck_assert_int_eq(c->count.sectors, 8);
@@ -248,10 +251,10 @@ START_TEST(global_accesses_are_compiled_as_they_are_written) {
   static const struct {
     const char *state, *has, *has_not;
   } cases[] = {
-      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11", "16  STG.E\n", "STG.E.128"},
-      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,VECTORIZE=1", "4  STG.E.128\n",
-       "STG.E\n"},
-      {"M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4", "STG.E\n", "LDG.E.128"}};
+      {"AUTO=0,M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11", "16  STG.E\n", "STG.E.128"},
+      {"AUTO=0,M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,VECTORIZE=1",
+       "4  STG.E.128\n", "STG.E\n"},
+      {"AUTO=0,M=512,N=512,K=512,BM=16,BN=16,FM=4,FN=4", "STG.E\n", "LDG.E.128"}};
   if (!cli_has_program()) return;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const char *line = arena_printf(property_arena, "sass --counts -k %s", cases[i].state);
@@ -277,11 +280,12 @@ START_TEST(the_command_draws_one) {
 END_TEST
 
 START_TEST(sites_go_on_where_shared_memory_ends) {
-  const Model *model = model_of("M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11");
+  const Model *model = model_of("AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11");
   for (int i = 0; i < model->global.n; i++)
     ck_assert_int_eq(model->global.site[i].number, model->n_sites + i + 1);
   const Model *boxes = model_of(
-      "M=1024,N=1024,K=1024,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,"
+      "AUTO=0,M=1024,N=1024,K=1024,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
+      "TMA=1,"
       "LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3");
   const GlobalSite *box = site_of(boxes, "A_s <- A");
   ck_assert(!box->count.known && box->in_loop);
@@ -293,7 +297,7 @@ START_TEST(the_command_lists_them) {
   if (!cli_has_program()) return;
   CliRun run = cli_run(property_arena,
                        "resources --json -k "
-                       "M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11");
+                       "AUTO=0,M=256,N=256,K=256,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11");
   cli_json(property_arena, &run);
   ck_assert_ptr_nonnull(strstr(run.out, "\"global_sites\":[{"));
   ck_assert_ptr_nonnull(

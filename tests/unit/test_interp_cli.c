@@ -53,7 +53,7 @@ static const struct {
     // Rows of one element cannot be closer together: this once divided by zero.
     {"-k BK=1,STAGE=11 --break pad", 2, "this program has nothing of the kind"},
     // Cells of C cost, too: this once took 17 s and 3 GB.
-    {"-k M=8192,N=4096,K=1,BK=1,ATOM_KIND=mma_m8n8k4_f64", 0, "is cut down to M=64, N=64, K=1"},
+    {"-k AUTO=0,M=8192,N=4096,K=1,BK=1,ATOM_KIND=mma_m8n8k4_f64", 0, "down to M=64, N=64, K=1:"},
     {"--full -k M=262144,N=262144,K=4096", 2, "without --full a part of it is run"},
     {"--full -k M=262144,N=262144,K=262144", 2, "GiB are given"},
     {"--full -k M=65536,N=65536,K=1", 2, "would take about"},

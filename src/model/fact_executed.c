@@ -20,40 +20,49 @@ FORM_FACT(joined, site->form[0].op->bytes / site->written->op->bytes)
 FORM_FACT(written_wavefronts, site->written->count.wavefronts)
 FORM_FACT(written_ways, site->written->count.ways)
 
-bool fact_written(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+bool fact_instruction(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
   const Site *site = fact_find_site(scene, args->word[0], diags);
-  if (site) value->word = site->written->text;
+  if (site) value->word = site->op->sass;
+  return site != NULL;
+}
+
+bool fact_written_instruction(const FactScene *scene, const FactArgs *args, FactValue *value,
+                              Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (site) value->word = site->written->op->sass;
   return site != NULL;
 }
 
 // ---- the whole kernel ---------------------------------------------------------------------------
 
-static bool reads(const Site *site) {
-  return site->op->kind == BANK_LOAD || site->op->kind == BANK_LDMATRIX;
+// Per slab, as the profiler's per-instruction counters have them.
+static double reads(const Site *site) {
+  bool is_read = site->op->kind == BANK_LOAD || site->op->kind == BANK_LDMATRIX;
+  return is_read ? site->profiled : 0;
 }
-static bool copies(const Site *site) { return site->op->kind == BANK_CPASYNC; }
+static double written_reads(const Site *site) { return reads(site->written); }
+static double copies(const Site *site) {
+  return site->op->kind == BANK_CPASYNC ? site->profiled : 0;
+}
 
-// Of all blocks and slabs, as the profiler's per-instruction counters have them.
-static double of_kernel(const Model *model, bool (*counts)(const Site *site)) {
+// Of all blocks and slabs.
+static double of_kernel(const Model *model, double (*wavefronts)(const Site *site)) {
   const Stmt *k_o = slab_loop(model->program);
   double sum = 0;
-  for (int i = 0; i < model->n_sites; i++)
-    if (counts(&model->site[i])) sum += model->site[i].profiled;
+  for (int i = 0; i < model->n_sites; i++) sum += wavefronts(&model->site[i]);
   return sum * (k_o ? (double)k_o->var->extent : 0) * (double)model->resources.n_blocks;
 }
 
-bool fact_kernel_lds(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
-  (void)args, (void)diags;
-  value->number = of_kernel(scene->model, reads);
-  return true;
-}
-
-bool fact_kernel_ldgsts(const FactScene *scene, const FactArgs *args, FactValue *value,
-                        Diags *diags) {
-  (void)args, (void)diags;
-  value->number = of_kernel(scene->model, copies);
-  return true;
-}
+#define KERNEL_FACT(name, wavefronts)                                                              \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    (void)args, (void)diags;                                                                       \
+    value->number = of_kernel(scene->model, wavefronts);                                           \
+    return true;                                                                                   \
+  }
+KERNEL_FACT(kernel_lds, reads)
+KERNEL_FACT(written_lds, written_reads)
+KERNEL_FACT(kernel_ldgsts, copies)
 
 // ---- counters -----------------------------------------------------------------------------------
 

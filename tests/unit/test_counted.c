@@ -8,9 +8,11 @@
 
 #include "base/embed.h"
 #include "base/json.h"
+#include "kernels/counted.h"
 #include "kernels/emit_plan.h"
 #include "kernels/machine_code.h"
 #include "kernels/nvrtc.h"
+#include "model/rewrite.h"
 #include "property.h"
 #include "stress.h"
 
@@ -232,6 +234,54 @@ START_TEST(compiled_accesses_cost_what_was_counted) {
 }
 END_TEST
 
+// ---- what the program shows ---------------------------------------------------------------------
+
+static const CountedKernels *read_counted(const char *text, Diags *diags) {
+  return counted_read(property_data, text, strlen(text), "x.jsonl", diags);
+}
+
+// The counters that texts quote are those of the kernels that the model predicts.
+START_TEST(kernels_that_are_quoted_make_what_was_counted) {
+  const EmbeddedFile *file = embed_find(property_data, "facts/h200_kernels.jsonl");
+  Diags diags = diags_new(property_data);
+  const CountedKernels *counted = read_counted(file->text, &diags);
+  ck_assert_msg(counted, "%s", diags_text(property_data, &diags));
+  ck_assert_int_ge(counted->n, 2);
+  for (int i = 0; i < counted->n; i++) {
+    const CountedKernel *kernel = &counted->kernel[i];
+    const Model *model = model_from(&kernel->schedule);
+    const Stmt *k_o = slab_loop(model->program);
+    double slabs = (double)k_o->var->extent * (double)model->resources.n_blocks, reads = 0;
+    for (int s = 0; s < model->n_sites; s++)
+      if (model->site[s].op->kind == BANK_LOAD) reads += model->site[s].profiled * slabs;
+    ck_assert_msg(fabs(reads - kernel->wavefronts_lds) <= 0.005 * kernel->wavefronts_lds,
+                  "%.0f, not %.0f", reads, kernel->wavefronts_lds);
+    Schedule elsewhere = kernel->schedule;
+    strcpy(elsewhere.target, "rtx5090");
+    ck_assert_ptr_eq(counted_find(counted, &elsewhere), kernel);
+    elsewhere.value[KNOB_FM]++;
+    ck_assert_ptr_null(counted_find(counted, &elsewhere));
+  }
+}
+END_TEST
+
+START_TEST(a_broken_line_of_counters_is_told) {
+  static const char *const lines[][2] = {
+      {"{\"state\":\"BM=8\"}\n", "gpu"},
+      {"\n{", "x.jsonl"},
+      {"{\"state\":\"BMM=8\",\"gpu\":\"g\",\"driver\":\"d\",\"date\":\"d\",\"method\":\"m\","
+       "\"wavefronts_lds\":1,\"wavefronts_ldgsts\":1,\"time_us\":1}",
+       "BMM"}};
+  for (int i = 0; i < 3; i++) {
+    Diags diags = diags_new(property_data);
+    ck_assert_ptr_null(read_counted(lines[i][0], &diags));
+    ck_assert_ptr_nonnull(strstr(diags_text(property_data, &diags), lines[i][1]));
+  }
+  Diags diags = diags_new(property_data);
+  ck_assert_int_eq(read_counted("", &diags)->n, 0);
+}
+END_TEST
+
 static void check_prediction(const Rung *rung) {
   const Model *model = model_from(&rung->schedule), *machine = compiled(model);
   for (int i = 0; i < model->n_sites; i++) {
@@ -270,6 +320,8 @@ Suite *suite_counted(void) {
   tcase_add_test(tests, copies_cost_what_was_counted);
   tcase_add_test(tests, predicted_accesses_cost_what_was_counted);
   tcase_add_test(tests, compiled_accesses_cost_what_was_counted);
+  tcase_add_test(tests, kernels_that_are_quoted_make_what_was_counted);
+  tcase_add_test(tests, a_broken_line_of_counters_is_told);
   tcase_add_test(tests, what_is_predicted_of_a_rung_is_compiled);
   suite_add_tcase(suite, tests);
   return suite;

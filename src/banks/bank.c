@@ -157,7 +157,7 @@ static int phase_wavefronts(const Cut *cut, bool shares, const int64_t *addr) {
 
 // The profiler's per-instruction counters take two phases for one only where they need one
 // wavefront together. Measured with 472 loads of 8 and 16 bytes on an H200, where the pipe's own
-// counter and the clock follow the pair merge alone (data/facts/h200_copies.jsonl says how).
+// counter and the clock follow the pair merge alone (tests/data/h200_pairs.jsonl).
 static int profiled_phase(const Cut *cut, const BankOp *op, const int64_t *addr, int wavefronts) {
   Cut half = *cut;
   if (cut->lanes_per_phase == op->lanes_per_phase || wavefronts <= 1) return wavefronts;

@@ -8,7 +8,7 @@
 // moved by the same distance modulo 64 bytes; whole sectors of 32 bytes apart from even and odd
 // halves.
 //
-// Measured on an H200 (driver 580.159.04, 2026-11-22): data/facts/h200_copies.jsonl. The rules give
+// Measured on an H200 (driver 580.159.04, 2026-11-22): tests/data/h200_copies.jsonl. The rules give
 // every count where lanes neither read nor write the same bytes, but for patterns in which both
 // sides of an L1 copy conflict in different lanes: there the larger one is the least it can be.
 //

@@ -45,6 +45,12 @@ typedef struct FactRecord {
   const char *gpu, *date;
 } FactRecord;
 
+// Of a whole kernel: wavefronts of all blocks and slabs, and the profiler's time.
+typedef struct FactCounters {
+  double wavefronts_lds, wavefronts_ldgsts, time_us;
+  const char *gpu, *date;
+} FactCounters;
+
 typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
@@ -53,6 +59,9 @@ typedef struct FactWorld {
   // records answers. NULL: nobody has any.
   bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
   const void *records;
+  // The same for what a GPU's counters said; false: never counted.
+  bool (*counted)(const void *counters, const Schedule *schedule, FactCounters *out);
+  const void *counters;
 } FactWorld;
 
 typedef struct FactScene {

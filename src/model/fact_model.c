@@ -49,7 +49,7 @@ static int find_access(const char *text, const char *const *texts, int first, in
   return -1;
 }
 
-static const Site *find_site(const FactScene *scene, const char *text, Diags *diags) {
+const Site *fact_find_site(const FactScene *scene, const char *text, Diags *diags) {
   const Model *model = scene->model;
   if (model->n_sites == 0) {
     diag_add(diags, "site", "this kernel does not touch shared memory");
@@ -70,19 +70,17 @@ static const GlobalSite *find_global(const FactScene *scene, const char *text, D
   return at < 0 ? NULL : &global->site[at];
 }
 
-static bool count_of(const FactScene *scene, const FactArgs *args, const Site **site,
-                     Diags *diags) {
-  *site = find_site(scene, args->word[0], diags);
-  if (!*site) return false;
-  if ((*site)->count.known) return true;
-  diag_add(diags, "fact", "%s has no counted wavefronts", (*site)->text);
-  return false;
+const Site *fact_counted_site(const FactScene *scene, const FactArgs *args, Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (!site || site->count.known) return site;
+  diag_add(diags, "fact", "%s has no counted wavefronts", site->text);
+  return NULL;
 }
 
 #define SITE_FACT(name, field)                                                                     \
   bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
-    const Site *site;                                                                              \
-    if (!count_of(scene, args, &site, diags)) return false;                                        \
+    const Site *site = fact_counted_site(scene, args, diags);                                      \
+    if (!site) return false;                                                                       \
     value->number = site->field;                                                                   \
     return true;                                                                                   \
   }

@@ -16,6 +16,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
+#include "kernels/counted.h"
 #include "tui/session.h"
 #include "tui/view.h"
 
@@ -75,6 +76,25 @@ static bool find_record(const void *records, const Schedule *schedule, FactRecor
   return false;
 }
 
+static bool find_counters(const void *counters, const Schedule *schedule, FactCounters *out) {
+  const CountedKernel *kernel = counted_find(counters, schedule);
+  if (!kernel) return false;
+  *out = (FactCounters){kernel->wavefronts_lds, kernel->wavefronts_ldgsts, kernel->time_us,
+                        kernel->gpu, kernel->date};
+  return true;
+}
+
+// A file that cannot be read costs its numbers, never the lessons.
+static const CountedKernels *load_counters(struct Session *session) {
+  const EmbeddedFile *file = embed_find(session->app, "facts/h200_kernels.jsonl");
+  Diags diags = diags_new(session->app);
+  if (!file) return NULL;
+  const CountedKernels *counted =
+      counted_read(session->app, file->text, file->size, file->path, &diags);
+  if (!counted) session_say(session, SAID_WARNING, "%s", diags.first->text);
+  return counted;
+}
+
 static void set_world(struct Session *session) {
   Tutor *tutor = session->tutor;
   const char **views = ARENA_ARRAY(session->app, const char *, SESSION_VIEWS_MAX);
@@ -83,7 +103,9 @@ static void set_world(struct Session *session) {
                 .ladders = session->ladders,
                 .n_ladders = session->n_ladders,
                 .recorded = find_record,
-                .records = &session->results},
+                .records = &session->results,
+                .counted = find_counters,
+                .counters = load_counters(session)},
       .views = views,
       .n_views = tutor_views(views),
       .can_do = can_do,

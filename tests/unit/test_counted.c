@@ -1,0 +1,328 @@
+// What an H200's counters said, kept in tests/data (its README.md has the method): whole kernels of
+// random schedules, loads whose phases merge, copies from both ends. The model has to say the same.
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/json.h"
+#include "kernels/counted.h"
+#include "kernels/emit_plan.h"
+#include "kernels/machine_code.h"
+#include "kernels/nvrtc.h"
+#include "model/rewrite.h"
+#include "property.h"
+#include "stress.h"
+
+Suite *suite_counted(void);
+
+enum {
+  LINES_MAX = 2000,
+  RUNGS_MAX = 256,
+  COPIES = 1134,
+  PAIRS = 472,
+  SCHEDULES = 215,
+  FIRST_SCHEDULES = 85
+};
+
+typedef struct Lines {
+  int n;
+  const JsonValue *line[LINES_MAX];
+} Lines;
+
+static Lines read_lines(const char *path) {
+  static char text[8192];
+  Lines lines = {0};
+  Diags diags = diags_new(property_data);
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file, "%s", path);
+  while (fgets(text, sizeof text, file)) {
+    ck_assert_int_lt(lines.n, LINES_MAX);
+    const JsonValue *line = json_parse(property_data, text, strlen(text), &diags, path);
+    ck_assert_msg(line, "%s", diags_text(property_data, &diags));
+    lines.line[lines.n++] = line;
+  }
+  fclose(file);
+  return lines;
+}
+
+static const char *word_of(const JsonValue *line, const char *key) {
+  Diags diags = diags_new(property_data);
+  const char *word = NULL;
+  ck_assert_msg(json_require_string(line, key, &word, &diags), "%s",
+                diags_text(property_data, &diags));
+  return word;
+}
+
+static double number_of(const JsonValue *line, const char *key) {
+  Diags diags = diags_new(property_data);
+  double number = 0;
+  ck_assert_msg(json_require_double(line, key, &number, &diags), "%s",
+                diags_text(property_data, &diags));
+  return number;
+}
+
+static void lanes_of(const JsonValue *line, const char *key, int64_t addr[BANK_LANES]) {
+  Diags diags = diags_new(property_data);
+  const JsonValue *array = json_require_array(line, key, &diags);
+  ck_assert_int_eq(json_count(array), BANK_LANES);
+  for (int lane = 0; lane < BANK_LANES; lane++)
+    ck_assert(json_read_int64(json_at(array, lane), -1, 1 << 24, &addr[lane], &diags));
+}
+
+// ---- one access ---------------------------------------------------------------------------------
+
+START_TEST(loads_that_merge_cost_what_the_pipe_and_the_profiler_counted) {
+  Lines lines = read_lines("tests/data/h200_pairs.jsonl");
+  int differ = 0;
+  for (int i = 0; i < lines.n; i++) {
+    int64_t addr[BANK_LANES];
+    lanes_of(lines.line[i], "addr", addr);
+    BankCount count = banks_count(banks_op_find(word_of(lines.line[i], "op")), addr);
+    ck_assert_int_eq(count.wavefronts, (int)number_of(lines.line[i], "wavefronts"));
+    ck_assert_int_eq(count.profiled, (int)number_of(lines.line[i], "profiled"));
+    differ += count.wavefronts != count.profiled;
+  }
+  ck_assert_int_eq(lines.n, PAIRS);
+  ck_assert_int_gt(differ, 0);
+}
+END_TEST
+
+// "ca8" and "cg16" as they are written in tests/data. A .ca of 16 bytes is none of the emitter's
+// copies, but the rule of those that pass through L1 is the same.
+static BankOp copy_op(const char *name) {
+  BankOp op = *banks_op_find(arena_printf(property_data, "cpasync%s", name + 2));
+  op.counted = name[1] == 'a';
+  return op;
+}
+
+// Whether all lanes that copy have an address of their own.
+static bool distinct(const int64_t addr[BANK_LANES], const int64_t active[BANK_LANES]) {
+  for (int a = 0; a < BANK_LANES; a++)
+    for (int b = 0; b < a; b++)
+      if (active[a] >= 0 && active[b] >= 0 && addr[a] == addr[b]) return false;
+  return true;
+}
+
+static bool free_of_conflicts(const BankOp *op, const int64_t to[BANK_LANES],
+                              const int64_t active[BANK_LANES]) {
+  int64_t addr[BANK_LANES];
+  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = active[lane] < 0 ? -1 : to[lane];
+  return banks_count(op, addr).conflicts == 0;
+}
+
+typedef struct CopyTally {
+  const char *op;
+  int lines, exact, one_sided, distinct;
+} CopyTally;
+
+static void tally_copy(const JsonValue *line, CopyTally *tally) {
+  int64_t addr[BANK_LANES], source[BANK_LANES];
+  BankOp op = copy_op(tally->op);
+  lanes_of(line, "addr", addr);
+  lanes_of(line, "source", source);
+  int counted = (int)number_of(line, "wavefronts");
+  int said = banks_count_copy(&op, addr, source).profiled;
+  bool exact = said == counted, own = distinct(addr, addr) && distinct(source, addr);
+  tally->lines++;
+  tally->exact += exact;
+  tally->distinct += own;
+  if (!op.counted) {
+    ck_assert_msg(exact || !own, "%s: %d counted, %d said", tally->op, counted, said);
+    return;
+  }
+  bool one_sided = free_of_conflicts(&op, addr, addr) || free_of_conflicts(&op, source, addr);
+  tally->one_sided += one_sided;
+  ck_assert_msg(exact || !one_sided, "%s: %d counted, %d said", tally->op, counted, said);
+  ck_assert_msg(said <= counted, "%s: %d counted, no less than %d said", tally->op, counted, said);
+}
+
+START_TEST(copies_cost_what_was_counted) {
+  Lines lines = read_lines("tests/data/h200_copies.jsonl");
+  CopyTally tally[] = {{.op = "ca4"}, {.op = "ca8"}, {.op = "ca16"}, {.op = "cg16"}};
+  ck_assert_int_eq(lines.n, COPIES);
+  for (int i = 0; i < lines.n; i++)
+    for (int t = 0; t < 4; t++)
+      if (!strcmp(word_of(lines.line[i], "op"), tally[t].op)) tally_copy(lines.line[i], &tally[t]);
+  for (int t = 0; t < 3; t++) {
+    ck_assert_int_eq(tally[t].lines, 304);
+    ck_assert_int_ge(tally[t].exact, 286);
+    ck_assert_int_gt(tally[t].one_sided, 30);
+  }
+  ck_assert_int_eq(tally[3].lines, 222);
+  ck_assert_int_eq(tally[3].distinct, 149);
+}
+END_TEST
+
+// ---- whole kernels ------------------------------------------------------------------------------
+
+static const Model *model_from(const Schedule *schedule) {
+  const Model *model = model_build(property_arena, &property_targets, schedule);
+  ck_assert_msg(model->ok, "%s: %s", schedule_text(property_arena, schedule),
+                diags_text(property_arena, &model->diags));
+  return model;
+}
+
+static const Model *model_of(const char *state) {
+  Diags diags = diags_new(property_arena);
+  Schedule schedule = schedule_plain();
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
+  return model_from(&schedule);
+}
+
+static bool has_compiler(void) {
+  bool found;
+  nvrtc_describe(property_arena, &found);
+  return found && sass_find_tool(property_arena);
+}
+
+// The same with what its machine code says; itself where that says nothing.
+static const Model *compiled(const Model *model) {
+  const Emission *emission = emit_model(property_arena, model, model->program);
+  const Plan *plan =
+      plan_from_emission(property_arena, emission, model->program, model->target, "counted");
+  const CompileResult *result = nvrtc_compile(property_arena, plan, COMPILE_CUBIN);
+  ck_assert_msg(result->ok, "%s", result->error);
+  const SassResult *sass = sass_disassemble(property_arena, result->cubin, result->cubin_bytes, 60);
+  ck_assert_msg(sass->ok, "%s", sass->error);
+  const MachineAccesses *machine = machine_accesses(property_arena, sass, emission, model);
+  return model_compiled(property_arena, model, -1, machine);
+}
+
+// LDS, STS and LDSM; the counters have copies in a sum of their own.
+static double profiled(const Model *model) {
+  double sum = 0;
+  for (int i = 0; i < model->n_sites; i++)
+    if (model->site[i].op->kind != BANK_CPASYNC) sum += model->site[i].profiled;
+  return sum;
+}
+
+static bool says_what_was_counted(const JsonValue *line, const Model *model) {
+  double counted = number_of(line, "wavefronts_lds") + number_of(line, "wavefronts_sts") +
+                   number_of(line, "wavefronts_ldsm");
+  double said = profiled(model) * number_of(line, "blocks") * number_of(line, "slabs");
+  bool same = fabs(said - counted) <= 0.005 * counted;
+  if (!same && stress_is_on())
+    printf("%s: %.0f said, %.0f counted\n", word_of(line, "state"), said, counted);
+  return same;
+}
+
+START_TEST(predicted_accesses_cost_what_was_counted) {
+  Lines lines = read_lines("tests/data/h200_schedules.jsonl");
+  ck_assert_int_eq(lines.n, SCHEDULES);
+  int right = 0;
+  for (int i = 0; i < FIRST_SCHEDULES; i++) {
+    arena_reset(property_arena);
+    right += says_what_was_counted(lines.line[i], model_of(word_of(lines.line[i], "state")));
+  }
+  ck_assert_msg(100 * right >= 85 * FIRST_SCHEDULES, "%d of %d", right, FIRST_SCHEDULES);
+}
+END_TEST
+
+START_TEST(compiled_accesses_cost_what_was_counted) {
+  Lines lines = read_lines("tests/data/h200_schedules.jsonl");
+  int n = stress_count(12, lines.n), wrong = 0;
+  if (!has_compiler()) return;
+  for (int i = 0; i < n; i++) {
+    arena_reset(property_arena);
+    const JsonValue *line = lines.line[i * lines.n / n];
+    wrong += !says_what_was_counted(line, compiled(model_of(word_of(line, "state"))));
+  }
+  ck_assert_msg(100 * wrong <= 2 * n, "%d of %d", wrong, n);
+}
+END_TEST
+
+// ---- what the program shows ---------------------------------------------------------------------
+
+static const CountedKernels *read_counted(const char *text, Diags *diags) {
+  return counted_read(property_data, text, strlen(text), "x.jsonl", diags);
+}
+
+// The counters that texts quote are those of the kernels that the model predicts.
+START_TEST(kernels_that_are_quoted_make_what_was_counted) {
+  const EmbeddedFile *file = embed_find(property_data, "facts/h200_kernels.jsonl");
+  Diags diags = diags_new(property_data);
+  const CountedKernels *counted = read_counted(file->text, &diags);
+  ck_assert_msg(counted, "%s", diags_text(property_data, &diags));
+  ck_assert_int_ge(counted->n, 2);
+  for (int i = 0; i < counted->n; i++) {
+    const CountedKernel *kernel = &counted->kernel[i];
+    const Model *model = model_from(&kernel->schedule);
+    const Stmt *k_o = slab_loop(model->program);
+    double slabs = (double)k_o->var->extent * (double)model->resources.n_blocks, reads = 0;
+    for (int s = 0; s < model->n_sites; s++)
+      if (model->site[s].op->kind == BANK_LOAD) reads += model->site[s].profiled * slabs;
+    ck_assert_msg(fabs(reads - kernel->wavefronts_lds) <= 0.005 * kernel->wavefronts_lds,
+                  "%.0f, not %.0f", reads, kernel->wavefronts_lds);
+    Schedule elsewhere = kernel->schedule;
+    strcpy(elsewhere.target, "rtx5090");
+    ck_assert_ptr_eq(counted_find(counted, &elsewhere), kernel);
+    elsewhere.value[KNOB_FM]++;
+    ck_assert_ptr_null(counted_find(counted, &elsewhere));
+  }
+}
+END_TEST
+
+START_TEST(a_broken_line_of_counters_is_told) {
+  static const char *const lines[][2] = {
+      {"{\"state\":\"BM=8\"}\n", "gpu"},
+      {"\n{", "x.jsonl"},
+      {"{\"state\":\"BMM=8\",\"gpu\":\"g\",\"driver\":\"d\",\"date\":\"d\",\"method\":\"m\","
+       "\"wavefronts_lds\":1,\"wavefronts_ldgsts\":1,\"time_us\":1}",
+       "BMM"}};
+  for (int i = 0; i < 3; i++) {
+    Diags diags = diags_new(property_data);
+    ck_assert_ptr_null(read_counted(lines[i][0], &diags));
+    ck_assert_ptr_nonnull(strstr(diags_text(property_data, &diags), lines[i][1]));
+  }
+  Diags diags = diags_new(property_data);
+  ck_assert_int_eq(read_counted("", &diags)->n, 0);
+}
+END_TEST
+
+static void check_prediction(const Rung *rung) {
+  const Model *model = model_from(&rung->schedule), *machine = compiled(model);
+  for (int i = 0; i < model->n_sites; i++) {
+    const Site *said = &model->site[i], *runs = &machine->site[i];
+    ck_assert_msg(fabs(said->profiled - runs->profiled) < 0.5, "%s, %s: %s but %s", rung->name,
+                  said->text, site_forms_text(property_arena, said),
+                  site_forms_text(property_arena, runs));
+    ck_assert_int_eq(said->n_forms, runs->n_forms);
+  }
+}
+
+START_TEST(what_is_predicted_of_a_rung_is_compiled) {
+  const Rung *rungs[RUNGS_MAX];
+  int n_rungs = 0;
+  if (!has_compiler()) return;
+  EmbeddedList files = embed_list(property_data, "ladders/");
+  for (int i = 0; i < files.count; i++) {
+    const Ladder *ladder = property_read_ladder(files.paths[i]);
+    for (int r = 0; r < ladder->n_rungs; r++)
+      if (!ladder->rung[r].not_built && n_rungs < RUNGS_MAX) rungs[n_rungs++] = &ladder->rung[r];
+  }
+  int n = stress_count(6, n_rungs);
+  for (int i = 0; i < n; i++) {
+    arena_reset(property_arena);
+    check_prediction(rungs[i * n_rungs / n]);
+  }
+}
+END_TEST
+
+Suite *suite_counted(void) {
+  Suite *suite = suite_create("counted");
+  TCase *tests = tcase_create("counted");
+  tcase_set_timeout(tests, stress_is_on() ? 3600 : 120);
+  tcase_add_checked_fixture(tests, property_setup, property_teardown);
+  tcase_add_test(tests, loads_that_merge_cost_what_the_pipe_and_the_profiler_counted);
+  tcase_add_test(tests, copies_cost_what_was_counted);
+  tcase_add_test(tests, predicted_accesses_cost_what_was_counted);
+  tcase_add_test(tests, compiled_accesses_cost_what_was_counted);
+  tcase_add_test(tests, kernels_that_are_quoted_make_what_was_counted);
+  tcase_add_test(tests, a_broken_line_of_counters_is_told);
+  tcase_add_test(tests, what_is_predicted_of_a_rung_is_compiled);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

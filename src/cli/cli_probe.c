@@ -59,7 +59,8 @@ static void add_site(CliProbe *probe, const char *rung, const Site *site) {
       .rung = rung,
       .site = site->number,
       .name = arena_strdup(probe->arena, site->text),
-      .count = site->count,
+      // The probe copies from sources of its own.
+      .count = banks_count(site->op, site->addr),
       .different = find_different(probe, site->op, site->addr, first),
   };
 }

@@ -173,7 +173,7 @@ static int list_uses(Arena *arena, const Model *model, SlabProblem *out) {
   SlabUse *use = ARENA_ARRAY(arena, SlabUse, model->n_sites);
   int n = 0;
   for (int i = 0; i < model->n_sites && n < SOLVER_SITES_MAX; i++)
-    if (model->site[i].slab == out->slab) use[n++].site = model->site[i].written;
+    if (model->site[i].slab == out->slab) use[n++].site = &model->site[i];
   out->use = use;
   return out->problem.n_sites = n;
 }
@@ -201,8 +201,8 @@ static double fragments_per_execution(const Site *site) {
   if (!buffer_is_fragment(fragment)) return 0;
   int bytes = dtype_bytes(fragment->type);
   double wider = (double)site->op->bytes / site->written->op->bytes;
-  double values = op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes
-                                          : op->width * wider;
+  double values =
+      op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes : op->width * wider;
   return values / (double)fragment->dim[fragment->rank - 1];
 }
 

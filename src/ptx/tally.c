@@ -3,10 +3,10 @@
 // What is counted is what the profiler's per-instruction counters say (BankCount.profiled): people
 // hold it against its source page.
 //
-// Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they mean
-// one word or several; compare-and-swap takes two for each. An increment by a constant, whose old
-// value nobody reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is one.
-// Measured on an H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
+// Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they
+// mean one word or several; compare-and-swap takes two for each. An increment by a constant, whose
+// old value nobody reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is
+// one. Measured on an H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
 #include "ptx/tally.h"
 
 #include <stdlib.h>

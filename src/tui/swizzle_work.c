@@ -101,7 +101,7 @@ static void renew_sites(Swizzle *work, const Model *model) {
   SlabUse *use = (SlabUse *)work->slab.use;
   int n = 0;
   for (int i = 0; i < model->n_sites && n < work->slab.problem.n_sites; i++)
-    if (model->site[i].slab->role == work->role) use[n++].site = model->site[i].written;
+    if (model->site[i].slab->role == work->role) use[n++].site = &model->site[i];
   work->slab.slab = program_buffer(model->program, work->role);
 }
 

@@ -75,7 +75,10 @@ sanitize() {
     "M=256,N=256,K=320,ATOM_KIND=mma_m16n8k8_tf32,$tensor,COPY_STEPS=3,SERPENTINE=1,UNROLL_RING=1" \
     "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_bf16,$roles,EPILOGUE=1,WARP_SPECIALIZE=1" \
     "M=264,N=256,K=324,ATOM_KIND=mma_m16n8k8_tf32,$roles,WARP_SPECIALIZE=1" \
-    "M=264,N=256,K=100,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,TMA=1,BUFFER_COUNT=2,PIPELINE_STAGES=1"; do
+    "M=264,N=256,K=100,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,TMA=1,BUFFER_COUNT=2,PIPELINE_STAGES=1" \
+    "M=200,N=150,K=70,$base,VECTORIZE=1,PAD_CELLS=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1" \
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$tensor,COPY_STEPS=2,COPY_FROM=1,L2_HINT=1" \
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$roles,WARP_SPECIALIZE=1,PRODUCER_WARPS=1"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "AUTO=0,$state"

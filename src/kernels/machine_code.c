@@ -228,7 +228,7 @@ static bool is_as_written(const Pool *pool) {
   for (int i = 0; i < WIDTHS; i++)
     for (int k = 0; k < pool->n_sites; k++)
       if (1 << i != pool->site[k]->as_written->op->bytes &&
-          pool->count[PER_SLAB][i] + pool->count[INNER][i] > 0)
+          pool->count[region_of(pool)][i] + pool->count[INNER][i] > 0)
         return false;
   return true;
 }

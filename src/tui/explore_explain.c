@@ -46,21 +46,22 @@ static Resources expected_resources(const Session *session, const Trial *trial) 
                                   registers < 1 ? 1 : registers);
 }
 
-// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s at 76 % of the roofline".
-static void add_promise(Str *out, const Session *session, int *left, const Trial *trial) {
-  const Model *now = session->now.picture->estimate;
-  Promise promise = promise_of(&session->results, &session->now.pictured, &now->traffic, trial);
-  const char *unit = " TFLOP/s";
-  if (promise.reached > 0)
-    unit = arena_printf(out->arena, " TFLOP/s at %.0f %% of the roofline", 100 * promise.reached);
-  const char *who = promise.origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise.origin);
-  add_change(out, session, left, who, promise.from, promise.to, unit);
+// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s".
+static void add_promise(Str *out, const Session *session, int *left, const Promise *promise) {
+  const char *who = promise->origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise->origin);
+  add_change(out, session, left, who, promise->from, promise->to, " TFLOP/s");
+}
+
+static Promise promise_here(const Session *session, const Trial *trial) {
+  const Traffic *now = &session->now.picture->estimate->traffic;
+  return promise_of(&session->results, &session->now.pictured, now, trial);
 }
 
 static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
   const Model *now = session->now.picture->estimate;
   size_t before = out->length;
-  add_promise(out, session, &most, trial);
+  const Promise promise = promise_here(session, trial);
+  add_promise(out, session, &most, &promise);
   add_change(out, session, &most, "shared",
              traffic_per_kfma(&now->traffic, now->traffic.shared_clocks),
              traffic_per_kfma(&trial->traffic, trial->traffic.shared_clocks), " clk/kFMA");
@@ -195,6 +196,9 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   if (key != KEY_NONE) str_printf(&out, " (%s)", key_print(key, name));
   str_add(&out, ": ");
   add_effects(&out, session, best, EFFECTS);
+  const Promise promise = promise_here(session, best);
+  if (promise.reached > 0)
+    str_printf(&out, "; as this state, at %.0f %% of the roofline", 100 * promise.reached);
   say(explore, STYLE_NOTE, out.text);
 }
 

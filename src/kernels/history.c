@@ -2,10 +2,10 @@
 //
 // With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
 // added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
-// wait for each other at most PATIENCE_MS. The schema carries a number (user_version); a file of a
-// newer program is read by nobody but that program, one with tables of somebody else's making by
-// nobody, and a damaged one is put aside under a name of its own when it is this user's, so that
-// the next start has a history again (history_file.h). Worked example:
+// wait for each other at most WRITERS_PATIENCE_MS. The schema carries a number (user_version); a
+// file of a newer program is read by nobody but that program, one with tables of somebody else's
+// making by nobody, and a damaged one is put aside under a name of its own when it is this user's,
+// so that the next start has a history again (history_file.h). Worked example:
 //
 //   ana   history_add(…, "9f3c…", problem, GPU)              when 12:00:10
 //   ben   history_shared("9f3c…", problem, GPU) at 12:03:20  → ana's row: "ana, 3 min ago"
@@ -28,7 +28,9 @@
 
 enum {
   SCHEMA_VERSION = 1,
-  PATIENCE_MS = 2000,  // for what is asked, with the wait for other writers
+  PATIENCE_MS = 2000,          // for what is asked
+  WRITERS_PATIENCE_MS = 4000,  // for a turn among writers, which a loaded machine makes slow
+  MENDERS_PATIENCE_MS = 20000,
   BUSY_TICK_MS = 5,
   STEPS_BETWEEN_LOOKS = 1000,
   ROW_BYTES_MAX = 1 << 16,
@@ -40,7 +42,6 @@ struct History {
   const char *path;
   const atomic_bool *stop;  // the program wants to end; NULL: it waits
   int64_t deadline_ms;      // of what is being asked
-  int turn;                 // at mending it; −1: it was sound
   const char *failure;      // of what was asked last; NULL: it was answered
 };
 
@@ -87,7 +88,9 @@ static int on_busy(void *history, int n_tries) {
   return may_go_on(history);
 }
 
-static void begin(History *history) { history->deadline_ms = clock_ms() + PATIENCE_MS; }
+static void begin(History *history, int patience_ms) {
+  history->deadline_ms = clock_ms() + patience_ms;
+}
 
 static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *number) {
   sqlite3_stmt *query = NULL;
@@ -137,7 +140,7 @@ static int try_open(Arena *arena, History *history) {
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_NOFOLLOW;
   const char *real = NULL;
-  begin(history);
+  begin(history, WRITERS_PATIENCE_MS);
   if (!history_file_prepare(arena, history->path, &real)) return SQLITE_CANTOPEN;
   int failed = sqlite3_open_v2(real, &history->db, flags, NULL);
   if (failed) failed = sqlite3_extended_errcode(history->db);
@@ -154,16 +157,16 @@ static bool is_damage(int failed) {
 
 // Whoever waited for the turn may find the file mended.
 static int mend(Arena *arena, History *history, Diags *diags) {
-  history->turn = history_file_begin_mending(history->path, PATIENCE_MS);
-  if (history->turn < 0) return SQLITE_CORRUPT;
+  int turn = history_file_begin_mending(arena, history->path, MENDERS_PATIENCE_MS);
+  if (turn < 0) return SQLITE_CORRUPT;
   int failed = try_open(arena, history);
-  if (is_damage(failed) && history_file_put_aside(arena, history->path, history->turn)) {
+  if (is_damage(failed) && history_file_put_aside(arena, history->path)) {
     if (diags)
       diag_add(diags, "history", "history %s was damaged: it was put aside, a new one begins",
                history->path);
     failed = try_open(arena, history);
   }
-  history_file_end_mending(history->turn);
+  history_file_end_mending(turn);
   return failed;
 }
 
@@ -185,7 +188,6 @@ History *history_open_until(Arena *arena, const char *path, const atomic_bool *s
   History *history = ARENA_NEW(arena, History);
   history->path = path ? arena_strdup(arena, path) : history_file_path(arena);
   history->stop = stop;
-  history->turn = -1;
   if (!history->path) {
     report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
     return NULL;
@@ -206,8 +208,6 @@ void history_close(History *history) {
   if (!history) return;
   sqlite3_close(history->db);
   history->db = NULL;
-  if (history->turn >= 0) close(history->turn);
-  history->turn = -1;
 }
 
 const char *history_path(const History *history) { return history ? history->path : NULL; }
@@ -245,7 +245,7 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags) {
       "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
-  begin(history);
+  begin(history, WRITERS_PATIENCE_MS);
   int failed = sqlite3_prepare_v2(history->db, insert, -1, &query, NULL);
   if (!failed) {
     bind_row(query, row);
@@ -308,7 +308,7 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
       " ORDER BY when_unix DESC, id DESC LIMIT 1";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;
-  begin(history);
+  begin(history, PATIENCE_MS);
   bool found = sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK;
   if (found) {
     bind_text(query, 1, asked->text_hash);
@@ -343,7 +343,7 @@ int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
   sqlite3_stmt *query = NULL;
   int n = 0;
   if (!history || !history->db) return 0;
-  begin(history);
+  begin(history, PATIENCE_MS);
   if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
     sqlite3_bind_int(query, 1, max);
     while (n < max && sqlite3_step(query) == SQLITE_ROW) read_row(arena, query, &rows[n++]);

@@ -103,11 +103,20 @@ bool history_file_prepare(Arena *arena, const char *path, const char **real) {
 
 // ---- putting it aside ---------------------------------------------------------------------------
 
-int history_file_begin_mending(const char *path, int patience_ms) {
+// Whose file it is; one that is not there is anybody's.
+static bool is_mine(const char *path) {
   struct stat info;
+  if (lstat(path, &info) != 0) return errno == ENOENT;
+  return S_ISREG(info.st_mode) && info.st_uid == getuid();
+}
+
+// The folder is what they take turns at: it stays the same while files of one name come and go.
+int history_file_begin_mending(Arena *arena, const char *path, int patience_ms) {
   const int64_t deadline = clock_ms() + patience_ms;
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  bool mine = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == getuid();
+  const char *slash = strrchr(path, '/');
+  const char *folder = slash ? arena_strndup(arena, path, (size_t)(slash - path + 1)) : ".";
+  int fd = is_mine(path) ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  bool mine = fd >= 0;
   while (mine && flock(fd, LOCK_EX | LOCK_NB) != 0) {
     mine = (errno == EWOULDBLOCK || errno == EINTR) && clock_ms() < deadline;
     if (mine) usleep(TRY_AGAIN_US);
@@ -117,13 +126,7 @@ int history_file_begin_mending(const char *path, int patience_ms) {
   return -1;
 }
 
-void history_file_end_mending(int turn) { flock(turn, LOCK_UN); }
-
-static bool leads_to(const char *path, int fd) {
-  struct stat named, held;
-  return lstat(path, &named) == 0 && fstat(fd, &held) == 0 && named.st_dev == held.st_dev &&
-         named.st_ino == held.st_ino;
-}
+void history_file_end_mending(int turn) { close(turn); }
 
 // A name that is taken at the moment it is found to be free.
 static const char *free_name(Arena *arena, const char *path) {
@@ -139,9 +142,9 @@ static const char *free_name(Arena *arena, const char *path) {
   return NULL;
 }
 
-bool history_file_put_aside(Arena *arena, const char *path, int turn) {
+bool history_file_put_aside(Arena *arena, const char *path) {
   static const char *const ends[] = {"-wal", "-shm", ""};
-  const char *name = leads_to(path, turn) ? free_name(arena, path) : NULL;
+  const char *name = is_mine(path) ? free_name(arena, path) : NULL;
   bool ok = name != NULL;
   for (int i = 0; ok && i < 3; i++) {
     const char *from = arena_printf(arena, "%s%s", path, ends[i]);

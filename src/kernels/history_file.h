@@ -17,12 +17,12 @@ bool history_file_is_shared(Arena *arena, const char *path);
 // that. `*real` is `path` with the links of its folder resolved and that of a file of one's own.
 bool history_file_prepare(Arena *arena, const char *path, const char **real);
 
-// A turn at mending: whoever has it is alone with this file among all processes, until it is given
-// up. −1: the file is not this user's, or others did not end within `patience_ms`.
-int history_file_begin_mending(const char *path, int patience_ms);
+// A turn at mending what lies in the file's folder: whoever has it is alone with it among all
+// processes, until it is given up. −1: the file is another user's, or others did not end within
+// `patience_ms`.
+int history_file_begin_mending(Arena *arena, const char *path, int patience_ms);
 // Renames the file and its companions to names that nothing has yet: history.db.damaged-1735689600,
-// or -1735689600.2. False when `turn` was taken for a file that is no longer the one of that name.
-bool history_file_put_aside(Arena *arena, const char *path, int turn);
-// Lets the next one go on. The descriptor is to be closed after SQLite has closed the file, whose
-// locks of this process the kernel drops with it.
+// or -1735689600.2. To be called by whoever has the turn and found the damage within it.
+bool history_file_put_aside(Arena *arena, const char *path);
+// Lets the next one go on.
 void history_file_end_mending(int turn);

@@ -170,6 +170,19 @@ static int mend(Arena *arena, History *history, Diags *diags) {
   return failed;
 }
 
+// Two that make a new file at once may each hold what the other wants; SQLite then tells one of
+// them at once that the file is busy, and it begins anew.
+static int open_or_mend(Arena *arena, History *history, Diags *diags) {
+  const int64_t until = clock_ms() + WRITERS_PATIENCE_MS;
+  for (;;) {
+    int failed = try_open(arena, history);
+    if (is_damage(failed)) failed = mend(arena, history, diags);
+    bool stopped = history->stop && atomic_load(history->stop);
+    if ((failed & 0xFF) != SQLITE_BUSY || stopped || clock_ms() >= until) return failed;
+    poll(NULL, 0, BUSY_TICK_MS);
+  }
+}
+
 static const char *reason(int failed) {
   if (failed == SQLITE_CANTOPEN_SYMLINK) return "it is a link, and its folder is shared";
   switch (failed & 0xFF) {
@@ -192,8 +205,7 @@ History *history_open_until(Arena *arena, const char *path, const atomic_bool *s
     report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
     return NULL;
   }
-  int failed = try_open(arena, history);
-  if (is_damage(failed)) failed = mend(arena, history, diags);
+  int failed = open_or_mend(arena, history, diags);
   if (!failed) return history;
   history_close(history);
   report(diags, history->path, reason(failed));

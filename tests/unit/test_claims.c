@@ -163,7 +163,7 @@ static const struct {
   const char *shows;
 } screens[] = {
     {"claims_80x24", "Left Left", 24, 80, "100663296 wave"},
-    {"claims_120x40", "Left Left Down Down Down Down Down Down", 40, 120,
+    {"claims_120x40", "Left Left Down Down Down Down Down Down Down", 40, 120,
      "gemmview solve --example tf32-b proves"},
 };
 

@@ -147,3 +147,18 @@ float ptx_f16_value(uint16_t half) {
   memcpy(&value, &bits, sizeof value);
   return value;
 }
+
+double ptx_type_value(PtxType type, uint64_t bits) {
+  switch (type) {
+    case PTX_TF32:
+      return ptx_float_value(&ptx_formats[PTX_FORMAT_F32], bits & 0xffffe000);
+    case PTX_S8:
+      return (int8_t)bits;
+    case PTX_U8:
+      return (uint8_t)bits;
+    case PTX_S32:
+      return (int32_t)bits;
+    default:
+      return ptx_float_value(ptx_format_of(type), bits);
+  }
+}

@@ -42,6 +42,9 @@ PtxRounding ptx_rounding(PtxModifier modifier);
 uint64_t ptx_float_round(const PtxFormat *format, long double value, PtxRounding rounding,
                          bool finite);
 double ptx_float_value(const PtxFormat *format, uint64_t bits);
+// An element of a matrix as the tensor core takes it: of .tf32 the upper 19 bits, whole numbers
+// too.
+double ptx_type_value(PtxType type, uint64_t bits);
 // From an f32, to nearest: the short way.
 uint16_t ptx_f16_of(float value);
 float ptx_f16_value(uint16_t bits);

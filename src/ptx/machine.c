@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "ptx/run.h"
 
 enum { SLICE = 1 << 14, PATIENCE = 1 << 12, SMEM_MAX = 227 * 1024, THREADS_MAX = 1024 };
@@ -359,10 +360,6 @@ static void make_warps(PtxMachine *m) {
   }
 }
 
-static int64_t align_up(int64_t value, int64_t align) {
-  return (value + align - 1) / align * align;
-}
-
 // Where the kernel's own shared variables end and the dynamic ones begin.
 static int static_end(const PtxModule *module, int kernel) {
   int64_t end = 0, align = 16;
@@ -374,7 +371,7 @@ static int static_end(const PtxModule *module, int kernel) {
     if (v->is_extern && v->align > align) align = v->align;
     if (v->offset + v->bytes > end) end = v->offset + v->bytes;
   }
-  return (int)(end > SMEM_MAX ? SMEM_MAX + 1 : align_up(end, align));
+  return (int)(end > SMEM_MAX ? SMEM_MAX + 1 : round_up(end, align));
 }
 
 static PtxBuffer *add_buffer(PtxMachine *m, const char *name, uint64_t address, int64_t bytes) {
@@ -449,7 +446,7 @@ PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunc
   m->static_smem = static_end(module, (int)(kernel - module->functions));
   m->shared = ptx_plane(arena, m->static_smem + launch->dynamic_smem);
   m->shadow = ARENA_ARRAY(arena, PtxShadow, m->shared.size + 16);
-  m->local_bytes = align_up(module->local_bytes, 16);
+  m->local_bytes = round_up(module->local_bytes, 16);
   if (m->local_bytes * m->n_threads > (INT64_C(1) << 28)) {
     diag_add(diags, "launch", "%lld B of local memory for each of %d threads is too much",
              (long long)m->local_bytes, m->n_threads);
@@ -473,7 +470,7 @@ uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, cons
   PtxBuffer *b = add_buffer(m, name, address, bytes);
   if (contents) memcpy(b->plane.bytes, contents, (size_t)bytes);
   if (content != PTX_CONTENT_UNWRITTEN) memset(b->plane.state, PTX_BYTE_WRITTEN, (size_t)bytes);
-  m->next_buffer += (uint64_t)align_up(bytes + (1 << 20), 1 << 20);
+  m->next_buffer += (uint64_t)round_up(bytes + (1 << 20), 1 << 20);
   return address;
 }
 

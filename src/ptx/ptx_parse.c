@@ -1,29 +1,20 @@
-// PTX text → module: directives, variables, functions. (PTX ISA, chapters 4, 5 and 11.)
+// PTX text → module: directives, lines, functions. (PTX ISA, chapters 4, 5 and 11.)
 //
 // One pass: in PTX everything but a label is declared before it is used. After a mistake the reader
 // goes on behind the next semicolon, so that one text gives up to twenty findings at once.
-//
-// Shared variables of the module come first in shared memory, then those of a kernel: two kernels
-// of one text lie over each other there, as they never run together. The dynamic part begins where
-// the kernel's own ends (run.c), which is why an extern array is a special register.
 #include "ptx/ptx_parse.h"
 
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "ptx/flow.h"
 #include "ptx/run.h"
 
-enum { EXTENT_MAX = 1 << 16, VARIABLE_BYTES_MAX = 1 << 28 };
-
-typedef struct Qualifiers {
-  bool is_extern;
-  int align, vector;
-  PtxType type;
-} Qualifiers;
+enum { EXTENT_MAX = 1 << 16 };
 
 // Behind the next semicolon, or before a brace.
-static void skip_statement(PtxParser *p) {
+void ptx_skip_statement(PtxParser *p) {
   while (p->token.kind != PTX_TOKEN_END) {
     if (ptx_accept(p, ';')) return;
     if (p->token.kind == PTX_TOKEN_SIGN && (p->token.sign == '{' || p->token.sign == '}')) return;
@@ -31,7 +22,7 @@ static void skip_statement(PtxParser *p) {
   }
 }
 
-static int64_t parse_int(PtxParser *p) {
+int64_t ptx_parse_int(PtxParser *p) {
   const bool negative = ptx_accept(p, '-');
   if (p->token.kind != PTX_TOKEN_INT) {
     ptx_error(p, p->token.line, "a whole number is expected, not \"%s\"",
@@ -49,236 +40,6 @@ static void skip_braces(PtxParser *p) {
     if (p->token.kind == PTX_TOKEN_SIGN) depth += (p->token.sign == '{') - (p->token.sign == '}');
     ptx_advance(p);
   } while (depth > 0 && p->token.kind != PTX_TOKEN_END);
-}
-
-// ---- variables ----------------------------------------------------------------------------------
-
-static int64_t align_up(int64_t value, int64_t align) {
-  return align <= 1 ? value : (value + align - 1) / align * align;
-}
-
-// .align 4 .v2 .b8 … : everything before the name.
-static bool parse_qualifiers(PtxParser *p, Qualifiers *q) {
-  *q = (Qualifiers){.align = 0, .vector = 1, .type = PTX_NO_TYPE};
-  while (p->token.kind == PTX_TOKEN_WORD && p->token.text[0] == '.') {
-    const PtxToken word = p->token;
-    ptx_advance(p);
-    if (ptx_token_is(&word, ".align")) {
-      q->align = (int)parse_int(p);
-    } else if (ptx_token_is(&word, ".v2") || ptx_token_is(&word, ".v4")) {
-      q->vector = word.text[2] - '0';
-    } else if (ptx_token_is(&word, ".attribute")) {
-      while (p->token.kind != PTX_TOKEN_END && !ptx_accept(p, ')')) ptx_advance(p);
-    } else if (ptx_token_is(&word, ".ptr") || ptx_token_is(&word, ".global") ||
-               ptx_token_is(&word, ".shared") || ptx_token_is(&word, ".const") ||
-               ptx_token_is(&word, ".local") || ptx_token_is(&word, ".managed") ||
-               ptx_token_is(&word, ".noalias")) {
-      continue;
-    } else {
-      const PtxType type = ptx_type_find(word.text + 1, word.length - 1);
-      if (type == PTX_NO_TYPE) {
-        ptx_error(p, word.line, "%s is no type of PTX that is known", ptx_token_text(p, &word));
-        return false;
-      }
-      q->type = type;
-    }
-  }
-  if (q->type == PTX_NO_TYPE) ptx_error(p, p->token.line, "a type is expected");
-  return q->type != PTX_NO_TYPE;
-}
-
-static int type_bytes(PtxType type) {
-  return ptx_types[type].bits < 8 ? 1 : ptx_types[type].bits / 8;
-}
-
-// [4][5] or []: elements, 0 for an array without a size.
-static int64_t parse_dimensions(PtxParser *p, bool *is_array) {
-  int64_t count = 1;
-  *is_array = false;
-  while (ptx_accept(p, '[')) {
-    *is_array = true;
-    if (ptx_accept(p, ']')) {
-      count = 0;
-      continue;
-    }
-    const int64_t extent = parse_int(p);
-    if (extent < 0 || extent > (INT64_C(1) << 32) || count * extent > (INT64_C(1) << 32)) {
-      ptx_error(p, p->token.line, "an array of more than 4 GiB");
-      count = 0;
-    } else {
-      count *= extent;
-    }
-    ptx_expect(p, ']');
-  }
-  return count;
-}
-
-// An address as a first value: "name", "generic(name)", "name+8".
-static bool parse_address(PtxParser *p, uint64_t *bits) {
-  const bool generic = ptx_accept_word(p, "generic") && ptx_accept(p, '(');
-  const PtxToken word = p->token;
-  int64_t value = 0;
-  const PtxName *name = ptx_name_find(p, word.text, word.length, &value);
-  ptx_advance(p);
-  if (generic) ptx_expect(p, ')');
-  if (name && name->kind == PTX_NAME_FUNCTION) {
-    *bits = PTX_FUNCTION_TAG | (uint64_t)value;
-  } else if (name && name->kind == PTX_NAME_VARIABLE) {
-    const PtxVariable *v = &p->module->variables[value];
-    *bits = (uint64_t)v->offset + (v->space == PTX_SPACE_GLOBAL  ? PTX_GLOBAL_VARIABLES
-                                   : v->space == PTX_SPACE_CONST ? PTX_CONST_VARIABLES
-                                                                 : PTX_SHARED_WINDOW);
-  } else {
-    ptx_error(p, word.line, "%s is not declared", ptx_token_text(p, &word));
-    return false;
-  }
-  if (ptx_accept(p, '+')) *bits += (uint64_t)parse_int(p);
-  return true;
-}
-
-// Values in braces of any depth, one after the other.
-static void parse_initializer(PtxParser *p, const PtxVariable *v, unsigned char *bytes) {
-  int64_t at = 0;
-  const int size = type_bytes(v->type);
-  int depth = 0;
-  do {
-    if (ptx_accept(p, '{')) {
-      depth++;
-    } else if (ptx_accept(p, '}')) {
-      depth--;
-    } else if (ptx_accept(p, ',')) {
-      continue;
-    } else {
-      uint64_t bits = 0;
-      const bool is_word = p->token.kind == PTX_TOKEN_WORD;
-      if (is_word ? !parse_address(p, &bits) : !ptx_parse_number(p, v->type, &bits)) return;
-      if (at + size <= v->bytes) memcpy(bytes + at, &bits, (size_t)size);
-      at += size;
-    }
-  } while (depth > 0);
-}
-
-static int64_t place_shared(PtxParser *p, PtxVariable *v) {
-  int64_t *end = v->function < 0 ? &p->shared_module : &p->shared_function;
-  v->offset = align_up(*end, v->align);
-  *end = v->offset + v->bytes;
-  return v->offset;
-}
-
-static void place(PtxParser *p, PtxVariable *v) {
-  PtxModule *module = p->module;
-  if (v->space == PTX_SPACE_SHARED) {
-    place_shared(p, v);
-  } else if (v->space == PTX_SPACE_LOCAL) {
-    v->offset = align_up(module->local_bytes, v->align);
-    module->local_bytes = v->offset + v->bytes;
-  } else {
-    int64_t end = 0;
-    for (int i = 0; i < module->n_variables; i++) {
-      const PtxVariable *other = &module->variables[i];
-      if (other->space == v->space && other->offset + other->bytes > end)
-        end = other->offset + other->bytes;
-    }
-    v->offset = align_up(end, v->align > 256 ? v->align : 256);
-  }
-}
-
-static void declare_variable(PtxParser *p, PtxSpace space, bool is_extern, const Qualifiers *q) {
-  const PtxToken name = p->token;
-  ptx_advance(p);
-  bool is_array = false;
-  const int64_t count = parse_dimensions(p, &is_array);
-  const int element = type_bytes(q->type) * q->vector;
-  PtxVariable v = {.name = arena_strndup(p->arena, name.text, (size_t)name.length),
-                   .space = space,
-                   .type = q->type,
-                   .align = q->align > 0 ? q->align : element,
-                   .bytes = count * element,
-                   .function = p->function,
-                   .line = name.line,
-                   .is_extern = is_extern,
-                   .vector = q->vector};
-  if (v.bytes > VARIABLE_BYTES_MAX) {
-    ptx_error(p, name.line, "%s has more than 256 MiB", v.name);
-    v.bytes = 0;
-  }
-  if (v.align > 4096 || (v.align & (v.align - 1)) != 0) {
-    ptx_error(p, name.line, "%s: an alignment of %d", v.name, v.align);
-    v.align = 16;
-  }
-  if (ptx_accept(p, '=')) {
-    const bool keeps = v.bytes > 0 && v.bytes <= (1 << 26);
-    unsigned char *bytes = arena_alloc(p->arena, keeps ? (size_t)v.bytes : 8);
-    if (!keeps) v.bytes = 0;
-    parse_initializer(p, &v, bytes);
-    v.init = bytes;
-  }
-  place(p, &v);
-  PtxModule *module = p->module;
-  PTX_GROW(p, module->variables, p->cap_variables, module->n_variables + 1);
-  module->variables[module->n_variables] = v;
-  ptx_name_add(p, name.text, name.length, PTX_NAME_VARIABLE, module->n_variables++);
-}
-
-static void declare_register(PtxParser *p, PtxType type) {
-  const PtxToken name = p->token;
-  ptx_advance(p);
-  int count = 0;
-  if (ptx_accept(p, '<')) {
-    count = (int)parse_int(p);
-    ptx_expect(p, '>');
-  }
-  const bool is_pred = type == PTX_PRED;
-  int *next = is_pred ? &p->n_preds : &p->n_regs;
-  const int n = count > 0 ? count : 1;
-  if (count < 0 || n > (1 << 20) || *next + n > (1 << 20)) {
-    ptx_error(p, name.line, "too many registers");
-    return;
-  }
-  PtxName *entry =
-      ptx_name_add(p, name.text, name.length, is_pred ? PTX_NAME_PRED : PTX_NAME_REG, *next);
-  entry->count = count;
-  if (!is_pred) {
-    PTX_GROW(p, p->reg_bits, p->cap_reg_bits, *next + n);
-    for (int i = 0; i < n; i++) p->reg_bits[*next + i] = (uint8_t)ptx_types[type].bits;
-  }
-  *next += n;
-  PtxFunction *function = &p->module->functions[p->function];
-  if (p->n_regs > function->n_regs) function->n_regs = p->n_regs;
-  if (p->n_preds > function->n_preds) function->n_preds = p->n_preds;
-}
-
-// A .param inside a function: what a call hands over.
-static void declare_slot(PtxParser *p, const Qualifiers *q) {
-  const PtxToken name = p->token;
-  ptx_advance(p);
-  bool is_array = false;
-  const int64_t bytes = parse_dimensions(p, &is_array) * type_bytes(q->type) * q->vector;
-  PtxModule *module = p->module;
-  const int64_t offset = align_up(module->local_bytes, q->align > 16 ? q->align : 16);
-  module->local_bytes = offset + bytes;
-  ptx_name_add(p, name.text, name.length, PTX_NAME_SLOT, offset);
-}
-
-static void parse_declaration(PtxParser *p, PtxSpace space, bool is_reg, bool is_extern) {
-  Qualifiers q;
-  if (!parse_qualifiers(p, &q)) {
-    skip_statement(p);
-    return;
-  }
-  do {
-    if (p->token.kind != PTX_TOKEN_WORD) {
-      ptx_error(p, p->token.line, "a name is expected, not \"%s\"", ptx_token_text(p, &p->token));
-      break;
-    }
-    if (is_reg)
-      declare_register(p, q.type);
-    else if (space == PTX_SPACE_PARAM)
-      declare_slot(p, &q);
-    else
-      declare_variable(p, space, is_extern, &q);
-  } while (ptx_accept(p, ','));
-  if (!ptx_expect(p, ';')) skip_statement(p);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -301,15 +62,16 @@ static int add_loc(PtxParser *p, PtxLoc loc) {
 // .loc 2 5122 1, function_name $L__info_string0, inlined_at 1 71 17
 static void parse_loc(PtxParser *p) {
   const int line = p->token.line;
-  PtxLoc loc = {.file = (int)parse_int(p), .inlined_at = -1};
-  loc.line = (int)parse_int(p);
-  if (p->token.kind == PTX_TOKEN_INT) loc.column = (int)parse_int(p);
+  PtxLoc loc = {.file = (int)ptx_parse_int(p), .inlined_at = -1};
+  loc.line = (int)ptx_parse_int(p);
+  if (p->token.kind == PTX_TOKEN_INT) loc.column = (int)ptx_parse_int(p);
   while (p->token.line == line && p->token.kind != PTX_TOKEN_END) {
     if (!ptx_accept_word(p, "inlined_at")) {
       ptx_advance(p);
       continue;
     }
-    const int file = (int)parse_int(p), at = (int)parse_int(p), column = (int)parse_int(p);
+    const int file = (int)ptx_parse_int(p), at = (int)ptx_parse_int(p),
+              column = (int)ptx_parse_int(p);
     loc.inlined_at = find_loc(p->module, file, at, column);
     if (loc.inlined_at < 0)
       loc.inlined_at =
@@ -322,7 +84,7 @@ static void parse_loc(PtxParser *p) {
 
 static void parse_file(PtxParser *p) {
   PtxModule *module = p->module;
-  const int line = p->token.line, number = (int)parse_int(p);
+  const int line = p->token.line, number = (int)ptx_parse_int(p);
   if (p->token.kind == PTX_TOKEN_STRING) {
     PTX_GROW(p, module->files, p->cap_files, module->n_files + 1);
     const char *name = arena_strndup(p->arena, p->token.text, (size_t)p->token.length);
@@ -345,7 +107,7 @@ static void place_param(PtxParser *p, PtxFunction *f, PtxParam *param, const Ptx
     return;
   }
   int64_t *end = f->is_kernel ? &f->param_bytes : &p->module->local_bytes;
-  param->offset = align_up(*end, f->is_kernel ? param->align : 16);
+  param->offset = round_up(*end, f->is_kernel ? param->align : 16);
   *end = param->offset + param->bytes;
   ptx_name_add(p, name->text, name->length, f->is_kernel ? PTX_NAME_PARAM : PTX_NAME_SLOT,
                param->offset);
@@ -361,13 +123,13 @@ static PtxParam *parse_params(PtxParser *p, PtxFunction *f, int *n) {
                 ptx_token_text(p, &p->token));
       return params;
     }
-    Qualifiers q;
-    if (!parse_qualifiers(p, &q)) return params;
+    PtxQualifiers q;
+    if (!ptx_parse_qualifiers(p, &q)) return params;
     const PtxToken name = p->token;
     ptx_advance(p);
     bool is_array = false;
-    const int64_t count = parse_dimensions(p, &is_array);
-    const int element = type_bytes(q.type) * q.vector;
+    const int64_t count = ptx_parse_dimensions(p, &is_array);
+    const int element = ptx_type_bytes(q.type) * q.vector;
     PtxParam param = {.name = arena_strndup(p->arena, name.text, (size_t)name.length),
                       .type = is_array ? PTX_B8 : q.type,
                       .bytes = count * element,
@@ -383,7 +145,7 @@ static PtxParam *parse_params(PtxParser *p, PtxFunction *f, int *n) {
 
 static void parse_triple(PtxParser *p, int out[3]) {
   for (int i = 0; i < 3; i++) {
-    const int64_t value = parse_int(p);
+    const int64_t value = ptx_parse_int(p);
     out[i] = value < 0 || value > EXTENT_MAX ? EXTENT_MAX : (int)value;
     if (!ptx_accept(p, ',')) {
       for (int rest = i + 1; rest < 3; rest++) out[rest] = 1;
@@ -405,7 +167,7 @@ static void parse_tuning(PtxParser *p, PtxFunction *f) {
     else if (ptx_token_is(&word, ".reqnctapercluster"))
       parse_triple(p, f->cluster);
     else if (ptx_token_is(&word, ".pragma"))
-      skip_statement(p);
+      ptx_skip_statement(p);
     else if (p->token.kind == PTX_TOKEN_INT)
       parse_triple(p, ignored);
   }
@@ -453,7 +215,7 @@ static void parse_function(PtxParser *p, bool is_kernel) {
   if (name.kind != PTX_TOKEN_WORD) {
     ptx_error(p, name.line, "the name of a function is expected");
     ptx_scope_close(p);
-    skip_statement(p);
+    ptx_skip_statement(p);
     return;
   }
   ptx_advance(p);
@@ -555,10 +317,10 @@ static void run_directive(PtxParser *p, Directive what, PtxSpace space, int line
       if (p->function < 0 &&
           (what == DIRECTIVE_REG || space == PTX_SPACE_PARAM || space == PTX_SPACE_LOCAL)) {
         ptx_error(p, line, "a register, a parameter or a local variable outside a function");
-        skip_statement(p);
+        ptx_skip_statement(p);
         return;
       }
-      parse_declaration(p, space, what == DIRECTIVE_REG, is_extern);
+      ptx_parse_declaration(p, space, what == DIRECTIVE_REG, is_extern);
       return;
     case DIRECTIVE_LOC:
       parse_loc(p);
@@ -568,7 +330,7 @@ static void run_directive(PtxParser *p, Directive what, PtxSpace space, int line
       return;
     case DIRECTIVE_SKIP:
     case DIRECTIVE_LINKING:
-      skip_statement(p);
+      ptx_skip_statement(p);
       return;
     case DIRECTIVE_LINE:
       while (p->token.line == line && p->token.kind != PTX_TOKEN_END) ptx_advance(p);
@@ -581,7 +343,7 @@ static void run_directive(PtxParser *p, Directive what, PtxSpace space, int line
     case DIRECTIVE_FUNC:
       if (p->function >= 0) {
         ptx_error(p, line, "a function inside a function");
-        skip_statement(p);
+        ptx_skip_statement(p);
         return;
       }
       parse_function(p, what == DIRECTIVE_ENTRY);
@@ -613,7 +375,7 @@ static void parse_directive(PtxParser *p) {
   if (i < 0) {
     ptx_error(p, p->token.line, "%s is no directive that is known", ptx_token_text(p, &p->token));
     ptx_advance(p);
-    skip_statement(p);
+    ptx_skip_statement(p);
     return;
   }
   ptx_advance(p);
@@ -632,7 +394,7 @@ static void parse_statement(PtxParser *p) {
     ptx_error(p, p->token.line, "\"%s\" begins neither a directive nor an instruction",
               ptx_token_text(p, &p->token));
     ptx_advance(p);
-    skip_statement(p);
+    ptx_skip_statement(p);
   }
   if (p->lexer.at == before) ptx_advance(p);
 }

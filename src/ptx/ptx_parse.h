@@ -1,5 +1,6 @@
-// What the two halves of the reader share: directives in ptx_parse.c, instructions in
-// ptx_parse_inst.c, names and scopes in ptx_names.c.
+// What the parts of the reader share: directives and functions in ptx_parse.c, declarations in
+// ptx_parse_var.c, instructions in ptx_parse_inst.c, their operands in ptx_parse_operand.c, names
+// and scopes in ptx_names.c.
 #pragma once
 #include "ptx/ptx_lex.h"
 #include "ptx/ptx_module.h"
@@ -87,5 +88,34 @@ PtxArg ptx_special(PtxParser *p, const char *text, int length);  // 0 when there
 void ptx_parse_instruction(PtxParser *p);
 // What runs off the end of a function returns.
 void ptx_parse_end(PtxParser *p);
-// A number, with its sign: its bits as the type has them; false after a finding.
+
+// ptx_parse.c: a whole number with its sign; 0 after a finding.
+int64_t ptx_parse_int(PtxParser *p);
+// Behind the next semicolon, or before a brace.
+void ptx_skip_statement(PtxParser *p);
+
+// ptx_parse_var.c: what stands before a name, .align 4 .v2 .b8; false after a finding.
+typedef struct PtxQualifiers {
+  bool is_extern;
+  int align, vector;
+  PtxType type;
+} PtxQualifiers;
+bool ptx_parse_qualifiers(PtxParser *p, PtxQualifiers *q);
+// [4][5] or []: elements, 0 for an array without a size.
+int64_t ptx_parse_dimensions(PtxParser *p, bool *is_array);
+void ptx_parse_declaration(PtxParser *p, PtxSpace space, bool is_reg, bool is_extern);
+// Bytes of one element; a predicate takes one.
+int ptx_type_bytes(PtxType type);
+
+// ptx_parse_operand.c. All give false after a finding.
+// A number, with its sign: its bits as the type has them.
 bool ptx_parse_number(PtxParser *p, PtxType type, uint64_t *bits);
+// What a word means as a value.
+bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg *arg);
+// A number or a word, perhaps with an offset behind it ("var+16").
+bool ptx_parse_value(PtxParser *p, const PtxForm *form, PtxGroup *group, PtxArg *arg);
+bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group);
+// Against the letters of the opcode's row.
+bool ptx_check_operands(PtxParser *p, PtxInst *inst, const char *name);
+// Its index among the module's.
+int ptx_add_arg(PtxParser *p, PtxArg arg);

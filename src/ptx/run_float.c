@@ -67,92 +67,52 @@ EXTREME(double, extreme_f64)
 SIGNED_EXTREME(float, minmax_f32, extreme_f32, fabsf)
 SIGNED_EXTREME(double, minmax_f64, extreme_f64, fabs)
 
-// The operands are volatile so that the compiler computes where the rounding mode is set.
-static float value_f32(const PtxInst *i, FloatOp op, volatile float a, volatile float b,
-                       volatile float c) {
-  switch (op) {
-    case ADD:
-      return a + b;
-    case SUB:
-      return a - b;
-    case MUL:
-      return a * b;
-    case FMA:
-      return fmaf(a, b, c);
-    case DIV:
-      return a / b;
-    case ABS:
-      return fabsf(a);
-    case NEG:
-      return -a;
-    case MIN:
-      return minmax_f32(i, false, a, b);
-    case MAX:
-      return minmax_f32(i, true, a, b);
-    case SQRT:
-      return sqrtf(a);
-    case RCP:
-      return 1.0f / a;
-    case RSQRT:
-      return (float)(1.0 / sqrt((double)a));
-    case SIN:
-      return (float)sin((double)a);
-    case COS:
-      return (float)cos((double)a);
-    case LG2:
-      return (float)log2((double)a);
-    case EX2:
-      return (float)exp2((double)a);
-    case TANH:
-      return (float)tanh((double)a);
-    case COPYSIGN:
-      return copysignf(b, a);
+// The operands are volatile so that the compiler computes where the rounding mode is set. What the
+// hardware approximates is computed in double for both.
+#define VALUE(T, name, f, extreme)                                                        \
+  static T name(const PtxInst *i, FloatOp op, volatile T a, volatile T b, volatile T c) { \
+    switch (op) {                                                                         \
+      case ADD:                                                                           \
+        return a + b;                                                                     \
+      case SUB:                                                                           \
+        return a - b;                                                                     \
+      case MUL:                                                                           \
+        return a * b;                                                                     \
+      case FMA:                                                                           \
+        return fma##f(a, b, c);                                                           \
+      case DIV:                                                                           \
+        return a / b;                                                                     \
+      case ABS:                                                                           \
+        return fabs##f(a);                                                                \
+      case NEG:                                                                           \
+        return -a;                                                                        \
+      case MIN:                                                                           \
+        return extreme(i, false, a, b);                                                   \
+      case MAX:                                                                           \
+        return extreme(i, true, a, b);                                                    \
+      case SQRT:                                                                          \
+        return sqrt##f(a);                                                                \
+      case RCP:                                                                           \
+        return (T)1 / a;                                                                  \
+      case RSQRT:                                                                         \
+        return (T)(1.0 / sqrt((double)a));                                                \
+      case SIN:                                                                           \
+        return (T)sin((double)a);                                                         \
+      case COS:                                                                           \
+        return (T)cos((double)a);                                                         \
+      case LG2:                                                                           \
+        return (T)log2((double)a);                                                        \
+      case EX2:                                                                           \
+        return (T)exp2((double)a);                                                        \
+      case TANH:                                                                          \
+        return (T)tanh((double)a);                                                        \
+      case COPYSIGN:                                                                      \
+        return copysign##f(b, a);                                                         \
+    }                                                                                     \
+    return 0;                                                                             \
   }
-  return 0;
-}
-
-static double value_f64(const PtxInst *i, FloatOp op, volatile double a, volatile double b,
-                        volatile double c) {
-  switch (op) {
-    case ADD:
-      return a + b;
-    case SUB:
-      return a - b;
-    case MUL:
-      return a * b;
-    case FMA:
-      return fma(a, b, c);
-    case DIV:
-      return a / b;
-    case ABS:
-      return fabs(a);
-    case NEG:
-      return -a;
-    case MIN:
-      return minmax_f64(i, false, a, b);
-    case MAX:
-      return minmax_f64(i, true, a, b);
-    case SQRT:
-      return sqrt(a);
-    case RCP:
-      return 1.0 / a;
-    case RSQRT:
-      return 1.0 / sqrt(a);
-    case SIN:
-      return sin(a);
-    case COS:
-      return cos(a);
-    case LG2:
-      return log2(a);
-    case EX2:
-      return exp2(a);
-    case TANH:
-      return tanh(a);
-    case COPYSIGN:
-      return copysign(b, a);
-  }
-  return 0;
-}
+VALUE(float, value_f32, f, minmax_f32)
+VALUE(double, value_f64, , minmax_f64)
 
 static int mode_of(PtxModifier round) {
   switch (round) {

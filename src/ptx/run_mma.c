@@ -69,29 +69,6 @@ const PtxMma *ptx_mma_plan(Arena *arena, const PtxInst *inst, const char **why) 
   return mma;
 }
 
-static double value_of(PtxType type, uint64_t bits) {
-  switch (type) {
-    case PTX_F16:
-      return ptx_f16_value((uint16_t)bits);
-    case PTX_BF16:
-      return ptx_f32(bits << 16);
-    case PTX_F32:
-      return ptx_f32(bits);
-    case PTX_TF32:
-      return ptx_f32(bits & 0xffffe000);
-    case PTX_F64:
-      return ptx_f64(bits);
-    case PTX_S8:
-      return (int8_t)bits;
-    case PTX_U8:
-      return (uint8_t)bits;
-    case PTX_S32:
-      return (int32_t)bits;
-    default:
-      return ptx_float_value(ptx_format_of(type), bits);
-  }
-}
-
 // One loop for each type, so that what a value is is asked once.
 #define GATHER(expression)                           \
   for (int v = 0; v < side->n_values; v++) {         \
@@ -113,7 +90,7 @@ static void gather(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, const Ptx
   else if (side->type == PTX_F32)
     GATHER((double)ptx_f32(bits))
   else
-    GATHER(value_of(side->type, ptx_cut(bits, side->value_bits)))
+    GATHER(ptx_type_value(side->type, ptx_cut(bits, side->value_bits)))
 }
 
 static uint64_t bits_of(const PtxInst *i, PtxType type, double value) {

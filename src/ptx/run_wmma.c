@@ -152,21 +152,6 @@ void run_wmma_store(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) 
 
 // ---- product ------------------------------------------------------------------------------------
 
-static double value_of(PtxType type, uint64_t bits) {
-  switch (type) {
-    case PTX_TF32:
-      return ptx_f32(bits & 0xffffe000);
-    case PTX_S8:
-      return (int8_t)bits;
-    case PTX_U8:
-      return (uint8_t)bits;
-    case PTX_S32:
-      return (int32_t)bits;
-    default:
-      return ptx_float_value(ptx_format_of(type), bits);
-  }
-}
-
 static uint64_t bits_of(PtxType type, double value) {
   if (type == PTX_S32) return (uint32_t)(int64_t)value;
   return ptx_float_round(ptx_format_of(type), value, PTX_ROUND_NEAREST, false);
@@ -174,7 +159,7 @@ static uint64_t bits_of(PtxType type, double value) {
 
 static void take(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, PtxType type, int elements,
                  double *out) {
-  for (int e = 0; e < elements; e++) out[e] = value_of(type, get(m, w, g, type, e, elements));
+  for (int e = 0; e < elements; e++) out[e] = ptx_type_value(type, get(m, w, g, type, e, elements));
 }
 
 void run_wmma_mma(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {

@@ -26,21 +26,24 @@ static const Model *model(const char *state) {
   return built;
 }
 
-static const Ladder *fp32(void) {
-  const EmbeddedFile *file = embed_find(arena, "ladders/fp32.json");
+static const Ladder *ladder_named(const char *name) {
+  const EmbeddedFile *file = embed_find(arena, arena_printf(arena, "ladders/%s.json", name));
   ck_assert_ptr_nonnull(file);
-  const Ladder *ladder = ladder_read(arena, file->text, file->size, "fp32.json", &diags);
+  const Ladder *ladder = ladder_read(arena, file->text, file->size, name, &diags);
   ck_assert_msg(ladder != NULL, "%s", diags_text(arena, &diags));
   return ladder;
 }
+static const Ladder *fp32(void) { return ladder_named("fp32"); }
+
+static const char *const ladders[] = {"fp32", "fp16", "hgemm", "tf32"};
 
 START_TEST(test_golden_rungs) {
-  const Ladder *ladder = fp32();
+  const Ladder *ladder = ladder_named(ladders[_i]);
   for (int i = 0; i < ladder->n_rungs; i++) {
     const Rung *rung = &ladder->rung[i];
     if (rung->not_built) continue;
     const Model *built = model(rung->knobs);
-    golden_check(arena_printf(arena, "ir/fp32_%s.txt", rung->name),
+    golden_check(arena_printf(arena, "ir/%s_%s.txt", ladders[_i], rung->name),
                  program_text(arena, built->program));
   }
 }
@@ -400,7 +403,7 @@ Suite *suite_pass(void) {
   TCase *tcase = tcase_create("passes");
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_set_timeout(tcase, 60);
-  tcase_add_test(tcase, test_golden_rungs);
+  tcase_add_loop_test(tcase, test_golden_rungs, 0, sizeof ladders / sizeof *ladders);
   tcase_add_test(tcase, test_golden_diffs);
   tcase_add_test(tcase, test_diff_rebuilds_both_sides);
   tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));

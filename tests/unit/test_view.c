@@ -114,12 +114,16 @@ START_TEST(reviewed_screen) {
 }
 END_TEST
 
-// Boxes of TMA, mbarriers and warp roles, which stand in no ladder of the tests.
+// Boxes of TMA, mbarriers, warp roles and the ring of cp.async, which stand in no ladder of the
+// tests.
 #define ROLES                                                                                      \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
   "3,"                                                                                             \
   "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
+#define RING                                                                                  \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
+  "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
 #define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 
 static const struct {
@@ -140,6 +144,16 @@ static const struct {
     // What was left out stands in parentheses; on it the line below says why.
     {"explore_auto_80x24", "explore", "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1",
      "j j j j j j j j", 80, 24},
+    // The ring of cp.async, ldmatrix and mma.sync.
+    {"explore_ring_120x40", "explore", RING, NULL, 120, 40},
+    {"loops_ring_120x40", "loops", RING, NULL, 120, 40},
+    {"loops_ring_steps", "loops", RING, "s", 80, 24},
+    {"banks_ring", "banks", RING, "j j", 120, 40},
+    {"tiles_ring", "tiles", RING, "e A Space 7 0 Space 3 0 Enter", 120, 40},
+    {"source_ring", "source", RING, NULL, 120, 40},
+    {"banks_roles", "banks", ROLES, NULL, 80, 24},
+    {"source_roles", "source", ROLES, NULL, 80, 24},
+    {"grid_roles", "grid", ROLES, NULL, 120, 40},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

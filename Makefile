@@ -111,9 +111,9 @@ build/asan/%.o: %.c build/asan/flags
 	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) $(QUICK) -c $< -o $@)
 build/asan/tests/%.o: QUICK = -include tests/unit/quick_check.h
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
-build/asan/src/model/interp%.o: HOT = -O2
-build/asan/src/model/number.o: HOT = -O2
-build/asan/src/model/expr.o: HOT = -O2
+build/asan/src/model/interp/%.o: HOT = -O2
+build/asan/src/model/words/formats.o: HOT = -O2
+build/asan/src/model/ir/expr.o: HOT = -O2
 # So does the machine that runs PTX.
 build/asan/src/ptx/%.o: HOT = -O2
 build/asan/gen/%.o: build/gen/%.c build/asan/flags

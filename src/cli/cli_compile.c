@@ -11,8 +11,8 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
-#include "kernels/emit_plan.h"
-#include "kernels/machine_code.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine_code.h"
 
 // The first one where there is an assembler, the last two where there is a listing.
 static const Option options[] = {

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/json.h"
 #include "cli/cli_worker.h"
-#include "kernels/emit.h"
+#include "model/text/emit.h"
 
 typedef struct CompileGiven {
   const char *state, *ptxas_opt;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/site_json.h"
+#include "model/readings/site_json.h"
 #include "tui/view_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------

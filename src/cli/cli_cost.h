@@ -3,7 +3,7 @@
 // printed words say so.
 #pragma once
 #include "base/json.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 
 void cli_print_traffic(Arena *arena, const Model *model);
 void cli_print_sites(Arena *arena, const Model *model);

@@ -1,6 +1,6 @@
 // The ladders that the program brings along, and parts of them.
 #pragma once
-#include "model/ladder.h"
+#include "model/words/ladder.h"
 
 // By name; NULL after a finding with the nearest one.
 const Ladder *cli_ladder(Arena *arena, const char *name, Diags *diags);

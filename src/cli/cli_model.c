@@ -12,9 +12,9 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_ladder.h"
-#include "kernels/gpu_name.h"
-#include "model/device.h"
-#include "model/pass.h"
+#include "kernels/toolchain/gpu_name.h"
+#include "model/passes/pass.h"
+#include "model/words/device.h"
 
 bool cli_split_state(Arena *arena, const char *state, StateParts *parts) {
   while (state && *state == ' ') state++;

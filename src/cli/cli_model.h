@@ -1,6 +1,6 @@
 // From `-k STATE` to a model: what every subcommand that reads a schedule begins with.
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 
 // A state line may begin with a rung: "hgemm/swizzle,BK=2" is ladder "hgemm", rung "swizzle", edits
 // "BK=2". false when it does not: then it is edits alone.

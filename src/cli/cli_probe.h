@@ -5,8 +5,8 @@
 //   int status = cli_probe_run(&probe, worker);       probe.shown[i].different->result
 #pragma once
 #include "cli/cli_worker.h"
-#include "kernels/probe_order.h"
-#include "model/ladder.h"
+#include "kernels/device/probe_order.h"
+#include "model/words/ladder.h"
 
 // One access as the banks see it; several sites may ask the same of them.
 typedef struct DifferentAccess {

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#include "model/steps.h"
+#include "model/readings/steps.h"
 
 // ---- text ---------------------------------------------------------------------------------------
 

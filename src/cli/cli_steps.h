@@ -2,7 +2,7 @@
 // slab's fragments could be read instead, with the computations that each makes of one transfer.
 #pragma once
 #include "base/json.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 
 void cli_print_steps(Arena *arena, const Model *model);
 // Members "fragments", "steps" and "strategies" of an object that is open.

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "kernels/emit_plan.h"
+#include "kernels/toolchain/emit_plan.h"
 
 static void add_problem(RecordedRow *row, const Schedule *schedule) {
   row->m = schedule->value[KNOB_M];

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/json.h"
 #include "cli/cli_worker.h"
-#include "kernels/recorded.h"
+#include "kernels/device/recorded.h"
 
 typedef struct CliTiming {
   const char *rung;  // NULL: a state of one's own

@@ -20,7 +20,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "kernels/protocol.h"
+#include "kernels/worker/protocol.h"
 
 enum { TICK_MS = 100, MACHINE_TICKS = 400 };
 

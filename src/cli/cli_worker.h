@@ -11,8 +11,8 @@
 // closed.
 #pragma once
 #include "cli/options.h"
-#include "kernels/client.h"
-#include "model/model.h"
+#include "kernels/worker/client.h"
+#include "model/readings/model.h"
 
 #define OPTION_WORKER(T) \
   { .name = "worker", .kind = OPTION_KIND_LIST, .offset = offsetof(T, worker) }

@@ -33,7 +33,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "kernels/lines.h"
+#include "kernels/worker/lines.h"
 
 CommandRun cmd_banks;
 

@@ -17,8 +17,8 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/cli_timing.h"
-#include "kernels/driver.h"
-#include "kernels/result_json.h"
+#include "kernels/device/driver.h"
+#include "kernels/worker/result_json.h"
 
 typedef struct BenchGiven {
   const char *state, *against;

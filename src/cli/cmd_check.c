@@ -23,8 +23,8 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "model/knob_use.h"
-#include "model/rule.h"
+#include "model/readings/knob_use.h"
+#include "model/readings/rule.h"
 
 typedef struct CheckGiven {
   const char *state;

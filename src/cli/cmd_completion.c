@@ -18,10 +18,10 @@
 #include "cli/cli.h"
 #include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
-#include "model/breakage.h"
-#include "model/fragment.h"
-#include "model/interp.h"
-#include "model/knob.h"
+#include "model/interp/breakage.h"
+#include "model/interp/interp.h"
+#include "model/words/fragment.h"
+#include "model/words/knob.h"
 #include "tui/theme.h"
 
 // The option words of a usage, each followed by `separator`.

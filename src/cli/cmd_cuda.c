@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "kernels/emit_plan.h"
+#include "kernels/toolchain/emit_plan.h"
 
 typedef struct CudaOptions {
   bool json, lines;

@@ -16,8 +16,8 @@
 #include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "model/claims.h"
-#include "model/decode.h"
+#include "model/lessons/claims.h"
+#include "model/schedules/decode.h"
 
 CommandRun cmd_decode;
 

@@ -19,11 +19,11 @@
 #include "cli/cli_model.h"
 #include "cli/cli_worker.h"
 #include "cli/options.h"
-#include "kernels/cache.h"
-#include "kernels/dl.h"
-#include "kernels/history.h"
-#include "kernels/nvml.h"
-#include "kernels/sass.h"
+#include "kernels/device/history.h"
+#include "kernels/device/nvml.h"
+#include "kernels/toolchain/cache.h"
+#include "kernels/toolchain/dl.h"
+#include "kernels/toolchain/sass.h"
 
 enum { FINDINGS_MAX = 32 };
 

@@ -9,8 +9,8 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "kernels/emit_plan.h"
-#include "kernels/export_cu.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/export_cu.h"
 
 typedef struct ExportOptions {
   const char *state, *output;

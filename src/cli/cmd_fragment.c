@@ -17,7 +17,7 @@
 #include "base/whole.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "model/fragment_text.h"
+#include "model/readings/fragment_text.h"
 
 CommandRun cmd_fragment;
 

@@ -3,7 +3,7 @@
 //   when                  who       TFLOP/s  cuBLAS  GPU          state
 //   2026-11-22T03:54:03Z  ana         50.10   0.976  NVIDIA H200  BM=16,BN=16,…
 //
-// The explorer and bench, ladder and sweep write it; kernels/history.h says where it lies.
+// The explorer and bench, ladder and sweep write it; kernels/device/history.h says where it lies.
 #include <math.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_timing.h"
 #include "cli/options.h"
-#include "kernels/history.h"
+#include "kernels/device/history.h"
 
 enum { ROWS_DEFAULT = 20, ROWS_MAX = 100000 };
 

@@ -5,7 +5,7 @@
 //   4 blocks of 256 threads, 2 orders from seed 1
 //   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
 //
-// --break NAME runs a deliberately faulty copy instead (model/breakage.h lists them): what a
+// --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
 // Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
@@ -18,9 +18,9 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "model/breakage.h"
-#include "model/interp.h"
-#include "model/reduce.h"
+#include "model/interp/breakage.h"
+#include "model/interp/interp.h"
+#include "model/schedules/reduce.h"
 
 typedef struct InterpretOptions {
   const char *state, *pass, *breakage;

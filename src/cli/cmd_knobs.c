@@ -5,7 +5,7 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "model/knob.h"
+#include "model/words/knob.h"
 
 typedef struct KnobsOptions {
   bool json, csv;

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "model/dialect.h"
+#include "model/passes/dialect.h"
 
 typedef struct LoopsGiven {
   const char *state, *pass;

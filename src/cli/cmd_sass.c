@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_compile.h"
-#include "kernels/result_json.h"
+#include "kernels/worker/result_json.h"
 
 static const char *number_text(Arena *arena, int number) {
   return number < 0 ? "" : arena_printf(arena, "%d", number);

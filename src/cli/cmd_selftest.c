@@ -31,12 +31,12 @@
 #include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
 #include "cli/cli_timing.h"
-#include "kernels/gpu_selftest.h"
-#include "kernels/late_reads.h"
-#include "kernels/tagged.h"
-#include "model/interp.h"
-#include "model/random_schedule.h"
-#include "model/reduce.h"
+#include "kernels/device/fragment_check.h"
+#include "kernels/device/gpu_selftest.h"
+#include "kernels/device/late_reads.h"
+#include "model/interp/interp.h"
+#include "model/schedules/random_schedule.h"
+#include "model/schedules/reduce.h"
 
 typedef struct SelftestGiven {
   bool gpu, json, verbose;

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "cli/cli_model.h"
 #include "cli/options.h"
-#include "model/target.h"
+#include "model/words/target.h"
 
 typedef struct TargetsOptions {
   bool json, csv;

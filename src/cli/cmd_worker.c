@@ -1,11 +1,12 @@
 // `gemmview worker`: three processes under one name. Without options it serves the protocol
-// (kernels/worker.h); --job makes it one of that server's own children (kernels/job_child.h);
-// --fake makes it a scripted stand-in for tests (kernels/worker_fake.h).
+// (kernels/worker/worker.h); --job makes it one of that server's own children
+// (kernels/worker/job_child.h);
+// --fake makes it a scripted stand-in for tests (kernels/worker/worker_fake.h).
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "kernels/job_child.h"
-#include "kernels/worker.h"
-#include "kernels/worker_fake.h"
+#include "kernels/worker/job_child.h"
+#include "kernels/worker/worker.h"
+#include "kernels/worker/worker_fake.h"
 
 typedef struct WorkerGiven {
   const char *job, *fake;

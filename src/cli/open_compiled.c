@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/sass.h"
-#include "kernels/tool.h"
+#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/tool.h"
 #include "ptx/reconcile.h"
 
 enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };

@@ -14,9 +14,9 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "kernels/dl.h"
-#include "kernels/nvrtc.h"
-#include "kernels/tool.h"
+#include "kernels/toolchain/dl.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/tool.h"
 #include "ptx/float_format.h"
 #include "ptx/signature.h"
 #include "ptx/tally.h"

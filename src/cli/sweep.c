@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/random.h"
 #include "base/str.h"
-#include "model/rule.h"
+#include "model/readings/rule.h"
 
 // Of the program's own text, which names neither state nor knobs.
 static uint64_t hash_program(Arena *scratch, const Program *program) {

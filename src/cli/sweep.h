@@ -8,7 +8,7 @@
 //   SweepSearch *search = sweep_search_new(arena, &base, &targets, seed);
 //   int n = sweep_search_next(search, &best, batch, 8);      0: nothing new is near
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 
 enum { SWEEP_AXES_MAX = 8, SWEEP_VALUES_MAX = 128, SWEEP_TRIALS_MAX = 200000 };
 

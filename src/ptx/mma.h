@@ -1,6 +1,6 @@
 // An mma instruction laid out: which element of which matrix each value of each lane is.
 #pragma once
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 #include "ptx/ptx_module.h"
 
 enum { PTX_MMA_VALUES = 32, PTX_MMA_ELEMENTS = 1024, PTX_MMA_N = 8 };

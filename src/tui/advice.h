@@ -8,7 +8,7 @@
 //   const Trial *up = advice_find(&advice, KNOB_FN, +1);
 //   const Trial *best = promise_best(&results, &advice, &model->traffic);   promise.h
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 #include "tui/side.h"
 
 typedef struct Trial {

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "kernels/lines.h"
+#include "kernels/worker/lines.h"
 #include "tui/classroom.h"
 #include "tui/clipboard.h"
 #include "tui/drive.h"

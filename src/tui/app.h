@@ -1,6 +1,6 @@
 // The explorer in a terminal.
 #pragma once
-#include "kernels/client.h"
+#include "kernels/worker/client.h"
 #include "tui/config.h"
 #include "tui/session.h"
 #include "tui/terminal.h"

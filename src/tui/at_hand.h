@@ -1,7 +1,7 @@
 // The GPU at hand, once the worker has told of it: views take its driver's word for its row, the
 // explorer stands on it where nobody chose another, and says so.
 #pragma once
-#include "model/device.h"
+#include "model/words/device.h"
 #include "tui/session.h"
 
 // The first GPU counts: of several workers, and of one that was started again.

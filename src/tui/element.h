@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 
 // False for anything else. Without a letter *operand stays what it is.
 bool element_read(const char *text, AtomOperand *operand, int64_t index[2]);

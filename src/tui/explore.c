@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/knob_use.h"
+#include "model/readings/knob_use.h"
 #include "tui/utf8.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/derive.h"
+#include "model/readings/derive.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"

@@ -1,6 +1,6 @@
 // What the fragments view shows, worked out once per frame, and its two pictures.
 #pragma once
-#include "model/fragment_text.h"
+#include "model/readings/fragment_text.h"
 #include "tui/canvas.h"
 #include "tui/view.h"
 

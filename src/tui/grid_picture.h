@@ -1,6 +1,6 @@
 // The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
 #pragma once
-#include "model/grid.h"
+#include "model/readings/grid.h"
 #include "tui/canvas.h"
 #include "tui/view.h"
 

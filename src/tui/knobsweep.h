@@ -7,7 +7,7 @@
 //   while (knobsweep_step(&sweep, targets)) {}
 //   sweep.point[i].traffic.roofline_tflops
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 #include "tui/side.h"
 
 enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };

@@ -6,9 +6,9 @@
 //       …
 //   -   barrier
 #pragma once
-#include "model/breakage.h"
-#include "model/lesson.h"
-#include "model/print.h"
+#include "model/interp/breakage.h"
+#include "model/ir/print.h"
+#include "model/lessons/lesson.h"
 #include "tui/canvas.h"
 
 typedef struct BreakLine {

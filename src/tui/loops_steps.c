@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #include "base/str.h"
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 

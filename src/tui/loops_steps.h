@@ -1,7 +1,7 @@
 // The loops view's third picture: what a thread issues in one iteration of k_o, row by row, and the
 // orders in which it could read its fragments.
 #pragma once
-#include "model/steps.h"
+#include "model/readings/steps.h"
 #include "tui/canvas.h"
 
 // The texts of one row, by column, on a narrow and on a wide screen.

@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/slab_problem.h"
+#include "model/schedules/slab_problem.h"
 #include "tui/card.h"
 
 enum {

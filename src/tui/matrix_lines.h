@@ -7,7 +7,7 @@
 // A column of brackets is a collision, a diagonal is free; no colour is needed to see it.
 #pragma once
 #include "banks/layout.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 #include "tui/canvas.h"
 
 typedef struct MatrixLines {

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/derive.h"
+#include "model/readings/derive.h"
 #include "tui/at_hand.h"
 #include "tui/fmt.h"
 #include "tui/measure.h"

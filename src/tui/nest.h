@@ -22,7 +22,7 @@
 //             A_s <- tma A
 #pragma once
 #include "base/arena.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 
 typedef enum NestGroup {
   NEST_KERNEL,  // the name of a kernel, where there are several

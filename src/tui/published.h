@@ -5,7 +5,7 @@
 //
 // Worked out once for each ladder, with a model for each row: claims do not change while one types.
 #pragma once
-#include "model/claims.h"
+#include "model/lessons/claims.h"
 #include "tui/session.h"
 
 typedef struct Published {

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/recorded.h"
-#include "model/ladder.h"
+#include "kernels/device/recorded.h"
+#include "model/words/ladder.h"
 #include "tui/side.h"
 
 const char *origin_name(Origin origin) {

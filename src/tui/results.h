@@ -9,13 +9,13 @@
 #pragma once
 #include "base/arena.h"
 #include "base/diag.h"
-#include "kernels/bench.h"
-#include "kernels/history.h"
-#include "kernels/nvrtc.h"
-#include "kernels/probe.h"
-#include "kernels/ptx.h"
-#include "kernels/sass.h"
-#include "model/knob.h"
+#include "kernels/device/bench.h"
+#include "kernels/device/history.h"
+#include "kernels/device/probe.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/ptx_lines.h"
+#include "kernels/toolchain/sass.h"
+#include "model/words/knob.h"
 
 // Where a number comes from; the screen tells them apart by word and style.
 typedef enum Origin {

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/device_lock.h"
+#include "kernels/device/device_lock.h"
 
 enum { ROOM_NAME_MAX = 32, ROOMS_MAX = 64, OUT_BYTES_MAX = 64 * 1024, BACKLOG = 32 };
 

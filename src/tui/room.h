@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "kernels/lines.h"
+#include "kernels/worker/lines.h"
 
 // One end of a connection.
 typedef struct RoomPeer {

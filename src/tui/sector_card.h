@@ -7,7 +7,7 @@
 // A dot is a word that comes along though nobody asks, blank is a sector that stays where it is. So
 // what is coalesced is full, and what is not shows its price in dots and in rows.
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 #include "tui/canvas.h"
 
 // Rows drawn; lines beyond the room become one row that counts them.

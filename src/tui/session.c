@@ -18,7 +18,7 @@
 #include "base/embed.h"
 #include "base/nearest.h"
 #include "base/str.h"
-#include "model/knob_use.h"
+#include "model/readings/knob_use.h"
 #include "tui/own.h"
 #include "tui/standing.h"
 #include "tui/swizzle.h"

@@ -11,9 +11,9 @@
 // thing. Every edit can be undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
-#include "model/device.h"
-#include "model/ladder.h"
-#include "model/model.h"
+#include "model/readings/model.h"
+#include "model/words/device.h"
+#include "model/words/ladder.h"
 #include "tui/advice.h"
 #include "tui/key.h"
 #include "tui/keymap.h"

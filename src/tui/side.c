@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "kernels/emit_plan.h"
-#include "kernels/machine_code.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine_code.h"
 
 // Case makes no difference; 255 ends a text, since it is part of none.
 static uint64_t add_text(uint64_t hash, const char *text) {

@@ -9,10 +9,10 @@
 //   side->picture                      still the one of FM=8
 #pragma once
 #include "base/arena.h"
-#include "kernels/emit.h"
-#include "kernels/sass.h"
-#include "model/grid.h"
-#include "model/model.h"
+#include "kernels/toolchain/sass.h"
+#include "model/readings/grid.h"
+#include "model/readings/model.h"
+#include "model/text/emit.h"
 #include "tui/nest.h"
 
 // What a change of knobs is measured by.

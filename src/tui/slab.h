@@ -2,7 +2,7 @@
 // the character its bank (0-9 a-v), the colour too. Elements that the selected access touches are
 // lit, all others stay in the shadow.
 #pragma once
-#include "model/model.h"
+#include "model/readings/model.h"
 #include "tui/canvas.h"
 
 //

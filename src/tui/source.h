@@ -3,7 +3,7 @@
 // Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
 // view_source.c draws.
 #pragma once
-#include "model/print.h"
+#include "model/ir/print.h"
 #include "tui/canvas.h"
 #include "tui/session.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/rewrite.h"
+#include "model/ir/rewrite.h"
 #include "tui/source.h"
 #include "tui/utf8.h"
 

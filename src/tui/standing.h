@@ -1,6 +1,6 @@
 // Where a schedule stands among the ladders: at the rung from which fewest knobs differ.
 #pragma once
-#include "model/ladder.h"
+#include "model/words/ladder.h"
 
 typedef struct Standing {
   const Ladder *ladder;

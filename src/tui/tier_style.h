@@ -1,6 +1,6 @@
 // The colour and the mark of each tier, the same in every view.
 #pragma once
-#include "model/expr.h"
+#include "model/ir/expr.h"
 #include "tui/nest.h"
 #include "tui/theme.h"
 

@@ -3,9 +3,9 @@
 //
 // Maps and traces outlive frames: they are made again when the schedule or the element changes.
 #pragma once
-#include "model/grid.h"
-#include "model/tile_map.h"
-#include "model/trace.h"
+#include "model/readings/grid.h"
+#include "model/readings/tile_map.h"
+#include "model/readings/trace.h"
 #include "tui/canvas.h"
 #include "tui/view.h"
 

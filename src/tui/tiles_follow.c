@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "model/lanes.h"
+#include "model/ir/lanes.h"
 #include "tui/session.h"
 #include "tui/tiles.h"
 

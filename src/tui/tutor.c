@@ -16,7 +16,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "kernels/counted.h"
+#include "kernels/toolchain/counted.h"
 #include "tui/session.h"
 #include "tui/view.h"
 

@@ -9,7 +9,7 @@
 // message, drives the same screen. A step puts its schedule into the session as one edit, so that
 // `u` leads back; the knobs may then be turned freely, and tutor_restore() puts the step's back.
 #pragma once
-#include "model/lesson.h"
+#include "model/lessons/lesson.h"
 
 struct Session;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/process.h"
+#include "kernels/worker/process.h"
 
 enum { WORDS_MAX = 64, LINES_MAX = 20000, LINE_BYTES = 1 << 16, END_MS = 20 };
 

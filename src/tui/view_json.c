@@ -9,7 +9,7 @@
 
 #include "banks/bank_batch.h"
 #include "base/str.h"
-#include "model/site_json.h"
+#include "model/readings/site_json.h"
 #include "tui/explore.h"
 #include "tui/measure.h"
 #include "tui/own.h"

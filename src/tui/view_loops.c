@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kernels/emit_plan.h"
-#include "model/dialect.h"
-#include "model/fragment_text.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "model/passes/dialect.h"
+#include "model/readings/fragment_text.h"
 #include "tui/loops_steps.h"
 #include "tui/sector_card.h"
 #include "tui/source.h"

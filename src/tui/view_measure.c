@@ -7,7 +7,7 @@
 #include "tui/measure.h"
 
 #include "base/str.h"
-#include "model/knob_use.h"
+#include "model/readings/knob_use.h"
 #include "tui/utf8.h"
 #include "tui/view.h"
 #include "tui/view_json.h"

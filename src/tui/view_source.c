@@ -16,7 +16,7 @@
 
 #include "base/str.h"
 #include "base/whole.h"
-#include "kernels/asm_words.h"
+#include "kernels/toolchain/asm_words.h"
 #include "tui/card.h"
 #include "tui/explore.h"
 #include "tui/fmt.h"

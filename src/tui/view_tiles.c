@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "model/lanes.h"
+#include "model/ir/lanes.h"
 #include "tui/element.h"
 #include "tui/explore.h"
 #include "tui/tiles.h"

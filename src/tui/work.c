@@ -13,7 +13,7 @@
 
 #include "base/str.h"
 #include "base/user.h"
-#include "kernels/emit_plan.h"
+#include "kernels/toolchain/emit_plan.h"
 #include "tui/at_hand.h"
 #include "tui/view.h"
 

@@ -7,7 +7,7 @@
 // under way, is not asked for again. Nothing here waits.
 #pragma once
 #include "base/arena.h"
-#include "kernels/client.h"
+#include "kernels/worker/client.h"
 #include "tui/session.h"
 
 enum { WORK_REST_MS = 300 };

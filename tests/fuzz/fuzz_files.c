@@ -7,8 +7,8 @@
 
 #include "banks/solver_input.h"
 #include "base/str.h"
-#include "kernels/recorded.h"
-#include "model/ladder.h"
+#include "kernels/device/recorded.h"
+#include "model/words/ladder.h"
 #include "tui/config.h"
 #include "tui/script.h"
 #include "tui/theme.h"

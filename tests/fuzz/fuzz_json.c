@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "model/target.h"
+#include "model/words/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include "cli/cli_ladder.h"
 #include "cli/cli_model.h"
-#include "model/lesson.h"
+#include "model/lessons/lesson.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

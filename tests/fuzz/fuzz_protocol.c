@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/protocol.h"
+#include "kernels/worker/protocol.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/cli_model.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/result_json.h"
+#include "kernels/worker/result_json.h"
 
 bool cli_has_program(void) { return getenv("GEMMVIEW") != NULL; }
 

@@ -1,8 +1,8 @@
 // Runs the program under test as a shell would, and writes scripts for a worker that only pretends.
 #pragma once
 #include "base/json.h"
-#include "kernels/bench.h"
-#include "kernels/nvrtc.h"
+#include "kernels/device/bench.h"
+#include "kernels/toolchain/nvrtc.h"
 
 // Where the runner of the tests names no program in $GEMMVIEW there is nothing to run.
 bool cli_has_program(void);

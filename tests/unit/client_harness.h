@@ -1,7 +1,7 @@
 // A client with workers that only pretend, by a script (worker_fake.h); and what it said of a
 // request. One client at a time: it is `client`, made by start… and stopped by teardown.
 #pragma once
-#include "kernels/client.h"
+#include "kernels/worker/client.h"
 
 enum { SOON_MS = 5000 };
 

@@ -2,7 +2,7 @@
 // small one takes is the tool's start.
 #pragma once
 #include "base/str.h"
-#include "kernels/plan.h"
+#include "kernels/toolchain/plan.h"
 
 typedef struct CudaBatch {
   Str text;

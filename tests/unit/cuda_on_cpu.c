@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/prelude.h"
+#include "model/text/prelude.h"
 
 CpuProgram cpu_program_new(Arena *arena) {
   CpuProgram cpu = {.text = str_new(arena)};

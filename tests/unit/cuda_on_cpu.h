@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "kernels/emit.h"
+#include "model/text/emit.h"
 
 enum { CPU_CASES_MAX = 1024 };
 

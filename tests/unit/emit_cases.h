@@ -1,7 +1,7 @@
 // Models of all ladders' rungs, for the tests of what is emitted from them.
 #pragma once
-#include "model/ladder.h"
-#include "model/model.h"
+#include "model/readings/model.h"
+#include "model/words/ladder.h"
 
 enum { EMIT_CASES_MAX = 128 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "fake_tensor_map.h"
-#include "kernels/dl.h"
-#include "kernels/helpers.h"
+#include "kernels/device/problem_kernels.h"
+#include "kernels/toolchain/dl.h"
 #include "numbers.h"
 
 typedef unsigned long long U64;

@@ -9,7 +9,7 @@
 #pragma once
 #include <stdbool.h>
 
-#include "kernels/plan.h"
+#include "kernels/toolchain/plan.h"
 
 void fake_cuda_install(void);
 void fake_cuda_remove(void);

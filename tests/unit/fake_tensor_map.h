@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "kernels/cuda_api.h"
+#include "kernels/toolchain/cuda_api.h"
 
 typedef struct FakeTensorMap {
   int type, swizzle, l2_promotion;

@@ -4,7 +4,7 @@
 // split-K both ways); a fault is one field of it, so that a faulty program differs from a sound one
 // in exactly that.
 #pragma once
-#include "model/program.h"
+#include "model/ir/program.h"
 
 typedef enum Fault {
   SOUND,

@@ -10,7 +10,7 @@
 #include <check.h>
 
 #include "interp_recipe.h"
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 
 typedef struct TensorBuild {
   Program *p;

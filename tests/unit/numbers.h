@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "kernels/plan.h"
+#include "kernels/toolchain/plan.h"
 
 double number_load(PlanType type, const void *from, uint64_t i);
 // Rounded to the nearest, ties to even; integers are clamped.

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/embed.h"
-#include "model/fragment.h"
-#include "model/print.h"
+#include "model/ir/print.h"
+#include "model/words/fragment.h"
 
 static const uint64_t default_seed = 20250607;
 

@@ -3,10 +3,10 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
-#include "model/interp.h"
-#include "model/knob.h"
-#include "model/ladder.h"
-#include "model/target.h"
+#include "model/interp/interp.h"
+#include "model/words/knob.h"
+#include "model/words/ladder.h"
+#include "model/words/target.h"
 
 // One for the whole test, one that is reset between schedules.
 extern Arena *property_data, *property_arena;

@@ -5,10 +5,10 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "kernels/recorded.h"
-#include "model/ladder.h"
-#include "model/model.h"
-#include "model/random_schedule.h"
+#include "kernels/device/recorded.h"
+#include "model/readings/model.h"
+#include "model/schedules/random_schedule.h"
+#include "model/words/ladder.h"
 #include "property.h"
 
 #define ARTICLE "BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,"

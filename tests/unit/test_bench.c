@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/bench.h"
-#include "kernels/driver.h"
-#include "kernels/gpu_selftest_text.h"
-#include "kernels/nvml.h"
-#include "kernels/result_json.h"
-#include "kernels/timing.h"
+#include "kernels/device/bench.h"
+#include "kernels/device/driver.h"
+#include "kernels/device/gpu_selftest_text.h"
+#include "kernels/device/nvml.h"
+#include "kernels/device/timing.h"
+#include "kernels/worker/result_json.h"
 
 static Arena *arena;
 static void setup(void) {

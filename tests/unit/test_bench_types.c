@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/bench.h"
-#include "kernels/driver.h"
-#include "kernels/gpu_selftest_text.h"
+#include "kernels/device/bench.h"
+#include "kernels/device/driver.h"
+#include "kernels/device/gpu_selftest_text.h"
 #include "numbers.h"
 
 static Arena *arena;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/cache.h"
+#include "kernels/toolchain/cache.h"
 
 static Arena *arena;
 static char folder[64];

@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/probe.h"
+#include "kernels/device/probe.h"
 #include "tui/app.h"
 #include "tui/view.h"
 #include "vterm_harness.h"

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/sweep.h"
 #include "cli_harness.h"
-#include "kernels/recorded.h"
+#include "kernels/device/recorded.h"
 
 Suite *suite_cli_sweep(void);
 

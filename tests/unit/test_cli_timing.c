@@ -7,8 +7,8 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/history.h"
-#include "kernels/recorded.h"
+#include "kernels/device/history.h"
+#include "kernels/device/recorded.h"
 
 Suite *suite_cli_timing(void);
 

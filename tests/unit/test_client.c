@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "client_harness.h"
-#include "kernels/lines.h"
+#include "kernels/worker/lines.h"
 #include "stress.h"
 
 START_TEST(test_answer) {
@@ -350,7 +350,7 @@ static int check_clean(const ClientEvent *event) {
 #define TEXT_STRING(name) message->name
 #define TEXT_JSON(name) message->name
 #define FIELD(name, type, lo, hi, help) TEXT_##type(name),
-#include "kernels/protocol.def"
+#include "kernels/worker/protocol.def"
 #undef MESSAGE
 #undef FIELD
 #undef ERROR_KIND

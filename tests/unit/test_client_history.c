@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "client_harness.h"
-#include "kernels/history.h"
-#include "kernels/result_json.h"
+#include "kernels/device/history.h"
+#include "kernels/worker/result_json.h"
 
 Suite *suite_client_history(void);
 

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/embed.h"
-#include "kernels/emit_plan.h"
-#include "kernels/nvrtc.h"
-#include "model/model.h"
-#include "model/random_schedule.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/readings/model.h"
+#include "model/schedules/random_schedule.h"
 #include "stress.h"
 
 enum { TARGETS = 11, EXTENT_MAX = 512, FMA_MAX = 1 << 24, BATCH = 20 };

@@ -8,11 +8,11 @@
 
 #include "base/embed.h"
 #include "base/json.h"
-#include "kernels/counted.h"
-#include "kernels/emit_plan.h"
-#include "kernels/machine_code.h"
-#include "kernels/nvrtc.h"
-#include "model/rewrite.h"
+#include "kernels/toolchain/counted.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine_code.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/ir/rewrite.h"
 #include "property.h"
 #include "stress.h"
 

@@ -1,5 +1,5 @@
 // Names of kernels as profilers show them, and what becomes of them.
-#include "model/decode.h"
+#include "model/schedules/decode.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "cli_harness.h"
-#include "model/model.h"
+#include "model/readings/model.h"
 
 static Arena *arena;
 static Diags diags;

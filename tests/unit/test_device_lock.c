@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "kernels/device_lock.h"
+#include "kernels/device/device_lock.h"
 
 static Arena *arena;
 static char folder[64];

@@ -5,8 +5,8 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/dialect.h"
-#include "model/model.h"
+#include "model/passes/dialect.h"
+#include "model/readings/model.h"
 
 Suite *suite_dialect(void);
 

@@ -6,7 +6,7 @@
 
 #include "emit_cases.h"
 #include "golden.h"
-#include "kernels/emit_plan.h"
+#include "kernels/toolchain/emit_plan.h"
 
 static Arena *arena;
 static EmitCases cases;

@@ -7,11 +7,11 @@
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
 #include "golden.h"
-#include "kernels/emit_plan.h"
-#include "kernels/helpers.h"
-#include "kernels/nvrtc.h"
-#include "kernels/prelude.h"
-#include "model/fragment.h"
+#include "kernels/device/problem_kernels.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/text/prelude.h"
+#include "model/words/fragment.h"
 
 static Arena *arena;
 static EmitCases cases;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "emit_cases.h"
-#include "kernels/emit_plan.h"
-#include "kernels/nvrtc.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
 
 static Arena *arena;
 static EmitCases cases;

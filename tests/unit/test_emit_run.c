@@ -5,8 +5,8 @@
 #include "base/random.h"
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
-#include "model/random_schedule.h"
-#include "model/reduce.h"
+#include "model/schedules/random_schedule.h"
+#include "model/schedules/reduce.h"
 #include "property.h"
 
 static Arena *arena;

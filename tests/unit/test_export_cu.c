@@ -8,8 +8,8 @@
 
 #include "emit_cases.h"
 #include "golden.h"
-#include "kernels/emit_plan.h"
-#include "kernels/export_cu.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/export_cu.h"
 #include "stress.h"
 
 static Arena *arena;

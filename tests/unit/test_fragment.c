@@ -7,8 +7,8 @@
 
 #include "banks/formula.h"
 #include "base/str.h"
-#include "model/fragment_text.h"
-#include "model/knob.h"
+#include "model/readings/fragment_text.h"
+#include "model/words/knob.h"
 
 Suite *suite_fragment(void);
 

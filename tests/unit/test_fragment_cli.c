@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli_harness.h"
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 
 Suite *suite_fragment_cli(void);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/palette.h"

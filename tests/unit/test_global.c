@@ -7,10 +7,10 @@
 #include "banks/sector.h"
 #include "base/random.h"
 #include "cli_harness.h"
-#include "model/lanes.h"
-#include "model/model.h"
-#include "model/random_schedule.h"
-#include "model/rewrite.h"
+#include "model/ir/lanes.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/model.h"
+#include "model/schedules/random_schedule.h"
 #include "property.h"
 
 Suite *suite_global(void);

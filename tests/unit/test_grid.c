@@ -1,6 +1,6 @@
 // The grid: the figures of the tf32 worklog, waves and tails, edges, splits, and the interpreter as
 // the judge of who computes what.
-#include "model/grid.h"
+#include "model/readings/grid.h"
 
 #include <check.h>
 #include <math.h>
@@ -10,10 +10,10 @@
 
 #include "base/random.h"
 #include "cli_harness.h"
-#include "model/interp.h"
-#include "model/l2_replay.h"
-#include "model/random_schedule.h"
-#include "model/rewrite.h"
+#include "model/interp/interp.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/l2_replay.h"
+#include "model/schedules/random_schedule.h"
 #include "property.h"
 
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TARGET=rtx5060-laptop"

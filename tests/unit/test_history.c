@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/history.h"
+#include "kernels/device/history.h"
 #include "stress.h"
 
 static Arena *arena;

@@ -13,8 +13,8 @@
 
 #include "base/clock.h"
 #include "cli_harness.h"
-#include "kernels/client.h"
-#include "kernels/history.h"
+#include "kernels/device/history.h"
+#include "kernels/worker/client.h"
 #include "stress.h"
 
 static Arena *arena;

@@ -10,9 +10,9 @@
 
 #include "cli_harness.h"
 #include "golden.h"
-#include "kernels/emit_plan.h"
-#include "kernels/history.h"
-#include "kernels/result_json.h"
+#include "kernels/device/history.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/worker/result_json.h"
 #include "tui/app.h"
 #include "tui/drive.h"
 #include "tui/export.h"

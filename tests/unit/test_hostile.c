@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernels/client.h"
-#include "kernels/lines.h"
+#include "kernels/worker/client.h"
+#include "kernels/worker/lines.h"
 
 enum { DEADLINE_MS = 1500, SLACK_MS = 1000 };
 

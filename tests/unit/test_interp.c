@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "interp_recipe.h"
-#include "model/interp.h"
+#include "model/interp/interp.h"
 
 Suite *suite_interp(void);
 

@@ -2,9 +2,9 @@
 #include <check.h>
 
 #include "base/embed.h"
-#include "model/ladder.h"
-#include "model/model.h"
-#include "model/reduce.h"
+#include "model/readings/model.h"
+#include "model/schedules/reduce.h"
+#include "model/words/ladder.h"
 
 Suite *suite_interp_reduce(void);
 

@@ -7,7 +7,7 @@
 
 #include "interp_recipe.h"
 #include "interp_tensor_recipe.h"
-#include "model/interp.h"
+#include "model/interp/interp.h"
 
 Suite *suite_interp_tensor(void);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/knob.h"
+#include "model/words/knob.h"
 #include "stress.h"
 
 Suite *suite_knob(void);

@@ -1,13 +1,13 @@
 // A knob that is said to be of no use changes nothing; every family has knobs the other lacks.
-#include "model/knob_use.h"
+#include "model/readings/knob_use.h"
 
 #include <check.h>
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/derive.h"
-#include "model/ladder.h"
-#include "model/model.h"
+#include "model/readings/derive.h"
+#include "model/readings/model.h"
+#include "model/words/ladder.h"
 
 static Arena *arena;
 static Diags diags;

@@ -4,8 +4,8 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/ladder.h"
-#include "model/model.h"
+#include "model/readings/model.h"
+#include "model/words/ladder.h"
 
 static Arena *arena;
 static Diags diags;

@@ -1,13 +1,13 @@
 // The kernel that asks whether copies by TMA come after fenced reads: it compiles for every GPU
 // that has them, and what it counts is taken up as counted.
-#include "kernels/late_reads.h"
+#include "kernels/device/late_reads.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/gpu.h"
-#include "kernels/nvrtc.h"
+#include "kernels/device/gpu.h"
+#include "kernels/toolchain/nvrtc.h"
 
 Suite *suite_late_reads(void);
 

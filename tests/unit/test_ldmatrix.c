@@ -2,7 +2,7 @@
 // the plan of a fragment is carried out on tagged bytes.
 #include <check.h>
 
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 
 Suite *suite_ldmatrix(void);
 

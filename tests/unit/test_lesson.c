@@ -6,7 +6,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/lesson.h"
+#include "model/lessons/lesson.h"
 #include "tui/canvas.h"
 #include "tui/session.h"
 #include "tui/tutor.h"

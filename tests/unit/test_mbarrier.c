@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/breakage.h"
-#include "model/model.h"
-#include "model/random_schedule.h"
-#include "model/reduce.h"
+#include "model/interp/breakage.h"
+#include "model/readings/model.h"
+#include "model/schedules/random_schedule.h"
+#include "model/schedules/reduce.h"
 #include "property.h"
 
 Suite *suite_mbarrier(void);

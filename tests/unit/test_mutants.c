@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/embed.h"
-#include "model/breakage.h"
-#include "model/model.h"
-#include "model/reduce.h"
+#include "model/interp/breakage.h"
+#include "model/readings/model.h"
+#include "model/schedules/reduce.h"
 #include "property.h"
 
 Suite *suite_mutants(void);

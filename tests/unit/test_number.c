@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "model/number.h"
+#include "model/words/formats.h"
 
 Suite *suite_number(void);
 

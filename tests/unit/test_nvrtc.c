@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/dl.h"
-#include "kernels/nvrtc.h"
+#include "kernels/toolchain/dl.h"
+#include "kernels/toolchain/nvrtc.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test nvrtc"); }

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "model/fragment.h"
+#include "model/words/fragment.h"
 #include "ptx/float_format.h"
 #include "ptx_kernel.h"
 

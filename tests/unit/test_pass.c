@@ -6,8 +6,8 @@
 #include "base/embed.h"
 #include "cli/cli_model.h"
 #include "golden.h"
-#include "model/ladder.h"
-#include "model/rule.h"
+#include "model/readings/rule.h"
+#include "model/words/ladder.h"
 
 Suite *suite_pass(void);
 

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "kernels/plan.h"
+#include "kernels/toolchain/plan.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test plan"); }

@@ -6,9 +6,9 @@
 
 #include "base/embed.h"
 #include "base/random.h"
-#include "model/model.h"
-#include "model/random_schedule.h"
-#include "model/reduce.h"
+#include "model/readings/model.h"
+#include "model/schedules/random_schedule.h"
+#include "model/schedules/reduce.h"
 #include "property.h"
 
 Suite *suite_property(void);

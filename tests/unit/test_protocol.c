@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/lines.h"
-#include "kernels/protocol.h"
+#include "kernels/worker/lines.h"
+#include "kernels/worker/protocol.h"
 #include "stress.h"
 
 static Arena *arena;
@@ -22,7 +22,7 @@ static const struct {
 #define FIELD(name, type, lo, hi, help)
 #define ERROR_KIND(kind, name, status)
 #define MESSAGE(kind, name, side, must, may) {name, side, must, may},
-#include "kernels/protocol.def"
+#include "kernels/worker/protocol.def"
 #undef MESSAGE
 #undef FIELD
 #undef ERROR_KIND
@@ -42,7 +42,7 @@ static Message full_message(int kind) {
 #define ERROR_KIND(kind, name, status)
 #define FIELD(name, type, lo, hi, help) \
   if (fields & F(name)) MESSAGE_SET(message, name, VALUE_##type(lo, hi));
-#include "kernels/protocol.def"
+#include "kernels/worker/protocol.def"
 #undef MESSAGE
 #undef FIELD
 #undef ERROR_KIND
@@ -86,7 +86,7 @@ START_TEST(test_required) {
 #define MESSAGE(kind, name, side, must, may)
 #define ERROR_KIND(kind, name, status)
 #define FIELD(name, type, lo, hi, help) "\"" #name "\":",
-#include "kernels/protocol.def"
+#include "kernels/worker/protocol.def"
 #undef MESSAGE
 #undef FIELD
 #undef ERROR_KIND

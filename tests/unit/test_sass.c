@@ -5,9 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/nvrtc.h"
-#include "kernels/sass.h"
-#include "kernels/tool.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/tool.h"
 
 static Arena *arena;
 static void setup(void) { arena = arena_new("test sass"); }

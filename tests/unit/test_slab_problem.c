@@ -1,14 +1,14 @@
 // Slabs as problems of layouts: every repetition counted, every address the program's own, and the
 // facts of the two mma.sync worklogs in wavefronts.
-#include "model/slab_problem.h"
+#include "model/schedules/slab_problem.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "model/ladder.h"
-#include "model/slab_layout.h"
+#include "model/passes/slab_layout.h"
+#include "model/words/ladder.h"
 
 #define TF32 "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=4,FM=4,FN=4,BK=2,STAGE=11,TRANSPOSE_B=1,LDMATRIX=1"
 #define CELLS "BM=8,BN=32,FM=8,FN=4,BK=16,STAGE=11,VECTORIZE=1"

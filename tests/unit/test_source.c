@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "golden.h"
-#include "kernels/emit_plan.h"
+#include "kernels/toolchain/emit_plan.h"
 #include "tui/drive.h"
 #include "tui/export.h"
 #include "tui/view.h"

@@ -8,12 +8,12 @@
 #include "base/random.h"
 #include "base/str.h"
 #include "cli_harness.h"
-#include "kernels/emit_plan.h"
-#include "kernels/nvrtc.h"
-#include "model/lanes.h"
-#include "model/random_schedule.h"
-#include "model/rewrite.h"
-#include "model/steps.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/ir/lanes.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/steps.h"
+#include "model/schedules/random_schedule.h"
 #include "property.h"
 
 Suite *suite_steps(void);

@@ -1,14 +1,14 @@
 // The kernels that ask the GPU for its fragment maps: they compile for every GPU that has the
 // instruction, and on a GPU played here, by the PTX ISA's formulas for registers, every case holds;
 // one that hands its registers out otherwise is found out, with the lane and the element.
-#include "kernels/tagged.h"
+#include "kernels/device/fragment_check.h"
 
 #include <check.h>
 #include <string.h>
 
 #include "fake_cuda.h"
-#include "kernels/gpu.h"
-#include "kernels/nvrtc.h"
+#include "kernels/device/gpu.h"
+#include "kernels/toolchain/nvrtc.h"
 #include "numbers.h"
 
 Suite *suite_tagged(void);

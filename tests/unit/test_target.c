@@ -5,7 +5,7 @@
 
 #include "base/embed.h"
 #include "base/json.h"
-#include "model/device.h"
+#include "model/words/device.h"
 
 static Arena *arena;
 static Diags diags;

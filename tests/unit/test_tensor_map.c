@@ -5,9 +5,9 @@
 
 #include "fake_cuda.h"
 #include "fake_tensor_map.h"
-#include "kernels/bench.h"
-#include "kernels/dl.h"
-#include "kernels/gpu.h"
+#include "kernels/device/bench.h"
+#include "kernels/device/gpu.h"
+#include "kernels/toolchain/dl.h"
 
 static Arena *arena;
 static void setup(void) {

@@ -1,6 +1,6 @@
 // The element tracer: whatever the schedule, the way of an element ends in the register that the
 // axes and the atom's fragment map name, and every move starts where the one before it ended.
-#include "model/trace.h"
+#include "model/readings/trace.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -8,11 +8,11 @@
 
 #include "base/random.h"
 #include "cli_harness.h"
-#include "model/grid.h"
-#include "model/interp.h"
-#include "model/random_schedule.h"
-#include "model/rewrite.h"
-#include "model/tile_map.h"
+#include "model/interp/interp.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/grid.h"
+#include "model/readings/tile_map.h"
+#include "model/schedules/random_schedule.h"
 #include "property.h"
 
 static const Model *model_of(const char *state) {

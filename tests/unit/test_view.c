@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "golden.h"
-#include "model/knob_use.h"
+#include "model/readings/knob_use.h"
 #include "stress.h"
 #include "tui/drive.h"
 #include "tui/export.h"

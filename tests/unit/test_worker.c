@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "kernels/plan.h"
-#include "kernels/process.h"
-#include "kernels/protocol.h"
-#include "kernels/result_json.h"
-#include "kernels/worker.h"
+#include "kernels/toolchain/plan.h"
+#include "kernels/worker/process.h"
+#include "kernels/worker/protocol.h"
+#include "kernels/worker/result_json.h"
+#include "kernels/worker/worker.h"
 
 enum { SOON_MS = 60000 };
 

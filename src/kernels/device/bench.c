@@ -1,0 +1,396 @@
+// The job: load, verify, choose the reference, time in turns, verify again.
+//
+//   1. every plan runs once on poisoned memory and every cell of C is checked; a plan that fails,
+//      or crashes, has no speed
+//   2. cuBLAS's fastest right row is found (once per problem)
+//   3. warm-up in turns for some 100 ms, so that the clocks are where they will stay
+//   4. rounds: each participant runs one batch, in an order that rotates and turns around (A B ref,
+//      B A ref, ref A B, …), so that a drifting clock meets all alike and nobody always follows the
+//      same neighbour
+//   5. every timed plan is verified once more, since a race may spare the first run
+//
+// A batch is [spin, start event, launches, stop event]: the spin kernel keeps the GPU busy while
+// the host queues the batch, so short kernels are not measured at the speed of the host. With the
+// L2 flushed, a batch is one product after a memset of twice the L2's size.
+//
+// Worked example, f32 4096³ on an H200: batches of one launch (2.7 ms and 3.1 ms), a round of 5.8
+// ms, 2 s hold 344 rounds. 128 × 128 × 128: 5 µs each, batches of 60, the limit of 400 rounds in
+// 0.3 s.
+//
+// Clocks are read while the GPU works: "before" after the warm-up, "after" with the last round in
+// flight.
+#include "kernels/device/bench.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "kernels/device/driver.h"
+#include "kernels/device/gpu.h"
+#include "kernels/device/timing.h"
+
+enum { PARTICIPANTS_MAX = BENCH_MAX_PLANS + 1, QUEUED_MAX = 1000 };
+static const double warm_up_ns = 1e8;
+static const double default_budget_s = 2;
+static const double launch_us = 4;  // what the host needs for one launch, generously
+
+typedef struct Participant {
+  GpuProgram *program;  // NULL = the reference
+  Timing *time;
+  double batch_ns;
+  int batch;
+  void *start, *stop;
+  double samples[TIMING_SAMPLES_MAX];
+  int n_samples;
+} Participant;
+
+typedef struct Bench {
+  Arena *arena;
+  Gpu *gpu;
+  const BenchOptions *options;
+  const BenchInput *inputs;
+  int n_inputs;
+  BenchResult *result;
+  GpuProgram programs[BENCH_MAX_PLANS];
+  int n_participants;
+  Participant *participants[PARTICIPANTS_MAX];
+} Bench;
+
+static const char *last_error(const Bench *bench) {
+  return str_sanitise(bench->arena, gpu_error(bench->gpu));
+}
+
+// The whole job ends with this sentence; false for the caller to return.
+static bool stop(Bench *bench, const char *sentence) {
+  if (!bench->result->error) bench->result->error = sentence;
+  return false;
+}
+
+// False when the job is to stop here.
+static bool report(Bench *bench, const char *stage, double fraction) {
+  const BenchOptions *options = bench->options;
+  if (!options->progress || !options->progress(options->context, stage, fraction)) return true;
+  bench->result->cancelled = true;
+  return stop(bench, "cancelled");
+}
+
+// A cubin made for another architecture gives an error from the driver that names neither.
+static const char *arch_mismatch(Bench *bench, const Plan *plan) {
+  const GpuInfo *info = gpu_info(bench->gpu);
+  int number = 0;
+  const char *c = plan->arch + 3;
+  for (; *c >= '0' && *c <= '9'; c++) number = number * 10 + *c - '0';
+  int own = info->capability_major * 10 + info->capability_minor;
+  bool fits = *c == 'a' ? number == own : number / 10 == info->capability_major && number <= own;
+  if (fits) return NULL;
+  return arena_printf(bench->arena, "compiled for %s, but the %s is sm_%d", plan->arch, info->name,
+                      own);
+}
+
+static bool load(Bench *bench, int i) {
+  BenchEntry *entry = &bench->result->entries[i];
+  BenchInput input = bench->inputs[i];
+  entry->error = arch_mismatch(bench, input.plan);
+  if (entry->error) return false;
+  if (!input.cubin && !input.ptx) {
+    CompileResult *compiled = nvrtc_compile(bench->arena, input.plan, COMPILE_BOTH);
+    if (!compiled->ok) {
+      entry->error = compiled->error;
+      return false;
+    }
+    input.cubin = compiled->cubin;
+    input.ptx = compiled->ptx;
+  }
+  if (gpu_load(bench->gpu, &input, &bench->programs[i]) &&
+      problem_reserve_workspace(bench->gpu, input.plan->workspace_bytes)) {
+    gpu_describe(bench->gpu, &bench->programs[i], entry);
+    return true;
+  }
+  entry->error = last_error(bench);
+  return false;
+}
+
+// One run on poisoned memory, every cell checked. False when this plan is out.
+static bool verify(Bench *bench, int i) {
+  BenchEntry *entry = &bench->result->entries[i];
+  Gpu *gpu = bench->gpu;
+  if (!problem_poison(gpu) || !gpu_launch(gpu, &bench->programs[i]) || !gpu_wait(gpu) ||
+      !problem_compare(bench->arena, gpu, bench->inputs[i].plan, &entry->verify)) {
+    entry->error = last_error(bench);
+    return false;
+  }
+  if (!entry->verify.ok) entry->error = verify_sentence(bench->arena, &entry->verify);
+  return entry->verify.ok;
+}
+
+static bool add_participant(Bench *bench, GpuProgram *program, Timing *time) {
+  Participant *participant = ARENA_NEW(bench->arena, Participant);
+  const CudaApi *cuda = bench->gpu->cuda;
+  participant->program = program;
+  participant->time = time;
+  bench->participants[bench->n_participants++] = participant;
+  return (gpu_check(bench->gpu, cuda->cuEventCreate(&participant->start, CU_EVENT_DEFAULT),
+                    "cuEventCreate") &&
+          gpu_check(bench->gpu, cuda->cuEventCreate(&participant->stop, CU_EVENT_DEFAULT),
+                    "cuEventCreate")) ||
+         stop(bench, last_error(bench));
+}
+
+static bool launch_one(Gpu *gpu, const Participant *participant) {
+  return participant->program ? gpu_launch(gpu, participant->program) : reference_launch(gpu);
+}
+
+static bool flush_l2(Gpu *gpu) {
+  const int64_t bytes = 2 * (int64_t)(gpu->info.l2_bytes > 0 ? gpu->info.l2_bytes : 64 << 20);
+  return gpu_alloc(gpu, &gpu->flush, bytes, "the L2 flush") &&
+         gpu_fill_bytes(gpu, &gpu->flush, 0, false);
+}
+
+// Queues [flush] [spin] start, `batch` products, stop; does not wait.
+static bool queue_batch(Bench *bench, Participant *participant, int batch) {
+  Gpu *gpu = bench->gpu;
+  const CudaApi *cuda = gpu->cuda;
+  if (bench->options->flush_l2 && !flush_l2(gpu)) return false;
+  if (!gpu_spin(gpu, launch_us * (batch + 2)) ||
+      !gpu_check(gpu, cuda->cuEventRecord(participant->start, gpu->stream), "cuEventRecord"))
+    return false;
+  for (int i = 0; i < batch; i++)
+    if (!launch_one(gpu, participant)) return false;
+  return gpu_check(gpu, cuda->cuEventRecord(participant->stop, gpu->stream), "cuEventRecord");
+}
+
+static bool elapsed_ns(Gpu *gpu, const Participant *participant, double *ns) {
+  float ms = 0;
+  if (!gpu_check(gpu, gpu->cuda->cuEventSynchronize(participant->stop), "cuEventSynchronize") ||
+      !gpu_check(gpu, gpu->cuda->cuEventElapsedTime(&ms, participant->start, participant->stop),
+                 "cuEventElapsedTime"))
+    return false;
+  *ns = (double)ms * 1e6;
+  return true;
+}
+
+static bool run_batch(Bench *bench, Participant *participant, int batch, double *ns) {
+  return queue_batch(bench, participant, batch) && elapsed_ns(bench->gpu, participant, ns);
+}
+
+// The second of two single runs sizes the batch: the first may still load something.
+static bool estimate(Bench *bench, Participant *participant) {
+  double ns = 0;
+  if (!run_batch(bench, participant, 1, &ns) || !run_batch(bench, participant, 1, &ns))
+    return false;
+  participant->batch = bench->options->flush_l2 ? 1 : timing_batch(ns);
+  const int kernels = participant->program ? participant->program->n_functions : 2;
+  if (participant->batch * kernels > QUEUED_MAX) participant->batch = QUEUED_MAX / kernels;
+  return true;
+}
+
+static bool warm_up(Bench *bench) {
+  double spent_ns = 0, ns = 0;
+  do {
+    for (int i = 0; i < bench->n_participants; i++) {
+      Participant *participant = bench->participants[i];
+      if (!run_batch(bench, participant, participant->batch, &ns)) return false;
+      participant->batch_ns = ns;
+      spent_ns += ns > 1000 ? ns : 1000;
+    }
+  } while (spent_ns < warm_up_ns);
+  return true;
+}
+
+static bool run_round(Bench *bench, int round, bool last) {
+  const int n = bench->n_participants;
+  for (int i = 0; i < n; i++) {
+    const int turn = round % 2 ? round + n - i : round + i;
+    Participant *participant = bench->participants[turn % n];
+    if (!queue_batch(bench, participant, participant->batch)) return false;
+  }
+  if (last) bench->result->after = gpu_state(bench->arena, bench->gpu);
+  for (int i = 0; i < n; i++) {
+    Participant *participant = bench->participants[i];
+    double ns = 0;
+    if (!elapsed_ns(bench->gpu, participant, &ns)) return false;
+    participant->samples[participant->n_samples++] = ns / participant->batch;
+  }
+  return true;
+}
+
+static double round_ns(const Bench *bench) {
+  double ns = 0;
+  for (int i = 0; i < bench->n_participants; i++) {
+    const Participant *participant = bench->participants[i];
+    ns += participant->batch_ns + 1000 * launch_us * (participant->batch + 2);
+  }
+  return ns;
+}
+
+static bool time_rounds(Bench *bench) {
+  const double budget_s =
+      bench->options->budget_s > 0 ? bench->options->budget_s : default_budget_s;
+  const double started = clock_seconds();
+  int rounds = timing_rounds(budget_s, round_ns(bench));
+  for (int round = 0; round < rounds; round++) {
+    // The estimate may have been too kind; the budget is a promise to those who wait.
+    if (round >= 5 && round + 1 < rounds && clock_seconds() - started > budget_s)
+      rounds = round + 1;
+    if (!report(bench, "time", (double)round / rounds)) return false;
+    if (!run_round(bench, round, round + 1 == rounds)) return stop(bench, last_error(bench));
+  }
+  return true;
+}
+
+static void destroy_events(Bench *bench) {
+  Gpu *gpu = bench->gpu;
+  for (int i = 0; i < bench->n_participants; i++) {
+    void *const events[2] = {bench->participants[i]->start, bench->participants[i]->stop};
+    for (int e = 0; e < 2; e++)
+      if (events[e] && !gpu->poisoned)
+        gpu_check(gpu, gpu->cuda->cuEventDestroy_v2(events[e]), "cuEventDestroy");
+  }
+}
+
+static bool time_all(Bench *bench) {
+  for (int i = 0; i < bench->n_participants; i++)
+    if (!estimate(bench, bench->participants[i])) return stop(bench, last_error(bench));
+  if (!warm_up(bench)) return stop(bench, last_error(bench));
+  bench->result->before = gpu_state(bench->arena, bench->gpu);
+  if (!time_rounds(bench)) return false;
+  for (int i = 0; i < bench->n_participants; i++) {
+    Participant *participant = bench->participants[i];
+    *participant->time =
+        timing_of_samples(participant->samples, participant->n_samples, participant->batch);
+  }
+  return true;
+}
+
+static void verify_again(Bench *bench) {
+  for (int i = 0; i < bench->n_inputs; i++) {
+    BenchEntry *entry = &bench->result->entries[i];
+    if (entry->error || entry->time.n_samples == 0) continue;
+    entry->ok = verify(bench, i);
+    if (entry->ok) continue;
+    entry->time = (Timing){0};
+    entry->error = arena_printf(bench->arena, "right at first, wrong after %d rounds of timing: %s",
+                                bench->participants[0]->n_samples, entry->error);
+  }
+}
+
+static double tflops(const Plan *plan, const Timing *time) {
+  return time->n_samples ? plan_flops(plan) / time->median_ns * 1e-3 : 0;
+}
+
+static void derive(Bench *bench) {
+  BenchResult *result = bench->result;
+  BenchReference *reference = &result->reference;
+  reference->tflops = tflops(bench->inputs[0].plan, &reference->time);
+  result->ok = !result->error;
+  for (int i = 0; i < bench->n_inputs; i++) {
+    BenchEntry *entry = &result->entries[i];
+    entry->tflops = tflops(bench->inputs[i].plan, &entry->time);
+    if (entry->time.n_samples && reference->time.n_samples)
+      entry->ratio = reference->time.median_ns / entry->time.median_ns;
+    result->ok = result->ok && entry->ok;
+  }
+}
+
+static bool verify_all(Bench *bench) {
+  const double started = clock_seconds();
+  const Plan *first = bench->inputs[0].plan;
+  bool any = false;
+  if (!report(bench, "verify", 0)) return false;
+  if (!problem_prepare(bench->gpu, first, bench->result->seed))
+    return stop(bench, last_error(bench));
+  for (int i = 0; i < bench->n_inputs; i++) {
+    if (!report(bench, "verify", (double)(i + 1) / (bench->n_inputs + 1))) return false;
+    bool right = load(bench, i) && verify(bench, i);
+    any = any || right;
+    if (right && bench->options->verify_only) bench->result->entries[i].ok = true;
+    if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
+  }
+  bench->result->verify_ms = (clock_seconds() - started) * 1e3;
+  return any;
+}
+
+static bool add_participants(Bench *bench) {
+  BenchResult *result = bench->result;
+  for (int i = 0; i < bench->n_inputs; i++)
+    if (!result->entries[i].error &&
+        !add_participant(bench, &bench->programs[i], &result->entries[i].time))
+      return false;
+  if (bench->options->no_reference) return true;
+  if (!report(bench, "reference", 0)) return false;
+  bool found =
+      reference_choose(bench->arena, bench->gpu, bench->inputs[0].plan, &result->reference);
+  if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
+  return !found || add_participant(bench, NULL, &result->reference.time);
+}
+
+static const char *method_text(const Bench *bench) {
+  return arena_printf(
+      bench->arena,
+      "median of interleaved batches timed by events, L2 %s, random normal data (seed %llu), "
+      "every cell checked against float64 before and after",
+      bench->options->flush_l2 ? "flushed before each product" : "warm",
+      (unsigned long long)bench->result->seed);
+}
+
+static void fill_header(Bench *bench) {
+  BenchResult *result = bench->result;
+  const GpuInfo *info = gpu_info(bench->gpu);
+  const Plan *plan = bench->inputs[0].plan;
+  const GpuState unknown = {.sm_mhz = -1, .memory_mhz = -1, .temperature_c = -1, .power_w = -1};
+  result->before = result->after = unknown;
+  result->n_entries = bench->n_inputs;
+  result->seed = bench->options->seed ? bench->options->seed : 1;
+  result->l2_flushed = bench->options->flush_l2;
+  result->m = plan->m;
+  result->n = plan->n;
+  result->k = plan->k;
+  result->gpu = arena_strdup(bench->arena, info->name);
+  result->gpu_uuid = arena_strdup(bench->arena, info->uuid);
+  result->driver = arena_strdup(bench->arena, info->driver);
+  result->cuda = arena_strdup(bench->arena, info->cuda);
+  result->date = gpu_date_now(bench->arena);
+  result->method = method_text(bench);
+  for (int i = 0; i < bench->n_inputs; i++) {
+    BenchEntry *entry = &result->entries[i];
+    entry->label = bench->inputs[i].plan->label ? bench->inputs[i].plan->label : "";
+    entry->blocks_per_sm = entry->registers = entry->local_bytes = -1;
+    entry->verify.first_row = entry->verify.first_col = -1;
+  }
+}
+
+static bool check_inputs(Bench *bench) {
+  Diags diags = diags_new(bench->arena);
+  for (int i = 0; i < bench->n_inputs; i++) {
+    if (!plan_check(bench->inputs[i].plan, &diags)) return stop(bench, diags.first->text);
+    if (!plan_same_problem(bench->inputs[0].plan, bench->inputs[i].plan))
+      return stop(bench, "the plans of one job must compute the same product");
+  }
+  return true;
+}
+
+BenchResult *bench_run(Arena *arena, Gpu *gpu, const BenchInput *inputs, int n_inputs,
+                       const BenchOptions *options) {
+  const double started = clock_seconds();
+  Bench *bench = ARENA_NEW(arena, Bench);
+  *bench = (Bench){.arena = arena, .gpu = gpu, .options = options, .inputs = inputs};
+  bench->result = ARENA_NEW(arena, BenchResult);
+  if (n_inputs < 1 || n_inputs > BENCH_MAX_PLANS) {
+    stop(bench,
+         arena_printf(arena, "%d plans; one job takes 1 to %d", n_inputs, (int)BENCH_MAX_PLANS));
+    return bench->result;
+  }
+  bench->n_inputs = n_inputs;
+  fill_header(bench);
+  if (check_inputs(bench) && verify_all(bench) && !options->verify_only &&
+      add_participants(bench) && time_all(bench))
+    verify_again(bench);
+  destroy_events(bench);
+  for (int i = 0; i < n_inputs; i++) gpu_unload(gpu, &bench->programs[i]);
+  derive(bench);
+  bench->result->poisoned = gpu_poisoned(gpu);
+  if (bench->result->poisoned && !bench->result->error) stop(bench, last_error(bench));
+  bench->result->ok = bench->result->ok && !bench->result->poisoned;
+  bench->result->total_ms = (clock_seconds() - started) * 1e3;
+  return bench->result;
+}

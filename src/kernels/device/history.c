@@ -1,0 +1,437 @@
+// One table in write-ahead mode, one short transaction for each measurement.
+//
+// With journal_mode WAL readers never wait for a writer, and with synchronous FULL a row that was
+// added is on the disk: kill −9 can lose the row that is being written and nothing else. Writers
+// wait for each other at most WRITERS_PATIENCE_MS. The schema carries a number (user_version); a
+// file of a newer program is read by nobody but that program, one with tables of somebody else's
+// making by nobody, and a damaged one is put aside under a name of its own when it is this user's,
+// so that the next start has a history again (history_file.h). Worked example:
+//
+//   ana   history_add(…, "9f3c…", problem, GPU)              when 12:00:10
+//   ben   history_shared("9f3c…", problem, GPU) at 12:03:20  → ana's row: "ana, 3 min ago"
+//   ben   the same at 12:10:11                               → nothing: older than 600 s
+//
+// WAL needs memory shared between the processes and locks that work; network file systems have
+// neither, hence the local folder.
+#include "kernels/device/history.h"
+
+#include <poll.h>
+#include <sqlite3.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/str.h"
+#include "base/user.h"
+#include "kernels/device/history_file.h"
+
+enum {
+  SCHEMA_VERSION = 1,
+  PATIENCE_MS = 2000,          // for what is asked
+  WRITERS_PATIENCE_MS = 4000,  // for a turn among writers, which a loaded machine makes slow
+  MENDERS_PATIENCE_MS = 20000,
+  BUSY_TICK_MS = 5,
+  STEPS_BETWEEN_LOOKS = 1000,
+  ROW_BYTES_MAX = 1 << 16,
+  CLOCKS_DIFFER_S = 5
+};
+
+struct History {
+  sqlite3 *db;
+  const char *path;
+  const atomic_bool *stop;  // the program wants to end; NULL: it waits
+  int64_t deadline_ms;      // of what is being asked
+  const char *failure;      // of what was asked last; NULL: it was answered
+};
+
+// The columns, in the order of the table, of the INSERT and of every SELECT.
+#define COLUMNS                                                                        \
+  "when_unix, user, host, gpu, gpu_uuid, driver, state, text_hash, problem, time_ns, " \
+  "cublas_time_ns, tflops, spread, sm_mhz, memory_mhz, status, method"
+
+#define TABLE                                                                                   \
+  "measurement (id INTEGER PRIMARY KEY, when_unix INTEGER NOT NULL,"                            \
+  " user TEXT NOT NULL, host TEXT NOT NULL, gpu TEXT NOT NULL, gpu_uuid TEXT NOT NULL,"         \
+  " driver TEXT NOT NULL, state TEXT NOT NULL, text_hash TEXT NOT NULL, problem TEXT NOT NULL," \
+  " time_ns REAL, cublas_time_ns REAL, tflops REAL, spread REAL, sm_mhz INTEGER,"               \
+  " memory_mhz INTEGER, status TEXT NOT NULL, method TEXT NOT NULL)"
+#define INDEX "by_kernel ON measurement (text_hash, problem, gpu_uuid, when_unix)"
+
+static const char schema[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS " TABLE
+    ";"
+    "CREATE INDEX IF NOT EXISTS " INDEX
+    ";"
+    "PRAGMA user_version = 1;"
+    "COMMIT;";
+
+static void report(Diags *diags, const char *path, const char *what) {
+  if (diags) diag_add(diags, "history", "history %s: %s; going on without it", path, what);
+}
+
+// ---- opening ------------------------------------------------------------------------------------
+
+// The file may be anybody's, and so may its schema: a view that never ends in the table's place, a
+// lock that is never given up. Every statement has until `deadline_ms`, and none goes on once the
+// program wants to end.
+static bool may_go_on(const History *history) {
+  return clock_ms() < history->deadline_ms && !(history->stop && atomic_load(history->stop));
+}
+
+static int on_progress(void *history) { return !may_go_on(history); }
+
+static int on_busy(void *history, int n_tries) {
+  (void)n_tries;
+  poll(NULL, 0, BUSY_TICK_MS);
+  return may_go_on(history);
+}
+
+static void begin(History *history, int patience_ms) {
+  history->deadline_ms = clock_ms() + patience_ms;
+}
+
+static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *number) {
+  sqlite3_stmt *query = NULL;
+  int failed = sqlite3_prepare_v2(db, sql, -1, &query, NULL);
+  if (!failed && text) failed = sqlite3_bind_text(query, 1, text, -1, SQLITE_STATIC);
+  if (!failed && sqlite3_step(query) == SQLITE_ROW) *number = sqlite3_column_int64(query, 0);
+  int ended = sqlite3_finalize(query);
+  return failed ? failed : ended;
+}
+
+// Nothing but our table and our index: a trigger would run when a row is added.
+static int check_schema(sqlite3 *db) {
+  int64_t n_ours = 0, n_all = 0;
+  int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
+  if (!failed)
+    failed = ask_number(db, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND sql = ?",
+                        "CREATE TABLE " TABLE, &n_ours);
+  if (!failed && n_ours == 1)
+    failed = ask_number(db, "SELECT 1 + count(*) FROM sqlite_master WHERE sql = ?",
+                        "CREATE INDEX " INDEX, &n_ours);
+  return failed ? failed : n_ours == 2 && n_all == 2 ? SQLITE_OK : SQLITE_MISMATCH;
+}
+
+static int use_wal(sqlite3 *db) {
+  int failed = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+  return failed ? failed : sqlite3_exec(db, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+}
+
+static int set_up(History *history) {
+  sqlite3 *db = history->db;
+  int64_t version = 0;
+  sqlite3_busy_handler(db, on_busy, history);
+  sqlite3_progress_handler(db, STEPS_BETWEEN_LOOKS, on_progress, history);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAX);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  int failed = use_wal(db);
+  if (!failed) failed = ask_number(db, "PRAGMA user_version", NULL, &version);
+  if (!failed && version == SCHEMA_VERSION) return check_schema(db);
+  if (!failed && version > SCHEMA_VERSION) return SQLITE_SCHEMA;
+  if (!failed) failed = sqlite3_exec(db, schema, NULL, NULL, NULL);
+  if (failed) sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+  return failed ? failed : check_schema(db);
+}
+
+static int try_open(Arena *arena, History *history) {
+  const int flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_NOFOLLOW;
+  const char *real = NULL;
+  begin(history, WRITERS_PATIENCE_MS);
+  if (!history_file_prepare(arena, history->path, &real)) return SQLITE_CANTOPEN;
+  int failed = sqlite3_open_v2(real, &history->db, flags, NULL);
+  if (failed) failed = sqlite3_extended_errcode(history->db);
+  if (!failed) failed = set_up(history);
+  if (!failed) return SQLITE_OK;
+  sqlite3_close(history->db);
+  history->db = NULL;
+  return failed;
+}
+
+static bool is_damage(int failed) {
+  return (failed & 0xFF) == SQLITE_CORRUPT || (failed & 0xFF) == SQLITE_NOTADB;
+}
+
+// Whoever waited for the turn may find the file mended.
+static int mend(Arena *arena, History *history, Diags *diags) {
+  int turn = history_file_begin_mending(arena, history->path, MENDERS_PATIENCE_MS);
+  if (turn < 0) return SQLITE_CORRUPT;
+  int failed = try_open(arena, history);
+  if (is_damage(failed) && history_file_put_aside(arena, history->path)) {
+    if (diags)
+      diag_add(diags, "history", "history %s was damaged: it was put aside, a new one begins",
+               history->path);
+    failed = try_open(arena, history);
+  }
+  history_file_end_mending(turn);
+  return failed;
+}
+
+// Two that make a new file at once may each hold what the other wants; SQLite then tells one of
+// them at once that the file is busy, and it begins anew.
+static int open_or_mend(Arena *arena, History *history, Diags *diags) {
+  const int64_t until = clock_ms() + WRITERS_PATIENCE_MS;
+  for (;;) {
+    int failed = try_open(arena, history);
+    if (is_damage(failed)) failed = mend(arena, history, diags);
+    bool stopped = history->stop && atomic_load(history->stop);
+    if ((failed & 0xFF) != SQLITE_BUSY || stopped || clock_ms() >= until) return failed;
+    poll(NULL, 0, BUSY_TICK_MS);
+  }
+}
+
+static const char *reason(int failed) {
+  if (failed == SQLITE_CANTOPEN_SYMLINK) return "it is a link, and its folder is shared";
+  switch (failed & 0xFF) {
+    case SQLITE_SCHEMA:
+      return "a newer gemmview made it";
+    case SQLITE_MISMATCH:
+      return "its tables are not those of a history";
+    case SQLITE_INTERRUPT:
+      return "it did not answer in time";
+    default:
+      return sqlite3_errstr(failed);
+  }
+}
+
+History *history_open_until(Arena *arena, const char *path, const atomic_bool *stop, Diags *diags) {
+  History *history = ARENA_NEW(arena, History);
+  history->path = path ? arena_strdup(arena, path) : history_file_path(arena);
+  history->stop = stop;
+  if (!history->path) {
+    report(diags, "(nowhere)", "no folder for it: neither XDG_STATE_HOME nor HOME is set");
+    return NULL;
+  }
+  int failed = open_or_mend(arena, history, diags);
+  if (!failed) return history;
+  history_close(history);
+  report(diags, history->path, reason(failed));
+  return NULL;
+}
+
+History *history_open(Arena *arena, const char *path, Diags *diags) {
+  return history_open_until(arena, path, NULL, diags);
+}
+
+void history_close(History *history) {
+  if (!history) return;
+  sqlite3_close(history->db);
+  history->db = NULL;
+}
+
+const char *history_path(const History *history) { return history ? history->path : NULL; }
+
+// ---- writing ------------------------------------------------------------------------------------
+
+#define UNLIKELY 1e300
+
+static void bind_text(sqlite3_stmt *query, int at, const char *text) {
+  sqlite3_bind_text(query, at, text ? text : "", -1, SQLITE_TRANSIENT);
+}
+
+static void bind_double(sqlite3_stmt *query, int at, double value) {
+  if (value > 0 && value < UNLIKELY)
+    sqlite3_bind_double(query, at, value);
+  else
+    sqlite3_bind_null(query, at);
+}
+
+static void bind_row(sqlite3_stmt *query, const HistoryRow *row) {
+  const char *const texts[] = {row->user,   row->host,  row->gpu,       row->gpu_uuid,
+                               row->driver, row->state, row->text_hash, row->problem};
+  const double numbers[] = {row->time_ns, row->cublas_time_ns, row->tflops, row->spread};
+  sqlite3_bind_int64(query, 1, row->when_unix ? row->when_unix : (int64_t)time(NULL));
+  for (int i = 0; i < 8; i++) bind_text(query, 2 + i, texts[i]);
+  for (int i = 0; i < 4; i++) bind_double(query, 10 + i, numbers[i]);
+  sqlite3_bind_int(query, 14, row->sm_mhz);
+  sqlite3_bind_int(query, 15, row->memory_mhz);
+  bind_text(query, 16, row->status);
+  bind_text(query, 17, row->method);
+}
+
+bool history_add(History *history, const HistoryRow *row, Diags *diags) {
+  static const char insert[] =
+      "INSERT INTO measurement (" COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+  sqlite3_stmt *query = NULL;
+  if (!history || !history->db) return false;
+  begin(history, WRITERS_PATIENCE_MS);
+  int failed = sqlite3_prepare_v2(history->db, insert, -1, &query, NULL);
+  if (!failed) {
+    bind_row(query, row);
+    failed = sqlite3_step(query) == SQLITE_DONE ? SQLITE_OK : sqlite3_errcode(history->db);
+  }
+  sqlite3_finalize(query);
+  if (failed) report(diags, history->path, reason(failed));
+  return failed == SQLITE_OK;
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static void end(History *history, int failed) { history->failure = failed ? reason(failed) : NULL; }
+
+const char *history_failure(const History *history) { return history ? history->failure : NULL; }
+
+// The file is shared: what others wrote is outside text.
+static const char *column_text(Arena *arena, sqlite3_stmt *query, int at) {
+  const unsigned char *text = sqlite3_column_text(query, at);
+  return text ? str_sanitise(arena, (const char *)text) : "";
+}
+
+// 0 where the file has nothing, or nothing that was ever measured.
+static double column_positive(sqlite3_stmt *query, int at) {
+  const double value = sqlite3_column_double(query, at);
+  return value > 0 && value < UNLIKELY ? value : 0;
+}
+
+static int column_mhz(sqlite3_stmt *query, int at) {
+  const int value = sqlite3_column_int(query, at);
+  return value > 0 ? value : -1;
+}
+
+static void read_row(Arena *arena, sqlite3_stmt *query, HistoryRow *row) {
+  const char **const texts[] = {&row->user,   &row->host,  &row->gpu,       &row->gpu_uuid,
+                                &row->driver, &row->state, &row->text_hash, &row->problem};
+  double *const numbers[] = {&row->time_ns, &row->cublas_time_ns, &row->tflops, &row->spread};
+  row->id = sqlite3_column_int64(query, 0);
+  row->when_unix = sqlite3_column_int64(query, 1);
+  for (int i = 0; i < 8; i++) *texts[i] = column_text(arena, query, 2 + i);
+  for (int i = 0; i < 4; i++) *numbers[i] = column_positive(query, 10 + i);
+  row->sm_mhz = column_mhz(query, 14);
+  row->memory_mhz = column_mhz(query, 15);
+  row->status = column_text(arena, query, 16);
+  row->method = column_text(arena, query, 17);
+}
+
+typedef struct KernelQuery {
+  const char *text_hash, *problem, *gpu_uuid;
+  int64_t since_unix, until_unix;
+  bool plain;  // right, beside cuBLAS, nothing flushed; else any
+} KernelQuery;
+
+static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked, HistoryRow *row) {
+  static const char select[] =
+      "SELECT id, " COLUMNS
+      " FROM measurement WHERE text_hash = ? AND problem = ? AND gpu_uuid = ?"
+      " AND when_unix BETWEEN ? AND ? AND (NOT ? OR (status = 'ok' AND time_ns > 0"
+      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%'))"
+      " ORDER BY when_unix DESC, id DESC LIMIT 1";
+  sqlite3_stmt *query = NULL;
+  if (!history || !history->db) return false;
+  begin(history, PATIENCE_MS);
+  bool found = sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK;
+  if (found) {
+    bind_text(query, 1, asked->text_hash);
+    bind_text(query, 2, asked->problem);
+    bind_text(query, 3, asked->gpu_uuid);
+    sqlite3_bind_int64(query, 4, asked->since_unix);
+    sqlite3_bind_int64(query, 5, asked->until_unix);
+    sqlite3_bind_int(query, 6, asked->plain);
+    found = sqlite3_step(query) == SQLITE_ROW;
+    if (found) read_row(arena, query, row);
+  }
+  end(history, sqlite3_finalize(query));
+  return found;
+}
+
+bool history_latest(History *history, Arena *arena, const char *text_hash, const char *problem,
+                    const char *gpu_uuid, HistoryRow *row) {
+  const KernelQuery asked = {text_hash, problem, gpu_uuid, INT64_MIN, INT64_MAX, false};
+  return find_kernel(history, arena, &asked, row);
+}
+
+bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
+                    const char *gpu_uuid, HistoryRow *row) {
+  const int64_t now = (int64_t)time(NULL);
+  const KernelQuery asked = {
+      text_hash, problem, gpu_uuid, now - HISTORY_SHARED_SECONDS, now + CLOCKS_DIFFER_S, true};
+  return find_kernel(history, arena, &asked, row);
+}
+
+int history_recent(History *history, Arena *arena, HistoryRow *rows, int max) {
+  static const char select[] = "SELECT id, " COLUMNS " FROM measurement ORDER BY id DESC LIMIT ?";
+  sqlite3_stmt *query = NULL;
+  int n = 0;
+  if (!history || !history->db) return 0;
+  begin(history, PATIENCE_MS);
+  if (sqlite3_prepare_v2(history->db, select, -1, &query, NULL) == SQLITE_OK) {
+    sqlite3_bind_int(query, 1, max);
+    while (n < max && sqlite3_step(query) == SQLITE_ROW) read_row(arena, query, &rows[n++]);
+  }
+  end(history, sqlite3_finalize(query));
+  return n;
+}
+
+// ---- words --------------------------------------------------------------------------------------
+
+double history_ratio(const HistoryRow *row) {
+  return row->time_ns > 0 ? row->cublas_time_ns / row->time_ns : 0;
+}
+
+const char *history_date(Arena *arena, const HistoryRow *row) {
+  static const int64_t end_of_9999 = 253402300799;
+  char text[32] = "0000-00-00T00:00:00Z";
+  struct tm utc;
+  const time_t when = (time_t)row->when_unix;
+  bool is_date = row->when_unix >= 0 && row->when_unix <= end_of_9999;
+  if (is_date && gmtime_r(&when, &utc)) strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return arena_strdup(arena, text);
+}
+
+const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix) {
+  static const struct {
+    int64_t below, seconds;
+    const char *unit;
+  } steps[] = {{60, 1, "s"}, {3600, 60, "min"}, {86400, 3600, "h"}, {INT64_MAX, 86400, "d"}};
+  const int64_t age = now_unix - row->when_unix;
+  if (age < 10) return arena_printf(arena, "%s, just now", row->user);
+  int i = 0;
+  while (age >= steps[i].below) i++;
+  return arena_printf(arena, "%s, %lld %s ago", row->user, (long long)(age / steps[i].seconds),
+                      steps[i].unit);
+}
+
+const char *history_hash(Arena *arena, const char *text) {
+  return arena_printf(arena, "%016llx", (unsigned long long)hash_text(HASH_START, text));
+}
+
+const char *history_problem(Arena *arena, const Plan *plan) {
+  const char *operand = plan_type_name(plan->operand_type);
+  return arena_printf(arena, "%lldx%lldx%lld %s*%s+%s->%s %c%c", (long long)plan->m,
+                      (long long)plan->n, (long long)plan->k, operand, operand,
+                      plan_type_name(plan->accumulate_type), plan_type_name(plan->output_type),
+                      plan->a_col_major ? 'T' : 'N', plan->b_col_major ? 'T' : 'N');
+}
+
+static const char *host_name(Arena *arena) {
+  char name[256] = "";
+  return gethostname(name, sizeof name - 1) == 0 ? arena_strdup(arena, name) : "";
+}
+
+static const char *entry_status(const BenchEntry *entry) {
+  if (entry->ok) return "ok";
+  return entry->verify.ran && !entry->verify.ok ? "wrong" : "failed";
+}
+
+HistoryRow history_row(Arena *arena, const BenchResult *result, int index) {
+  const BenchEntry *entry = &result->entries[index];
+  const Timing *time = &entry->time;
+  const double spread = time->median_ns > 0 ? (time->p75_ns - time->p25_ns) / time->median_ns : 0;
+  return (HistoryRow){
+      .user = user_name(arena),
+      .host = host_name(arena),
+      .gpu = result->gpu,
+      .gpu_uuid = result->gpu_uuid,
+      .driver = result->driver,
+      .time_ns = entry->ok ? time->median_ns : 0,
+      .cublas_time_ns = result->reference.ok ? result->reference.time.median_ns : 0,
+      .tflops = entry->ok ? entry->tflops : 0,
+      .spread = entry->ok ? spread : 0,
+      .sm_mhz = result->before.known ? result->before.sm_mhz : -1,
+      .memory_mhz = result->before.known ? result->before.memory_mhz : -1,
+      .status = entry_status(entry),
+      .method = result->method,
+  };
+}

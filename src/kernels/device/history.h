@@ -1,0 +1,77 @@
+// What was measured here before: an SQLite file that several processes and users share.
+//
+//   History *history = history_open(arena, NULL, &diags);    NULL: no history, the program goes on
+//   history_add(history, &row, &diags);
+//   if (history_latest(history, arena, "9f3c…", "4096 4096 4096 f32 …", "GPU-1f…", &row)) …
+//
+// No failure here is fatal: a file that is damaged, locked, read-only, full, or made to be read for
+// ever is one diagnostic of rule "history" and the answer "nothing known". Every function takes a
+// NULL History.
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+#include "kernels/device/bench.h"
+
+enum { HISTORY_SHARED_SECONDS = 600 };
+
+typedef struct History History;
+
+// One measurement of one kernel. Times in nanoseconds; 0 = not known. Texts are never NULL when
+// read; NULL is written as "".
+typedef struct HistoryRow {
+  int64_t id;         // given by the file
+  int64_t when_unix;  // seconds UTC; 0 when adding = now
+  const char *user, *host, *gpu, *gpu_uuid, *driver;
+  const char *state;      // the one-line state
+  const char *text_hash;  // history_hash() of the CUDA text
+  const char *problem;    // history_problem()
+  double time_ns, cublas_time_ns, tflops;
+  double spread;           // (p75 − p25) / median
+  int sm_mhz, memory_mhz;  // before; −1 = not known
+  const char *status;      // "ok", "wrong", "failed"
+  const char *method;      // how it was measured
+} HistoryRow;
+
+// `path` NULL: $GEMMVIEW_CLASSROOM/history.db, else $XDG_STATE_HOME/gemmview/history.db (by
+// default ~/.local/state), else, where that folder is on a network file system, a folder of the
+// user's below /var/tmp that nobody else may enter.
+History *history_open(Arena *arena, const char *path, Diags *diags);
+// The same for a thread that must end when asked to: whatever is under way is given up once *stop.
+History *history_open_until(Arena *arena, const char *path, const atomic_bool *stop, Diags *diags);
+void history_close(History *history);
+const char *history_path(const History *history);
+
+bool history_add(History *history, const HistoryRow *row, Diags *diags);
+
+// The newest row of this text, problem and GPU (by gpu_uuid); false when there is none.
+bool history_latest(History *history, Arena *arena, const char *text_hash, const char *problem,
+                    const char *gpu_uuid, HistoryRow *row);
+// The same, of any user, at most ten minutes old and measured as everybody would: right, beside
+// cuBLAS, with nothing flushed. A result to share.
+bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
+                    const char *gpu_uuid, HistoryRow *row);
+// The rows that were added last, the last one first; gives how many were put into `rows`.
+int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
+
+// Why what was asked last was not answered, or not wholly; NULL: it was. Nothing is waited for
+// longer than two seconds.
+const char *history_failure(const History *history);
+
+// Of cuBLAS in the same run; 0 = not known.
+double history_ratio(const HistoryRow *row);
+// "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
+const char *history_date(Arena *arena, const HistoryRow *row);
+// "ana, 3 min ago": "just now", seconds, minutes, hours, days.
+const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix);
+
+// 16 hexadecimal digits that name a CUDA text.
+const char *history_hash(Arena *arena, const char *text);
+// "4096x4096x4096 f32*f32+f32->f32 NN": what two measurements must share to be comparable.
+const char *history_problem(Arena *arena, const Plan *plan);
+// Entry `index` of a result as a row; user and host are this process's. The caller adds text_hash,
+// problem and state, which a result does not know.
+HistoryRow history_row(Arena *arena, const BenchResult *result, int index);

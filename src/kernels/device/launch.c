@@ -1,0 +1,212 @@
+// Modules, launches, and the numbers the driver gives about a kernel.
+//
+// A plan's kernels are launched in order on one stream, so the second sees what the first stored:
+// split-K's zero kernel, then the adds. Shared memory beyond 48 KiB must be asked for by attribute;
+// it is asked for whenever a plan has dynamic shared memory, since static and dynamic count
+// together. A plan with clusters goes through cuLaunchKernelEx, everything else through
+// cuLaunchKernel, which every driver has. Both copy an argument when it is launched, so a tensor
+// map is passed like a pointer: by the address of its value.
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/device/gpu.h"
+#include "kernels/device/problem_kernels.h"
+#include "kernels/toolchain/nvrtc.h"
+
+enum { PORTABLE_CLUSTER = 8 };
+
+static int cluster_blocks(const PlanKernel *kernel) {
+  int blocks = 1;
+  for (int d = 0; d < 3; d++) blocks *= kernel->cluster[d] > 1 ? kernel->cluster[d] : 1;
+  return blocks;
+}
+
+static int block_threads(const PlanKernel *kernel) {
+  return kernel->block[0] * kernel->block[1] * kernel->block[2];
+}
+
+static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  const CudaApi *cuda = gpu->cuda;
+  void **function = &program->functions[i];
+  if (!gpu_check(gpu, cuda->cuModuleGetFunction(function, program->module, kernel->name),
+                 "cuModuleGetFunction"))
+    return false;
+  int fixed = 0;
+  if (!gpu_check(gpu, cuda->cuFuncGetAttribute(&fixed, CU_FUNC_SHARED_BYTES, *function),
+                 "cuFuncGetAttribute"))
+    return false;
+  if (kernel->smem_bytes + fixed > gpu->info.smem_per_block_bytes)
+    return gpu_refuse(gpu, "%s needs %lld B of shared memory; a block on this %s has at most %d B",
+                      kernel->name, (long long)(kernel->smem_bytes + fixed), gpu->info.name,
+                      gpu->info.smem_per_block_bytes);
+  if (kernel->smem_bytes > 0 &&
+      !gpu_check(
+          gpu,
+          cuda->cuFuncSetAttribute(*function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)kernel->smem_bytes),
+          "cuFuncSetAttribute"))
+    return false;
+  if (cluster_blocks(kernel) == 1) return true;
+  if (!cuda->cuLaunchKernelEx)
+    return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
+  return cluster_blocks(kernel) <= PORTABLE_CLUSTER ||
+         gpu_check(gpu, cuda->cuFuncSetAttribute(*function, CU_FUNC_NON_PORTABLE_CLUSTER, 1),
+                   "cuFuncSetAttribute");
+}
+
+// The driver reads PTX as a terminated text and a cubin by its own header.
+static bool load_module(Gpu *gpu, const BenchInput *input, void **module) {
+  const CudaApi *cuda = gpu->cuda;
+  if (!input->cubin && !input->ptx)
+    return gpu_refuse(gpu, "there is neither a cubin nor PTX to load");
+  int status = -1;
+  if (input->cubin) status = cuda->cuModuleLoadData(module, input->cubin);
+  if (status != CU_SUCCESS && input->ptx && !gpu->poisoned)
+    status = cuda->cuModuleLoadData(module, input->ptx);
+  return gpu_check(gpu, status, "cuModuleLoadData");
+}
+
+bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program) {
+  *program = (GpuProgram){.plan = input->plan};
+  if (!gpu_can_map(gpu, input->plan)) return false;
+  if (!load_module(gpu, input, &program->module)) return false;
+  program->n_functions = input->plan->n_kernels;
+  for (int i = 0; i < program->n_functions; i++)
+    if (!prepare_kernel(gpu, program, i)) {
+      gpu_unload(gpu, program);
+      return false;
+    }
+  return true;
+}
+
+void gpu_unload(Gpu *gpu, GpuProgram *program) {
+  if (program->module && !gpu->poisoned)
+    gpu_check(gpu, gpu->cuda->cuModuleUnload(program->module), "cuModuleUnload");
+  program->module = NULL;
+}
+
+static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, void **parameters) {
+  CuLaunchAttribute attribute;
+  memset(&attribute, 0, sizeof attribute);
+  attribute.id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.cluster.x = (unsigned)(kernel->cluster[0] > 1 ? kernel->cluster[0] : 1);
+  attribute.value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
+  attribute.value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
+  const CuLaunchConfig config = {
+      .grid_x = (unsigned)kernel->grid[0],
+      .grid_y = (unsigned)kernel->grid[1],
+      .grid_z = (unsigned)kernel->grid[2],
+      .block_x = (unsigned)kernel->block[0],
+      .block_y = (unsigned)kernel->block[1],
+      .block_z = (unsigned)kernel->block[2],
+      .smem_bytes = (unsigned)kernel->smem_bytes,
+      .stream = gpu->stream,
+      .attributes = &attribute,
+      .n_attributes = 1,
+  };
+  return gpu_check(gpu, gpu->cuda->cuLaunchKernelEx(&config, function, parameters, NULL),
+                   "cuLaunchKernelEx");
+}
+
+bool gpu_launch(Gpu *gpu, GpuProgram *program) {
+  GpuProblem *problem = &gpu->problem;
+  float alpha = 1;
+  void *values[PLAN_N_ARGS] = {[PLAN_ARG_A] = &problem->a.data,
+                               [PLAN_ARG_B] = &problem->b.data,
+                               [PLAN_ARG_C] = &problem->c.data,
+                               [PLAN_ARG_WORKSPACE] = &problem->workspace.data,
+                               [PLAN_ARG_ALPHA] = &alpha,
+                               [PLAN_ARG_A_MAP] = program->a_map.word,
+                               [PLAN_ARG_B_MAP] = program->b_map.word};
+  if (!gpu_encode_maps(gpu, program)) return false;
+  for (int i = 0; i < program->n_functions; i++) {
+    const PlanKernel *kernel = &program->plan->kernels[i];
+    void *parameters[PLAN_MAX_ARGS];
+    for (int a = 0; a < kernel->n_args; a++) parameters[a] = values[kernel->args[a]];
+    void *function = program->functions[i];
+    bool ok = cluster_blocks(kernel) > 1
+                  ? launch_cluster(gpu, kernel, function, parameters)
+                  : gpu_check(gpu,
+                              gpu->cuda->cuLaunchKernel(
+                                  function, (unsigned)kernel->grid[0], (unsigned)kernel->grid[1],
+                                  (unsigned)kernel->grid[2], (unsigned)kernel->block[0],
+                                  (unsigned)kernel->block[1], (unsigned)kernel->block[2],
+                                  (unsigned)kernel->smem_bytes, gpu->stream, parameters, NULL),
+                              "cuLaunchKernel");
+    if (!ok) return false;
+  }
+  return true;
+}
+
+static int function_attribute(Gpu *gpu, void *function, int which) {
+  int value = 0;
+  return gpu->cuda->cuFuncGetAttribute(&value, which, function) == CU_SUCCESS ? value : -1;
+}
+
+void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
+  double most = -1;
+  entry->blocks_per_sm = entry->registers = entry->local_bytes = -1;
+  for (int i = 0; i < program->n_functions; i++) {
+    const PlanKernel *kernel = &program->plan->kernels[i];
+    void *function = program->functions[i];
+    int registers = function_attribute(gpu, function, CU_FUNC_REGISTERS), blocks = -1;
+    double size = (double)registers * block_threads(kernel) * (double)kernel->grid[0] *
+                  (double)kernel->grid[1] * (double)kernel->grid[2];
+    if (size <= most) continue;
+    most = size;
+    if (gpu->cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            &blocks, function, block_threads(kernel), (size_t)kernel->smem_bytes) != CU_SUCCESS)
+      blocks = -1;
+    entry->blocks_per_sm = blocks;
+    entry->registers = registers;
+    entry->local_bytes = function_attribute(gpu, function, CU_FUNC_LOCAL_BYTES);
+  }
+}
+
+// Our kernels as a plan: NVRTC's checks and errors are the same for them.
+static bool compile_helpers(Gpu *gpu, Arena *arena, BenchInput *input) {
+  Plan *plan = ARENA_NEW(arena, Plan);
+  *plan = (Plan){.cuda = helper_cuda,
+                 .arch = gpu_arch(arena, gpu),
+                 .m = 1,
+                 .n = 1,
+                 .k = 1,
+                 .n_kernels = 1,
+                 .kernels = {{.name = helper_names[0], .grid = {1, 1, 1}, .block = {1, 1, 1}}}};
+  CompileResult *compiled = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  if (!compiled->ok) return gpu_refuse(gpu, "the checking kernels: %s", compiled->error);
+  *input = (BenchInput){plan, compiled->cubin, compiled->cubin_bytes, compiled->ptx};
+  return true;
+}
+
+static bool load_helpers(Gpu *gpu) {
+  if (gpu->helper_module) return true;
+  Arena *arena = arena_new("helpers");
+  BenchInput input = {0};
+  void *module = NULL;
+  bool ok = compile_helpers(gpu, arena, &input) && load_module(gpu, &input, &module);
+  for (int i = 0; ok && i < GPU_N_HELPERS; i++)
+    ok = gpu_check(gpu, gpu->cuda->cuModuleGetFunction(&gpu->helpers[i], module, helper_names[i]),
+                   "cuModuleGetFunction");
+  if (ok)
+    gpu->helper_module = module;
+  else if (module && !gpu->poisoned)
+    gpu->cuda->cuModuleUnload(module);
+  arena_free(arena);
+  return ok;
+}
+
+bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters) {
+  if (!load_helpers(gpu)) return false;
+  return gpu_check(
+      gpu,
+      gpu->cuda->cuLaunchKernel(gpu->helpers[helper], (unsigned)blocks, 1, 1, (unsigned)threads, 1,
+                                1, 0, gpu->stream, parameters, NULL),
+      "cuLaunchKernel");
+}
+
+bool gpu_spin(Gpu *gpu, double us) {
+  long long clocks = (long long)(us * 1500);  // at 1.5 GHz; a little more or less is no matter
+  void *parameters[] = {&clocks};
+  return gpu_launch_helper(gpu, GPU_SPIN, 1, 1, parameters);
+}

@@ -1,0 +1,206 @@
+// The operands, the float64 answer, and the comparison of every cell of C with it.
+//
+// The data is made on the GPU and kept until another problem is asked for, since the answer costs
+// more than most kernels (8192³: some 0.1 s). A is drawn from `seed`, B from another stream of it.
+//
+//   prepare    A, B ← normal;  expected, magnitude ← float64 product;  C allocated
+//   poison     C, its guards and the workspace ← 0xFF: NaN, so a cell that nobody writes is wrong,
+//              and so is a sum that starts from whatever was there
+//   compare    counters and map ← cells outside their bound;  guards ← words that changed
+//
+// The counters come back first; the map and the first wrong cell are fetched only when needed.
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/device/gpu.h"
+#include "kernels/device/problem_kernels.h"
+
+enum { FILL_BLOCKS = 2048, THREADS = 256, MAP_BYTES = VERIFY_MAP_MAX * VERIFY_MAP_MAX * 4 };
+
+static bool fill_normal(Gpu *gpu, const GpuBuffer *buffer, PlanType type, uint64_t seed) {
+  CuDevicePtr data = buffer->data;
+  int kind = (int)type;
+  unsigned long long n = (unsigned long long)(buffer->bytes / plan_type_bytes(type)), s = seed;
+  void *parameters[] = {&data, &kind, &n, &s};
+  return gpu_fill_bytes(gpu, buffer, 0xFF, true) &&
+         gpu_launch_helper(gpu, GPU_FILL_NORMAL, FILL_BLOCKS, THREADS, parameters);
+}
+
+static bool multiply_f64(Gpu *gpu, const Plan *plan) {
+  GpuProblem *problem = &gpu->problem;
+  CuDevicePtr a = problem->a.data, b = problem->b.data;
+  CuDevicePtr expected = problem->expected.data, magnitude = problem->magnitude.data;
+  int type = (int)plan->operand_type, a_col = plan->a_col_major, b_col = plan->b_col_major;
+  unsigned long long m = (unsigned long long)plan->m, n = (unsigned long long)plan->n,
+                     k = (unsigned long long)plan->k;
+  int64_t blocks = ((plan->m + 63) / 64) * ((plan->n + 63) / 64);
+  if (blocks > INT32_MAX)
+    return gpu_refuse(gpu, "C of %lld × %lld is too large to be checked", (long long)plan->m,
+                      (long long)plan->n);
+  void *parameters[] = {&a, &b, &expected, &magnitude, &type, &m, &n, &k, &a_col, &b_col};
+  return gpu_launch_helper(gpu, GPU_PRODUCT_F64, blocks, THREADS, parameters);
+}
+
+static bool build(Gpu *gpu, const Plan *plan, uint64_t seed) {
+  GpuProblem *problem = &gpu->problem;
+  const int64_t cells = plan->m * plan->n;
+  return gpu_alloc(gpu, &problem->a, plan_a_bytes(plan), "A") &&
+         gpu_alloc(gpu, &problem->b, plan_b_bytes(plan), "B") &&
+         gpu_alloc(gpu, &problem->c, plan_c_bytes(plan), "C") &&
+         gpu_alloc(gpu, &problem->expected, cells * 8, "the float64 product") &&
+         gpu_alloc(gpu, &problem->magnitude, cells * 4, "the error bounds") &&
+         gpu_alloc(gpu, &problem->counters, (int64_t)sizeof(HelperCounters) + MAP_BYTES,
+                   "the error map") &&
+         fill_normal(gpu, &problem->a, plan->operand_type, 2 * seed) &&
+         fill_normal(gpu, &problem->b, plan->operand_type, 2 * seed + 1) &&
+         multiply_f64(gpu, plan) && gpu_wait(gpu);
+}
+
+bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
+  GpuProblem *problem = &gpu->problem;
+  if (problem->ready && problem->seed == seed && plan_same_problem(&problem->shape, plan))
+    return true;
+  reference_release(gpu);
+  problem_release(gpu);
+  if (!build(gpu, plan, seed)) {
+    if (!gpu->poisoned) problem_release(gpu);
+    return false;
+  }
+  problem->shape = *plan;
+  problem->shape.cuda = problem->shape.arch = problem->shape.label = NULL;
+  problem->seed = seed;
+  problem->ready = true;
+  return true;
+}
+
+bool problem_reserve_workspace(Gpu *gpu, int64_t bytes) {
+  GpuBuffer *workspace = &gpu->problem.workspace;
+  return bytes <= workspace->bytes || gpu_alloc(gpu, workspace, bytes, "the workspace");
+}
+
+void problem_release(Gpu *gpu) {
+  GpuProblem *problem = &gpu->problem;
+  GpuBuffer *const buffers[] = {&problem->a,        &problem->b,         &problem->c,
+                                &problem->expected, &problem->magnitude, &problem->counters,
+                                &problem->workspace};
+  // A failed free must not hide why it came to this.
+  char error[sizeof gpu->error];
+  memcpy(error, gpu->error, sizeof error);
+  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) gpu_release(gpu, buffers[i]);
+  memcpy(gpu->error, error, sizeof error);
+  problem->ready = false;
+}
+
+bool problem_poison(Gpu *gpu) {
+  GpuProblem *problem = &gpu->problem;
+  if (problem->workspace.bytes > 0 && !gpu_fill_bytes(gpu, &problem->workspace, 0xFF, true))
+    return false;
+  return gpu_fill_bytes(gpu, &problem->c, 0xFF, true);
+}
+
+static bool launch_compare(Gpu *gpu, const Plan *plan, const VerifyResult *result) {
+  GpuProblem *problem = &gpu->problem;
+  CuDevicePtr c = problem->c.data, expected = problem->expected.data,
+              magnitude = problem->magnitude.data, counters = problem->counters.data,
+              map = counters + sizeof(HelperCounters);
+  int type = (int)plan->output_type;
+  unsigned long long m = (unsigned long long)plan->m, n = (unsigned long long)plan->n,
+                     map_m = (unsigned long long)result->map_tile_m,
+                     map_n = (unsigned long long)result->map_tile_n;
+  double tolerance = result->tolerance, rounding = verify_rounding(plan),
+         floor = verify_floor(plan);
+  void *parameters[] = {&c,        &type,  &expected, &magnitude, &m,   &n,       &tolerance,
+                        &rounding, &floor, &map_m,    &map_n,     &map, &counters};
+  return gpu_launch_helper(gpu, GPU_COMPARE, FILL_BLOCKS, THREADS, parameters);
+}
+
+static bool count_guard(Gpu *gpu, CuDevicePtr from, CuDevicePtr to) {
+  CuDevicePtr counters = gpu->problem.counters.data, words = (from + 3) / 4 * 4;
+  unsigned long long n = (to - words) / 4;
+  void *parameters[] = {&words, &n, &counters};
+  return gpu_launch_helper(gpu, GPU_COUNT_CHANGED, 64, THREADS, parameters);
+}
+
+static bool count_guards(Gpu *gpu) {
+  const GpuBuffer *c = &gpu->problem.c;
+  CuDevicePtr end = c->data + (CuDevicePtr)c->bytes;
+  return count_guard(gpu, c->base, c->data) && count_guard(gpu, end, end + GPU_GUARD_BYTES);
+}
+
+static double value_of(PlanType type, const unsigned char bytes[8]) {
+  float f;
+  double d;
+  uint16_t h;
+  int32_t s;
+  memcpy(&f, bytes, sizeof f);
+  memcpy(&s, bytes, sizeof s);
+  memcpy(&d, bytes, sizeof d);
+  memcpy(&h, bytes, sizeof h);
+  if (type == PLAN_F64) return d;
+  if (type == PLAN_S32) return s;
+  if (type == PLAN_F32 || type == PLAN_TF32) return f;
+  if (type == PLAN_BF16) {
+    uint32_t u = (uint32_t)h << 16;
+    memcpy(&f, &u, sizeof f);
+    return f;
+  }
+  int exponent = h >> 10 & 31, fraction = h & 1023;
+  double size = exponent == 31  ? (fraction ? NAN : INFINITY)
+                : exponent == 0 ? ldexp(fraction, -24)
+                                : ldexp(1024 + fraction, exponent - 25);
+  return h & 0x8000 ? -size : size;
+}
+
+static bool read_first_wrong(Gpu *gpu, const Plan *plan, uint64_t cell, VerifyResult *result) {
+  const GpuProblem *problem = &gpu->problem;
+  const int bytes = plan_type_bytes(plan->output_type);
+  unsigned char got[8] = {0};
+  float magnitude = 0;
+  if (!gpu_read(gpu, got, problem->c.data + cell * (uint64_t)bytes, (size_t)bytes) ||
+      !gpu_read(gpu, &result->first_expected, problem->expected.data + cell * 8, 8) ||
+      !gpu_read(gpu, &magnitude, problem->magnitude.data + cell * 4, 4))
+    return false;
+  result->first_row = (int64_t)(cell / (uint64_t)plan->n);
+  result->first_col = (int64_t)(cell % (uint64_t)plan->n);
+  result->first_got = value_of(plan->output_type, got);
+  result->first_bound = verify_bound(plan, result->first_expected, (double)magnitude);
+  return true;
+}
+
+static bool read_map(Arena *arena, Gpu *gpu, VerifyResult *result) {
+  result->n_map = result->map_rows * result->map_cols;
+  uint32_t *map = ARENA_ARRAY(arena, uint32_t, result->n_map);
+  result->map = map;
+  return gpu_read(gpu, map, gpu->problem.counters.data + sizeof(HelperCounters),
+                  (size_t)result->n_map * 4);
+}
+
+static bool reset_counters(Gpu *gpu) {
+  const CuDevicePtr counters = gpu->problem.counters.data;
+  return gpu_fill_bytes(gpu, &gpu->problem.counters, 0, false) &&
+         gpu_check(gpu,
+                   gpu->cuda->cuMemsetD32Async(counters + offsetof(HelperCounters, first_wrong),
+                                               ~0u, 2, gpu->stream),
+                   "cuMemsetD32Async");
+}
+
+bool problem_compare(Arena *arena, Gpu *gpu, const Plan *plan, VerifyResult *result) {
+  HelperCounters counters;
+  float worst;
+  *result = (VerifyResult){.tolerance = verify_tolerance(plan), .first_row = -1, .first_col = -1};
+  verify_size_map(plan, result);
+  if (!reset_counters(gpu) || !launch_compare(gpu, plan, result) || !count_guards(gpu) ||
+      !gpu_read(gpu, &counters, gpu->problem.counters.data, sizeof counters))
+    return false;
+  memcpy(&worst, &counters.worst_bits, sizeof worst);
+  result->ran = true;
+  result->worst = counters.n_nan ? -1 : (double)worst;
+  result->n_cells = plan->m * plan->n;
+  result->n_wrong = (int64_t)counters.n_wrong;
+  result->n_unwritten = (int64_t)counters.n_unwritten;
+  result->n_outside = (int64_t)counters.n_outside;
+  result->ok = counters.n_wrong == 0 && counters.n_outside == 0;
+  if (counters.n_wrong == 0) return true;
+  return read_first_wrong(gpu, plan, counters.first_wrong, result) && read_map(arena, gpu, result);
+}

@@ -1,0 +1,24 @@
+// From a program to the plan that crosses the worker's pipe.
+#pragma once
+#include "kernels/toolchain/plan.h"
+#include "model/readings/model.h"
+#include "model/text/emit.h"
+
+PlanType plan_type_of(DType type);
+
+// `label` may be NULL. The plan shares the emission's text.
+Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
+                         const Target *target, const char *label);
+
+// The same for a model that is ok: emits its program for its target.
+Plan *plan_from_model(Arena *arena, const Model *model, const char *label);
+
+// How the model's program is emitted for its target, with its state in the heading.
+EmitOptions plan_emit_options(Arena *arena, const Model *model);
+
+// "sm_90a (H200 SXM)": what the heading of a text says it is for.
+const char *plan_target_text(Arena *arena, const Target *target);
+
+// The text of one of the model's programs as every reader shows it, heading and all: a line has one
+// number, wherever it is printed, drawn or compiled.
+const Emission *emit_model(Arena *arena, const Model *model, const Program *program);

@@ -1,0 +1,395 @@
+// The host side of an exported kernel, written once as text; only sizes and launches are filled in.
+//
+// The check is the one of verify.h: |c − ref| <= tolerance · (|A|·|B|)ij + rounding · |ref| +
+// least, the reference in float64 on the GPU, C filled with NaN before the launch so that a cell
+// nobody wrote is wrong. The kernels' own types serve the host part as well: number() and set() are
+// all it needs to know of them. Up to 2^36 products every cell is compared (4096³ is just that);
+// beyond, every step-th cell, step odd, while a NaN is looked for in all of them. Worked example,
+// 8192³: 2^39 products, step 9.
+//
+// An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
+// `A_map` for the launch; the map's sizes are those of the plan.
+#include "kernels/toolchain/export_cu.h"
+
+#include <string.h>
+
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/verify.h"
+#include "model/text/prelude.h"
+
+static const char map_include[] = "#include <cuda.h>\n";
+static const char includes[] =
+    "#include <cuda_runtime.h>\n"
+    "\n"
+    "#include <algorithm>\n"
+    "#include <cstdio>\n"
+    "#include <cstdlib>\n"
+    "#include <cstring>\n"
+    "#include <vector>\n"
+    "\n";
+
+static const char host_rule[] =
+    "\n"
+    "// ---- fill, check, time "
+    "--------------------------------------------------------------------\n"
+    "\n";
+
+static const char host_start[] =
+    "static void must(cudaError_t error, const char *what) {\n"
+    "  if (error == cudaSuccess) return;\n"
+    "  std::fprintf(stderr, \"%s: %s\\n\", what, cudaGetErrorString(error));\n"
+    "  std::exit(3);\n"
+    "}\n"
+    "\n"
+    "__device__ unsigned long long mix(unsigned long long x) {  // splitmix64\n"
+    "  x += 0x9e3779b97f4a7c15ull;\n"
+    "  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;\n"
+    "  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;\n"
+    "  return x ^ (x >> 31);\n"
+    "}\n"
+    "\n"
+    "// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.\n"
+    "__global__ void fill_normal(In *x, long long n, unsigned long long seed) {\n"
+    "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
+    "  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {\n"
+    "    const unsigned long long bits = mix(seed ^ mix(i));\n"
+    "    const float u = ((unsigned)(bits >> 40) + 1) * 0x1p-24f;\n"
+    "    const float v = (unsigned)(bits & 0xffffff) * 0x1p-24f;\n"
+    "    set(&x[i], sqrtf(-2.0f * logf(u)) * cospif(2.0f * v));\n"
+    "  }\n"
+    "}\n"
+    "\n"
+    "struct Verdict {\n"
+    "  unsigned long long n_checked, n_wrong;\n"
+    "  unsigned worst;  // the bits of the largest error, in units of its bound\n"
+    "};\n"
+    "\n"
+    "__global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {\n"
+    "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
+    "  long long cell = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  for (; cell < n_rows * n_columns; cell += stride) {\n"
+    "    const double c = number(C[cell]);\n"
+    "    if (c == c && cell % check_step != 0) continue;\n"
+    "    const In *row = A + cell / n_columns * a_row, *column = B + cell % n_columns * "
+    "b_column;\n"
+    "    double sum = 0, magnitude = 0;\n"
+    "    for (long long k = 0; k < depth; ++k) {\n"
+    "      const double product = number(row[k * a_next]) * number(column[k * b_next]);\n"
+    "      sum += product;\n"
+    "      magnitude += fabs(product);\n"
+    "    }\n"
+    "    const double error = fabs(c - sum);\n"
+    "    const double bound = tolerance * magnitude + rounding * fabs(sum) + least;\n"
+    "    atomicAdd(&verdict->n_checked, 1ull);\n"
+    "    if (!(error <= bound)) atomicAdd(&verdict->n_wrong, 1ull);\n"
+    "    if (error > 0) atomicMax(&verdict->worst, __float_as_uint((float)(error / bound)));\n"
+    "  }\n"
+    "}\n"
+    "\n";
+
+static const char host_check[] =
+    "static bool is_right(const In *A, const In *B, const Out *C) {\n"
+    "  Verdict *on_device, verdict = {};\n"
+    "  must(cudaMalloc(&on_device, sizeof verdict), \"cudaMalloc\");\n"
+    "  must(cudaMemset(on_device, 0, sizeof verdict), \"cudaMemset\");\n"
+    "  check_cells<<<4096, 256>>>(A, B, C, on_device);\n"
+    "  must(cudaMemcpy(&verdict, on_device, sizeof verdict, cudaMemcpyDeviceToHost), \"check\");\n"
+    "  must(cudaFree(on_device), \"cudaFree\");\n"
+    "  float worst;\n"
+    "  std::memcpy(&worst, &verdict.worst, sizeof worst);\n"
+    "  std::printf(\"%llu of %llu cells checked are wrong, worst error %.3g of its bound\\n\",\n"
+    "              verdict.n_wrong, verdict.n_checked, worst);\n"
+    "  return verdict.n_checked > 0 && verdict.n_wrong == 0;\n"
+    "}\n"
+    "\n"
+    "static In *operand(long long n, unsigned long long seed) {\n"
+    "  In *x;\n"
+    "  must(cudaMalloc(&x, n * sizeof *x), \"cudaMalloc\");\n"
+    "  fill_normal<<<4096, 256>>>(x, n, seed);\n"
+    "  must(cudaGetLastError(), \"fill\");\n"
+    "  return x;\n"
+    "}\n"
+    "\n"
+    "// Every byte 0xff: NaN, or -1 in a type that has none.\n"
+    "template <class T>\n"
+    "static T *unwritten(long long n) {\n"
+    "  T *x;\n"
+    "  must(cudaMalloc(&x, n * sizeof *x), \"cudaMalloc\");\n"
+    "  must(cudaMemset(x, 0xff, n * sizeof *x), \"cudaMemset\");\n"
+    "  return x;\n"
+    "}\n"
+    "\n";
+
+// cudaGetDriverEntryPoint came first and is deprecated by the other one, which came with CUDA 12.5.
+static const char host_map[] =
+    "// How the tensor memory accelerator reads an operand: rows that lie one after another, of\n"
+    "// which a copy takes a box. The driver's function is found by name: nothing more is linked.\n"
+    "static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,\n"
+    "                         unsigned box_rows, CUtensorMapDataType type,\n"
+    "                         CUtensorMapSwizzle swizzle) {\n"
+    "  const char *name = \"cuTensorMapEncodeTiled\";\n"
+    "  const auto flags = cudaEnableDefault;\n"
+    "  void *encode = nullptr;\n"
+    "  cudaDriverEntryPointQueryResult found;\n"
+    "#if CUDART_VERSION >= 12050\n"
+    "  must(cudaGetDriverEntryPointByVersion(name, &encode, 12000, flags, &found), name);\n"
+    "#else\n"
+    "  must(cudaGetDriverEntryPoint(name, &encode, flags, &found), name);\n"
+    "#endif\n"
+    "  must(found == cudaDriverEntryPointSuccess ? cudaSuccess : cudaErrorSymbolNotFound, name);\n"
+    "  const cuuint64_t extents[] = {(cuuint64_t)columns, (cuuint64_t)rows};\n"
+    "  const cuuint64_t row_bytes = columns * sizeof *x;\n"
+    "  const cuuint32_t box[] = {box_columns, box_rows}, steps[] = {1, 1};\n"
+    "  CUtensorMap encoded;\n"
+    "  must((cudaError_t)((decltype(&cuTensorMapEncodeTiled))encode)(\n"
+    "           &encoded, type, 2, x, extents, &row_bytes, box, steps,\n"
+    "           CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,\n"
+    "           CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),\n"
+    "       name);\n"
+    "  tensor_map map;\n"
+    "  static_assert(sizeof map == sizeof encoded, \"a map has 128 bytes\");\n"
+    "  std::memcpy(&map, &encoded, sizeof map);\n"
+    "  return map;\n"
+    "}\n"
+    "\n";
+
+static const char host_main[] =
+    "// Milliseconds of `n` products in a row.\n"
+    "static float time_products(const Operands &on, int n) {\n"
+    "  cudaEvent_t start, stop;\n"
+    "  must(cudaEventCreate(&start), \"cudaEventCreate\");\n"
+    "  must(cudaEventCreate(&stop), \"cudaEventCreate\");\n"
+    "  must(cudaEventRecord(start), \"cudaEventRecord\");\n"
+    "  for (int i = 0; i < n; ++i) multiply(on);\n"
+    "  must(cudaEventRecord(stop), \"cudaEventRecord\");\n"
+    "  must(cudaEventSynchronize(stop), \"launch\");\n"
+    "  float ms;\n"
+    "  must(cudaEventElapsedTime(&ms, start, stop), \"cudaEventElapsedTime\");\n"
+    "  must(cudaEventDestroy(start), \"cudaEventDestroy\");\n"
+    "  must(cudaEventDestroy(stop), \"cudaEventDestroy\");\n"
+    "  return ms;\n"
+    "}\n"
+    "\n"
+    "int main() {\n"
+    "  Operands on = allocate();\n"
+    "  multiply(on);\n"
+    "  must(cudaDeviceSynchronize(), \"launch\");\n"
+    "  if (!is_right(on.A, on.B, on.C)) return 1;  // a wrong kernel has no speed\n"
+    "  const float once_ms = time_products(on, 3) / 3;  // warms up, too\n"
+    "  const int n = std::max(1, std::min(1000, (int)(2.0f / once_ms)));\n"
+    "  std::vector<float> ms;\n"
+    "  for (int i = 0; i < 21; ++i) ms.push_back(time_products(on, n) / n);\n"
+    "  std::sort(ms.begin(), ms.end());\n"
+    "  const double median_ms = ms[ms.size() / 2];\n"
+    "  std::printf(\"%.4f ms (median of %d samples of %d, fastest %.4f ms, L2 warm), \"\n"
+    "              \"%.2f TFLOP/s\\n\",\n"
+    "              median_ms, (int)ms.size(), n, ms[0],\n"
+    "              2e-9 * n_rows * n_columns * depth / median_ms);\n"
+    "  return 0;\n"
+    "}\n";
+
+// ---- types --------------------------------------------------------------------------------------
+
+// How the host part reads an element as a number, rounds one to it, and names it in a map. The
+// 8-bit floats go through f16, which holds them exactly.
+#define SMALL_FLOAT(type)                                                            \
+  "  float y;\n"                                                                     \
+  "  asm(\"{ .reg .b16 low, high; .reg .b32 pair;\\n\"\n"                            \
+  "      \"cvt.rn.f16x2." type                                                       \
+  "x2 pair, %1; mov.b32 {low, high}, pair;\\n\"\n"                                   \
+  "      \"cvt.f32.f16 %0, low; }\" : \"=f\"(y) : \"h\"((unsigned short)x.bits));\n" \
+  "  return y;\n"
+#define SMALL_BITS(type)                                            \
+  "  unsigned short pair;\n"                                        \
+  "  asm(\"cvt.rn.satfinite." type                                  \
+  "x2.f32 %0, %1, %2;\" : \"=h\"(pair) : \"f\"(0.0f), \"f\"(x));\n" \
+  "  to->bits = (unsigned char)pair;\n"
+
+static const struct {
+  const char *number, *set, *map;
+} type_texts[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
+    [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
+    [DTYPE_F64] = {"  return x;\n", "  *to = x;\n", "FLOAT64"},
+    [DTYPE_S32] = {"  return x;\n", NULL, NULL},
+    [DTYPE_S8] =
+        {"  return x;\n",
+         "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n",
+         "UINT8"},
+    [DTYPE_F16] = {"  float y;\n"
+                   "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x.bits));\n"
+                   "  return y;\n",
+                   "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n", "FLOAT16"},
+    [DTYPE_BF16] = {"  return __uint_as_float((unsigned)x.bits << 16);\n",
+                    "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(to->bits) : \"f\"(x));\n",
+                    "BFLOAT16"},
+    [DTYPE_E4M3] = {SMALL_FLOAT("e4m3"), SMALL_BITS("e4m3"), "UINT8"},
+    [DTYPE_E5M2] = {SMALL_FLOAT("e5m2"), SMALL_BITS("e5m2"), "UINT8"},
+};
+
+static void add_number(Str *out, DType type) {
+  str_printf(out, "__device__ double number(%s x) {\n%s}\n\n", prelude_type_name(type),
+             type_texts[type].number);
+}
+
+static void add_types(Str *out, const Problem *problem) {
+  const char *operand = prelude_type_name(problem->dtype),
+             *output = prelude_type_name(problem->out);
+  str_printf(out, "typedef %s In;\ntypedef %s Out;\n\n", operand, output);
+  add_number(out, problem->dtype);
+  if (strcmp(operand, output) != 0) add_number(out, problem->out);
+  str_printf(out, "__device__ void set(In *to, float x) {\n%s}\n\n",
+             type_texts[problem->dtype].set);
+}
+
+// ---- sizes and bounds ---------------------------------------------------------------------------
+
+static const char *const bound_words[DTYPE_COUNT] = {
+    [DTYPE_F32] =
+        "// An f32 sum of K products strays from the exact one by a few units in the last place\n"
+        "// times the square root of K, relative to the sum of the products' magnitudes.\n",
+    [DTYPE_F64] =
+        "// The reference is a float64 sum as well: twice its error, and it grows like the\n"
+        "// square root of K.\n",
+    [DTYPE_F16] =
+        "// Sums in f16 lose half a unit in the last place of 11 bits with every addition.\n",
+    [DTYPE_S32] = "// Whole numbers are exact.\n",
+};
+
+static void add_bounds(Str *out, const Problem *problem, const Plan *plan) {
+  const double rounding = verify_rounding(plan);
+  str_add(out, bound_words[problem->acc]);
+  if (problem->dtype == DTYPE_TF32)
+    str_add(out,
+            "// The multiplier cuts operands to 10 fraction bits: 2^-10 of the sum on average.\n");
+  else if (rounding > 0)
+    str_printf(out, "// Rounding the sum to %s costs half a unit in its last place.\n",
+               dtype_name(problem->out));
+  str_printf(out, "constexpr double tolerance = %.6e, rounding = %.6e, least = %.6e;\n\n",
+             verify_tolerance(plan), rounding, verify_floor(plan));
+}
+
+static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
+  const double products = (double)problem->m * (double)problem->n * (double)problem->k;
+  const double affordable = 0x1p36;
+  long long step = products > affordable ? (long long)(products / affordable) | 1 : 1;
+  str_printf(out, "constexpr long long n_rows = %lld, n_columns = %lld, depth = %lld;\n",
+             (long long)problem->m, (long long)problem->n, (long long)problem->k);
+  str_printf(out, "// From one row of A to the next, and from one k; B likewise.\n");
+  str_printf(out, "constexpr long long a_row = %s, a_next = %s, b_column = %s, b_next = %s;\n",
+             problem->a_col ? "1" : "depth", problem->a_col ? "n_rows" : "1",
+             problem->b_col ? "depth" : "1", problem->b_col ? "1" : "n_columns");
+  str_printf(out, "constexpr long long check_step = %lld;  // every cell%s\n", step,
+             step == 1 ? "" : " of so many is compared, all are looked at");
+  add_bounds(out, problem, plan);
+}
+
+// ---- launches -----------------------------------------------------------------------------------
+
+static void add_launch(Str *out, const EmitKernel *kernel) {
+  str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
+             (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
+  for (int i = 0; i < kernel->n_args; i++)
+    str_printf(out, "%son.%s%s", i ? ", " : "", kernel->arg[i]->name,
+               kernel->by_map[i] ? "_map" : "");
+  if (kernel->takes_alpha) str_add(out, ", 1.0f");
+  str_add(out, ");\n");
+}
+
+static const char *workspace_name(const Program *program) {
+  const Buffer *partial = program_buffer(program, ROLE_PARTIAL);
+  return partial ? partial->name : NULL;
+}
+
+static const struct {
+  const char *operand;
+  PlanArg map;
+} mapped[] = {{"A", PLAN_ARG_A_MAP}, {"B", PLAN_ARG_B_MAP}};
+enum { N_MAPPED = sizeof mapped / sizeof *mapped };
+
+static bool has_map(const Plan *plan, int i) { return plan_tensor(plan, mapped[i].map).box[0] > 0; }
+static bool has_maps(const Plan *plan) { return has_map(plan, 0) || has_map(plan, 1); }
+
+static void add_maps(Str *out, const Plan *plan, DType type) {
+  static const char *const swizzles[] = {"NONE", "32B", "64B", "128B"};
+  for (int i = 0; i < N_MAPPED; i++) {
+    if (!has_map(plan, i)) continue;
+    const PlanTensor tensor = plan_tensor(plan, mapped[i].map);
+    const char *operand = mapped[i].operand;
+    str_printf(out,
+               "  on.%s_map = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
+               "                    CU_TENSOR_MAP_SWIZZLE_%s);\n",
+               operand, operand, (long long)tensor.columns, (long long)tensor.rows, tensor.box[0],
+               tensor.box[1], type_texts[type].map, swizzles[tensor.box[2]]);
+  }
+}
+
+static void add_multiply(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan) {
+  const char *workspace = workspace_name(program);
+  str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
+  if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
+  for (int i = 0; i < N_MAPPED; i++)
+    if (has_map(plan, i)) str_printf(out, "  tensor_map %s_map;\n", mapped[i].operand);
+  str_add(out, "};\n\n");
+  str_add(out,
+          "// One product: the launches in their order.\n"
+          "static void multiply(const Operands &on) {\n");
+  for (int i = 0; i < emission->n_kernels; i++) add_launch(out, &emission->kernel[i]);
+  str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
+}
+
+static void add_allocate(Str *out, const Emission *emission, const Program *program,
+                         const Plan *plan) {
+  const char *workspace = workspace_name(program);
+  str_add(out,
+          "static Operands allocate() {\n"
+          "  Operands on = {};\n"
+          "  on.A = operand(n_rows * depth, 1);\n"
+          "  on.B = operand(depth * n_columns, 2);\n"
+          "  on.C = unwritten<Out>(n_rows * n_columns);\n");
+  add_maps(out, plan, program->problem.dtype);
+  DType sum = program->problem.acc;
+  if (workspace)
+    str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
+               (long long)(emission->workspace_bytes / dtype_bytes(sum)));
+  for (int i = 0; i < emission->n_kernels; i++) {
+    const EmitKernel *kernel = &emission->kernel[i];
+    if (kernel->dynamic_smem_bytes == 0) continue;
+    str_printf(
+        out,
+        "  must(cudaFuncSetAttribute(%s, cudaFuncAttributeMaxDynamicSharedMemorySize, %lld),\n"
+        "       \"shared memory\");\n",
+        kernel->name, (long long)kernel->dynamic_smem_bytes);
+  }
+  str_add(out, "  return on;\n}\n\n");
+}
+
+const char *export_cu(Arena *arena, const Emission *emission, const Program *program,
+                      const Target *target) {
+  const char *file = program_main(program)->name;
+  const Plan *plan = plan_from_emission(arena, emission, program, target, NULL);
+  Str out = str_new(arena);
+  // With -arch=sm_90a alone nvcc 13 also makes PTX for every sm_90, which has no setmaxnreg.
+  const char *version = target->arch + strlen("sm_");
+  str_printf(&out, "// nvcc -O3 -gencode arch=compute_%s,code=sm_%s -o %s %s.cu && ./%s\n//\n",
+             version, version, file, file, file);
+  const char *rest = emission->text;
+  while (strncmp(rest, "//", 2) == 0) {
+    size_t n = strcspn(rest, "\n") + 1;
+    str_add_bytes(&out, rest, n);
+    rest += n;
+  }
+  str_printf(&out, "\n%s%s", has_maps(plan) ? map_include : "", includes);
+  str_add(&out, rest + (*rest == '\n'));
+  str_add(&out, host_rule);
+  add_constants(&out, &program->problem, plan);
+  add_types(&out, &program->problem);
+  str_add(&out, host_start);
+  add_multiply(&out, emission, program, plan);
+  str_add(&out, host_check);
+  if (has_maps(plan)) str_add(&out, host_map);
+  add_allocate(&out, emission, program, plan);
+  str_add(&out, host_main);
+  return out.text;
+}

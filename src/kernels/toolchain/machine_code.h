@@ -1,0 +1,10 @@
+// What the machine code says of a program's accesses to shared memory.
+#pragma once
+#include "kernels/toolchain/sass.h"
+#include "model/readings/model.h"
+#include "model/text/emit.h"
+
+// The widths in which `sass` executes the sites of `model`, whose text is `emission`; sites that
+// its loops leave open are not named. NULL when it names none.
+const MachineAccesses *machine_accesses(Arena *arena, const SassResult *sass,
+                                        const Emission *emission, const Model *model);

@@ -1,0 +1,319 @@
+// One NVRTC program per stage, and the reading of what ptxas says about it.
+//
+//   stage           architecture   gives                     a 16 × 8 × 8 body, unrolled
+//   COMPILE_PTX     compute_90a    PTX                       250 ms, of which 20 ms are fixed
+//   COMPILE_CUBIN   sm_90a         cubin, registers, spills  380 ms, of which ptxas 115 ms
+//   COMPILE_BOTH    sm_90a         both from one run
+//
+// `--minimal` leaves out declarations that the texts never use (textures and the like) and saves a
+// quarter of the fixed cost; a NVRTC that does not know it gets the run again without it. Line
+// information is always on: it changes no instruction and lets PTX and SASS point at the text.
+// `--ptxas-options=-v` makes ptxas print its report into NVRTC's log; with the report of
+//
+//   ptxas info    : Compiling entry function 'gemm' for 'sm_90a'
+//   ptxas         .     0 bytes stack frame, 8 bytes spill stores, 16 bytes spill loads
+//   ptxas info    : Used 154 registers, used 1 barriers, 33280 bytes smem, 400 bytes cmem[0]
+//
+// gemm gets 154 registers, 33280 bytes of static shared memory, 8 and 16 bytes of spills: every
+// number is found by the words that follow it, since their order differs between versions.
+#include "kernels/toolchain/nvrtc.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "kernels/toolchain/dl.h"
+
+enum { OPTION_MAX = 8, ARCH_MAX = 64, LOG_MAX = 256 << 10 };
+
+typedef struct Job {
+  Arena *arena;
+  const NvrtcApi *api;
+  const Plan *plan;
+  CompileResult *result;
+  void *program;
+} Job;
+
+static CompileResult *fail(CompileResult *result, const char *stage, const char *sentence) {
+  result->ok = false;
+  result->failed = stage;
+  result->error = sentence;
+  return result;
+}
+
+// Skips blanks, line ends, continuations and comments: what may stand between # and its word.
+static const char *skip_between(const char *c) {
+  for (;;) {
+    if (isspace((unsigned char)*c) || *c == '\\') {
+      c++;
+    } else if (c[0] == '/' && c[1] == '*') {
+      const char *end = strstr(c + 2, "*/");
+      if (!end) return c + strlen(c);
+      c = end + 2;
+    } else {
+      return c;
+    }
+  }
+}
+
+// Whether the letters of `word` follow, continuations within it ignored ("inc\⏎lude").
+static bool spells(const char *c, const char *word) {
+  for (; *word; word++, c++) {
+    while (c[0] == '\\' && (c[1] == '\n' || (c[1] == '\r' && c[2] == '\n')))
+      c += c[1] == '\r' ? 3 : 2;
+    if (*c != *word) return false;
+  }
+  return true;
+}
+
+bool nvrtc_reads_files(const char *cuda, int *line) {
+  static const char *const words[] = {"include", "import", "embed"};
+  static const char *const asks[] = {"__has_include", "__has_embed", ".incbin"};
+  *line = 1;
+  for (const char *c = cuda; *c; c++) {
+    if (*c == '\n') ++*line;
+    for (int i = 0; i < 3; i++)
+      if (*c == asks[i][0] && spells(c, asks[i])) return true;
+    bool hash =
+        *c == '#' || (c[0] == '%' && c[1] == ':') || (c[0] == '?' && c[1] == '?' && c[2] == '=');
+    if (!hash) continue;
+    const char *word = skip_between(c + (*c == '#' ? 1 : *c == '%' ? 2 : 3));
+    for (int i = 0; i < 3; i++)
+      if (spells(word, words[i])) return true;
+  }
+  return false;
+}
+
+// The number that stands before `words` in the line, −1 when the line has no such words.
+static int number_before(const char *line, size_t length, const char *words) {
+  const char *at = memmem(line, length, words, strlen(words));
+  if (!at) return -1;
+  while (at > line && at[-1] == ' ') at--;
+  const char *digits = at;
+  while (digits > line && isdigit((unsigned char)digits[-1])) digits--;
+  return digits == at ? -1 : atoi(digits);
+}
+
+static void read_line(const char *line, size_t length, KernelResources *kernel) {
+  int stack = number_before(line, length, "bytes stack frame");
+  if (stack >= 0) {
+    kernel->stack_bytes = stack;
+    kernel->spill_store_bytes = number_before(line, length, "bytes spill stores");
+    kernel->spill_load_bytes = number_before(line, length, "bytes spill loads");
+  }
+  int registers = number_before(line, length, "registers");
+  if (registers < 0) return;
+  kernel->registers = registers;
+  // ptxas leaves out what is zero.
+  int smem = number_before(line, length, "bytes smem");
+  int constant = number_before(line, length, "bytes cmem[0]");
+  int barriers = number_before(line, length, "barriers");
+  kernel->smem_bytes = smem < 0 ? 0 : smem;
+  kernel->constant_bytes = constant;
+  kernel->n_barriers = barriers < 0 ? 0 : barriers;
+}
+
+// The index in the plan of the kernel a "Compiling entry function 'name' for" line names; −1 if
+// none.
+static int kernel_named(const char *line, size_t length, const Plan *plan, bool *names_one) {
+  static const char words[] = "Compiling entry function '";
+  const char *name = memmem(line, length, words, sizeof words - 1);
+  *names_one = name != NULL;
+  if (!name) return -1;
+  name += sizeof words - 1;
+  for (int i = 0; i < plan->n_kernels; i++) {
+    size_t n = strlen(plan->kernels[i].name);
+    if (strncmp(name, plan->kernels[i].name, n) == 0 && name[n] == '\'') return i;
+  }
+  return -1;
+}
+
+int nvrtc_read_report(const char *log, const Plan *plan, KernelResources *resources,
+                      double *ptxas_ms) {
+  int current = -1, found = 0;
+  *ptxas_ms = -1;
+  for (int i = 0; i < plan->n_kernels; i++)
+    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1};
+  for (const char *line = log; *line;) {
+    size_t length = strcspn(line, "\n");
+    bool names_one = false;
+    int named = kernel_named(line, length, plan, &names_one);
+    if (names_one) current = named;
+    if (current >= 0) read_line(line, length, &resources[current]);
+    const char *ms = memmem(line, length, "Compile time = ", 15);
+    if (ms) *ptxas_ms = (*ptxas_ms < 0 ? 0 : *ptxas_ms) + strtod(ms + 15, NULL);
+    line += length + (line[length] == '\n');
+  }
+  for (int i = 0; i < plan->n_kernels; i++) found += resources[i].registers >= 0;
+  return found;
+}
+
+static const char *compiler_name(Arena *arena, const NvrtcApi *api) {
+  int major = 0, minor = 0;
+  if (api->nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return "NVRTC";
+  return arena_printf(arena, "NVRTC %d.%d", major, minor);
+}
+
+const char *nvrtc_describe(Arena *arena, bool *found) {
+  const char *error = NULL;
+  const NvrtcApi *api = dl_nvrtc(&error);
+  *found = api != NULL;
+  if (!api) return arena_strdup(arena, error);
+  return arena_printf(arena, "%s (%s)", compiler_name(arena, api), dl_status(DL_NVRTC).path);
+}
+
+bool nvrtc_supports(Arena *arena, const char *arch, const char **supported) {
+  const NvrtcApi *api = dl_nvrtc(NULL);
+  int archs[ARCH_MAX], n = 0;
+  *supported = "";
+  if (!api || api->nvrtcGetNumSupportedArchs(&n) != NVRTC_SUCCESS || n > ARCH_MAX) return false;
+  if (api->nvrtcGetSupportedArchs(archs) != NVRTC_SUCCESS) return false;
+  Str list = str_new(arena);
+  bool known = false;
+  for (int i = 0; i < n; i++) {
+    str_printf(&list, "%s%d", i ? " " : "", archs[i]);
+    known = known || (str_starts(arch, "sm_") && atoi(arch + 3) == archs[i]);
+  }
+  *supported = list.text;
+  return known;
+}
+
+static const char *program_log(const Job *job) {
+  size_t bytes = 0;
+  if (job->api->nvrtcGetProgramLogSize(job->program, &bytes) != NVRTC_SUCCESS || bytes == 0)
+    return "";
+  char *log = arena_alloc(job->arena, bytes + 1);
+  if (job->api->nvrtcGetProgramLog(job->program, log) != NVRTC_SUCCESS) return "";
+  if (bytes > LOG_MAX) log[LOG_MAX] = '\0';
+  return str_sanitise(job->arena, log);
+}
+
+// Runs NVRTC once; options that this version does not know are dropped from the end.
+static int run(Job *job, bool cubin) {
+  const char *options[OPTION_MAX];
+  int n = 0, status;
+  options[n++] = arena_printf(job->arena, "--gpu-architecture=%s%s", cubin ? "sm_" : "compute_",
+                              job->plan->arch + 3);
+  options[n++] = "--std=c++17";
+  options[n++] = "--generate-line-info";
+  if (cubin) options[n++] = "--ptxas-options=-v";
+  const char *opt = job->plan->ptxas_opt;
+  if (cubin && opt && *opt) options[n++] = arena_printf(job->arena, "--ptxas-options=-O%s", opt);
+  int required = n;
+  options[n++] = "--minimal";
+  options[n++] = "--no-source-include";
+  do {
+    if (job->program) job->api->nvrtcDestroyProgram(&job->program);
+    status =
+        job->api->nvrtcCreateProgram(&job->program, job->plan->cuda, "kernel.cu", 0, NULL, NULL);
+    if (status != NVRTC_SUCCESS) return status;
+    status = job->api->nvrtcCompileProgram(job->program, n, options);
+  } while (status == NVRTC_INVALID_OPTION && n-- > required);
+  job->result->log = program_log(job);
+  return status;
+}
+
+// NVRTC puts its working folder before the name: `.file 1 "/home/ana/kernel.cu"`. Cut, so that the
+// same text gives the same PTX wherever it is compiled.
+static void cut_folder(char *ptx) {
+  char *name = strstr(ptx, "/kernel.cu\"");
+  char *quote = name;
+  while (quote && quote > ptx && *quote != '"' && *quote != '\n') quote--;
+  if (quote && *quote == '"') memmove(quote + 1, name + 1, strlen(name + 1) + 1);
+}
+
+static bool take_ptx(Job *job) {
+  CompileResult *result = job->result;
+  if (job->api->nvrtcGetPTXSize(job->program, &result->ptx_bytes) != NVRTC_SUCCESS) return false;
+  char *ptx = arena_alloc(job->arena, result->ptx_bytes + 1);
+  if (job->api->nvrtcGetPTX(job->program, ptx) != NVRTC_SUCCESS) return false;
+  cut_folder(ptx);
+  result->ptx = str_sanitise(job->arena, ptx);
+  result->ptx_bytes = strlen(result->ptx);
+  return true;
+}
+
+static bool take_cubin(Job *job) {
+  CompileResult *result = job->result;
+  size_t bytes = 0;
+  if (job->api->nvrtcGetCUBINSize(job->program, &bytes) != NVRTC_SUCCESS || bytes == 0)
+    return false;
+  char *cubin = arena_alloc(job->arena, bytes);
+  if (job->api->nvrtcGetCUBIN(job->program, cubin) != NVRTC_SUCCESS) return false;
+  result->cubin = (const unsigned char *)cubin;
+  result->cubin_bytes = bytes;
+  return true;
+}
+
+// The first kernel of the plan that the PTX does not define.
+static const char *missing_kernel(Arena *arena, const Plan *plan, const char *ptx) {
+  for (int i = 0; i < plan->n_kernels; i++) {
+    const char *head = arena_printf(arena, ".entry %s", plan->kernels[i].name);
+    const char *at = ptx;
+    bool found = false;
+    while (!found && (at = strstr(at, head))) {
+      at += strlen(head);
+      found = !isalnum((unsigned char)*at) && *at != '_' && *at != '$';
+    }
+    if (!found) return plan->kernels[i].name;
+  }
+  return NULL;
+}
+
+static CompileResult *compile(Job *job, CompileStage stage) {
+  CompileResult *result = job->result;
+  bool cubin = (stage & COMPILE_CUBIN) != 0;
+  const char *name = cubin ? "cubin" : "ptx";
+  double started = clock_seconds(), ptxas_ms = -1;
+  int status = run(job, cubin);
+  double wall_ms = (clock_seconds() - started) * 1e3;
+  if (status != NVRTC_SUCCESS) {
+    const char *why = job->api->nvrtcGetErrorString(status);
+    return fail(result, name,
+                arena_printf(job->arena, "%s refused the text (%s); its log says why",
+                             result->compiler, why ? why : "unknown error"));
+  }
+  if (!take_ptx(job) || (cubin && !take_cubin(job)))
+    return fail(result, name, arena_printf(job->arena, "%s gave no %s", result->compiler, name));
+  const char *missing = missing_kernel(job->arena, job->plan, result->ptx);
+  if (missing)
+    return fail(
+        result, "input",
+        arena_printf(job->arena, "the text defines no extern \"C\" __global__ %s", missing));
+  result->n_kernels = job->plan->n_kernels;
+  nvrtc_read_report(cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
+  if (!cubin) result->ptx_ms = wall_ms;
+  if (cubin) result->cubin_ms = wall_ms;
+  if (stage == COMPILE_BOTH && ptxas_ms >= 0) {
+    result->cubin_ms = ptxas_ms;
+    result->ptx_ms = wall_ms - ptxas_ms;
+  }
+  if (stage == COMPILE_CUBIN) result->ptx = NULL;
+  result->ok = true;
+  return result;
+}
+
+CompileResult *nvrtc_compile(Arena *arena, const Plan *plan, CompileStage stage) {
+  CompileResult *result = ARENA_NEW(arena, CompileResult);
+  *result = (CompileResult){.log = "", .ptx_ms = -1, .cubin_ms = -1};
+  Diags diags = diags_new(arena);
+  if (!plan_check(plan, &diags)) return fail(result, "input", diags.first->text);
+  int line = 0;
+  if (nvrtc_reads_files(plan->cuda, &line))
+    return fail(
+        result, "input",
+        arena_printf(arena, "line %d reads another file; a kernel's text stands alone", line));
+  const char *error = NULL, *supported = "";
+  Job job = {arena, dl_nvrtc(&error), plan, result, NULL};
+  if (!job.api) return fail(result, "library", arena_strdup(arena, error));
+  result->compiler = compiler_name(arena, job.api);
+  if (!nvrtc_supports(arena, plan->arch, &supported))
+    return fail(result, "library",
+                arena_printf(arena, "%s does not compile for %s; it knows sm_: %s",
+                             result->compiler, plan->arch, supported));
+  compile(&job, stage);
+  if (job.program) job.api->nvrtcDestroyProgram(&job.program);
+  return result;
+}

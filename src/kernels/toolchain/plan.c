@@ -1,0 +1,308 @@
+// Plans: their limits, and their journey through a pipe.
+//
+// The JSON is an object with exactly these keys (the text of the kernel shortened):
+//
+//   {"cuda":"extern \"C\" __global__ …","arch":"sm_90a","label":"fp32 rung 1",
+//    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
+//    "a_col_major":false,"b_col_major":false,"a_box":[0,0,0],"b_box":[0,0,0],
+//    "workspace_bytes":0,"tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
+//    "grid":[2,4,1],"block":[16,16,1],"cluster":[1,1,1],"smem_bytes":0,"args":["A","B","C"]}]}
+//
+// All keys must be there: a plan is written by this file and by nothing else, so an absent key
+// means that two versions meet, and guessing a default would time something nobody asked for.
+// plan_check runs on whatever was read: the process behind the pipe never sees a launch that every
+// GPU would refuse, nor a size whose byte count overflows.
+#include "kernels/toolchain/plan.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "kernels/toolchain/json_fields.h"
+
+enum { CUDA_TEXT_MAX = 4 << 20, SMEM_MAX = 256 << 10, CLUSTER_MAX = 16, BLOCK_MAX = 1024 };
+enum { CHUNK_BYTES = 16 };  // what a swizzle moves, and what a tensor map counts rows in
+static const int64_t extent_max = INT64_C(1) << 30;
+static const int64_t bytes_max = INT64_C(1) << 42;
+
+static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf32", "f64",
+                                                     "s8",  "e4m3", "e5m2", "s32"};
+static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
+static const char *const arg_names[PLAN_N_ARGS] = {"A",     "B",     "C",    "workspace",
+                                                   "alpha", "A_map", "B_map"};
+
+const char *plan_type_name(PlanType type) { return type_names[type]; }
+int plan_type_bytes(PlanType type) { return type_bytes[type]; }
+
+bool plan_type_parse(const char *name, PlanType *type) {
+  for (int i = 0; i < PLAN_N_TYPES; i++)
+    if (str_equal(name, type_names[i])) {
+      *type = (PlanType)i;
+      return true;
+    }
+  return false;
+}
+
+double plan_flops(const Plan *plan) {
+  return 2.0 * (double)plan->m * (double)plan->n * (double)plan->k;
+}
+int64_t plan_a_bytes(const Plan *plan) {
+  return plan->m * plan->k * plan_type_bytes(plan->operand_type);
+}
+int64_t plan_b_bytes(const Plan *plan) {
+  return plan->k * plan->n * plan_type_bytes(plan->operand_type);
+}
+int64_t plan_c_bytes(const Plan *plan) {
+  return plan->m * plan->n * plan_type_bytes(plan->output_type);
+}
+
+bool plan_same_problem(const Plan *a, const Plan *b) {
+  return a->m == b->m && a->n == b->n && a->k == b->k && a->operand_type == b->operand_type &&
+         a->accumulate_type == b->accumulate_type && a->output_type == b->output_type &&
+         a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major;
+}
+
+PlanTensor plan_tensor(const Plan *plan, PlanArg map) {
+  const bool of_a = map == PLAN_ARG_A_MAP;
+  const int64_t rows = of_a ? plan->m : plan->k, columns = of_a ? plan->k : plan->n;
+  const int *box = of_a ? plan->a_box : plan->b_box;
+  return (of_a ? plan->a_col_major : plan->b_col_major) ? (PlanTensor){rows, columns, box}
+                                                        : (PlanTensor){columns, rows, box};
+}
+
+static bool is_identifier(const char *name) {
+  if (!name || !(isalpha((unsigned char)name[0]) || name[0] == '_')) return false;
+  for (const char *c = name; *c; c++)
+    if (!isalnum((unsigned char)*c) && *c != '_') return false;
+  return strlen(name) < 256;
+}
+
+// "sm_90a": sm_, two or three digits, at most one letter of a or f.
+static bool is_arch(const char *arch) {
+  if (!arch || !str_starts(arch, "sm_")) return false;
+  size_t digits = strspn(arch + 3, "0123456789");
+  const char *rest = arch + 3 + digits;
+  return digits >= 2 && digits <= 3 && (!rest[0] || (strchr("af", rest[0]) && !rest[1]));
+}
+
+static void check_range(Diags *diags, const char *what, int64_t value, int64_t lo, int64_t hi) {
+  if (value >= lo && value <= hi) return;
+  Diag *diag = diag_add(diags, "plan", "%s is %lld; it must be %lld to %lld", what,
+                        (long long)value, (long long)lo, (long long)hi);
+  diag->nearest = arena_printf(diags->arena, "%lld", (long long)(value < lo ? lo : hi));
+}
+
+static bool has_box(const PlanTensor *tensor) {
+  return tensor->box[0] || tensor->box[1] || tensor->box[2];
+}
+
+// The limits of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). Rows are
+// asked for by their remainder, since a product of sizes that are not checked yet may overflow.
+// Worked example, f16: a box of 64 columns has 128 B, all that a swizzle of 3 bits permutes; an
+// operand of 100 columns, 200 B a row, has no map.
+static const struct {
+  const char *what;
+  int lo, hi;
+} box_limits[] = {
+    {"columns of the box", 1, 256}, {"rows of the box", 1, 256}, {"swizzle bits", 0, 3}};
+
+static void check_map(const Plan *plan, PlanArg arg, Diags *diags) {
+  const PlanTensor tensor = plan_tensor(plan, arg);
+  if (!has_box(&tensor)) return;
+  const char *name = arg_names[arg];
+  const int *box = tensor.box, bytes = plan_type_bytes(plan->operand_type);
+  const int64_t box_bytes = (int64_t)box[0] * bytes;
+  for (int i = 0; i < 3; i++)
+    check_range(diags, arena_printf(diags->arena, "%s: %s", name, box_limits[i].what), box[i],
+                box_limits[i].lo, box_limits[i].hi);
+  if (box_bytes % CHUNK_BYTES)
+    diag_add(diags, "plan", "%s: a row of the box has %lld B, not a multiple of %d", name,
+             (long long)box_bytes, CHUNK_BYTES);
+  if (tensor.columns % CHUNK_BYTES * bytes % CHUNK_BYTES)
+    diag_add(diags, "plan", "%s: a row of %lld elements of %d B is not a multiple of %d B", name,
+             (long long)tensor.columns, bytes, CHUNK_BYTES);
+  if (box[2] > 0 && box[2] <= box_limits[2].hi && box_bytes > CHUNK_BYTES << box[2])
+    diag_add(diags, "plan", "%s: a row of the box has %lld B; the swizzle permutes %d B", name,
+             (long long)box_bytes, CHUNK_BYTES << box[2]);
+}
+
+static void check_args(const Plan *plan, const PlanKernel *kernel, const char *name, Diags *diags) {
+  check_range(diags, arena_printf(diags->arena, "%s: arguments", name), kernel->n_args, 0,
+              PLAN_MAX_ARGS);
+  for (int i = 0; i < kernel->n_args && i < PLAN_MAX_ARGS; i++) {
+    const PlanArg arg = kernel->args[i];
+    if (arg == PLAN_ARG_WORKSPACE && plan->workspace_bytes == 0)
+      diag_add(diags, "plan", "%s: a workspace is passed, but workspace_bytes is 0", name);
+    const PlanTensor tensor = plan_tensor(plan, arg);
+    if ((arg == PLAN_ARG_A_MAP || arg == PLAN_ARG_B_MAP) && !has_box(&tensor))
+      diag_add(diags, "plan", "%s: %s is passed, but it has no box", name, arg_names[arg]);
+  }
+}
+
+static void check_kernel(const Plan *plan, const PlanKernel *kernel, Diags *diags) {
+  static const int64_t grid_max[3] = {INT32_MAX, 65535, 65535};
+  static const int block_max[3] = {1024, 1024, 64};
+  static const char axis[] = "xyz";
+  const char *name = is_identifier(kernel->name) ? kernel->name : "(unnamed)";
+  if (!is_identifier(kernel->name))
+    diag_add(diags, "plan", "a kernel's name must be a C identifier of at most 255 characters");
+  int64_t threads = 1, blocks = 1;
+  for (int d = 0; d < 3; d++) {
+    const char *what = arena_printf(diags->arena, "%s: grid.%c", name, axis[d]);
+    check_range(diags, what, kernel->grid[d], 1, grid_max[d]);
+    what = arena_printf(diags->arena, "%s: block.%c", name, axis[d]);
+    check_range(diags, what, kernel->block[d], 1, block_max[d]);
+    what = arena_printf(diags->arena, "%s: cluster.%c", name, axis[d]);
+    check_range(diags, what, kernel->cluster[d], 0, CLUSTER_MAX);
+    int cluster = kernel->cluster[d] > 1 ? kernel->cluster[d] : 1;
+    if (kernel->grid[d] % cluster != 0)
+      diag_add(diags, "plan", "%s: grid.%c is %lld, not a multiple of cluster.%c = %d", name,
+               axis[d], (long long)kernel->grid[d], axis[d], cluster);
+    threads *= kernel->block[d] > 0 && kernel->block[d] <= BLOCK_MAX ? kernel->block[d] : 1;
+    blocks *= cluster <= CLUSTER_MAX ? cluster : 1;
+  }
+  check_range(diags, arena_printf(diags->arena, "%s: threads in a block", name), threads, 1,
+              BLOCK_MAX);
+  check_range(diags, arena_printf(diags->arena, "%s: blocks in a cluster", name), blocks, 1,
+              CLUSTER_MAX);
+  check_range(diags, arena_printf(diags->arena, "%s: smem_bytes", name), kernel->smem_bytes, 0,
+              SMEM_MAX);
+  check_args(plan, kernel, name, diags);
+}
+
+static void check_matrix(Diags *diags, const char *what, int64_t rows, int64_t columns, int bytes) {
+  if (rows < 1 || columns < 1 || rows > extent_max || columns > extent_max) return;
+  check_range(diags, arena_printf(diags->arena, "bytes of %s", what), rows * columns * bytes, 1,
+              bytes_max);
+}
+
+// What a type may be: PLAN_OPERAND, PLAN_SUM, PLAN_OUTPUT.
+enum { PLAN_OPERAND = 1, PLAN_SUM = 2, PLAN_OUTPUT = 4, PLAN_ANYTHING = 7 };
+
+static void check_type(Diags *diags, const char *what, PlanType type, int use,
+                       const char *instead) {
+  static const int uses[PLAN_N_TYPES] = {[PLAN_F32] = PLAN_ANYTHING,
+                                         [PLAN_F16] = PLAN_ANYTHING,
+                                         [PLAN_BF16] = PLAN_OPERAND | PLAN_OUTPUT,
+                                         [PLAN_TF32] = PLAN_OPERAND,
+                                         [PLAN_F64] = PLAN_ANYTHING,
+                                         [PLAN_S8] = PLAN_OPERAND,
+                                         [PLAN_E4M3] = PLAN_OPERAND,
+                                         [PLAN_E5M2] = PLAN_OPERAND,
+                                         [PLAN_S32] = PLAN_SUM | PLAN_OUTPUT};
+  if (uses[type] & use) return;
+  diag_add(diags, "plan", "%s is no type of %s; f16, f32, f64%s are", type_names[type], what,
+           instead);
+}
+
+static void check_types(const Plan *plan, Diags *diags) {
+  check_type(diags, "operands", plan->operand_type, PLAN_OPERAND,
+             ", bf16, tf32 and the 8-bit types");
+  check_type(diags, "sums", plan->accumulate_type, PLAN_SUM, " and s32");
+  check_type(diags, "the output", plan->output_type, PLAN_OUTPUT, ", bf16 and s32");
+  bool whole = plan->operand_type == PLAN_S8;
+  if (whole != (plan->accumulate_type == PLAN_S32) || whole != (plan->output_type == PLAN_S32))
+    diag_add(diags, "plan",
+             "s8 operands, and they alone, have s32 sums and an s32 output; here %s, %s, %s",
+             type_names[plan->operand_type], type_names[plan->accumulate_type],
+             type_names[plan->output_type]);
+}
+
+bool plan_check(const Plan *plan, Diags *diags) {
+  int before = diags->count;
+  if (!plan->cuda || !plan->cuda[0] || strlen(plan->cuda) > CUDA_TEXT_MAX)
+    diag_add(diags, "plan", "the CUDA text must have 1 to %d bytes", (int)CUDA_TEXT_MAX);
+  if (!is_arch(plan->arch))
+    diag_add(diags, "plan", "arch \"%.40s\" is none; one looks like sm_90a",
+             plan->arch ? str_sanitise(diags->arena, plan->arch) : "");
+  const char *opt = plan->ptxas_opt;
+  if (opt && *opt && (!strchr("0123", *opt) || opt[1]))
+    diag_add(diags, "plan", "ptxas_opt \"%.40s\" is none; they are 0 to 3",
+             str_sanitise(diags->arena, opt));
+  check_range(diags, "m", plan->m, 1, extent_max);
+  check_range(diags, "n", plan->n, 1, extent_max);
+  check_range(diags, "k", plan->k, 1, extent_max);
+  check_matrix(diags, "A", plan->m, plan->k, plan_type_bytes(plan->operand_type));
+  check_matrix(diags, "B", plan->k, plan->n, plan_type_bytes(plan->operand_type));
+  check_matrix(diags, "C", plan->m, plan->n, plan_type_bytes(plan->output_type));
+  check_types(plan, diags);
+  check_map(plan, PLAN_ARG_A_MAP, diags);
+  check_map(plan, PLAN_ARG_B_MAP, diags);
+  check_range(diags, "workspace_bytes", plan->workspace_bytes, 0, bytes_max);
+  check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
+  check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
+  if (!(plan->tolerance >= 0 && plan->tolerance < 1))
+    diag_add(diags, "plan", "tolerance is %g; it must be 0 to 1", plan->tolerance);
+  check_range(diags, "kernels", plan->n_kernels, 1, PLAN_MAX_KERNELS);
+  for (int i = 0; i < plan->n_kernels && i < PLAN_MAX_KERNELS; i++)
+    check_kernel(plan, &plan->kernels[i], diags);
+  return diags->count == before;
+}
+
+#define FIELD(T, NAME, KIND) \
+  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
+#define TYPE_FIELD(NAME)                                                                      \
+  {                                                                                           \
+    .key = #NAME, .kind = RECORD_CHOICE, .offset = offsetof(Plan, NAME), .names = type_names, \
+    .n_names = PLAN_N_TYPES                                                                   \
+  }
+
+#define BOX_FIELD(NAME) \
+  { .key = #NAME, .kind = RECORD_INTS, .offset = offsetof(Plan, NAME), .max = 3 }
+
+static const RecordField kernel_fields[] = {
+    FIELD(PlanKernel, name, RECORD_TEXT),
+    {.key = "grid", .kind = RECORD_INT64S, .offset = offsetof(PlanKernel, grid), .max = 3},
+    {.key = "block", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, block), .max = 3},
+    {.key = "cluster", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, cluster), .max = 3},
+    FIELD(PlanKernel, smem_bytes, RECORD_INT64),
+    {.key = "args",
+     .kind = RECORD_CHOICES,
+     .offset = offsetof(PlanKernel, args),
+     .count_offset = offsetof(PlanKernel, n_args),
+     .max = PLAN_MAX_ARGS,
+     .names = arg_names,
+     .n_names = PLAN_N_ARGS},
+};
+static const Record kernel_record = {kernel_fields, sizeof kernel_fields / sizeof *kernel_fields,
+                                     sizeof(PlanKernel)};
+
+static const RecordField plan_fields[] = {
+    FIELD(Plan, cuda, RECORD_TEXT),
+    FIELD(Plan, arch, RECORD_TEXT),
+    FIELD(Plan, label, RECORD_MAYBE_TEXT),
+    FIELD(Plan, ptxas_opt, RECORD_MAYBE_TEXT),
+    TYPE_FIELD(operand_type),
+    TYPE_FIELD(accumulate_type),
+    TYPE_FIELD(output_type),
+    FIELD(Plan, m, RECORD_INT64),
+    FIELD(Plan, n, RECORD_INT64),
+    FIELD(Plan, k, RECORD_INT64),
+    FIELD(Plan, a_col_major, RECORD_BOOL),
+    FIELD(Plan, b_col_major, RECORD_BOOL),
+    BOX_FIELD(a_box),
+    BOX_FIELD(b_box),
+    FIELD(Plan, workspace_bytes, RECORD_INT64),
+    FIELD(Plan, tile_m, RECORD_INT64),
+    FIELD(Plan, tile_n, RECORD_INT64),
+    FIELD(Plan, tolerance, RECORD_DOUBLE),
+    {.key = "kernels",
+     .kind = RECORD_ARRAY,
+     .offset = offsetof(Plan, kernels),
+     .record = &kernel_record,
+     .count_offset = offsetof(Plan, n_kernels),
+     .max = PLAN_MAX_KERNELS},
+};
+static const Record plan_record = {plan_fields, sizeof plan_fields / sizeof *plan_fields,
+                                   sizeof(Plan)};
+
+void plan_write_json(Str *out, const Plan *plan) {
+  JsonWriter w = json_writer(out);
+  record_write(&w, &plan_record, plan);
+}
+
+Plan *plan_read_json(Arena *arena, const char *text, Diags *diags) {
+  Plan *plan = record_read_text(arena, text, "plan", &plan_record, diags);
+  return plan && plan_check(plan, diags) ? plan : NULL;
+}

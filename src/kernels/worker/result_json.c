@@ -1,0 +1,187 @@
+// The fields of every result, once, for writing and reading (record.h walks them).
+//
+// A table's order is the order in the text, made for people who read it with jq: first whether it
+// went well, then what was measured, then how. Example, cut short:
+//
+//   {"ok":true,"error":null,"poisoned":false,"cancelled":false,"entries":[{"label":"fp32 rung 7",
+//    "ok":true,…,"time":{"median_ns":3120000,…,"n_samples":64,…},"tflops":44.1,"ratio":0.86}],…}
+#include "kernels/worker/result_json.h"
+
+#include <stddef.h>
+
+#include "kernels/toolchain/json_fields.h"
+
+enum { SASS_LINES_MAX = 200000, SASS_COUNTS_MAX = 20000 };
+_Static_assert(sizeof(size_t) == sizeof(int64_t), "sizes travel as int64");
+
+#define FIELD(T, NAME, KIND) \
+  { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
+#define OBJECT(T, NAME, RECORD_NAME) \
+  { .key = #NAME, .kind = RECORD_OBJECT, .offset = offsetof(T, NAME), .record = &RECORD_NAME }
+#define MANY(T, KIND, KEY, ITEMS, COUNT, MAX, RECORD_POINTER)                         \
+  {                                                                                   \
+    .key = KEY, .kind = KIND, .offset = offsetof(T, ITEMS), .record = RECORD_POINTER, \
+    .count_offset = offsetof(T, COUNT), .max = MAX                                    \
+  }
+#define RECORD_OF(T, FIELDS) \
+  { FIELDS, sizeof FIELDS / sizeof *FIELDS, sizeof(T) }
+
+static const RecordField resources_fields[] = {
+    FIELD(KernelResources, name, RECORD_TEXT),
+    FIELD(KernelResources, registers, RECORD_COUNT),
+    FIELD(KernelResources, smem_bytes, RECORD_COUNT),
+    FIELD(KernelResources, stack_bytes, RECORD_COUNT),
+    FIELD(KernelResources, spill_store_bytes, RECORD_COUNT),
+    FIELD(KernelResources, spill_load_bytes, RECORD_COUNT),
+    FIELD(KernelResources, constant_bytes, RECORD_COUNT),
+    FIELD(KernelResources, n_barriers, RECORD_COUNT),
+};
+static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
+
+static const RecordField compile_fields[] = {
+    FIELD(CompileResult, ok, RECORD_BOOL),
+    FIELD(CompileResult, error, RECORD_MAYBE_TEXT),
+    FIELD(CompileResult, failed, RECORD_MAYBE_TEXT),
+    FIELD(CompileResult, log, RECORD_TEXT),
+    FIELD(CompileResult, compiler, RECORD_MAYBE_TEXT),
+    FIELD(CompileResult, ptx_ms, RECORD_MEASURE),
+    FIELD(CompileResult, cubin_ms, RECORD_MEASURE),
+    FIELD(CompileResult, ptx_bytes, RECORD_INT64),
+    FIELD(CompileResult, cubin_bytes, RECORD_INT64),
+    MANY(CompileResult, RECORD_ARRAY, "kernels", kernels, n_kernels, PLAN_MAX_KERNELS,
+         &resources_record),
+    FIELD(CompileResult, ptx, RECORD_MAYBE_TEXT),
+};
+static const Record compile_record = RECORD_OF(CompileResult, compile_fields);
+
+static const RecordField verify_fields[] = {
+    FIELD(VerifyResult, ran, RECORD_BOOL),
+    FIELD(VerifyResult, ok, RECORD_BOOL),
+    FIELD(VerifyResult, tolerance, RECORD_DOUBLE),
+    FIELD(VerifyResult, worst, RECORD_MEASURE),
+    FIELD(VerifyResult, n_cells, RECORD_INT64),
+    FIELD(VerifyResult, n_wrong, RECORD_INT64),
+    FIELD(VerifyResult, n_unwritten, RECORD_INT64),
+    FIELD(VerifyResult, n_outside, RECORD_INT64),
+    FIELD(VerifyResult, first_row, RECORD_INT64),
+    FIELD(VerifyResult, first_col, RECORD_INT64),
+    FIELD(VerifyResult, first_got, RECORD_FINITE),
+    FIELD(VerifyResult, first_expected, RECORD_DOUBLE),
+    FIELD(VerifyResult, first_bound, RECORD_DOUBLE),
+    FIELD(VerifyResult, map_rows, RECORD_INT),
+    FIELD(VerifyResult, map_cols, RECORD_INT),
+    FIELD(VerifyResult, map_tile_m, RECORD_INT64),
+    FIELD(VerifyResult, map_tile_n, RECORD_INT64),
+    MANY(VerifyResult, RECORD_UINT32S, "map", map, n_map, VERIFY_MAP_MAX *VERIFY_MAP_MAX, NULL),
+};
+static const Record verify_record = RECORD_OF(VerifyResult, verify_fields);
+
+static const RecordField timing_fields[] = {
+    FIELD(Timing, median_ns, RECORD_POSITIVE), FIELD(Timing, min_ns, RECORD_POSITIVE),
+    FIELD(Timing, p10_ns, RECORD_POSITIVE),    FIELD(Timing, p25_ns, RECORD_POSITIVE),
+    FIELD(Timing, p75_ns, RECORD_POSITIVE),    FIELD(Timing, p90_ns, RECORD_POSITIVE),
+    FIELD(Timing, n_samples, RECORD_INT),      FIELD(Timing, launches_per_sample, RECORD_INT),
+};
+static const Record timing_record = RECORD_OF(Timing, timing_fields);
+
+static const RecordField state_fields[] = {
+    FIELD(GpuState, known, RECORD_BOOL),       FIELD(GpuState, sm_mhz, RECORD_COUNT),
+    FIELD(GpuState, memory_mhz, RECORD_COUNT), FIELD(GpuState, temperature_c, RECORD_COUNT),
+    FIELD(GpuState, power_w, RECORD_MEASURE),  FIELD(GpuState, throttle_reasons, RECORD_INT64),
+    FIELD(GpuState, throttled, RECORD_BOOL),   FIELD(GpuState, throttle_text, RECORD_MAYBE_TEXT),
+};
+static const Record state_record = RECORD_OF(GpuState, state_fields);
+
+static const RecordField entry_fields[] = {
+    FIELD(BenchEntry, label, RECORD_MAYBE_TEXT), FIELD(BenchEntry, ok, RECORD_BOOL),
+    FIELD(BenchEntry, error, RECORD_MAYBE_TEXT), OBJECT(BenchEntry, verify, verify_record),
+    OBJECT(BenchEntry, time, timing_record),     FIELD(BenchEntry, tflops, RECORD_POSITIVE),
+    FIELD(BenchEntry, ratio, RECORD_POSITIVE),   FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT),
+    FIELD(BenchEntry, registers, RECORD_COUNT),  FIELD(BenchEntry, local_bytes, RECORD_COUNT),
+};
+static const Record entry_record = RECORD_OF(BenchEntry, entry_fields);
+
+static const RecordField reference_fields[] = {
+    FIELD(BenchReference, ok, RECORD_BOOL),
+    FIELD(BenchReference, error, RECORD_MAYBE_TEXT),
+    FIELD(BenchReference, name, RECORD_MAYBE_TEXT),
+    FIELD(BenchReference, library, RECORD_MAYBE_TEXT),
+    FIELD(BenchReference, n_candidates, RECORD_INT),
+    OBJECT(BenchReference, verify, verify_record),
+    OBJECT(BenchReference, time, timing_record),
+    FIELD(BenchReference, tflops, RECORD_POSITIVE),
+};
+static const Record reference_record = RECORD_OF(BenchReference, reference_fields);
+
+static const RecordField bench_fields[] = {
+    FIELD(BenchResult, ok, RECORD_BOOL),
+    FIELD(BenchResult, error, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, poisoned, RECORD_BOOL),
+    FIELD(BenchResult, cancelled, RECORD_BOOL),
+    MANY(BenchResult, RECORD_ARRAY, "entries", entries, n_entries, BENCH_MAX_PLANS, &entry_record),
+    OBJECT(BenchResult, reference, reference_record),
+    OBJECT(BenchResult, before, state_record),
+    OBJECT(BenchResult, after, state_record),
+    FIELD(BenchResult, l2_flushed, RECORD_BOOL),
+    FIELD(BenchResult, verify_ms, RECORD_MEASURE),
+    FIELD(BenchResult, total_ms, RECORD_MEASURE),
+    FIELD(BenchResult, seed, RECORD_INT64),
+    FIELD(BenchResult, m, RECORD_INT64),
+    FIELD(BenchResult, n, RECORD_INT64),
+    FIELD(BenchResult, k, RECORD_INT64),
+    FIELD(BenchResult, gpu, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, gpu_uuid, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, driver, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, cuda, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, date, RECORD_MAYBE_TEXT),
+    FIELD(BenchResult, method, RECORD_MAYBE_TEXT),
+};
+static const Record bench_record = RECORD_OF(BenchResult, bench_fields);
+
+static const RecordField sass_line_fields[] = {
+    FIELD(SassLine, kernel, RECORD_TEXT),       FIELD(SassLine, text, RECORD_TEXT),
+    FIELD(SassLine, opcode, RECORD_MAYBE_TEXT), FIELD(SassLine, address, RECORD_COUNT),
+    FIELD(SassLine, cuda_line, RECORD_COUNT),   FIELD(SassLine, live_registers, RECORD_COUNT),
+};
+static const Record sass_line_record = RECORD_OF(SassLine, sass_line_fields);
+
+static const RecordField sass_count_fields[] = {
+    FIELD(SassCount, kernel, RECORD_TEXT),
+    FIELD(SassCount, opcode, RECORD_TEXT),
+    FIELD(SassCount, count, RECORD_INT),
+};
+static const Record sass_count_record = RECORD_OF(SassCount, sass_count_fields);
+
+static const RecordField sass_fields[] = {
+    FIELD(SassResult, ok, RECORD_BOOL),
+    FIELD(SassResult, error, RECORD_MAYBE_TEXT),
+    FIELD(SassResult, tool, RECORD_MAYBE_TEXT),
+    MANY(SassResult, RECORD_LIST, "counts", counts, n_counts, SASS_COUNTS_MAX, &sass_count_record),
+    MANY(SassResult, RECORD_LIST, "lines", lines, n_lines, SASS_LINES_MAX, &sass_line_record),
+};
+static const Record sass_record = RECORD_OF(SassResult, sass_fields);
+
+static void write(Str *out, const Record *record, const void *from) {
+  JsonWriter w = json_writer(out);
+  record_write(&w, record, from);
+}
+
+void compile_result_write_json(Str *out, const CompileResult *result) {
+  write(out, &compile_record, result);
+}
+void bench_result_write_json(Str *out, const BenchResult *result) {
+  write(out, &bench_record, result);
+}
+void sass_result_write_json(Str *out, const SassResult *result) {
+  write(out, &sass_record, result);
+}
+
+CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "compile result", &compile_record, diags);
+}
+BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "benchmark result", &bench_record, diags);
+}
+SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags) {
+  return record_read_text(arena, text, "sass result", &sass_record, diags);
+}

@@ -1,0 +1,18 @@
+// The results that cross the worker's pipe, as JSON objects: the unit is in the key, unknown is
+// null, never NaN. The cubin itself does not travel (cubin_bytes does).
+#pragma once
+#include "base/arena.h"
+#include "base/diag.h"
+#include "base/str.h"
+#include "kernels/device/bench.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/sass.h"
+
+void compile_result_write_json(Str *out, const CompileResult *result);
+void bench_result_write_json(Str *out, const BenchResult *result);
+void sass_result_write_json(Str *out, const SassResult *result);
+
+// NULL and the findings when the text is not what the writer writes.
+CompileResult *compile_result_read_json(Arena *arena, const char *text, Diags *diags);
+BenchResult *bench_result_read_json(Arena *arena, const char *text, Diags *diags);
+SassResult *sass_result_read_json(Arena *arena, const char *text, Diags *diags);

@@ -1,0 +1,146 @@
+// Compiles run in children that serve one request each.
+//
+// A fork and exec of this program, opening NVRTC included, costs tens of milliseconds; so one child
+// always stands by with its libraries loaded, waiting for its request on stdin. Worked example with
+// two slots:
+//
+//   slot 0 stands by; compile 7 arrives → slot 0 is fed, slot 1 starts and stands by
+//   compile 8 (not keep) arrives       → 7 is superseded: slot 0 is killed; slot 1 is fed
+//
+// A deadline counts from the moment a child is fed. Address space and processor time are limited
+// too; ptxas can take either.
+#include <stdlib.h>
+
+#include "kernels/worker/worker_server.h"
+
+enum { COMPILE_CPU_SECONDS = 3600, SPARE_PAUSE_MS = 100 };
+
+#if defined(__has_feature)
+#define HAS_FEATURE(x) __has_feature(x)
+#else
+#define HAS_FEATURE(x) 0
+#endif
+
+// The sanitizers reserve terabytes of address space for their shadow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
+static const size_t compile_memory_bytes = 0;
+#else
+static const size_t compile_memory_bytes = (size_t)8 << 30;
+#endif
+
+static Slot *idle_slot(Server *server, bool running) {
+  for (int i = 0; i < server->n_slots; i++) {
+    Slot *slot = &server->compile[i];
+    if (!slot->request && process_is_running(&slot->process) == running) return slot;
+  }
+  return NULL;
+}
+
+static bool start_slot(Server *server, Slot *slot) {
+  return server_start_job(server, slot, "compile", COMPILE_CPU_SECONDS, compile_memory_bytes);
+}
+
+static void begin(Server *server, Slot *slot, Request *request) {
+  const int64_t limit = request->kind == MESSAGE_COMPILE ? request->deadline_ms : WORKER_COMPILE_MS;
+  slot->request = request;
+  request->phase = PHASE_COMPILING;
+  request->ends_at = server->now_ms + limit;
+  slot_feed(slot, request);
+}
+
+// What follows a compile child that did what it was asked.
+static void end_well(Server *server, Slot *slot) {
+  Request *request = slot->request;
+  slot->request = NULL;
+  process_kill(&slot->process, &server->reaper);
+  if (request->kind == MESSAGE_COMPILE || request->failed) {
+    request_finish(server, request);
+    return;
+  }
+  request->phase = PHASE_WAITING_BENCH;
+  request->told_place = -1;
+}
+
+static void end_badly(Server *server, Slot *slot, ErrorKind kind, const char *text) {
+  Request *request = slot->request;
+  slot->request = NULL;
+  process_kill(&slot->process, &server->reaper);
+  if (request) request_fail(server, request, kind, text);
+}
+
+void compile_read(Server *server, Slot *slot) {
+  LineStatus status = slot_read(server, slot);
+  if (status == LINE_READY)
+    end_well(server, slot);
+  else if (status == LINE_TOO_LONG)
+    end_badly(server, slot, ERROR_COMPILER, "the compiler's process broke the protocol");
+  else if (slot->process.out < 0)
+    end_badly(server, slot, ERROR_COMPILER, slot_describe_end(server, slot, "the compiler"));
+}
+
+static void check_deadlines(Server *server) {
+  for (int i = 0; i < server->n_slots; i++) {
+    Slot *slot = &server->compile[i];
+    if (!slot->request || server->now_ms < slot->request->ends_at) continue;
+    const int64_t limit =
+        slot->request->kind == MESSAGE_COMPILE ? slot->request->deadline_ms : WORKER_COMPILE_MS;
+    end_badly(server, slot, ERROR_TIMEOUT,
+              arena_printf(server->arena, "the compile was ended at its deadline of %.1f s",
+                           (double)limit / 1000));
+  }
+}
+
+static Slot *slot_for(Server *server, Request *request) {
+  Slot *slot = idle_slot(server, true);
+  if (slot) return slot;
+  slot = idle_slot(server, false);
+  if (!slot || start_slot(server, slot)) return slot;
+  request_fail(server, request, ERROR_COMPILER, "no process could be started for the compiler");
+  return NULL;
+}
+
+// A child that ends while it stands by (a library that crashes when it is opened) is not replaced
+// at once: that would be a loop of forks.
+static void keep_one_ready(Server *server) {
+  if (!server->can_compile || idle_slot(server, true)) return;
+  if (server->now_ms < server->spare_not_before) return;
+  Slot *spare = idle_slot(server, false);
+  if (spare) start_slot(server, spare);
+  server->spare_not_before = server->now_ms + SPARE_PAUSE_MS;
+}
+
+void compile_step(Server *server) {
+  int place = 0;
+  check_deadlines(server);
+  for (Request *at = server->first, *next; at; at = next) {
+    next = at->next;
+    if (at->phase != PHASE_WAITING_COMPILE) continue;
+    const int n_before = server->n_requests;
+    Slot *slot = slot_for(server, at);
+    if (slot) {
+      begin(server, slot, at);
+    } else if (server->n_requests == n_before) {
+      place++;
+      request_tell_place(server, at, place, place * 0.5);
+    }
+  }
+  keep_one_ready(server);
+}
+
+static void drop_stale(Server *server, Request *request) {
+  for (int i = 0; i < server->n_slots; i++) {
+    if (server->compile[i].request != request) continue;
+    server->compile[i].request = NULL;
+    process_kill(&server->compile[i].process, &server->reaper);
+  }
+}
+
+void compile_supersede(Server *server, const Request *newer) {
+  for (Request *at = server->first, *next; at; at = next) {
+    next = at->next;
+    if (at == newer || at->kind != MESSAGE_COMPILE || at->keep) continue;
+    drop_stale(server, at);
+    request_fail(server, at, ERROR_SUPERSEDED, "a newer compile made this one stale");
+  }
+}

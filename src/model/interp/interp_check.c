@@ -1,0 +1,195 @@
+// Whether a program computes what its naive nest computes.
+//
+// Inputs are small whole numbers, so every sum is exact in the type of the accumulators whatever
+// its order, and "equal" means equal: the first term that is missing, doubled or taken from a
+// neighbour shows. What C's type cannot hold is rounded once, here as in the store. Worked example,
+// 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was left out:
+//
+//   wrong_in_tile = { 0, 64,      n_wrong = 128, first at (0, 8)
+//                     0, 64 }     the picture says "a column of tiles", before any line is read
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/whole.h"
+#include "model/interp/interp.h"
+#include "model/interp/interp_machine.h"
+
+// Whole numbers from -most to most without 0; `most` is a power of two up to 8.
+static const float *whole_numbers(Arena *arena, int64_t n, uint64_t seed, int which, int most) {
+  uint64_t state = seed * 2 + (uint64_t)which;
+  float *data = ARENA_ARRAY(arena, float, n);
+  for (int64_t i = 0; i < n; i++) {
+    int value = (int)(random_next(&state) >> 60) & (2 * most - 1);  // 0 … 15 for 8
+    data[i] = (float)(value < most ? value - most : value - most + 1);
+  }
+  return data;
+}
+
+const float *interpret_inputs(Arena *arena, int64_t n, uint64_t seed, int which) {
+  return whole_numbers(arena, n, seed, which, 8);
+}
+
+// A sum of K products of numbers from ±1 … ±most is a random walk; it stays within eight of its
+// standard deviations, of which it is doubled by an alpha of 2, in billions of cells. Worked
+// example, f16 (2048) and K = 128: most = 4 has mean square 7.5, so 2 · 8 · 7.5 · √128 = 1358.
+static bool stays_exact(int most, int64_t k, double limit) {
+  double mean_square = (most + 1) * (2 * most + 1) / 6.0;
+  return 2 * 8 * mean_square * sqrt((double)k) <= limit;
+}
+
+const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which) {
+  int64_t n = which == 0 ? problem->m * problem->k : problem->k * problem->n;
+  double limit = fmin(number_exact_limit(problem->acc), number_exact_limit(problem->out));
+  int most = 8;
+  while (most > 1 && limit < 0x1p24 && !stays_exact(most, problem->k, limit)) most /= 2;
+  return whole_numbers(arena, n, seed, which, most);
+}
+
+// One operand as its type has it, in row order.
+static double *rounded(Arena *arena, DType type, const float *from, int64_t rows, int64_t columns,
+                       bool column_major) {
+  double *to = ARENA_ARRAY(arena, double, rows *columns);
+  int64_t down = column_major ? 1 : columns, right = column_major ? rows : 1;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      to[i * columns + j] = number_round(type, (double)from[i * down + j * right]);
+  return to;
+}
+
+const double *interpret_reference(Arena *arena, const Problem *problem, const float *a,
+                                  const float *b) {
+  int64_t n = problem->n;
+  double *c = ARENA_ARRAY(arena, double, problem->m *n);
+  const double *x = rounded(arena, problem->dtype, a, problem->m, problem->k, problem->a_col);
+  const double *y = rounded(arena, problem->dtype, b, problem->k, n, problem->b_col);
+  for (int64_t i = 0; i < problem->m; i++)
+    for (int64_t k = 0; k < problem->k; k++) {
+      double factor = x[i * problem->k + k];
+      for (int64_t j = 0; j < n; j++) c[i * n + j] += factor * y[k * n + j];
+    }
+  return c;
+}
+
+typedef struct Comparison {
+  Arena *arena;
+  InterpCheck *check;
+  const Problem *problem;
+  const float *a, *b;
+  const double *product;  // A·B; NULL until a run has come to its end
+  double factor;          // C = factor·A·B
+  uint8_t *wrong;         // M×N: already counted
+  int *in_tile;
+} Comparison;
+
+static double expected(const Comparison *to, int64_t at) {
+  return number_round(to->problem->out, to->factor * to->product[at]);
+}
+
+static void count_wrong(Comparison *to, int64_t at, double got) {
+  InterpCheck *check = to->check;
+  int64_t row = at / to->problem->n, column = at % to->problem->n;
+  bool first = check->n_wrong == 0 || at < check->wrong_row * to->problem->n + check->wrong_column;
+  check->n_wrong++;
+  to->wrong[at] = 1;
+  to->in_tile[row / check->tile_m * check->tiles_n + column / check->tile_n]++;
+  if (!first) return;
+  check->wrong_row = row;
+  check->wrong_column = column;
+  check->wrong_got = got;
+  check->wrong_expected = expected(to, at);
+}
+
+static void compare(const double *c, void *context) {
+  Comparison *to = context;
+  int64_t n = to->problem->m * to->problem->n;
+  if (!to->product) to->product = interpret_reference(to->arena, to->problem, to->a, to->b);
+  for (int64_t i = 0; i < n; i++) {
+    bool equal = fabs(c[i] - expected(to, i)) <= 0.0;  // false for a NaN
+    if (!equal && !to->wrong[i]) count_wrong(to, i, c[i]);
+  }
+}
+
+// How many rows or columns of C a block of the main kernel makes: the weight of its block digit.
+// With a reordered grid that digit is a LET, which has the largest weight just the same.
+static int64_t block_tile(const Axis *axis) {
+  int64_t tile = 0;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    bool block = digit->var->tier == TIER_BLOCK || digit->var->kind == VAR_LET;
+    if (block && digit->weight > tile) tile = digit->weight;
+  }
+  if (tile == 0) tile = 32;
+  return tile < axis->extent ? tile : axis->extent;
+}
+
+static void find_scale(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind == STMT_OP && stmt->op.kind == OP_SCALE) *(bool *)context = true;
+}
+
+static double factor_of(const Program *program, const InterpOptions *options) {
+  bool scales = false;
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, find_scale, &scales);
+  if (fpclassify(options->factor) != FP_ZERO) return (double)options->factor;
+  return scales ? (double)interp_alpha(options) : 1.0;
+}
+
+static Comparison start_check(Arena *arena, const Program *program, InterpCheck *check,
+                              InterpOptions *options) {
+  const Problem *problem = &program->problem;
+  if (!options->a) options->a = interp_inputs_of(arena, problem, options->seed, 0);
+  if (!options->b) options->b = interp_inputs_of(arena, problem, options->seed, 1);
+  *check = (InterpCheck){.wrong_row = -1, .wrong_column = -1};
+  check->tile_m = block_tile(&program->axis[AXIS_M]);
+  check->tile_n = block_tile(&program->axis[AXIS_N]);
+  check->tiles_m = ceil_div(problem->m, check->tile_m);
+  check->tiles_n = ceil_div(problem->n, check->tile_n);
+  int *in_tile = ARENA_ARRAY(arena, int, check->tiles_m * check->tiles_n);
+  check->wrong_in_tile = in_tile;
+  return (Comparison){.arena = arena,
+                      .check = check,
+                      .problem = problem,
+                      .a = options->a,
+                      .b = options->b,
+                      .factor = factor_of(program, options),
+                      .wrong = ARENA_ARRAY(arena, uint8_t, problem->m * problem->n),
+                      .in_tile = in_tile};
+}
+
+static void finish_check(InterpCheck *check, const InterpResult *result) {
+  check->result = result;
+  check->n_findings = result->n_findings;
+  check->n_found = result->n_found;
+  check->finding = result->finding;
+  check->ok = result->finished && result->n_found == 0 && check->n_wrong == 0;
+}
+
+// The naive nest is C = A·B whatever the program makes of it; its wrong cells count.
+static bool naive_agrees(Arena *arena, const Program *naive, const InterpOptions *options,
+                         Comparison comparison) {
+  const InterpResult *result = interpret(arena, naive, options);
+  comparison.factor = 1;
+  if (result->finished) compare(result->c, &comparison);
+  return result->finished && result->n_found == 0;
+}
+
+InterpCheck interpret_check(Arena *arena, const Program *program, const InterpOptions *options) {
+  return interpret_check_naive(arena, NULL, program, options);
+}
+
+InterpCheck interpret_check_naive(Arena *arena, const Program *naive, const Program *program,
+                                  const InterpOptions *options) {
+  InterpCheck check = {.wrong_row = -1, .wrong_column = -1};
+  InterpOptions own = *options;
+  if (interpret_bytes(program) > INTERP_BYTES_MAX) {
+    finish_check(&check, interp_run_all(arena, program, &own, NULL, NULL));
+    return check;
+  }
+  Comparison comparison = start_check(arena, program, &check, &own);
+  bool naive_ok = !naive || naive_agrees(arena, naive, &own, comparison);
+  finish_check(&check, interp_run_all(arena, program, &own, compare, &comparison));
+  check.ok = check.ok && naive_ok;
+  return check;
+}

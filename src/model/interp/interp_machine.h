@@ -1,0 +1,436 @@
+// Inside the interpreter: how a kernel looks once it is compiled, and what a run keeps.
+//
+// Included by interp*.c only. A kernel becomes a flat list of Code rows (loops and ifs are jumps),
+// so a warp can stop at a barrier and go on later with nothing but its program counter. Everything
+// that depends on the lane but not on a serial loop is computed once per block.
+#pragma once
+#include "model/interp/interp.h"
+#include "model/words/formats.h"
+#include "model/words/fragment.h"
+
+enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
+// Who carries out copies by TMA, counted behind the warps: an agent for each mbarrier that copies
+// count at, because copies have no order but the one that their own mbarriers make. Programs with
+// more of them share agents, and an order may be taken for granted that is none.
+enum {
+  INTERP_AGENT = INTERP_THREADS_MAX / LANES,
+  INTERP_AGENTS = 8,
+  INTERP_CLOCKS = INTERP_AGENT + INTERP_AGENTS
+};
+
+// 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
+// buffer's element is one row: of floats, which hold every number of the narrower types too, or of
+// whole numbers for s32. An f64 takes two rows of 16 lanes each, as it takes two registers.
+typedef float LaneFloats __attribute__((vector_size(LANES * 4), aligned(16)));
+typedef int32_t LaneInts __attribute__((vector_size(LANES * 4), aligned(16)));
+typedef union Row {
+  LaneFloats all;
+  float lane[LANES];
+  int32_t whole[LANES];
+  double wide[LANES / 2];
+} Row;
+static inline int rows_of_type(DType type) { return type == DTYPE_F64 ? 2 : 1; }
+typedef union Lanes {
+  LaneInts all;
+  int32_t lane[LANES];
+} Lanes;
+
+// ---- compiled expressions -----------------------------------------------------------------------
+
+// What an expression depends on.
+enum { DEP_LANE = 1, DEP_LOOP = 2, DEP_BLOCK = 4 };
+
+// coef · variable, or coef · expr where var < 0.
+typedef struct Term {
+  int64_t coef;
+  const Expr *expr;
+  int var;
+} Term;
+
+// constant + Σ uniform + slot + Σ mixed: the uniform terms are equal in all lanes of a warp, the
+// slot holds what differs by lane but not by serial loop (computed at the start of a block), the
+// mixed terms are evaluated for 32 lanes each time.
+//   (k_i·132 + m_t·8) with k_i a serial loop and m_t a digit of the thread:
+//   uniform {132 · k_i}, slot {8 · m_t}, no mixed term
+typedef struct Value {
+  int64_t constant;
+  int n_uniform, n_mixed;
+  const Term *uniform, *mixed;
+  int slot;  // -1: none, so that the value is uniform when n_mixed is 0 too
+} Value;
+
+typedef struct Slot {
+  int n;
+  const Term *term;
+  bool per_block;  // else once per kernel
+} Slot;
+
+// Holds where the value is negative (a < b becomes a - b), or where it is not zero.
+typedef struct Condition {
+  Value value;
+  bool negative;
+} Condition;
+
+typedef struct DimCheck {
+  int64_t limit;  // holds where 0 <= value < limit
+  Value value;
+} DimCheck;
+
+typedef struct Operand {
+  const Buffer *buffer;  // NULL: the operation has no such operand
+  int width;             // elements of one access: of a register operand, of all it takes
+  Value offset;          // in elements
+  int n_guards, n_checks;
+  const Condition *guard;  // all must hold
+  const DimCheck *check;   // dimensions that the ranges leave open
+  bool offset_proven;      // the ranges prove the whole access inside the buffer
+} Operand;
+
+typedef enum CodeKind {
+  CODE_OP,
+  CODE_LET,
+  CODE_LOOP,
+  CODE_NEXT,
+  CODE_IF,
+  CODE_FI,
+  CODE_EXIT
+} CodeKind;
+
+typedef struct Code {
+  CodeKind kind;
+  const Stmt *stmt;
+  int jump;           // LOOP: after its NEXT; NEXT: first of the body; IF: its FI
+  const char *fault;  // OP: why it cannot run at all; NULL when it can
+  int n_conditions;   // IF
+  const Condition *condition;
+  Value value;  // LET; OP: the phase bit that is waited for
+  int early;    // LET: index of the early let; -1: evaluated when reached
+  Operand dst, src, src2;
+  Value corner[2];        // TMA_LOAD: where the box begins in src
+  const int32_t *box_at;  // TMA_LOAD: interp_box_places()
+} Code;
+
+// A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
+typedef struct EarlyLet {
+  const Stmt *stmt;
+  bool checked_at_start;  // it stands between hardware loops, nothing "reaches" it later
+} EarlyLet;
+
+typedef struct KernelCode {
+  Launch launch;
+  const char *name;
+  int n_codes, n_slots, n_early;
+  Code *code;
+  Slot *slot;
+  EarlyLet *early;
+  uint8_t *dep;        // by variable
+  uint8_t *broadcast;  // by variable: its value is needed lane by lane too
+} KernelCode;
+
+// NULL when the kernel is larger than a run can name (FINDING_TOO_LARGE).
+const KernelCode *interp_compile(Arena *arena, const Program *program, int kernel);
+
+// ---- happens-before -----------------------------------------------------------------------------
+
+// One access. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
+// whole life of a machine, over blocks, kernels and runs, so nothing is ever cleared.
+typedef struct Touch {
+  uint32_t epoch, block;
+  uint16_t thread, code;
+} Touch;
+
+// What is remembered of one element. Where barriers alone make the order, of reads and atomic adds
+// the latest and one more that is unordered with it are enough: whatever conflicts with any of them
+// conflicts with one of these. Mbarriers order some readers and not others, so of a slab each
+// warp's latest read is kept instead (Memory.reads).
+typedef struct Shadow {
+  Touch write, read, other_read, atomic, other_atomic;
+  uint32_t in_flight;  // `write` is a copy that its thread has not waited for
+} Shadow;
+
+// What is known of the epochs of each warp and agent: of which accesses were before, of which a
+// fence has said so to TMA, and which waits are over.
+typedef struct Clock {
+  uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS], passed[INTERP_CLOCKS];
+} Clock;
+
+// An mbarrier of the block at hand; see interp_mbarrier.c.
+typedef struct Mbar {
+  int64_t expected, pending;  // arrivals: of each phase; still missing
+  int64_t bytes;              // expected and not yet come
+  uint32_t phase;             // under way; its bit is the lowest one
+  Touch init;
+  Clock gathered, ended;
+  Touch waited[2][INTERP_AGENT];  // by phase bit and warp: its last wait that went on
+} Mbar;
+
+// Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
+// is kept by granule, the smallest element of any of them, so that two that overlap are seen to.
+typedef struct Memory {
+  const Buffer *buffer;
+  DType type;
+  int bytes;       // of an element
+  uint8_t *data;   // NULL: registers
+  Shadow *shadow;  // NULL: read-only, or registers
+  Touch *reads;    // [shadow][max_warps] of a slab in a program with mbarriers; else NULL
+  int n_shadows;   // of an element
+  int64_t elements;
+  int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
+  Mbar *mbar;           // mbarriers, which have no data
+} Memory;
+
+static inline uint8_t *memory_at(const Memory *memory, int64_t at) {
+  return memory->data + at * memory->bytes;
+}
+
+// ---- a run --------------------------------------------------------------------------------------
+
+// A cp.async that 32 lanes issued together; lanes drop out as their groups complete.
+typedef struct Copy {
+  int code;
+  uint32_t lanes, zeros;
+  int32_t src[LANES], dst[LANES];
+  int32_t group[LANES];
+} Copy;
+
+// A copy by TMA that has not landed.
+typedef struct BoxCopy {
+  int code;
+  int64_t first, corner[2];  // element of dst; row and column of src
+  Mbar *bar;
+} BoxCopy;
+
+typedef enum WarpState {
+  WARP_RUNNABLE,
+  WARP_AT_BARRIER,   // behind it
+  WARP_AT_MBARRIER,  // before it, or before registers it takes: the wait is tried again
+  WARP_DONE
+} WarpState;
+
+typedef struct Warp {
+  int index;
+  WarpState state;
+  int pc;
+  uint32_t alive, active;
+  int depth;
+  uint32_t saved[IF_DEPTH_MAX];
+  int64_t *scalar;  // variable values that are equal in all lanes
+  int64_t *lanes;   // [variable][32], as expr_eval_warp takes it
+  Lanes *slot;
+  uint32_t *early_bad;  // lanes in which an early let is out of range
+  Row *row;             // the register file
+  uint32_t *written;    // by row: the lanes that hold a value
+  int n_copies, copy_capacity;
+  Copy *copy;
+  int32_t committed[LANES];  // groups closed so far
+  int64_t registers;         // of each thread, as setmaxnreg has left them
+} Warp;
+
+// Which element of its operand a lane's value is, tabulated: row · columns + column.
+typedef struct FragmentTable {
+  int n_values, columns;
+  const uint16_t (*at)[LANES];  // [value][lane]
+} FragmentTable;
+
+typedef struct Machine {
+  Arena *arena;
+  const Program *program;
+  const InterpOptions *options;
+  FragmentTable fragment[ATOM_OPERANDS];  // of the program's atom, if it has one
+  const KernelCode *kernel_code[KERNELS_MAX];
+  Memory memory[BUFFERS_MAX];
+  int n_rows;
+  int max_warps;
+  Warp *warp;
+  int32_t *order;  // of blocks
+  // The run:
+  uint64_t random;
+  InterpAsync async;
+  bool stopped;
+  int kernel, block, n_warps;
+  const KernelCode *code;
+  uint32_t epoch, block_first, kernel_first, run_first;
+  uint32_t joined;             // the epoch in which all threads of the block last met
+  bool has_mbarriers;          // only then is there more to an order than that
+  Clock clock[INTERP_CLOCKS];  // of each warp; of its lanes in `knows`, where they know more
+  Clock rest[INTERP_AGENT];    // of the others; unused while `knows` is all lanes
+  uint32_t knows[INTERP_AGENT];
+  int64_t free_registers;  // of the block, given back and not taken
+  int n_boxes, box_capacity;
+  BoxCopy *box;
+  int64_t steps, lanes[OP_COUNT];
+  // Over all runs:
+  int max_findings, n_findings;
+  int64_t n_found;
+  Finding *finding;
+} Machine;
+
+// `runs` runs with different orders, each at both async extremes where the program has asynchronous
+// copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
+// only if every run did. `visit`, if there is one, gets C after each run that finished.
+typedef void InterpVisit(const double *c, void *context);
+const InterpResult *interp_run_all(Arena *arena, const Program *program,
+                                   const InterpOptions *options, InterpVisit *visit, void *context);
+
+// Whole numbers for A (which = 0) and B (1), chosen so that sums stay exact in the problem's types.
+const float *interp_inputs_of(Arena *arena, const Problem *problem, uint64_t seed, int which);
+
+double interp_poison(void);
+// The argument alpha of the launch.
+float interp_alpha(const InterpOptions *options);
+
+// One operation of a warp, for its active lanes. One row of the table per row of op.def.
+typedef void OpRun(Machine *machine, Warp *warp, const Code *code);
+enum { SPACES_NONE = 0 };
+typedef struct OpRow {
+  OpRun *run;
+  unsigned dst, src, src2;  // spaces it takes: bits 1 << SPACE_…; SPACES_NONE: no such operand
+  bool converts;            // its operands may be of different types
+} OpRow;
+extern const OpRow interp_op_table[OP_COUNT];
+
+// Values of a warp as it stands.
+int64_t interp_scalar(const Warp *warp, const Value *value);
+void interp_lanes(const Warp *warp, const Value *value, Lanes *out);
+uint32_t interp_conditions(const Warp *warp, const Condition *condition, int n, uint32_t active);
+static inline bool value_is_uniform(const Value *value) {
+  return value->slot < 0 && value->n_mixed == 0;
+}
+
+// ---- reaching registers and memory (interp_reach.c) ---------------------------------------------
+
+// Which lanes of an access get where.
+typedef struct Reach {
+  const Memory *memory;
+  uint32_t inside;   // reach an element of the buffer
+  uint32_t guarded;  // stopped by the program's guard
+  Lanes at;          // offsets of those inside
+} Reach;
+
+#define EACH_LANE(lane, mask)                                                                \
+  for (uint32_t left_ = (mask), lane = 0; left_ && (lane = (uint32_t)lowest_lane(left_), 1); \
+       left_ &= left_ - 1)
+
+// The access of `lanes`, guard, bounds and alignment seen to.
+void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                  uint32_t lanes, Reach *reach);
+
+// The registers of an operand: element j lies at row[j · rows].
+typedef struct Registers {
+  Row *row;  // NULL after a finding
+  DType type;
+  int rows;
+  int first;   // index of `row`
+  int64_t at;  // index in its buffer of the first element
+} Registers;
+Registers reach_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
+// The same for registers that are read: those that nothing wrote are told and poisoned.
+Registers read_registers(Machine *m, const Warp *w, const Code *code, const Operand *operand);
+static inline void mark_written(Warp *w, const Registers *to, int j) {
+  w->written[to->first + j * to->rows] |= w->active;
+}
+
+double row_get(const Row *row, DType type, uint32_t lane);
+void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
+
+static inline uint16_t thread_of(const Warp *w, uint32_t lane) {
+  return (uint16_t)((uint32_t)w->index * LANES + lane);
+}
+
+// The access of lane 0; the other lanes differ in `thread`.
+static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) {
+  return (Touch){m->epoch, (uint32_t)m->block, thread_of(w, 0), (uint16_t)(code - m->code->code)};
+}
+
+// Reads an element of memory into a register as `now`, which is an access of a lane.
+void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                  const Memory *memory, int64_t at, Row *to, uint32_t lane);
+void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
+                      const Memory *memory, int64_t at);
+// Only what a copy does of it: is it written, does it race?
+bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
+              int64_t at);
+
+// ---- the tensor core (interp_tensor.c) ----------------------------------------------------------
+
+// The operations that a warp carries out as one.
+static inline bool interp_is_collective(OpKind kind) {
+  return kind == OP_LDMATRIX || kind == OP_MMA;
+}
+void interp_build_fragments(Machine *machine);
+// Why one of these cannot run; NULL when it can.
+const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *op,
+                                const Code *code);
+// How many elements an operand takes: C stands for the destination, A and B for the sources.
+int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand);
+OpRun interp_run_ldmatrix, interp_run_mma;
+
+// ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
+
+// What this thread knows.
+static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
+  int w = thread / LANES;
+  bool is_rest = w < INTERP_AGENT && !(m->knows[w] >> thread % LANES & 1);
+  return is_rest ? &m->rest[w] : &m->clock[w];
+}
+
+OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
+OpRun interp_run_tma, interp_run_fence;
+static inline bool interp_is_mbarrier(OpKind kind) {
+  return kind == OP_TMA_LOAD || (kind >= OP_MBAR_INIT && kind <= OP_MBAR_WAIT);
+}
+const char *interp_mbarrier_fault(Arena *arena, const Op *op, const Code *code);
+const int32_t *interp_box_places(Arena *arena, const Op *op);
+
+// A block starts; all its threads have met, or those of some warps: a new epoch begins.
+void interp_join_none(Machine *machine);
+void interp_join_all(Machine *machine);
+void interp_join_some(Machine *machine, const bool *takes_part);
+// Lets warps go on whose phase has ended; lets one copy land, any; false when there is none.
+bool interp_wake(Machine *machine);
+bool interp_land_one(Machine *machine);
+// At the end of a block: copies still under way. When nobody can go on: who waits for what.
+void interp_abandon_boxes(Machine *machine);
+void interp_report_stuck(Machine *machine);
+
+// ---- barriers (interp_meet.c) -------------------------------------------------------------------
+
+// All warps have stopped: lets those go on that may; false at the end, and when all wait for ever.
+bool interp_go_on(Machine *machine);
+
+// ---- registers that change hands (interp_registers.c) -------------------------------------------
+
+OpRun interp_run_registers;
+void interp_start_registers(Machine *machine, Warp *warp);
+bool interp_may_take(const Machine *machine, const Warp *warp, const Code *code);
+// That the warp waits for them for ever.
+void interp_report_registers(Machine *machine, const Warp *warp, const Code *code);
+
+// ---- shadows (interp_shadow.c) ------------------------------------------------------------------
+
+// The shadow of an element; `now` is the access that happens. A read says whether there is anything
+// to read.
+bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_write(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+bool shadow_atomic(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// The copy that `now` issued is in flight from here on; it has arrived for the thread that waited.
+void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA is asked for, which will write there.
+void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA has arrived, `now` is the agent's.
+void shadow_land(const Memory *memory, int64_t at, const Touch *now);
+// Whether `then` is over when `now` happens, both in the same block.
+bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
+// Whether anything was written there in this run (global) or block (shared).
+bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
+
+// ---- findings (interp_report.c) -----------------------------------------------------------------
+
+// `lane` may be -1; `offset` is an element of `buffer` (NULL: none).
+void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+                   const Buffer *buffer, int64_t offset, const char *format, ...)
+    __attribute__((format(printf, 8, 9)));
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory,
+                            const Shadow *shadow, const Touch *then, const Touch *now);
+static inline int lowest_lane(uint32_t mask) { return __builtin_ctz(mask); }

@@ -1,0 +1,199 @@
+// Findings in words: who did what to which element, at which statements, where.
+//
+// The same fault usually happens at thousands of elements. A finding is therefore kept once for
+// each kind, kernel and pair of statements (in either order) and buffer; the first occurrence is
+// told, the others are counted. Example:
+//
+//   race on A_s[0, 3, 5]: warp 2 lane 5 reads (load, stmt 41 of FM) what warp 0 lane 1 writes
+//   (store, stmt 37 of STAGE) with no barrier between; kernel matmul, block 3
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/interp/interp_machine.h"
+
+static const struct {
+  const char *name, *help;
+} finding_rows[FINDING_COUNT] = {
+#define X(id, name, help) {name, help},
+    INTERP_FINDING_TABLE(X)
+#undef X
+};
+
+const char *finding_name(FindingKind kind) { return finding_rows[kind].name; }
+const char *finding_help(FindingKind kind) { return finding_rows[kind].help; }
+
+// What each operation does to memory, in the words of a race report.
+static const struct {
+  const char *now, *then;
+} verb_rows[OP_COUNT] = {
+    [OP_LOAD] = {"reads", "reads"},
+    [OP_STORE] = {"writes", "writes"},
+    [OP_LDMATRIX] = {"reads", "reads"},
+    [OP_ATOMIC_ADD] = {"adds atomically to", "adds to atomically"},
+    [OP_CP_ASYNC] = {"copies into", "copies into"},
+    [OP_TMA_LOAD] = {"copies into", "copies into"},
+};
+
+static bool same_pair(const Finding *f, const Stmt *a, const Stmt *b) {
+  return (f->who.stmt == a && f->other.stmt == b) || (f->who.stmt == b && f->other.stmt == a);
+}
+
+// Counts the occurrence; gives a place for a finding that is new and still kept, else NULL.
+static Finding *place(Machine *machine, FindingKind kind, const Stmt *a, const Stmt *b,
+                      const Buffer *buffer) {
+  machine->n_found++;
+  if (machine->options->stop_at_first) machine->stopped = true;
+  for (int i = 0; i < machine->n_findings; i++) {
+    Finding *f = &machine->finding[i];
+    if (f->kind != kind || f->kernel != machine->kernel || f->buffer != buffer) continue;
+    if (!same_pair(f, a, b)) continue;
+    f->times++;
+    return NULL;
+  }
+  if (machine->n_findings == machine->max_findings) return NULL;
+  Finding *f = &machine->finding[machine->n_findings++];
+  *f = (Finding){.kind = kind, .kernel = machine->kernel, .buffer = buffer, .times = 1};
+  f->who = (FindingParty){a, machine->block, -1};
+  f->other = (FindingParty){b, -1, -1};
+  return f;
+}
+
+// The dimension with the largest stride below `limit`; of a dense buffer all strides differ, or the
+// dimensions that share one have a single index.
+static int next_slower(const Buffer *buffer, int64_t limit) {
+  int next = -1;
+  for (int d = 0; d < buffer->rank; d++) {
+    bool moves = buffer->dim[d] > 1 && buffer->stride[d] > 0;  // a broken one may stand still
+    if (!moves || buffer->stride[d] >= limit) continue;
+    if (next < 0 || buffer->stride[d] > buffer->stride[next]) next = d;
+  }
+  return next;
+}
+
+// The bits that a permuted slab xors onto an offset, in bytes.
+static int64_t xored_bits(const Buffer *buffer, int64_t byte) {
+  int base = buffer->swizzle_base;
+  int64_t mask = ((int64_t)1 << buffer->swizzle_bits) - 1;
+  int64_t bits = (byte >> (base + buffer->swizzle_shift) & mask) << base;
+  for (int i = 0; i < buffer->n_xor; i++) {
+    const XorTerm *term = &buffer->xor_term[i];
+    bits ^= (byte >> term->from & (((int64_t)1 << term->bits) - 1)) << term->to;
+  }
+  return bits;
+}
+
+// Where an element would lie without the permutation. The offset solves x ^ bits(x) = at; x =
+// at ^ bits(x) is repeated until it holds, which it soon does as bits come from higher ones.
+static int64_t unpermuted(const Buffer *buffer, int64_t at) {
+  enum { ROUNDS = 32 };
+  int64_t bytes = dtype_bytes(buffer->type), to = at * bytes, from = to;
+  for (int i = 0; i < ROUNDS && (from ^ xored_bits(buffer, from)) != to; i++)
+    from = to ^ xored_bits(buffer, from);
+  return (from ^ xored_bits(buffer, from)) == to ? from / bytes : at;
+}
+
+static void set_index(Finding *finding, const Buffer *buffer, int64_t offset) {
+  if (offset >= 0) offset = unpermuted(buffer, offset);
+  int64_t limit = INT64_MAX;
+  for (int d; (d = next_slower(buffer, limit)) >= 0; offset %= limit) {
+    limit = buffer->stride[d];
+    finding->index[d] = offset / limit;
+  }
+}
+
+static void add_element(Str *out, const Finding *finding) {
+  str_add(out, finding->buffer->name);
+  for (int d = 0; d < finding->buffer->rank; d++)
+    str_printf(out, "%s%lld", d ? ", " : "[", (long long)finding->index[d]);
+  str_add_char(out, ']');
+}
+
+// "(load, stmt 41 of STAGE)"
+static void add_stmt(Str *out, const Stmt *stmt) {
+  static const char *const words[] = {
+      [STMT_LOOP] = "loop", [STMT_IF] = "if", [STMT_LET] = "let", [STMT_OP] = "op"};
+  const char *word = stmt->kind == STMT_OP ? op_name(stmt->op.kind) : words[stmt->kind];
+  str_printf(out, "(%s, stmt %d", word, stmt->id);
+  if (stmt->knob != KNOB_NONE) str_printf(out, " of %s", knob_table[stmt->knob].name);
+  str_add_char(out, ')');
+}
+
+static bool is_agent(int thread) { return thread / LANES >= INTERP_AGENT; }
+
+static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
+  if (with_block) str_printf(out, "block %u ", block);
+  if (is_agent(thread)) {
+    str_add(out, "the memory accelerator");
+    return;
+  }
+  str_printf(out, "warp %d lane %d", thread / LANES, thread % LANES);
+}
+
+void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
+                   const Buffer *buffer, int64_t offset, const char *format, ...) {
+  Finding *f = place(machine, kind, stmt, NULL, buffer);
+  if (!f) return;
+  Str text = str_new(machine->arena);
+  str_add(&text, finding_name(kind));
+  if (buffer) {
+    set_index(f, buffer, offset);
+    str_add(&text, " on ");
+    add_element(&text, f);
+  }
+  str_add(&text, ": ");
+  if (warp && lane >= 0) {
+    f->who.thread = warp->index * LANES + lane;
+    add_thread(&text, false, 0, f->who.thread);
+    str_add_char(&text, ' ');
+  }
+  va_list args;
+  va_start(args, format);
+  str_vprintf(&text, format, args);
+  va_end(args);
+  if (stmt) {
+    str_add_char(&text, ' ');
+    add_stmt(&text, stmt);
+  }
+  if (machine->code) str_printf(&text, "; kernel %s", machine->code->name);
+  if (warp) str_printf(&text, ", block %d", machine->block);
+  f->text = text.text;
+}
+
+static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed,
+                                bool unfenced) {
+  if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
+  if (blocks) return ": blocks of one kernel have no order";
+  if (flying) return " while that copy is in flight";
+  if (unfenced) return " with no fence for copies by TMA between";
+  return landed ? " with no wait for its mbarrier between" : " with no barrier between";
+}
+
+// "reads … what … writes", and for two writes "writes … what … writes".
+void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *memory,
+                            const Shadow *shadow, const Touch *then, const Touch *now) {
+  const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;
+  Finding *f = place(machine, kind, a, b, memory->buffer);
+  if (!f) return;
+  f->who = (FindingParty){a, (int)now->block, now->thread};
+  f->other = (FindingParty){b, (int)then->block, then->thread};
+  set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
+  bool blocks = then->block != now->block;
+  bool flying = shadow->in_flight && then == &shadow->write;
+  bool unfenced = a->op.kind == OP_TMA_LOAD && shadow_ordered(machine, then, now);
+  Str text = str_new(machine->arena);
+  str_printf(&text, "%s on ", finding_name(kind));
+  add_element(&text, f);
+  str_add(&text, ": ");
+  add_thread(&text, blocks, now->block, now->thread);
+  str_printf(&text, " %s ", verb_rows[a->op.kind].now);
+  add_stmt(&text, a);
+  str_add(&text, " what ");
+  add_thread(&text, blocks, then->block, then->thread);
+  str_printf(&text, " %s ", verb_rows[b->op.kind].then);
+  add_stmt(&text, b);
+  str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread), unfenced));
+  str_printf(&text, "; kernel %s", machine->code->name);
+  if (!blocks) str_printf(&text, ", block %d", machine->block);
+  f->text = text.text;
+}

@@ -1,0 +1,230 @@
+// The tensor core's operations: LDMATRIX and MMA, which the 32 lanes of a warp carry out as one.
+//
+// Which element a lane's value is comes from fragment.h, tabulated once per machine. MMA gathers
+// the lanes' values into matrices, multiplies those in doubles and rounds each sum once to the type
+// of the accumulators; so the result is that of any order of summation as long as it is exact,
+// which the inputs see to. Sums in s32 wrap around as the instruction's do.
+//
+// LDMATRIX works on 16-byte rows. Lane l addresses row l % 8 of matrix l / 8; its address is
+// checked as that lane's access, but what is read counts as read by the lane that receives it.
+// Worked example, .x2.trans of f16: lanes 0 to 7 address matrix 0, 8 to 15 matrix 1, the addresses
+// of 16 to 31 are not looked at. Lane 5 receives in value 0 and 1 (register 0) rows 2 and 3 of
+// column 1 of matrix 0: elements 1 of the rows that lanes 2 and 3 address.
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "model/interp/interp_machine.h"
+
+enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32 };
+
+// ---- compiling ----------------------------------------------------------------------------------
+
+static int values_per_word(DType type) { return dtype_bytes(type) < 4 ? 4 / dtype_bytes(type) : 1; }
+
+static bool runs_here(const Atom *atom) {
+  return atom && atom->warps == 1 && atom->n == ATOM_N && atom->m <= ATOM_M_MAX &&
+         atom->k <= ATOM_K_MAX;
+}
+
+int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand) {
+  if (op->kind == OP_MMA)
+    return runs_here(program->atom) ? fragment_map(program->atom, operand).n_values : 1;
+  const Buffer *buffer = op->src.buffer;
+  if (!buffer) return 1;
+  return operand == ATOM_C ? (int)op->count * values_per_word(buffer->type)
+                           : LDMATRIX_ROW_BYTES / dtype_bytes(buffer->type);
+}
+
+static const char *ldmatrix_fault(Arena *arena, const Op *op) {
+  DType type = op->src.buffer->type;
+  if (op->count != 1 && op->count != 2 && op->count != 4)
+    return arena_printf(arena, "ldmatrix loads %lld matrices: 1, 2 or 4 can be loaded",
+                        (long long)op->count);
+  if (dtype_bytes(type) > WORD_BYTES)
+    return arena_printf(arena, "ldmatrix hands out 32 bits, an element of %s has 64",
+                        dtype_name(type));
+  if (op->trans && dtype_bytes(type) != 2)
+    return arena_printf(arena, "ldmatrix.trans transposes elements of 16 bits, %s has %d",
+                        dtype_name(type), 8 * dtype_bytes(type));
+  return NULL;
+}
+
+static const char *fragment_fault(Arena *arena, const Atom *atom, AtomOperand which,
+                                  const Operand *operand) {
+  const char *wanted = which == ATOM_C ? atom->acc : atom->type;
+  DType type = operand->buffer->type;
+  if (strcmp(dtype_name(type), wanted) == 0) return NULL;
+  return arena_printf(arena, "%s of %s is %s, in which %s does not fit: it holds %s",
+                      atom_operand_name(which), atom->name, wanted, operand->buffer->name,
+                      dtype_name(type));
+}
+
+static const char *mma_fault(Arena *arena, const Atom *atom, const Code *code) {
+  if (!atom) return "mma stands in a program without an atom";
+  if (!runs_here(atom)) return arena_printf(arena, "%s cannot be interpreted so far", atom->name);
+  const char *fault = fragment_fault(arena, atom, ATOM_C, &code->dst);
+  if (!fault) fault = fragment_fault(arena, atom, ATOM_A, &code->src);
+  return fault ? fault : fragment_fault(arena, atom, ATOM_B, &code->src2);
+}
+
+const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *op,
+                                const Code *code) {
+  return op->kind == OP_LDMATRIX ? ldmatrix_fault(arena, op)
+                                 : mma_fault(arena, program->atom, code);
+}
+
+static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operand) {
+  FragmentMap map = fragment_map(atom, operand);
+  uint16_t(*at)[LANES] = arena_alloc(arena, sizeof *at * (size_t)map.n_values);
+  for (int value = 0; value < map.n_values; value++)
+    for (int lane = 0; lane < LANES; lane++) {
+      FragmentElement e = fragment_map_element(&map, lane, value);
+      at[value][lane] = (uint16_t)(e.row * map.cols + e.col);
+    }
+  return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[LANES])at};
+}
+
+void interp_build_fragments(Machine *machine) {
+  const Atom *atom = machine->program->atom;
+  for (int operand = 0; runs_here(atom) && operand < ATOM_OPERANDS; operand++)
+    machine->fragment[operand] = tabulate(machine->arena, atom, (AtomOperand)operand);
+}
+
+// ---- both ---------------------------------------------------------------------------------------
+
+// Without all of its lanes a warp's instruction does nothing that could be relied on.
+static bool whole_warp(Machine *m, const Warp *w, const Code *code) {
+  uint32_t missing = ~w->active;
+  if (!missing) return true;
+  interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                "reaches an instruction of the whole warp that lane %d does not",
+                lowest_lane(missing));
+  return false;
+}
+
+static void poison(Warp *w, const Registers *to, int n) {
+  for (int j = 0; j < n; j++) {
+    EACH_LANE(lane, w->active) row_put(&to->row[j * to->rows], to->type, lane, interp_poison());
+    mark_written(w, to, j);
+  }
+}
+
+// Values share registers of 32 bits: an operand starts with the first of its register.
+static bool starts_register(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                            const Registers *at) {
+  int together = values_per_word(at->type);
+  if (at->at % together == 0) return true;
+  interp_report(m, FINDING_MISALIGNED, w, -1, code->stmt, operand->buffer, at->at,
+                "starts inside a register of %d values", together);
+  return false;
+}
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+
+// The element of its matrix that a lane receives as part `part` of `parts` in its 32 bits.
+static FragmentElement received(bool trans, int parts, int lane, int part) {
+  if (trans) return ldmatrix_element(true, lane, part);
+  return (FragmentElement){lane / 4, lane % 4 * parts + part};
+}
+
+static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, const Registers *to,
+                    int matrix) {
+  int parts = values_per_word(to->type);
+  Touch now = touch_of(m, w, code);
+  for (int part = 0; part < parts; part++) {
+    Row *row = &to->row[matrix * parts + part];
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+      FragmentElement e = received(code->stmt->op.trans, parts, (int)lane, part);
+      int from = ldmatrix_addressing_lane(matrix, e.row);
+      now.thread = thread_of(w, lane);
+      if (reach->inside >> from & 1)
+        read_element(m, w, code, &now, reach->memory, reach->at.lane[from] + e.col, row, lane);
+      else
+        row_put(row, to->type, lane, interp_poison());
+    }
+    mark_written(w, to, matrix * parts + part);
+  }
+}
+
+void interp_run_ldmatrix(Machine *m, Warp *w, const Code *code) {
+  int n = (int)code->stmt->op.count;
+  Registers to = reach_registers(m, w, code, &code->dst);
+  if (!to.row) return;
+  if (!whole_warp(m, w, code) || !starts_register(m, w, code, &code->dst, &to)) {
+    poison(w, &to, code->dst.width);
+    return;
+  }
+  uint32_t addressing = n == 4 ? UINT32_MAX : (1u << n * LDMATRIX_ROWS) - 1;
+  Reach reach;
+  reach_memory(m, w, code, &code->src, addressing, &reach);
+  for (int matrix = 0; matrix < n; matrix++) receive(m, w, code, &reach, &to, matrix);
+}
+
+// ---- mma ----------------------------------------------------------------------------------------
+
+typedef double Eight __attribute__((vector_size(ATOM_N * sizeof(double)), aligned(16)));
+typedef union OutRow {
+  Eight all;
+  double column[ATOM_N];
+} OutRow;
+
+static void gather(const FragmentTable *table, const Registers *from, double *matrix) {
+  bool single = from->type != DTYPE_F64 && from->type != DTYPE_S32 && from->type != DTYPE_TF32;
+  for (int v = 0; v < table->n_values; v++) {
+    const Row *row = &from->row[v * from->rows];
+    const uint16_t *at = table->at[v];
+    for (uint32_t lane = 0; lane < LANES; lane++)
+      matrix[at[lane]] = single ? (double)row->lane[lane]
+                                : number_tensor(from->type, row_get(row, from->type, lane));
+  }
+}
+
+// s32 sums keep their low 32 bits.
+static double wrapped(double sum) {
+  return isnan(sum) ? sum : (double)(int32_t)(uint32_t)(int64_t)sum;
+}
+
+static void scatter(Warp *w, const FragmentTable *table, const double *matrix,
+                    const Registers *to) {
+  for (int v = 0; v < table->n_values; v++) {
+    Row *row = &to->row[v * to->rows];
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+      double sum = matrix[table->at[v][lane]];
+      if (to->type == DTYPE_F32)
+        row->lane[lane] = (float)sum;
+      else
+        row_put(row, to->type, lane, to->type == DTYPE_S32 ? wrapped(sum) : sum);
+    }
+    mark_written(w, to, v);
+  }
+}
+
+// c += a · b, rows of c being of ATOM_N columns.
+static void multiply(const Atom *atom, const double *a, const OutRow *b, OutRow *c) {
+  for (int i = 0; i < atom->m; i++) {
+    Eight sum = c[i].all;
+    for (int k = 0; k < atom->k; k++) sum += a[i * atom->k + k] * b[k].all;
+    c[i].all = sum;
+  }
+}
+
+void interp_run_mma(Machine *m, Warp *w, const Code *code) {
+  Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
+  Registers acc = read_registers(m, w, code, &code->dst);
+  if (!a.row || !b.row || !acc.row) return;
+  bool sound = whole_warp(m, w, code) && starts_register(m, w, code, &code->src, &a) &&
+               starts_register(m, w, code, &code->src2, &b) &&
+               starts_register(m, w, code, &code->dst, &acc);
+  if (!sound) {
+    poison(w, &acc, code->dst.width);
+    return;
+  }
+  double left[ATOM_M_MAX * ATOM_K_MAX];
+  OutRow right[ATOM_K_MAX], sum[ATOM_M_MAX];
+  gather(&m->fragment[ATOM_A], &a, left);
+  gather(&m->fragment[ATOM_B], &b, right[0].column);
+  gather(&m->fragment[ATOM_C], &acc, sum[0].column);
+  multiply(m->program->atom, left, right, sum);
+  scatter(w, &m->fragment[ATOM_C], sum[0].column, &acc);
+}

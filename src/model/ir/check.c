@@ -1,0 +1,71 @@
+// Is the program sound? What every pass must keep true, told from what the user may ask for.
+//
+// The ranges that expressions carry decide all of it: shared and register indices lie inside their
+// buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not
+// under a condition or a loop that depends on the thread, but for those of a role inside it).
+#include "model/ir/check.h"
+
+#include "model/ir/rewrite.h"
+
+typedef struct Check {
+  Arena *arena;
+  const Program *program;
+  const char *fault;
+} Check;
+
+static void report(Check *check, const Stmt *stmt, const char *format, const char *name) {
+  if (!check->fault) check->fault = arena_printf(check->arena, format, name, stmt->id);
+}
+
+static void check_access(Access *access, Stmt *stmt, void *context) {
+  Check *check = context;
+  const Buffer *buffer = access->buffer;
+  int width = stmt->op.width;
+  for (int d = 0; d < buffer->rank; d++) {
+    const Expr *at = access->idx[d];
+    int64_t last = at->hi + (d == buffer->rank - 1 ? width - 1 : 0);
+    bool inside = at->lo >= 0 && (buffer->space == SPACE_GLOBAL || last < buffer->dim[d]);
+    // The copy's last round is cut short by an IF, which the ranges do not see.
+    if (!inside && buffer->space != SPACE_SHARED)
+      report(check, stmt, "%s is accessed outside its bounds (statement %d)", buffer->name);
+  }
+  if (width > 1 && expr_divisor(access_offset(check->arena, access)) % width != 0)
+    report(check, stmt, "%s has a wide access that is not aligned (statement %d)", buffer->name);
+}
+
+static bool depends_on_thread(const Program *program, const Expr *expr) {
+  if (!expr) return false;
+  if (expr->op == EXPR_VAR)
+    return expr->var->kind == VAR_THREAD || expr->var->tier == TIER_THREAD ||
+           expr->var->tier == TIER_WARP;
+  return depends_on_thread(program, expr->a) || depends_on_thread(program, expr->b) ||
+         depends_on_thread(program, expr->c);
+}
+
+// Who gets to a statement: every thread of the block, of a role, or nobody knows.
+typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_SOME } Reached;
+
+static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {
+  if (stmt->kind != STMT_IF || !depends_on_thread(check->program, stmt->expr)) return reach;
+  return stmt->warps != WARPS_ALL && reach == REACHED_BY_ALL ? REACHED_BY_ROLE : REACHED_BY_SOME;
+}
+
+static void check_barriers(Check *check, const Stmt *list, Reached reach) {
+  for (; list; list = list->next) {
+    bool whole = list->kind == STMT_OP && list->op.kind == OP_BARRIER && list->op.count == 0;
+    bool some = list->kind == STMT_OP &&
+                (list->op.kind == OP_MBAR_ARRIVE || (list->op.kind == OP_BARRIER && !whole));
+    if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
+      report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
+    check_barriers(check, list->body, reach_below(check, list, reach));
+  }
+}
+
+const char *program_check(Arena *arena, const Program *program) {
+  Check check = {arena, program, NULL};
+  for (int i = 0; i < program->n_kernels; i++) {
+    each_access(program->kernel[i].body, check_access, &check);
+    check_barriers(&check, program->kernel[i].body, REACHED_BY_ALL);
+  }
+  return check.fault;
+}

@@ -1,0 +1,412 @@
+// Reading and building programs.
+//
+// A pass works on a clone: statements and buffers are copied (buffers by identity map, so that
+// every access points at the copy), expressions and variables are shared because they never change.
+#include "model/ir/program.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+
+static const struct {
+  const char *name, *ptx, *help;
+} op_rows[OP_COUNT] = {
+#define OP(id, name, ptx, help) {name, ptx, help},
+#include "model/ir/op.def"
+#undef OP
+};
+
+const char *op_name(OpKind kind) { return op_rows[kind].name; }
+const char *op_word(OpKind kind) {
+  static const char prefix[] = "mbarrier.";
+  const char *name = op_rows[kind].name;
+  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
+}
+const char *op_ptx(OpKind kind) { return op_rows[kind].ptx; }
+const char *op_help(OpKind kind) { return op_rows[kind].help; }
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// The slowest dimension decides: the first, or the last one of a column-major operand.
+int64_t buffer_elements(const Buffer *buffer) {
+  int64_t n = buffer->stride[0] * buffer->dim[0];
+  if (buffer->space != SPACE_GLOBAL) return n;
+  int last = buffer->rank - 1;  // the slowest dimension of a column-major operand
+  int64_t columns = buffer->stride[last] * buffer->dim[last];
+  return columns > n ? columns : n;
+}
+
+int buffer_fast_dimension(const Buffer *buffer) {
+  int last = buffer->rank - 1;
+  return buffer->stride[last] == 1 ? last : 0;
+}
+
+enum { MBARRIER_BYTES = 8 };
+
+static int element_bytes(const Buffer *buffer) {
+  return buffer->space == SPACE_BARRIER ? MBARRIER_BYTES : dtype_bytes(buffer->type);
+}
+
+int64_t buffer_bytes(const Buffer *buffer) {
+  return buffer_elements(buffer) * element_bytes(buffer);
+}
+
+// One term, over element offsets: in elements of E bytes the same bits sit log2(E) lower. Worked
+// example, f16, Swizzle<3, 4, 3>, which is {from 7, to 4, 3 bits}: offset / 64 % 8 * 8.
+static const Expr *xor_term(Arena *arena, const Buffer *buffer, const Expr *offset, XorTerm term) {
+  int64_t bytes = dtype_bytes(buffer->type);
+  const Expr *bits = ex_div(arena, offset, ((int64_t)1 << term.from) / bytes);
+  bits = ex_mod(arena, bits, (int64_t)1 << term.bits);
+  return ex_mul_const(arena, bits, ((int64_t)1 << term.to) / bytes);
+}
+
+// Swizzle<B, M, S>: bits [M, M+B) of the byte offset are xored with bits [M+S, M+S+B).
+static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offset) {
+  const Expr *out = offset;
+  XorTerm swizzle = {buffer->swizzle_base + buffer->swizzle_shift, buffer->swizzle_base,
+                     buffer->swizzle_bits};
+  if (buffer->swizzle_bits)
+    out = ex_binary(arena, EXPR_XOR, out, xor_term(arena, buffer, offset, swizzle));
+  for (int i = 0; i < buffer->n_xor; i++)
+    out = ex_binary(arena, EXPR_XOR, out, xor_term(arena, buffer, offset, buffer->xor_term[i]));
+  return out;
+}
+
+bool buffer_is_in_shared(const Buffer *buffer) {
+  return buffer->space == SPACE_SHARED || buffer->space == SPACE_BARRIER;
+}
+
+bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || buffer->n_xor; }
+
+bool buffer_is_ring(const Buffer *slab) { return slab->rank > (slab->panel ? 3 : 2); }
+
+bool buffer_is_fragment(const Buffer *buffer) {
+  return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
+}
+
+// Elements of the pads behind the runs that come before the column in its row.
+static const Expr *pads_before(Arena *arena, const Access *access) {
+  const Buffer *slab = access->buffer;
+  const Expr *runs = ex_div(arena, access->idx[slab->rank - 1], slab->run);
+  return ex_mul_const(arena, runs, slab->run_pad);
+}
+
+const Expr *access_offset(Arena *arena, const Access *access) {
+  const Expr *offset = ex_const(arena, 0);
+  for (int d = 0; d < access->buffer->rank; d++) {
+    const Expr *term = ex_mul_const(arena, access->idx[d], access->buffer->stride[d]);
+    offset = ex_add(arena, offset, term);
+  }
+  if (access->buffer->run_pad) offset = ex_add(arena, offset, pads_before(arena, access));
+  return swizzled(arena, access->buffer, offset);
+}
+
+const Expr *access_guard(Arena *arena, const Access *access) {
+  if (access->buffer->space != SPACE_GLOBAL) return NULL;
+  const Expr *guard = NULL;
+  for (int d = 0; d < access->buffer->rank; d++) {
+    const Expr *bound = ex_const(arena, access->buffer->dim[d]);
+    guard = ex_land(arena, guard, ex_lt(arena, access->idx[d], bound));
+  }
+  return guard && expr_is_const(guard, 1) ? NULL : guard;
+}
+
+static bool is_hardware_loop(const Stmt *stmt) {
+  return stmt && stmt->kind == STMT_LOOP && tier_is_hardware(stmt->var->tier);
+}
+
+// The strides of the digits, the last one being the least significant; their product is returned.
+static int64_t digits_stride(HardwareDigit *digit, int n) {
+  int64_t stride = 1;
+  for (int i = n - 1; i >= 0; i--) {
+    digit[i].stride = stride;
+    stride *= digit[i].var->extent;
+  }
+  return stride;
+}
+
+Launch kernel_launch(const Kernel *kernel) {
+  Launch launch = {0};
+  const Stmt *at = kernel->body;
+  for (;;) {
+    const Stmt *ahead = at;
+    while (ahead && ahead->kind == STMT_LET) ahead = ahead->next;
+    if (!is_hardware_loop(ahead)) break;
+    for (; at != ahead; at = at->next) launch.let[launch.n_lets++] = at;
+    bool block = at->var->tier == TIER_BLOCK || at->var->tier == TIER_CLUSTER;
+    if (block)
+      launch.block[launch.n_block_digits++].var = at->var;
+    else
+      launch.thread[launch.n_thread_digits++].var = at->var;
+    at = at->body;
+  }
+  launch.body = at;
+  launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
+  launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
+  launch.block_threads = launch.n_threads + kernel->n_producers;
+  return launch;
+}
+
+// The same on every GPU that has setmaxnreg.
+enum { SM_QUARTERS = 4, QUARTER_REGISTERS = 16384, REGISTER_STEP = 8, THREAD_REGISTERS_MAX = 255 };
+
+int64_t start_registers(int64_t threads, int min_blocks) {
+  int64_t warps = ceil_div(ceil_div(threads, LANES), SM_QUARTERS);
+  int64_t each = QUARTER_REGISTERS / (warps * LANES * (min_blocks ? min_blocks : 1));
+  each -= each % REGISTER_STEP;
+  return each < THREAD_REGISTERS_MAX ? each : THREAD_REGISTERS_MAX;
+}
+
+const Kernel *program_main(const Program *program) {
+  return &program->kernel[program->main_kernel];
+}
+
+int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
+int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
+
+static const Op *find_tma(const Stmt *list, BufferRole operand) {
+  for (; list; list = list->next) {
+    const Op *op = &list->op;
+    if (list->kind == STMT_OP && op->kind == OP_TMA_LOAD && op->src.buffer->role == operand)
+      return op;
+    const Op *inner = find_tma(list->body, operand);
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+const Op *program_tma(const Program *program, BufferRole operand) {
+  return find_tma(program_main(program)->body, operand);
+}
+
+Buffer *program_buffer(const Program *program, BufferRole role) {
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->role == role) return program->buffer[i];
+  return NULL;
+}
+
+// Swizzles reach up to bit 10 of the byte offset.
+enum { SHARED_ALIGN = 128, SWIZZLE_ALIGN = 1024 };
+
+int64_t program_smem_bytes(const Program *program) {
+  int64_t end = 0;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (!buffer_is_in_shared(buffer)) continue;
+    int64_t its_end = buffer->offset_bytes + buffer_bytes(buffer);
+    if (its_end > end) end = its_end;
+  }
+  return end;
+}
+
+static int shared_align(const Buffer *buffer) {
+  if (buffer->space == SPACE_BARRIER) return MBARRIER_BYTES;
+  return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
+}
+
+int program_shared_align(const Program *program) {
+  int align = SHARED_ALIGN;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED)
+      align = max_int(align, shared_align(program->buffer[i]));
+  return align;
+}
+
+static int64_t place(Program *program, Space space, int64_t at) {
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *buffer = program->buffer[i];
+    if (buffer->space != space) continue;
+    buffer->offset_bytes = round_up(at, shared_align(buffer));
+    at = buffer->offset_bytes + buffer_bytes(buffer);
+  }
+  return at;
+}
+
+void program_place_shared(Program *program) {
+  place(program, SPACE_BARRIER, place(program, SPACE_SHARED, 0));
+}
+
+const Expr *axis_expr(Arena *arena, const Axis *axis) {
+  const Expr *sum = ex_const(arena, 0);
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    sum = ex_add(arena, sum, ex_mul_const(arena, ex_var(arena, digit->var), digit->weight));
+  }
+  return sum;
+}
+
+static void walk(Stmt *stmt, int depth, StmtVisit *visit, void *context) {
+  while (stmt) {
+    Stmt *next = stmt->next;  // the visitor may unlink the statement
+    visit(stmt, depth, context);
+    if (stmt->body) walk(stmt->body, depth + 1, visit, context);
+    stmt = next;
+  }
+}
+
+void stmt_walk(Stmt *body, StmtVisit *visit, void *context) { walk(body, 0, visit, context); }
+
+// ---- building -----------------------------------------------------------------------------------
+
+static void operand(Program *program, const char *name, BufferRole role, int64_t rows,
+                    int64_t columns, bool column_major) {
+  int64_t dim[2] = {rows, columns};
+  Buffer *buffer = program_new_buffer(program, name, SPACE_GLOBAL, role, 2, dim, KNOB_NONE);
+  if (!column_major) return;
+  buffer->stride[0] = 1;
+  buffer->stride[1] = rows;
+}
+
+Program *program_new(Arena *arena, Problem problem) {
+  Program *program = ARENA_NEW(arena, Program);
+  program->arena = arena;
+  program->problem = problem;
+  program->axis[AXIS_M] = (Axis){.name = "m", .extent = problem.m};
+  program->axis[AXIS_N] = (Axis){.name = "n", .extent = problem.n};
+  program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
+  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
+  program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
+  operand(program, "A", ROLE_A, problem.m, problem.k, problem.a_col);
+  operand(program, "B", ROLE_B, problem.k, problem.n, problem.b_col);
+  operand(program, "C", ROLE_C, problem.m, problem.n, false);
+  return program;
+}
+
+typedef struct CloneMap {
+  Arena *arena;
+  Program *to;
+} CloneMap;
+
+static void clone_access(const CloneMap *map, Access *access) {
+  if (access->buffer) access->buffer = map->to->buffer[access->buffer->id];
+}
+
+static Stmt *clone_list(const CloneMap *map, const Stmt *stmt) {
+  Stmt *first = NULL, **link = &first;
+  for (; stmt; stmt = stmt->next) {
+    Stmt *copy = ARENA_NEW(map->arena, Stmt);
+    *copy = *stmt;
+    clone_access(map, &copy->op.dst);
+    clone_access(map, &copy->op.src);
+    clone_access(map, &copy->op.src2);
+    copy->body = clone_list(map, stmt->body);
+    copy->next = NULL;
+    *link = copy;
+    link = &copy->next;
+  }
+  return first;
+}
+
+Program *program_clone(Arena *arena, const Program *program) {
+  Program *copy = ARENA_NEW(arena, Program);
+  *copy = *program;
+  copy->arena = arena;
+  for (int i = 0; i < program->n_buffers; i++) {
+    copy->buffer[i] = ARENA_NEW(arena, Buffer);
+    *copy->buffer[i] = *program->buffer[i];
+  }
+  CloneMap map = {arena, copy};
+  for (int i = 0; i < program->n_kernels; i++)
+    copy->kernel[i].body = clone_list(&map, program->kernel[i].body);
+  return copy;
+}
+
+Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent) {
+  assert(extent >= 1);
+  Var *var = ARENA_NEW(program->arena, Var);
+  *var = (Var){program->n_vars++, name, kind, tier, extent};
+  return var;
+}
+
+static DType type_of_role(const Problem *problem, BufferRole role) {
+  if (role == ROLE_C || role == ROLE_SLAB_C || role == ROLE_STAGE_C) return problem->out;
+  bool sum = role == ROLE_ACC || role == ROLE_PARTIAL || role == ROLE_TEMP;
+  return sum ? problem->acc : problem->dtype;
+}
+
+Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,
+                           int rank, const int64_t *dim, KnobId knob) {
+  assert(program->n_buffers < BUFFERS_MAX && rank <= RANK_MAX);
+  Buffer *buffer = ARENA_NEW(program->arena, Buffer);
+  *buffer = (Buffer){.id = program->n_buffers,
+                     .name = name,
+                     .space = space,
+                     .role = role,
+                     .type = type_of_role(&program->problem, role),
+                     .rank = rank,
+                     .knob = knob};
+  int64_t stride = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    buffer->dim[d] = dim[d];
+    buffer->stride[d] = stride;
+    stride *= dim[d];
+  }
+  program->buffer[program->n_buffers++] = buffer;
+  return buffer;
+}
+
+Access access1(Buffer *buffer, const Expr *i) {
+  assert(buffer->rank == 1);
+  return (Access){buffer, {i}};
+}
+
+Access access2(Buffer *buffer, const Expr *i, const Expr *j) {
+  assert(buffer->rank == 2);
+  return (Access){buffer, {i, j}};
+}
+
+Access access3(Buffer *buffer, const Expr *i, const Expr *j, const Expr *k) {
+  assert(buffer->rank == 3);
+  return (Access){buffer, {i, j, k}};
+}
+
+static Stmt *stmt_new(Program *program, StmtKind kind, KnobId knob) {
+  Stmt *stmt = ARENA_NEW(program->arena, Stmt);
+  stmt->kind = kind;
+  stmt->knob = knob;
+  stmt->id = program->n_stmt_ids++;
+  return stmt;
+}
+
+Stmt *stmt_loop(Program *program, KnobId knob, Var *var, Stmt *body) {
+  Stmt *stmt = stmt_new(program, STMT_LOOP, knob);
+  stmt->var = var;
+  stmt->body = body;
+  return stmt;
+}
+
+Stmt *stmt_if(Program *program, KnobId knob, const Expr *cond, Stmt *body) {
+  Stmt *stmt = stmt_new(program, STMT_IF, knob);
+  stmt->expr = cond;
+  stmt->body = body;
+  return stmt;
+}
+
+Stmt *stmt_let(Program *program, KnobId knob, Var *var, const Expr *value) {
+  Stmt *stmt = stmt_new(program, STMT_LET, knob);
+  stmt->var = var;
+  stmt->expr = value;
+  return stmt;
+}
+
+Stmt *stmt_op(Program *program, KnobId knob, Op op) {
+  Stmt *stmt = stmt_new(program, STMT_OP, knob);
+  stmt->op = op;
+  if (stmt->op.width == 0) stmt->op.width = 1;
+  return stmt;
+}
+
+Stmt *stmt_last(Stmt *list) {
+  while (list->next) list = list->next;
+  return list;
+}
+
+Stmt *stmt_list(Stmt *first, ...) {
+  va_list rest;
+  va_start(rest, first);
+  for (Stmt *more; (more = va_arg(rest, Stmt *));) stmt_last(first)->next = more;
+  va_end(rest);
+  return first;
+}

@@ -1,0 +1,272 @@
+// The program (IR): an ordered list of kernels over a few buffers. Everything on the screen, the
+// CUDA text and the interpreter are readings of this structure; see DESIGN notes in
+// ARCHITECTURE.md.
+//
+// A kernel's body is a small tree of statements. Loops of a hardware tier (BLOCK, WARP, THREAD)
+// stand outermost, with nothing but LETs between them, and are digits of blockIdx/threadIdx: the
+// outermost is the most significant. Everything below the last of them is run by each thread.
+//
+// Worked example (BM=BN=16, no staging):
+//   for m_b in 0..4 BLOCK, n_b in 0..4 BLOCK           block index = m_b·4 + n_b
+//     for m_t in 0..16 THREAD, n_t in 0..16 THREAD     thread index = m_t·16 + n_t
+//       acc[0, 0] = 0
+//       for k in 0..32
+//         a[0] = load A[m_b·16 + m_t, k]
+//         b[0] = load B[k, n_b·16 + n_t]
+//         acc[0, 0] += a[0] * b[0]
+//       store C[m_b·16 + m_t, n_b·16 + n_t] = acc[0, 0]
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "model/ir/expr.h"
+#include "model/words/dtype.h"
+#include "model/words/knob.h"
+
+enum { RANK_MAX = 4, KERNELS_MAX = 4, DIGITS_MAX = 16, BUFFERS_MAX = 24, XOR_TERMS_MAX = 16 };
+
+typedef struct Problem {
+  int64_t m, n, k;    // C[M, N] = A[M, K] · B[K, N], C row-major
+  bool a_col, b_col;  // A, B column-major: element (i, j) lies at i + j·rows
+  DType dtype;        // of A and B
+  DType acc;          // of the accumulators and of split-K's partial sums
+  DType out;  // of C: a STORE from accumulators of another type converts, round to nearest even
+} Problem;
+
+// BARRIER: mbarriers, 8 bytes each, which lie in shared memory behind everything else.
+typedef enum Space { SPACE_GLOBAL, SPACE_SHARED, SPACE_REGISTER, SPACE_BARRIER } Space;
+
+// What a buffer is for. The passes find buffers by role, never by name.
+typedef enum BufferRole {
+  ROLE_A,
+  ROLE_B,
+  ROLE_C,        // the problem's operands in global memory
+  ROLE_PARTIAL,  // split-K workspace [splits][M][N]
+  ROLE_SLAB_A,
+  ROLE_SLAB_B,  // staged tiles in shared memory
+  ROLE_ACC,     // accumulators [FM][FN]
+  ROLE_FRAG_A,
+  ROLE_FRAG_B,  // one k-step's values of a thread
+  ROLE_STAGE_A,
+  ROLE_STAGE_B,  // registers on the way from global to shared
+  ROLE_SLAB_C,
+  ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
+  ROLE_FULL,
+  ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
+  ROLE_TEMP,
+  ROLE_COUNT
+} BufferRole;
+
+// Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a
+// layout read the offset as it was before any of them.
+typedef struct XorTerm {
+  int from, to, bits;
+} XorTerm;
+
+// Dimensions from slowest to fastest. A stride is in elements: rows of a padded slab have
+// stride = columns + pad. The element at idx lies at offset sum(idx[d] · stride[d]), behind the
+// pads of the runs that stand before it in its row.
+typedef struct Buffer {
+  int id;
+  const char *name;
+  Space space;
+  BufferRole role;
+  DType type;
+  int rank;
+  int64_t dim[RANK_MAX], stride[RANK_MAX];
+  KnobId knob;                      // the knob that made it
+  int swizzle_bits;                 // a slab's Swizzle<B, M, S> over byte offsets: B; 0 = none
+  int swizzle_base, swizzle_shift;  // M, S: bits [M, M+B) ^= bits [M+S, M+S+B)
+  int n_xor;                        // a slab's typed layout, as terms of a linear map over bits
+  XorTerm xor_term[XOR_TERMS_MAX];
+  bool transposed;  // a slab whose rows and columns are stored the other way round
+  int64_t panel;  // a slab cut into panels of so many columns, [panels][rows][panel]; 0 = one piece
+  int64_t run, run_pad;  // rows of a slab in runs of so many columns, each with a pad; 0 = no runs
+  int64_t offset_bytes;  // SHARED: where it starts in the block's shared memory
+} Buffer;
+
+int64_t buffer_elements(const Buffer *buffer);  // pads included
+int64_t buffer_bytes(const Buffer *buffer);
+bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
+bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
+bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
+bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their way into a multiply
+
+// One element of a buffer, or the first of `width` neighbours (consecutive offsets).
+typedef struct Access {
+  Buffer *buffer;  // NULL: no operand
+  const Expr *idx[RANK_MAX];
+} Access;
+
+typedef enum OpKind {
+#define OP(id, name, ptx, help) OP_##id,
+#include "model/ir/op.def"
+#undef OP
+  OP_COUNT
+} OpKind;
+
+const char *op_name(OpKind kind);
+const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
+const char *op_ptx(OpKind kind);
+const char *op_help(OpKind kind);
+
+typedef struct Op {
+  OpKind kind;
+  Access dst, src, src2;
+  int width;          // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+  int64_t count;      // what op.def says of each operation
+  bool trans;         // LDMATRIX: .trans
+  double value;       // INIT
+  int64_t box[2];     // TMA_LOAD: rows and columns that one copy moves
+  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+} Op;
+
+typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
+
+// Which warps of the block run a body. An IF that says so has the condition too.
+typedef enum WarpRole { WARPS_ALL, WARPS_PRODUCE, WARPS_CONSUME } WarpRole;
+
+typedef struct Stmt Stmt;
+struct Stmt {
+  StmtKind kind;
+  int id;            // unique in its program; stable from one pass to the next
+  KnobId knob;       // the knob that put it here; KNOB_NONE: the naive nest
+  const char *note;  // why it is here, for the CUDA comment and the screen; may be NULL
+  Stmt *next;        // the following statement of the same body
+  Var *var;          // LOOP, LET
+  int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
+  const Expr *expr;  // LET: value; IF: condition
+  Stmt *body;        // LOOP, IF
+  bool predicated;   // IF around copies: each carries the condition itself, nothing branches
+  WarpRole warps;    // IF: a role, of some of the block's warps
+  Op op;             // OP
+};
+
+enum { UNROLL_FULL = -1 };
+
+// A problem axis is rebuilt from loop variables as a mixed-radix sum:
+//   m = m_b·128 + m_t·8 + m_r   is   {m_b, 128} {m_t, 8} {m_r, 1}
+typedef struct Digit {
+  Var *var;
+  int64_t weight;
+} Digit;
+
+typedef struct Axis {
+  const char *name;  // "m", "n", "k"
+  int64_t extent;    // M, N or K
+  int n_digits;
+  Digit digit[DIGITS_MAX];
+} Axis;
+
+enum { AXIS_M, AXIS_N, AXIS_K, AXIS_COUNT };
+
+typedef struct Kernel {
+  const char *name;  // "matmul", "zero", "reduce"
+  Stmt *body;
+  KnobId knob;
+  int min_blocks;   // blocks an SM shall have room for; 0: not said
+  int n_producers;  // threads behind those of the digits, which only fetch
+} Kernel;
+
+typedef struct Program {
+  Arena *arena;
+  Problem problem;
+  int n_vars;  // environment size: 0 <= var->id < n_vars
+  int n_stmt_ids;
+  int n_buffers;
+  Buffer *buffer[BUFFERS_MAX];
+  int n_kernels;
+  Kernel kernel[KERNELS_MAX];
+  int main_kernel;          // index of the one that multiplies
+  Axis axis[AXIS_COUNT];    // of the main kernel
+  const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
+  Var *lane;                // with an atom: the THREAD digit inside a warp
+  Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
+  int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
+  Var *thread;                  // VAR_THREAD of the main kernel: tid in 0..threads of a block
+  Var *block;                   // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *any_thread;              // VAR_THREAD over all threads of a block that has roles; else NULL
+} Program;
+
+// ---- reading ------------------------------------------------------------------------------------
+
+// The element offset of an access, swizzle included: the one place where an address is computed.
+// Multiply by dtype_bytes for bytes; add buffer->offset_bytes (a multiple of 1024 where a buffer is
+// swizzled, so that the xor acts within the buffer) for a shared-memory address.
+const Expr *access_offset(Arena *arena, const Access *access);
+
+// The condition under which a global access is inside its buffer, as far as the ranges leave it
+// open; NULL when it always is. With width > 1 the last dimension is known to be a multiple of it.
+const Expr *access_guard(Arena *arena, const Access *access);
+
+// How a kernel's hardware loops are digits of the hardware indices:
+//   var = (index / stride) % extent, index = blockIdx.x or threadIdx.x.
+typedef struct HardwareDigit {
+  Var *var;
+  int64_t stride;
+} HardwareDigit;
+
+typedef struct Launch {
+  int n_block_digits, n_thread_digits;
+  HardwareDigit block[DIGITS_MAX], thread[DIGITS_MAX];
+  int64_t n_blocks;       // grid size
+  int64_t n_threads;      // of the digits: those that multiply
+  int64_t block_threads;  // block size: the producers, who stand behind the others, included
+  const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
+  int n_lets;        // LETs that stand between the hardware loops, outermost first
+  const Stmt *let[DIGITS_MAX];
+} Launch;
+
+Launch kernel_launch(const Kernel *kernel);
+// Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
+// threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
+// 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
+int64_t start_registers(int64_t threads, int min_blocks);
+
+const Kernel *program_main(const Program *program);  // the kernel that multiplies
+// Warps of a block, those that multiply and all; the last may have idle lanes.
+int launch_warps(const Launch *launch);
+int launch_block_warps(const Launch *launch);
+
+// The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
+const Op *program_tma(const Program *program, BufferRole operand);
+
+// The dimension along which neighbours are neighbours in memory: the last one, but for a
+// column-major operand.
+int buffer_fast_dimension(const Buffer *buffer);
+
+Buffer *program_buffer(const Program *program, BufferRole role);  // NULL when there is none
+int64_t program_smem_bytes(const Program *program);               // of the main kernel
+int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
+// The axis as an expression over its digits.
+const Expr *axis_expr(Arena *arena, const Axis *axis);
+
+// Calls visit(stmt, depth, context) for every statement, outermost and first ones first.
+typedef void StmtVisit(Stmt *stmt, int depth, void *context);
+void stmt_walk(Stmt *body, StmtVisit *visit, void *context);
+
+// ---- building (the naive nest and the passes) ---------------------------------------------------
+
+Program *program_new(Arena *arena, Problem problem);
+// A deep copy in `arena`: statements, buffers and axes are new, expressions and variables shared.
+// A pass works on the copy, so the program before it stays as it was.
+Program *program_clone(Arena *arena, const Program *program);
+
+Var *program_var(Program *program, const char *name, VarKind kind, Tier tier, int64_t extent);
+// Strides are those of the dense row-major layout.
+Buffer *program_new_buffer(Program *program, const char *name, Space space, BufferRole role,
+                           int rank, const int64_t *dim, KnobId knob);
+// Lays the shared buffers out one after the other, 128-byte aligned; called after every pass.
+void program_place_shared(Program *program);
+
+Access access1(Buffer *buffer, const Expr *i);
+Access access2(Buffer *buffer, const Expr *i, const Expr *j);
+Access access3(Buffer *buffer, const Expr *i, const Expr *j, const Expr *k);
+
+Stmt *stmt_loop(Program *program, KnobId knob, Var *var, Stmt *body);
+Stmt *stmt_if(Program *program, KnobId knob, const Expr *cond, Stmt *body);
+Stmt *stmt_let(Program *program, KnobId knob, Var *var, const Expr *value);
+Stmt *stmt_op(Program *program, KnobId knob, Op op);
+Stmt *stmt_list(Stmt *first, ...);  // links the arguments up to a final NULL; lists may be given
+Stmt *stmt_last(Stmt *list);

@@ -1,0 +1,289 @@
+// The moves the passes share. All of them work on a private clone of the program (program_clone),
+// so statements may be relinked freely; variables and expressions are never altered, only replaced.
+#include "model/ir/rewrite.h"
+
+#include <assert.h>
+
+#include "model/words/fragment.h"
+
+Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
+
+// ---- finding ------------------------------------------------------------------------------------
+
+Stmt *find_tier(Stmt *list, Tier tier) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (stmt->kind == STMT_LOOP && stmt->var->tier == tier) return stmt;
+    Stmt *inner = stmt->body ? find_tier(stmt->body, tier) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+Stmt *find_loop(Stmt *list, const Var *var) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (stmt->kind == STMT_LOOP && stmt->var == var) return stmt;
+    Stmt *inner = stmt->body ? find_loop(stmt->body, var) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+// What the multiplying threads of a kernel run: the body below its hardware loops, or their role.
+static Stmt *inner_body(const Kernel *kernel) {
+  Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);
+  return inner ? inner->body : kernel->body;
+}
+
+Stmt *slab_loop(const Program *program) {
+  return find_tier(inner_body(program_main(program)), TIER_SERIAL_OUTER);
+}
+
+Stmt *outer_k_loop(const Program *program) {
+  Stmt *k_o = slab_loop(program);
+  const Axis *k = &program->axis[AXIS_K];
+  return k_o ? k_o : find_loop(program_main(program)->body, k->digit[k->n_digits - 1].var);
+}
+
+static bool is_op(const Stmt *stmt, OpKind kind, BufferRole role) {
+  if (stmt->kind != STMT_OP || stmt->op.kind != kind) return false;
+  return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);
+}
+
+Stmt *find_op(Stmt *list, OpKind kind, BufferRole role) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (is_op(stmt, kind, role)) return stmt;
+    Stmt *inner = stmt->body ? find_op(stmt->body, kind, role) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
+Stmt **find_link(Stmt **list, OpKind kind, BufferRole role) {
+  for (Stmt **link = list; *link; link = &(*link)->next)
+    if (is_op(*link, kind, role) || find_op((*link)->body, kind, role)) return link;
+  return NULL;
+}
+
+Stmt **find_multiply(Stmt **list) {
+  Stmt **fma = find_link(list, OP_FMA, ROLE_ACC);
+  return fma ? fma : find_link(list, OP_MMA, ROLE_ACC);
+}
+
+Stmt **find_read(Stmt **list, BufferRole fragment) {
+  Stmt **load = find_link(list, OP_LOAD, fragment);
+  return load ? load : find_link(list, OP_LDMATRIX, fragment);
+}
+
+Stmt *cut(Stmt **link) {
+  Stmt *stmt = *link;
+  *link = stmt->next;
+  stmt->next = NULL;
+  return stmt;
+}
+
+Stmt *barrier(Program *program, KnobId knob, const char *why) {
+  int64_t some = program->any_thread ? program->thread->extent : 0;
+  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER, .count = some});
+  stmt->note = why;
+  return stmt;
+}
+
+void insert(Stmt **link, Stmt *list) {
+  if (!list) return;
+  stmt_last(list)->next = *link;
+  *link = list;
+}
+
+// ---- rewriting ----------------------------------------------------------------------------------
+
+void each_access(Stmt *list, AccessVisit *visit, void *context) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+    for (int i = 0; i < 3; i++)
+      if (stmt->kind == STMT_OP && access[i]->buffer) visit(access[i], stmt, context);
+    each_access(stmt->body, visit, context);
+  }
+}
+
+typedef struct Substitution {
+  Arena *arena;
+  const Var *var;
+  const Expr *by;
+} Substitution;
+
+static void substitute_access(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  const Substitution *s = context;
+  for (int d = 0; d < access->buffer->rank; d++)
+    access->idx[d] = expr_substitute(s->arena, access->idx[d], s->var, s->by);
+}
+
+static void substitute_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  const Substitution *s = context;
+  if (stmt->expr) stmt->expr = expr_substitute(s->arena, stmt->expr, s->var, s->by);
+  if (stmt->kind == STMT_OP && stmt->op.phase)
+    stmt->op.phase = expr_substitute(s->arena, stmt->op.phase, s->var, s->by);
+}
+
+void substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
+  Substitution s = {program->arena, var, by};
+  each_access(list, substitute_access, &s);
+  stmt_walk(list, substitute_stmt, &s);
+}
+
+Stmt *copy_list(Program *program, const Stmt *list) {
+  Stmt *first = NULL, **link = &first;
+  for (; list; list = list->next) {
+    Stmt *copy = ARENA_NEW(program->arena, Stmt);
+    *copy = *list;
+    copy->id = program->n_stmt_ids++;
+    copy->body = copy_list(program, list->body);
+    copy->next = NULL;
+    *link = copy;
+    link = &copy->next;
+  }
+  return first;
+}
+
+Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list) {
+  return var->extent == 1 ? list : stmt_loop(program, knob, var, list);
+}
+
+// Replaces each loop over `var` in the list by the two loops of the split.
+static void split_loops(Program *program, Stmt **list, const Var *var, Split split, KnobId knob) {
+  for (Stmt **link = list; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    split_loops(program, &stmt->body, var, split, knob);
+    if (stmt->kind != STMT_LOOP || stmt->var != var) continue;
+    Stmt *inner = wrap_register(program, knob, split.inner, stmt->body);
+    Stmt *outer = wrap_register(program, knob, split.outer, inner);
+    Stmt **tail = &stmt_last(outer)->next, *rest = stmt->next;
+    *link = outer;
+    *tail = rest;
+    split_loops(program, tail, var, split, knob);
+    return;
+  }
+}
+
+Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
+                     const char *inner_name, KnobId knob) {
+  assert(var->extent % width == 0);
+  Split split = {program_var(program, outer_name, VAR_LOOP, TIER_REGISTER, var->extent / width),
+                 program_var(program, inner_name, VAR_LOOP, TIER_REGISTER, width)};
+  Kernel *kernel = main_kernel(program);
+  split_loops(program, &kernel->body, var, split, knob);
+  Arena *arena = program->arena;
+  const Expr *by = ex_add(arena, ex_mul_const(arena, ex_var(arena, split.outer), width),
+                          ex_var(arena, split.inner));
+  substitute(program, kernel->body, var, by);
+  return split;
+}
+
+// ---- axes ---------------------------------------------------------------------------------------
+
+int operand_axis(int operand, int dimension) {
+  static const int axes[][2] = {
+      [ATOM_A] = {AXIS_M, AXIS_K}, [ATOM_B] = {AXIS_K, AXIS_N}, [ATOM_C] = {AXIS_M, AXIS_N}};
+  return axes[operand][dimension];
+}
+
+int slow_dimension(const Program *program, int operand) {
+  const Problem *problem = &program->problem;
+  return (operand == ATOM_A && problem->a_col) || (operand == ATOM_B && problem->b_col);
+}
+
+void tile_position(Program *program, int operand, PartOf *part, const void *context,
+                   const Expr **slow, const Expr **fast) {
+  int slow_dim = slow_dimension(program, operand);
+  for (int dim = 0; dim < 2; dim++) {
+    const Axis *axis = &program->axis[operand_axis(operand, dim)];
+    *(dim == slow_dim ? slow : fast) =
+        ex_add(program->arena, axis_inside(program, axis), part(program, operand, dim, context));
+  }
+}
+
+const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits) {
+  const Expr *sum = ex_const(arena, 0);
+  for (int bit = 0; bit < n_bits;) {
+    int run = 1;
+    while (bit + run < n_bits && coefficient[bit] &&
+           coefficient[bit + run] == coefficient[bit] << run)
+      run++;
+    if (coefficient[bit]) {
+      const Expr *part = ex_mod(arena, ex_div(arena, x, (int64_t)1 << bit), (int64_t)1 << run);
+      sum = ex_add(arena, sum, ex_mul_const(arena, part, coefficient[bit]));
+    }
+    bit += run;
+  }
+  return sum;
+}
+
+const Expr *fragment_part(Program *program, int operand, int dimension) {
+  Arena *arena = program->arena;
+  if (!program->atom) return ex_const(arena, 0);
+  FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
+  const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
+  const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
+  const Expr *value =
+      ex_mul_const(arena, ex_var(arena, program->value[operand]), program->value_width[operand]);
+  return ex_add(arena, bits_expr(arena, ex_var(arena, program->lane), of_lane, map.n_lane_bits),
+                bits_expr(arena, value, of_value, map.n_value_bits));
+}
+
+static void apply_axis(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  Program *program = context;
+  BufferRole role = access->buffer->role;
+  if (role != ROLE_A && role != ROLE_B && role != ROLE_C) return;
+  int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
+  for (int d = 0; d < 2; d++) {
+    const Axis *axis = &program->axis[operand_axis(operand, d)];
+    access->idx[d] =
+        ex_add(program->arena, axis_expr(program->arena, axis), fragment_part(program, operand, d));
+  }
+}
+
+void apply_axes(Program *program) { each_access(main_kernel(program)->body, apply_axis, program); }
+
+static bool is_outside(const Var *var) {
+  return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER || var->tier == TIER_SERIAL_OUTER;
+}
+
+static const Expr *axis_side(Program *program, const Axis *axis, bool outside) {
+  Axis side = {0};
+  for (int i = 0; i < axis->n_digits; i++)
+    if (is_outside(axis->digit[i].var) == outside) side.digit[side.n_digits++] = axis->digit[i];
+  return axis_expr(program->arena, &side);
+}
+
+const Expr *axis_inside(Program *program, const Axis *axis) {
+  return axis_side(program, axis, false);
+}
+const Expr *axis_outside(Program *program, const Axis *axis) {
+  return axis_side(program, axis, true);
+}
+
+// The least weight is 1 or the extent of an atom, whose elements no digit counts.
+int64_t axis_tile(const Axis *axis) {
+  int64_t elements = 1, least = INT64_MAX;
+  for (int i = 0; i < axis->n_digits; i++) {
+    const Digit *digit = &axis->digit[i];
+    if (is_outside(digit->var)) continue;
+    elements *= digit->var->extent;
+    if (digit->weight < least) least = digit->weight;
+  }
+  return elements * (least == INT64_MAX ? 1 : least);
+}
+
+Stmt *kernel_inner(Kernel *kernel) {
+  Stmt *inner = NULL;
+  for (Stmt *at = kernel->body; at; at = at->kind == STMT_LET ? at->next : at->body) {
+    if (at->kind == STMT_LET) continue;
+    if (at->kind != STMT_LOOP || !tier_is_hardware(at->var->tier)) break;
+    inner = at;
+  }
+  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
+    if (role->warps == WARPS_CONSUME) return role;
+  return inner;
+}

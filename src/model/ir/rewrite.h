@@ -1,0 +1,90 @@
+// The few moves all passes are made of: finding, substituting, copying and wrapping statements.
+#pragma once
+#include "model/ir/program.h"
+
+// The kernel that multiplies, to be changed (program_main reads it).
+Kernel *main_kernel(Program *program);
+
+// k_o, the main kernel's loop over slabs; NULL where nothing is staged.
+Stmt *slab_loop(const Program *program);
+// The same, or the loop over k where nothing is staged: one step of it is a slab of depth 1.
+Stmt *outer_k_loop(const Program *program);
+
+// The first loop of a tier in a list, outermost first; NULL when there is none.
+Stmt *find_tier(Stmt *list, Tier tier);
+// The first loop over the variable; NULL when there is none.
+Stmt *find_loop(Stmt *list, const Var *var);
+// The first operation of a kind whose destination has the role; ROLE_COUNT means any.
+Stmt *find_op(Stmt *list, OpKind kind, BufferRole dst_role);
+// The link (the `next`, `body` or list head that points at it) of the first statement of `list`
+// that is, or contains, such an operation: cut or replace there.
+Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
+
+// Cuts the statement at *link out of its list and returns it alone.
+Stmt *cut(Stmt **link);
+// A barrier of the threads that multiply: of the whole block, or where warps have roles of the
+// consumers alone.
+Stmt *barrier(Program *program, KnobId knob, const char *why);
+
+// Puts `list` where link points, in front of what stands there.
+void insert(Stmt **link, Stmt *list);
+
+// Calls visit for every operand of every operation in the list.
+typedef void AccessVisit(Access *access, Stmt *stmt, void *context);
+void each_access(Stmt *list, AccessVisit *visit, void *context);
+
+// Replaces a variable by an expression in every index, guard and LET of the list, and in the axes
+// when `in_axes` (loops over the variable are left to the caller).
+void substitute(Program *program, Stmt *list, const Var *var, const Expr *by);
+
+// A copy of the list with statement ids of its own.
+Stmt *copy_list(Program *program, const Stmt *list);
+
+// A REGISTER loop around the list; the list itself when the extent is 1.
+Stmt *wrap_register(Program *program, KnobId knob, Var *var, Stmt *list);
+
+// Splits the REGISTER variable into outer·width + inner everywhere in the main kernel: each loop
+// over it becomes two. The axes are left to the caller. `width` divides the extent.
+typedef struct Split {
+  Var *outer, *inner;
+} Split;
+Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
+                     const char *inner_name, KnobId knob);
+
+// Sets the indices of every access to A, B, C and the partial sums from the axes.
+void apply_axes(Program *program);
+
+// The axis of dimension 0 (rows) or 1 (columns) of an operand (AtomOperand: A, B, C), and the
+// dimension along which it runs slowly in memory: 0, or 1 where it is column-major.
+int operand_axis(int operand, int dimension);
+int slow_dimension(const Program *program, int operand);
+
+// The operand's element at (slow, fast) coordinates inside the block's tile: what its slab is
+// indexed with. `part` adds what lane and value contribute to a dimension (fragment_part, or an
+// address of ldmatrix).
+typedef const Expr *PartOf(Program *program, int operand, int dimension, const void *context);
+void tile_position(Program *program, int operand, PartOf *part, const void *context,
+                   const Expr **slow, const Expr **fast);
+
+// What lane and value add to the row (dimension 0) or column (1) of an operand's element: the
+// fragment map of the program's atom; 0 without an atom.
+const Expr *fragment_part(Program *program, int operand, int dimension);
+
+// sum of bit i of x times coefficient[i], bits whose coefficients double gathered:
+//   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
+const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
+
+// The statement that multiplies, FMA or MMA, and the one that reads a fragment, LOAD or LDMATRIX.
+Stmt **find_multiply(Stmt **list);
+Stmt **find_read(Stmt **list, BufferRole fragment);
+
+// The digits of an axis on one side of the block boundary, as an expression:
+// inside = what varies within one block's tile, outside = where the tile starts.
+const Expr *axis_inside(Program *program, const Axis *axis);
+const Expr *axis_outside(Program *program, const Axis *axis);
+// How many elements of the axis one block's tile covers.
+int64_t axis_tile(const Axis *axis);
+
+// The statement whose body each multiplying thread runs: the innermost hardware loop, or the role
+// of the consumers inside it. NULL while there is no such loop.
+Stmt *kernel_inner(Kernel *kernel);

@@ -1,0 +1,304 @@
+// Program → visits of its operations: the walk that readings of what a warp asks for share.
+//
+// An environment for 32 lanes goes along: hardware digits from the thread index, LETs evaluated,
+// the loop over slabs at its first iteration, IFs switching lanes off.
+//
+// Whether a loop's iterations cost alike is the visitor's to say, operation by operation; a LET or
+// an IF that reads its variable makes them differ too, but for a LET that goes on evenly itself.
+// Worked example, copies of rows of 44 floats: i stands in (tid + 256 · i) / 11 and % 11, so each
+// of its iterations is looked at; r of a <- A_s[k_i, m_t · 8 + r] moves everybody by 4 bytes, and
+// is not.
+//
+// A whole kernel is counted by weights. An IF that all lanes answer alike, k_o + 2 < 64, makes no
+// loop uneven: of the 64 iterations that the first stands for, 62 pass. What is behind it is walked
+// at iterations that pass: of k_i = 0, 3, 6, 9, which stand for twelve, those behind k_i < 2 stand
+// at 0, 0, 1, 1.
+#include "model/ir/warp_walk.h"
+
+#include <assert.h>
+
+#include "base/whole.h"
+#include "model/ir/lanes.h"
+#include "model/ir/rewrite.h"
+
+enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2, SLABS_MAX = 32 };
+
+typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
+
+// What an IF that all lanes answer alike lets through.
+typedef struct Passing {
+  bool known;
+  double share;      // of the iterations of the loops that it reads
+  int64_t first, n;  // where it reads one loop: the iterations that pass, where they lie together
+} Passing;
+
+typedef struct Walk {
+  const WarpVisitor *visitor;
+  void *context;
+  int warp;
+  int64_t *env;  // [n_vars][32]
+  const Stmt *k_o;
+  bool in_loop;                // inside k_o
+  double executions;           // of the statement at hand by one warp, per slab
+  double weight;               // how many of them this visit stands for
+  bool first;                  // the first iteration of every loop around it
+  const Var *loop[LOOPS_MAX];  // around it, inside k_o, or all of them
+  bool stands[LOOPS_MAX];      // the iteration at hand stands for others too
+  double at[LOOPS_MAX];        // how far the loop has come, 0..1
+  int n_loops;
+  Pace *pace;        // by statement: of a loop's iterations
+  Passing *passing;  // by statement
+  int64_t room;      // iterations of the loops around it that may still be multiplied
+} Walk;
+
+// ---- loops --------------------------------------------------------------------------------------
+
+// Whether it says the same in all lanes, for certain.
+static bool is_uniform(const Expr *expr) {
+  if (!expr) return true;
+  if (expr->op == EXPR_VAR)
+    return expr->var->kind == VAR_LOOP && !tier_is_hardware(expr->var->tier);
+  return is_uniform(expr->a) && is_uniform(expr->b) && is_uniform(expr->c);
+}
+
+static bool minds(const Walk *walk, const Stmt *list, const Var *var);
+
+// The lanes' values of a linear LET go on alike, so what it means is up to those who read it.
+static bool let_minds(const Walk *walk, const Stmt *let, const Var *var) {
+  int64_t stride;
+  if (!expr_uses(let->expr, var)) return false;
+  return !expr_stride(let->expr, var, &stride) || minds(walk, let->next, let->var);
+}
+
+static bool if_minds(const Walk *walk, const Stmt *stmt, const Var *var) {
+  return expr_uses(stmt->expr, var) && !(walk->visitor->whole && is_uniform(stmt->expr));
+}
+
+static bool minds(const Walk *walk, const Stmt *list, const Var *var) {
+  for (; list; list = list->next) {
+    if (list->kind == STMT_IF && if_minds(walk, list, var)) return true;
+    if (list->kind == STMT_LET && let_minds(walk, list, var)) return true;
+    if (list->kind == STMT_OP && walk->visitor->is_uneven(walk->context, &list->op, var))
+      return true;
+    if (list->body && minds(walk, list->body, var)) return true;
+  }
+  return false;
+}
+
+static bool is_slab_loop(const Walk *walk, const Stmt *loop) {
+  return loop == walk->k_o || loop->var->tier == TIER_SERIAL_OUTER;  // a producer's own
+}
+
+// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room.
+static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
+  int64_t extent = loop->var->extent;
+  *step = 1;
+  if (!walk->in_loop && !walk->visitor->whole) return 1;
+  if (walk->pace[loop->id] == UNKNOWN)
+    walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
+  if (walk->pace[loop->id] == EVEN) return 1;
+  int64_t most = is_slab_loop(walk, loop) ? min64(walk->room, SLABS_MAX) : walk->room;
+  *step = sample_step(extent, max64(most, TURNS_MIN));
+  return ceil_div(extent, *step);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active);
+
+static void walk_turns(Walk *walk, const Stmt *stmt, int64_t turns, int64_t step,
+                       const bool *active) {
+  bool first = walk->first;
+  int64_t room = walk->room;
+  walk->room /= turns;
+  for (int64_t i = 0; i < turns; i++) {
+    lanes_set_all(walk->env, stmt->var, i * step);
+    if (walk->n_loops) walk->at[walk->n_loops - 1] = (double)i / (double)turns;
+    walk->first = first && i == 0;
+    walk_list(walk, stmt->body, active);
+  }
+  walk->first = first;
+  walk->room = room;
+}
+
+static void walk_slabs(Walk *walk, const Stmt *stmt, const bool *active) {
+  double executions = walk->executions, weight = walk->weight;
+  walk->in_loop = true;
+  walk->executions = walk->weight = 1;
+  walk_turns(walk, stmt, 1, 1, active);
+  walk->executions = executions;
+  walk->weight = weight;
+  walk->in_loop = false;
+}
+
+static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  bool slabs = is_slab_loop(walk, stmt), in_loop = walk->in_loop;
+  if (slabs && !walk->visitor->whole) {
+    walk_slabs(walk, stmt, active);
+    return;
+  }
+  double executions = walk->executions, weight = walk->weight;
+  int64_t step, turns = turns_of(walk, stmt, &step);
+  walk->in_loop |= slabs;
+  walk->executions *= (double)stmt->var->extent;
+  walk->weight *= (double)stmt->var->extent / (double)turns;
+  assert(walk->n_loops < LOOPS_MAX);
+  walk->stands[walk->n_loops] = turns < stmt->var->extent;
+  walk->loop[walk->n_loops++] = stmt->var;
+  walk_turns(walk, stmt, turns, step, active);
+  walk->n_loops--;
+  walk->executions = executions;
+  walk->weight = weight;
+  walk->in_loop = in_loop;
+}
+
+// ---- conditions ---------------------------------------------------------------------------------
+
+// In how many of the iterations of the loops from `from` on some lane passes; all others stand at
+// their first.
+static int64_t count_passing(Walk *walk, const Expr *condition, const bool *active, int from) {
+  while (from < walk->n_loops && !expr_uses(condition, walk->loop[from])) from++;
+  int64_t value[LANES], n = 0;
+  if (from == walk->n_loops) {
+    expr_eval_warp(condition, walk->env, value);
+    for (int i = 0; i < LANES; i++) n |= active[i] && value[i];
+    return n;
+  }
+  const Var *var = walk->loop[from];
+  for (int64_t at = var->extent - 1; at >= 0; at--) {
+    lanes_set_all(walk->env, var, at);
+    n += count_passing(walk, condition, active, from + 1);
+  }
+  return n;
+}
+
+// The share of the iterations that an IF lets through. Worked example, 8 copies dealt out among
+// three k-steps: k_i · 3 + i < 8 holds in 8 of the 9 iterations of k_i and i.
+static double passing_share(Walk *walk, const Expr *condition, const bool *active) {
+  double all = 1;
+  for (int i = 0; i < walk->n_loops; i++)
+    if (expr_uses(condition, walk->loop[i])) all *= (double)walk->loop[i]->extent;
+  return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
+}
+
+// Where one loop alone decides, the first iteration that passes.
+static int64_t first_passing(Walk *walk, const Expr *condition, const Var *var) {
+  int64_t value[LANES], at = 0;
+  for (; at < var->extent; at++) {
+    lanes_set_all(walk->env, var, at);
+    expr_eval_warp(condition, walk->env, value);
+    if (value[0]) break;
+  }
+  return at;
+}
+
+// The loop that the condition reads, by its place around it; -1: none, or several.
+static int only_loop(const Walk *walk, const Expr *condition) {
+  int found = -1;
+  for (int i = 0; i < walk->n_loops; i++) {
+    if (!expr_uses(condition, walk->loop[i])) continue;
+    if (found >= 0) return -1;
+    found = i;
+  }
+  return found;
+}
+
+// What passes a condition that all lanes answer alike, asked once; the loops stay where they are.
+static const Passing *passing_of(Walk *walk, const Stmt *stmt, const bool *active) {
+  int64_t at[LOOPS_MAX];
+  Passing *passing = &walk->passing[stmt->id];
+  if (passing->known) return passing;
+  for (int i = 0; i < walk->n_loops; i++) at[i] = walk->env[(ptrdiff_t)walk->loop[i]->id * LANES];
+  *passing = (Passing){.known = true, .share = passing_share(walk, stmt->expr, active)};
+  int loop = only_loop(walk, stmt->expr);
+  if (loop >= 0) {
+    passing->first = first_passing(walk, stmt->expr, walk->loop[loop]);
+    passing->n = (int64_t)(passing->share * (double)walk->loop[loop]->extent + 0.5);
+  }
+  for (int i = 0; i < walk->n_loops; i++) lanes_set_all(walk->env, walk->loop[i], at[i]);
+  return passing;
+}
+
+// Behind the IF, at an iteration that passes where the one at hand does not.
+static void walk_passing(Walk *walk, const Stmt *stmt, const Passing *passing, const bool *active) {
+  int64_t value[LANES];
+  int loop = only_loop(walk, stmt->expr);
+  const Var *var = loop < 0 ? NULL : walk->loop[loop];
+  int64_t before = var ? walk->env[(ptrdiff_t)var->id * LANES] : 0;
+  expr_eval_warp(stmt->expr, walk->env, value);
+  if (var && !value[0])
+    lanes_set_all(walk->env, var, passing->first + (int64_t)(walk->at[loop] * (double)passing->n));
+  walk_list(walk, stmt->body, active);
+  if (var) lanes_set_all(walk->env, var, before);
+}
+
+// Whether one visit has to stand for iterations that pass and for others that do not.
+static bool stands_for_all(const Walk *walk, const Expr *condition) {
+  bool stands = false;
+  for (int i = 0; i < walk->n_loops; i++)
+    stands |= walk->stands[i] && expr_uses(condition, walk->loop[i]);
+  return walk->visitor->whole && stands && is_uniform(condition);
+}
+
+static void walk_if(Walk *walk, const Stmt *stmt, const bool *active) {
+  bool inner[LANES];
+  double before = walk->executions, weight = walk->weight;
+  if (stands_for_all(walk, stmt->expr)) {
+    const Passing *passing = passing_of(walk, stmt, active);
+    walk->weight *= passing->share;
+    if (walk->weight > 0) walk_passing(walk, stmt, passing, active);
+  } else {
+    if (walk->first && walk->warp == 0) walk->executions *= passing_share(walk, stmt->expr, active);
+    lanes_pass(walk->env, stmt->expr, active, inner);
+    walk_list(walk, stmt->body, inner);
+  }
+  walk->executions = before;
+  walk->weight = weight;
+}
+
+// ---- statements ---------------------------------------------------------------------------------
+
+static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
+  const WarpVisit visit = {.stmt = stmt,
+                           .warp = walk->warp,
+                           .env = walk->env,
+                           .active = active,
+                           .in_loop = walk->in_loop,
+                           .executions = walk->executions,
+                           .weight = walk->weight};
+  walk->visitor->visit(walk->context, &visit);
+}
+
+static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
+  for (; list; list = list->next) {
+    switch (list->kind) {
+      case STMT_LET:
+        lanes_let(walk->env, list);
+        break;
+      case STMT_LOOP:
+        walk_loop(walk, list, active);
+        break;
+      case STMT_IF:
+        walk_if(walk, list, active);
+        break;
+      case STMT_OP:
+        walk_op(walk, list, active);
+        break;
+    }
+  }
+}
+
+void warp_walk(Arena *arena, const Program *program, const WarpVisitor *visitor, void *context) {
+  Launch launch = kernel_launch(program_main(program));
+  int n_warps = launch_block_warps(&launch);
+  Walk walk = {.visitor = visitor, .context = context, .executions = 1, .weight = 1};
+  walk.k_o = outer_k_loop(program);
+  walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
+  walk.pace = arena_alloc(arena, sizeof *walk.pace * (size_t)program->n_stmt_ids);
+  walk.passing = ARENA_ARRAY(arena, Passing, program->n_stmt_ids);
+  walk.room = VISITS_MAX / n_warps;
+  for (walk.warp = 0; walk.warp < n_warps; walk.warp++) {
+    bool active[LANES];
+    walk.first = true;
+    lanes_enter(program, &launch, 0, walk.warp, walk.env, active);
+    walk_list(&walk, launch.body, active);
+  }
+}

@@ -1,0 +1,133 @@
+// Files of claims: JSON text in, a const ClaimList out; and a claim put beside the model.
+//
+// Worked example: {"what": "registers of a thread", "rung": "fp32/tma", "value": 255, "unit":
+// "registers", "fact": "registers", "why": "…"} builds the rung's program, asks it for the fact
+// "registers", finds 162 and says that the two differ.
+#include "model/lessons/claims.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "base/str.h"
+
+static const char *const list_keys[] = {"ladder", "source", "gpu", "claims"};
+static const char *const row_keys[] = {"what", "rung", "state", "value", "unit",
+                                       "says", "fact", "why",   "gpu",   "kernel"};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+const char *claim_verdict_name(ClaimVerdict verdict) {
+  static const char *const names[] = {
+      [CLAIM_TOLD] = "told", [CLAIM_AGREES] = "agrees", [CLAIM_DIFFERS] = "differs"};
+  return names[verdict];
+}
+
+// ---- reading ------------------------------------------------------------------------------------
+
+static void tell(Diags *diags, const JsonValue *object, const char *key, const Diags *inner) {
+  const JsonValue *value = json_object_get(object, key);
+  for (const Diag *d = inner->first; d; d = d->next)
+    json_diag(diags, value ? value : object, "%s", d->text)->nearest = d->nearest;
+}
+
+static void read_schedule(const FactWorld *world, const JsonValue *object, Schedule *out,
+                          Diags *diags) {
+  const char *rung_name = NULL, *knobs = NULL;
+  *out = schedule_plain();
+  Diags inner = diags_new(diags->arena);
+  if (json_optional_string(object, "rung", &rung_name, diags) && rung_name) {
+    const Rung *rung = fact_find_rung(world, rung_name, NULL, &inner);
+    if (rung) *out = rung->schedule;
+    tell(diags, object, "rung", &inner);
+  }
+  inner = diags_new(diags->arena);
+  if (json_optional_string(object, "state", &knobs, diags) && knobs &&
+      !schedule_parse(out, knobs, &inner))
+    tell(diags, object, "state", &inner);
+}
+
+static void read_row(const FactWorld *world, const JsonValue *object, const char *gpu,
+                     ClaimRow *row, Diags *diags) {
+  row->gpu = gpu;
+  row->unit = "";
+  json_check_keys(object, row_keys, COUNT(row_keys), diags);
+  json_require_string(object, "what", &row->what, diags);
+  json_require_string(object, "why", &row->why, diags);
+  json_optional_string(object, "says", &row->says, diags);
+  json_optional_string(object, "unit", &row->unit, diags);
+  json_optional_string(object, "fact", &row->fact, diags);
+  json_optional_string(object, "gpu", &row->gpu, diags);
+  json_optional_string(object, "kernel", &row->kernel, diags);
+  const JsonValue *number = json_object_get(object, "value");
+  row->has_value = number && json_read_double(number, &row->value, diags);
+  if (row->has_value == (row->says != NULL))
+    json_diag(diags, object, "a claim has either a \"value\" or words that it \"says\"");
+  read_schedule(world, object, &row->schedule, diags);
+}
+
+const ClaimList *claims_read(Arena *arena, const char *text, size_t n, const char *what,
+                             const FactWorld *world, Diags *diags) {
+  int before = diags->count;
+  const JsonValue *root = json_parse(arena, text, n, diags, what);
+  if (!root) return NULL;
+  ClaimList *list = ARENA_NEW(arena, ClaimList);
+  const char *gpu = NULL;
+  json_check_keys(root, list_keys, COUNT(list_keys), diags);
+  json_require_string(root, "ladder", &list->ladder, diags);
+  json_require_string(root, "source", &list->source, diags);
+  json_require_string(root, "gpu", &gpu, diags);
+  const JsonValue *claims = json_require_array(root, "claims", diags);
+  list->n = json_count(claims);
+  ClaimRow *row = ARENA_ARRAY(arena, ClaimRow, list->n);
+  for (int i = 0; i < list->n; i++) read_row(world, json_at(claims, i), gpu, &row[i], diags);
+  list->row = row;
+  return diags->count == before ? list : NULL;
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+// The claim in the fact's own words, so that both read alike: "8 ways", "1 block".
+static const char *say(Arena *arena, const ClaimRow *row) {
+  if (!row->has_value) return row->says;
+  bool whole = !(row->value > floor(row->value));
+  FactValue value = {.kind = whole ? FACT_COUNT : FACT_REAL, .unit = row->unit};
+  value.number = row->value;
+  return fact_say(arena, &value);
+}
+
+// Published figures are rounded: two digits of them count.
+static ClaimVerdict judge(const ClaimRow *row, const FactValue *value) {
+  bool counts = value->kind == FACT_COUNT || value->kind == FACT_REAL;
+  if (row->has_value != counts || (!counts && value->kind != FACT_WORD)) return CLAIM_TOLD;
+  double off = fabs(row->value - value->number), most = fmax(fabs(row->value), value->number);
+  bool right = counts ? off <= 0.02 * most : fact_check(value, row->says) == FACT_RIGHT;
+  return right ? CLAIM_AGREES : CLAIM_DIFFERS;
+}
+
+// Where records are other people's, or none, a sentence about them keeps its dashes.
+static const char *fill(const FactScene *scene, const char *why, Diags *diags) {
+  Diags inner = diags_new(scene->arena);
+  const char *text = fact_fill(scene, why, &inner);
+  for (const Diag *d = inner.first; d; d = d->next)
+    if (!str_equal(d->rule, "record"))
+      diag_add(diags, d->rule, "%s", d->text)->nearest = d->nearest;
+  return text;
+}
+
+bool claims_find(Arena *arena, const FactWorld *world, const ClaimRow *row, ClaimFound *out,
+                 Diags *diags) {
+  int before = diags->count;
+  *out = (ClaimFound){.says = say(arena, row), .model = "", .why = row->why};
+  const Model *model = model_build(arena, world->targets, &row->schedule);
+  if (!model->ok) {
+    diag_add(diags, model->diags.first->rule, "%s", model->diags.first->text);
+    return false;
+  }
+  FactScene scene = {.arena = arena, .world = world, .model = model};
+  out->why = fill(&scene, row->why, diags);
+  if (!row->fact) return diags->count == before;
+  if (!fact_compute(&scene, row->fact, &out->value, diags)) return false;
+  out->model = fact_say(arena, &out->value);
+  out->verdict = judge(row, &out->value);
+  return diags->count == before;
+}

@@ -1,0 +1,138 @@
+// Facts: one question about one schedule, answered by the model.
+//
+//   FactWorld world = {&targets, ladders, n_ladders};
+//   FactScene scene = {.arena = arena, .world = &world, .model = model};
+//   FactValue value;
+//   if (fact_compute(&scene, "wavefronts b<-B_s", &value, &diags)) …    value.number 8
+//   fact_compute(&scene, "with PAD_SMEM=4 | smem_bytes", …)    of a schedule that differs in a knob
+//   fact_compute(&scene, "at fp32/padded | estimate", …)       of a rung
+//   fact_compute(&scene, "A | conflicts 1", …)                 of what the step is compared with
+//
+// Lessons never hold a number that the model knows: their texts name facts, and guesses are checked
+// against what is computed here.
+#pragma once
+#include "base/diag.h"
+#include "model/readings/model.h"
+#include "model/words/ladder.h"
+
+typedef enum FactKind { FACT_COUNT, FACT_REAL, FACT_PAIR, FACT_WORD, FACT_TEXT } FactKind;
+
+// Where a number comes from; the screen says it beside the number.
+typedef enum FactOrigin {
+  FACT_DERIVED,    // read off the program
+  FACT_COUNTED,    // by the bank model
+  FACT_ESTIMATED,  // from limits and peaks
+  FACT_SIMULATED,  // by the interpreter
+  FACT_CLAIMED,    // by an article
+  FACT_RECORDED,   // on a GPU
+} FactOrigin;
+
+enum { FACT_ARGS_MAX = 6, FACT_TEXT_MAX = 96 };
+
+typedef struct FactValue {
+  FactKind kind;
+  FactOrigin origin;
+  const char *unit;
+  double number;             // COUNT, REAL
+  int64_t pair[2];           // PAIR
+  const char *word;          // WORD, TEXT
+  const char *const *words;  // WORD: all it could be, NULL-terminated
+} FactValue;
+
+typedef struct FactRecord {
+  double tflops, ratio;        // ratio: of cuBLAS in the same run; 0: not known
+  int registers, spill_bytes;  // -1: not known
+  const char *gpu, *date;
+} FactRecord;
+
+// Of a whole kernel: wavefronts of all blocks and slabs, and the profiler's time.
+typedef struct FactCounters {
+  double wavefronts_lds, wavefronts_ldgsts, time_us;
+  const char *gpu, *date;
+} FactCounters;
+
+typedef struct FactWorld {
+  const TargetTable *targets;
+  const Ladder *const *ladders;
+  int n_ladders;
+  // What a GPU made of a schedule; false: no record. The model reads no files: whoever has the
+  // records answers. NULL: nobody has any.
+  bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
+  const void *records;
+  // The same for what a GPU's counters said; false: never counted.
+  bool (*counted)(const void *counters, const Schedule *schedule, FactCounters *out);
+  const void *counters;
+} FactWorld;
+
+typedef struct FactScene {
+  Arena *arena;
+  const FactWorld *world;
+  const Model *model;  // legal
+  const Model *then;   // A; NULL: nothing is compared
+} FactScene;
+
+typedef struct FactArgs {
+  int n;
+  const char *word[FACT_ARGS_MAX];
+} FactArgs;
+
+// Computes one fact; `value` comes with kind, unit and origin set. False after findings.
+typedef bool FactCompute(const FactScene *scene, const FactArgs *args, FactValue *value,
+                         Diags *diags);
+
+typedef struct Fact {
+  const char *name, *arguments, *unit;
+  FactKind kind;
+  FactOrigin origin;
+  const char *help;
+  FactCompute *compute;
+} Fact;
+
+extern const Fact fact_table[];
+extern const int fact_count;
+
+const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
+
+// False after findings of rules "fact", "rung", "record" (nobody has timed it) or those of the
+// knobs, with the nearest name.
+bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
+
+// A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. What
+// cannot be computed is a dash, after findings that begin with the place: "{wavefronts 9}: …".
+const char *fact_fill(const FactScene *scene, const char *text, Diags *diags);
+
+// The KNOBS of a text "with KNOBS | …"; NULL when it is not of that form.
+const char *fact_knobs(Arena *arena, const char *text);
+
+// "8", "0.29", "(27, 12)", "shared memory". In `out` or in the scene's arena.
+const char *fact_print(const FactValue *value, char out[FACT_TEXT_MAX]);
+
+// With its unit: "8 wavefronts", "1 block", "thread 37".
+const char *fact_say(Arena *arena, const FactValue *value);
+
+// What a guess is, compared with the value.
+typedef enum FactVerdict {
+  FACT_RIGHT,
+  FACT_IS_MORE,  // the value is more than the guess
+  FACT_IS_LESS,
+  FACT_IS_OTHER,
+  FACT_OTHER_COLUMN,  // of a pair; its row is right
+  FACT_OTHER_ROW,
+  FACT_NO_GUESS,  // it cannot be read as a guess
+} FactVerdict;
+
+// A guess as it is understood, so that equal ones read alike: "4", "(1, 2)", "race". As it is when
+// it is none. In the arena.
+const char *fact_guess_text(Arena *arena, const FactValue *value, const char *guess);
+
+// All the words that a WORD could be, each after the letter that chooses it and `mark`: with ") "
+// "a) nothing  b) race". NULL: the value is no word.
+const char *fact_words_text(Arena *arena, const FactValue *value, const char *mark);
+
+// COUNT must be equal; REAL within 2 %; a PAIR is two numbers in any brackets; a WORD is its letter
+// in the list, or may be cut short as long as no other word begins like it.
+FactVerdict fact_check(const FactValue *value, const char *guess);
+
+// "fp32/padded": NULL after findings. `ladder` (may be NULL) gets the ladder.
+const Rung *fact_find_rung(const FactWorld *world, const char *name, const Ladder **ladder,
+                           Diags *diags);

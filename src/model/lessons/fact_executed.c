@@ -1,0 +1,95 @@
+// Facts about what runs: how accesses were written and how they are executed, what that makes of a
+// whole kernel, and what a GPU's counters said of it.
+//
+// Worked example, four cells of B read one by one from a slab row whose length is a multiple of
+// four: `joined b<-B_s` 4, `written_wavefronts b<-B_s` 4 for each of them, `wavefronts b<-B_s` 4
+// for the one LDS.128 that they become.
+#include "model/ir/rewrite.h"
+#include "model/lessons/fact_compute.h"
+
+// ---- one access ---------------------------------------------------------------------------------
+
+#define FORM_FACT(name, expression)                                                                \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    const Site *site = fact_counted_site(scene, args, diags);                                      \
+    if (!site) return false;                                                                       \
+    value->number = (double)(expression);                                                          \
+    return true;                                                                                   \
+  }
+FORM_FACT(joined, site->form[0].op->bytes / site->written->op->bytes)
+FORM_FACT(written_wavefronts, site->written->count.wavefronts)
+FORM_FACT(written_ways, site->written->count.ways)
+
+bool fact_instruction(const FactScene *scene, const FactArgs *args, FactValue *value,
+                      Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (site) value->word = site->op->sass;
+  return site != NULL;
+}
+
+bool fact_written_instruction(const FactScene *scene, const FactArgs *args, FactValue *value,
+                              Diags *diags) {
+  const Site *site = fact_find_site(scene, args->word[0], diags);
+  if (site) value->word = site->written->op->sass;
+  return site != NULL;
+}
+
+// ---- the whole kernel ---------------------------------------------------------------------------
+
+// Per slab, as the profiler's per-instruction counters have them.
+static double reads(const Site *site) {
+  bool is_read = site->op->kind == BANK_LOAD || site->op->kind == BANK_LDMATRIX;
+  return is_read ? site->profiled : 0;
+}
+static double written_reads(const Site *site) { return reads(site->written); }
+static double copies(const Site *site) {
+  return site->op->kind == BANK_CPASYNC ? site->profiled : 0;
+}
+
+// Of all blocks and slabs.
+static double of_kernel(const Model *model, double (*wavefronts)(const Site *site)) {
+  const Stmt *k_o = slab_loop(model->program);
+  double sum = 0;
+  for (int i = 0; i < model->n_sites; i++) sum += wavefronts(&model->site[i]);
+  return sum * (k_o ? (double)k_o->var->extent : 0) * (double)model->resources.n_blocks;
+}
+
+#define KERNEL_FACT(name, wavefronts)                                                              \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    (void)args, (void)diags;                                                                       \
+    value->number = of_kernel(scene->model, wavefronts);                                           \
+    return true;                                                                                   \
+  }
+KERNEL_FACT(kernel_lds, reads)
+KERNEL_FACT(written_lds, written_reads)
+KERNEL_FACT(kernel_ldgsts, copies)
+
+// ---- counters -----------------------------------------------------------------------------------
+
+static bool find_counters(const FactScene *scene, FactCounters *counters, Diags *diags) {
+  const FactWorld *world = scene->world;
+  const Schedule *schedule = &scene->model->schedule;
+  if (world->counted && world->counted(world->counters, schedule, counters)) return true;
+  diag_add(diags, "record", "nothing was counted of %s", schedule_text(scene->arena, schedule));
+  return false;
+}
+
+#define COUNTER_FACT(name, field)                                                                  \
+  bool fact_##name(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) { \
+    FactCounters counters;                                                                         \
+    (void)args;                                                                                    \
+    if (!find_counters(scene, &counters, diags)) return false;                                     \
+    value->number = counters.field;                                                                \
+    return true;                                                                                   \
+  }
+COUNTER_FACT(counted_lds, wavefronts_lds)
+COUNTER_FACT(counted_ldgsts, wavefronts_ldgsts)
+COUNTER_FACT(counted_us, time_us)
+
+bool fact_counted_on(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
+  FactCounters counters;
+  (void)args;
+  if (!find_counters(scene, &counters, diags)) return false;
+  value->word = arena_printf(scene->arena, "%s, %.10s", counters.gpu, counters.date);
+  return true;
+}

@@ -1,0 +1,110 @@
+// One row per pass that the other compiler has too: under which name, and what it prints.
+//
+// A bundle is a slab's copies with what makes them safe; the word in front says by what they come,
+// the bracket which slot of how many. Worked example,
+// ASYNC_COPY=1,BUFFER_COUNT=3,PIPELINE_STAGES=1:
+//   async copies        bundle async[3@(k_o % 3)]
+//   pipelining          bundle async[3@(k_o + 2) depth=3], AsyncWait(keep=1)
+#include "model/passes/dialect.h"
+
+#include "base/str.h"
+#include "model/ir/rewrite.h"
+
+static const Stmt *first(const Program *program, OpKind kind) {
+  return find_op(program_main(program)->body, kind, ROLE_COUNT);
+}
+
+static const Buffer *slab_of(const Program *program) {
+  const Buffer *a = program_buffer(program, ROLE_SLAB_A);
+  return a ? a : program_buffer(program, ROLE_SLAB_B);
+}
+
+static int64_t slots_of(const Program *program) {
+  const Buffer *slab = slab_of(program);
+  return slab && buffer_is_ring(slab) ? slab->dim[0] : 1;
+}
+
+static const char *transport(const Program *program) {
+  if (first(program, OP_TMA_LOAD)) return "tma";
+  if (first(program, OP_CP_ASYNC)) return "async";
+  return slots_of(program) > 1 ? "buffered" : "sync";
+}
+
+static const char *bundle(Arena *arena, const Program *program) {
+  int64_t slots = slots_of(program);
+  if (slots == 1) return arena_printf(arena, "bundle %s", transport(program));
+  return arena_printf(arena, "bundle %s[%lld@(k_o %% %lld)]", transport(program), (long long)slots,
+                      (long long)slots);
+}
+
+static const char *say_tile(Arena *arena, const Program *program) {
+  (void)program;
+  return arena_printf(arena, "LoopOp becomes TileOp: loops marked grid, %s, register",
+                      program->atom ? "warp" : "thread");
+}
+
+static const char *say_stage(Arena *arena, const Program *program) {
+  return arena_printf(arena, "%s; CuTe: copy(partition_S(gA), partition_D(sA))",
+                      bundle(arena, program));
+}
+
+static const char *say_pad(Arena *arena, const Program *program) {
+  const Buffer *slab = slab_of(program);
+  int64_t pad = slab->stride[slab->rank - 2] - slab->dim[slab->rank - 1];
+  return arena_printf(arena, "shared %s[…] = … pad=(0, %lld)", slab->name, (long long)pad);
+}
+
+// Asynchronous copies run as far ahead as the ring is long, those through registers one slab.
+static const char *say_pipeline(Arena *arena, const Program *program) {
+  const Stmt *wait = first(program, OP_CP_WAIT);
+  long long slots = slots_of(program), ahead = slots > 1 ? slots - 1 : 1;
+  const char *by = transport(program);
+  if (str_equal(by, "sync") || str_equal(by, "buffered")) ahead = 1;
+  const char *keep =
+      wait ? arena_printf(arena, ", AsyncWait(keep=%lld)", (long long)wait->op.count) : "";
+  return arena_printf(arena, "bundle %s[%lld@(k_o + %lld) depth=%lld]%s", by, slots, ahead, slots,
+                      keep);
+}
+
+static const char *say_roles(Arena *arena, const Program *program) {
+  return arena_printf(arena, "warp_specialize(ring=%lld, n_prod=%d)", (long long)slots_of(program),
+                      program_main(program)->n_producers);
+}
+
+static const char *say_vectorize(Arena *arena, const Program *program) {
+  (void)arena, (void)program;
+  return "in0, in1 = load …: neighbours in one line";
+}
+
+static const char *say_interleave(Arena *arena, const Program *program) {
+  (void)arena, (void)program;
+  return "each load sinks to its first consumer";
+}
+
+static const char *say_order(Arena *arena, const Program *program) {
+  (void)arena, (void)program;
+  return "grid swizzle_M=GROUP_M";
+}
+
+static const struct {
+  const char *pass, *stage;
+  const char *(*say)(Arena *arena, const Program *program);
+} rows[] = {
+    {"tile", "t:010", say_tile},           {"atomize", "t:010", say_tile},
+    {"register_tile", "t:010", say_tile},  {"split_k", "t:010", say_tile},
+    {"stage", "t:020", say_stage},         {"cta_swizzle", "t:025", say_order},
+    {"double_buffer", "t:040", bundle},    {"tma", "t:050", bundle},
+    {"async_copy", "t:060", bundle},       {"pad", "t:070", say_pad},
+    {"pipeline", "t:080", say_pipeline},   {"warp_specialize", "t:085", say_roles},
+    {"vectorize", "k:050", say_vectorize}, {"interleave", "k", say_interleave},
+};
+
+const char *dialect_text(Arena *arena, const Pipeline *pipeline, int stage) {
+  const Pass *pass = pipeline->stage[stage].pass;
+  if (!pass) return "LoopOp: what torch.matmul is lowered to";
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (str_equal(rows[i].pass, pass->name))
+      return arena_printf(arena, "%s %s", rows[i].stage,
+                          rows[i].say(arena, pipeline->stage[stage].program));
+  return NULL;
+}

@@ -1,0 +1,37 @@
+// The passes: each is one optimization, one file, one diff.
+//
+// pipeline.c lists them in order and is the table of contents of the program. A pass rewrites the
+// program it is given in place (the pipeline hands it a private copy) and is switched by knobs.
+#pragma once
+#include <stdbool.h>
+
+#include "model/ir/program.h"
+#include "model/words/knob.h"
+
+typedef struct Pass {
+  const char *name;   // "register_tile": the name of the file pass_register_tile.c
+  const char *title;  // "register tile": for the screen
+  const char *knobs;  // the knobs that switch it, space separated, first the one that names it
+  const char *help;   // what it does for the kernel, one line
+  bool (*wanted)(const Schedule *schedule);
+  void (*run)(Program *program, const Schedule *schedule);
+} Pass;
+
+extern const Pass pass_table[];
+extern const int pass_count;
+
+enum { PIPELINE_PROGRAMS_MAX = 32 };
+
+// One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
+// i-th pass that the schedule wants. Later stages never alter earlier ones.
+typedef struct Pipeline {
+  int n_stages;
+  struct {
+    const Pass *pass;  // NULL for stage 0
+    const Program *program;
+  } stage[PIPELINE_PROGRAMS_MAX];
+} Pipeline;
+
+// The schedule must satisfy the rules of phase "knobs" (rule.h). Asserts `program_check` after
+// every pass: an illegal program is our bug, an illegal schedule the user's.
+Pipeline pipeline_run(Arena *arena, const Schedule *schedule);

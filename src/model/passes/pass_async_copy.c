@@ -1,0 +1,41 @@
+// load to registers, store to shared → cp.async.
+//
+// Requires: stage, an arch with cp.async. Ensures: the copies of a slab are CP_ASYNC operations,
+// closed by a commit and a wait in front of the barrier; the staging registers are gone.
+//
+// Worked example: a 16-byte piece goes from L2 to shared memory without touching a register (.cg);
+// pieces that a transposed slab scatters go 4 bytes at a time (.ca). A thread waits for its own
+// groups; the barrier that follows makes everybody's copies visible to everybody.
+#include "model/passes/passes.h"
+
+bool pass_async_copy_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_ASYNC_COPY] && schedule->value[KNOB_STAGE] != 0 &&
+         !pass_tma_wanted(schedule);
+}
+
+// Bytes that L2 is asked to fetch around each piece, a hint.
+enum { L2_LINE_BYTES = 128 };
+
+static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers, bool wide,
+                     bool hint) {
+  if (!program_buffer(program, slab)) return;
+  int width = wide ? copy_width(program, slab) : 1;
+  cut(find_link(&k_o->body, OP_LOAD, registers));
+  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
+  cut(store);
+  Stmt *copies = build_copy(program, slab, width, true, KNOB_ASYNC_COPY).load;
+  find_op(copies, OP_CP_ASYNC, slab)->op.count = hint ? L2_LINE_BYTES : 0;
+  insert(store, copies);
+}
+
+void pass_async_copy(Program *program, const Schedule *schedule) {
+  Stmt *k_o = slab_loop(program);
+  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->atom;
+  bool hint = schedule->value[KNOB_L2_HINT] != 0;
+  to_async(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide, hint);
+  to_async(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide, hint);
+  drop_staging(program);
+  Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
+  Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
+  insert(find_link(&k_o->body, OP_BARRIER, ROLE_COUNT), stmt_list(commit, wait, NULL));
+}

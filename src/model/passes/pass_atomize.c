@@ -1,0 +1,153 @@
+// naive nest → BLOCK and WARP tiers, atoms in registers.
+//
+// Requires: the naive nest; every extent may be ragged. Ensures: loops m_b, n_b (BLOCK), m_w, n_w
+// (WARP), lane (THREAD) outermost; a warp keeps FM × FN atoms of C; k counts atoms. Fragments are
+// register buffers whose last dimension counts a lane's values in register order; which element a
+// value is follows from the atom's fragment map (fragment.h), a sum over the bits of lane and
+// value.
+//
+// Worked example, m16n8k16.f16, WM = 2, FM = 4: m = m_b·128 + m_w·64 + m_r·16 + row, and for value
+// v of A row = lane / 4 + v / 2 % 2 · 8, col = lane % 4 · 2 + v % 2 + v / 4 · 8. Values v and v + 1
+// are neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
+#include <assert.h>
+
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+static const KnobId knob = KNOB_ATOM_KIND;
+
+bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
+
+static const Atom *choose_atom(Program *program, const Schedule *schedule) {
+  const Atom *row = atom_find_knob(knob_value_text(program->arena, schedule, KNOB_ATOM_KIND));
+  assert(row);
+  Atom *atom = ARENA_NEW(program->arena, Atom);
+  *atom = *row;
+  if (program->problem.acc == DTYPE_F16) atom_set_f16_acc(atom);
+  return atom;
+}
+
+// axis = block · (warps·atoms·extent) + warp · (atoms·extent) + atom · extent
+static void factor(Program *program, Axis *axis, const char *const names[3], int64_t warps,
+                   int64_t atoms, int64_t extent) {
+  int64_t tile = warps * atoms * extent;
+  Var *b = program_var(program, names[0], VAR_LOOP, TIER_BLOCK, ceil_div(axis->extent, tile));
+  Var *w = program_var(program, names[1], VAR_LOOP, TIER_WARP, warps);
+  Var *r = program_var(program, names[2], VAR_LOOP, TIER_REGISTER, atoms);
+  axis->n_digits = 3;
+  axis->digit[0] = (Digit){b, tile};
+  axis->digit[1] = (Digit){w, atoms * extent};
+  axis->digit[2] = (Digit){r, extent};
+}
+
+// How many of a lane's values in a row are neighbours in memory: the low value bits that step the
+// fast dimension by 1, 2, 4, …
+static int neighbours(const Program *program, const FragmentMap *map, int operand) {
+  static const BufferRole roles[] = {[ATOM_A] = ROLE_A, [ATOM_B] = ROLE_B, [ATOM_C] = ROLE_C};
+  int fast = 1 - slow_dimension(program, operand);
+  int64_t length = program_buffer(program, roles[operand])->dim[fast];
+  const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
+  int width = 1;
+  for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
+    if (length % (width * 2) == 0) width *= 2;
+  return width;
+}
+
+static void name_values(Program *program, int operand) {
+  static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
+  FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
+  int width = neighbours(program, &map, operand);
+  program->value_width[operand] = width;
+  program->value[operand] =
+      program_var(program, names[operand], VAR_LOOP, TIER_REGISTER, map.n_values / width);
+}
+
+static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t columns,
+                       int operand) {
+  Buffer *buffer = program_buffer(program, role);
+  int64_t values = fragment_map(program->atom, (AtomOperand)operand).n_values;
+  int64_t dim[RANK_MAX] = {rows, columns, values};
+  int at = 0;
+  for (int d = 0; d < 3; d++)
+    if (dim[d] > 0) buffer->dim[at++] = dim[d];
+  buffer->rank = at;
+  buffer->stride[at - 1] = 1;
+  for (int d = at - 2; d >= 0; d--) buffer->stride[d] = buffer->stride[d + 1] * buffer->dim[d + 1];
+  buffer->knob = knob;
+  return buffer;
+}
+
+// Register indices of the value that the operand's value variable stands for.
+static const Expr *value_index(Program *program, int operand) {
+  return ex_mul_const(program->arena, ex_var(program->arena, program->value[operand]),
+                      program->value_width[operand]);
+}
+
+static Stmt *read_fragment(Program *program, int operand, Buffer *fragment, Digit atoms) {
+  BufferRole role = operand == ATOM_A ? ROLE_A : ROLE_B;
+  const Expr *zero = ex_const(program->arena, 0);
+  Access from = access2(program_buffer(program, role), zero, zero);
+  Access to = access2(fragment, ex_var(program->arena, atoms.var), value_index(program, operand));
+  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = program->value_width[operand]};
+  Stmt *values = wrap_register(program, knob, program->value[operand], stmt_op(program, knob, op));
+  return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var, values);
+}
+
+static Stmt *over_atoms(Program *program, Stmt *stmt) {
+  Stmt *inner = wrap_register(program, KNOB_FN, program->axis[AXIS_N].digit[2].var, stmt);
+  return wrap_register(program, KNOB_FM, program->axis[AXIS_M].digit[2].var, inner);
+}
+
+static Stmt *warp_body(Program *program) {
+  Arena *arena = program->arena;
+  const Expr *zero = ex_const(arena, 0);
+  Digit m = program->axis[AXIS_M].digit[2], n = program->axis[AXIS_N].digit[2];
+  const Expr *i = ex_var(arena, m.var), *j = ex_var(arena, n.var);
+  Buffer *acc = program_buffer(program, ROLE_ACC);
+  Buffer *a = program_buffer(program, ROLE_FRAG_A), *b = program_buffer(program, ROLE_FRAG_B);
+  Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
+  Op mma = {.kind = OP_MMA,
+            .dst = access3(acc, i, j, zero),
+            .src = access2(a, i, zero),
+            .src2 = access2(b, j, zero)};
+  Op store = {.kind = OP_STORE,
+              .dst = access2(program_buffer(program, ROLE_C), zero, zero),
+              .src = access3(acc, i, j, value_index(program, ATOM_C)),
+              .width = program->value_width[ATOM_C]};
+  Stmt *step = stmt_list(read_fragment(program, ATOM_A, a, m), read_fragment(program, ATOM_B, b, n),
+                         over_atoms(program, stmt_op(program, knob, mma)), NULL);
+  Stmt *values =
+      wrap_register(program, knob, program->value[ATOM_C], stmt_op(program, knob, store));
+  return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
+                   stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
+                   over_atoms(program, values), NULL);
+}
+
+// Loops over the digits of a tier, m outside n.
+static Stmt *bind_tier(Program *program, int digit, KnobId m_knob, KnobId n_knob, Stmt *body) {
+  body = stmt_loop(program, n_knob, program->axis[AXIS_N].digit[digit].var, body);
+  return stmt_loop(program, m_knob, program->axis[AXIS_M].digit[digit].var, body);
+}
+
+void pass_atomize(Program *program, const Schedule *schedule) {
+  static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
+                                                                                  "n_r"};
+  const int64_t *v = schedule->value;
+  const Atom *atom = program->atom = choose_atom(program, schedule);
+  Axis *k = &program->axis[AXIS_K];
+  factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
+  factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
+  k->digit[0] = (Digit){
+      program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
+  program->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
+  program->thread =
+      program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * LANES);
+  for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
+  reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
+  reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
+  reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
+  Stmt *nest = stmt_loop(program, knob, program->lane, warp_body(program));
+  nest = bind_tier(program, 1, KNOB_WM, KNOB_WN, nest);
+  main_kernel(program)->body = bind_tier(program, 0, KNOB_WM, KNOB_WN, nest);
+  apply_axes(program);
+}

@@ -1,0 +1,50 @@
+// One slab → a ring of BUFFER_COUNT slabs.
+//
+// Requires: stage. Ensures: slabs are [slots][…][…], every access goes to slot k_o mod
+// BUFFER_COUNT, and the barrier after the k_i loop is gone. Preserves: the order of fills and
+// reads.
+//
+// Worked example, two slots: slab k_o is read from slot k_o mod 2 while a fast thread may already
+// fill the other one for k_o + 1. It cannot run two slabs ahead: the barrier after the fill of
+// k_o + 1 is passed only when everybody has finished reading k_o.
+#include "model/passes/passes.h"
+
+bool pass_double_buffer_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_BUFFER_COUNT] > 1 && schedule->value[KNOB_STAGE] != 0;
+}
+
+// Each slot starts at a multiple of 16 bytes, whatever the pad: a slab of one row may have been
+// read 16 bytes at a time because its only row starts at 0.
+static int64_t slot_elements(const Buffer *slab) {
+  return (slab->dim[0] * slab->stride[0] + 3) / 4 * 4;
+}
+
+static void add_ring(Buffer *slab, int64_t slots) {
+  int64_t elements = slot_elements(slab);
+  for (int d = slab->rank; d > 0; d--) {
+    slab->dim[d] = slab->dim[d - 1];
+    slab->stride[d] = slab->stride[d - 1];
+  }
+  slab->dim[0] = slots;
+  slab->stride[0] = elements;
+  slab->rank++;
+  slab->knob = KNOB_BUFFER_COUNT;
+}
+
+static void index_ring(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  if (access->buffer->space != SPACE_SHARED) return;
+  for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
+  access->idx[0] = context;
+}
+
+void pass_double_buffer(Program *program, const Schedule *schedule) {
+  int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
+  Stmt *k_o = slab_loop(program);
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->space == SPACE_SHARED) add_ring(program->buffer[i], slots);
+  const Expr *slot = ex_mod(program->arena, ex_var(program->arena, k_o->var), slots);
+  each_access(k_o->body, index_ring, (void *)(uintptr_t)slot);
+  Stmt **first = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  cut(find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));
+}

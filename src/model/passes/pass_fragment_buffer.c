@@ -1,0 +1,108 @@
+// load, multiply → the next k-step's values are read while this one's are multiplied.
+//
+// Requires: stage. Ensures: fragments are [2][…]; inside the k_i loop, step k_i + 1 is read into
+// the other half before step k_i is multiplied; the loop is unrolled whole, because the half (k_i
+// mod 2) must be known when registers are named. Preserves: what is multiplied with what.
+//
+// Within a slab: the first k-step is read in front of the k_i loop. Worked example, BK = 16: the
+// multiply of step 5 no longer waits for the read of step 5, which was issued before the multiply
+// of step 4.
+//
+// Across slabs, where the pipelined body ends in a barrier and BK is even: the last multiply moves
+// behind the barrier, and between the two the first k-step of the next slab is read. No multiply of
+// the main loop then waits for shared memory. A wait for the slab's bytes goes with its first
+// reads: it moves in front of the loop, and for the next slab behind the barrier, or behind the
+// arrival that takes its place where warps have roles.
+#include "model/passes/passes.h"
+
+static const KnobId knob = KNOB_FRAG_BUFFER;
+
+bool pass_fragment_buffer_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_FRAG_BUFFER] == 2 && schedule->value[KNOB_STAGE] != 0;
+}
+
+static void add_halves(Buffer *fragment) {
+  int64_t elements = buffer_elements(fragment);
+  for (int d = fragment->rank; d > 0; d--) {
+    fragment->dim[d] = fragment->dim[d - 1];
+    fragment->stride[d] = fragment->stride[d - 1];
+  }
+  fragment->dim[0] = 2;
+  fragment->stride[0] = elements;
+  fragment->rank++;
+  fragment->knob = knob;
+}
+
+static void index_half(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  if (!buffer_is_fragment(access->buffer)) return;
+  for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
+  access->idx[0] = context;
+}
+
+static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const Expr *step) {
+  Stmt *copy = copy_list(program, list);
+  substitute(program, copy, k_i, step);
+  return copy;
+}
+
+// `list` for var + 1 where that is still below its extent; NULL when it never is.
+static Stmt *if_next(Program *program, const Stmt *list, const Var *var, const char *name) {
+  Arena *arena = program->arena;
+  const Expr *next = ex_add_const(arena, ex_var(arena, var), 1);
+  const Expr *some = ex_lt(arena, next, ex_const(arena, var->extent));
+  if (expr_is_const(some, 0)) return NULL;
+  Var *let = program_var(program, name, VAR_LET, var->tier, var->extent);
+  Stmt *body = stmt_let(program, knob, let, next);
+  body->next = at_step(program, list, var, ex_var(arena, let));
+  return stmt_if(program, knob, some, body);
+}
+
+static void within_slab(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *reads) {
+  const Expr *first = ex_const(program->arena, 0);
+  Stmt **link = find_multiply(&k_o->body);
+  insert(link, at_step(program, reads, k_i->var, first));
+  insert(&k_i->body, if_next(program, reads, k_i->var, "k_j"));
+}
+
+// k_i runs to BK - 1; then the barrier, the first reads of the next slab, the last multiply.
+static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *reads) {
+  Arena *arena = program->arena;
+  const Var *step = k_i->var;
+  const Expr *first = ex_const(arena, 0);
+  Stmt *first_reads = at_step(program, reads, step, first);
+  Stmt **wait = find_link(&k_o->body, OP_MBAR_WAIT, ROLE_FULL);
+  if (wait) insert(&first_reads, cut(wait));
+  Stmt *last = at_step(program, k_i->body, step, ex_const(arena, step->extent - 1));
+  k_i->var = program_var(program, step->name, VAR_LOOP, step->tier, step->extent - 1);
+  const Expr *now = ex_var(arena, k_i->var);
+  substitute(program, k_i->body, step, now);
+  insert(&k_i->body, at_step(program, reads, step, ex_add_const(arena, now, 1)));
+  Stmt *ahead = if_next(program, first_reads, k_o->var, "k_n");
+  Stmt *tail = stmt_last(k_o->body);
+  insert(&tail->next, last);
+  insert(&tail->next, ahead);
+  Stmt **link = &kernel_inner(main_kernel(program))->body;
+  while (*link != k_o) link = &(*link)->next;
+  insert(link, at_step(program, first_reads, k_o->var, first));
+}
+
+void pass_fragment_buffer(Program *program, const Schedule *schedule) {
+  Stmt *k_o = slab_loop(program);
+  Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER);
+  for (int i = 0; i < program->n_buffers; i++)
+    if (buffer_is_fragment(program->buffer[i])) add_halves(program->buffer[i]);
+  const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
+  each_access(k_i->body, index_half, (void *)(uintptr_t)half);
+  Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));
+  Stmt *b = cut(find_read(&k_i->body, ROLE_FRAG_B));
+  Stmt *reads = stmt_list(a, b, NULL);
+  k_i->unroll = UNROLL_FULL;
+  const Stmt *tail = stmt_last(k_o->body);
+  bool meets = tail->op.kind == OP_BARRIER && schedule->value[KNOB_PIPELINE_STAGES];
+  bool arrives = tail->op.kind == OP_MBAR_ARRIVE;
+  if (tail->kind == STMT_OP && (meets || arrives) && k_i->var->extent % 2 == 0)
+    across_slabs(program, k_o, k_i, reads);
+  else
+    within_slab(program, k_o, k_i, reads);
+}

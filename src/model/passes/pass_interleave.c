@@ -1,0 +1,53 @@
+// all loads, then all multiplies → each load of A next to the multiplies that need it.
+//
+// Requires: register_tile. Ensures: where the load of a and the multiply run over the same REGISTER
+// variable, the two loops are one, load first. Preserves: the load of b in front.
+//
+// Worked example, FM = 26: instead of 26 loads and then 104 multiplies, 26 times one load and four
+// multiplies. Compilers schedule the two forms alike at any level but -O0; the knob exists to show
+// it. With an atom a row is a fragment of A, and one is held at a time: FM = 4 takes 4 registers
+// for a of m16n8k16, not 16.
+#include "model/passes/passes.h"
+
+static Stmt **fma_link(Program *program, Stmt ***a_load) {
+  Stmt *fma_parent = find_tier(main_kernel(program)->body, TIER_STAGE_INNER);
+  if (!fma_parent) {
+    const Axis *k = &program->axis[AXIS_K];
+    fma_parent = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  }
+  *a_load = find_read(&fma_parent->body, ROLE_FRAG_A);
+  return find_multiply(&fma_parent->body);
+}
+
+static void at_first(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  const Program *program = context;
+  if (access->buffer->role == ROLE_FRAG_A) access->idx[0] = ex_const(program->arena, 0);
+}
+
+// All fragments of A take the place of the first.
+static void keep_one(Program *program, Stmt *read, Stmt *multiply) {
+  Buffer *a = program_buffer(program, ROLE_FRAG_A);
+  a->dim[0] = 1;
+  a->knob = KNOB_INTERLEAVE_LOADS;
+  each_access(read, at_first, program);
+  each_access(multiply, at_first, program);
+}
+
+bool pass_interleave_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_INTERLEAVE_LOADS] && schedule->value[KNOB_FM] > 1 &&
+         schedule->value[KNOB_FRAG_BUFFER] == 1 &&
+         !(schedule->value[KNOB_ATOM_KIND] && schedule->value[KNOB_FRAG_ORDER]);
+}
+
+void pass_interleave(Program *program, const Schedule *schedule) {
+  (void)schedule;
+  Stmt **load;
+  Stmt *fma = *fma_link(program, &load);
+  Stmt *loop = *load;
+  if (loop->kind != STMT_LOOP || fma->kind != STMT_LOOP || loop->var != fma->var) return;
+  if (program->atom) keep_one(program, loop->body, fma->body);
+  cut(load);
+  insert(&fma->body, loop->body);
+  fma->knob = KNOB_INTERLEAVE_LOADS;
+}

@@ -1,0 +1,71 @@
+// Fragments by plain loads → fragments by ldmatrix.
+//
+// Requires: stage. Ensures: each fragment of a staged operand is read by one LDMATRIX, or two
+// fragments of B by one (.x4, LDMATRIX = 2). Lane l gives the address of one 16-byte row; registers
+// arrive as the atom wants them (fragment.h). Where B lies with n running along the row it is
+// transposed on the way (.trans), which elements of 16 bits alone can be; others keep their plain
+// loads.
+//
+// Worked example, A of m16n8k16: lane l addresses row l % 16, column l / 16 · 8, instead of eight
+// 4-byte loads whose rows are 8 apart.
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+static const KnobId knob = KNOB_LDMATRIX;
+
+bool pass_ldmatrix_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_LDMATRIX] > 0 && schedule->value[KNOB_STAGE] != 0 &&
+         schedule->value[KNOB_ATOM_KIND] != 0;
+}
+
+static const Expr *address_part(Program *program, int operand, int dimension, const void *context) {
+  (void)operand;
+  const LdMatrix *load = context;
+  const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
+  return bits_expr(program->arena, ex_var(program->arena, program->lane), of_bit,
+                   load->n_lane_bits);
+}
+
+static Access row_address(Program *program, Buffer *slab, int operand, const LdMatrix *load) {
+  const Expr *slow, *fast;
+  tile_position(program, operand, address_part, load, &slow, &fast);
+  return slab_access(program, slab, slow, fast);
+}
+
+bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab) {
+  int fast = 1 - slow_dimension(program, operand);
+  return (operand_axis(operand, fast) == AXIS_K) != (slab && slab->transposed);
+}
+
+static void replace_reads(Program *program, int operand, BufferRole role, BufferRole fragment_role,
+                          int n_fragments) {
+  Arena *arena = program->arena;
+  Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
+  LdMatrix load;
+  if (!slab || !fragment_ldmatrix(program->atom, (AtomOperand)operand,
+                                  slab_runs_along_k(program, operand, slab), n_fragments, &load))
+    return;
+  Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;
+  Op op = {.kind = OP_LDMATRIX,
+           .dst = access2(fragment, ex_var(arena, atoms), ex_const(arena, 0)),
+           .src = row_address(program, slab, operand, &load),
+           .count = load.n_matrices,
+           .trans = load.trans};
+  Stmt *read = stmt_op(program, knob, op);
+  Var *groups = atoms;
+  if (n_fragments > 1) {  // atom n_r becomes group n_p's first
+    groups = program_var(program, "n_p", VAR_LOOP, TIER_REGISTER, atoms->extent / n_fragments);
+    substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
+  }
+  Stmt *k_i = find_tier(main_kernel(program)->body, TIER_STAGE_INNER);
+  Stmt **link = find_link(&k_i->body, OP_LOAD, fragment_role);
+  cut(link);
+  insert(link, wrap_register(program, knob, groups, read));
+}
+
+void pass_ldmatrix(Program *program, const Schedule *schedule) {
+  int64_t fn = schedule->value[KNOB_FN];
+  bool pairs = schedule->value[KNOB_LDMATRIX] == 2 && fn % 2 == 0;
+  replace_reads(program, ATOM_A, ROLE_SLAB_A, ROLE_FRAG_A, 1);
+  replace_reads(program, ATOM_B, ROLE_SLAB_B, ROLE_FRAG_B, pairs ? 2 : 1);
+}

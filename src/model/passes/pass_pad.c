@@ -1,0 +1,21 @@
+// Rows of a slab end in PAD_SMEM unused elements.
+//
+// Requires: stage. Ensures: row strides grow by the pad; no index changes, because an address is
+// always derived from the strides.
+//
+// Worked example: rows of 128 floats start at bank 0 each; with a pad of 4, row r starts at bank
+// 4·r mod 32, and a store that walks down a column spreads over eight times as many banks.
+#include "model/passes/passes.h"
+
+bool pass_pad_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_PAD_SMEM] > 0 && schedule->value[KNOB_STAGE] != 0;
+}
+
+void pass_pad(Program *program, const Schedule *schedule) {
+  for (int i = 0; i < program->n_buffers; i++) {
+    Buffer *slab = program->buffer[i];
+    if (slab->space != SPACE_SHARED) continue;
+    slab->stride[0] += schedule->value[KNOB_PAD_SMEM];
+    slab->knob = KNOB_PAD_SMEM;
+  }
+}

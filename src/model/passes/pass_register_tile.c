@@ -1,0 +1,98 @@
+// One cell per thread → FM × FN cells per thread, in registers.
+//
+// Requires: tile. Ensures: acc is [FM][FN], a is [FM], b is [FN]; every statement of the cell that
+// depends on m_r or n_r stands in REGISTER loops of its own (loads of a under m_r alone: that is
+// the gain). Preserves: the order of the statements.
+//
+// Worked example, BM = 16, FM = 8: m = m_b·128 + m_t·8 + m_r. Per k-step a thread loads 8 + 8
+// values for 64 multiply-adds, 0.25 loads per multiply-add instead of 2.
+#include "model/passes/passes.h"
+
+bool pass_register_tile_wanted(const Schedule *schedule) {
+  bool cells = schedule->value[KNOB_FM] > 1 || schedule->value[KNOB_FN] > 1;
+  return cells && schedule->value[KNOB_ATOM_KIND] == 0;
+}
+
+// {block, T} {thread, 1} becomes {block', T·F} {thread, F} {register, 1} with fewer blocks.
+static Var *factor(Program *program, Axis *axis, const char *block, const char *reg,
+                   int64_t cells) {
+  int64_t threads = axis->digit[0].weight, tile = threads * cells;
+  int64_t blocks = ceil_div(axis->extent, tile);
+  Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, blocks);
+  Var *r = program_var(program, reg, VAR_LOOP, TIER_REGISTER, cells);
+  axis->digit[0] = (Digit){b, tile};
+  axis->digit[1].weight = cells;
+  axis->digit[axis->n_digits++] = (Digit){r, 1};
+  return r;
+}
+
+static void reshape(Buffer *buffer, int64_t rows, int64_t columns, KnobId knob) {
+  buffer->dim[0] = rows;
+  if (buffer->rank == 2) {
+    buffer->dim[1] = columns;
+    buffer->stride[0] = columns;
+  }
+  buffer->knob = knob;
+}
+
+typedef struct Cells {
+  const Expr *m, *n;
+} Cells;
+
+static void index_registers(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  const Cells *cells = context;
+  switch (access->buffer->role) {
+    case ROLE_ACC:
+      access->idx[1] = cells->n;
+      access->idx[0] = cells->m;
+      break;
+    case ROLE_FRAG_A:
+      access->idx[0] = cells->m;
+      break;
+    case ROLE_FRAG_B:
+      access->idx[0] = cells->n;
+      break;
+    default:
+      break;
+  }
+}
+
+static bool touches(const Stmt *stmt, BufferRole role) {
+  const Access *access[] = {&stmt->op.dst, &stmt->op.src, &stmt->op.src2};
+  for (int i = 0; i < 3; i++)
+    if (access[i]->buffer && access[i]->buffer->role == role) return true;
+  return false;
+}
+
+// Wraps each operation of the cell in the REGISTER loops it depends on.
+static void wrap_ops(Program *program, Stmt **list, Var *m, Var *n) {
+  for (Stmt **link = list; *link; link = &(*link)->next) {
+    Stmt *stmt = *link;
+    if (stmt->kind != STMT_OP) {
+      wrap_ops(program, &stmt->body, m, n);
+      continue;
+    }
+    bool cell = touches(stmt, ROLE_ACC);
+    Stmt *alone = cut(link);
+    if (cell || touches(alone, ROLE_FRAG_B)) alone = wrap_register(program, KNOB_FN, n, alone);
+    if (cell || touches(alone, ROLE_FRAG_A)) alone = wrap_register(program, KNOB_FM, m, alone);
+    insert(link, alone);
+  }
+}
+
+void pass_register_tile(Program *program, const Schedule *schedule) {
+  int64_t fm = schedule->value[KNOB_FM], fn = schedule->value[KNOB_FN];
+  Kernel *kernel = main_kernel(program);
+  Var *m = factor(program, &program->axis[AXIS_M], "m_b", "m_r", fm);
+  Var *n = factor(program, &program->axis[AXIS_N], "n_b", "n_r", fn);
+  kernel->body->var = program->axis[AXIS_M].digit[0].var;
+  kernel->body->body->var = program->axis[AXIS_N].digit[0].var;
+  reshape(program_buffer(program, ROLE_ACC), fm, fn, KNOB_FM);
+  reshape(program_buffer(program, ROLE_FRAG_A), fm, 1, KNOB_FM);
+  reshape(program_buffer(program, ROLE_FRAG_B), fn, 1, KNOB_FN);
+  Cells cells = {ex_var(program->arena, m), ex_var(program->arena, n)};
+  each_access(kernel->body, index_registers, &cells);
+  wrap_ops(program, &kernel->body->body->body->body->body, m, n);
+  apply_axes(program);
+}

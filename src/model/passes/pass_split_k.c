@@ -1,0 +1,117 @@
+// One block per tile of C → SPLITK blocks per tile, each with a part of K.
+//
+// Requires: tile. Ensures: a BLOCK loop k_s outermost, k = k_s·P + k' with P a whole number of
+// slabs; the parts meet either by atomic adds onto a C that a kernel `zero` has cleared, or as
+// partial sums [SPLITK][M][N] that a kernel `reduce` adds up (ATOMIC_FREE_SPLITK). Preserves: the
+// tile.
+//
+// Worked example, K = 16384, SPLITK = 8: P = 2048 and 8 times as many blocks. It is not enough to
+// let split 0 store and the others add: nothing orders split 0 first, and its store may wipe out a
+// sum that another split has already added. That is why there is a `zero` kernel.
+#include "model/passes/passes.h"
+
+enum { SIDE_THREADS = 256 };
+
+bool pass_split_k_wanted(const Schedule *schedule) { return schedule->value[KNOB_SPLITK] > 1; }
+
+// A kernel whose thread f = block·256 + thread owns cell (f / N, f % N) of C.
+typedef struct Flat {
+  Var *block, *thread;
+  const Expr *row, *column;
+} Flat;
+
+static Flat flat_cells(Program *program) {
+  Arena *arena = program->arena;
+  int64_t n = program->problem.n, cells = program->problem.m * n;
+  Var *block = program_var(program, "f_b", VAR_LOOP, TIER_BLOCK, ceil_div(cells, SIDE_THREADS));
+  Var *thread = program_var(program, "f_t", VAR_LOOP, TIER_THREAD, SIDE_THREADS);
+  const Expr *flat =
+      ex_add(arena, ex_mul_const(arena, ex_var(arena, block), SIDE_THREADS), ex_var(arena, thread));
+  return (Flat){block, thread, ex_div(arena, flat, n), ex_mod(arena, flat, n)};
+}
+
+static Stmt *bind_flat(Program *program, KnobId knob, Flat flat, Stmt *body) {
+  return stmt_loop(program, knob, flat.block, stmt_loop(program, knob, flat.thread, body));
+}
+
+static Buffer *temp_register(Program *program, const char *name, KnobId knob) {
+  int64_t one = 1;
+  return program_new_buffer(program, name, SPACE_REGISTER, ROLE_TEMP, 1, &one, knob);
+}
+
+static Kernel zero_kernel(Program *program) {
+  const Expr *zero = ex_const(program->arena, 0);
+  Flat flat = flat_cells(program);
+  Access at = access1(temp_register(program, "none", KNOB_SPLITK), zero);
+  Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
+  Stmt *body =
+      stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
+                stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}), NULL);
+  return (Kernel){
+      .name = "zero", .body = bind_flat(program, KNOB_SPLITK, flat, body), .knob = KNOB_SPLITK};
+}
+
+static Kernel reduce_kernel(Program *program, Buffer *partial) {
+  KnobId knob = KNOB_ATOMIC_FREE_SPLITK;
+  Arena *arena = program->arena;
+  const Expr *zero = ex_const(arena, 0);
+  Flat flat = flat_cells(program);
+  Var *split = program_var(program, "s", VAR_LOOP, TIER_SERIAL, partial->dim[0]);
+  Access sum = access1(temp_register(program, "sum", knob), zero);
+  Access part = access1(temp_register(program, "part", knob), zero);
+  Access P = access3(partial, ex_var(arena, split), flat.row, flat.column);
+  Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
+  Stmt *step =
+      stmt_list(stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = part, .src = P}),
+                stmt_op(program, knob, (Op){.kind = OP_ADD, .dst = sum, .src = part}), NULL);
+  Stmt *body =
+      stmt_list(stmt_op(program, knob, (Op){.kind = OP_INIT, .dst = sum}),
+                stmt_loop(program, knob, split, step),
+                stmt_op(program, knob, (Op){.kind = OP_STORE, .dst = C, .src = sum}), NULL);
+  return (Kernel){.name = "reduce", .body = bind_flat(program, knob, flat, body), .knob = knob};
+}
+
+static void split_axis(Program *program, const Schedule *schedule) {
+  Axis *k = &program->axis[AXIS_K];
+  int64_t splits = schedule->value[KNOB_SPLITK], bk = schedule->value[KNOB_BK];
+  int64_t step = k->digit[0].weight;  // 1, or the depth of an atom
+  int64_t part = ceil_div(ceil_div(k->digit[0].var->extent, splits), bk) * bk;
+  Kernel *kernel = main_kernel(program);
+  Stmt *loop = find_loop(kernel->body, k->digit[0].var);
+  Var *outer = program_var(program, "k_s", VAR_LOOP, TIER_BLOCK, splits);
+  loop->var = program_var(program, "k", VAR_LOOP, TIER_SERIAL, part);
+  k->n_digits = 2;
+  k->digit[0] = (Digit){outer, part * step};
+  k->digit[1] = (Digit){loop->var, step};
+  kernel->body = stmt_loop(program, KNOB_SPLITK, outer, kernel->body);
+  apply_axes(program);
+}
+
+static void store_partials(Program *program, Stmt *store) {
+  int64_t dim[3] = {program->axis[AXIS_K].digit[0].var->extent, program->problem.m,
+                    program->problem.n};
+  Buffer *partial =
+      program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim, KNOB_ATOMIC_FREE_SPLITK);
+  const Expr *split = ex_var(program->arena, program->axis[AXIS_K].digit[0].var);
+  store->op.dst = access3(partial, split, store->op.dst.idx[0], store->op.dst.idx[1]);
+  store->knob = KNOB_ATOMIC_FREE_SPLITK;
+  program->kernel[program->n_kernels++] = reduce_kernel(program, partial);
+}
+
+static void add_atomically(Program *program, Stmt *store) {
+  store->op.kind = OP_ATOMIC_ADD;
+  store->knob = KNOB_SPLITK;
+  program->kernel[1] = program->kernel[0];
+  program->kernel[0] = zero_kernel(program);
+  program->n_kernels = 2;
+  program->main_kernel = 1;
+}
+
+void pass_split_k(Program *program, const Schedule *schedule) {
+  split_axis(program, schedule);
+  Stmt *store = find_op(main_kernel(program)->body, OP_STORE, ROLE_C);
+  if (schedule->value[KNOB_ATOMIC_FREE_SPLITK])
+    store_partials(program, store);
+  else
+    add_atomically(program, store);
+}

@@ -1,0 +1,99 @@
+// Operands from global memory → slabs in shared memory, fetched once per block.
+//
+// Requires: tile; k is one SERIAL loop. Ensures: k = … k_o·BK + k_i with k_o SERIAL_OUTER around
+// k_i STAGE_INNER; in k_o's body: copies, barrier, k_i loop, barrier; reads of a staged operand
+// come from its slab. Preserves: the FMA and the epilogue.
+//
+// Worked example, a 128 × 128 tile and BK = 16: A_s is [128][16], B_s is [16][128]; 256 threads
+// fetch 8 + 8 elements each and then read 16 k-steps from shared memory. The first barrier is there
+// so that nobody reads a slab that is still being filled, the second so that nobody fills one that
+// is still being read.
+#include "model/passes/passes.h"
+#include "model/words/fragment.h"
+
+bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
+
+// The k loop becomes k_o around k_i; returns k_o, whose body is the k_i loop alone.
+static Stmt *split_k_loop(Program *program, int64_t bk) {
+  Axis *k = &program->axis[AXIS_K];
+  Digit *last = &k->digit[k->n_digits - 1];
+  Stmt *loop = find_loop(main_kernel(program)->body, last->var);
+  Var *outer =
+      program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, ceil_div(last->var->extent, bk));
+  Var *inner = program_var(program, "k_i", VAR_LOOP, TIER_STAGE_INNER, bk);
+  int64_t step = last->weight;  // 1, or the depth of an atom
+  *last = (Digit){outer, bk * step};
+  k->digit[k->n_digits++] = (Digit){inner, step};
+  Stmt *body = stmt_loop(program, KNOB_BK, inner, loop->body);
+  loop->var = outer;
+  loop->knob = KNOB_BK;
+  loop->body = body;
+  apply_axes(program);
+  return loop;
+}
+
+// How the tensor memory accelerator lays out swizzled rows: none is longer than the swizzle's
+// reach, 16 << SWIZZLE bytes. Longer ones are cut into panels, [panels][rows][panel]. Worked
+// example, a B slab of 64 × 256 f16 with SWIZZLE=3: four panels of 64 rows of 64 elements. 0: no
+// panels.
+//
+// 4-byte values of B that plain loads read, lane / 4 along the row and lane % 4 down the column,
+// are cut to 32 bytes and not swizzled: four rows of eight values are one line of 128 bytes.
+static int64_t panel_of(const Program *program, const Schedule *schedule, BufferRole role,
+                        int64_t columns) {
+  int bytes = dtype_bytes(program->problem.dtype), reach = 16 << schedule->value[KNOB_SWIZZLE];
+  if (role == ROLE_SLAB_B && slab_is_read_plainly(program)) reach = 32;
+  bool cut = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE] && columns > reach / bytes;
+  return cut ? reach / bytes : 0;
+}
+
+// As the operand lies in global memory: slow dimension first.
+static Buffer *new_slab(Program *program, BufferRole role, const Schedule *schedule) {
+  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
+  int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),
+                    axis_tile(&program->axis[operand_axis(operand, 1 - slow)])};
+  const char *name = operand == ATOM_A ? "A_s" : "B_s";
+  int64_t panel = panel_of(program, schedule, role, dim[1]);
+  int64_t cut[3] = {panel ? dim[1] / panel : 1, dim[0], panel};
+  Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, role, panel ? 3 : 2,
+                                    panel ? cut : dim, KNOB_STAGE);
+  slab->panel = panel;
+  return slab;
+}
+
+static const Expr *value_part(Program *program, int operand, int dimension, const void *context) {
+  (void)context;
+  return fragment_part(program, operand, dimension);
+}
+
+// The fragment's load reads the slab instead of the operand.
+static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
+  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B;
+  Stmt *load = find_op(k_o->body, OP_LOAD, operand == ATOM_A ? ROLE_FRAG_A : ROLE_FRAG_B);
+  const Expr *slow, *fast;
+  tile_position(program, operand, value_part, NULL, &slow, &fast);
+  load->op.src = slab_access(program, slab, slow, fast);
+  load->knob = KNOB_STAGE;
+}
+
+void pass_stage(Program *program, const Schedule *schedule) {
+  Stmt *k_o = split_k_loop(program, schedule->value[KNOB_BK]);
+  Stmt *loads = NULL, *stores = NULL;
+  static const struct {
+    int bit;
+    BufferRole role;
+  } operands[] = {{STAGE_A, ROLE_SLAB_A}, {STAGE_B, ROLE_SLAB_B}};
+  for (int i = 0; i < 2; i++) {
+    if (!(schedule->value[KNOB_STAGE] & operands[i].bit)) continue;
+    Buffer *slab = new_slab(program, operands[i].role, schedule);
+    read_from_slab(program, k_o, operands[i].role, slab);
+    // 16-bit values are copied in pairs or more: half a register cannot be loaded.
+    int width = program->atom ? copy_width(program, operands[i].role) : 1;
+    Copy copy = build_copy(program, operands[i].role, width, false, KNOB_STAGE);
+    insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
+    insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
+  }
+  stmt_list(loads, stores, barrier(program, KNOB_STAGE, "the slab is filled"), k_o->body,
+            barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
+  k_o->body = loads;
+}

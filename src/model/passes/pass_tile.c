@@ -1,0 +1,36 @@
+// naive nest → BLOCK and THREAD tiers.
+//
+// Requires: the naive nest. Ensures: loops m_b, n_b (BLOCK) and m_t, n_t (THREAD) outermost, one
+// cell of C per thread. Preserves: the body of the cell.
+//
+// Worked example, M = N = 64, BM = BN = 16: m = m_b·16 + m_t with m_b in 0..4, m_t in 0..16. A tile
+// at the edge covers cells that do not exist; their guards follow from the ranges (m_b·16 + m_t < M
+// is dropped where it always holds).
+#include "model/passes/passes.h"
+
+bool pass_tile_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] == 0; }
+
+// axis = block·threads + thread
+static void factor(Program *program, Axis *axis, const char *block, const char *thread,
+                   int64_t threads) {
+  Var *b = program_var(program, block, VAR_LOOP, TIER_BLOCK, ceil_div(axis->extent, threads));
+  Var *t = program_var(program, thread, VAR_LOOP, TIER_THREAD, threads);
+  axis->n_digits = 2;
+  axis->digit[0] = (Digit){b, threads};
+  axis->digit[1] = (Digit){t, 1};
+}
+
+void pass_tile(Program *program, const Schedule *schedule) {
+  Kernel *kernel = main_kernel(program);
+  Stmt *cell = kernel->body->body->body;
+  Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N];
+  factor(program, m, "m_b", "m_t", schedule->value[KNOB_BM]);
+  factor(program, n, "n_b", "n_t", schedule->value[KNOB_BN]);
+  Stmt *nest = stmt_loop(program, KNOB_BN, n->digit[1].var, cell);
+  nest = stmt_loop(program, KNOB_BM, m->digit[1].var, nest);
+  nest = stmt_loop(program, KNOB_BN, n->digit[0].var, nest);
+  kernel->body = stmt_loop(program, KNOB_BM, m->digit[0].var, nest);
+  int64_t threads = m->digit[1].var->extent * n->digit[1].var->extent;
+  program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, threads);
+  apply_axes(program);
+}

@@ -1,0 +1,93 @@
+// load to registers, store to shared → one thread asks for the slab, an mbarrier counts it in.
+//
+// Requires: stage, no pad and no transposed slab, an arch with TMA. Ensures: an mbarrier full[slot]
+// for each slot of the ring, initialised by thread 0 in front of everything; in k_o's body one
+// thread fences, expects the slab's bytes and issues its boxes, all threads wait for the phase of
+// full[slot] that the slab ends, multiply, and meet at a barrier. The staging registers go.
+//
+// Worked example, A 128 × 64 and B 64 × 256 of f16 in a ring of three, SWIZZLE=3:
+//   if tid == 0: fence; expect full[k_o % 3] 49152 B; one box of A, four panels of B
+//   wait full[k_o % 3] phase k_o / 3 % 2     slabs 0, 1, 2 end phase 0; 3, 4, 5 phase 1; 6 phase 0
+//   …
+// Why the fence: a copy by TMA does not queue up behind reads as a store does. A barrier says that
+// the reads of a slab were issued; those that still wait for a bank may come after the bytes of the
+// next one. H200, f16, unswizzled slabs in a ring of two: without it every run had wrong cells.
+// Why one, by the thread that asks: it covers what this thread knows to be over, whoever did it
+// (PTX ISA, 8.10: a proxy fence anywhere along the path), and no reader waits for its own reads.
+// `gemmview selftest --gpu --only order` shows that it waits for the queues of the whole SM.
+//
+// Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
+// outside of the matrix is zero, and its bytes count like the others.
+#include "model/passes/passes.h"
+
+static const KnobId knob = KNOB_TMA;
+
+bool pass_tma_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_TMA] && schedule->value[KNOB_STAGE] != 0;
+}
+
+static const BufferRole slabs[] = {ROLE_SLAB_A, ROLE_SLAB_B};
+static const BufferRole registers[] = {ROLE_STAGE_A, ROLE_STAGE_B};
+
+// For a single thread.
+static Stmt *by_one_thread(Program *program, Stmt *list) {
+  Arena *arena = program->arena;
+  const Expr *first = ex_binary(arena, EXPR_EQ, ex_var(arena, program->thread), ex_const(arena, 0));
+  return stmt_if(program, knob, first, list);
+}
+
+Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId by) {
+  Var *i = program_var(program, "i", VAR_LOOP, TIER_REGISTER, mbarriers->dim[0]);
+  Access at = access1(mbarriers, ex_var(program->arena, i));
+  Op op = {.kind = OP_MBAR_INIT, .dst = at, .count = arrivals};
+  return wrap_register(program, by, i, stmt_op(program, by, op));
+}
+
+// In front of everything: each barrier awaits the one arrival that says how many bytes will come.
+static void initialise(Program *program, Buffer *full) {
+  Stmt *init = by_one_thread(program, build_inits(program, full, 1, knob));
+  init->note = "a phase of full ends when a slab's bytes have come";
+  Stmt *all = stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
+  insert(&kernel_inner(main_kernel(program))->body, all);
+}
+
+// Fence, expect, then the boxes of both slabs; cuts what carried them before.
+static Stmt *issue(Program *program, Stmt *k_o, Access full) {
+  Stmt *boxes = NULL;
+  int64_t bytes = 0;
+  for (int i = 0; i < 2; i++) {
+    const Buffer *slab = program_buffer(program, slabs[i]);
+    if (!slab) continue;
+    cut(find_link(&k_o->body, OP_LOAD, registers[i]));
+    cut(find_link(&k_o->body, OP_STORE, slabs[i]));
+    insert(boxes ? &stmt_last(boxes)->next : &boxes, build_boxes(program, slabs[i], full, knob));
+    bytes += buffer_bytes(slab) / full.buffer->dim[0];
+  }
+  Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
+  fence->note = "reads of the slot that still wait for a bank come before the copies";
+  Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
+  Stmt *all = by_one_thread(program, stmt_list(fence, expect, boxes, NULL));
+  all->note = "one thread asks for the slabs";
+  return all;
+}
+
+void pass_tma(Program *program, const Schedule *schedule) {
+  Arena *arena = program->arena;
+  Stmt *k_o = slab_loop(program);
+  int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
+  Buffer *full = program_new_buffer(program, "full", SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
+  const Expr *slab = ex_var(arena, k_o->var);
+  Access at = access1(full, ex_mod(arena, slab, slots));
+  Op wait = {
+      .kind = OP_MBAR_WAIT, .dst = at, .phase = ex_mod(arena, ex_div(arena, slab, slots), 2)};
+  Stmt *fetch = stmt_list(issue(program, k_o, at), stmt_op(program, knob, wait), NULL);
+  Stmt **filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  cut(filled);
+  insert(filled, fetch);
+  // The barrier at the end, which a ring of slabs had made superfluous: a wait for bytes does not
+  // say that the other threads have left the slot that is asked for next.
+  if (slots > 1)
+    insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
+  drop_staging(program);
+  initialise(program, full);
+}

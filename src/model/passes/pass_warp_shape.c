@@ -1,0 +1,104 @@
+// Threads in row order → warps of LANES_M × (32 / LANES_M) threads.
+//
+// Requires: tile. Ensures: m_t and n_t are each a WARP digit and lane digits; the thread index is
+// rebuilt as warps first, then the 32 lanes of a warp. Preserves: which thread coordinates exist.
+//
+// Worked example, BM = BN = 16, LANES_M = 4: m_t = m_w·4 + m_l, n_t = n_w·8 + n_l with 4 × 2 warps.
+// LANE_ORDER = 1 deals the five lane bits out alternately, bit 0 to N, bit 1 to M, bit 2 to N, …:
+// lanes l and l^1 then share a row of A and lanes l and l^2 a column of B, so that 16-byte reads of
+// either operand merge pairwise (two phases instead of four).
+#include "model/passes/passes.h"
+
+enum { LANE_BITS = 5 };
+
+bool pass_warp_shape_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_LANES_M] > 0 && schedule->value[KNOB_ATOM_KIND] == 0;
+}
+
+typedef struct Side {
+  const char *warp;                // names of the digits; lane[i] is the one that starts at bit i
+  const char *lane[LANE_BITS];     // of the axis
+  int64_t threads, lanes, weight;  // extent of the thread digit, of its lane part, its weight
+  int bits_left;
+} Side;
+
+static Side side_of(const Program *program, int axis, int64_t threads, int64_t lanes) {
+  static const char *const warp_names[] = {"m_w", "n_w"};
+  static const char *const lane_names[2][LANE_BITS] = {{"m_l", "m_l1", "m_l2", "m_l3", "m_l4"},
+                                                       {"n_l", "n_l1", "n_l2", "n_l3", "n_l4"}};
+  Side side = {
+      .warp = warp_names[axis], .threads = threads, .lanes = lanes, .bits_left = log2_up(lanes)};
+  for (int i = 0; i < LANE_BITS; i++) side.lane[i] = lane_names[axis][i];
+  const Axis *a = &program->axis[axis];
+  for (int i = 0; i < a->n_digits; i++)
+    if (a->digit[i].var->tier == TIER_THREAD) side.weight = a->digit[i].weight;
+  return side;
+}
+
+// Whose bit is lane bit `bit`? Row order: the low bits are N's. Alternating: N, M, N, M, … while
+// both have bits left.
+static int owner_of_bit(const Side *m, const Side *n, int bit, int64_t order) {
+  if (n->bits_left == 0) return AXIS_M;
+  if (m->bits_left == 0 || order == 0) return AXIS_N;
+  return bit % 2 ? AXIS_M : AXIS_N;
+}
+
+// The lane digits, least significant first: runs of bits that belong to one axis.
+typedef struct LaneDigit {
+  int axis, bits, at;  // `at`: position of its lowest bit within the axis' lane index
+} LaneDigit;
+
+static int deal_bits(Side *side, int64_t order, LaneDigit *digit) {
+  int n = 0, taken[2] = {0, 0};
+  for (int bit = 0; bit < LANE_BITS; bit++) {
+    int axis = owner_of_bit(&side[AXIS_M], &side[AXIS_N], bit, order);
+    if (n == 0 || digit[n - 1].axis != axis) digit[n++] = (LaneDigit){axis, 0, taken[axis]};
+    digit[n - 1].bits++;
+    taken[axis]++;
+    side[axis].bits_left--;
+  }
+  return n;
+}
+
+// Takes the THREAD digit out of the axis and puts the new ones in its place, most significant
+// first.
+static void replace_thread_digit(Axis *axis, const Digit *digit, int n) {
+  int at = 0;
+  while (axis->digit[at].var->tier != TIER_THREAD) at++;
+  for (int i = axis->n_digits - 1; i > at; i--) axis->digit[i + n - 1] = axis->digit[i];
+  for (int i = 0; i < n; i++) axis->digit[at + i] = digit[i];
+  axis->n_digits += n - 1;
+}
+
+void pass_warp_shape(Program *program, const Schedule *schedule) {
+  int64_t lanes_m = schedule->value[KNOB_LANES_M], order = schedule->value[KNOB_LANE_ORDER];
+  Side side[2] = {side_of(program, AXIS_M, schedule->value[KNOB_BM], lanes_m),
+                  side_of(program, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
+  LaneDigit lane[LANE_BITS];
+  int n_lane = deal_bits(side, order, lane);
+  Stmt *blocks = find_tier(main_kernel(program)->body, TIER_THREAD);
+  Stmt *nest = blocks->body->body;  // below m_t and n_t
+  Digit digits[2][1 + LANE_BITS];
+  int n_digits[2] = {1, 1}, place[2] = {0, 0};
+  for (int i = 0; i < n_lane; i++) n_digits[lane[i].axis]++;
+  for (int i = 0; i < n_lane; i++) {  // from the lowest lane bits outwards
+    Side *s = &side[lane[i].axis];
+    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD,
+                           INT64_C(1) << lane[i].bits);
+    nest = stmt_loop(program, i ? KNOB_LANE_ORDER : KNOB_LANES_M, var, nest);
+    int axis = lane[i].axis;
+    digits[axis][n_digits[axis] - ++place[axis]] = (Digit){var, s->weight << lane[i].at};
+  }
+  for (int axis = AXIS_N; axis >= AXIS_M; axis--) {
+    Side *s = &side[axis];
+    Var *var = program_var(program, s->warp, VAR_LOOP, TIER_WARP, s->threads / s->lanes);
+    nest = stmt_loop(program, KNOB_LANES_M, var, nest);
+    digits[axis][0] = (Digit){var, s->weight * s->lanes};
+    replace_thread_digit(&program->axis[axis], digits[axis], n_digits[axis]);
+  }
+  blocks->kind = nest->kind;
+  blocks->var = nest->var;
+  blocks->body = nest->body;
+  blocks->knob = nest->knob;
+  apply_axes(program);
+}

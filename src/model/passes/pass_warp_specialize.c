@@ -1,0 +1,134 @@
+// every warp fetches and multiplies → a producer that only fetches, consumers that only multiply.
+//
+// Requires: tma, a ring of two slabs or more. Ensures: behind the threads of the tile stand
+// PRODUCER_WARPS producers, of which one thread runs a k_o loop of its own; empty[slot] is arrived
+// at by every consumer warp that has read the slot to the end. No barrier of the block is left in
+// the loop: a warp that is ahead goes on as long as there are slots.
+//
+// Worked example, ring of three, eight consumer warps:
+//   producer   wait empty[s] phase (k_o / 3 + 1) % 2    phase 1 of a new mbarrier counts as ended,
+//              fence, expect full[s], boxes of k_o      so the first three slots are free at once
+//   consumer   wait full[s] phase k_o / 3 % 2, multiply, arrive empty[s]      8 end a phase
+//
+// Registers: each thread starts with as many, 65,536 / 384 = 170, of which the assembler makes 168,
+// too few for a 64 × 64 tile of a warp. The producers give all but 40 back, and the consumers take
+// (384 · 168 - 128 · 40) / 256 = 232. What is taken must have been given out at the start: with 640
+// threads that is 640 · 96, and to take (65,536 - 128 · 40) / 512 would be to wait for ever.
+// setmaxnreg (PTX ISA, 9.7.19.5) works for whole warpgroups, and is left out where a role is none,
+// as with one producer warp of the article's 160 threads, or the start has enough.
+#include "model/passes/passes.h"
+
+static const KnobId knob = KNOB_WARP_SPECIALIZE;
+
+enum {
+  WARPGROUP = 128,
+  REGISTERS_OF_PRODUCER = 40,
+  REGISTERS_MAX = 240,  // of a consumer; the address space of an instruction ends at 255
+  REGISTER_STEP = 8,
+};
+
+bool pass_warp_specialize_wanted(const Schedule *schedule) {
+  return schedule->value[KNOB_WARP_SPECIALIZE] && pass_tma_wanted(schedule);
+}
+
+int64_t pass_producers(const Schedule *schedule, int64_t consumers) {
+  int64_t warps = schedule->value[KNOB_PRODUCER_WARPS];
+  if (warps) return warps * LANES;
+  return consumers % WARPGROUP ? LANES : WARPGROUP;
+}
+
+// What setmaxnreg shall leave a consumer; 0 when nothing need be moved.
+static int64_t consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
+  int64_t start = start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
+  int64_t given = start * (consumers + producers);
+  int64_t left = (given - producers * REGISTERS_OF_PRODUCER) / consumers;
+  if (left > REGISTERS_MAX) left = REGISTERS_MAX;
+  left -= left % REGISTER_STEP;
+  bool groups = consumers % WARPGROUP == 0 && producers % WARPGROUP == 0;
+  return groups && left > start ? left : 0;
+}
+
+static Stmt *registers(Program *program, OpKind kind, int64_t count) {
+  return count ? stmt_op(program, knob, (Op){.kind = kind, .count = count}) : NULL;
+}
+
+static const Expr *any_thread(Program *program) {
+  return ex_var(program->arena, program->any_thread);
+}
+
+static Stmt *role(Program *program, WarpRole warps, const Expr *condition, Stmt *body,
+                  const char *note) {
+  Stmt *stmt = stmt_if(program, knob, condition, body);
+  stmt->warps = warps;
+  stmt->note = note;
+  return stmt;
+}
+
+// k_o of its own around the wait for an empty slot and the fetch that stood in the common loop.
+static Stmt *produce(Program *program, const Stmt *k_o, Buffer *empty, Stmt *fetch) {
+  Arena *arena = program->arena;
+  int64_t slots = empty->dim[0];
+  Var *own = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, k_o->var->extent);
+  const Expr *slab = ex_var(arena, own);
+  const Expr *turn = ex_add_const(arena, ex_div(arena, slab, slots), 1);
+  Op wait = {.kind = OP_MBAR_WAIT,
+             .dst = access1(empty, ex_mod(arena, slab, slots)),
+             .phase = ex_mod(arena, turn, 2)};
+  substitute(program, fetch, k_o->var, slab);
+  return stmt_loop(program, knob, own, stmt_list(stmt_op(program, knob, wait), fetch, NULL));
+}
+
+// The common loop without its fetch, and with an arrival in the place of its barrier.
+static Stmt *take_fetch(Program *program, Stmt *k_o, Buffer *empty) {
+  Arena *arena = program->arena;
+  Stmt *fetch = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
+  if (fetch->kind == STMT_IF) fetch = fetch->body;
+  Stmt **barrier = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  cut(barrier);
+  const Expr *slot = ex_mod(arena, ex_var(arena, k_o->var), empty->dim[0]);
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(empty, slot)};
+  insert(barrier, stmt_op(program, knob, arrive));
+  return fetch;
+}
+
+// The statement that initialises full initialises empty too, and asks for thread 0 of them all.
+static void initialise(Program *program, Stmt *init, Buffer *empty, int64_t arrivals) {
+  Arena *arena = program->arena;
+  insert(&stmt_last(init->body)->next, build_inits(program, empty, arrivals, knob));
+  init->expr = ex_binary(arena, EXPR_EQ, any_thread(program), ex_const(arena, 0));
+}
+
+static const char *note_of_producer(int64_t producers) {
+  return producers % WARPGROUP
+             ? "the producer only fetches; no setmaxnreg, which needs whole warpgroups"
+             : "the producer only fetches";
+}
+
+void pass_warp_specialize(Program *program, const Schedule *schedule) {
+  Arena *arena = program->arena;
+  Kernel *kernel = main_kernel(program);
+  Stmt *inner = kernel_inner(kernel), *k_o = slab_loop(program);
+  int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
+  int64_t consumers = kernel_launch(kernel).n_threads;
+  int64_t producers = pass_producers(schedule, consumers);
+  int64_t mine = consumer_registers(schedule, consumers, producers);
+  kernel->n_producers = (int)producers;
+  if (mine && kernel->min_blocks == 0) kernel->min_blocks = 1;
+  program->any_thread =
+      program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
+  Buffer *empty = program_new_buffer(program, "empty", SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
+  Stmt *fetch = take_fetch(program, k_o, empty);
+  initialise(program, inner->body, empty, consumers / LANES);
+
+  const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
+  const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
+  Stmt *loop = stmt_if(program, knob, first, produce(program, k_o, empty, fetch));
+  Stmt *give = registers(program, OP_REGS_GIVE, mine ? REGISTERS_OF_PRODUCER : 0);
+  Stmt *take = registers(program, OP_REGS_TAKE, mine);
+  Stmt *barrier = inner->body->next, *rest = barrier->next;
+  Stmt *producer = role(program, WARPS_PRODUCE, ex_lt(arena, last, any_thread(program)),
+                        give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
+  Stmt *consumer = role(program, WARPS_CONSUME, ex_lt(arena, any_thread(program), limit),
+                        take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
+  barrier->next = stmt_list(producer, consumer, NULL);
+}

@@ -1,0 +1,97 @@
+// From the naive nest to the program: the table of contents.
+//
+// The passes run in this order, each on its own copy, each only when its knobs ask for it. Those
+// that change how an axis is factored come first (tile … split_k); from `stage` on, addresses are
+// fixed and passes move statements.
+#include "model/ir/check.h"
+#include "model/passes/pass.h"
+
+#include "base/die.h"
+#include "model/ir/print.h"
+#include "model/passes/passes.h"
+
+const Pass pass_table[] = {
+#define PASS(id, title, knobs, help) {#id, title, knobs, help, pass_##id##_wanted, pass_##id},
+#include "model/passes/pass.def"
+#undef PASS
+};
+enum { N_PASSES = sizeof pass_table / sizeof *pass_table };
+const int pass_count = N_PASSES;
+_Static_assert((int)N_PASSES < (int)PIPELINE_PROGRAMS_MAX, "every pass and the naive nest");
+
+// What is summed in what, and stored as what: 8-bit integers sum in s32, f64 in f64, all others in
+// f32 or, if asked, f16; C has the operands' type where that is a 16-bit one, else the sum's.
+static Problem problem_of(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  DType type = (DType)v[KNOB_DTYPE];
+  DType acc = v[KNOB_ACC] ? DTYPE_F16 : DTYPE_F32;
+  if (type == DTYPE_S8) acc = DTYPE_S32;
+  if (type == DTYPE_F64) acc = DTYPE_F64;
+  bool half = type == DTYPE_F16 || type == DTYPE_BF16;
+  return (Problem){.m = v[KNOB_M],
+                   .n = v[KNOB_N],
+                   .k = v[KNOB_K],
+                   .a_col = v[KNOB_A_COL] != 0,
+                   .b_col = v[KNOB_B_COL] != 0,
+                   .dtype = type,
+                   .acc = acc,
+                   .out = half ? type : acc};
+}
+
+// for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
+static Program *naive_nest(Arena *arena, const Schedule *schedule) {
+  Program *program = program_new(arena, problem_of(schedule));
+  int64_t one[2] = {1, 1};
+  Buffer *acc = program_new_buffer(program, "acc", SPACE_REGISTER, ROLE_ACC, 2, one, KNOB_NONE);
+  Buffer *a = program_new_buffer(program, "a", SPACE_REGISTER, ROLE_FRAG_A, 1, one, KNOB_NONE);
+  Buffer *b = program_new_buffer(program, "b", SPACE_REGISTER, ROLE_FRAG_B, 1, one, KNOB_NONE);
+  for (int i = 0; i < AXIS_COUNT; i++) {
+    Axis *axis = &program->axis[i];
+    Var *var = program_var(program, axis->name, VAR_LOOP, TIER_SERIAL, axis->extent);
+    axis->digit[axis->n_digits++] = (Digit){var, 1};
+  }
+  const Expr *zero = ex_const(arena, 0);
+  Access at_acc = access2(acc, zero, zero), at_a = access1(a, zero), at_b = access1(b, zero);
+  Access A = access2(program_buffer(program, ROLE_A), zero, zero);
+  Access B = access2(program_buffer(program, ROLE_B), zero, zero);
+  Access C = access2(program_buffer(program, ROLE_C), zero, zero);
+  KnobId none = KNOB_NONE;
+  Stmt *step = stmt_list(
+      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_a, .src = A}),
+      stmt_op(program, none, (Op){.kind = OP_LOAD, .dst = at_b, .src = B}),
+      stmt_op(program, none, (Op){.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b}), NULL);
+  Stmt *cell =
+      stmt_list(stmt_op(program, none, (Op){.kind = OP_INIT, .dst = at_acc}),
+                stmt_loop(program, none, program->axis[AXIS_K].digit[0].var, step),
+                stmt_op(program, none, (Op){.kind = OP_STORE, .dst = C, .src = at_acc}), NULL);
+  Stmt *row = stmt_loop(program, none, program->axis[AXIS_N].digit[0].var, cell);
+  program->kernel[program->n_kernels++] =
+      (Kernel){.name = "matmul",
+               .body = stmt_loop(program, none, program->axis[AXIS_M].digit[0].var, row),
+               .knob = none};
+  apply_axes(program);
+  return program;
+}
+
+static void add_stage(Pipeline *pipeline, const Pass *pass, const Program *program) {
+  pipeline->stage[pipeline->n_stages].pass = pass;
+  pipeline->stage[pipeline->n_stages++].program = program;
+}
+
+Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
+  Pipeline pipeline = {0};
+  const Program *program = naive_nest(arena, schedule);
+  add_stage(&pipeline, NULL, program);
+  for (int i = 0; i < N_PASSES; i++) {
+    const Pass *pass = &pass_table[i];
+    if (!pass->wanted(schedule)) continue;
+    Program *next = program_clone(arena, program);
+    pass->run(next, schedule);
+    program_place_shared(next);
+    const char *fault = program_check(arena, next);
+    if (fault) die("pass %s: %s\n%s", pass->name, fault, program_text(arena, next));
+    program = next;
+    add_stage(&pipeline, pass, program);
+  }
+  return pipeline;
+}

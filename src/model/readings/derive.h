@@ -1,0 +1,37 @@
+// What a program costs, derived from its own statements: sites, resources, traffic.
+#pragma once
+#include "model/readings/model.h"
+
+// The shared-memory access statements of the main kernel, in program order. The prologue's copies
+// are left out where the loop has the same ones.
+typedef struct Sites {
+  int n;
+  const Site *site;
+  // 128-byte lines per slab: what fragment loads ask of L1, through the same pipe as the sites; and
+  // what boxes of TMA and copies of 16 bytes write, which come past it.
+  double lines, copies;
+} Sites;
+// As written: of each site what every width would cost that its accesses could be merged to, the
+// written one first, as if all of them were.
+Sites derive_sites(Arena *arena, const Program *program);
+// As executed, by `machine`'s word; sites that it does not name are taken over as `word` has them.
+Sites sites_executed(Arena *arena, const Sites *written, const MachineAccesses *machine,
+                     AccessWord word);
+// Gives a site these forms, the one with the most clocks first, and what follows from them.
+void site_take_forms(Arena *arena, Site *site, const SiteForm *form, int n);
+SiteTotals derive_totals(const Sites *sites);
+
+// The accesses to global memory of the main kernel in program order, numbered from `number` on.
+Globals derive_globals(Arena *arena, const Program *program, int number);
+
+// 32-bit registers of a thread for a buffer in registers, 0 where there is none: two 16-bit values
+// share one.
+int count_registers(const Program *program, BufferRole role);
+
+Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
+
+// The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
+// blocks per SM, limiter, occupancy and waves that follow from it.
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers);
+
+Traffic derive_traffic(Arena *arena, const Model *model);

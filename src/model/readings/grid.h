@@ -1,0 +1,115 @@
+// The grid: which CTA computes which tile of C, when, and what it fetches from A and B.
+//
+//   const Grid *grid = grid_build(arena, model);
+//   GridCta cta = grid_cta(grid, 8);               launched ninth: row, column, split
+//   GridWindow lap = grid_window(arena, grid, 0, grid->lap_ctas);
+//   lap.a_panels, lap.b_panels, lap.bytes          8, 1, 18 MiB
+//
+// CTAs count in launch order (blockIdx.x). A panel is what a CTA reads of an operand: the rows of A
+// of its tile, or the columns of B, along its part of K. A window is a run of consecutive CTAs; its
+// working set is the distinct panels in it, each counted once, edges as they are.
+#pragma once
+#include "model/readings/model.h"
+
+enum {
+  GRID_BATCH = LANES,          // CTAs that are evaluated together
+  GRID_MAPPED_MAX = 1 << 17,   // CTAs that are evaluated one by one; of more, every n-th
+  GRID_WINDOW_MAX = 1 << 16,   // CTAs of a window that are looked at
+  GRID_OVERVIEW_SIDE = 256,    // cells of the overview: each way,
+  GRID_OVERVIEW_MAX = 1 << 16  // and in all
+};
+
+typedef struct GridCta {
+  int64_t index;     // blockIdx.x
+  int64_t row, col;  // of its tile
+  int64_t split;     // its part of K
+} GridCta;
+
+// The grid from afar: a cell is row_step × col_step tiles of split_step parts of K, one tile
+// where there is room.
+typedef struct GridOverview {
+  int64_t rows, cols, splits;
+  int64_t row_step, col_step, split_step;
+  const int64_t *first;  // [splits · rows · cols] the first CTA that works there; -1: none seen
+} GridOverview;
+
+typedef struct Grid {
+  const Program *program;
+  Launch launch;
+  int64_t *env;  // [n_vars][32] where index expressions are evaluated
+  int64_t n_ctas, rows, cols, splits;
+  int64_t tile_m, tile_n, k_part;  // elements of a tile, and of K that one CTA multiplies
+  bool adds;                       // splits add into C one after the other (atomics)
+  bool partial;                    // splits leave partial sums for a second kernel
+
+  // CTA i · stride works on tile (split · rows + row) · cols + col.
+  int64_t stride, n_mapped;
+  const int64_t *tile;
+  const int64_t *cta;  // [splits · rows · cols] the inverse, -1: none; NULL when stride > 1
+
+  GridOverview overview;
+
+  // A wave is all CTAs that fit on the GPU at once. Estimated: real ones move up one by one.
+  int64_t blocks_per_sm, sm_count, wave_ctas, n_waves;
+  int64_t tail_ctas;  // of the last wave; wave_ctas when it is full
+  double tail_idle;   // part of the GPU that the last wave leaves idle, 0 … 1
+  double idle;        // the same over all waves
+  // CTAs until the order comes back to a panel that it left: a row of blocks, or a group of
+  // GROUP_M. What they fetch has to stay in L2 for anything to be fetched once.
+  int64_t lap_ctas;
+  int64_t l2_bytes;
+} Grid;
+
+// Of `model` the program, the resources and the target are read.
+const Grid *grid_build(Arena *arena, const Model *model);
+// The same without the map of every CTA and without the overview: enough for waves and windows.
+const Grid *grid_outline(Arena *arena, const Model *model);
+
+GridCta grid_cta(const Grid *grid, int64_t index);
+// CTAs first … first + GRID_BATCH - 1; returns how many of them there are.
+int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]);
+// The cell of the overview in which a CTA works.
+int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
+// The CTA of a tile and split; -1 when there is none, or when a grid in an
+// order of its own is too large to be mapped.
+int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split);
+int64_t grid_wave(const Grid *grid, int64_t index);
+int64_t grid_wave_size(const Grid *grid, int64_t wave);  // in CTAs
+
+// The part of K of a split: from `begin` up to `end`, which is at most K; empty where begin = end.
+typedef struct GridRange {
+  int64_t begin, end;
+} GridRange;
+GridRange grid_k_range(const Grid *grid, int64_t split);
+
+// Bytes of what a CTA of that row (AXIS_M) or column (AXIS_N) of tiles reads of A, or of B.
+int64_t grid_panel_bytes(const Grid *grid, int axis, int64_t at, int64_t split);
+
+typedef struct GridWindow {
+  int64_t first, n;            // CTAs; n at most GRID_WINDOW_MAX
+  int64_t a_panels, b_panels;  // distinct
+  int64_t a_bytes, b_bytes, bytes;
+  double reuse;  // panels asked for / distinct ones
+} GridWindow;
+
+// CTAs first … first + n - 1, as far as there are so many.
+GridWindow grid_window(Arena *scratch, const Grid *grid, int64_t first, int64_t n);
+
+// The runs that a reader may ask about, one row each: enum, name, what it is.
+#define GRID_SPAN_TABLE(X)                                                                    \
+  X(LAP, "lap", "until the order comes back to a panel it left: what L2 must hold for reuse") \
+  X(ROW, "row", "as many CTAs as C has tiles in a row")                                       \
+  X(WAVE, "wave", "all CTAs that fit on the GPU at once")                                     \
+  X(BLOCKS, "blocks", "as many CTAs as you like")
+
+typedef enum GridSpan {
+#define X(id, name, help) GRID_SPAN_##id,
+  GRID_SPAN_TABLE(X)
+#undef X
+      GRID_SPANS
+} GridSpan;
+
+const char *grid_span_name(GridSpan span);
+const char *grid_span_help(GridSpan span);
+// CTAs of such a window; `blocks` is the reader's own number.
+int64_t grid_span_ctas(const Grid *grid, GridSpan span, int64_t blocks);

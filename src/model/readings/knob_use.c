@@ -1,0 +1,26 @@
+// A table of the knobs that one family of kernels alone reads; all others are read by both.
+//
+// A knob that waits for another one (PAD_SMEM for STAGE, LANE_ORDER for LANES_M) counts as used: it
+// is at rest, and the way to make it do something is on the same screen. Worked example, the rung
+// hgemm ldmatrix: ATOM_KIND is m16n8k16, so WM, WN, LDMATRIX are used and BM, BN, CELL_GROUP are
+// not.
+#include "model/readings/knob_use.h"
+
+typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_NONE } Family;
+
+static const unsigned char families[KNOB_COUNT] = {
+    [KNOB_AUTO] = FAMILY_NONE,  // it fills gaps of the state
+    [KNOB_BM] = FAMILY_FMA,          [KNOB_BN] = FAMILY_FMA,
+    [KNOB_CELL_GROUP] = FAMILY_FMA,  [KNOB_LANES_M] = FAMILY_FMA,
+    [KNOB_LANE_ORDER] = FAMILY_FMA,  [KNOB_TRANSPOSE_A] = FAMILY_FMA,
+    [KNOB_VECTORIZE] = FAMILY_FMA,   [KNOB_FRAG_ORDER] = FAMILY_ATOM,
+    [KNOB_ACC] = FAMILY_ATOM,        [KNOB_WM] = FAMILY_ATOM,
+    [KNOB_WN] = FAMILY_ATOM,         [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
+    [KNOB_LDMATRIX] = FAMILY_ATOM,   [KNOB_EPILOGUE] = FAMILY_ATOM,
+    [KNOB_SERPENTINE] = FAMILY_ATOM, [KNOB_PAD_CELLS] = FAMILY_FMA,
+};
+
+bool knob_is_used(KnobId knob, const Schedule *schedule) {
+  Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA;
+  return families[knob] == FAMILY_BOTH || families[knob] == now;
+}

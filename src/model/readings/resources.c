@@ -1,0 +1,108 @@
+// What one block needs, and how many blocks an SM holds.
+//
+// What a thread needs is an estimate until the compiler has spoken: accumulators, both fragments,
+// staging registers that live through the multiplies, and a fixed allowance for addresses and
+// counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
+//
+// With warp roles every thread of the block starts with the same share of the file, and setmaxnreg
+// moves registers inside the block's allocation: blocks per SM follow from the start, 384 threads
+// of 168 each, whatever 40 and 232 it is turned into.
+//
+// Limits follow the CUDA occupancy calculation: registers are given out per warp in units, shared
+// memory per block in units with the system's share added.
+#include "base/whole.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/derive.h"
+
+enum { REGISTERS_FOR_ADDRESSES = 28, REGISTER_BYTES = 4 };
+
+int count_registers(const Program *program, BufferRole role) {
+  const Buffer *buffer = program_buffer(program, role);
+  return buffer ? (int)ceil_div(buffer_bytes(buffer), REGISTER_BYTES) : 0;
+}
+
+static int estimate_registers(const Resources *r, bool prefetch) {
+  int busy = prefetch                        ? r->n_fragments + r->n_staging
+             : r->n_fragments > r->n_staging ? r->n_fragments
+                                             : r->n_staging;
+  return r->n_accumulators + busy + REGISTERS_FOR_ADDRESSES;
+}
+
+typedef struct Limit {
+  const char *name;
+  int64_t blocks;
+} Limit;
+
+static Limit smallest(const Limit *limit, int n) {
+  Limit best = limit[0];
+  for (int i = 1; i < n; i++)
+    if (limit[i].blocks < best.blocks) best = limit[i];
+  return best;
+}
+
+static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) {
+  int64_t warps = round_up(r->n_warps, t->warp_alloc_unit);
+  int each = r->n_registers < t->max_regs_per_thread ? r->n_registers : t->max_regs_per_thread;
+  // __launch_bounds__ makes the compiler fit that many blocks, by spilling if it must.
+  int64_t fit = t->regs_per_sm / (warps * LANES * (min_blocks ? min_blocks : 1));
+  if (each > fit) each = (int)fit;
+  int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
+  if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
+  int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
+  // That a block fits at all is checked as if it had as many warps in every part of the SM; how
+  // many do goes by its own, and each part gives its share of the registers to whole warps.
+  int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
+  int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
+  Limit limit[] = {{"registers", resident / own},
+                   {"shared memory", smem ? t->smem_per_sm / smem : t->max_blocks_per_sm},
+                   {"threads", t->max_warps_per_sm / own},
+                   {"blocks", t->max_blocks_per_sm},
+                   {"grid", ceil_div(r->n_blocks, t->sm_count)}};
+  return smallest(limit, sizeof limit / sizeof *limit);
+}
+
+// Blocks per SM, their limiter, occupancy and waves, from everything else of `r`.
+static void derive_fit(Resources *r, int min_blocks, const Target *target) {
+  Limit limit = blocks_per_sm(r, min_blocks, target);
+  r->blocks_per_sm = (int)limit.blocks;
+  r->limiter = limit.name;
+  int64_t warps = r->n_warps * limit.blocks;
+  r->occupancy = (double)warps / target->max_warps_per_sm;
+  r->waves = 0;
+  if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
+}
+
+static int64_t set_registers(const Kernel *kernel, OpKind kind) {
+  const Stmt *stmt = find_op(kernel->body, kind, ROLE_COUNT);
+  return stmt ? stmt->op.count : 0;
+}
+
+Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
+  const Kernel *kernel = program_main(program);
+  Launch launch = kernel_launch(kernel);
+  Resources r = {
+      .smem_bytes = program_smem_bytes(program),
+      .n_accumulators = count_registers(program, ROLE_ACC),
+      .n_fragments = count_registers(program, ROLE_FRAG_A) + count_registers(program, ROLE_FRAG_B),
+      .n_staging = count_registers(program, ROLE_STAGE_A) + count_registers(program, ROLE_STAGE_B),
+      .n_blocks = launch.n_blocks,
+      .n_threads = launch.block_threads,
+      .n_warps = launch_block_warps(&launch),
+      .n_consumers = launch_warps(&launch)};
+  r.producer_registers = set_registers(kernel, OP_REGS_GIVE);
+  r.consumer_registers = set_registers(kernel, OP_REGS_TAKE);
+  r.n_needed = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
+  r.n_registers =
+      r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;
+  derive_fit(&r, kernel->min_blocks, target);
+  return r;
+}
+
+// What the compiler gives out is what counts: launch bounds have had their say already.
+Resources resources_with_registers(const Resources *estimate, const Target *target, int registers) {
+  Resources r = *estimate;
+  r.n_registers = registers;
+  r.counted = true;
+  derive_fit(&r, 0, target);
+  return r;
+}

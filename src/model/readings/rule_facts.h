@@ -1,0 +1,33 @@
+// Between rule.c, which judges, and rule_nearest.c, which looks for values that hold.
+#pragma once
+#include "model/readings/rule.h"
+#include "model/words/fragment.h"
+
+enum { FM_BM, FN_BN };  // the sides of a tile: A's, and B's
+
+// What a rule is judged by.
+typedef struct Facts {
+  Arena *arena;  // for what a rule must build to be judged
+  const Schedule *schedule;
+  const Target *target;
+  const Resources *resources;  // NULL in phase KNOBS
+} Facts;
+
+typedef enum RulePhase { PHASE_KNOBS, PHASE_PROGRAM } RulePhase;
+RulePhase rule_phase(int rule);
+bool rule_holds(int rule, const Facts *facts);
+
+// The operand whose typed layout the rule is about; -1: it is about something else.
+int rule_layout_side(int rule);
+
+// "BN=128": a value of one of the rule's knobs that breaks nothing else; if there is none, one that
+// is built; NULL where there is neither.
+const char *rule_nearest(int rule, const Facts *facts, Arena *arena);
+
+// The row that ATOM_KIND names; NULL for fma.
+const Atom *rule_atom_named(const Facts *facts);
+// The same as far as it is built: an atom of one warp, all of whose operands are in registers.
+const Atom *rule_atom_of(const Facts *facts);
+// The value of the DTYPE knob that the atom multiplies; fma: f32. An atom without a row is told by
+// another rule.
+int64_t rule_dtype_of_atom(const Facts *facts);

@@ -1,0 +1,292 @@
+// Sites: which shared-memory words a warp asks for, statement by statement.
+//
+// The main kernel is walked warp by warp (warp_walk.h), k_o at its first iteration. The address is
+// the access's own offset expression, so what is counted here is what the emitter prints. Of all
+// warps and iterations the one with the most wavefronts is kept.
+//
+// A loop that moves the addresses of all lanes alike, by whole words, only turns the banks round:
+// its first iteration stands for all of them.
+//
+// Worked example, b <- B_s, n_t = 0…15, FN = 8, 16-byte reads at byte 32·n_t: quarter-warps of
+// eight lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts,
+// ideal 4.
+//
+// Neighbouring accesses of a thread may be merged by the assembler. What every width would cost is
+// counted in the same walk: the lanes' addresses rounded down to it, where all lanes lie equally
+// far into it. site_form.c puts together what is really executed.
+#include <string.h>
+
+#include "model/ir/warp_walk.h"
+#include "model/readings/derive.h"
+
+enum { SITES_MAX = 32, WIDEST_BYTES = 16 };
+_Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
+
+typedef struct Finder {
+  Arena *arena;
+  const Expr **offset;  // by statement: of a global source, in elements; NULL until asked for
+  Site *site;
+  int n_sites;
+  bool *prologue;  // per site
+  double lines, copies;
+} Finder;
+
+static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared, bool store) {
+  int bits = 8 * op->width * dtype_bytes(shared->type);
+  const char *name = arena_printf(arena, "%s%d", store ? "sts" : "lds", bits);
+  if (op->kind == OP_CP_ASYNC) name = arena_printf(arena, "cpasync%d", bits / 8);
+  if (op->kind == OP_LDMATRIX)
+    name = arena_printf(arena, "ldsm_x%lld%s", (long long)op->count, op->trans ? "t" : "");
+  return banks_op_find(name);
+}
+
+static void site_addresses(const WarpVisit *visit, const Site *site, int64_t *addr) {
+  expr_eval_warp(site->address, visit->env, addr);
+  for (int lane = 0; lane < LANES; lane++)
+    if (!visit->active[lane]) addr[lane] = BANK_INACTIVE;
+}
+
+// The widths that the accesses could have, from single elements (words where they are narrower) up
+// to 16 bytes: the assembler merges neighbours, and splits what is not worth its registers.
+static void add_widths(Arena *arena, Site *site) {
+  bool varies = site->stmt->op.kind == OP_LOAD || site->stmt->op.kind == OP_STORE;
+  int written = site->op->bytes, element = dtype_bytes(site->slab->type);
+  site->width = ARENA_ARRAY(arena, SiteForm, SITE_FORMS_MAX);
+  for (int bytes = element; bytes <= WIDEST_BYTES; bytes *= 2) {
+    const char *name = arena_printf(arena, "%s%d", site->is_store ? "sts" : "lds", 8 * bytes);
+    const BankOp *op = bytes == written ? site->op : varies ? banks_op_find(name) : NULL;
+    if (!op) continue;
+    SiteForm *form = &site->width[site->n_widths++];
+    *form = (SiteForm){.op = op, .executions = site->executions * written / bytes, .warp = -1};
+    if (bytes == written) site->as_written = form;
+  }
+}
+
+static Site new_site(Arena *arena, const WarpVisit *visit, const Access *shared, bool store) {
+  const Op *op = &visit->stmt->op;
+  const Expr *offset = access_offset(arena, shared);
+  const Expr *address =
+      ex_add_const(arena, ex_mul_const(arena, offset, dtype_bytes(shared->buffer->type)),
+                   shared->buffer->offset_bytes);
+  Site site = {.stmt = visit->stmt,
+               .op = bank_op(arena, op, shared->buffer, store),
+               .is_store = store,
+               .slab = shared->buffer,
+               .address = address,
+               .executions = visit->in_loop ? visit->executions : 0};
+  add_widths(arena, &site);
+  return site;
+}
+
+static int find_site(const Finder *finder, const Stmt *stmt, bool store) {
+  int at = 0;
+  while (at < finder->n_sites &&
+         (finder->site[at].stmt != stmt || finder->site[at].is_store != store))
+    at++;
+  return at;
+}
+
+static int count_active(const WarpVisit *visit) {
+  int n = 0;
+  for (int lane = 0; lane < LANES; lane++) n += visit->active[lane];
+  return n;
+}
+
+// The addresses rounded down to pieces of so many bytes; false when lanes lie differently in them.
+static bool round_down(const int64_t *addr, int bytes, int64_t *out) {
+  int64_t into = -1;
+  for (int lane = 0; lane < LANES; lane++) {
+    out[lane] = addr[lane];
+    if (addr[lane] < 0) continue;
+    int64_t rest = addr[lane] % bytes;
+    if (into >= 0 && rest != into) return false;
+    into = rest;
+    out[lane] -= rest;
+  }
+  return true;
+}
+
+// What has no count comes past the pipe.
+static void pay(const WarpVisit *visit, SiteForm *form, const BankCount *count, double weight) {
+  int n_active = count_active(visit);
+  if (!visit->in_loop || n_active == 0) return;
+  form->clocks += weight * (count->known ? count->wavefronts : 0);
+  form->ideal += weight * count->ideal;
+  form->profiled += weight * (count->profiled >= 0 ? count->profiled : 0);
+}
+
+static void visit_width(const WarpVisit *visit, SiteForm *form, const int64_t *addr,
+                        const BankCount *count, double weight) {
+  pay(visit, form, count, weight);
+  if (form->warp >= 0 && count->wavefronts <= form->count.wavefronts) return;
+  form->count = *count;
+  form->warp = visit->warp;
+  memcpy(form->addr, addr, sizeof form->addr);
+}
+
+// Offsets in elements of what a statement reads from global memory.
+static void source_offsets(Finder *finder, const WarpVisit *visit, int64_t *offset) {
+  const Expr **known = &finder->offset[visit->stmt->id];
+  if (!*known) *known = access_offset(finder->arena, &visit->stmt->op.src);
+  expr_eval_warp(*known, visit->env, offset);
+}
+
+static BankCount count_at(Finder *finder, const WarpVisit *visit, const BankOp *op,
+                          const int64_t *addr) {
+  int64_t source[LANES];
+  const Buffer *from = visit->stmt->op.src.buffer;
+  if (op->kind != BANK_CPASYNC) return banks_count(op, addr);
+  source_offsets(finder, visit, source);
+  for (int lane = 0; lane < LANES; lane++) source[lane] *= dtype_bytes(from->type);
+  return banks_count_copy(op, addr, source);
+}
+
+// What a width costs: its first piece stands for all of those that an access is cut into.
+static bool count_width(Finder *finder, const WarpVisit *visit, Site *site, SiteForm *form,
+                        const int64_t *addr) {
+  int64_t at[LANES];
+  if (!round_down(addr, form->op->bytes, at) && form != site->as_written) return false;
+  const int64_t *used = form == site->as_written ? addr : at;
+  BankCount count = count_at(finder, visit, form->op, used);
+  double share = (double)site->as_written->op->bytes / form->op->bytes;
+  visit_width(visit, form, used, &count, visit->weight * share);
+  return true;
+}
+
+// The first visit adds the site; the others look whether they fare worse.
+static void visit_site(Finder *finder, const WarpVisit *visit, const Access *shared, bool store) {
+  int index = find_site(finder, visit->stmt, store);
+  if (index >= SITES_MAX) return;
+  Site *site = &finder->site[index];
+  if (index == finder->n_sites) {
+    *site = new_site(finder->arena, visit, shared, store);
+    finder->prologue[index] = !visit->in_loop;
+    finder->n_sites++;
+  }
+  int64_t addr[LANES];
+  site_addresses(visit, site, addr);
+  if (!site->as_written->op->counted && visit->in_loop)
+    finder->copies +=
+        visit->weight * count_active(visit) * site->as_written->op->bytes / (double)BANK_LINE_BYTES;
+  for (int i = 0; i < site->n_widths; i++)
+    if (!count_width(finder, visit, site, &site->width[i], addr)) site->n_widths = i;
+}
+
+// A fragment read straight from global memory goes through L1, which shares its pipe with shared
+// memory and answers one line per clock.
+static bool reads_by_l1(const Op *op) {
+  return op->kind == OP_LOAD && op->src.buffer->space == SPACE_GLOBAL &&
+         buffer_is_fragment(op->dst.buffer);
+}
+
+// Whether an access meets other banks, or the same in another order, as `var` goes on: unless all
+// its addresses move by the same whole number of words, or of its vectors; through L1, of lines.
+static bool is_uneven(void *context, const Op *op, const Var *var) {
+  const Finder *finder = context;
+  const Access *side[] = {&op->dst, &op->src};
+  for (int i = 0; i < 2; i++) {
+    const Buffer *buffer = side[i]->buffer;
+    bool by_l1 = i == 1 && reads_by_l1(op);
+    if (!buffer || (buffer->space != SPACE_SHARED && !by_l1)) continue;
+    int64_t stride, grain = op->width * dtype_bytes(buffer->type);
+    if (!expr_stride(access_offset(finder->arena, side[i]), var, &stride)) return true;
+    if (op->kind == OP_LDMATRIX) grain = 16;
+    if (grain < BANK_WORD_BYTES) grain = BANK_WORD_BYTES;
+    if (stride * dtype_bytes(buffer->type) % (by_l1 ? BANK_LINE_BYTES : grain)) return true;
+  }
+  return false;
+}
+
+// Distinct 128-byte lines behind the active lanes' addresses.
+static int distinct_lines(const int64_t *offset, const bool *active, int bytes) {
+  int64_t seen[LANES];
+  int n = 0;
+  for (int lane = 0; lane < LANES; lane++) {
+    int64_t line = offset[lane] * bytes / BANK_LINE_BYTES;
+    int at = 0;
+    while (at < n && seen[at] != line) at++;
+    if (active[lane] && at == n) seen[n++] = line;
+  }
+  return n;
+}
+
+static void count_lines(Finder *finder, const WarpVisit *visit) {
+  const Op *op = &visit->stmt->op;
+  int64_t offset[LANES];
+  if (!visit->in_loop || !reads_by_l1(op)) return;
+  source_offsets(finder, visit, offset);
+  int lines = distinct_lines(offset, visit->active, dtype_bytes(op->src.buffer->type));
+  finder->lines += lines * visit->weight;
+}
+
+// A box is written by nobody's lanes, a whole 128-byte line at a time: a swizzle permutes chunks
+// inside of lines, so it conflicts with nothing and is no site. Like copies of 16 bytes it comes
+// past the pipe that serves lanes: the pipe's counter does not move, and kernels with boxes are
+// faster than that pipe would let them be (fp32/one_cell on an H200: 401 clocks a slab where lanes
+// alone take 384 and boxes would be 40 more).
+static void count_box(Finder *finder, const WarpVisit *visit) {
+  const Op *op = &visit->stmt->op;
+  if (!visit->in_loop || count_active(visit) == 0) return;
+  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  finder->copies += (double)bytes / BANK_LINE_BYTES * visit->weight;
+}
+
+static void look(void *context, const WarpVisit *visit) {
+  Finder *finder = context;
+  const Op *op = &visit->stmt->op;
+  const Access *side[] = {&op->dst, &op->src};
+  count_lines(finder, visit);
+  if (op->kind == OP_TMA_LOAD) {
+    count_box(finder, visit);
+    return;
+  }
+  for (int i = 0; i < 2; i++)
+    if (side[i]->buffer && side[i]->buffer->space == SPACE_SHARED)
+      visit_site(finder, visit, side[i], i == 0);
+}
+
+// Is there a site inside the loop that does what this prologue site does?
+static bool repeated(const Finder *finder, int index) {
+  for (int i = 0; i < finder->n_sites; i++)
+    if (!finder->prologue[i] && finder->site[i].slab == finder->site[index].slab &&
+        finder->site[i].is_store == finder->site[index].is_store)
+      return true;
+  return false;
+}
+
+static Sites keep_sites(const Finder *finder) {
+  Site *kept = ARENA_ARRAY(finder->arena, Site, SITES_MAX);
+  int n = 0;
+  for (int i = 0; i < finder->n_sites; i++) {
+    if (finder->prologue[i] && repeated(finder, i)) continue;
+    kept[n] = finder->site[i];
+    kept[n].number = n + 1;
+    site_take_forms(finder->arena, &kept[n], kept[n].as_written, 1);
+    kept[n].written = &kept[n];
+    n++;
+  }
+  return (Sites){n, kept, finder->lines, finder->copies};
+}
+
+Sites derive_sites(Arena *arena, const Program *program) {
+  static const WarpVisitor visitor = {.visit = look, .is_uneven = is_uneven};
+  Finder finder = {.arena = arena};
+  finder.site = ARENA_ARRAY(arena, Site, SITES_MAX);
+  finder.prologue = ARENA_ARRAY(arena, bool, SITES_MAX);
+  finder.offset = ARENA_ARRAY(arena, const Expr *, program->n_stmt_ids);
+  warp_walk(arena, program, &visitor, &finder);
+  return keep_sites(&finder);
+}
+
+SiteTotals derive_totals(const Sites *sites) {
+  SiteTotals totals = {0};
+  for (int i = 0; i < sites->n; i++) {
+    const Site *site = &sites->site[i];
+    if (!site->count.known) continue;
+    totals.profiled += site->profiled;
+    totals.wavefronts += site->clocks;
+    totals.ideal += site->ideal;
+    totals.n_conflicting += site->count.conflicts > 0;
+  }
+  return totals;
+}

@@ -1,0 +1,50 @@
+// Worked example, eight floats of b that the assembler reads as two LDS.128:
+//
+//   {"number":4,"text":"b <- B_s  LDS.128","op":"lds128","wavefronts":4,…,"accesses":"compiled",
+//    "forms":[{"op":"lds128","executions_per_slab":32,"wavefronts":4,"ideal":4}],
+//    "written":{"op":"lds32","executions_per_slab":128,"wavefronts":1,"ideal":1}}
+#include "model/readings/site_json.h"
+
+#include <math.h>
+
+static void put_count(JsonWriter *w, const BankOp *op, double executions, const BankCount *count) {
+  json_member_string(w, "op", op->name);
+  json_member_double(w, "executions_per_slab", executions);
+  json_member_known(w, "wavefronts", count->known, count->wavefronts);
+  json_member_known(w, "ideal", count->known, count->ideal);
+}
+
+static void put_forms(JsonWriter *w, const Site *site) {
+  json_key(w, "forms");
+  json_begin_array(w);
+  for (int i = 0; i < site->n_forms; i++) {
+    const SiteForm *form = &site->form[i];
+    json_begin_object(w);
+    put_count(w, form->op, form->executions, &form->count);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+void site_put_json(JsonWriter *w, const Site *site) {
+  const BankCount *count = &site->count;
+  const Site *written = site->written;
+  json_member_int(w, "number", site->number);
+  json_member_int(w, "site", site->number);
+  json_member_string(w, "text", site->text);
+  json_member_string(w, "slab", site->slab->name);
+  json_member_bool(w, "store", site->is_store);
+  json_member_int(w, "statement", site->stmt->id);
+  json_member_int(w, "warp", site->warp);
+  put_count(w, site->op, site->executions, count);
+  json_member_known(w, "conflicts", count->known, count->conflicts);
+  json_member_known(w, "ways", count->known, count->ways);
+  json_member_double(w, "wavefronts_per_slab", count->known ? site->clocks : NAN);
+  json_member_double(w, "profiled_per_slab", site->profiled);
+  json_member_string(w, "accesses", access_word_name(site->word));
+  put_forms(w, site);
+  json_key(w, "written");
+  json_begin_object(w);
+  put_count(w, written->op, written->executions, &written->count);
+  json_end_object(w);
+}

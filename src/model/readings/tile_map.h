@@ -1,0 +1,34 @@
+// Who keeps what of a tile of C: for every cell of a CTA's tile the thread and its register.
+//
+//   const TileMap *map = tile_map_build(arena, program);
+//   TileOwner owner = tile_map_owner(map, 3, 5);      thread 14, acc[0, 0, 1]
+//
+// Cells count from the corner of the tile. Every CTA's tile is shared out alike.
+#pragma once
+#include "model/ir/program.h"
+#include "model/words/fragment.h"
+
+typedef struct TileOwner {
+  int thread;  // of the block
+  int value;   // index into the accumulators of the thread, atom by atom
+} TileOwner;
+
+// The smallest rectangle that holds all cells of somebody.
+typedef struct TileBox {
+  int64_t row, col, rows, cols;
+} TileBox;
+
+typedef struct TileMap {
+  const Program *program;
+  int64_t rows, cols;
+  int n_threads, n_warps;
+  const uint16_t *thread, *value;  // [rows · cols]; thread UINT16_MAX: nobody
+  const TileBox *of_thread, *of_warp;
+} TileMap;
+
+const TileMap *tile_map_build(Arena *arena, const Program *program);
+TileOwner tile_map_owner(const TileMap *map, int64_t row, int64_t col);
+// The atom that holds the cell; the cell itself without an atom.
+TileBox tile_map_atom(const TileMap *map, int64_t row, int64_t col);
+// "acc[2, 7, 1]"; with an atom the last index counts the lane's values.
+const char *tile_map_register_text(const TileMap *map, int value, char out[48]);

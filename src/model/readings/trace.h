@@ -1,0 +1,65 @@
+// The element tracer: the way of one element of A, B or C through a program, move by move.
+//
+//   TraceAt at = {.i = 130, .j = 7, .k = 21};    A[130][21] · B[21][7] goes into C[130][7]
+//   Trace trace = trace_element(arena, program, cta, ATOM_A, at);
+//   trace.move[0].stmt, .from, .to, .thread      cp.async, A, A_s byte 8,336, thread 40
+//
+// A and B: from global memory to the registers of the thread that multiplies them into C[i][j],
+// which is the last `to`. C: from the accumulator, the first `from`, to global memory. Nothing is
+// assumed about the schedule: every statement of the program is evaluated for every lane, layouts,
+// guards and rings included, and the moves are those that touch the element.
+#pragma once
+#include "model/ir/program.h"
+#include "model/words/fragment.h"
+
+enum { TRACE_MOVES_MAX = 4 };
+
+typedef struct TraceAt {
+  int64_t i, j, k;
+} TraceAt;
+
+// A place: an element of a buffer, its layout applied.
+typedef struct TracePlace {
+  const Buffer *buffer;
+  int64_t offset;           // in elements from the start of the buffer
+  int64_t index[RANK_MAX];  // as the program says it: "A_s[1, 35, 4]"
+} TracePlace;
+
+typedef struct TraceMove {
+  const Stmt *stmt;
+  TracePlace from, to;
+  int thread;        // of the block: who moves it; of ldmatrix, who receives it
+  int address_lane;  // LDMATRIX: the lane that gives the row's address; -1
+  int64_t k_o;       // iteration of the loop over slabs; -1: outside of it
+  int n_threads;     // of the block that make this move with this element (a broadcast, or warps)
+} TraceMove;
+
+typedef struct Trace {
+  AtomOperand operand;
+  int64_t row, col;  // of the element in its matrix
+  int64_t cta;
+  int n_moves;  // 0: no statement touches it
+  TraceMove move[TRACE_MOVES_MAX];
+} Trace;
+
+// `cta`: the one that computes C[i][j] for the split that k belongs to (grid.h). The element must
+// lie within its matrix.
+Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
+                    TraceAt at);
+
+// All three elements of a product at once.
+void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
+                   Trace out[ATOM_OPERANDS]);
+
+// Element k of K in the loop over slabs, or over k where nothing is staged, within the CTA's part.
+typedef struct TraceStep {
+  int64_t iteration;  // that multiplies it
+  int64_t inside;     // its place in the slab
+  int64_t depth;      // of the slab
+} TraceStep;
+// False without such a loop.
+bool trace_k_step(const Program *program, int64_t k, TraceStep *step);
+
+// Byte address in the block's shared memory and its bank; only of a place in shared memory.
+int64_t trace_address(const TracePlace *place);
+int trace_bank(const TracePlace *place);

@@ -1,0 +1,172 @@
+// Where the time of one slab goes: clocks of the FMA pipe, shared memory, L2 and DRAM.
+//
+// First-order reckoning for one resident block on one SM, per k_o iteration. Worked example, a
+// 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves
+// one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
+//
+// Global: a line of 128 bytes a clock is looked up, so what scatters is dear (global_site.c). L2:
+// every block fetches its two panels once, with what its sectors bring beyond them; what it writes
+// goes the other way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h),
+// and C.
+#include <math.h>
+
+#include "base/str.h"
+#include "model/ir/rewrite.h"
+#include "model/readings/derive.h"
+#include "model/readings/l2_replay.h"
+#include "model/words/fragment.h"
+
+typedef struct Tile {
+  double m, n, k, slabs, blocks, bytes;  // elements; slabs per block; bytes per element
+} Tile;
+
+static Tile tile_of(const Model *model) {
+  const Program *p = model->program;
+  const Stmt *k_o = slab_loop(p);
+  const Axis *k = &p->axis[AXIS_K];
+  const Digit *last = &k->digit[k->n_digits - 1];
+  double step = (double)last->weight;  // 1, or the depth of an atom
+  Tile tile = {(double)axis_tile(&p->axis[AXIS_M]),
+               (double)axis_tile(&p->axis[AXIS_N]),
+               step,
+               (double)last->var->extent,
+               (double)model->resources.n_blocks,
+               dtype_bytes(p->problem.dtype)};
+  if (k_o) {
+    tile.k = (double)axis_tile(k);
+    tile.slabs = (double)k_o->var->extent;
+  }
+  return tile;
+}
+
+// What all sites take of the pipe per slab, and the lines beside them. Without shared memory the
+// pipe is L1's alone, and its lines are those of global memory.
+static double shared_clocks(const Model *model) {
+  double clocks = model->n_sites ? model->lines : 0;
+  for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
+  return clocks;
+}
+
+static bool is_f64(const Atom *atom) { return str_equal(atom->type, "f64"); }
+
+// The clock at which the peak is stated. That of f64 is stated at the highest one: only so are it
+// 128 pairs a clock of an SM on Hopper and 64 on a B200.
+static double mhz_of_peak(const Model *model) {
+  const Target *t = model->target;
+  const Atom *atom = model->program->atom;
+  return atom && !is_f64(atom) && target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
+}
+
+// Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
+static double per_clock(const Target *t, double gbps) {
+  return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
+}
+
+// What the tensor cores can do at most, by what they multiply; NaN where nobody says.
+static double tensor_tflops(const Target *t, const Atom *atom) {
+  bool f16_sums = atom->acc_bits == 16;
+  const struct {
+    const char *type;
+    double tflops;
+  } peaks[] = {{"f16", f16_sums ? t->f16_f16_tflops : t->f16_tflops},
+               {"bf16", t->bf16_tflops},
+               {"tf32", t->tf32_tflops},
+               {"s8", t->int8_tops},
+               {"e4m3", t->fp8_tflops},
+               {"e5m2", t->fp8_tflops},
+               {"f64", t->f64_tflops}};
+  for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
+    if (str_equal(peaks[i].type, atom->type)) return peaks[i].tflops;
+  return NAN;
+}
+
+// What of that peak the atom can have. f64 is multiplied by mma.sync alone, so it has all of it.
+static double share_of_peak(const Target *t, const Atom *atom) {
+  return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
+}
+
+// Multiply-adds per clock of one SM; NaN where nobody says.
+static double macs_per_clock(const Model *model) {
+  const Target *t = model->target;
+  const Atom *atom = model->program->atom;
+  if (!atom) return t->fp32_lanes_per_sm;
+  double hz = t->sm_count * mhz_of_peak(model) * 1e6;
+  return share_of_peak(t, atom) * tensor_tflops(t, atom) * 1e12 / 2 / hz;
+}
+
+static double loads_per_fma(const Model *model) {
+  const int64_t *v = model->schedule.value;
+  double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
+  double loads = (double)(v[KNOB_FM] + v[KNOB_FN]);
+  // Row by row, B is read once for each row of atoms.
+  if (model->program->atom && v[KNOB_STAGE] && v[KNOB_FRAG_ORDER] == 2)
+    loads = (double)v[KNOB_FM] + cells;
+  return loads / cells;
+}
+
+void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {
+  int n = 0;
+#define X(member, name, title) out[n++] = (TrafficUnit){name, title, traffic->member};
+  TRAFFIC_UNIT_TABLE(X)
+#undef X
+  if (atom) out[0].title = "mma";
+}
+
+double traffic_per_kfma(const Traffic *traffic, double clocks) {
+  return clocks < 0 ? clocks : clocks * 1024 / traffic->slab_fma;
+}
+
+static void find_limit(Traffic *t) {
+  TrafficUnit unit[TRAFFIC_UNITS];
+  traffic_units(t, false, unit);
+  double worst = -1;
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    if (!(unit[i].clocks > worst)) continue;
+    worst = unit[i].clocks;
+    t->limit = unit[i].name;
+  }
+}
+
+static double known(double value) { return isnan(value) ? -1 : value; }
+
+// All blocks at the pace of the slowest unit, the last wave counted whole. The tensor cores have
+// their stated peak at the clock it is stated at, everything else goes by the highest one.
+static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
+  if (t->fma_clocks < 0) return NAN;
+  double pipes = fmax(t->shared_clocks, t->global_clocks);
+  double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
+  double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
+  double rounds = ceil(tile->blocks / model->target->sm_count);
+  return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
+}
+
+Traffic derive_traffic(Arena *arena, const Model *model) {
+  const Grid *grid = grid_outline(arena, model);
+  const Target *gpu = model->target;
+  const Problem *p = &model->program->problem;
+  Tile tile = tile_of(model);
+  double slabs = tile.blocks * tile.slabs;
+  Traffic t = {.flop = 2.0 * (double)p->m * (double)p->n * (double)p->k};
+  t.slab_fma = tile.m * tile.n * tile.k;
+  t.fma_clocks = known(t.slab_fma / macs_per_clock(model));
+  t.shared_clocks = shared_clocks(model);
+  t.global_clocks = model->global.lines / tile.slabs;
+  double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;
+  double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;
+  double fetched = (tile.m + tile.n) * tile.k * tile.bytes + wasted;
+  t.l2_bytes = fetched * slabs;
+  t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;
+  L2Replay replay = l2_replay(arena, grid);
+  t.l2_hit = replay.hit;
+  t.dram_bytes = replay.missed_bytes + (double)(p->m * p->n) * dtype_bytes(p->out);
+  t.l2_clocks = known(fmax(fetched, stored) / per_clock(gpu, gpu->l2_gbps));
+  t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
+  t.flop_per_l2_byte = t.flop / t.l2_bytes;
+  t.flop_per_dram_byte = t.flop / t.dram_bytes;
+  double smem_clock_bytes = gpu->smem_bytes_per_clk;
+  t.shared_bytes_per_fma = t.shared_clocks * smem_clock_bytes / (tile.m * tile.n * tile.k);
+  t.loads_per_fma = loads_per_fma(model);
+  find_limit(&t);
+  t.roofline_tflops = known(roofline(model, &t, &tile));
+  return t;
+}

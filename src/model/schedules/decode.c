@@ -1,0 +1,479 @@
+// A kernel's name → its pieces → numbers.
+//
+// The name is found in the text (a profiler shows "void cutlass::Kernel2<cutlass_80_…>(…)", a
+// symbol table _ZN7cutlass7Kernel2I52cutlass_80_…), cut at its underscores, and each piece is shown
+// to the readers of the table below until one of them knows it. Readers depend on what came before:
+// two numbers are a tile the first time and a depth with stages the second.
+//
+// Worked example, ampere_h16816gemm_128x128_ldg8_stages_64x3_nn:
+//   ampere      sm_80
+//   h16816gemm  f16 sums, m16n8k16 on the tensor core, f16 operands
+//   128x128     a block's tile of C
+//   ldg8        8 elements in one load from global memory
+//   64x3        slabs 64 deep, 3 of them
+//   nn          A and B column-major
+//
+// Sources: the letters of layouts and types are those of CUTLASS's functionality table and of
+// cublasLt's heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). What cuBLAS
+// has not documented (the letters behind nvjet's cluster) is listed as unknown, not guessed.
+#include "model/schedules/decode.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+
+const char *decoded_family_name(DecodedFamily family) {
+  static const char *const names[] = {
+      [DECODED_CUTLASS] = "CUTLASS 2.x", [DECODED_CUTLASS3] = "CUTLASS 3.x",
+      [DECODED_CUBLAS] = "cuBLAS",       [DECODED_XMMA] = "cuBLAS xmma",
+      [DECODED_NVJET] = "cuBLAS nvjet",  [DECODED_BARE] = "a part of a name",
+  };
+  return names[family];
+}
+
+typedef struct Reader {
+  Arena *arena;
+  DecodedKernel *out;
+  int n_types;  // type pieces so far
+} Reader;
+
+// ---- finding the name ---------------------------------------------------------------------------
+
+static const struct {
+  const char *prefix;
+  DecodedFamily family;
+} families[] = {
+    {"cutlass3x_", DECODED_CUTLASS3}, {"cutlass_", DECODED_CUTLASS}, {"nvjet_", DECODED_NVJET},
+    {"volta_", DECODED_CUBLAS},       {"turing_", DECODED_CUBLAS},   {"ampere_", DECODED_CUBLAS},
+    {"hopper_", DECODED_CUBLAS},      {"maxwell_", DECODED_CUBLAS},
+};
+
+static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+// Bytes of "..." or "…", which stand for what somebody left out; 0: neither is here.
+static size_t gap_length(const char *text) {
+  static const char *const gaps[] = {"...", "…"};
+  for (int i = 0; i < 2; i++)
+    if (str_starts(text, gaps[i])) return strlen(gaps[i]);
+  return 0;
+}
+
+// The piece before "_xmma_": "sm80".
+static const char *find_xmma(const char *text) {
+  const char *at = strstr(text, "_xmma_");
+  while (at && at > text && isalnum((unsigned char)at[-1])) at--;
+  return at;
+}
+
+// Letters, digits, "gemm": the beginning of the word that "gemm" ends.
+static const char *find_bare(const char *text) {
+  const char *at = strstr(text, "gemm");
+  while (at && at > text && isalnum((unsigned char)at[-1])) at--;
+  return at;
+}
+
+static const char *find_name(const char *text, DecodedFamily *family) {
+  if (find_xmma(text)) {
+    *family = DECODED_XMMA;
+    return find_xmma(text);
+  }
+  for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+    const char *at = strstr(text, families[i].prefix);
+    if (!at) continue;
+    *family = families[i].family;
+    return at;
+  }
+  *family = DECODED_BARE;
+  return find_bare(text);
+}
+
+// In a mangled symbol a number in front says how long the name is.
+static size_t name_length(const char *text, const char *name) {
+  size_t n = 0;
+  while (in_name(name[n]) || gap_length(name + n)) n += in_name(name[n]) ? 1 : gap_length(name + n);
+  const char *digits = name;
+  while (digits > text && isdigit((unsigned char)digits[-1])) digits--;
+  bool mangled = digits < name && str_starts(text, "_Z");
+  size_t said = mangled ? strtoul(digits, NULL, 10) : n;
+  return said < n ? said : n;
+}
+
+// ---- pieces -------------------------------------------------------------------------------------
+
+static void add_part(Reader *r, const char *text, const char *meaning) {
+  if (r->out->n_parts == DECODED_PARTS_MAX) return;
+  r->out->part[r->out->n_parts++] = (DecodedPart){text, meaning};
+}
+
+#define SAY(...) arena_printf(r->arena, __VA_ARGS__)
+
+// "128x64x8" → 3 numbers; 0 when the text is anything else.
+static int read_shape(const char *text, int out[4]) {
+  int n = 0;
+  for (;;) {
+    char *end;
+    if (!isdigit((unsigned char)*text) || n == 4) return 0;
+    long value = strtol(text, &end, 10);
+    if (value > 65536) return 0;
+    out[n++] = (int)value;
+    if (*end == '\0') return n;
+    if (*end != 'x') return 0;
+    text = end + 1;
+  }
+}
+
+// The number behind a prefix: number_after("stage3", "stage") is 3; -1: it is something else.
+static int number_after(const char *text, const char *prefix) {
+  size_t n = strlen(prefix);
+  if (!str_starts(text, prefix) || !isdigit((unsigned char)text[n])) return -1;
+  char *end;
+  long value = strtol(text + n, &end, 10);
+  return *end || value > 65536 ? -1 : (int)value;
+}
+
+static bool shape_after(const char *text, const char *prefix, int shape[4], int n) {
+  return str_starts(text, prefix) && read_shape(text + strlen(prefix), shape) == n;
+}
+
+static const char *tile_meaning(Reader *r) {
+  return SAY("a block's tile of C, M x N = %d x %d", r->out->tile_m, r->out->tile_n);
+}
+
+static const char *read_arch(Reader *r, const char *piece) {
+  static const struct {
+    const char *name;
+    int arch;
+  } names[] = {{"maxwell", 50}, {"volta", 70}, {"turing", 75}, {"ampere", 80}, {"hopper", 90}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (str_equal(piece, names[i].name)) r->out->arch = names[i].arch;
+  int number = number_after(piece, "sm");
+  if (number < 0 && r->out->family == DECODED_CUTLASS && r->out->n_parts == 1)
+    number = number_after(piece, "");
+  if (number >= 50) r->out->arch = number;
+  bool named = number >= 50 || (isalpha((unsigned char)*piece) && r->out->arch && !r->out->n_parts);
+  return named ? SAY("built for sm_%d", r->out->arch) : NULL;
+}
+
+// ---- types --------------------------------------------------------------------------------------
+
+static const struct {
+  const char *name;
+  DType type;
+} type_names[] = {{"bf16", DTYPE_BF16}, {"tf32", DTYPE_TF32}, {"fp16", DTYPE_F16},
+                  {"f16", DTYPE_F16},   {"fp32", DTYPE_F32},  {"f32", DTYPE_F32},
+                  {"f64", DTYPE_F64},   {"e4m3", DTYPE_E4M3}, {"e5m2", DTYPE_E5M2},
+                  {"s32", DTYPE_S32},   {"i8", DTYPE_S8},     {"s8", DTYPE_S8}};
+
+// Takes one type name off the front; false where there is none.
+static bool take_type(const char **text, DType *type) {
+  for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++) {
+    if (!str_starts(*text, type_names[i].name)) continue;
+    *text += strlen(type_names[i].name);
+    *type = type_names[i].type;
+    return true;
+  }
+  return false;
+}
+
+static void set_type(Reader *r, DType type) {
+  r->out->has_type = true;
+  r->out->type = type;
+}
+
+// xmma: storage of A and B, then the type they are multiplied in with that of the sums, then C.
+static const char *read_xmma_types(Reader *r, DType first, DType second, bool pair) {
+  r->n_types++;
+  if (r->n_types == 1) {
+    set_type(r, first);
+    return SAY("A %s, B %s in memory", dtype_name(first), dtype_name(second));
+  }
+  if (r->n_types == 2 && pair) {
+    set_type(r, first);
+    r->out->acc = second;
+    return SAY("multiplied as %s, summed in %s", dtype_name(first), dtype_name(second));
+  }
+  r->out->out = first;
+  return SAY("C %s", dtype_name(first));
+}
+
+// Before the instruction a type is that of C, behind it that of A and B, then C's again.
+static const char *read_types(Reader *r, const char *piece) {
+  DType first, second;
+  const char *rest = piece;
+  if (!take_type(&rest, &first)) return NULL;
+  second = first;
+  bool pair = take_type(&rest, &second);
+  if (*rest) return NULL;
+  if (r->out->family == DECODED_XMMA) return read_xmma_types(r, first, second, pair);
+  if (pair) return NULL;
+  bool sums_said = r->out->mma_m > 0;
+  if (!sums_said) {
+    r->out->out = first;
+    return SAY("C %s", dtype_name(first));
+  }
+  static const char *const operands[] = {"A", "B", "sums", "C", "result"};
+  int at = r->n_types++;
+  if (at == 0) set_type(r, first);
+  if (r->out->family == DECODED_CUTLASS3)
+    return SAY("%s %s", operands[at < 4 ? at : 4], dtype_name(first));
+  return SAY("%s %s", at == 0 ? "A and B" : "C", dtype_name(first));
+}
+
+// ---- the instruction ----------------------------------------------------------------------------
+
+static const struct {
+  const char *digits;
+  int m, n, k;
+} shapes[] = {{"884", 8, 8, 4},     {"1684", 16, 8, 4},   {"1688", 16, 8, 8},
+              {"16816", 16, 8, 16}, {"16832", 16, 8, 32}, {"16864", 16, 8, 64},
+              {"8816", 8, 8, 16},   {"8832", 8, 8, 32},   {"161616", 16, 16, 16}};
+
+// What A and B are when the name does not say: h and s by the instruction, i is s8.
+static DType type_by_letter(char sums, int k) {
+  if (sums == 'd') return DTYPE_F64;
+  if (sums == 'i') return DTYPE_S8;
+  return sums == 's' && k == 8 ? DTYPE_TF32 : DTYPE_F16;
+}
+
+static void set_sums(Reader *r, char letter) {
+  DecodedKernel *out = r->out;
+  out->acc = letter == 'h'   ? DTYPE_F16
+             : letter == 'd' ? DTYPE_F64
+             : letter == 'i' ? DTYPE_S32
+                             : DTYPE_F32;
+  if (out->has_type) return;
+  out->type = type_by_letter(letter, out->mma_k);
+  out->has_type = letter != 's';  // f32 sums are made of f16, bf16 and tf32
+}
+
+static const char *say_instruction(Reader *r) {
+  const DecodedKernel *out = r->out;
+  return SAY("%s m%dn%dk%d, sums in %s", out->warpgroup ? "wgmma" : "tensor core", out->mma_m,
+             out->mma_n, out->mma_k, dtype_name(out->acc));
+}
+
+// "1688", "1688tf32", "64x128x16" between the letter of the sums and "gemm".
+static bool take_instruction(Reader *r, const char *text) {
+  int shape[4];
+  size_t digits = strspn(text, "0123456789");
+  DType type;
+  const char *rest = text + digits;
+  bool typed = take_type(&rest, &type);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !*rest; i++) {
+    if (strlen(shapes[i].digits) != digits || strncmp(shapes[i].digits, text, digits) != 0)
+      continue;
+    r->out->mma_m = shapes[i].m, r->out->mma_n = shapes[i].n, r->out->mma_k = shapes[i].k;
+    r->out->tensor = true;
+    if (typed) set_type(r, type);
+    return true;
+  }
+  if (read_shape(text, shape) != 3) return false;
+  r->out->mma_m = shape[0], r->out->mma_n = shape[1], r->out->mma_k = shape[2];
+  r->out->tensor = r->out->warpgroup = true;
+  return true;
+}
+
+// A letter for the sums, the instruction, "gemm": h16816gemm; without one, fma: sgemm.
+static const char *read_gemm(Reader *r, const char *piece) {
+  size_t n = strlen(piece);
+  if (n < 5 || strcmp(piece + n - 4, "gemm") != 0 || !strchr("shdi", *piece)) return NULL;
+  const char *inner = arena_strndup(r->arena, piece + 1, n - 5);
+  if (*inner && !take_instruction(r, inner)) return NULL;
+  if (!*inner) {
+    r->out->mma_m = r->out->mma_n = r->out->mma_k = 1;
+    set_type(r, *piece == 'd' ? DTYPE_F64 : *piece == 'h' ? DTYPE_F16 : DTYPE_F32);
+  }
+  set_sums(r, *piece);
+  return *inner ? say_instruction(r) : SAY("plain FMA in %s", dtype_name(r->out->acc));
+}
+
+static const char *read_tensor(Reader *r, const char *piece) {
+  int shape[4];
+  if (str_equal(piece, "ffma")) {
+    r->out->tensor = false;
+    r->out->mma_m = r->out->mma_n = r->out->mma_k = 1;
+    return "plain FMA, no tensor core";
+  }
+  if (!shape_after(piece, "tensor", shape, 3)) return NULL;
+  r->out->tensor = true;
+  r->out->mma_m = shape[0], r->out->mma_n = shape[1], r->out->mma_k = shape[2];
+  return say_instruction(r);
+}
+
+// ---- tiles and the rest -------------------------------------------------------------------------
+
+static const char *read_tile(Reader *r, const char *piece) {
+  DecodedKernel *out = r->out;
+  int s[4], n = read_shape(piece, s);
+  if (n == 1 && s[0] == 0 && out->cluster_m) return "as many slabs as fit";
+  if (n < 2 || n > 3) return NULL;
+  bool cluster = out->tile_k && out->family >= DECODED_CUTLASS3;
+  if (out->tile_m && (n == 2 || cluster)) {
+    if (out->tile_k) {
+      out->cluster_m = s[0], out->cluster_n = s[1];
+      return SAY("clusters of %d x %d blocks", s[0], s[1]);
+    }
+    out->tile_k = s[0], out->stages = s[1];
+    return SAY("slabs %d deep, %d of them", s[0], s[1]);
+  }
+  if (out->tile_m) return NULL;
+  out->tile_m = s[0], out->tile_n = s[1];
+  if (n == 3) out->tile_k = s[2];
+  return n == 3 ? SAY("%s, slabs %d deep", tile_meaning(r), s[2]) : tile_meaning(r);
+}
+
+static const char *read_xmma_sizes(Reader *r, const char *piece) {
+  DecodedKernel *out = r->out;
+  int s[4], stages = number_after(piece, "stage");
+  if (shape_after(piece, "tilesize", s, 3)) {
+    out->tile_m = s[0], out->tile_n = s[1], out->tile_k = s[2];
+    return SAY("%s, slabs %d deep", tile_meaning(r), s[2]);
+  }
+  if (shape_after(piece, "warpsize", s, 3)) {
+    out->warps_m = s[0], out->warps_n = s[1], out->warps_k = s[2];
+    return SAY("%d x %d warps, %d along K", s[0], s[1], s[2]);
+  }
+  if (shape_after(piece, "warpgroupsize", s, 3)) {
+    out->tensor = out->warpgroup = true;
+    return SAY("%d x %d warpgroups", s[0], s[1]);
+  }
+  if (stages < 0) return NULL;
+  out->stages = stages;
+  return SAY("%d slabs", stages);
+}
+
+static const char *read_layout(Reader *r, const char *piece) {
+  static const char *const operands[] = {"A", "B", "C"};
+  size_t n = strlen(piece), have = strlen(r->out->layout);
+  if (n > 3 || have + n > 3 || (n == 1 && have != 2) || piece[strspn(piece, "ntNT")]) return NULL;
+  bool third = r->out->family == DECODED_NVJET && n == 3;  // what it says is not documented
+  if (third) n = 2;
+  Str out = str_new(r->arena);
+  for (size_t i = have; i < have + n; i++) {
+    char letter = r->out->layout[i] = (char)tolower((unsigned char)piece[i - have]);
+    str_printf(&out, "%s%s %s", i > have ? ", " : "", operands[i],
+               letter == 'n' ? "column-major" : "row-major");
+  }
+  if (third) str_add(&out, "; the third letter is not known");
+  return out.text;
+}
+
+static const char *read_align(Reader *r, const char *piece) {
+  static const char *const prefixes[] = {"align", "aligna", "ldg"};
+  for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+    int number = number_after(piece, prefixes[i]);
+    if (number < 0) continue;
+    r->out->align = number;
+    return SAY("%d element%s in one load from global memory", number, number == 1 ? "" : "s");
+  }
+  return NULL;
+}
+
+// nvjet: the types of A and B, of the sums and of C as letters.
+static const char *read_nvjet_types(Reader *r, const char *piece) {
+  static const char letters[] = "htsdqo";
+  static const DType types[] = {DTYPE_F16, DTYPE_BF16, DTYPE_TF32,
+                                DTYPE_F64, DTYPE_E4M3, DTYPE_E5M2};
+  size_t n = strlen(piece);
+  if (r->out->family != DECODED_NVJET || r->n_types || n < 3 || n > 5) return NULL;
+  const char *at = strchr(letters, *piece);
+  if (!at || piece[strspn(piece, letters)]) return NULL;
+  set_type(r, types[at - letters]);
+  r->out->acc = piece[n - 2] == 'h' ? DTYPE_F16 : piece[n - 2] == 'd' ? DTYPE_F64 : DTYPE_F32;
+  r->out->tensor = r->out->warpgroup = true;
+  if (!r->out->arch) r->out->arch = 90;
+  r->n_types++;
+  return SAY("A and B %s, sums in %s", dtype_name(r->out->type), dtype_name(r->out->acc));
+}
+
+static const char *read_word(Reader *r, const char *piece) {
+  static const struct {
+    const char *word, *meaning;
+    bool roles;  // all three of CUTLASS's schedules for warpgroups have a producer
+  } words[] = {
+      {"cutlass", "CUTLASS 2.x", false},
+      {"cutlass3x", "CUTLASS 3.x", false},
+      {"nvjet", "cuBLAS, sm_90 and later", false},
+      {"xmma", "cuBLAS's xmma family", false},
+      {"gemm", "a matrix product", false},
+      {"kernel", "the kernel itself", false},
+      {"tensorop", "on the tensor core", false},
+      {"simt", "on plain FMA", false},
+      {"wmma", "through wmma", false},
+      {"stages", "depth and slabs follow", false},
+      {"warpspecialized", "roles for warps", true},
+      {"cooperative", "two warpgroups share a tile", true},
+      {"pingpong", "two warpgroups take turns", true},
+      {"relu", "ReLU in the epilogue", false},
+      {"bias", "a bias is added", false},
+      {"gelu", "GELU in the epilogue", false},
+      {"tma", "by the tensor memory accelerator", false},
+      {"coopA", "two warpgroups share a tile, cut along M", false},
+      {"coopB", "two warpgroups share a tile, cut along N", false},
+      {"splitK", "split-K", false},
+      {"void", "no C is read", false},
+      {"execute", "the kernel itself", false},
+      {"cublas", "made for cuBLAS", false},
+      {"epi", "in the epilogue", false},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!str_equal(piece, words[i].word)) continue;
+    r->out->roles = r->out->roles || words[i].roles;
+    return words[i].meaning;
+  }
+  return NULL;
+}
+
+// What CUTLASS writes where a name has a hole.
+static void read_gap(Reader *r, const char *piece) {
+  const DecodedKernel *out = r->out;
+  const char *there = !out->mma_m    ? "the instruction and the type of C"
+                      : !out->tile_m ? "the type of A and B, and an epilogue such as relu"
+                      : !out->tile_k ? "depth and slabs, layout and alignment"
+                                     : "layout and alignment";
+  r->out->gap = true;
+  add_part(r, piece, SAY("left out; where it stands such names have %s", there));
+}
+
+typedef const char *PieceReader(Reader *r, const char *piece);
+static PieceReader *const readers[] = {read_arch,   read_word,       read_nvjet_types, read_gemm,
+                                       read_tensor, read_xmma_sizes, read_tile,        read_types,
+                                       read_layout, read_align};
+
+static void read_piece(Reader *r, const char *piece) {
+  const char *meaning = NULL;
+  for (size_t i = 0; i < sizeof readers / sizeof *readers && !meaning; i++)
+    meaning = readers[i](r, piece);
+  add_part(r, piece, meaning ? meaning : "");
+}
+
+static bool fail(Diags *diags, const char *text, const char *why) {
+  Diag *diag = diag_add(diags, "decode", "\"%.120s\": %s", str_sanitise(diags->arena, text), why);
+  diag->nearest = "ampere_h16816gemm_128x128_ldg8_stages_64x3_nn";
+  return false;
+}
+
+bool decode_kernel(Arena *arena, const char *text, DecodedKernel *out, Diags *diags) {
+  *out = (DecodedKernel){.acc = DTYPE_F32, .out = DTYPE_COUNT};
+  const char *at = find_name(text, &out->family);
+  if (!at) return fail(diags, text, "no name of a cuBLAS or CUTLASS kernel is in it");
+  size_t n = name_length(text, at);
+  if (n > DECODED_NAME_MAX) return fail(diags, text, "longer than any kernel's name");
+  out->name = arena_strndup(arena, at, n);
+  Reader r = {.arena = arena, .out = out};
+  for (const char *piece = out->name; *piece;) {
+    size_t gap = gap_length(piece), length = gap;
+    while (!gap && in_name(piece[length]) && piece[length] != '_') length++;
+    const char *own = arena_strndup(arena, piece, length);
+    if (gap) read_gap(&r, own);
+    if (!gap && length) read_piece(&r, own);
+    piece += length + (piece[length] == '_');
+  }
+  if (out->tile_m <= 0 || out->tile_n <= 0)
+    return fail(diags, text,
+                out->gap ? "what was left out of the name is its tile, such as 128x128"
+                         : "the name says no tile, such as 128x128");
+  return true;
+}

@@ -1,0 +1,276 @@
+// What a kernel's name says → the nearest schedule, and what no knob can say.
+//
+// A tile of the name becomes warps × atoms: warps as the name has them, else as CUTLASS chooses (64
+// x 64 each, at least four). The depth becomes BK, slabs the ring. What such kernels always do and
+// their names do not say is added: both operands staged, ldmatrix, swizzled slabs, two sets of
+// fragments.
+//
+// Worked example, s1688gemm_64x256_16x4: tf32, m16n8k8, so 1 x 4 warps of 64 x 64 are WM=1, WN=4,
+// FM = 64 / 16 = 4, FN = 64 / 8 = 8, BK = 16 / 8 = 2; four slabs by cp.async; rows of A are 64
+// bytes, so SWIZZLE=2.
+//
+// cuBLAS keeps C column-major. Where the name says so ("tn"), rows and columns of the tile and of
+// the warps are exchanged.
+//
+// The problem stays the reader's own: M, N, K, the order of A and B in memory, the target.
+#include "model/schedules/decode.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+
+enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
+
+typedef struct AtomRow {
+  DType type;
+  int m, n, k;
+  const char *knob;
+} AtomRow;
+
+// The first of a type is taken when the instruction itself is not there.
+static const AtomRow atoms[] = {
+    {DTYPE_F16, 16, 8, 16, "mma_m16n8k16_f16"},   {DTYPE_F16, 16, 8, 8, "mma_m16n8k8_f16"},
+    {DTYPE_BF16, 16, 8, 16, "mma_m16n8k16_bf16"}, {DTYPE_BF16, 16, 8, 8, "mma_m16n8k8_bf16"},
+    {DTYPE_TF32, 16, 8, 8, "mma_m16n8k8_tf32"},   {DTYPE_TF32, 16, 8, 4, "mma_m16n8k4_tf32"},
+    {DTYPE_S8, 16, 8, 32, "mma_m16n8k32_s8"},     {DTYPE_S8, 16, 8, 16, "mma_m16n8k16_s8"},
+    {DTYPE_E4M3, 16, 8, 32, "mma_m16n8k32_e4m3"}, {DTYPE_E5M2, 16, 8, 32, "mma_m16n8k32_e5m2"},
+    {DTYPE_F64, 8, 8, 4, "mma_m8n8k4_f64"},
+};
+
+typedef struct Builder {
+  Arena *arena;
+  const DecodedKernel *kernel;
+  DecodedSchedule *out;
+  const AtomRow *atom;  // NULL: fma
+  Str knobs;
+  int tile_k, stages, warps_m, warps_n;
+} Builder;
+
+static void note(Builder *b, const char *text) {
+  if (b->out->n_notes < DECODED_NOTES_MAX) b->out->note[b->out->n_notes++] = text;
+}
+
+#define NOTE(...) note(b, arena_printf(b->arena, __VA_ARGS__))
+
+static void set(Builder *b, const char *knob, int value) {
+  str_printf(&b->knobs, "%s%s=%d", b->knobs.length ? "," : "", knob, value);
+}
+
+// ---- the instruction ----------------------------------------------------------------------------
+
+static const AtomRow *find_atom(const DecodedKernel *kernel) {
+  const AtomRow *nearest = NULL;
+  DType type = kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type;
+  for (size_t i = 0; i < sizeof atoms / sizeof *atoms; i++) {
+    const AtomRow *row = &atoms[i];
+    if (row->type != type) continue;
+    if (!nearest) nearest = row;
+    if (row->m == kernel->mma_m && row->n == kernel->mma_n && row->k == kernel->mma_k) return row;
+  }
+  return nearest ? nearest : &atoms[0];
+}
+
+static bool is_exact(const Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  return b->atom->m == kernel->mma_m && b->atom->n == kernel->mma_n && b->atom->k == kernel->mma_k;
+}
+
+static void say_instruction(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  const AtomRow *atom = b->atom;
+  if (kernel->warpgroup)
+    NOTE("instructions of a warpgroup are no knob yet: a warp's m%dn%dk%d stands in", atom->m,
+         atom->n, atom->k);
+  else if (!is_exact(b))
+    NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d stands in", kernel->mma_m, kernel->mma_n,
+         kernel->mma_k, atom->m, atom->n, atom->k);
+  if (!kernel->has_type)
+    NOTE("the name does not say the type of A and B: %s", dtype_name(atom->type));
+}
+
+// ---- tiles --------------------------------------------------------------------------------------
+
+static int at_least_one(int n) { return n < 1 ? 1 : n; }
+
+static void choose_warps(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  if (kernel->warps_m && kernel->warps_n) {
+    b->warps_m = kernel->warps_m;
+    b->warps_n = kernel->warps_n;
+    return;
+  }
+  b->warps_m = at_least_one(kernel->tile_m / WARP_TILE);
+  b->warps_n = at_least_one(kernel->tile_n / WARP_TILE);
+  if (b->warps_m * b->warps_n < 4 && kernel->tile_m >= 32 && kernel->tile_n >= 32)
+    b->warps_m = b->warps_n = 2;
+  NOTE("the name does not say the warps: %d x %d, as CUTLASS has them", b->warps_m, b->warps_n);
+}
+
+static int divide(Builder *b, const char *what, int size, int by) {
+  int n = at_least_one((size + by / 2) / by);
+  if (size % by) NOTE("%s = %d is not a multiple of %d: %d here", what, size, by, n * by);
+  return n;
+}
+
+static void set_warp_tile(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  choose_warps(b);
+  set(b, "WM", b->warps_m);
+  set(b, "WN", b->warps_n);
+  set(b, "FM", divide(b, "M of the tile", kernel->tile_m, b->warps_m * b->atom->m));
+  set(b, "FN", divide(b, "N of the tile", kernel->tile_n, b->warps_n * b->atom->n));
+  set(b, "BK", divide(b, "the depth", b->tile_k, b->atom->k));
+}
+
+static void set_thread_tile(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  int fm = kernel->tile_m % FMA_CELLS ? 1 : FMA_CELLS,
+      fn = kernel->tile_n % FMA_CELLS ? 1 : FMA_CELLS;
+  set(b, "BM", kernel->tile_m / fm);
+  set(b, "BN", kernel->tile_n / fn);
+  set(b, "FM", fm);
+  set(b, "FN", fn);
+  set(b, "BK", b->tile_k);
+  NOTE("the name does not say a thread's cells: %d x %d", fm, fn);
+}
+
+// ---- transport ----------------------------------------------------------------------------------
+
+static void choose_depth(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  b->tile_k = kernel->tile_k ? kernel->tile_k : b->atom ? 2 * b->atom->k : FMA_CELLS;
+  b->stages = kernel->stages ? kernel->stages : 2;
+  if (!kernel->tile_k) NOTE("the name does not say the depth of a slab: %d", b->tile_k);
+  if (!kernel->stages) NOTE("the name does not say how many slabs: %d", b->stages);
+  if (b->stages <= RING_MAX) return;
+  NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
+  b->stages = RING_MAX;
+}
+
+// Bits of the swizzle that the shorter row has chunks for.
+static int swizzle_bits(const Builder *b) {
+  int bytes = dtype_bytes(b->atom->type), a = b->tile_k * bytes, n = b->kernel->tile_n * bytes;
+  int row = a < n ? a : n, bits = 0;
+  if (!is_power_of_two(a) || !is_power_of_two(n)) return 0;
+  while (bits < SWIZZLE_MAX && CHUNK_BYTES << (bits + 1) <= row) bits++;
+  return bits;
+}
+
+// Kernels of a warpgroup's instructions fetch by TMA; who fetches, only some names say.
+static void set_transport(Builder *b) {
+  bool tma = b->kernel->warpgroup && b->atom, roles = tma && b->kernel->roles && b->stages > 1;
+  bool async = !tma && (b->stages >= 3 || (b->kernel->arch >= 80 && b->atom));
+  str_add(&b->knobs, ",STAGE=11");
+  if (tma) set(b, "TMA", 1);
+  if (async) set(b, "ASYNC_COPY", 1);
+  if (b->stages > 1) set(b, "BUFFER_COUNT", b->stages);
+  if (b->stages > 1 && !roles) set(b, "PIPELINE_STAGES", 1);
+  if (roles) set(b, "WARP_SPECIALIZE", 1);
+  if (!b->atom) {
+    str_add(&b->knobs, ",VECTORIZE=1,CELL_GROUP=4");
+    return;
+  }
+  if (b->atom->type != DTYPE_F64) set(b, "LDMATRIX", 1);
+  if (swizzle_bits(b)) set(b, "SWIZZLE", swizzle_bits(b));
+  set(b, "FRAG_BUFFER", 2);
+}
+
+// ---- what is left to say ------------------------------------------------------------------------
+
+static bool is_exchanged(const DecodedKernel *kernel) {
+  return *kernel->layout && kernel->layout[2] != 't';
+}
+
+static void swap(int *a, int *b) {
+  int kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+// Row-major C = A · B is column-major C' = B' · A': rows of the tile become columns here.
+static DecodedKernel exchanged(const DecodedKernel *kernel) {
+  DecodedKernel turned = *kernel;
+  swap(&turned.tile_m, &turned.tile_n);
+  swap(&turned.warps_m, &turned.warps_n);
+  return turned;
+}
+
+// Its A, "t", runs along K: so does B here, which is then column-major. Its B, "n", too.
+static void say_layout(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  if (!is_exchanged(kernel)) return;
+  NOTE(
+      "\"%s\": such kernels keep C column-major; for row-major matrices A and B are exchanged: the "
+      "%d x %d tile is %d rows of C and %d columns here, with operands as under A_COL=%d,B_COL=%d",
+      kernel->layout, kernel->tile_n, kernel->tile_m, kernel->tile_m, kernel->tile_n,
+      kernel->layout[1] == 't', kernel->layout[0] == 't');
+}
+
+static void say_unread(Builder *b) {
+  Str out = str_new(b->arena);
+  for (int i = 0; i < b->kernel->n_parts; i++)
+    if (!*b->kernel->part[i].meaning) str_printf(&out, " %s", b->kernel->part[i].text);
+  if (out.length) NOTE("not read:%s", out.text);
+}
+
+// What an older architecture's kernel does without, wherever it runs.
+static void say_age(Builder *b) {
+  static const struct {
+    int arch;
+    const char *what;
+  } begins[] = {{80, "cp.async (sm_80)"}, {90, "TMA, roles for warps (sm_90)"}};
+  int arch = b->kernel->arch;
+  Str out = str_new(b->arena);
+  for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+    if (arch && arch < begins[i].arch)
+      str_printf(&out, "%s%s", out.length ? ", " : "", begins[i].what);
+  if (out.length) NOTE("built for sm_%d, it runs without %s, whatever the GPU has", arch, out.text);
+}
+
+static void say_the_rest(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  say_age(b);
+  if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
+  if (kernel->cluster_m * kernel->cluster_n > 1)
+    NOTE("clusters of %d x %d blocks are no knob yet", kernel->cluster_m, kernel->cluster_n);
+  if (kernel->warpgroup && !kernel->roles)
+    note(b, "it fetches by TMA; whether by warps of their own, the name does not say");
+  say_layout(b);
+  say_unread(b);
+}
+
+static Schedule problem_of(const Schedule *base) {
+  Schedule schedule = schedule_plain();
+  memcpy(schedule.target, base->target, sizeof schedule.target);
+  for (int i = 0; i < base->n_given; i++) {
+    KnobId knob = base->given[i];
+    bool problem = knob_is_problem(knob);
+    if (problem && knob != KNOB_DTYPE && knob != KNOB_ACC)
+      schedule_set(&schedule, knob, base->value[knob]);
+  }
+  return schedule;
+}
+
+DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const Schedule *base) {
+  DecodedSchedule out = {.schedule = problem_of(base)};
+  const DecodedKernel turned = is_exchanged(kernel) ? exchanged(kernel) : *kernel;
+  Builder builder = {.arena = arena, .kernel = &turned, .out = &out, .knobs = str_new(arena)};
+  Builder *b = &builder;
+  if (kernel->tensor) b->atom = find_atom(kernel);
+  choose_depth(b);
+  if (b->atom) {
+    say_instruction(b);
+    str_printf(&b->knobs, "ATOM_KIND=%s", b->atom->knob);
+    if (b->atom->type == DTYPE_F16 && kernel->acc == DTYPE_F16) str_add(&b->knobs, ",ACC=f16");
+    set_warp_tile(b);
+  } else {
+    set_thread_tile(b);
+  }
+  set_transport(b);
+  say_the_rest(b);
+  Diags diags = diags_new(arena);
+  out.knobs = b->knobs.text;
+  if (!schedule_parse(&out.schedule, out.knobs, &diags)) NOTE("%s", diags.first->text);
+  return out;
+}

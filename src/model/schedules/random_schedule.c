@@ -1,0 +1,244 @@
+// Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
+//
+// The family is drawn first, plain FMA or a tensor-core atom, half and half, and in one of four,
+// where the target has it, that slabs come by TMA. Then each knob of its table is drawn on its own;
+// the rules decide, and what breaks one is drawn again. Numbers are drawn by octave (1, 2-3, 4-7,
+// …), because a tile of 3 and a tile of 5 are as interesting as all from 32 to 64 together, and
+// half of them are rounded to a power of two, because wide accesses, swizzles and patches of lanes
+// only happen there. The problem comes last and fits the tile: 1 to 3 tiles each way, with an edge
+// more often than not. Worked example:
+//   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
+#include "model/schedules/random_schedule.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/die.h"
+#include "base/random.h"
+#include "model/passes/passes.h"
+#include "model/readings/derive.h"
+#include "model/readings/rule.h"
+#include "model/schedules/reduce.h"
+#include "model/words/fragment.h"
+
+// The knobs that are drawn, up to where. The others keep their defaults: they name what the rules
+// call not built, or follow from the problem.
+typedef struct Drawn {
+  KnobId knob;
+  int64_t hi;
+} Drawn;
+
+static const Drawn fma_knobs[] = {
+    {KNOB_BM, 32},         {KNOB_BN, 32},       {KNOB_FM, 16},        {KNOB_FN, 16},
+    {KNOB_CELL_GROUP, 8},  {KNOB_LANES_M, 32},  {KNOB_LANE_ORDER, 1}, {KNOB_BK, 32},
+    {KNOB_TRANSPOSE_A, 1}, {KNOB_VECTORIZE, 1}, {KNOB_PAD_SMEM, 8},
+};
+
+static const Drawn atom_knobs[] = {
+    {KNOB_WM, 4},       {KNOB_WN, 4},        {KNOB_FM, 4},          {KNOB_FN, 8},
+    {KNOB_BK, 4},       {KNOB_VECTORIZE, 1}, {KNOB_TRANSPOSE_B, 1}, {KNOB_SWIZZLE, 3},
+    {KNOB_LDMATRIX, 2}, {KNOB_EPILOGUE, 1},  {KNOB_FRAG_ORDER, 2},  {KNOB_SERPENTINE, 1},
+};
+
+static const Drawn common_knobs[] = {
+    {KNOB_A_COL, 1},           {KNOB_B_COL, 1},
+    {KNOB_STAGE, 3},           {KNOB_BUFFER_COUNT, 4},
+    {KNOB_PIPELINE_STAGES, 2}, {KNOB_ASYNC_COPY, 1},
+    {KNOB_FRAG_BUFFER, 2},     {KNOB_INTERLEAVE_LOADS, 1},
+    {KNOB_UNROLL_K, 16},       {KNOB_GROUP_M, 4},
+    {KNOB_SPLITK, 6},          {KNOB_ATOMIC_FREE_SPLITK, 1},
+    {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
+    {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
+    {KNOB_L2_HINT, 1},
+};
+
+// Typed layouts for a slab of either operand; which of them fit its rows the rules say.
+static const char *const layouts[] = {
+    "swizzle:3:4:3",
+    "swizzle:2:4:3",
+    "swizzle:1:4:4",
+    "xor:'col ^ ((row & 7) << 3)'",
+    "xor:'col ^ ((row & 3) << 3)'",
+    "xor:'col ^ (((row >> 1) & 3) << 2)'",
+    "xor:'col ^ ((row & 1) << 4)'",
+    "xoroff:'off ^ (((off >> 6) & 3) << 3)'",
+    "xoroff:'off ^ ((((row >> 1) ^ (row >> 3)) & 3) << 2) ^ (((row >> 5) & 1) << 4)'",
+    "xoroff:'off ^ ((off >> 9 ^ off >> 10) & 1) * 1536'",
+};
+
+enum { DRAWS_MAX = 100000, LAYOUT_ONE_IN = 6, TMA_ONE_IN = 4, ATOMS_MAX = 32 };
+
+static int64_t power_at_most(int64_t value) {
+  int64_t power = 1;
+  while (power * 2 <= value) power *= 2;
+  return power;
+}
+
+static int64_t draw_number(uint64_t *state, int64_t lo, int64_t hi) {
+  if (hi - lo < 4) return random_between(state, lo, hi);
+  int octaves = 0;
+  while ((int64_t)1 << (octaves + 1) <= hi) octaves++;
+  int64_t first = (int64_t)1 << random_between(state, 0, octaves);
+  int64_t value = random_between(state, first, 2 * first - 1);
+  if (random_between(state, 0, 1)) value = power_at_most(value);
+  if (lo == 0 && random_between(state, 0, 2) == 0) value = 0;
+  return value < lo ? lo : value > hi ? hi : value;
+}
+
+static int64_t draw_knob(uint64_t *state, KnobId id, int64_t hi) {
+  const Knob *knob = &knob_table[id];
+  int64_t value = draw_number(state, knob->lo, hi < knob->hi || knob->hi == 0 ? hi : knob->hi);
+  return knob->type == KNOB_TYPE_POWER && value > 0 ? power_at_most(value) : value;
+}
+
+static void draw_all(uint64_t *state, const Drawn *drawn, int n, Schedule *schedule) {
+  for (int i = 0; i < n; i++)
+    schedule->value[drawn[i].knob] = draw_knob(state, drawn[i].knob, drawn[i].hi);
+}
+#define DRAW_ALL(state, table, schedule) \
+  draw_all(state, table, (int)(sizeof(table) / sizeof *(table)), schedule)
+
+static void draw_layouts(uint64_t *state, Schedule *schedule) {
+  const int n = sizeof layouts / sizeof *layouts;
+  for (int side = 0; side < 2; side++) {
+    bool wanted = random_between(state, 1, LAYOUT_ONE_IN) == 1;
+    const char *text = layouts[random_between(state, 0, n - 1)];
+    if (wanted && schedule->value[KNOB_PAD_SMEM] == 0 && schedule->value[KNOB_SWIZZLE] == 0)
+      strcpy(schedule->layout[side], text);
+  }
+}
+
+// The article's pad instead of the other layouts of an fma kernel, now and then.
+static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  bool other = v[KNOB_PAD_SMEM] || schedule->layout[0][0] || schedule->layout[1][0];
+  if (!other && v[KNOB_ATOM_KIND] == 0) v[KNOB_PAD_CELLS] = random_between(state, 0, 4);
+}
+
+// ---- atoms --------------------------------------------------------------------------------------
+
+// The values of ATOM_KIND that a warp of the target can carry out; returns how many.
+static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
+  int n = 0;
+  for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
+    const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
+    if (atom && atom->warps == 1 && atom_on(atom, target->cc)) kind[n++] = value;
+  }
+  assert(n <= ATOMS_MAX);
+  return n;
+}
+
+// What goes with an atom: its types, a pad in whole 16-byte chunks, no swizzle where there is one.
+// Both operands staged and K in one piece are what ldmatrix, swizzles and staged epilogues live on.
+static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
+  const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, v[KNOB_ATOM_KIND]));
+  DType type = DTYPE_F32;
+  dtype_find(atom->type, &type);
+  v[KNOB_DTYPE] = (int64_t)type;
+  v[KNOB_ACC] = atom->f16_acc ? random_between(state, 0, 1) : 0;
+  DRAW_ALL(state, atom_knobs, schedule);
+  if (random_between(state, 0, 1)) v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  if (random_between(state, 0, 2)) v[KNOB_SPLITK] = 1;
+  if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
+  if (v[KNOB_FRAG_BUFFER] == 2) v[KNOB_FRAG_ORDER] = 0;
+  if (v[KNOB_FRAG_ORDER]) v[KNOB_COPY_STEPS] = 0;
+  if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
+  if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
+  if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
+}
+
+// ---- TMA ----------------------------------------------------------------------------------------
+
+// What its rules ask for, so that not nearly all of the draws are refused: plain slabs as the
+// matrices lie, mostly with rows of a power of two of 16 bytes or more; half of the time warps have
+// roles, in a ring. Box sides, the alignment of rows and whole warps are left to the rules.
+static void draw_tma(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_TMA] = 1;
+  v[KNOB_PAD_SMEM] = v[KNOB_PAD_CELLS] = v[KNOB_TRANSPOSE_A] = v[KNOB_TRANSPOSE_B] = 0;
+  schedule->layout[0][0] = schedule->layout[1][0] = 0;
+  if (v[KNOB_ATOM_KIND] == 0) v[KNOB_SWIZZLE] = random_between(state, 0, 3);
+  if (random_between(state, 0, 1)) {
+    v[KNOB_BK] = power_at_most(v[KNOB_BK]);
+    if (v[KNOB_ATOM_KIND] == 0 && v[KNOB_BK] < 4) v[KNOB_BK] = 4;
+  }
+  v[KNOB_WARP_SPECIALIZE] = random_between(state, 0, 1);
+  if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
+    v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
+  if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
+}
+
+// ---- the problem --------------------------------------------------------------------------------
+
+// About `tiles` tiles, a few elements less three times out of four.
+static int64_t draw_extent(uint64_t *state, int64_t tile, int64_t max) {
+  int64_t extent = tile * random_between(state, 1, 3);
+  if (random_between(state, 0, 3)) extent -= random_between(state, 0, tile - 1);
+  if (random_between(state, 0, 1) && extent > 4) extent -= extent % 4;
+  return extent < max ? extent : max;
+}
+
+// One problem in four has extents that the rules ought to refuse.
+static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
+  bool rough = random_between(state, 0, 3) == 0;
+  for (KnobId axis = KNOB_M; axis <= KNOB_K; axis++) {
+    int64_t grain = rough ? 1 : schedule_grain(schedule, axis);
+    int64_t extent = draw_extent(state, schedule_tile(schedule, axis), max) / grain * grain;
+    schedule->value[axis] = extent < grain ? grain : extent;
+  }
+}
+
+static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
+                     const Schedule *schedule) {
+  Diags diags = diags_new(scratch);
+  rules_check_knobs(schedule, target, &diags);
+  return diags.count == 0 && model_build(scratch, targets, schedule)->ok;
+}
+
+static void mark_given(Schedule *schedule, const Schedule *defaults) {
+  const Schedule drawn = *schedule;  // what is set makes others follow, until they are set too
+  if (strcmp(schedule->target, schedule_default().target) != 0)
+    schedule_set(schedule, KNOB_TARGET, schedule->value[KNOB_TARGET]);
+  for (int id = 0; id < KNOB_COUNT; id++)
+    if (drawn.value[id] != defaults->value[id] || id <= KNOB_K)
+      schedule_set(schedule, (KnobId)id, drawn.value[id]);
+  static const KnobId sides[] = {KNOB_LAYOUT_A, KNOB_LAYOUT_B};
+  for (int side = 0; side < 2; side++)
+    if (schedule->layout[side][0]) schedule_set(schedule, sides[side], 0);
+}
+
+Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char *name,
+                         const RandomLimits *limits, uint64_t *state, int *draws) {
+  Schedule defaults = schedule_plain();
+  const Target *target = target_find(targets, name, NULL);
+  assert(target && strlen(name) < sizeof defaults.target);
+  strcpy(defaults.target, name);
+  int64_t kind[ATOMS_MAX];
+  int n_kinds = find_atoms(target, kind);
+  bool tensor = n_kinds > 0 && random_between(state, 0, 1);
+  bool tma = target->has_tma && random_between(state, 1, TMA_ONE_IN) == 1;
+  for (int tries = 1; tries <= DRAWS_MAX; tries++) {
+    Schedule schedule = defaults;
+    DRAW_ALL(state, common_knobs, &schedule);
+    if (tensor)
+      draw_atom(state, kind, n_kinds, &schedule);
+    else
+      DRAW_ALL(state, fma_knobs, &schedule);
+    if (tma && schedule.value[KNOB_STAGE] == 0) continue;
+    if (schedule.value[KNOB_STAGE]) {
+      draw_layouts(state, &schedule);
+      draw_pad_cells(state, &schedule);
+    }
+    if (tma) draw_tma(state, &schedule);
+    draw_problem(state, limits->extent_max, &schedule);
+    if (schedule_fma(&schedule) > (double)limits->fma_max ||
+        !is_legal(scratch, targets, target, &schedule))
+      continue;
+    mark_given(&schedule, &defaults);
+    if (draws) *draws = tries;
+    return schedule;
+  }
+  die("no legal schedule within %d draws for target %s", DRAWS_MAX, name);
+}

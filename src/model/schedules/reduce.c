@@ -1,0 +1,134 @@
+// Cutting a problem down without changing the program's shape.
+//
+// Every extent is tiles·n + remainder; n shrinks, the remainder stays. Worked example, the default
+// 4096³ with BM=BN=16, FM=FN=8, BK=16, BUFFER_COUNT=2:
+//   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48, by TMA 5 · 16 = 80
+// and M = 4100 (32 tiles and 4 rows) → 260, whose last tile is as cut as the original's.
+// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
+#include "model/schedules/reduce.h"
+
+#include "base/whole.h"
+#include "model/readings/model.h"
+#include "model/words/fragment.h"
+
+enum { MIN_EXTENT = 64 };
+
+static const Atom *atom_of(const Schedule *schedule) {
+  int64_t kind = schedule->value[KNOB_ATOM_KIND];
+  return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
+}
+
+int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
+  const int64_t *v = schedule->value;
+  const Atom *atom = atom_of(schedule);
+  if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
+  if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
+  return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
+}
+
+// Elements of C in 16 bytes.
+static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
+  if (atom->bits == 16) return 8;
+  return schedule->value[KNOB_ACC] ? 8 : 128 / atom->acc_bits;
+}
+
+int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
+  const int64_t *v = schedule->value;
+  const Atom *atom = atom_of(schedule);
+  if (!atom && !v[KNOB_TMA]) return 1;
+  KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
+  bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
+  int64_t in = is_copied ? 128 / (atom ? atom->bits : 32) : 1;
+  int64_t out = atom && v[KNOB_EPILOGUE] && axis == KNOB_N ? out_chunk(schedule, atom) : 1;
+  return in > out ? in : out;  // both are powers of two
+}
+
+static int64_t tile_m(const Schedule *s) { return schedule_tile(s, KNOB_M); }
+static int64_t tile_n(const Schedule *s) { return schedule_tile(s, KNOB_N); }
+static int64_t tile_k(const Schedule *s) { return schedule_tile(s, KNOB_K); }
+
+enum { ATOM_IS_EASIER = 8 };
+
+static double tiles_along(const Schedule *schedule, KnobId axis) {
+  return (double)ceil_div(schedule->value[axis], schedule_tile(schedule, axis));
+}
+
+static double n_tiles(const Schedule *s) { return tiles_along(s, KNOB_M) * tiles_along(s, KNOB_N); }
+static double tile_cells(const Schedule *s) { return (double)tile_m(s) * (double)tile_n(s); }
+
+double schedule_fma(const Schedule *schedule) {
+  double depth = tiles_along(schedule, KNOB_K) * (double)tile_k(schedule);
+  double fma = n_tiles(schedule) * tile_cells(schedule) * depth;
+  return atom_of(schedule) ? fma / ATOM_IS_EASIER : fma;
+}
+
+// Lanes that multiply in each warp: all, but where a block has fewer threads.
+static double busy_lanes(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  int64_t threads = atom_of(schedule) ? LANES : v[KNOB_BM] * v[KNOB_BN];
+  return (double)(threads < LANES ? threads : LANES);
+}
+
+double schedule_work(const Schedule *schedule) {
+  enum { STEP = 6, CELL = 10, BLOCK = 900 };
+  double blocks = n_tiles(schedule) * (double)schedule->value[KNOB_SPLITK];
+  return schedule_fma(schedule) * (1 + STEP / busy_lanes(schedule)) +
+         CELL * n_tiles(schedule) * tile_cells(schedule) + BLOCK * blocks;
+}
+
+static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {
+  int64_t small = tile * tiles + extent % tile;
+  return small < extent ? small : extent;
+}
+
+// Tiles of a few cells give no picture: at least 64 rows and columns.
+static int64_t at_least(int64_t tiles, int64_t tile) {
+  int64_t enough = ceil_div(MIN_EXTENT, tile);
+  return tiles > enough ? tiles : enough;
+}
+
+static Schedule with_tiles(const Schedule *from, int64_t m, int64_t n, int64_t k) {
+  Schedule to = *from;
+  m = at_least(m, tile_m(from));
+  n = at_least(n, tile_n(from));
+  int64_t extent[] = {cut(from->value[KNOB_M], tile_m(from), m),
+                      cut(from->value[KNOB_N], tile_n(from), n),
+                      cut(from->value[KNOB_K], tile_k(from), k)};
+  static const KnobId knob[] = {KNOB_M, KNOB_N, KNOB_K};
+  for (int i = 0; i < 3; i++)
+    if (extent[i] != from->value[knob[i]]) schedule_set(&to, knob[i], extent[i]);
+  return to;
+}
+
+int64_t schedule_slabs(const Schedule *schedule) {
+  return ceil_div(schedule->value[KNOB_K], tile_k(schedule));
+}
+
+int64_t schedule_slabs_to_see(const Schedule *schedule) {
+  int64_t ring = schedule->value[KNOB_BUFFER_COUNT];
+  return (schedule->value[KNOB_TMA] ? 2 * ring : ring) + 1;
+}
+
+Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                         double work_max) {
+  if (schedule_work(schedule) <= work_max) return *schedule;
+  int64_t groups = schedule->value[KNOB_GROUP_M], see = schedule_slabs_to_see(schedule);
+  const struct {
+    int64_t m, n, k;
+    double limit;
+  } tiles[] = {{groups > 1 ? groups + 1 : 2, 2, see, work_max},
+               {groups > 1 ? 3 : 2, 2, see, work_max},
+               {2, 2, see, work_max},
+               {2, 1, see, work_max},
+               {1, 1, see, work_max * REDUCE_FOR_SLABS},
+               {1, 1, 2, work_max},
+               {1, 1, 1, work_max}};
+  Schedule small = *schedule;
+  for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+    Schedule next = with_tiles(schedule, tiles[i].m, tiles[i].n, tiles[i].k);
+    if (!model_build(scratch, targets, &next)->ok) continue;
+    small = next;
+    if (schedule_work(&small) <= tiles[i].limit) break;
+  }
+  return small;
+}

@@ -1,0 +1,39 @@
+// A smaller problem that exercises the same program: for the interpreter.
+#pragma once
+#include "model/words/knob.h"
+#include "model/words/target.h"
+
+// Work that the interpreter does in less than a second.
+enum { REDUCE_WORK_MAX = 1 << 24, REDUCE_FOR_SLABS = 8 };
+
+// The multiply-adds of a schedule's grid, those of cells outside C included. A tensor core's come
+// by the thousand and are an eighth of the trouble: they count as an eighth. A double, for the
+// largest extents have more of them than 63 bits count.
+double schedule_fma(const Schedule *schedule);
+// What it costs to interpret the grid once, counted in multiply-adds: those, the steps of warps
+// that are not full, the cells of C, which are cleared, watched and compared, and the blocks.
+double schedule_work(const Schedule *schedule);
+// Two orders of one multiply-add, measured; rather too long than too short.
+#define REDUCE_WORK_SECONDS 2e-8
+
+// How far one block reaches along the axis of KNOB_M or KNOB_N, and how far all splits of K reach
+// with one slab each, in elements.
+int64_t schedule_tile(const Schedule *schedule, KnobId axis);
+// What the extent has to be a multiple of: 8 for K and N where rows of f16 are copied 16 bytes at a
+// time (M or K where an operand is column-major), 4 where TMA copies rows of f32, else 1.
+int64_t schedule_grain(const Schedule *schedule, KnobId axis);
+
+// Slabs of one split.
+int64_t schedule_slabs(const Schedule *schedule);
+// How many of them show all that a ring can do wrong: each slot is used again, and with mbarriers
+// once more, for only then does a phase bit come back.
+int64_t schedule_slabs_to_see(const Schedule *schedule);
+
+// `schedule` with M, N and K cut down until the grid takes at most `work_max` work, keeping
+// what makes the program what it is: the remainder of each extent by its tile (so that every edge
+// and every wide access stays), two tiles each way, more of them down M where blocks walk in
+// groups, and schedule_slabs_to_see() in every split. Tiles are given up before slabs, and for
+// slabs one tile may cost REDUCE_FOR_SLABS times the limit. Extents that are small already stay. A
+// tile that is larger than the limit by itself is kept. The result is legal when `schedule` is.
+Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
+                         double work_max);

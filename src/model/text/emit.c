@@ -1,0 +1,494 @@
+// The text as a whole: heading, constants, prelude, and for each kernel its signature, shared pool,
+// hardware digits and register arrays; emit_stmt.c prints the statements below them, emit_line.c
+// breaks lines that are too long.
+//
+// Lines are gathered as rows and joined at the end, because the prelude stands first but only the
+// statements tell which helpers it needs. The shared pool is one array whose pointers stand at
+// buffer->offset_bytes, so an address in the text is the address the bank engine looked at:
+//   __shared__ __align__(128) float smem[4160];
+//   float *const A_s = smem;         // [16][128 + 4]: STAGE=11, the slab of A
+//   float *const B_s = smem + 2112;  // [16][128]: STAGE=11, the slab of B
+// A hardware loop becomes a digit, (index / stride) % extent; the most significant one needs no %:
+//   const int m_t = threadIdx.x / 16;  // THREAD 0..16, BM=16
+//   const int n_t = threadIdx.x % 16;  // THREAD 0..16, BN=16
+#include "model/text/emit.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "model/ir/rewrite.h"
+#include "model/text/emit_base.h"
+#include "model/text/emit_names.h"
+#include "model/text/emit_value.h"
+
+static const char *const role_words[ROLE_COUNT] = {
+    [ROLE_SLAB_A] = "the slab of A",
+    [ROLE_SLAB_B] = "the slab of B",
+    [ROLE_ACC] = "this thread's cells of C",
+    [ROLE_FRAG_A] = "its values of A for one k",
+    [ROLE_FRAG_B] = "its values of B for one k",
+    [ROLE_SLAB_C] = "a row of atoms on its way to C",
+    [ROLE_STAGE_C] = "on their way to C",
+    [ROLE_STAGE_A] = "on their way from A to shared memory",
+    [ROLE_STAGE_B] = "on their way from B to shared memory",
+    [ROLE_FULL] = "a slot's bytes have come",
+    [ROLE_EMPTY] = "every consumer warp has left a slot",
+};
+
+const char *emitter_knob(const Emitter *emitter, KnobId knob) {
+  const char *name = knob_table[knob].name;
+  const Schedule *schedule = emitter->options->schedule;
+  if (!schedule) return name;
+  return arena_printf(emitter->arena, "%s=%s", name,
+                      knob_value_text(emitter->arena, schedule, knob));
+}
+
+// Lines that belong to no statement.
+static void belongs_to_knob(Emitter *emitter, KnobId knob) {
+  emitter->stmt = NULL;
+  emitter->knob = knob;
+}
+
+// ---- what a kernel uses -------------------------------------------------------------------------
+
+typedef struct Uses {
+  const Program *program;
+  bool *var;  // by id
+  bool read[BUFFERS_MAX], written[BUFFERS_MAX];
+} Uses;
+
+static void use_expr(Uses *uses, const Expr *expr) {
+  if (!expr) return;
+  if (expr->op == EXPR_VAR) uses->var[expr->var->id] = true;
+  use_expr(uses, expr->a);
+  use_expr(uses, expr->b);
+  use_expr(uses, expr->c);
+}
+
+static void use_access(Uses *uses, const Access *access, bool *how) {
+  if (!access->buffer) return;
+  how[access->buffer->id] = true;
+  for (int d = 0; d < access->buffer->rank; d++) use_expr(uses, access->idx[d]);
+}
+
+static void use_stmt(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Uses *uses = context;
+  use_expr(uses, stmt->expr);
+  if (stmt->kind != STMT_OP) return;
+  use_expr(uses, stmt->op.phase);
+  use_access(uses, &stmt->op.dst, uses->written);
+  use_access(uses, &stmt->op.src, uses->read);
+  use_access(uses, &stmt->op.src2, uses->read);
+}
+
+static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
+  Uses uses = {.program = emitter->program};
+  uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
+  stmt_walk(kernel->body, use_stmt, &uses);
+  return uses;
+}
+
+static bool is_used(const Uses *uses, const Buffer *buffer) {
+  return uses->read[buffer->id] || uses->written[buffer->id];
+}
+
+static int count_used(const Uses *uses, Space space) {
+  int n = 0;
+  for (int i = 0; i < uses->program->n_buffers; i++) {
+    const Buffer *buffer = uses->program->buffer[i];
+    n += buffer->space == space && is_used(uses, buffer);
+  }
+  return n;
+}
+
+// ---- declarations -------------------------------------------------------------------------------
+
+// "[2][16][128 + 4]": the lengths, and what pads a row.
+static const char *print_dims(Emitter *emitter, const Buffer *buffer) {
+  Str out = str_new(emitter->arena);
+  for (int d = 0; d < buffer->rank; d++) {
+    if (buffer->dim[d] == 1) continue;
+    int64_t pitch = d == 0 ? buffer->dim[0] : buffer->stride[d - 1] / buffer->stride[d];
+    str_printf(&out, "[%lld", (long long)buffer->dim[d]);
+    if (pitch > buffer->dim[d]) str_printf(&out, " + %lld", (long long)(pitch - buffer->dim[d]));
+    str_add_char(&out, ']');
+  }
+  return out.text;
+}
+
+// What a register buffer is for, beside how many values it has in a register.
+static const char *print_words(Emitter *emitter, const Buffer *buffer) {
+  static const char *const sharing[] = {
+      [1] = "", [2] = ", two to a register", [4] = ", four to a register"};
+  const char *words = role_words[buffer->role];
+  bool fragment = buffer_is_fragment(buffer);
+  if (!words || buffer->space != SPACE_REGISTER) return words;
+  return arena_printf(emitter->arena, "%s%s%s", words,
+                      fragment && emitter->program->atom ? "-step" : "",
+                      sharing[emit_values_per_register(emitter, buffer)]);
+}
+
+// "FM=8: this thread's cells of C", as far as knob and role are known.
+static const char *print_purpose(Emitter *emitter, const Buffer *buffer) {
+  const char *words = print_words(emitter, buffer);
+  if (buffer->knob == KNOB_NONE) return words ? words : "";
+  const char *knob = emitter_knob(emitter, buffer->knob);
+  return words ? arena_printf(emitter->arena, "%s: %s", knob, words) : knob;
+}
+
+static void declare_with_remark(Emitter *emitter, const char *declaration, const char *remark) {
+  if (*remark)
+    emitter_line(emitter, "%s  // %s", declaration, remark);
+  else
+    emitter_line(emitter, "%s", declaration);
+}
+
+static void declare_register(Emitter *emitter, const Buffer *buffer) {
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "%s %s", emit_register_type(emitter, buffer), buffer->name);
+  for (int d = 0; d < buffer->rank; d++)
+    if (emit_dim(emitter, buffer, d) > 1)
+      str_printf(&text, "[%lld]", (long long)emit_dim(emitter, buffer, d));
+  str_add_char(&text, ';');
+  belongs_to_knob(emitter, buffer->knob);
+  declare_with_remark(emitter, text.text, print_purpose(emitter, buffer));
+}
+
+static void declare_registers(Emitter *emitter, const Uses *uses) {
+  if (count_used(uses, SPACE_REGISTER) == 0) return;
+  emitter_blank(emitter);
+  int first = emitter->rows.n;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_REGISTER && is_used(uses, buffer)) declare_register(emitter, buffer);
+  }
+  emitter_align_remarks(emitter, first);
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+// What the pool is an array of: the slabs' type, or bytes where they differ.
+static const char *pool_type(Emitter *emitter, const Uses *uses, int *bytes) {
+  const char *type = NULL;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space != SPACE_SHARED || !is_used(uses, buffer)) continue;
+    const char *own = emit_type_name(emitter, buffer->type);
+    *bytes = dtype_bytes(buffer->type);
+    if (type && strcmp(type, own) != 0) {
+      *bytes = 1;
+      return "unsigned char";
+    }
+    type = own;
+  }
+  return type;
+}
+
+static void declare_slab(Emitter *emitter, const Buffer *buffer, const char *pool, int pool_bytes) {
+  const char *type = emit_type_name(emitter, buffer->type);
+  long long at = (long long)(buffer->offset_bytes / pool_bytes);
+  const char *where = at ? arena_printf(emitter->arena, "smem + %lld", at) : "smem";
+  if (strcmp(type, pool) != 0)
+    where = arena_printf(emitter->arena, "reinterpret_cast<%s *>(%s)", type, where);
+  const char *purpose = print_purpose(emitter, buffer);
+  belongs_to_knob(emitter, buffer->knob);
+  declare_with_remark(emitter,
+                      arena_printf(emitter->arena, "%s *const %s = %s;", type, buffer->name, where),
+                      arena_printf(emitter->arena, "%s%s%s", print_dims(emitter, buffer),
+                                   *purpose ? " " : "", purpose));
+}
+
+static void declare_mbarriers(Emitter *emitter, const Buffer *buffer, int pool_bytes) {
+  belongs_to_knob(emitter, buffer->knob);
+  const char *declaration = arena_printf(
+      emitter->arena,
+      "unsigned long long *const %s = reinterpret_cast<unsigned long long *>(smem + %lld);",
+      buffer->name, (long long)(buffer->offset_bytes / pool_bytes));
+  emitter_line(emitter, "// [%lld] %s", (long long)buffer->dim[0], print_purpose(emitter, buffer));
+  emitter_line(emitter, "%s", declaration);
+}
+
+static void declare_shared(Emitter *emitter, const Uses *uses, EmitKernel *facts) {
+  if (count_used(uses, SPACE_SHARED) == 0) return;
+  int64_t bytes = program_smem_bytes(emitter->program);
+  bool is_static = bytes <= EMIT_STATIC_SMEM_BYTES;
+  facts->smem_bytes = bytes;
+  facts->dynamic_smem_bytes = is_static ? 0 : bytes;
+  int element = 1, align = program_shared_align(emitter->program);
+  const char *type = pool_type(emitter, uses, &element);
+  long long n = (long long)(bytes / element);
+  if (is_static)
+    emitter_line(emitter, "__shared__ __align__(%d) %s smem[%lld];", align, type, n);
+  else
+    emitter_line(emitter, "extern __shared__ __align__(%d) %s smem[];  // %lld: %lld bytes", align,
+                 type, n, (long long)bytes);
+  int first = emitter->rows.n;
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_SHARED && is_used(uses, buffer))
+      declare_slab(emitter, buffer, type, element);
+  }
+  emitter_align_remarks(emitter, first);
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space == SPACE_BARRIER && is_used(uses, buffer))
+      declare_mbarriers(emitter, buffer, element);
+  }
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+// ---- the hardware's digits ----------------------------------------------------------------------
+
+static const Stmt *hardware_loop(const Kernel *kernel, const Var *var) {
+  const Stmt *at = kernel->body;
+  while (at && at->var != var) at = at->kind == STMT_LOOP ? at->body : at->next;
+  return at;
+}
+
+static const char *print_digit(Emitter *emitter, const char *index, const HardwareDigit *digit,
+                               int64_t limit) {
+  Str out = str_new(emitter->arena);
+  str_add(&out, index);
+  if (digit->stride > 1) str_printf(&out, " / %lld", (long long)digit->stride);
+  if (digit->stride * digit->var->extent < limit)
+    str_printf(&out, " %% %lld", (long long)digit->var->extent);
+  return out.text;
+}
+
+static void declare_digits(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                           const char *index, const HardwareDigit *digits, int n, int64_t limit) {
+  for (int i = 0; i < n; i++) {
+    const Var *var = digits[i].var;
+    if (!uses->var[var->id]) continue;
+    emitter->stmt = hardware_loop(kernel, var);
+    emitter->knob = emitter->stmt->knob;
+    bool has_knob = emitter->knob != KNOB_NONE;
+    emitter_line(emitter, "const int %s = %s;  // %s 0..%lld%s%s", emitter->names[var->id],
+                 print_digit(emitter, index, &digits[i], limit), tier_name(var->tier),
+                 (long long)var->extent, has_knob ? ", " : "",
+                 has_knob ? emitter_knob(emitter, emitter->knob) : "");
+  }
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+static void declare_index(Emitter *emitter, const Uses *uses, const Var *var, const char *index) {
+  if (uses->var[var->id])
+    emitter_line(emitter, "const int %s = %s;", emitter->names[var->id], index);
+}
+
+static void declare_lets(Emitter *emitter, const Launch *launch, const Uses *uses) {
+  for (int i = 0; i < launch->n_lets; i++) {
+    if (!uses->var[launch->let[i]->var->id]) continue;  // one column of tiles needs no n_b
+    Stmt alone = *launch->let[i];
+    alone.next = NULL;
+    const char *before = i > 0 ? launch->let[i - 1]->note : NULL;
+    emit_stmts(emitter, &alone, before);
+    // The copy is gone when the map is read.
+    for (int r = emitter->rows.n - 1; r >= 0 && emitter->rows.row[r].stmt == &alone; r--)
+      emitter->rows.row[r].stmt = launch->let[i];
+  }
+  belongs_to_knob(emitter, KNOB_NONE);
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+
+static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                            EmitKernel *facts) {
+  if (kernel->knob != KNOB_NONE)
+    emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
+  const char *min_blocks =
+      kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
+  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
+               (long long)facts->n_threads, min_blocks);
+  bool is_main = kernel == program_main(emitter->program);
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "%s(", kernel->name);
+  for (int i = 0; i < emitter->program->n_buffers; i++) {
+    const Buffer *buffer = emitter->program->buffer[i];
+    if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
+    assert(facts->n_args < EMIT_ARGS_MAX);
+    str_add(&text, facts->n_args ? ", " : "");
+    facts->by_map[facts->n_args] = is_main && program_tma(emitter->program, buffer->role);
+    if (facts->by_map[facts->n_args])
+      str_printf(&text, "const __grid_constant__ %s %s_map",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), buffer->name);
+    else
+      str_printf(&text, "%s%s *__restrict__ %s", uses->written[i] ? "" : "const ",
+                 emit_type_name(emitter, buffer->type), buffer->name);
+    facts->arg[facts->n_args++] = buffer;
+  }
+  facts->takes_alpha = find_op(kernel->body, OP_SCALE, ROLE_COUNT) != NULL;
+  if (facts->takes_alpha) str_add(&text, ", float alpha");
+  str_add(&text, ") {");
+  emitter_line(emitter, "%s", text.text);
+}
+
+static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *uses,
+                          const Launch *launch) {
+  const Program *program = emitter->program;
+  if (emitter->rows.row[emitter->rows.n - 1].text[0] == ' ') emitter_blank(emitter);
+  int first = emitter->rows.n;
+  declare_index(emitter, uses, program->thread, "threadIdx.x");
+  declare_digits(emitter, kernel, uses, "blockIdx.x", launch->block, launch->n_block_digits,
+                 launch->n_blocks);
+  declare_digits(emitter, kernel, uses, "threadIdx.x", launch->thread, launch->n_thread_digits,
+                 launch->n_threads);
+  emitter_align_remarks(emitter, first);
+  declare_lets(emitter, launch, uses);
+}
+
+static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
+  const Kernel *kernel = &emitter->program->kernel[index];
+  Launch launch = kernel_launch(kernel);
+  Uses uses = kernel_uses(emitter, kernel);
+  *facts = (EmitKernel){.name = kernel->name,
+                        .n_blocks = launch.n_blocks,
+                        .n_threads = launch.block_threads,
+                        .first_line = emitter->rows.n};
+  emitter->kernel = index;
+  emitter->n_threads = launch.n_threads;
+  emitter->names = emit_names(emitter->arena, emitter->program, kernel);
+  belongs_to_knob(emitter, kernel->knob);
+  print_signature(emitter, kernel, &uses, facts);
+  belongs_to_knob(emitter, KNOB_NONE);
+  emitter->depth = 1;
+  declare_shared(emitter, &uses, facts);
+  emit_bases_collect(emitter, kernel);
+  print_indices(emitter, kernel, &uses, &launch);
+  emit_bases_declare(emitter);
+  declare_registers(emitter, &uses);
+  emitter_blank(emitter);
+  emit_stmts(emitter, launch.body, NULL);
+  emitter->depth = 0;
+  belongs_to_knob(emitter, KNOB_NONE);
+  emitter_line(emitter, "}");
+  facts->n_lines = emitter->rows.n - facts->first_line;
+  emitter->kernel = -1;
+}
+
+// ---- heading ------------------------------------------------------------------------------------
+
+static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
+  Str text = str_new(emitter->arena);
+  str_printf(&text, "//   %s<<<%lld, %lld", kernel->name, (long long)kernel->n_blocks,
+             (long long)kernel->n_threads);
+  if (kernel->dynamic_smem_bytes)
+    str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
+  str_add(&text, ">>>(");
+  for (int i = 0; i < kernel->n_args; i++)
+    str_printf(&text, "%s%s%s", i ? ", " : "", kernel->arg[i]->name,
+               kernel->by_map[i] ? "_map" : "");
+  str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
+  if (kernel->smem_bytes)
+    str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
+  emitter_line(emitter, "%s", text.text);
+}
+
+// "f32", "f16 summed in f32", "tf32 summed in f32, C in f32"
+static const char *print_types(Arena *arena, const Problem *problem) {
+  const char *type = dtype_name(problem->dtype);
+  if (problem->acc == problem->dtype && problem->out == problem->dtype) return type;
+  const char *text = arena_printf(arena, "%s summed in %s", type, dtype_name(problem->acc));
+  if (problem->out == problem->dtype) return text;
+  return arena_printf(arena, "%s, C in %s", text, dtype_name(problem->out));
+}
+
+static void print_heading(Emitter *emitter, const Emission *emission) {
+  const Problem *problem = &emitter->program->problem;
+  long long m = (long long)problem->m, n = (long long)problem->n, k = (long long)problem->k;
+  static const char *const layouts[] = {"row-major", "B column-major, A and C row-major",
+                                        "A column-major, B and C row-major",
+                                        "A and B column-major, C row-major"};
+  emitter_line(emitter, "// C[%lld, %lld] = A[%lld, %lld] * B[%lld, %lld], %s, %s", m, n, m, k, k,
+               n, print_types(emitter->arena, problem),
+               layouts[2 * problem->a_col + problem->b_col]);
+  const EmitOptions *options = emitter->options;
+  if (options->schedule && options->schedule->n_given > 0)
+    emitter_line(emitter, "// %s", schedule_record_text(emitter->arena, options->schedule));
+  if (options->target) emitter_line(emitter, "// for %s", options->target);
+  emitter_line(emitter, "//");
+  for (int i = 0; i < emission->n_kernels; i++) print_launch(emitter, &emission->kernel[i]);
+  if (emission->workspace_bytes)
+    emitter_line(emitter, "//   workspace: %lld bytes", (long long)emission->workspace_bytes);
+}
+
+// Only those the text uses: a constant that nobody reads is a warning.
+static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
+  Str text = str_new(emitter->arena);
+  for (int a = 0; a < AXIS_COUNT; a++) {
+    if (!symbols->extent[a]) continue;
+    str_printf(&text, "%s%s = %lld", text.length ? ", " : "constexpr int ", emit_extent_names[a],
+               (long long)emitter->program->axis[a].extent);
+  }
+  if (text.length == 0) return;
+  emitter_blank(emitter);
+  emitter_line(emitter, "%s;", text.text);
+}
+
+static void print_tables(Emitter *emitter, const EmitSymbols *symbols) {
+  for (int t = 0; t < symbols->n_tables; t++) {
+    const Expr *expr = symbols->table[t];
+    Str text = str_new(emitter->arena);
+    str_printf(&text, "__constant__ const %s table_%d[] = {",
+               expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int", t);
+    for (int i = 0; i < expr->table_length; i++)
+      str_printf(&text, i ? ", %lld" : "%lld", (long long)expr->table[i]);
+    str_add(&text, "};");
+    emitter_line(emitter, "%s", text.text);
+  }
+}
+
+static void print_prelude(Emitter *emitter, const Prelude *used, int n_used) {
+  for (int h = 0; h < n_used; h++) {
+    emitter_blank(emitter);
+    const char *line = prelude_text(emitter->arena, &used[h]);
+    for (const char *end; (end = strchr(line, '\n')); line = end + 1)
+      emitter_row(emitter, arena_strndup(emitter->arena, line, (size_t)(end - line)));
+  }
+}
+
+// ---- joining ------------------------------------------------------------------------------------
+
+static void join(Arena *arena, Emission *emission, const EmitRows *heading, const EmitRows *body) {
+  Str text = str_new(arena);
+  emission->n_lines = heading->n + body->n;
+  EmitLine *lines = ARENA_ARRAY(arena, EmitLine, emission->n_lines);
+  for (int i = 0; i < emission->n_lines; i++) {
+    const EmitRow *row = i < heading->n ? &heading->row[i] : &body->row[i - heading->n];
+    lines[i] = (EmitLine){text.length, strlen(row->text), row->stmt, row->knob, row->kernel};
+    str_add(&text, row->text);
+    str_add_char(&text, '\n');
+  }
+  for (int i = 0; i < emission->n_kernels; i++) emission->kernel[i].first_line += heading->n;
+  emission->lines = lines;
+  emission->text = text.text;
+  emission->length = text.length;
+}
+
+static int64_t workspace_bytes(const Program *program) {
+  int64_t bytes = 0;
+  for (int i = 0; i < program->n_buffers; i++)
+    if (program->buffer[i]->role == ROLE_PARTIAL) bytes += buffer_bytes(program->buffer[i]);
+  return bytes;
+}
+
+const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOptions *options) {
+  Emission *emission = ARENA_NEW(arena, Emission);
+  Emitter emitter = {.arena = arena, .program = program, .options = options, .kernel = -1};
+  belongs_to_knob(&emitter, KNOB_NONE);
+  emit_values_collect(&emitter);
+  emission->n_kernels = program->n_kernels;
+  emission->workspace_bytes = workspace_bytes(program);
+  for (int i = 0; i < program->n_kernels; i++) {
+    emitter_blank(&emitter);
+    print_kernel(&emitter, i, &emission->kernel[i]);
+  }
+  Emitter heading = {.arena = arena, .program = program, .options = options, .kernel = -1};
+  belongs_to_knob(&heading, KNOB_NONE);
+  print_heading(&heading, emission);
+  print_extents(&heading, &emitter.symbols);
+  print_tables(&heading, &emitter.symbols);
+  if (!options->no_prelude) print_prelude(&heading, emitter.helper, emitter.n_helpers);
+  join(arena, emission, &heading.rows, &emitter.rows);
+  return emission;
+}

@@ -1,0 +1,58 @@
+// The program as CUDA C++ that a person would be happy to read and to copy into a project of their
+// own, with a map from every line to the statement and the knob it comes from.
+//
+// Nothing is computed here: addresses are access_offset(), guards access_guard(), the digits of
+// blockIdx and threadIdx kernel_launch(). The text includes no header; NVRTC and nvcc compile it as
+// it stands.
+//
+//   const Emission *text = emit_cuda(arena, model->program, &(EmitOptions){.schedule = &schedule});
+//   puts(text->text);
+//   for (int i = 0; i < text->n_lines; i++) … text->lines[i].stmt …
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "model/ir/program.h"
+#include "model/words/knob.h"
+
+enum { EMIT_ARGS_MAX = 4, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
+
+typedef struct EmitOptions {
+  const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
+  const char *target;        // "sm_90a (NVIDIA H200)" for the heading; NULL: not said
+  bool no_prelude;           // leave the device wrappers out; the caller has its own
+  int cc;  // compute capability, 75: what it lacks is said otherwise; 0: 80 or later
+} EmitOptions;
+
+typedef struct EmitLine {
+  size_t begin, length;  // in the text, without its newline
+  const Stmt *stmt;      // NULL: heading, prelude, declarations
+  KnobId knob;           // of the statement, of the declared buffer, or KNOB_NONE
+  int kernel;            // index in the program; -1 outside the kernels
+} EmitLine;
+
+typedef struct EmitKernel {
+  const char *name;
+  int64_t n_blocks, n_threads;  // grid and block, both in x
+  int64_t smem_bytes;           // of the whole pool
+  int64_t dynamic_smem_bytes;   // what the launch must ask for: 0 when the pool is static
+  int n_args;
+  const Buffer *arg[EMIT_ARGS_MAX];  // in the order of the parameters
+  bool by_map[EMIT_ARGS_MAX];        // it is passed as a tensor map, by value, instead of a pointer
+  bool takes_alpha;                  // a last parameter, float alpha (1 for a plain product)
+  int first_line, n_lines;           // of its text
+} EmitKernel;
+
+typedef struct Emission {
+  const char *text;
+  size_t length;
+  int n_lines;
+  const EmitLine *lines;
+  int n_kernels;  // in the order of launching
+  EmitKernel kernel[KERNELS_MAX];
+  int64_t workspace_bytes;  // of the global buffers beyond A, B and C
+} Emission;
+
+// Never NULL. The program must satisfy program_check.
+const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOptions *options);

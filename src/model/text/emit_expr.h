@@ -1,0 +1,44 @@
+// Index expressions as CUDA text.
+//
+// The same text as expr_print where 32 bits hold every intermediate value; where they do not, the
+// smallest part that overflows is computed as long long.
+#pragma once
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/ir/program.h"
+
+enum { EMIT_TABLES_MAX = 16 };
+
+// The names that a text uses and that must therefore be declared above it: constant tables
+// (table_0, table_1, …) and the extents M, N, K.
+typedef struct EmitSymbols {
+  int n_tables;
+  const Expr *table[EMIT_TABLES_MAX];  // the first lookup of each
+  bool extent[AXIS_COUNT];
+} EmitSymbols;
+
+typedef struct ExprText {
+  Arena *arena;
+  Str *out;
+  EmitSymbols *symbols;
+  const char **names;  // of variables, by id: emit_names()
+  int64_t n_threads;   // of the kernel's block: what bounds threadIdx.x
+} ExprText;
+
+extern const char *const emit_extent_names[AXIS_COUNT];  // "M", "N", "K"
+
+void emit_expr(ExprText *text, const Expr *expr);
+
+// The element offset of access_offset(), with the buffer's strides factored out again so that rows
+// and columns can be told apart: m_b * 524288 + m_t * 4096 + k reads (m_b * 128 + m_t) * K + k.
+void emit_offset(ExprText *text, const Program *program, const Access *access);
+
+// The same for a part of the offset.
+void emit_sum(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset);
+
+// The same as one term of a sum: in parentheses where it needs them.
+void emit_term(ExprText *text, const Program *program, const Buffer *buffer, const Expr *offset);
+
+// The condition of access_guard(), bounds by their names. Prints nothing and says false when the
+// access is always inside.
+bool emit_guard(ExprText *text, const Program *program, const Access *access);

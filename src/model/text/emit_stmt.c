@@ -1,0 +1,231 @@
+// Statements as CUDA lines: loops, LETs, IFs, and what is remarked above them. The operations are
+// emit_op.c's.
+//
+//   // STAGE=11: this thread's values of A       the remark, once above a group
+//   #pragma unroll                               REGISTER loops own their registers
+//   for (int m_r = 0; m_r < 8; ++m_r)            no braces around a single statement
+//     a[m_r] = A_s_at[m_r * 16 + k_i];
+//
+// Left out because it says nothing: loops of one iteration, dimensions of length one, a note that
+// already stands above the group.
+#include <string.h>
+
+#include "model/text/emit_op.h"
+
+// ---- remarks ------------------------------------------------------------------------------------
+
+// What an operation is for, by what it writes; the remark above a group whose pass left no note.
+static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
+    [OP_LOAD] = {[ROLE_STAGE_A] = "fetch the slab of A",
+                 [ROLE_STAGE_B] = "fetch the slab of B",
+                 [ROLE_FRAG_A] = "this thread's values of A",
+                 [ROLE_STAGE_C] = "take a piece of it, in whole lines",
+                 [ROLE_FRAG_B] = "this thread's values of B"},
+    [OP_STORE] = {[ROLE_SLAB_A] = "put the slab of A into shared memory",
+                  [ROLE_SLAB_B] = "put the slab of B into shared memory",
+                  [ROLE_SLAB_C] = "put a row of atoms into shared memory",
+                  [ROLE_C] = "write the cells of C",
+                  [ROLE_PARTIAL] = "write this split's partial sums"},
+    [OP_FMA] = {[ROLE_ACC] = "add the outer product of a and b"},
+    [OP_LDMATRIX] =
+        {[ROLE_FRAG_A] = "the warp's fragments of A", [ROLE_FRAG_B] = "the warp's fragments of B"},
+    [OP_MMA] = {[ROLE_ACC] = "multiply each fragment of A by each of B"},
+    [OP_SCALE] = {[ROLE_ACC] = "the BLAS factor; stores no longer say where the sums live"},
+    [OP_CP_ASYNC] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
+                     [ROLE_SLAB_B] = "start the copy of the slab of B"},
+    [OP_TMA_LOAD] =
+        {[ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"},
+    [OP_MBAR_ARRIVE] = {[ROLE_EMPTY] = "the warp has read the slot to the end"},
+    [OP_MBAR_WAIT] = {[ROLE_FULL] = "the slab's bytes are there",
+                      [ROLE_EMPTY] = "every consumer has left the slot"},
+    [OP_ATOMIC_ADD] = {[ROLE_C] = "add this split's part of the cells"},
+};
+
+static bool is_unrolled(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP && (stmt->var->tier == TIER_REGISTER || stmt->var->extent == 1);
+}
+
+// NULL: nothing to say.
+static const char *remark_of(const Stmt *stmt) {
+  if (stmt->note) return stmt->note;
+  if (stmt->knob == KNOB_NONE) return NULL;
+  const Stmt *at = stmt;
+  while (at && (at->kind == STMT_IF || is_unrolled(at))) at = at->body;
+  if (!at || at->kind != STMT_OP || !at->op.dst.buffer) return NULL;
+  return purposes[at->op.kind][at->op.dst.buffer->role];
+}
+
+static bool same_text(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
+
+static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) {
+  if (stmt->knob == KNOB_NONE)
+    emitter_line(emitter, "// %s", remark);
+  else
+    emitter_line(emitter, "// %s: %s", emitter_knob(emitter, stmt->knob), remark);
+}
+
+// ---- structure ----------------------------------------------------------------------------------
+
+static bool is_flattened(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP && stmt->var->extent == 1;
+}
+
+// Whether the list comes out as one statement under no new remark, so that it needs no braces: an
+// operation, perhaps in unrolled loops of its own.
+static bool is_bare(const Emitter *emitter, const Stmt *list, const char *group) {
+  if (!list || list->next) return false;
+  const char *remark = remark_of(list);
+  if (remark && !same_text(remark, group)) return false;
+  if (list->kind == STMT_OP) return !emit_op_is_split(emitter, &list->op);
+  return is_unrolled(list) && is_bare(emitter, list->body, remark);
+}
+
+static bool has_let(const Stmt *list) {
+  for (; list; list = list->next)
+    if (list->kind == STMT_LET || (is_flattened(list) && has_let(list->body))) return true;
+  return false;
+}
+
+static void emit_block(Emitter *emitter, const Stmt *owner, const char *group, bool braces) {
+  emitter->depth++;
+  emit_stmts(emitter, owner->body, group);
+  emitter->depth--;
+  emitter->stmt = owner;
+  emitter->knob = owner->knob;
+  if (braces) emitter_line(emitter, "}");
+}
+
+static void emit_flattened(Emitter *emitter, const Stmt *loop, const char *group) {
+  if (!has_let(loop->body)) {
+    emit_stmts(emitter, loop->body, group);
+    return;
+  }
+  emitter_line(emitter, "{");
+  emit_block(emitter, loop, group, true);
+}
+
+static void emit_unroll(Emitter *emitter, const Stmt *loop) {
+  if (loop->var->tier == TIER_REGISTER || loop->unroll == UNROLL_FULL)
+    emitter_line(emitter, "#pragma unroll");
+  else if (loop->unroll > 0)
+    emitter_line(emitter, "#pragma unroll %d", loop->unroll);
+}
+
+// A loop over a whole axis of the problem ends at the axis' name.
+static const char *print_extent(Emitter *emitter, const Var *var) {
+  for (int a = 0; a < AXIS_COUNT; a++) {
+    const Axis *axis = &emitter->program->axis[a];
+    for (int d = 0; d < axis->n_digits; d++) {
+      if (axis->digit[d].var != var || var->extent != axis->extent) continue;
+      emitter->symbols.extent[a] = true;
+      return emit_extent_names[a];
+    }
+  }
+  return arena_printf(emitter->arena, "%lld", (long long)var->extent);
+}
+
+// Loops that stay loops say which knob gave them their length.
+static const char *print_loop_remark(Emitter *emitter, const Stmt *loop) {
+  bool silent = loop->knob == KNOB_NONE || loop->note || loop->var->tier == TIER_REGISTER;
+  if (silent) return "";
+  return arena_printf(emitter->arena, "  // %s", emitter_knob(emitter, loop->knob));
+}
+
+static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
+  if (is_flattened(loop)) {
+    emit_flattened(emitter, loop, group);
+    return;
+  }
+  const char *name = emitter->names[loop->var->id];
+  bool braces = !is_bare(emitter, loop->body, group);
+  emit_unroll(emitter, loop);
+  emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
+               print_extent(emitter, loop->var), name, braces ? " {" : "",
+               print_loop_remark(emitter, loop));
+  emit_block(emitter, loop, group, braces);
+}
+
+// Copies that carry the condition themselves: a block for the LETs, and no branch.
+static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *group) {
+  emitter->predicate = emit_condition(emitter, stmt->expr);
+  if (has_let(stmt->body)) emitter_line(emitter, "{");
+  emit_block(emitter, stmt, group, has_let(stmt->body));
+  emitter->predicate = NULL;
+}
+
+// Every warp has one of the two roles, so the second one is an else.
+static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
+  if (stmt->warps == WARPS_PRODUCE)
+    emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
+  else
+    emitter_line(emitter, "else {");
+  emit_block(emitter, stmt, group, true);
+}
+
+static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
+  if (stmt->warps != WARPS_ALL) {
+    emit_role(emitter, stmt, group);
+    return;
+  }
+  if (stmt->predicated) {
+    emit_predicated(emitter, stmt, group);
+    return;
+  }
+  bool braces = !is_bare(emitter, stmt->body, group);
+  emitter_line(emitter, "if (%s)%s", emit_condition(emitter, stmt->expr), braces ? " {" : "");
+  emit_block(emitter, stmt, group, braces);
+}
+
+static void emit_let(Emitter *emitter, const Stmt *stmt) {
+  const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";
+  emitter_line(emitter, "const %s %s = %s;", type, emitter->names[stmt->var->id],
+               emit_condition(emitter, stmt->expr));
+}
+
+static void emit_one(Emitter *emitter, const Stmt *stmt, const char *group) {
+  switch (stmt->kind) {
+    case STMT_LOOP:
+      emit_loop(emitter, stmt, group);
+      return;
+    case STMT_IF:
+      emit_if(emitter, stmt, group);
+      return;
+    case STMT_LET:
+      emit_let(emitter, stmt);
+      return;
+    case STMT_OP:
+      emit_op(emitter, &stmt->op);
+      return;
+  }
+}
+
+// Comes out as several lines of its own: an IF, or a loop that some knob made and that stays a
+// loop.
+static bool is_block(const Stmt *stmt) {
+  bool is_loop = stmt->kind == STMT_LOOP && !is_unrolled(stmt) && stmt->knob != KNOB_NONE;
+  return is_loop || stmt->kind == STMT_IF;
+}
+
+// Waits and commits belong to what stands above them.
+static bool is_tail(const Stmt *stmt) {
+  return stmt->kind == STMT_OP && !stmt->op.dst.buffer && !stmt->note;
+}
+
+static bool starts_group(const Stmt *before, const Stmt *stmt) {
+  const char *own = remark_of(stmt), *above = remark_of(before);
+  if (is_block(before) || is_block(stmt)) return true;
+  return !is_tail(stmt) && own != above && !same_text(own, above);
+}
+
+void emit_stmts(Emitter *emitter, const Stmt *first, const char *group) {
+  const Stmt *before = NULL;
+  for (const Stmt *stmt = first; stmt; before = stmt, stmt = stmt->next) {
+    const char *remark = remark_of(stmt);
+    emitter->stmt = stmt;
+    emitter->knob = stmt->knob;
+    if (before && starts_group(before, stmt)) emitter_blank(emitter);
+    if (remark && !same_text(remark, group)) emit_remark(emitter, stmt, remark);
+    group = remark;
+    emit_one(emitter, stmt, group);
+  }
+}

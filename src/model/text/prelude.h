@@ -1,0 +1,71 @@
+// The device prelude: the few types and wrappers that stand above an emitted kernel.
+//
+// CUDA headers are neither included nor needed: float4, uint4 and the intrinsics used here are
+// built into NVRTC and nvcc alike. Only what a text uses is printed.
+//
+//   Prelude load = {.kind = PRELUDE_LOAD, .type = DTYPE_F16, .width = 8};
+//   prelude_name(arena, &load)    "load8"
+//   prelude_text(arena, &load)    "__device__ __forceinline__ void load8(unsigned *to, …"
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "model/ir/program.h"
+#include "model/words/fragment.h"
+
+// In the order in which they stand in a text. A number in a name counts elements.
+typedef enum PreludeKind {
+  PRELUDE_TYPE,              // struct f16: an element as it lies in memory
+  PRELUDE_LOAD,              // load4: registers <- memory
+  PRELUDE_LOAD_OR_ZERO,      // load4_or_zero: the guard is the last argument
+  PRELUDE_STORE,             // store4: memory <- registers, converted where the types differ
+  PRELUDE_FILL,              // fill4: registers <- a constant
+  PRELUDE_CP_ASYNC,          // cp_async4
+  PRELUDE_CP_ASYNC_OR_ZERO,  // cp_async4_or_zero
+  PRELUDE_CP_ASYNC_IF,       // cp_async4_if: under a predicate, the last argument
+  PRELUDE_CP_ASYNC_IF_OR_ZERO,
+  PRELUDE_CP_ASYNC_COMMIT,
+  PRELUDE_CP_ASYNC_WAIT,
+  PRELUDE_TENSOR_MAP,  // struct tensor_map: a parameter
+  PRELUDE_MBARRIER_INIT,
+  PRELUDE_MBARRIER_EXPECT,
+  PRELUDE_MBARRIER_ARRIVE,
+  PRELUDE_MBARRIER_WAIT,
+  PRELUDE_TMA_LOAD,
+  PRELUDE_FENCE_ASYNC,
+  PRELUDE_BARRIER_OF,  // barrier_of<256>
+  PRELUDE_REGISTERS_GIVE,
+  PRELUDE_REGISTERS_TAKE,
+  PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
+  PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
+  PRELUDE_MMA,          // mma_m16n8k16_f32_f16
+  PRELUDE_TO_FLOAT,     // to_float: an element as a number
+  PRELUDE_FROM_FLOAT,   // to_f16: a number as an element
+  PRELUDE_EXTRACT,      // extract_f16: value i of a register that holds several
+  PRELUDE_INSERT,       // insert_f16
+  PRELUDE_ATOMIC_ADD,   // atomic_add, where atomicAdd wants a header's type
+  PRELUDE_KINDS
+} PreludeKind;
+
+// Which definition; what a kind does not depend on stays 0.
+typedef struct Prelude {
+  PreludeKind kind;
+  DType type;        // of the elements in memory
+  DType registers;   // STORE: of the values in registers
+  bool by_one;       // STORE: converted value by value, for targets that cannot take two
+  bool packed;       // LOAD, STORE, FILL: several values share a register
+  int width;         // elements; LDMATRIX: matrices
+  bool trans;        // LDMATRIX
+  int l2_bytes;      // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
+  const Atom *atom;  // MMA
+} Prelude;
+
+// "float", "f16", "signed char": an element in memory, and in a register of its own.
+const char *prelude_type_name(DType type);
+bool prelude_type_is_struct(DType type);  // f16, bf16, e4m3, e5m2: declared by PRELUDE_TYPE
+
+const char *prelude_name(Arena *arena, const Prelude *prelude);
+// The definition: whole lines, the last one ends in a newline.
+const char *prelude_text(Arena *arena, const Prelude *prelude);
+// The order in a text; 0 when both are one definition.
+int prelude_compare(const Prelude *a, const Prelude *b);

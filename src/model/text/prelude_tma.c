@@ -1,0 +1,115 @@
+// Wrappers of the tensor memory accelerator: mbarriers, boxes, roles.
+//
+// All of them take a place in shared memory as base and number, like the copies of prelude.c, and
+// make a 32-bit address of it. Worked example, slot 2 of a ring:
+//   mbarrier_expect(full, 2, 49152);
+//   tma_load(A_s, 16384, &A_map, k, m, full, 2);    element 16384 of A_s; column k, row m of A
+//   mbarrier_wait(full, 2, phase);
+#include "model/text/prelude_tma.h"
+
+#include "model/text/prelude_math.h"
+
+static const char address_of_bar[] =
+    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n";
+
+static void begin_bar(Str *out, const char *about, const char *signature) {
+  str_printf(out, "// %s\n__device__ __forceinline__ void %s {\n%s", about, signature,
+             address_of_bar);
+}
+
+// The host fills it by cuTensorMapEncodeTiled; the kernel gets it by value.
+void prelude_write_tensor_map(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  str_add(out,
+          "// A matrix and the box that is copied of it at a time, as the driver encodes them.\n"
+          "struct alignas(64) tensor_map {\n"
+          "  unsigned long long word[16];\n"
+          "};\n");
+}
+
+// The fence makes the mbarrier known to the copies, which see memory by another proxy.
+void prelude_write_mbarrier_init(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  begin_bar(out, "Phase 0 begins; a phase ends after so many arrivals and all expected bytes.",
+            "mbarrier_init(unsigned long long *bars, int i, int arrivals)");
+  str_add(out,
+          "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], %1;\\n\"\n"
+          "               \"fence.mbarrier_init.release.cluster;\" :: \"r\"(bar), \"r\"(arrivals)"
+          " : \"memory\");\n}\n");
+}
+
+void prelude_write_mbarrier_expect(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  begin_bar(out, "Arrives, and lets the phase wait for so many bytes.",
+            "mbarrier_expect(unsigned long long *bars, int i, int bytes)");
+  str_add(out,
+          "  asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"
+          "               :: \"r\"(bar), \"r\"(bytes) : \"memory\");\n}\n");
+}
+
+void prelude_write_mbarrier_arrive(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  begin_bar(out, "One arrival for the whole warp.",
+            "mbarrier_arrive(unsigned long long *bars, int i)");
+  str_add(out,
+          "  __syncwarp();\n"
+          "  if (threadIdx.x % 32 == 0)\n"
+          "    asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(bar) : "
+          "\"memory\");\n}\n");
+}
+
+void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  begin_bar(out, "Goes on when the phase with this bit, 0 or 1, has ended.",
+            "mbarrier_wait(unsigned long long *bars, int i, int phase)");
+  str_add(
+      out,
+      "  asm volatile(\"{ .reg .pred ended;\\n\"\n"
+      "               \"again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\\n\"\n"
+      "               \"@!ended bra again%=; }\" :: \"r\"(bar), \"r\"(phase) : \"memory\");\n}\n");
+}
+
+void prelude_write_tma_load(Str *out, const Prelude *prelude) {
+  const char *type = prelude_type_name(prelude->type);
+  str_printf(out,
+             "// The map's box, from this column and row on, goes to element `at` of the slab.\n"
+             "__device__ __forceinline__ void tma_load(%s *slab, int at, const tensor_map *map,\n"
+             "    int column, int row, unsigned long long *bars, int i) {\n",
+             type);
+  prelude_write_address(out, "to", dtype_bytes(prelude->type));
+  str_add(out, address_of_bar);
+  str_add(out,
+          "  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile\"\n"
+          "               \".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
+          "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar) : "
+          "\"memory\");\n}\n");
+}
+
+void prelude_write_fence_async(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  str_add(out,
+          "// What was read of shared memory, by all whom this thread has waited for, is read "
+          "before a\n"
+          "// copy that it asks for later overwrites it.\n"
+          "__device__ __forceinline__ void fence_async() {\n"
+          "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n");
+}
+
+void prelude_write_barrier_of(Str *out, const Prelude *prelude) {
+  (void)prelude;
+  str_add(out,
+          "// A barrier for the first n threads of the block.\n"
+          "template <int n>\n"
+          "__device__ __forceinline__ void barrier_of() {\n"
+          "  asm volatile(\"bar.sync 1, %0;\" ::\"n\"(n) : \"memory\");\n}\n");
+}
+
+void prelude_write_registers(Str *out, const Prelude *prelude) {
+  bool take = prelude->kind == PRELUDE_REGISTERS_TAKE;
+  str_printf(out,
+             "// %s\ntemplate <int n>\n__device__ __forceinline__ void registers_%s() {\n"
+             "  asm volatile(\"setmaxnreg.%s.sync.aligned.u32 %%0;\" ::\"n\"(n));\n}\n",
+             take ? "The warp goes on when each of its threads has n registers."
+                  : "Each thread of the warp keeps n registers and gives the others back.",
+             take ? "take" : "give", take ? "inc" : "dec");
+}

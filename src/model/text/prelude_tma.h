@@ -1,0 +1,14 @@
+// The part of the prelude that TMA and roles need; prelude.c holds the table. Others use prelude.h.
+#pragma once
+#include "base/str.h"
+#include "model/text/prelude.h"
+
+void prelude_write_tensor_map(Str *out, const Prelude *prelude);
+void prelude_write_mbarrier_init(Str *out, const Prelude *prelude);
+void prelude_write_mbarrier_expect(Str *out, const Prelude *prelude);
+void prelude_write_mbarrier_arrive(Str *out, const Prelude *prelude);
+void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude);
+void prelude_write_tma_load(Str *out, const Prelude *prelude);
+void prelude_write_fence_async(Str *out, const Prelude *prelude);
+void prelude_write_barrier_of(Str *out, const Prelude *prelude);
+void prelude_write_registers(Str *out, const Prelude *prelude);

@@ -1,0 +1,49 @@
+// The GPU at hand, as its driver describes it, beside the row of the table that stands for it.
+//
+//   Device device = {.name = "NVIDIA H100 80GB HBM3", .arch = "sm_90", .l2_bytes = 52428800};
+//   const Target *row = device_target(&table, &device);             the row h100
+//   DeviceDifference differs[DEVICE_FIELDS];
+//   int n = device_compare(&device, row, differs);                  what the driver says otherwise
+//   device_apply(arena, &device, &table);                           the driver's word stands
+#pragma once
+#include "model/words/knob.h"
+#include "model/words/target.h"
+
+// Fields of a row that a driver tells, by their names there and in the worker's messages.
+#define DEVICE_FIELD_TABLE(X) \
+  X(sm_count) X(l2_bytes) X(smem_per_block) X(smem_per_sm) X(regs_per_sm) X(boost_mhz)
+
+#define X(field) +1
+enum { DEVICE_FIELDS = 0 DEVICE_FIELD_TABLE(X) };
+#undef X
+
+enum { DEVICE_NAME_BYTES = 128, DEVICE_ARCH_BYTES = 16 };
+
+typedef struct Device {
+  char name[DEVICE_NAME_BYTES];  // "" : there is no GPU
+  char arch[DEVICE_ARCH_BYTES];  // "sm_90"; "" not told
+#define X(field) int64_t field;  // 0: not told
+  DEVICE_FIELD_TABLE(X)
+#undef X
+} Device;
+
+// The row whose id is in the name ("h100" in "NVIDIA H100 80GB HBM3"), else the first of its arch.
+// NULL: there is no row for it.
+const Target *device_target(const TargetTable *table, const Device *device);
+
+typedef struct DeviceDifference {
+  TargetField field;
+  double table, driver;
+} DeviceDifference;
+int device_compare(const Device *device, const Target *row,
+                   DeviceDifference differs[DEVICE_FIELDS]);
+// "l2_bytes: 62914560 bytes by the driver, 52428800 in the row h200 (NVIDIA H100 …)".
+const char *device_difference_text(Arena *arena, const Target *row, const DeviceDifference *d);
+
+// The table with the driver's numbers in the device's row, and the driver as their source. Rows
+// that were handed out before stay as they were.
+void device_apply(Arena *arena, const Device *device, TargetTable *table);
+
+// The schedule on that row, as if TARGET had been given. False, and nothing changed, where TARGET
+// was given already or the row is its target anyway.
+bool device_take_target(const TargetTable *table, const Target *row, Schedule *schedule);

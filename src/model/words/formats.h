@@ -1,0 +1,25 @@
+// Numbers as the element types hold them: rounding, bits, and the whole numbers that stay exact.
+//
+//   number_round(DTYPE_F16, 2049) is 2048, number_round(DTYPE_F16, 70000) infinity
+//   number_write(DTYPE_BF16, bytes, 1.0)   two bytes 0x80 0x3f
+//
+// Rounding is to nearest, ties to even, as cvt.rn does. What is too large becomes infinity in f16,
+// bf16 and f32; the largest number in e4m3 and e5m2 (cvt has only .satfinite for them); and the
+// nearest integer there is in s8 and s32. A NaN becomes one of the type's, or 0 of an integer. tf32
+// is stored as the f32 it is given; it is the tensor core that leaves out the low bits
+// (number_tensor).
+#pragma once
+#include "model/words/dtype.h"
+
+double number_round(DType type, double value);
+
+// The bits of one element, little endian: dtype_bytes(type) bytes, wherever they lie.
+double number_read(DType type, const void *bytes);
+void number_write(DType type, void *bytes, double value);  // rounds
+
+// What a tensor core takes an operand for: of tf32 it ignores the low 13 bits of the f32 (PTX ISA,
+// "Fundamental types: alternate floating-point data formats").
+double number_tensor(DType type, double value);
+
+// Every whole number from -limit to limit is exact: 2048 for f16.
+double number_exact_limit(DType type);

@@ -1,0 +1,411 @@
+// Fragments: one rule gives every map of every atom.
+//
+// An operand has an axis along which a register packs neighbours (the packed axis: k of A and B, n
+// of C) and another (the spread axis: m of A and C, n of B). The PTX ISA writes each map with
+//   groupID = lane >> 2,  threadID_in_group = lane % 4
+// and in all of them the bits of an element's position are dealt out in the same order:
+//
+//   packed axis   value bits, as many as neighbours share a register (C: two neighbours, always)
+//                 then lane bits 0 1 (threadID_in_group), then the last value bits
+//   spread axis   lane bits 2 3 4 (groupID), then a value bit (rows 8 apart where M > 8), then the
+//                 warp of a warpgroup (lane bits 5 6: rows 16 and 32 apart)
+//   value bits    packed neighbours first, then the 8 rows, then what is left of the packed axis
+//
+// Worked example, A of m16n8k16.f16 (packed axis = col, two halves share a register):
+//   col = v[0]·1 + lane[0]·2 + lane[1]·4 + v[2]·8
+//   row = lane[2]·1 + lane[3]·2 + lane[4]·4 + v[1]·8
+//   lane 0: [0][0] [0][1] [8][0] [8][1] [0][8] [0][9] [8][8] [8][9]
+//
+// ldmatrix hands out matrices of 8 rows × 16 bytes so that a receiver's 32 bits are just one
+// register of this rule; so register r of a fragment is matrix r, whose corner is where the value
+// bits above the packed ones put it.
+#include "model/words/fragment.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+
+const Atom atom_table[] = {
+#define ATOM(name_, ptx_, m_, n_, k_, n_step_, type_, bits_, acc_, acc_bits_, f16_acc_, warps_, \
+             first_, last_, knob_, section_)                                                    \
+  {.name = name_,                                                                               \
+   .pattern = ptx_,                                                                             \
+   .m = m_,                                                                                     \
+   .n = n_,                                                                                     \
+   .k = k_,                                                                                     \
+   .n_step = n_step_,                                                                           \
+   .type = type_,                                                                               \
+   .bits = bits_,                                                                               \
+   .acc = acc_,                                                                                 \
+   .acc_bits = acc_bits_,                                                                       \
+   .f16_acc = f16_acc_,                                                                         \
+   .warps = warps_,                                                                             \
+   .cc_first = first_,                                                                          \
+   .cc_last = last_,                                                                            \
+   .knob = knob_,                                                                               \
+   .section = section_},
+#include "model/words/atom.def"
+#undef ATOM
+};
+const int atom_count = (int)(sizeof atom_table / sizeof *atom_table);
+
+// ---- facts --------------------------------------------------------------------------------------
+
+const Atom *atom_find_knob(const char *value) {
+  for (int i = 0; i < atom_count; i++)
+    if (atom_table[i].knob && str_equal_fold(atom_table[i].knob, value)) return &atom_table[i];
+  return NULL;
+}
+
+bool atom_on(const Atom *atom, int cc) {
+  return cc >= atom->cc_first && (atom->cc_last == 0 || cc <= atom->cc_last);
+}
+
+int64_t atom_flop(const Atom *atom) { return 2LL * atom->m * atom->n * atom->k; }
+
+const char *atom_ptx(Arena *arena, const Atom *atom) {
+  Str out = str_new(arena);
+  for (const char *p = atom->pattern; *p; p++) {
+    if (*p == '@')
+      str_add(&out, atom->acc);
+    else if (*p == '#')
+      str_printf(&out, "%d", atom->n);
+    else
+      str_add_char(&out, *p);
+  }
+  return out.text;
+}
+
+const char *atom_operand_name(AtomOperand operand) {
+  static const char *const names[] = {[ATOM_A] = "A", [ATOM_B] = "B", [ATOM_C] = "C"};
+  return names[operand];
+}
+
+int atom_lanes(const Atom *atom) { return 32 * atom->warps; }
+
+bool atom_in_registers(const Atom *atom, AtomOperand operand) {
+  return operand != ATOM_B || atom->warps == 1;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
+
+// What a name says, whichever way it is spelled.
+typedef struct Spelling {
+  char text[SPELLED_MAX];  // lower case, '.' for '_'
+  bool warpgroup;
+  int n_orders;      // of A and B: "row" and "col", which every atom has so
+  bool wrong_order;  // or another way
+  int m, n, k;       // 0: there was no shape
+  int n_types;
+  const char *type[TYPES_MAX];  // into `text`
+} Spelling;
+
+static void read_word(Spelling *out, const char *word) {
+  static const char *const fillers[] = {"mma", "async", "sync", "aligned"};
+  int m, n, k;
+  char shape[SPELLED_MAX];
+  for (size_t i = 0; i < sizeof fillers / sizeof *fillers; i++)
+    if (str_equal(word, fillers[i])) return;
+  if (str_equal(word, "wgmma")) {
+    out->warpgroup = true;
+  } else if (str_equal(word, "row") || str_equal(word, "col")) {
+    out->wrong_order |= !str_equal(word, out->n_orders++ == 0 ? "row" : "col");
+  } else if (sscanf(word, "m%3dn%3dk%3d", &m, &n, &k) == 3 &&
+             snprintf(shape, sizeof shape, "m%dn%dk%d", m, n, k) > 0 && str_equal(shape, word)) {
+    out->m = m, out->n = n, out->k = k;
+  } else {
+    if (out->n_types < TYPES_MAX) out->type[out->n_types] = word;
+    out->n_types++;
+  }
+}
+
+static Spelling spelling_of(const char *text) {
+  Spelling out = {.n_types = 0};
+  size_t n = 0;
+  for (; text[n] && n + 1 < SPELLED_MAX; n++)
+    out.text[n] = text[n] == '_' ? '.' : (char)tolower((unsigned char)text[n]);
+  if (text[n]) out.n_types = TYPES_MAX + 1;  // longer than any name
+  return out;
+}
+
+static void read_words(Spelling *spelling) {
+  for (char *at = spelling->text, *next; at; at = next) {
+    next = strchr(at, '.');
+    if (next) *next++ = '\0';
+    read_word(spelling, at);
+  }
+}
+
+// The types in the order of the instruction are C, A, B and, of mma, C again.
+static bool read_types(const Spelling *spelling, const char **type, const char **acc) {
+  const char *const *t = spelling->type;
+  int whole = spelling->warpgroup ? 3 : 4;
+  *type = t[0];
+  *acc = spelling->n_types == 2 ? t[1] : NULL;
+  if (spelling->n_types == 1 || spelling->n_types == 2) return true;
+  if (spelling->n_types != whole || !str_equal(t[1], t[2])) return false;
+  *type = t[1], *acc = t[0];
+  return whole == 3 || str_equal(t[0], t[3]);
+}
+
+static const Atom *find_row(const Spelling *spelling, const char *type) {
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *row = &atom_table[i];
+    bool shape = row->m == spelling->m && row->k == spelling->k &&
+                 (row->n == spelling->n || row->n_step > 0);
+    if (shape && (row->warps == 4) == spelling->warpgroup && str_equal(row->type, type)) return row;
+  }
+  return NULL;
+}
+
+static bool fail(Diags *diags, const char *nearest, const char *sentence) {
+  diag_add(diags, "atom", "%s", sentence)->nearest = nearest;
+  return false;
+}
+
+// The same with "wgmma." before it, where that is one; the row whose name begins as the text does;
+// else the one that is spelled most alike: a shape without a type is held against shapes.
+static const char *nearest_atom(Arena *arena, const char *text) {
+  Atom wgmma;
+  Diags unused = diags_new(arena);
+  const char *names[64], *warpgroup = arena_printf(arena, "wgmma.%s", text);
+  if (!str_starts(text, "wgmma.") && atom_parse(warpgroup, &wgmma, &unused)) return warpgroup;
+  assert(atom_count <= 64);
+  for (int i = 0; i < atom_count; i++) {
+    names[i] = atom_table[i].name;
+    if (*text && str_starts(names[i], text)) return names[i];
+    if (!strchr(text, '.')) names[i] = arena_strndup(arena, names[i], strcspn(names[i], "."));
+  }
+  const char *nearest = nearest_name(text, names, atom_count);
+  for (int i = 0; i < atom_count; i++)
+    if (names[i] == nearest) return atom_table[i].name;
+  return atom_table[0].name;
+}
+
+static bool fail_unknown(Diags *diags, const char *text) {
+  Spelling spelling = spelling_of(text);
+  const char *name = spelling.text;
+  while (str_starts(name, "mma.") || str_starts(name, "sync.") || str_starts(name, "aligned."))
+    name = strchr(name, '.') + 1;
+  return fail(diags, nearest_atom(diags->arena, name),
+              arena_printf(diags->arena, "\"%.80s\" is no atom that is known",
+                           str_sanitise(diags->arena, text)));
+}
+
+void atom_set_n(Atom *atom, int n) {
+  char tail[sizeof atom->name];
+  snprintf(tail, sizeof tail, "%s", strchr(atom->name, 'k'));
+  snprintf(atom->name, sizeof atom->name, "wgmma.m%dn%d%.12s", atom->m, n, tail);
+  atom->n = n;
+}
+
+void atom_set_f16_acc(Atom *atom) {
+  char name[sizeof atom->name];
+  snprintf(name, sizeof name, "%.24s.f16", atom->name);
+  if (!str_equal(atom->acc, "f16")) memcpy(atom->name, name, sizeof name);
+  atom->acc = "f16";
+  atom->acc_bits = 16;
+}
+
+static bool choose_n(Atom *atom, int n, Diags *diags) {
+  int step = atom->n_step, most = atom->n;
+  if (step == 0) return true;
+  int nearest = n < step ? step : n > most ? most : (n + step / 2) / step * step;
+  atom_set_n(atom, nearest);
+  if (nearest == n) return true;
+  return fail(diags, arena_strdup(diags->arena, atom->name),
+              arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,
+                           step, step, most));
+}
+
+static bool choose_acc(Atom *atom, const char *acc, Diags *diags) {
+  if (!acc || str_equal(acc, atom->acc)) return true;
+  if (!atom->f16_acc || !str_equal(acc, "f16"))
+    return fail(
+        diags, arena_printf(diags->arena, "%s.%s", atom->name, atom->acc),
+        arena_printf(diags->arena, "%s does not accumulate in %.16s, but in %s%s", atom->name,
+                     str_sanitise(diags->arena, acc), atom->acc, atom->f16_acc ? " or f16" : ""));
+  atom_set_f16_acc(atom);
+  return true;
+}
+
+bool atom_parse(const char *text, Atom *out, Diags *diags) {
+  Spelling spelling = spelling_of(text);
+  const char *type, *acc;
+  read_words(&spelling);
+  bool known = read_types(&spelling, &type, &acc) && !spelling.wrong_order;
+  const Atom *row = known ? find_row(&spelling, type) : NULL;
+  if (!row) return fail_unknown(diags, text);
+  Atom atom = *row;
+  if (!choose_n(&atom, spelling.n, diags) || !choose_acc(&atom, acc, diags)) return false;
+  *out = atom;
+  return true;
+}
+
+// ---- fragments ----------------------------------------------------------------------------------
+
+static int elements_per_register(const Atom *atom, AtomOperand operand) {
+  int bits = operand == ATOM_C ? atom->acc_bits : atom->bits;
+  return bits < 32 ? 32 / bits : 1;
+}
+
+// Neighbours along the packed axis that one lane holds: what A and B pack into a register, and two
+// of C, packed or not.
+static int neighbours(const Atom *atom, AtomOperand operand) {
+  return operand == ATOM_C ? 2 : elements_per_register(atom, operand);
+}
+
+// A map under construction: arrays of the packed and of the spread axis.
+typedef struct MapBuilder {
+  FragmentMap *map;
+  int *packed_of_lane, *packed_of_value, *spread_of_lane, *spread_of_value;
+} MapBuilder;
+
+static void value_bits(MapBuilder *builder, int *of_value, int from, int to) {
+  for (int weight = from; weight < to; weight *= 2) of_value[builder->map->n_value_bits++] = weight;
+}
+
+static void lane_bits(MapBuilder *builder, int *of_lane, int from, int n) {
+  for (int i = 0; i < n; i++) of_lane[builder->map->n_lane_bits++] = from << i;
+}
+
+FragmentMap fragment_map(const Atom *atom, AtomOperand operand) {
+  assert(atom_in_registers(atom, operand));
+  FragmentMap map = {.rows = operand == ATOM_B ? atom->k : atom->m,
+                     .cols = operand == ATOM_A ? atom->k : atom->n,
+                     .n_lanes = atom_lanes(atom)};
+  map.n_values = map.rows * map.cols / map.n_lanes;
+  MapBuilder to_col = {&map, map.col_of_lane_bit, map.col_of_value_bit, map.row_of_lane_bit,
+                       map.row_of_value_bit};
+  MapBuilder to_row = {&map, map.row_of_lane_bit, map.row_of_value_bit, map.col_of_lane_bit,
+                       map.col_of_value_bit};
+  MapBuilder *b = operand == ATOM_B ? &to_row : &to_col;
+  int packed = operand == ATOM_B ? map.rows : map.cols;
+  int spread = operand == ATOM_B ? map.cols : map.rows;
+  int pack = neighbours(atom, operand);
+  value_bits(b, b->packed_of_value, 1, pack);
+  lane_bits(b, b->packed_of_lane, pack, 2);
+  lane_bits(b, b->spread_of_lane, 1, 3);
+  value_bits(b, b->spread_of_value, 8, spread > 8 ? 16 : 8);
+  if (atom->warps == 4) lane_bits(b, b->spread_of_lane, 16, 2);
+  value_bits(b, b->packed_of_value, 4 * pack, packed);
+  return map;
+}
+
+FragmentElement fragment_map_element(const FragmentMap *map, int lane, int value) {
+  assert(lane >= 0 && lane < map->n_lanes && value >= 0 && value < map->n_values);
+  FragmentElement at = {0, 0};
+  for (int b = 0; b < map->n_lane_bits; b++)
+    if (lane >> b & 1) at.row += map->row_of_lane_bit[b], at.col += map->col_of_lane_bit[b];
+  for (int b = 0; b < map->n_value_bits; b++)
+    if (value >> b & 1) at.row += map->row_of_value_bit[b], at.col += map->col_of_value_bit[b];
+  return at;
+}
+
+// Each bit of row and column belongs to one bit of lane or value: read it there.
+FragmentOwner fragment_map_owner(const FragmentMap *map, int row, int col) {
+  assert(row >= 0 && row < map->rows && col >= 0 && col < map->cols);
+  FragmentOwner owner = {0, 0};
+  for (int b = 0; b < map->n_lane_bits; b++)
+    if ((row & map->row_of_lane_bit[b]) | (col & map->col_of_lane_bit[b])) owner.lane |= 1 << b;
+  for (int b = 0; b < map->n_value_bits; b++)
+    if ((row & map->row_of_value_bit[b]) | (col & map->col_of_value_bit[b])) owner.value |= 1 << b;
+  return owner;
+}
+
+FragmentElement fragment_element(const Atom *atom, AtomOperand operand, int lane, int value) {
+  FragmentMap map = fragment_map(atom, operand);
+  return fragment_map_element(&map, lane, value);
+}
+
+FragmentOwner fragment_owner(const Atom *atom, AtomOperand operand, int row, int col) {
+  FragmentMap map = fragment_map(atom, operand);
+  return fragment_map_owner(&map, row, col);
+}
+
+FragmentPacking fragment_packing(const Atom *atom, AtomOperand operand) {
+  int bits = operand == ATOM_C ? atom->acc_bits : atom->bits;
+  FragmentPacking packing = {.n_values = fragment_map(atom, operand).n_values,
+                             .register_bits = bits > 32 ? bits : 32,
+                             .value_bits = bits,
+                             .per_register = elements_per_register(atom, operand)};
+  packing.n_registers = packing.n_values / packing.per_register;
+  return packing;
+}
+
+// ---- ldmatrix -----------------------------------------------------------------------------------
+
+int ldmatrix_addressing_lane(int matrix, int row) { return matrix * LDMATRIX_ROWS + row; }
+
+LdMatrixReceiver ldmatrix_receiver(bool trans, int row, int col) {
+  int spread = trans ? col : row, packed = trans ? row : col;
+  return (LdMatrixReceiver){.lane = spread * 4 + packed / 2, .half = packed % 2};
+}
+
+FragmentElement ldmatrix_element(bool trans, int lane, int half) {
+  int spread = lane / 4, packed = lane % 4 * 2 + half;
+  return trans ? (FragmentElement){packed, spread} : (FragmentElement){spread, packed};
+}
+
+int ldmatrix_receivers(bool trans, int row, int lanes[8]) {
+  int n = trans ? 8 : 4;
+  for (int i = 0; i < n; i++) lanes[i] = ldmatrix_receiver(trans, row, i * 8 / n).lane;
+  return n;
+}
+
+// Register bits are the value bits above those that count inside a register.
+static int add_matrix_bits(LdMatrix *load, const FragmentMap *map, int per_register) {
+  int n_registers = 1;
+  for (int b = 0; b < map->n_value_bits; b++) {
+    if (1 << b < per_register) continue;
+    if (load->n_lane_bits == 5) return 2 * LDMATRIX_MATRICES_MAX;
+    load->row_of_lane_bit[load->n_lane_bits] = map->row_of_value_bit[b];
+    load->col_of_lane_bit[load->n_lane_bits++] = map->col_of_value_bit[b];
+    n_registers *= 2;
+  }
+  return n_registers;
+}
+
+bool fragment_ldmatrix(const Atom *atom, AtomOperand operand, bool k_contiguous, int n_fragments,
+                       LdMatrix *out) {
+  if (operand == ATOM_C || !atom_in_registers(atom, operand) || atom->bits > 32) return false;
+  if (!k_contiguous && atom->bits != 16) return false;
+  if (n_fragments < 1 || (n_fragments & (n_fragments - 1))) return false;
+  FragmentMap map = fragment_map(atom, operand);
+  LdMatrix load = {.trans = !k_contiguous, .n_lane_bits = 3};
+  bool rows_along_row = (operand == ATOM_A) == k_contiguous;
+  for (int b = 0; b < 3; b++)
+    *(rows_along_row ? &load.row_of_lane_bit[b] : &load.col_of_lane_bit[b]) = 1 << b;
+  load.n_matrices = add_matrix_bits(&load, &map, elements_per_register(atom, operand));
+  int m = operand == ATOM_A ? map.rows : 0, n = operand == ATOM_A ? 0 : map.cols;
+  for (int joined = 1; joined < n_fragments; joined *= 2, m *= 2, n *= 2) {
+    if (load.n_lane_bits == 5 || atom->warps > 1) return false;
+    load.row_of_lane_bit[load.n_lane_bits] = m;
+    load.col_of_lane_bit[load.n_lane_bits++] = n;
+    load.n_matrices *= 2;
+  }
+  if (load.n_matrices > LDMATRIX_MATRICES_MAX) return false;
+  load.n_address_lanes = load.n_matrices * LDMATRIX_ROWS;
+  for (int b = 5; b < map.n_lane_bits; b++) load.row_of_lane_bit[b] = map.row_of_lane_bit[b];
+  load.n_lane_bits = map.n_lane_bits;
+  *out = load;
+  return true;
+}
+
+FragmentElement ldmatrix_address(const LdMatrix *load, int lane) {
+  FragmentElement at = {0, 0};
+  for (int b = 0; b < load->n_lane_bits; b++)
+    if (lane >> b & 1) at.row += load->row_of_lane_bit[b], at.col += load->col_of_lane_bit[b];
+  return at;
+}
+
+const char *ldmatrix_ptx(Arena *arena, const LdMatrix *load) {
+  return arena_printf(arena, "ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", load->n_matrices,
+                      load->trans ? ".trans" : "");
+}

@@ -1,0 +1,127 @@
+// Knobs and schedules: the few numbers from which everything else is derived.
+//
+// A schedule is a value for every knob, plus the order in which the user gave some of them, so that
+// the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
+// those of the articles; aliases are accepted and echo in the table's spelling. What a state leaves
+// out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it says.
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/diag.h"
+
+typedef enum KnobId {
+  KNOB_NONE = -1,
+#define KNOB(id, type, unit, lo, hi, value, tier, aliases, help) KNOB_##id,
+#include "model/words/knob.def"
+#undef KNOB
+  KNOB_COUNT
+} KnobId;
+
+typedef enum KnobType {
+  KNOB_TYPE_INT,     // a number in lo..hi
+  KNOB_TYPE_POWER,   // a power of two in lo..hi
+  KNOB_TYPE_FLAG,    // 0 or 1
+  KNOB_TYPE_STAGE,   // two bits written A then B: 00 10 01 11
+  KNOB_TYPE_DTYPE,   // a name of the dtype list
+  KNOB_TYPE_ACC,     // f32 or f16
+  KNOB_TYPE_ATOM,    // a name of the atom list
+  KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
+  KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
+} KnobType;
+
+typedef struct Knob {
+  const char *name;
+  KnobType type;
+  const char *unit;       // "elem", "threads", …
+  int64_t lo, hi, value;  // range and default
+  const char *tier;       // heading it belongs under in the nest: "BLOCK", "THREAD", …
+  const char *aliases;    // space separated, or ""
+  const char *help;       // one line
+} Knob;
+
+extern const Knob knob_table[KNOB_COUNT];
+
+enum { LAYOUT_TEXT_MAX = 96 };
+// The bits of the STAGE knob.
+enum { STAGE_A = 2, STAGE_B = 1 };
+
+typedef struct Schedule {
+  int64_t value[KNOB_COUNT];
+  char target[24];                  // TARGET as typed: a row of gpus.json or an arch
+  char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
+  int n_given;
+  KnobId given[KNOB_COUNT];    // explicitly set, in the order they were typed
+  bool automatic[KNOB_COUNT];  // among those: typed as "auto"
+} Schedule;
+
+Schedule schedule_default(void);
+
+// AUTO=0: what the rungs of ladders and recorded states, which say all that is on, are read over.
+Schedule schedule_plain(void);
+
+// Reads "NAME=value,NAME=value" (spaces and newlines allowed around the commas) over `schedule`.
+// Every finding goes to `diags` (rules: syntax, unknown_knob, duplicate_knob, value, range); on any
+// finding `schedule` is left as it was and the answer is false.
+bool schedule_parse(Schedule *schedule, const char *text, Diags *diags);
+
+// The state line: the given knobs in the order they were given.
+char *schedule_text(Arena *arena, const Schedule *schedule);
+
+// The same kernel with AUTO=0 and every knob that is on, and its line: what a record keeps.
+Schedule schedule_pinned(const Schedule *schedule);
+char *schedule_record_text(Arena *arena, const Schedule *schedule);
+
+// ---- auto ---------------------------------------------------------------------------------------
+
+// The one rule, in a sentence: for help and lists.
+extern const char *const knob_auto_rule;
+// Whether the knob's value follows from the others now.
+bool knob_is_auto(const Schedule *schedule, KnobId knob);
+// The rule it follows then ("2 once slabs are staged: a double buffer"); NULL where auto is nothing
+// but the knob's default.
+const char *knob_auto_text(KnobId knob);
+// Gives such knobs their values. The functions below do so by themselves; who writes into value[]
+// means those values.
+void schedule_settle(Schedule *schedule);
+// What is not given is off.
+void schedule_switch_off(Schedule *schedule);
+// DTYPE, where it is not given, is what the atom multiplies.
+void schedule_take_type(Schedule *schedule);
+
+// ---- one knob -----------------------------------------------------------------------------------
+
+// The value as it is written ("11", "mma_m16n8k16_f16", "h200", "128").
+const char *knob_value_text(Arena *arena, const Schedule *schedule, KnobId knob);
+
+// The spelling of a named value ("mma_m16n8k16_f16"); NULL for knobs whose values are numbers.
+const char *knob_enum_text(KnobId knob, int64_t value);
+
+// Sets one knob (marks it as given) and settles what follows from it. The value is not checked
+// against rules, only stored.
+void schedule_set(Schedule *schedule, KnobId knob, int64_t value);
+// Whether a state, or schedule_set, said this knob.
+bool schedule_is_given(const Schedule *schedule, KnobId knob);
+
+// The next (+1) or previous (-1) value worth visiting; false at the end of the range. TARGET has no
+// steps here: whoever holds the table of targets steps through it; neither have layouts.
+bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
+
+// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest
+// name.
+KnobId knob_find(const char *name, const char **nearest);
+
+// Part of the task (M, N, K, types, GPU), not of how it is done.
+bool knob_is_problem(KnobId knob);
+
+// Whether the two differ in that knob; TARGET and typed layouts are compared as texts. Which knobs
+// were given, in what order, and AUTO, which only says how gaps are filled, make no difference.
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
+// The number of knobs in which two schedules differ, those of the problem included.
+int schedule_distance(const Schedule *a, const Schedule *b);
+// Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
+bool schedule_same(const Schedule *a, const Schedule *b);
+// The same, and the same knobs follow by auto: nothing that the two say of themselves differs.
+bool schedule_says_same(const Schedule *a, const Schedule *b);
+bool schedule_same_problem(const Schedule *a, const Schedule *b);

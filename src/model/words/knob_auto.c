@@ -1,0 +1,123 @@
+// A state's gaps, filled: what knobs that were left out, or typed as auto, come to.
+//
+// The one rule: as long as a state names neither STAGE, TMA, WARP_SPECIALIZE nor an atom, what it
+// leaves out is off, so that `BM=16,BN=16` stays the plain nest; from then on it is what the
+// article's compiler does unasked (knob_auto.def). Worked example, its final kernel:
+//   BM=8,BN=32,FM=26,FN=4,BK=32,SPLITK=1,STAGE=11,TMA=1
+//   leaves BUFFER_COUNT=2, PIPELINE_STAGES=1, VECTORIZE=1, INTERLEAVE_LOADS=1, GROUP_M=8
+// and the fp16 one, with roles: LDMATRIX=1, SWIZZLE=2, GROUP_M=8, PRODUCER_WARPS=1.
+//
+// A state that names VECTORIZE spells out how data moves, as the articles' strings never do: what
+// it leaves out is off. AUTO=0 switches all of it off but for knobs typed as auto: ladders and
+// records are read so, and mean for ever what they meant when they were written.
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "model/readings/rule.h"
+#include "model/words/fragment.h"
+#include "model/words/knob.h"
+
+const char *const knob_auto_rule =
+    "A knob that a state leaves out, or says as NAME=auto, is auto: its default, until the state "
+    "names STAGE, TMA, WARP_SPECIALIZE or an ATOM_KIND; from then on what its auto rule says. "
+    "A state that names VECTORIZE says itself how data moves: it has AUTO=0 unless it says AUTO=1. "
+    "AUTO=0 keeps all that is left out at its default; rungs of ladders and records begin with it.";
+
+#define V(id) (S->value[KNOB_##id])
+
+static bool is_given(const Schedule *S, KnobId knob) {
+  for (int i = 0; i < S->n_given; i++)
+    if (S->given[i] == knob) return !S->automatic[knob];
+  return false;
+}
+
+static bool begun(const Schedule *S) { return V(STAGE) || V(ATOM_KIND) || is_given(S, KNOB_STAGE); }
+
+// A schedule knows its target by name alone; of those gpus.json has, these are older than sm_80. Of
+// others the rule async_arch will say it.
+static bool has_cp_async(const Schedule *S) {
+  static const char *const older[] = {"t4", "v100"};
+  for (size_t i = 0; i < sizeof older / sizeof *older; i++)
+    if (str_equal_fold(S->target, older[i])) return false;
+  return strncasecmp(S->target, "sm_", 3) != 0 || atoi(S->target + 3) >= 80;
+}
+
+static bool can_ldmatrix(const Schedule *S) {
+  const Atom *atom = V(ATOM_KIND) && V(STAGE)
+                         ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, V(ATOM_KIND)))
+                         : NULL;
+  return atom && atom->bits <= 32;
+}
+
+static int64_t widest_swizzle(const Schedule *S) {
+  Schedule trial = *S;
+  int64_t *bits = &trial.value[KNOB_SWIZZLE];
+  *bits = knob_table[KNOB_SWIZZLE].hi;
+  if (!V(LDMATRIX) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] || S->layout[1][0]) return 0;
+  while (*bits > 0 && !rule_rows_take_swizzle(&trial)) --*bits;
+  return *bits;
+}
+
+#define AUTO(id, text, value) \
+  static int64_t auto_##id(const Schedule *S) { return value; }
+#include "model/words/knob_auto.def"
+#undef AUTO
+
+static const struct {
+  KnobId knob;
+  const char *text;
+  int64_t (*value)(const Schedule *schedule);
+} rows[] = {
+#define AUTO(id, text, value) {KNOB_##id, text, auto_##id},
+#include "model/words/knob_auto.def"
+#undef AUTO
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+const char *knob_auto_text(KnobId knob) {
+  for (int i = 0; i < N_ROWS; i++)
+    if (rows[i].knob == knob) return rows[i].text;
+  return NULL;
+}
+
+bool knob_is_auto(const Schedule *schedule, KnobId knob) {
+  if (!knob_auto_text(knob)) return false;
+  return schedule->automatic[knob] || (schedule->value[KNOB_AUTO] && !is_given(schedule, knob));
+}
+
+void schedule_settle(Schedule *schedule) {
+  for (int i = 0; i < N_ROWS; i++)
+    if (knob_is_auto(schedule, rows[i].knob))
+      schedule->value[rows[i].knob] = rows[i].value(schedule);
+}
+
+void schedule_switch_off(Schedule *schedule) {
+  for (int i = 0; i < N_ROWS; i++)
+    if (!is_given(schedule, rows[i].knob))
+      schedule->value[rows[i].knob] = knob_table[rows[i].knob].value;
+}
+
+// What was given in its order, then what auto came to. Texts come last: until then those that were
+// never given differ, and are marked.
+Schedule schedule_pinned(const Schedule *schedule) {
+  Schedule pinned = schedule_plain();
+  for (int i = 0; i < schedule->n_given; i++) {
+    KnobId knob = schedule->given[i];
+    if (knob != KNOB_AUTO && !schedule->automatic[knob])
+      schedule_set(&pinned, knob, schedule->value[knob]);
+  }
+  schedule_take_type(&pinned);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(&pinned, schedule, (KnobId)i))
+      schedule_set(&pinned, (KnobId)i, schedule->value[i]);
+  memcpy(pinned.target, schedule->target, sizeof pinned.target);
+  memcpy(pinned.layout, schedule->layout, sizeof pinned.layout);
+  return pinned;
+}
+
+char *schedule_record_text(Arena *arena, const Schedule *schedule) {
+  const Schedule pinned = schedule_pinned(schedule);
+  return schedule_text(arena, &pinned);
+}

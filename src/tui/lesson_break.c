@@ -29,12 +29,10 @@ static bool is_shared(const Access *operand) {
 }
 
 static int rank_of_op(const Op *op, const Stmt *stmt) {
-  bool waits = is_barrier(stmt) || op->kind == OP_CP_WAIT || op->kind == OP_CP_COMMIT ||
-               op->kind == OP_MBAR_INIT;
-  if (waits) return RANK_WAITS;
-  bool multiplies = op->kind == OP_FMA || op->kind == OP_MMA;
+  bool counts = op_facts(op->kind)->completes != COMPLETES_AT_ONCE && !op_is_async_copy(op->kind);
+  if (is_barrier(stmt) || counts) return RANK_WAITS;
   if (is_shared(&op->dst) || is_shared(&op->src)) return RANK_SLABS;
-  return multiplies ? RANK_PRODUCTS : RANK_REST;
+  return op_multiplies(op->kind) ? RANK_PRODUCTS : RANK_REST;
 }
 
 static int rank_of_line(const ProgramLine *line) {

@@ -25,10 +25,5 @@ Style nest_style(NestGroup group) {
 }
 
 bool is_barrier(const Stmt *stmt) {
-  static const bool waits[OP_COUNT] = {[OP_BARRIER] = true,
-                                       [OP_MBAR_EXPECT] = true,
-                                       [OP_MBAR_ARRIVE] = true,
-                                       [OP_MBAR_WAIT] = true,
-                                       [OP_FENCE_ASYNC] = true};
-  return stmt && stmt->kind == STMT_OP && waits[stmt->op.kind];
+  return stmt && stmt->kind == STMT_OP && op_orders(stmt->op.kind);
 }

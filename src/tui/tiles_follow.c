@@ -179,7 +179,7 @@ static const char *output_text(Arena *arena, const TilesSide *side, const Trace 
   if (trace->n_moves > 1)
     return arena_printf(arena, "through %s, then thread %d → %s",
                         shared_text(arena, &trace->move[0].to), last->thread, to);
-  if (last->stmt->op.kind == OP_ATOMIC_ADD)
+  if (op_facts(last->stmt->op.kind)->action == ACTION_ADD)
     return arena_printf(arena, "→ %s byte %lld by red.global.add, as %lld splits do", to, byte,
                         (long long)side->grid->splits);
   return arena_printf(arena, "→ %s byte %lld, %d B at once", to, byte,
@@ -213,8 +213,7 @@ static TilesText c_text(Arena *arena, const TilesSide *side) {
 
 // "cp.async, thread 40", "TMA, thread 0", "TMA, producer's thread 256"
 static const char *carrier_text(Arena *arena, const TilesSide *side, const TraceMove *in) {
-  OpKind kind = in->stmt->op.kind;
-  const char *by = kind == OP_CP_ASYNC ? "cp.async" : kind == OP_TMA_LOAD ? "TMA" : "registers";
+  const char *carrier = op_carrier(in->stmt->op.kind), *by = carrier ? carrier : "registers";
   bool produces = in->thread >= side->map->n_threads;
   return arena_printf(arena, "%s, %sthread %d", by, produces ? "producer's " : "", in->thread);
 }

@@ -276,7 +276,7 @@ const MachineAccesses *machine_accesses(Arena *arena, const SassResult *sass,
                    .pool = ARENA_ARRAY(arena, Pool, model->n_sites)};
   for (int i = 0; i < model->n_sites; i++) {
     const Op *op = &model->site[i].stmt->op;
-    if (op->kind == OP_LOAD || op->kind == OP_STORE) add_site(&reader, model->site[i].written);
+    if (op_is_plain_access(op->kind)) add_site(&reader, model->site[i].written);
   }
   find_loops(&reader);
   for (int i = 0; i < sass->n_lines; i++)

@@ -497,13 +497,12 @@ static void result_findings(const Machine *m, InterpResult *result) {
   result->finding = m->finding;
 }
 
-static bool is_async(OpKind kind) { return kind == OP_CP_ASYNC || kind == OP_TMA_LOAD; }
-
 static bool has_async(const Machine *m) {
   for (int k = 0; k < m->program->n_kernels; k++)
     for (int i = 0; i < m->kernel_code[k]->n_codes; i++) {
       const Code *code = &m->kernel_code[k]->code[i];
-      if (code->kind == CODE_OP && !code->fault && is_async(code->stmt->op.kind)) return true;
+      if (code->kind == CODE_OP && !code->fault && op_is_async_copy(code->stmt->op.kind))
+        return true;
     }
   return false;
 }

@@ -125,7 +125,8 @@ static int64_t block_tile(const Axis *axis) {
 
 static void find_scale(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (stmt->kind == STMT_OP && stmt->op.kind == OP_SCALE) *(bool *)context = true;
+  if (stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_SCALE)
+    *(bool *)context = true;
 }
 
 static double factor_of(const Program *program, const InterpOptions *options) {

@@ -24,7 +24,7 @@ bool interp_may_take(const Machine *m, const Warp *w, const Code *code) {
 
 // A warp that has to wait stands before the statement and comes back to it.
 void interp_run_registers(Machine *m, Warp *w, const Code *code) {
-  bool gives = code->stmt->op.kind == OP_REGS_GIVE;
+  bool gives = op_facts(code->stmt->op.kind)->action == ACTION_GIVE;
   if (w->alive & ~w->active)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "changes the registers of a warp that is not all there");

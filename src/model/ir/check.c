@@ -52,9 +52,11 @@ static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) 
 
 static void check_barriers(Check *check, const Stmt *list, Reached reach) {
   for (; list; list = list->next) {
-    bool whole = list->kind == STMT_OP && list->op.kind == OP_BARRIER && list->op.count == 0;
-    bool some = list->kind == STMT_OP &&
-                (list->op.kind == OP_MBAR_ARRIVE || (list->op.kind == OP_BARRIER && !whole));
+    const OpFacts *facts = list->kind == STMT_OP ? op_facts(list->op.kind) : NULL;
+    bool meets = facts && facts->action == ACTION_MEET;
+    bool whole = meets && list->op.count == 0;
+    bool arrives = facts && facts->action == ACTION_SIGNAL && facts->scope == SCOPE_WARP;
+    bool some = arrives || (meets && !whole);
     if ((whole && reach != REACHED_BY_ALL) || (some && reach == REACHED_BY_SOME))
       report(check, list, "a %s stands where not every thread arrives (statement %d)", "barrier");
     check_barriers(check, list->body, reach_below(check, list, reach));

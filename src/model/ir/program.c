@@ -10,23 +10,6 @@
 #include "base/str.h"
 #include "base/whole.h"
 
-static const struct {
-  const char *name, *ptx, *help;
-} op_rows[OP_COUNT] = {
-#define OP(id, name, ptx, help) {name, ptx, help},
-#include "model/ir/op.def"
-#undef OP
-};
-
-const char *op_name(OpKind kind) { return op_rows[kind].name; }
-const char *op_word(OpKind kind) {
-  static const char prefix[] = "mbarrier.";
-  const char *name = op_rows[kind].name;
-  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
-}
-const char *op_ptx(OpKind kind) { return op_rows[kind].ptx; }
-const char *op_help(OpKind kind) { return op_rows[kind].help; }
-
 // ---- reading ------------------------------------------------------------------------------------
 
 // The slowest dimension decides: the first, or the last one of a column-major operand.
@@ -169,7 +152,7 @@ int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->bloc
 static const Op *find_tma(const Stmt *list, BufferRole operand) {
   for (; list; list = list->next) {
     const Op *op = &list->op;
-    if (list->kind == STMT_OP && op->kind == OP_TMA_LOAD && op->src.buffer->role == operand)
+    if (list->kind == STMT_OP && op_moves_box(op->kind) && op->src.buffer->role == operand)
       return op;
     const Op *inner = find_tma(list->body, operand);
     if (inner) return inner;

@@ -21,6 +21,7 @@
 
 #include "base/arena.h"
 #include "model/ir/expr.h"
+#include "model/ir/op.h"
 #include "model/words/dtype.h"
 #include "model/words/knob.h"
 
@@ -98,18 +99,6 @@ typedef struct Access {
   Buffer *buffer;  // NULL: no operand
   const Expr *idx[RANK_MAX];
 } Access;
-
-typedef enum OpKind {
-#define OP(id, name, ptx, help) OP_##id,
-#include "model/ir/op.def"
-#undef OP
-  OP_COUNT
-} OpKind;
-
-const char *op_name(OpKind kind);
-const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
-const char *op_ptx(OpKind kind);
-const char *op_help(OpKind kind);
 
 typedef struct Op {
   OpKind kind;

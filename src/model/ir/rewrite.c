@@ -58,20 +58,36 @@ Stmt *find_op(Stmt *list, OpKind kind, BufferRole role) {
   return NULL;
 }
 
+static bool does(const Stmt *stmt, OpAction action, BufferRole role) {
+  if (stmt->kind != STMT_OP || op_facts(stmt->op.kind)->action != action) return false;
+  return role == ROLE_COUNT || (stmt->op.dst.buffer && stmt->op.dst.buffer->role == role);
+}
+
+Stmt *find_action(Stmt *list, OpAction action, BufferRole role) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (does(stmt, action, role)) return stmt;
+    Stmt *inner = stmt->body ? find_action(stmt->body, action, role) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
 Stmt **find_link(Stmt **list, OpKind kind, BufferRole role) {
   for (Stmt **link = list; *link; link = &(*link)->next)
     if (is_op(*link, kind, role) || find_op((*link)->body, kind, role)) return link;
   return NULL;
 }
 
-Stmt **find_multiply(Stmt **list) {
-  Stmt **fma = find_link(list, OP_FMA, ROLE_ACC);
-  return fma ? fma : find_link(list, OP_MMA, ROLE_ACC);
+Stmt **find_action_link(Stmt **list, OpAction action, BufferRole role) {
+  for (Stmt **link = list; *link; link = &(*link)->next)
+    if (does(*link, action, role) || find_action((*link)->body, action, role)) return link;
+  return NULL;
 }
 
+Stmt **find_multiply(Stmt **list) { return find_action_link(list, ACTION_MULTIPLY, ROLE_ACC); }
+
 Stmt **find_read(Stmt **list, BufferRole fragment) {
-  Stmt **load = find_link(list, OP_LOAD, fragment);
-  return load ? load : find_link(list, OP_LDMATRIX, fragment);
+  return find_action_link(list, ACTION_MOVE, fragment);
 }
 
 Stmt *cut(Stmt **link) {

@@ -16,9 +16,12 @@ Stmt *find_tier(Stmt *list, Tier tier);
 Stmt *find_loop(Stmt *list, const Var *var);
 // The first operation of a kind whose destination has the role; ROLE_COUNT means any.
 Stmt *find_op(Stmt *list, OpKind kind, BufferRole dst_role);
+// The same for the first operation that does this to such a destination.
+Stmt *find_action(Stmt *list, OpAction action, BufferRole dst_role);
 // The link (the `next`, `body` or list head that points at it) of the first statement of `list`
 // that is, or contains, such an operation: cut or replace there.
 Stmt **find_link(Stmt **list, OpKind kind, BufferRole dst_role);
+Stmt **find_action_link(Stmt **list, OpAction action, BufferRole dst_role);
 
 // Cuts the statement at *link out of its list and returns it alone.
 Stmt *cut(Stmt **link);
@@ -74,7 +77,7 @@ const Expr *fragment_part(Program *program, int operand, int dimension);
 //   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
 const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
 
-// The statement that multiplies, FMA or MMA, and the one that reads a fragment, LOAD or LDMATRIX.
+// The statement that multiplies, and the one that reads a fragment.
 Stmt **find_multiply(Stmt **list);
 Stmt **find_read(Stmt **list, BufferRole fragment);
 

@@ -41,12 +41,10 @@ static const Access *global_side(const Op *op) {
 }
 
 static const BankOp *sector_op(Arena *arena, const Op *op, const Buffer *matrix) {
-  static const char *const verb[OP_COUNT] = {
-      [OP_LOAD] = "ldg", [OP_STORE] = "stg", [OP_ATOMIC_ADD] = "red", [OP_CP_ASYNC] = "ldgsts"};
-  if (op->kind == OP_TMA_LOAD) return sectors_op_find("utmaldg");
-  if (!verb[op->kind]) return NULL;
+  const char *verb = op_facts(op->kind)->sectors;
+  if (!verb || op_moves_box(op->kind)) return verb ? sectors_op_find(verb) : NULL;
   int bits = 8 * op->width * dtype_bytes(matrix->type);
-  return sectors_op_find(arena_printf(arena, "%s%d", verb[op->kind], bits));
+  return sectors_op_find(arena_printf(arena, "%s%d", verb, bits));
 }
 
 static GlobalSite *find_site(Finder *finder, const Buffer *matrix, const BankOp *op) {
@@ -65,7 +63,7 @@ static GlobalSite *site_of(Finder *finder, const Stmt *stmt, const Access *globa
                        .compiled = op,
                        .matrix = global->buffer,
                        .is_store = global == &stmt->op.dst,
-                       .by_l1 = stmt->op.kind == OP_LOAD && buffer_is_fragment(stmt->op.dst.buffer),
+                       .by_l1 = buffer_is_fragment(stmt->op.dst.buffer),
                        .count.known = op->counted};
   for (int lane = 0; lane < LANES; lane++) site->addr[lane] = BANK_INACTIVE;
   return site;
@@ -127,7 +125,7 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
   const Finder *finder = context;
   const Access *global = global_side(op);
   int64_t stride;
-  if (!global || op->kind == OP_TMA_LOAD) return false;
+  if (!global || op_moves_box(op->kind)) return false;
   const Expr *guard = access_guard(finder->arena, global);
   if (guard && expr_uses(guard, var) && var->tier == TIER_REGISTER) return true;
   if (!expr_stride(access_offset(finder->arena, global), var, &stride)) return true;

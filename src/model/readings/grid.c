@@ -246,7 +246,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->tile_m = block_step(&axis[AXIS_M]);
   grid->tile_n = block_step(&axis[AXIS_N]);
   grid->k_part = block_step(&axis[AXIS_K]);
-  grid->adds = find_op(program_main(program)->body, OP_ATOMIC_ADD, ROLE_C) != NULL;
+  grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   count_waves(grid, model);
   grid->lap_ctas = find_lap(grid);

@@ -72,8 +72,8 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
   if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
 }
 
-static int64_t set_registers(const Kernel *kernel, OpKind kind) {
-  const Stmt *stmt = find_op(kernel->body, kind, ROLE_COUNT);
+static int64_t set_registers(const Kernel *kernel, OpAction action) {
+  const Stmt *stmt = find_action(kernel->body, action, ROLE_COUNT);
   return stmt ? stmt->op.count : 0;
 }
 
@@ -89,8 +89,8 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
       .n_threads = launch.block_threads,
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};
-  r.producer_registers = set_registers(kernel, OP_REGS_GIVE);
-  r.consumer_registers = set_registers(kernel, OP_REGS_TAKE);
+  r.producer_registers = set_registers(kernel, ACTION_GIVE);
+  r.consumer_registers = set_registers(kernel, ACTION_TAKE);
   r.n_needed = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
   r.n_registers =
       r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;

@@ -18,6 +18,7 @@
 
 #include "model/ir/warp_walk.h"
 #include "model/readings/derive.h"
+#include "model/words/fragment.h"
 
 enum { SITES_MAX = 32, WIDEST_BYTES = 16 };
 _Static_assert((int)LANES == (int)BANK_LANES, "a lane of the program is a lane of the banks");
@@ -31,13 +32,14 @@ typedef struct Finder {
   double lines, copies;
 } Finder;
 
-static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared, bool store) {
-  int bits = 8 * op->width * dtype_bytes(shared->type);
-  const char *name = arena_printf(arena, "%s%d", store ? "sts" : "lds", bits);
-  if (op->kind == OP_CP_ASYNC) name = arena_printf(arena, "cpasync%d", bits / 8);
-  if (op->kind == OP_LDMATRIX)
-    name = arena_printf(arena, "ldsm_x%lld%s", (long long)op->count, op->trans ? "t" : "");
-  return banks_op_find(name);
+// "lds128", "cpasync16" by bytes as PTX says it, "ldsm_x4t" by matrices.
+static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared) {
+  const OpFacts *facts = op_facts(op->kind);
+  int64_t size = 8 * op->width * dtype_bytes(shared->type);
+  if (op_is_async_copy(op->kind)) size /= 8;
+  if (facts->src.unit == UNIT_ROW) size = op->count;
+  return banks_op_find(
+      arena_printf(arena, "%s%lld%s", facts->banks, (long long)size, op->trans ? "t" : ""));
 }
 
 static void site_addresses(const WarpVisit *visit, const Site *site, int64_t *addr) {
@@ -49,11 +51,12 @@ static void site_addresses(const WarpVisit *visit, const Site *site, int64_t *ad
 // The widths that the accesses could have, from single elements (words where they are narrower) up
 // to 16 bytes: the assembler merges neighbours, and splits what is not worth its registers.
 static void add_widths(Arena *arena, Site *site) {
-  bool varies = site->stmt->op.kind == OP_LOAD || site->stmt->op.kind == OP_STORE;
+  bool varies = op_is_plain_access(site->stmt->op.kind);
+  const char *verb = op_facts(site->stmt->op.kind)->banks;
   int written = site->op->bytes, element = dtype_bytes(site->slab->type);
   site->width = ARENA_ARRAY(arena, SiteForm, SITE_FORMS_MAX);
   for (int bytes = element; bytes <= WIDEST_BYTES; bytes *= 2) {
-    const char *name = arena_printf(arena, "%s%d", site->is_store ? "sts" : "lds", 8 * bytes);
+    const char *name = arena_printf(arena, "%s%d", verb, 8 * bytes);
     const BankOp *op = bytes == written ? site->op : varies ? banks_op_find(name) : NULL;
     if (!op) continue;
     SiteForm *form = &site->width[site->n_widths++];
@@ -69,7 +72,7 @@ static Site new_site(Arena *arena, const WarpVisit *visit, const Access *shared,
       ex_add_const(arena, ex_mul_const(arena, offset, dtype_bytes(shared->buffer->type)),
                    shared->buffer->offset_bytes);
   Site site = {.stmt = visit->stmt,
-               .op = bank_op(arena, op, shared->buffer, store),
+               .op = bank_op(arena, op, shared->buffer),
                .is_store = store,
                .slab = shared->buffer,
                .address = address,
@@ -175,8 +178,8 @@ static void visit_site(Finder *finder, const WarpVisit *visit, const Access *sha
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
 // memory and answers one line per clock.
 static bool reads_by_l1(const Op *op) {
-  return op->kind == OP_LOAD && op->src.buffer->space == SPACE_GLOBAL &&
-         buffer_is_fragment(op->dst.buffer);
+  const Buffer *to = op->dst.buffer, *from = op->src.buffer;
+  return to && from && from->space == SPACE_GLOBAL && buffer_is_fragment(to);
 }
 
 // Whether an access meets other banks, or the same in another order, as `var` goes on: unless all
@@ -190,7 +193,7 @@ static bool is_uneven(void *context, const Op *op, const Var *var) {
     if (!buffer || (buffer->space != SPACE_SHARED && !by_l1)) continue;
     int64_t stride, grain = op->width * dtype_bytes(buffer->type);
     if (!expr_stride(access_offset(finder->arena, side[i]), var, &stride)) return true;
-    if (op->kind == OP_LDMATRIX) grain = 16;
+    if (op_facts(op->kind)->src.unit == UNIT_ROW) grain = LDMATRIX_ROW_BYTES;
     if (grain < BANK_WORD_BYTES) grain = BANK_WORD_BYTES;
     if (stride * dtype_bytes(buffer->type) % (by_l1 ? BANK_LINE_BYTES : grain)) return true;
   }
@@ -236,7 +239,7 @@ static void look(void *context, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   const Access *side[] = {&op->dst, &op->src};
   count_lines(finder, visit);
-  if (op->kind == OP_TMA_LOAD) {
+  if (op_moves_box(op->kind)) {
     count_box(finder, visit);
     return;
   }

@@ -126,9 +126,8 @@ static Step *copy_row(Walk *walk, int slab) {
 static void add_copy(Walk *walk, const Op *op) {
   int64_t k = k_index(walk, &op->src);
   walk->loaded = (int)(k / axis_tile(&walk->program->axis[AXIS_K]));
-  walk->steps->copy_name = op->kind == OP_CP_ASYNC   ? "cp.async"
-                           : op->kind == OP_TMA_LOAD ? "TMA"
-                                                     : "LDG";
+  const char *carrier = op_carrier(op->kind);
+  walk->steps->copy_name = carrier ? carrier : "LDG";
   Step *row = copy_row(walk, walk->loaded);
   if (row) row->n_copies++;
 }
@@ -142,7 +141,7 @@ static void add_store(Walk *walk, const Op *op) {
 static void add_read(Walk *walk, const Op *op) {
   const Buffer *from = op->src.buffer;
   Steps *steps = walk->steps;
-  bool ldmatrix = op->kind == OP_LDMATRIX, global = from->space == SPACE_GLOBAL;
+  bool ldmatrix = op_is_collective(op->kind), global = from->space == SPACE_GLOBAL;
   walk->reads |= ldmatrix ? READ_LDSM : global ? READ_LDG : READ_LDS;
   steps->n_reads++;
   double registers = (double)op->width * dtype_bytes(from->type) / REGISTER_BYTES;
@@ -162,7 +161,7 @@ static void add_read(Walk *walk, const Op *op) {
 
 static void add_multiply(Walk *walk, const Op *op) {
   const Atom *atom = walk->program->atom;
-  walk->steps->multiply_name = op->kind == OP_MMA ? "MMA" : "FMA";
+  walk->steps->multiply_name = op_is_collective(op->kind) ? "MMA" : "FMA";
   enum { ROWS = 8, ROW_BITS = 128 };
   double products = 1;
   if (atom)
@@ -177,7 +176,7 @@ static void add_multiply(Walk *walk, const Op *op) {
 }
 
 static void add_mbarrier(Walk *walk, const Op *op) {
-  bool waits = op->kind == OP_MBAR_WAIT;
+  bool waits = op_facts(op->kind)->action == ACTION_WAIT;
   Step *row = row_of(walk, waits ? COLUMN_WAIT : COLUMN_BARRIER);
   if (!row) return;
   if (waits)
@@ -186,25 +185,45 @@ static void add_mbarrier(Walk *walk, const Op *op) {
     row->arrive = true;
 }
 
+// Groups of copies are closed, and waited for.
+static void add_group(Walk *walk, const Op *op) {
+  bool waits = op_facts(op->kind)->action == ACTION_WAIT;
+  Step *row = row_of(walk, waits ? COLUMN_WAIT : COLUMN_COPY);
+  if (row && waits) row->wait = (int)op->count;
+  if (row && !waits) row->commit = true;
+}
+
+static void add_barrier(Walk *walk, const Stmt *stmt) {
+  Step *row = row_of(walk, COLUMN_BARRIER);
+  if (!row) return;
+  row->barrier = true;
+  row->why = stmt->note;
+}
+
+static bool is_staging(const Buffer *buffer) {
+  return buffer && (buffer->role == ROLE_STAGE_A || buffer->role == ROLE_STAGE_B);
+}
+
+static void add_move(Walk *walk, const Op *op) {
+  if (op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
+  if (op_is_async_copy(op->kind) || is_staging(op->dst.buffer)) add_copy(walk, op);
+  if (is_staging(op->src.buffer)) add_store(walk, op);
+}
+
+static void add_wait_or_signal(Walk *walk, const Op *op) {
+  if (op_facts(op->kind)->completes == COMPLETES_BY_GROUP)
+    add_group(walk, op);
+  else if (op_takes_mbarrier(op->kind))
+    add_mbarrier(walk, op);
+}
+
 static void add_op(Walk *walk, const Stmt *stmt) {
   const Op *op = &stmt->op;
-  const Buffer *to = op->dst.buffer, *from = op->src.buffer;
-  Step *row = NULL;
-  if (op->kind == OP_CP_COMMIT && (row = row_of(walk, COLUMN_COPY))) row->commit = true;
-  if (op->kind == OP_CP_WAIT && (row = row_of(walk, COLUMN_WAIT))) row->wait = (int)op->count;
-  if (op->kind == OP_BARRIER && (row = row_of(walk, COLUMN_BARRIER))) {
-    row->barrier = true;
-    row->why = stmt->note;
-  }
-  if (op->kind == OP_MMA || op->kind == OP_FMA) add_multiply(walk, op);
-  if (to && buffer_is_fragment(to) && (op->kind == OP_LOAD || op->kind == OP_LDMATRIX))
-    add_read(walk, op);
-  if (op->kind == OP_MBAR_WAIT || op->kind == OP_MBAR_ARRIVE) add_mbarrier(walk, op);
-  if (op->kind == OP_CP_ASYNC || op->kind == OP_TMA_LOAD) add_copy(walk, op);
-  if (op->kind == OP_LOAD && to && (to->role == ROLE_STAGE_A || to->role == ROLE_STAGE_B))
-    add_copy(walk, op);
-  if (op->kind == OP_STORE && from && (from->role == ROLE_STAGE_A || from->role == ROLE_STAGE_B))
-    add_store(walk, op);
+  const OpAction action = op_facts(op->kind)->action;
+  if (action == ACTION_MOVE) add_move(walk, op);
+  if (action == ACTION_MULTIPLY) add_multiply(walk, op);
+  if (action == ACTION_MEET) add_barrier(walk, stmt);
+  if (action == ACTION_WAIT || action == ACTION_SIGNAL) add_wait_or_signal(walk, op);
 }
 
 static void walk_list(Walk *walk, const Stmt *list) {

@@ -126,7 +126,7 @@ static void apply_guard(Walk *walk, const Stmt *stmt, int side, bool active[LANE
 
 // Elements that one lane's operand covers.
 static int64_t covered(const Op *op, int side) {
-  if (op->kind == OP_LDMATRIX && side == 1)
+  if (op_facts(op->kind)->src.unit == UNIT_ROW && side == 1)
     return LDMATRIX_ROW_BYTES / dtype_bytes(op->src.buffer->type);
   return op->width > 0 ? op->width : 1;
 }
@@ -215,7 +215,7 @@ static void keep_move(Walk *walk, const Stmt *stmt, TraceMove move) {
 
 static void touch(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
   const Op *op = &stmt->op;
-  bool matrix = op->kind == OP_LDMATRIX;
+  bool matrix = op_facts(op->kind)->src.unit == UNIT_ROW;
   if (matrix && lane >= LDMATRIX_ROWS * op->count) return;
   keep_move(walk, stmt,
             matrix ? ldmatrix_move(walk, stmt, lane, delta) : plain_move(walk, stmt, lane, delta));
@@ -281,9 +281,8 @@ static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
   const Query *query = walk->query;
   int side = query->wanted == WANT_WRITES ? 0 : 1;
   const Op *op = &stmt->op;
-  if (side_of(op, side)->buffer != query->buffer || op->kind == OP_MMA || op->kind == OP_FMA)
-    return;
-  if (op->kind == OP_TMA_LOAD) {
+  if (side_of(op, side)->buffer != query->buffer || op_multiplies(op->kind)) return;
+  if (op_moves_box(op->kind)) {
     visit_box(walk, stmt, active);
     return;
   }

@@ -202,7 +202,7 @@ static double fragments_per_execution(const Site *site) {
   int bytes = dtype_bytes(fragment->type);
   double wider = (double)site->op->bytes / site->written->op->bytes;
   double values =
-      op->kind == OP_LDMATRIX ? (double)op->count * BANK_WORD_BYTES / bytes : op->width * wider;
+      op_is_collective(op->kind) ? (double)op->count * BANK_WORD_BYTES / bytes : op->width * wider;
   return values / (double)fragment->dim[fragment->rank - 1];
 }
 

@@ -317,7 +317,7 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
                  emit_type_name(emitter, buffer->type), buffer->name);
     facts->arg[facts->n_args++] = buffer;
   }
-  facts->takes_alpha = find_op(kernel->body, OP_SCALE, ROLE_COUNT) != NULL;
+  facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (facts->takes_alpha) str_add(&text, ", float alpha");
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);

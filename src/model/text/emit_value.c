@@ -41,7 +41,7 @@ static void collect_stmt(Stmt *stmt, int depth, void *context) {
   const Access *operands[] = {&op->dst, &op->src, &op->src2};
   for (int i = 0; i < 3; i++) {
     const Buffer *buffer = operands[i]->buffer;
-    bool collective = op->kind == OP_LDMATRIX || op->kind == OP_MMA;
+    bool collective = op_is_collective(op->kind);
     bool whole = buffer && op->width * dtype_bytes(buffer->type) >= REGISTER_BYTES;
     collect_access(context, operands[i], collective || whole);
   }

@@ -1,0 +1,93 @@
+// The rows of op.def, and what follows from them.
+#include "model/ir/op.h"
+
+#include <stddef.h>
+
+#include "base/str.h"
+#include "model/ir/program.h"
+
+enum {
+  IN_REG = 1 << SPACE_REGISTER,
+  IN_SMEM = 1 << SPACE_SHARED,
+  IN_GLB = 1 << SPACE_GLOBAL,
+  IN_MEM = IN_GLB | IN_SMEM,
+  IN_MBAR = 1 << SPACE_BARRIER
+};
+
+// clang-format off
+#define NO {.read = false}
+#define R(what, in) {.read = true, .unit = UNIT_##what, .spaces = IN_##in}
+#define W(what, in) {.written = true, .unit = UNIT_##what, .spaces = IN_##in}
+#define S(what, in) {.read = true, .written = true, .unit = UNIT_##what, .spaces = IN_##in}
+// clang-format on
+
+static const OpFacts rows[OP_COUNT] = {
+#define OP(id, name, family, action, scope, proxy, completes, engine, dst, src, src2, converts, \
+           banks, sectors, ptx, help)                                                           \
+  {name,                                                                                        \
+   FAMILY_##family,                                                                             \
+   ACTION_##action,                                                                             \
+   SCOPE_##scope,                                                                               \
+   PROXY_##proxy,                                                                               \
+   COMPLETES_##completes,                                                                       \
+   ENGINE_##engine,                                                                             \
+   dst,                                                                                         \
+   src,                                                                                         \
+   src2,                                                                                        \
+   converts,                                                                                    \
+   banks,                                                                                       \
+   sectors,                                                                                     \
+   ptx,                                                                                         \
+   help},
+#include "model/ir/op.def"
+#undef OP
+};
+
+const OpFacts *op_facts(OpKind kind) { return &rows[kind]; }
+
+const char *op_name(OpKind kind) { return rows[kind].name; }
+const char *op_word(OpKind kind) {
+  static const char prefix[] = "mbarrier.";
+  const char *name = rows[kind].name;
+  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
+}
+const char *op_ptx(OpKind kind) { return rows[kind].ptx; }
+const char *op_help(OpKind kind) { return rows[kind].help; }
+
+bool op_multiplies(OpKind kind) { return rows[kind].action == ACTION_MULTIPLY; }
+
+static bool is_used(const OperandFacts *operand) { return operand->read || operand->written; }
+
+bool op_is_collective(OpKind kind) {
+  return is_used(&rows[kind].dst) && rows[kind].dst.unit == UNIT_FRAGMENT;
+}
+
+bool op_moves_box(OpKind kind) {
+  return rows[kind].action == ACTION_MOVE && rows[kind].src.unit == UNIT_BOX;
+}
+
+bool op_is_async_copy(OpKind kind) {
+  return rows[kind].action == ACTION_MOVE && rows[kind].completes != COMPLETES_AT_ONCE;
+}
+
+bool op_is_plain_access(OpKind kind) {
+  const OpFacts *op = &rows[kind];
+  return op->action == ACTION_MOVE && op->scope == SCOPE_LANE && !op_is_async_copy(kind);
+}
+
+bool op_takes_mbarrier(OpKind kind) { return rows[kind].completes == COMPLETES_BY_MBARRIER; }
+
+bool op_orders(OpKind kind) {
+  static const bool orders[] = {[ACTION_MEET] = true,
+                                [ACTION_SIGNAL] = true,
+                                [ACTION_EXPECT] = true,
+                                [ACTION_WAIT] = true,
+                                [ACTION_FENCE] = true};
+  const OpAction action = rows[kind].action;
+  return action <= ACTION_FENCE && orders[action] && rows[kind].completes != COMPLETES_BY_GROUP;
+}
+
+const char *op_carrier(OpKind kind) {
+  if (!op_is_async_copy(kind)) return NULL;
+  return rows[kind].engine == ENGINE_TMA ? "TMA" : rows[kind].name;
+}

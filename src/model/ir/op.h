@@ -1,0 +1,96 @@
+// Operations and what is true of each of them: the rows of op.def.
+//
+//   op_facts(OP_TMA_LOAD)->completes        BY_MBARRIER: its bytes count at an mbarrier
+//   op_facts(OP_MMA)->dst.unit              UNIT_FRAGMENT: the warp holds it together
+#pragma once
+#include <stdbool.h>
+
+typedef enum OpKind {
+#define OP(id, ...) OP_##id,
+#include "model/ir/op.def"
+#undef OP
+  OP_COUNT
+} OpKind;
+
+// One file of model/ops each.
+typedef enum OpFamily {
+  FAMILY_MEMORY,
+  FAMILY_MATH,
+  FAMILY_MMA,
+  FAMILY_COPY,
+  FAMILY_TMA,
+  FAMILY_SYNC,
+  FAMILY_ROLES
+} OpFamily;
+
+typedef enum OpAction {
+  ACTION_SET,       // gives its destination a value from nowhere
+  ACTION_MOVE,      // carries elements from src to dst
+  ACTION_MULTIPLY,  // dst += src * src2
+  ACTION_ADD,       // dst += src
+  ACTION_SCALE,
+  ACTION_MEET,    // nobody goes on before all are there
+  ACTION_SIGNAL,  // tells that something is over, or that it begins to count
+  ACTION_EXPECT,  // the same, and how many bytes are still to come
+  ACTION_WAIT,
+  ACTION_FENCE,
+  ACTION_GIVE,
+  ACTION_TAKE  // registers of the warp
+} OpAction;
+
+typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK } OpScope;
+typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
+typedef enum OpCompletion {
+  COMPLETES_AT_ONCE,
+  COMPLETES_BY_GROUP,
+  COMPLETES_BY_MBARRIER
+} OpCompletion;
+typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
+
+// What one execution takes of an operand: `width` neighbours of each lane, what the warp holds
+// together of an atom's matrix, a row of 16 bytes that each lane addresses, a box, an mbarrier.
+typedef enum OpUnit { UNIT_ELEMENT, UNIT_FRAGMENT, UNIT_ROW, UNIT_BOX, UNIT_MBARRIER } OpUnit;
+
+typedef struct OperandFacts {
+  bool read, written;  // both: it is added to; neither: there is no such operand
+  OpUnit unit;
+  unsigned spaces;  // bits 1 << SPACE_… in which it may lie
+} OperandFacts;
+
+typedef struct OpFacts {
+  const char *name;
+  OpFamily family;
+  OpAction action;
+  OpScope scope;
+  OpProxy proxy;
+  OpCompletion completes;
+  OpEngine engine;
+  OperandFacts dst, src, src2;
+  bool converts;
+  const char *banks, *sectors;  // the accesses' names in front of their width; NULL: none
+  const char *ptx, *help;
+} OpFacts;
+
+const OpFacts *op_facts(OpKind kind);
+
+const char *op_name(OpKind kind);
+const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
+const char *op_ptx(OpKind kind);
+const char *op_help(OpKind kind);
+
+// Multiplies, by lanes or by the tensor core.
+bool op_multiplies(OpKind kind);
+// The lanes of a warp carry it out as one, each holding a part of a matrix.
+bool op_is_collective(OpKind kind);
+// Moves a box that no lane's address stands for.
+bool op_moves_box(OpKind kind);
+// Its bytes come in the background: by a group of copies, or counted at an mbarrier.
+bool op_is_async_copy(OpKind kind);
+// Loads and stores of single lanes, which the assembler may merge or split.
+bool op_is_plain_access(OpKind kind);
+// Acts on an mbarrier of which the block has one, or counts at it.
+bool op_takes_mbarrier(OpKind kind);
+// Keeps threads in step: a barrier, mbarriers but for their initialisation, the fence.
+bool op_orders(OpKind kind);
+// Who carries a copy: "cp.async", "TMA"; NULL where it goes through registers.
+const char *op_carrier(OpKind kind);

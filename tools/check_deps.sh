@@ -33,7 +33,7 @@ done
 # those before it. Headers that lie in no room are the folder's table of contents.
 rooms() {
   case $1 in
-    model) echo 'words ir text passes readings interp schedules lessons' ;;
+    model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
   esac
 }

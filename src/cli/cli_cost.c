@@ -18,7 +18,7 @@
 // Most first; what is not known (below 0 or NaN) last.
 static void sort_units(const Model *model, TrafficUnit *unit) {
   TrafficUnit all[TRAFFIC_UNITS];
-  traffic_units(&model->traffic, model->program->atom != NULL, all);
+  traffic_units(&model->traffic, program_atom(model->program) != NULL, all);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
     int at = i;
     for (; at > 0 && !(unit[at - 1].clocks >= all[i].clocks); at--) unit[at] = unit[at - 1];

@@ -26,9 +26,10 @@ void cli_print_steps(Arena *arena, const Model *model) {
   Strategy strategy[STRATEGIES_MAX];
   int n = derive_strategies(arena, model, strategy);
   if (n == 0) return;
-  printf("\n%-36s %12s %10s %13s %10s\n",
-         model->program->atom ? "fragments, per slab and warp" : "values, per slab and thread",
-         "computations", "transfers", "per transfer", "registers");
+  printf(
+      "\n%-36s %12s %10s %13s %10s\n",
+      program_atom(model->program) ? "fragments, per slab and warp" : "values, per slab and thread",
+      "computations", "transfers", "per transfer", "registers");
   for (int i = 0; i < n; i++) print_strategy(&strategy[i]);
 }
 

@@ -115,7 +115,7 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const Traffic *now = &session->now.picture->model->traffic;
   const PictureNumbers before = before_of(session);
   const Traffic *old = &before.traffic;
-  bool atom = session->now.picture->model->program->atom != NULL;
+  bool atom = program_atom(session->now.picture->model->program) != NULL;
   const bool per_slab = session->per_slab;
   const char *brief = per_slab ? "clk" : "clk/kFMA";
   const char *whole = per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";

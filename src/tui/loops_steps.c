@@ -124,7 +124,7 @@ StepsPicture *steps_picture(Arena *arena, const Model *model) {
     text[i].why = why_of(arena, steps, &steps->step[i]);
   }
   picture->text = text;
-  picture->units = units_of(arena, model->program->atom);
+  picture->units = units_of(arena, program_atom(model->program));
   picture->n_strategies = derive_strategies(arena, model, picture->strategy);
   return picture;
 }

@@ -298,7 +298,7 @@ static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
   const Model *model = session->now.picture->model;
   const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
   TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
-  traffic_units(&model->traffic, model->program->atom != NULL, now);
+  traffic_units(&model->traffic, program_atom(model->program) != NULL, now);
   traffic_units(a ? a : &model->traffic, false, then);
   double top = 0;
   for (int i = 0; i < TRAFFIC_UNITS; i++) {

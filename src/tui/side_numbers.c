@@ -55,7 +55,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   const Resources *r = &model->resources;
   const Traffic *t = &model->traffic;
   const SiteTotals *sites = &side->picture->model->totals;
-  bool atom = model->program->atom != NULL;
+  bool atom = program_atom(model->program) != NULL;
   add_timing(&all, session, side);
   add(&all, "roofline", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
   add_compiled(&all, session, side);

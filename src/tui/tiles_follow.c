@@ -36,7 +36,7 @@ static void find_regions(TilesSide *side) {
   const Problem *p = &program->problem;
   const Grid *grid = side->grid;
   TilesRegion *region = side->region;
-  int64_t each = program->atom ? program->atom->k : 1;  // of K in one multiply
+  int64_t each = program_atom(program) ? program_atom(program)->k : 1;  // of K in one multiply
   TraceStep slab = {.depth = each};
   trace_k_step(program, side->at.k, &slab);
   int64_t first = side->at.k - slab.inside, k = first + slab.inside / each * each;
@@ -51,7 +51,7 @@ static void find_regions(TilesSide *side) {
   TileBox atom = tile_map_atom(side->map, row, col);
   const TileBox *thread = &side->map->of_thread[side->owner.thread];
   region[2] = of_box(&region[1], &side->map->of_warp[side->owner.thread / LANES], k, each);
-  region[3] = of_box(&region[1], program->atom ? &atom : thread, k, each);
+  region[3] = of_box(&region[1], program_atom(program) ? &atom : thread, k, each);
   region[4] = (TilesRegion){side->at.i, side->at.j, side->at.k, 1, 1, 1};
 }
 
@@ -108,7 +108,7 @@ bool tiles_stands_out(const TilesSide *side, int level, int64_t row, int64_t col
   if (!in_box || level == 0 || level == TILES_LEVELS - 1) return in_box;
   TileOwner owner = tile_map_owner(side->map, row - tile->row, col - tile->col);
   if (level == 1) return owner.thread / LANES == side->owner.thread / LANES;
-  return side->model->program->atom || owner.thread == side->owner.thread;
+  return program_atom(side->model->program) || owner.thread == side->owner.thread;
 }
 
 const char *tiles_level_name(const TilesHalf *half, int level, char out[48]) {
@@ -121,8 +121,8 @@ const char *tiles_level_name(const TilesHalf *half, int level, char out[48]) {
   else if (level == 1)
     snprintf(out, 48, "CTA of tile %lld, %lld", (long long)side->cta.row, (long long)side->cta.col);
   if (level == 2) snprintf(out, 48, "warp %d", side->owner.thread / LANES);
-  if (level == 3 && program->atom)
-    snprintf(out, 48, "atom %.40s", program->atom->name);
+  if (level == 3 && program_atom(program))
+    snprintf(out, 48, "atom %.40s", program_atom(program)->name);
   else if (level == 3)
     snprintf(out, 48, "lane %d", side->owner.thread % LANES);
   if (level == 4)
@@ -131,7 +131,7 @@ const char *tiles_level_name(const TilesHalf *half, int level, char out[48]) {
 }
 
 Style tiles_level_style(const TilesHalf *half, int level) {
-  bool atom = half->side->model->program->atom != NULL;
+  bool atom = program_atom(half->side->model->program) != NULL;
   const Style styles[] = {STYLE_TIER_BLOCK, STYLE_TIER_WARP,
                           atom ? STYLE_TIER_ATOM : STYLE_TIER_THREAD, STYLE_TIER_REGISTER};
   return styles[level];
@@ -157,7 +157,7 @@ static const char *shared_text(Arena *arena, const TracePlace *place) {
 static const char *register_text(Arena *arena, const TilesSide *side, AtomOperand operand,
                                  const TracePlace *place) {
   static const char *const halves[] = {"low", "high"};
-  const Atom *atom = side->model->program->atom;
+  const Atom *atom = program_atom(side->model->program);
   if (!atom) return "";
   FragmentPacking packing = fragment_packing(atom, operand);
   int value = (int)place->index[place->buffer->rank - 1] % packing.n_values;

@@ -47,7 +47,7 @@ static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
 };
 
 static const LegendRow *rows_of(const TilesHalf *half) {
-  bool atom = half->side->model->program->atom != NULL;
+  bool atom = program_atom(half->side->model->program) != NULL;
   return !atom && of_threads[half->level][0].mark ? of_threads[half->level] : of_atoms[half->level];
 }
 

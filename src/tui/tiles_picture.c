@@ -170,7 +170,7 @@ static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col
   if (level == 1) return grid_mark(owner.thread / 32);
   if (owner.thread / 32 != side->owner.thread / 32) return '.';
   const TilesRegion *atom = &side->region[3];
-  if (!side->model->program->atom) return grid_mark(owner.thread % 32);
+  if (!program_atom(side->model->program)) return grid_mark(owner.thread % 32);
   int64_t across = ceil_div(warp->cols, atom->cols);
   return grid_mark((row - warp->row) / atom->rows * across + (col - warp->col) / atom->cols);
 }
@@ -386,7 +386,7 @@ static void element_text(const TilesHalf *half, AtomOperand operand, int row, in
                          char out[24]) {
   const TilesSide *side = half->side;
   const TilesRegion *box = &side->region[3], *tile = &side->region[1];
-  const Atom *atom = side->model->program->atom;
+  const Atom *atom = program_atom(side->model->program);
   if (atom) {
     FragmentOwner owner = fragment_owner(atom, operand, row, col);
     snprintf(out, 24, wide ? "%d:%d" : "%d", owner.lane, owner.value);
@@ -408,7 +408,7 @@ typedef struct Cells {
 
 // Of an atom's operand: whether the lane that holds the cursor's element holds this one too.
 static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, int64_t col) {
-  const Atom *atom = half->side->model->program->atom;
+  const Atom *atom = program_atom(half->side->model->program);
   if (!atom) return false;
   int at_row = (int)(cells->rows.first + cells->rows.cursor);
   int at_col = (int)(cells->cols.first + cells->cols.cursor);
@@ -417,7 +417,7 @@ static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, in
 }
 
 static void draw_elements(Canvas *canvas, const Cells *cells, const TilesHalf *half) {
-  const Atom *atom = half->side->model->program->atom;
+  const Atom *atom = program_atom(half->side->model->program);
   Style style = atom ? STYLE_TIER_ATOM : STYLE_TIER_THREAD;
   for (int r = 0; r < cells->rows.shown; r++)
     for (int c = 0; c < cells->cols.shown; c++) {

@@ -146,8 +146,8 @@ static const char *other_name(const Session *session) {
 static void rebuild_atom(Session *session, Loops *loops, const Program *program, int i) {
   static const AtomOperand shown[] = {ATOM_C, ATOM_C, ATOM_A};
   static const char *const of[] = {"C", "C", "A"};
-  if (!program->atom) return;
-  FragmentMap map = fragment_map(program->atom, shown[i]);
+  if (!program_atom(program)) return;
+  FragmentMap map = fragment_map(program_atom(program), shown[i]);
   FragmentFormulas formulas = fragment_formulas(session->frame, &map);
   const char *name = program->axis[i].name;
   loops->atom[i] = arena_printf(session->frame, "%s_a", name);
@@ -173,7 +173,7 @@ static void rebuild_axis(Session *session, Loops *loops, const Program *program,
   rebuild_atom(session, loops, program, i);
   if (loops->atom[i]) {
     str_printf(&sum, " + %s", loops->atom[i]);
-    str_printf(&factors, " × %d", atom_extent(program->atom, i));
+    str_printf(&factors, " × %d", atom_extent(program_atom(program), i));
   }
   str_printf(&factors, " for %lld", (long long)axis->extent);
   loops->axis[i] = sum.text;

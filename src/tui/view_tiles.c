@@ -53,7 +53,7 @@ static void mark_lines(Arena *arena, TilesHalf *half) {
 // Where the lanes share out rows in turns a thread's own are not neighbours; an atom's all are.
 static bool has_cells(const TilesSide *side, bool rows, int64_t at) {
   const TilesRegion *tile = &side->region[1], *box = &side->region[3];
-  if (side->model->program->atom) return true;
+  if (program_atom(side->model->program)) return true;
   int64_t n = rows ? box->cols : box->rows;
   for (int64_t i = 0; i < n; i++) {
     int64_t row = box->row - tile->row + (rows ? at : i),

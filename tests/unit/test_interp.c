@@ -477,8 +477,7 @@ START_TEST(what_does_not_fit_together_is_told) {
   p = recipe_naive((Problem){.m = 8, .n = 8, .k = 8});
   Op *op = &stmt_last(p->kernel[0].body->body->body->next->body)->op;
   op->kind = OP_MMA;
-  ck_assert(says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND,
-                 "mma stands in a program without an atom"));
+  ck_assert(says(interpret(arena, p, &(InterpOptions){0}), FINDING_OPERAND, "mma names no atom"));
 }
 END_TEST
 

@@ -169,7 +169,7 @@ static const char *fault_of_register(const Program *program, const Trace *trace,
       {AXIS_M, AXIS_K}, {AXIS_K, AXIS_N}, {AXIS_M, AXIS_N}};
   const TraceMove *move = register_move(trace);
   const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
-  const Atom *atom = program->atom;
+  const Atom *atom = program_atom(program);
   int64_t position[] = {at.i, at.j, at.k};
   int64_t m = register_part(&program->axis[AXIS_M], at.i);
   int64_t n = register_part(&program->axis[AXIS_N], at.j);
@@ -198,7 +198,8 @@ static bool traces(const Model *model, const Grid *grid, AtomOperand operand, Tr
   if (!fault) fault = fault_of_register(model->program, &trace, at);
   int warp = register_move(&trace)->thread / 32;
   if (!fault && owner >= 0 && warp != owner / 32) fault = "another warp than C's";
-  if (!fault && owner >= 0 && !model->program->atom && register_move(&trace)->thread != owner)
+  if (!fault && owner >= 0 && !program_atom(model->program) &&
+      register_move(&trace)->thread != owner)
     fault = "another thread than C's";
   if (!fault) return true;
   printf("%s\n  %s of i %lld, j %lld, k %lld: %s\n",

@@ -211,7 +211,6 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
   }
   build_memory(m);
   build_warps(m);
-  interp_build_fragments(m);
   return m;
 }
 
@@ -279,13 +278,20 @@ static void fill_slot(const Machine *m, Warp *w, int index) {
   }
 }
 
+// A block starts with a share of the register file, as much for each thread.
+static void start_registers_of(Machine *m, Warp *w) {
+  const Kernel *kernel = &m->program->kernel[m->kernel];
+  w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
+  m->free_registers = 0;
+}
+
 static void start_warp(Machine *m, Warp *w, bool first_block) {
   const Launch *launch = &m->code->launch;
   int64_t left = launch->block_threads - (int64_t)w->index * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
   w->pc = w->depth = w->n_copies = 0;
-  interp_start_registers(m, w);
+  start_registers_of(m, w);
   memset(w->committed, 0, sizeof w->committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
@@ -329,7 +335,7 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
   }
   OpKind kind = code->stmt->op.kind;
   m->lanes[kind] += __builtin_popcount(w->active);
-  interp_op_table[kind].run(m, w, code);
+  op_machine(kind)->run(m, w, code);
 }
 
 static void run_loop(Machine *m, Warp *w, const Code *code) {

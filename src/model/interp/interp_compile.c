@@ -246,14 +246,14 @@ static Operand compile_operand(Compiler *c, const Access *access, int width) {
 static const char *const space_names[] = {"global memory", "shared memory", "registers",
                                           "mbarriers"};
 
-static const char *operand_fault(Compiler *c, const Op *op, const Operand *operand, unsigned spaces,
-                                 const char *which) {
+static const char *operand_fault(Compiler *c, const Op *op, const Operand *operand,
+                                 const OperandFacts *facts, const char *which) {
   if (!operand->buffer) {
-    if (spaces == SPACES_NONE) return NULL;
+    if (!facts->read && !facts->written) return NULL;
     return arena_printf(c->arena, "%s has no %s", op_name(op->kind), which);
   }
   const Buffer *buffer = operand->buffer;
-  if (!(spaces & 1u << buffer->space))
+  if (!(facts->spaces & 1u << buffer->space))
     return arena_printf(c->arena, "%s cannot take %s, in %s, as its %s", op_name(op->kind),
                         buffer->name, space_names[buffer->space], which);
   if (buffer->space == SPACE_REGISTER && !value_is_uniform(&operand->offset))
@@ -262,47 +262,43 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
   return NULL;
 }
 
-// What moves at once is 1, 2, 4, 8 or 16 bytes; cp.async has no fewer than 4. Registers that only
-// take part in arithmetic are as many as one likes.
-static const char *width_fault(Compiler *c, const Op *op) {
-  bool counts = op->kind == OP_INIT || op->kind == OP_SCALE || op->kind == OP_ADD;
-  bool moves = op->kind == OP_LOAD || op->kind == OP_STORE || op->kind == OP_ATOMIC_ADD ||
-               op->kind == OP_CP_ASYNC;
-  if (!moves) {
-    if (op->width == 1 || (counts && op->width >= 1)) return NULL;
-    return arena_printf(c->arena, "%s takes one element, not %d", op_name(op->kind), op->width);
-  }
-  const Buffer *memory = op->kind == OP_LOAD ? op->src.buffer : op->dst.buffer;
-  int bytes = op->width * dtype_bytes(memory->type), least = op->kind == OP_CP_ASYNC ? 4 : 1;
+// Elements of memory that lanes move: 1, 2, 4, 8 or 16 bytes at once; cp.async has no fewer than 4.
+static const char *move_fault(Compiler *c, const Op *op) {
+  const Buffer *memory = op->dst.buffer->space == SPACE_REGISTER ? op->src.buffer : op->dst.buffer;
+  int bytes = op->width * dtype_bytes(memory->type), least = op_is_async_copy(op->kind) ? 4 : 1;
   if (op->width >= 1 && bytes >= least && bytes <= 16 && is_power_of_two(bytes)) return NULL;
   return arena_printf(c->arena, "%s moves %d elements of %s, %d bytes: %s can move at once",
                       op_name(op->kind), op->width, dtype_name(memory->type), bytes,
                       least == 4 ? "4, 8 or 16" : "1, 2, 4, 8 or 16");
 }
 
+// Registers that only take part in arithmetic are as many as one likes.
+static const char *width_fault(Compiler *c, const Op *op) {
+  const OpFacts *facts = op_facts(op->kind);
+  bool by_element = facts->dst.written && facts->dst.unit == UNIT_ELEMENT;
+  if (by_element && facts->engine == ENGINE_LSU) return move_fault(c, op);
+  bool counts = by_element && !op_multiplies(op->kind);
+  if (op->width == 1 || (counts && op->width >= 1)) return NULL;
+  return arena_printf(c->arena, "%s takes one element, not %d", op_name(op->kind), op->width);
+}
+
 static const char *type_fault(Compiler *c, const Op *op) {
   const Buffer *dst = op->dst.buffer, *src = op->src.buffer;
-  if (interp_op_table[op->kind].converts || !dst || !src || dst->type == src->type) return NULL;
+  if (op_facts(op->kind)->converts || !dst || !src || dst->type == src->type) return NULL;
   return arena_printf(c->arena, "%s takes %s, of %s, into %s, of %s: it does not convert",
                       op_name(op->kind), src->name, dtype_name(src->type), dst->name,
                       dtype_name(dst->type));
 }
 
 static const char *op_fault(Compiler *c, const Op *op, const Code *code) {
-  const OpRow *row = &interp_op_table[op->kind];
-  if (!row->run)
-    return arena_printf(c->arena, "%s cannot be interpreted so far", op_name(op->kind));
-  const char *fault = operand_fault(c, op, &code->dst, row->dst, "destination");
-  if (!fault) fault = operand_fault(c, op, &code->src, row->src, "source");
-  if (!fault) fault = operand_fault(c, op, &code->src2, row->src2, "second source");
+  const OpFacts *facts = op_facts(op->kind);
+  const OpMachine *machine = op_machine(op->kind);
+  const char *fault = operand_fault(c, op, &code->dst, &facts->dst, "destination");
+  if (!fault) fault = operand_fault(c, op, &code->src, &facts->src, "source");
+  if (!fault) fault = operand_fault(c, op, &code->src2, &facts->src2, "second source");
   if (!fault) fault = width_fault(c, op);
   if (!fault) fault = type_fault(c, op);
-  if (!fault && interp_is_collective(op->kind))
-    fault = interp_tensor_fault(c->arena, c->program, op, code);
-  if (!fault && op->kind == OP_BARRIER && op->count % LANES)
-    fault = arena_printf(c->arena, "a barrier of %lld threads: it is whole warps that meet",
-                         (long long)op->count);
-  if (!fault && interp_is_mbarrier(op->kind)) fault = interp_mbarrier_fault(c->arena, op, code);
+  if (!fault && machine->fault) fault = machine->fault(c->arena, c->program, code);
   const Buffer *dst = code->dst.buffer;
   bool is_input = dst && dst->space == SPACE_GLOBAL && (dst->role == ROLE_A || dst->role == ROLE_B);
   if (!fault && is_input) fault = arena_printf(c->arena, "the input %s is written", dst->name);
@@ -335,24 +331,45 @@ static void emit_let(Compiler *c, const Stmt *stmt) {
   c->out->early[c->out->n_early++] = (EarlyLet){stmt, false};
 }
 
-static int operand_width(const Compiler *c, const Op *op, AtomOperand which) {
-  return interp_is_collective(op->kind) ? interp_tensor_width(c->program, op, which) : op->width;
+static int operand_width(const Op *op, AtomOperand which) {
+  const OpMachine *machine = op_machine(op->kind);
+  return machine->width ? machine->width(op, which) : op->width;
+}
+
+// Element (row, column) of a box lies `at[row · columns + column]` behind the element it begins
+// with: a panel begins where the swizzle's pattern does.
+static const int32_t *box_places(Arena *arena, const Op *op) {
+  Var row = {.id = 0, .name = "row", .extent = op->box[0]};
+  Var column = {.id = 1, .name = "column", .extent = op->box[1]};
+  Access access = {.buffer = op->dst.buffer};
+  int last = access.buffer->rank - 1;
+  for (int d = 0; d < last - 1; d++) access.idx[d] = ex_const(arena, 0);
+  access.idx[last - 1] = ex_var(arena, &row);
+  access.idx[last] = ex_var(arena, &column);
+  const Expr *offset = access_offset(arena, &access);
+  int32_t *at = ARENA_ARRAY(arena, int32_t, op->box[0] * op->box[1]);
+  for (int64_t r = 0, i = 0; r < op->box[0]; r++)
+    for (int64_t c = 0; c < op->box[1]; c++, i++)
+      at[i] = (int32_t)expr_eval(offset, (int64_t[]){r, c});
+  return at;
 }
 
 static void compile_box(Compiler *c, const Op *op, Code *code) {
   if (!op->dst.buffer || !op->src.buffer || op->dst.buffer->rank < 2) return;
   for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op->src.idx[d]);
-  code->box_at = interp_box_places(c->arena, op);
+  code->box_at = box_places(c->arena, op);
 }
 
 static void emit_op(Compiler *c, const Stmt *stmt) {
   Code *code = emit(c, CODE_OP, stmt);
-  code->dst = compile_operand(c, &stmt->op.dst, operand_width(c, &stmt->op, ATOM_C));
-  code->src = compile_operand(c, &stmt->op.src, operand_width(c, &stmt->op, ATOM_A));
-  code->src2 = compile_operand(c, &stmt->op.src2, operand_width(c, &stmt->op, ATOM_B));
+  code->dst = compile_operand(c, &stmt->op.dst, operand_width(&stmt->op, ATOM_C));
+  code->src = compile_operand(c, &stmt->op.src, operand_width(&stmt->op, ATOM_A));
+  code->src2 = compile_operand(c, &stmt->op.src2, operand_width(&stmt->op, ATOM_B));
   if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
-  if (stmt->op.kind == OP_TMA_LOAD) compile_box(c, &stmt->op, code);
+  if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
+  const OpMachine *machine = op_machine(stmt->op.kind);
+  if (!code->fault && machine->prepare) machine->prepare(c->arena, code);
 }
 
 static void emit_list(Compiler *c, const Stmt *stmt, int depth);

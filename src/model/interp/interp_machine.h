@@ -86,6 +86,12 @@ typedef struct Operand {
   bool offset_proven;      // the ranges prove the whole access inside the buffer
 } Operand;
 
+// Which element of its operand a lane's value is, tabulated: row · columns + column.
+typedef struct FragmentTable {
+  int n_values, columns;
+  const uint16_t (*at)[LANES];  // [value][lane]
+} FragmentTable;
+
 typedef enum CodeKind {
   CODE_OP,
   CODE_LET,
@@ -106,8 +112,9 @@ typedef struct Code {
   Value value;  // LET; OP: the phase bit that is waited for
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
-  Value corner[2];        // TMA_LOAD: where the box begins in src
-  const int32_t *box_at;  // TMA_LOAD: interp_box_places()
+  Value corner[2];        // of a box: where the box begins in src
+  const int32_t *box_at;  // of a box: element r · columns + c lies so far behind its first one
+  const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
 } Code;
 
 // A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
@@ -193,17 +200,21 @@ typedef struct Copy {
   int32_t group[LANES];
 } Copy;
 
-// A copy by TMA that has not landed.
-typedef struct BoxCopy {
+typedef struct Machine Machine;
+
+// A copy by TMA that has not landed, and what is to do when it does.
+typedef struct BoxCopy BoxCopy;
+struct BoxCopy {
   int code;
   int64_t first, corner[2];  // element of dst; row and column of src
   Mbar *bar;
-} BoxCopy;
+  void (*land)(Machine *machine, const BoxCopy *copy);
+};
 
 typedef enum WarpState {
   WARP_RUNNABLE,
-  WARP_AT_BARRIER,   // behind it
-  WARP_AT_MBARRIER,  // before it, or before registers it takes: the wait is tried again
+  WARP_AT_BARRIER,  // behind it
+  WARP_ASLEEP,      // before an mbarrier, or registers it takes: the wait is tried again
   WARP_DONE
 } WarpState;
 
@@ -226,17 +237,10 @@ typedef struct Warp {
   int64_t registers;         // of each thread, as setmaxnreg has left them
 } Warp;
 
-// Which element of its operand a lane's value is, tabulated: row · columns + column.
-typedef struct FragmentTable {
-  int n_values, columns;
-  const uint16_t (*at)[LANES];  // [value][lane]
-} FragmentTable;
-
-typedef struct Machine {
+struct Machine {
   Arena *arena;
   const Program *program;
   const InterpOptions *options;
-  FragmentTable fragment[ATOM_OPERANDS];  // of the program's atom, if it has one
   const KernelCode *kernel_code[KERNELS_MAX];
   Memory memory[BUFFERS_MAX];
   int n_rows;
@@ -263,7 +267,7 @@ typedef struct Machine {
   int max_findings, n_findings;
   int64_t n_found;
   Finding *finding;
-} Machine;
+};
 
 // `runs` runs with different orders, each at both async extremes where the program has asynchronous
 // copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
@@ -279,15 +283,24 @@ double interp_poison(void);
 // The argument alpha of the launch.
 float interp_alpha(const InterpOptions *options);
 
-// One operation of a warp, for its active lanes. One row of the table per row of op.def.
-typedef void OpRun(Machine *machine, Warp *warp, const Code *code);
-enum { SPACES_NONE = 0 };
-typedef struct OpRow {
-  OpRun *run;
-  unsigned dst, src, src2;  // spaces it takes: bits 1 << SPACE_…; SPACES_NONE: no such operand
-  bool converts;            // its operands may be of different types
-} OpRow;
-extern const OpRow interp_op_table[OP_COUNT];
+// How an operation runs: one for each row of op.def, in the file of its family (model/ops).
+typedef struct OpMachine {
+  // For the active lanes of one warp.
+  void (*run)(Machine *machine, Warp *warp, const Code *code);
+  // Why it cannot run, beyond what its facts say; NULL: nothing is wrong. The member may be NULL.
+  const char *(*fault)(Arena *arena, const Program *program, const Code *code);
+  // Elements that an operand takes (C stands for the destination, A and B for the sources); NULL:
+  // as many as the operation is wide.
+  int (*width)(const Op *op, AtomOperand operand);
+  // What it wants to have at hand whenever it runs; NULL: nothing.
+  void (*prepare)(Arena *arena, Code *code);
+  // A warp that has to wait stands before it (WARP_ASLEEP): may it go on? And, where nobody goes on
+  // any more, for what it waits. NULL: the operation never waits.
+  bool (*may_go_on)(const Machine *machine, const Warp *warp, const Code *code);
+  void (*report_stuck)(Machine *machine, const Warp *warp, const Code *code);
+} OpMachine;
+
+const OpMachine *op_machine(OpKind kind);  // model/ops/table.c
 
 // Values of a warp as it stands.
 int64_t interp_scalar(const Warp *warp, const Value *value);
@@ -351,21 +364,7 @@ void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at);
 
-// ---- the tensor core (interp_tensor.c) ----------------------------------------------------------
-
-// The operations that a warp carries out as one.
-static inline bool interp_is_collective(OpKind kind) {
-  return kind == OP_LDMATRIX || kind == OP_MMA;
-}
-void interp_build_fragments(Machine *machine);
-// Why one of these cannot run; NULL when it can.
-const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *op,
-                                const Code *code);
-// How many elements an operand takes: C stands for the destination, A and B for the sources.
-int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand);
-OpRun interp_run_ldmatrix, interp_run_mma;
-
-// ---- mbarriers and TMA (interp_mbarrier.c) ------------------------------------------------------
+// ---- order (interp_order.c) ---------------------------------------------------------------------
 
 // What this thread knows.
 static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
@@ -374,21 +373,38 @@ static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
   return is_rest ? &m->rest[w] : &m->clock[w];
 }
 
-OpRun interp_run_mbar_init, interp_run_mbar_expect, interp_run_mbar_arrive, interp_run_mbar_wait;
-OpRun interp_run_tma, interp_run_fence;
-static inline bool interp_is_mbarrier(OpKind kind) {
-  return kind == OP_TMA_LOAD || (kind >= OP_MBAR_INIT && kind <= OP_MBAR_WAIT);
-}
-const char *interp_mbarrier_fault(Arena *arena, const Op *op, const Code *code);
-const int32_t *interp_box_places(Arena *arena, const Op *op);
-
 // A block starts; all its threads have met, or those of some warps: a new epoch begins.
 void interp_join_none(Machine *machine);
 void interp_join_all(Machine *machine);
 void interp_join_some(Machine *machine, const bool *takes_part);
-// Lets warps go on whose phase has ended; lets one copy land, any; false when there is none.
+// Into one clock what the other knows.
+void order_join_clock(Clock *into, const Clock *from);
+static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
+// The clock of the active lanes alone, from now on apart from that of the others.
+Clock *order_of_lanes(Machine *machine, const Warp *warp);
+void order_fence(Machine *machine, const Warp *warp);
+
+// ---- mbarriers (interp_mbarrier.c) --------------------------------------------------------------
+
+void mbar_report(Machine *machine, const Warp *warp, const Code *code, FindingKind kind,
+                 const char *what);
+// The mbarrier of an operand; NULL after a finding. Ready: this block has initialised it, and that
+// is in an order with this use.
+Mbar *mbar_of(Machine *machine, const Warp *warp, const Code *code, const Operand *operand);
+Mbar *mbar_ready(Machine *machine, const Warp *warp, const Code *code, const Operand *operand);
+void mbar_arrive(Machine *machine, const Warp *warp, const Code *code, Mbar *bar);
+// Ends the phase under way if nothing is missing from it.
+void mbar_end_phase(Machine *machine, const Code *code, Mbar *bar);
+// What is one thread's to do is done once for each lane that reaches it.
+void mbar_check_alone(Machine *machine, const Warp *warp, const Code *code);
+// A fault of operations whose operands must be at one place for the whole warp.
+bool operand_is_uniform(const Operand *operand);
+const char *mbar_place_fault(Arena *arena, const Program *program, const Code *code);
+
+// Lets warps go on that may; lets one copy land, any; false when there is none.
 bool interp_wake(Machine *machine);
 bool interp_land_one(Machine *machine);
+BoxCopy *interp_new_box(Machine *machine);
 // At the end of a block: copies still under way. When nobody can go on: who waits for what.
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
@@ -397,14 +413,6 @@ void interp_report_stuck(Machine *machine);
 
 // All warps have stopped: lets those go on that may; false at the end, and when all wait for ever.
 bool interp_go_on(Machine *machine);
-
-// ---- registers that change hands (interp_registers.c) -------------------------------------------
-
-OpRun interp_run_registers;
-void interp_start_registers(Machine *machine, Warp *warp);
-bool interp_may_take(const Machine *machine, const Warp *warp, const Code *code);
-// That the warp waits for them for ever.
-void interp_report_registers(Machine *machine, const Warp *warp, const Code *code);
 
 // ---- shadows (interp_shadow.c) ------------------------------------------------------------------
 

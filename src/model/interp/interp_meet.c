@@ -102,7 +102,7 @@ static bool pass_barrier(Machine *m, int waiting) {
 // copy lands at last. False at the end, and when everybody waits for ever.
 bool interp_go_on(Machine *m) {
   int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
-  int asleep = count_state(m, WARP_AT_MBARRIER, waiting ? &(int){0} : &first);
+  int asleep = count_state(m, WARP_ASLEEP, waiting ? &(int){0} : &first);
   if (waiting + asleep == 0) return false;
   if (pass_barrier(m, waiting)) return true;
   if (asleep && interp_land_one(m)) {

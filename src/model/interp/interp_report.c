@@ -24,16 +24,17 @@ const char *finding_name(FindingKind kind) { return finding_rows[kind].name; }
 const char *finding_help(FindingKind kind) { return finding_rows[kind].help; }
 
 // What each operation does to memory, in the words of a race report.
-static const struct {
+typedef struct Verb {
   const char *now, *then;
-} verb_rows[OP_COUNT] = {
-    [OP_LOAD] = {"reads", "reads"},
-    [OP_STORE] = {"writes", "writes"},
-    [OP_LDMATRIX] = {"reads", "reads"},
-    [OP_ATOMIC_ADD] = {"adds atomically to", "adds to atomically"},
-    [OP_CP_ASYNC] = {"copies into", "copies into"},
-    [OP_TMA_LOAD] = {"copies into", "copies into"},
-};
+} Verb;
+
+static Verb verb_of(const Op *op) {
+  if (op_is_async_copy(op->kind)) return (Verb){"copies into", "copies into"};
+  if (op_facts(op->kind)->action == ACTION_ADD)
+    return (Verb){"adds atomically to", "adds to atomically"};
+  bool writes = op->dst.buffer && op->dst.buffer->space != SPACE_REGISTER;
+  return writes ? (Verb){"writes", "writes"} : (Verb){"reads", "reads"};
+}
 
 static bool same_pair(const Finding *f, const Stmt *a, const Stmt *b) {
   return (f->who.stmt == a && f->other.stmt == b) || (f->who.stmt == b && f->other.stmt == a);
@@ -180,17 +181,17 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
   bool blocks = then->block != now->block;
   bool flying = shadow->in_flight && then == &shadow->write;
-  bool unfenced = a->op.kind == OP_TMA_LOAD && shadow_ordered(machine, then, now);
+  bool unfenced = op_facts(a->op.kind)->proxy == PROXY_ASYNC && shadow_ordered(machine, then, now);
   Str text = str_new(machine->arena);
   str_printf(&text, "%s on ", finding_name(kind));
   add_element(&text, f);
   str_add(&text, ": ");
   add_thread(&text, blocks, now->block, now->thread);
-  str_printf(&text, " %s ", verb_rows[a->op.kind].now);
+  str_printf(&text, " %s ", verb_of(&a->op).now);
   add_stmt(&text, a);
   str_add(&text, " what ");
   add_thread(&text, blocks, then->block, then->thread);
-  str_printf(&text, " %s ", verb_rows[b->op.kind].then);
+  str_printf(&text, " %s ", verb_of(&b->op).then);
   add_stmt(&text, b);
   str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread), unfenced));
   str_printf(&text, "; kernel %s", machine->code->name);

@@ -173,7 +173,7 @@ static void print_op(Printer *printer, Str *out, const Op *op) {
       return;
     case OP_MMA:
       print_access(out, &op->dst);
-      str_printf(out, " += %s ", printer->program->atom->name);
+      str_printf(out, " += %s ", program_atom(printer->program)->name);
       print_access(out, &op->src);
       str_add(out, " * ");
       print_access(out, &op->src2);

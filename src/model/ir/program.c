@@ -149,6 +149,8 @@ const Kernel *program_main(const Program *program) {
 int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
 int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
 
+const struct Atom *program_atom(const Program *program) { return program->product.atom; }
+
 static const Op *find_tma(const Stmt *list, BufferRole operand) {
   for (; list; list = list->next) {
     const Op *op = &list->op;

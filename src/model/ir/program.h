@@ -103,12 +103,13 @@ typedef struct Access {
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  int width;          // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;      // what op.def says of each operation
-  bool trans;         // LDMATRIX: .trans
-  double value;       // INIT
-  int64_t box[2];     // TMA_LOAD: rows and columns that one copy moves
-  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+  int width;       // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+  int64_t count;   // what op.def says of each operation
+  bool trans;      // LDMATRIX: .trans
+  double value;    // INIT
+  int64_t box[2];  // TMA_LOAD: rows and columns that one copy moves
+  const struct Atom *atom;  // of a multiplication by the tensor core
+  const Expr *phase;        // MBAR_WAIT: the phase bit that must have ended, 0 or 1
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
@@ -158,6 +159,14 @@ typedef struct Kernel {
   int n_producers;  // threads behind those of the digits, which only fetch
 } Kernel;
 
+// What the passes know of the product they act on: how its operands lie in the registers of a warp.
+typedef struct Product {
+  const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
+  Var *lane;                // with an atom: the THREAD digit inside a warp
+  Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
+  int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
+} Product;
+
 typedef struct Program {
   Arena *arena;
   Problem problem;
@@ -167,15 +176,12 @@ typedef struct Program {
   Buffer *buffer[BUFFERS_MAX];
   int n_kernels;
   Kernel kernel[KERNELS_MAX];
-  int main_kernel;          // index of the one that multiplies
-  Axis axis[AXIS_COUNT];    // of the main kernel
-  const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
-  Var *lane;                // with an atom: the THREAD digit inside a warp
-  Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
-  int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
-  Var *thread;                  // VAR_THREAD of the main kernel: tid in 0..threads of a block
-  Var *block;                   // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *any_thread;              // VAR_THREAD over all threads of a block that has roles; else NULL
+  int main_kernel;        // index of the one that multiplies
+  Axis axis[AXIS_COUNT];  // of the main kernel
+  Product product;
+  Var *thread;      // VAR_THREAD of the main kernel: tid in 0..threads of a block
+  Var *block;       // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
 // ---- reading ------------------------------------------------------------------------------------
@@ -218,6 +224,8 @@ const Kernel *program_main(const Program *program);  // the kernel that multipli
 int launch_warps(const Launch *launch);
 int launch_block_warps(const Launch *launch);
 
+// The atom by which the program multiplies; NULL: plain FMA.
+const struct Atom *program_atom(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
 const Op *program_tma(const Program *program, BufferRole operand);
 

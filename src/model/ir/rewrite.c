@@ -237,13 +237,14 @@ const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n
 
 const Expr *fragment_part(Program *program, int operand, int dimension) {
   Arena *arena = program->arena;
-  if (!program->atom) return ex_const(arena, 0);
-  FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
+  if (!program->product.atom) return ex_const(arena, 0);
+  FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
   const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
   const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
-  const Expr *value =
-      ex_mul_const(arena, ex_var(arena, program->value[operand]), program->value_width[operand]);
-  return ex_add(arena, bits_expr(arena, ex_var(arena, program->lane), of_lane, map.n_lane_bits),
+  const Expr *value = ex_mul_const(arena, ex_var(arena, program->product.value[operand]),
+                                   program->product.value_width[operand]);
+  return ex_add(arena,
+                bits_expr(arena, ex_var(arena, program->product.lane), of_lane, map.n_lane_bits),
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
 

@@ -30,7 +30,7 @@ static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole re
 
 void pass_async_copy(Program *program, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->atom;
+  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->product.atom;
   bool hint = schedule->value[KNOB_L2_HINT] != 0;
   to_async(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide, hint);
   to_async(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide, hint);

@@ -55,17 +55,17 @@ static int neighbours(const Program *program, const FragmentMap *map, int operan
 
 static void name_values(Program *program, int operand) {
   static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
-  FragmentMap map = fragment_map(program->atom, (AtomOperand)operand);
+  FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
   int width = neighbours(program, &map, operand);
-  program->value_width[operand] = width;
-  program->value[operand] =
+  program->product.value_width[operand] = width;
+  program->product.value[operand] =
       program_var(program, names[operand], VAR_LOOP, TIER_REGISTER, map.n_values / width);
 }
 
 static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t columns,
                        int operand) {
   Buffer *buffer = program_buffer(program, role);
-  int64_t values = fragment_map(program->atom, (AtomOperand)operand).n_values;
+  int64_t values = fragment_map(program->product.atom, (AtomOperand)operand).n_values;
   int64_t dim[RANK_MAX] = {rows, columns, values};
   int at = 0;
   for (int d = 0; d < 3; d++)
@@ -79,8 +79,8 @@ static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t 
 
 // Register indices of the value that the operand's value variable stands for.
 static const Expr *value_index(Program *program, int operand) {
-  return ex_mul_const(program->arena, ex_var(program->arena, program->value[operand]),
-                      program->value_width[operand]);
+  return ex_mul_const(program->arena, ex_var(program->arena, program->product.value[operand]),
+                      program->product.value_width[operand]);
 }
 
 static Stmt *read_fragment(Program *program, int operand, Buffer *fragment, Digit atoms) {
@@ -88,8 +88,9 @@ static Stmt *read_fragment(Program *program, int operand, Buffer *fragment, Digi
   const Expr *zero = ex_const(program->arena, 0);
   Access from = access2(program_buffer(program, role), zero, zero);
   Access to = access2(fragment, ex_var(program->arena, atoms.var), value_index(program, operand));
-  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = program->value_width[operand]};
-  Stmt *values = wrap_register(program, knob, program->value[operand], stmt_op(program, knob, op));
+  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = program->product.value_width[operand]};
+  Stmt *values =
+      wrap_register(program, knob, program->product.value[operand], stmt_op(program, knob, op));
   return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var, values);
 }
 
@@ -107,17 +108,18 @@ static Stmt *warp_body(Program *program) {
   Buffer *a = program_buffer(program, ROLE_FRAG_A), *b = program_buffer(program, ROLE_FRAG_B);
   Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
   Op mma = {.kind = OP_MMA,
+            .atom = program->product.atom,
             .dst = access3(acc, i, j, zero),
             .src = access2(a, i, zero),
             .src2 = access2(b, j, zero)};
   Op store = {.kind = OP_STORE,
               .dst = access2(program_buffer(program, ROLE_C), zero, zero),
               .src = access3(acc, i, j, value_index(program, ATOM_C)),
-              .width = program->value_width[ATOM_C]};
+              .width = program->product.value_width[ATOM_C]};
   Stmt *step = stmt_list(read_fragment(program, ATOM_A, a, m), read_fragment(program, ATOM_B, b, n),
                          over_atoms(program, stmt_op(program, knob, mma)), NULL);
   Stmt *values =
-      wrap_register(program, knob, program->value[ATOM_C], stmt_op(program, knob, store));
+      wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, store));
   return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
                    stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
                    over_atoms(program, values), NULL);
@@ -133,20 +135,20 @@ void pass_atomize(Program *program, const Schedule *schedule) {
   static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
                                                                                   "n_r"};
   const int64_t *v = schedule->value;
-  const Atom *atom = program->atom = choose_atom(program, schedule);
+  const Atom *atom = program->product.atom = choose_atom(program, schedule);
   Axis *k = &program->axis[AXIS_K];
   factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
   factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
   k->digit[0] = (Digit){
       program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  program->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
+  program->product.lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * LANES);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
   reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
   reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
   reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
-  Stmt *nest = stmt_loop(program, knob, program->lane, warp_body(program));
+  Stmt *nest = stmt_loop(program, knob, program->product.lane, warp_body(program));
   nest = bind_tier(program, 1, KNOB_WM, KNOB_WN, nest);
   main_kernel(program)->body = bind_tier(program, 0, KNOB_WM, KNOB_WN, nest);
   apply_axes(program);

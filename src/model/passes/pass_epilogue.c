@@ -37,11 +37,12 @@ static Stmt *fill_slab(Program *program, Buffer *slab, const Stmt *store) {
   Arena *arena = program->arena;
   const Axis *n = &program->axis[AXIS_N];
   const Digit *m_w = &program->axis[AXIS_M].digit[1];
-  const Expr *row = ex_mul_const(arena, ex_var(arena, m_w->var), program->atom->m);
+  const Expr *row = ex_mul_const(arena, ex_var(arena, m_w->var), program->product.atom->m);
   Op op = store->op;
   op.dst = access2(slab, ex_add(arena, row, fragment_part(program, ATOM_C, 0)),
                    ex_add(arena, axis_inside(program, n), fragment_part(program, ATOM_C, 1)));
-  Stmt *values = wrap_register(program, knob, program->value[ATOM_C], stmt_op(program, knob, op));
+  Stmt *values =
+      wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, op));
   return wrap_register(program, knob, n->digit[2].var, values);
 }
 
@@ -49,7 +50,7 @@ static Stmt *fill_slab(Program *program, Buffer *slab, const Stmt *store) {
 static const Expr *row_in_c(Program *program, const Expr *row) {
   Arena *arena = program->arena;
   const Axis *m = &program->axis[AXIS_M];
-  int64_t atom_rows = program->atom->m;
+  int64_t atom_rows = program->product.atom->m;
   const Expr *in_tile = ex_mul_const(arena, ex_div(arena, row, atom_rows), m->digit[1].weight);
   in_tile = ex_add(arena, in_tile, ex_mul_const(arena, ex_var(arena, m->digit[2].var), atom_rows));
   in_tile = ex_add(arena, in_tile, ex_mod(arena, row, atom_rows));
@@ -88,7 +89,7 @@ void pass_epilogue(Program *program, const Schedule *schedule) {
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   Stmt **link = find_link(body, OP_STORE, ROLE_C);
   const Stmt *store = find_op(cut(link), OP_STORE, ROLE_C);
-  int64_t rows = schedule->value[KNOB_WM] * program->atom->m;
+  int64_t rows = schedule->value[KNOB_WM] * program->product.atom->m;
   Buffer *slab = new_slab(program, rows, axis_tile(&program->axis[AXIS_N]));
   Stmt *parts = stmt_list(
       fill_slab(program, slab, store), barrier(program, knob, "a row of atoms lies in C_s"),

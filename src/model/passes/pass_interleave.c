@@ -46,7 +46,7 @@ void pass_interleave(Program *program, const Schedule *schedule) {
   Stmt *fma = *fma_link(program, &load);
   Stmt *loop = *load;
   if (loop->kind != STMT_LOOP || fma->kind != STMT_LOOP || loop->var != fma->var) return;
-  if (program->atom) keep_one(program, loop->body, fma->body);
+  if (program->product.atom) keep_one(program, loop->body, fma->body);
   cut(load);
   insert(&fma->body, loop->body);
   fma->knob = KNOB_INTERLEAVE_LOADS;

@@ -22,7 +22,7 @@ static const Expr *address_part(Program *program, int operand, int dimension, co
   (void)operand;
   const LdMatrix *load = context;
   const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
-  return bits_expr(program->arena, ex_var(program->arena, program->lane), of_bit,
+  return bits_expr(program->arena, ex_var(program->arena, program->product.lane), of_bit,
                    load->n_lane_bits);
 }
 
@@ -42,7 +42,7 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
   Arena *arena = program->arena;
   Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
   LdMatrix load;
-  if (!slab || !fragment_ldmatrix(program->atom, (AtomOperand)operand,
+  if (!slab || !fragment_ldmatrix(program->product.atom, (AtomOperand)operand,
                                   slab_runs_along_k(program, operand, slab), n_fragments, &load))
     return;
   Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;

@@ -88,7 +88,7 @@ void pass_stage(Program *program, const Schedule *schedule) {
     Buffer *slab = new_slab(program, operands[i].role, schedule);
     read_from_slab(program, k_o, operands[i].role, slab);
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.
-    int width = program->atom ? copy_width(program, operands[i].role) : 1;
+    int width = program->product.atom ? copy_width(program, operands[i].role) : 1;
     Copy copy = build_copy(program, operands[i].role, width, false, KNOB_STAGE);
     insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     insert(stores ? &stmt_last(stores)->next : &stores, copy.store);

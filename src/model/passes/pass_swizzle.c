@@ -22,7 +22,7 @@ enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 
 bool slab_is_read_plainly(const Program *program) {
   const Buffer *slab = program_buffer(program, ROLE_SLAB_B);
-  return program->atom && !slab_runs_along_k(program, ATOM_B, slab) &&
+  return program->product.atom && !slab_runs_along_k(program, ATOM_B, slab) &&
          dtype_bytes(program->problem.dtype) == 4;
 }
 

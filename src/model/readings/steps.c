@@ -46,7 +46,9 @@ typedef struct Walk {
   int of_set[SETS_MAX];  // the k-step that a set of A's registers holds
 } Walk;
 
-static int atom_depth(const Program *program) { return program->atom ? program->atom->k : 1; }
+static int atom_depth(const Program *program) {
+  return program_atom(program) ? program_atom(program)->k : 1;
+}
 
 static const Step empty = {.copy_slab = STEP_NONE,
                            .wait = STEP_NONE,
@@ -101,7 +103,7 @@ static int slot_of(const Walk *walk, const Access *slab) {
 
 // Copies of the fragment registers are told apart by an index in front of the usual ones.
 static int set_of(const Walk *walk, const Access *fragment) {
-  int plain = walk->program->atom ? 2 : 1;
+  int plain = program_atom(walk->program) ? 2 : 1;
   return fragment->buffer->rank > plain ? (int)index_at(walk, fragment, 0) : STEP_NONE;
 }
 
@@ -160,7 +162,7 @@ static void add_read(Walk *walk, const Op *op) {
 }
 
 static void add_multiply(Walk *walk, const Op *op) {
-  const Atom *atom = walk->program->atom;
+  const Atom *atom = program_atom(walk->program);
   walk->steps->multiply_name = op_is_collective(op->kind) ? "MMA" : "FMA";
   enum { ROWS = 8, ROW_BITS = 128 };
   double products = 1;

@@ -47,7 +47,7 @@ static void positions(const Kept *kept, int64_t index, const int64_t *env, int64
 }
 
 static int values_of(const Program *program) {
-  return program->atom ? fragment_map(program->atom, ATOM_C).n_values : 1;
+  return program_atom(program) ? fragment_map(program_atom(program), ATOM_C).n_values : 1;
 }
 
 typedef struct Fill {
@@ -80,7 +80,7 @@ static void fill_cell(Fill *fill, int64_t row, int64_t col, int thread, int valu
 
 static void fill_register(Fill *fill, int warp, const bool *active, const int64_t *row,
                           const int64_t *col, int first) {
-  const Atom *atom = fill->map->program->atom;
+  const Atom *atom = program_atom(fill->map->program);
   FragmentMap fragment = {0};
   if (atom) fragment = fragment_map(atom, ATOM_C);
   for (int lane = 0; lane < LANES; lane++)
@@ -136,7 +136,7 @@ TileOwner tile_map_owner(const TileMap *map, int64_t row, int64_t col) {
 }
 
 TileBox tile_map_atom(const TileMap *map, int64_t row, int64_t col) {
-  const Atom *atom = map->program->atom;
+  const Atom *atom = program_atom(map->program);
   int64_t m = atom ? atom->m : 1, n = atom ? atom->n : 1;
   return (TileBox){row / m * m, col / n * n, m, n};
 }
@@ -145,7 +145,7 @@ const char *tile_map_register_text(const TileMap *map, int value, char out[48]) 
   const Program *program = map->program;
   int values = values_of(program), n = (int)kept_along(&program->axis[AXIS_N]).count;
   int atom = value / values;
-  if (program->atom)
+  if (program_atom(program))
     snprintf(out, 48, "acc[%d, %d, %d]", atom / n, atom % n, value % values);
   else
     snprintf(out, 48, "acc[%d, %d]", atom / n, atom % n);

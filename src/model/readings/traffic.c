@@ -53,7 +53,7 @@ static bool is_f64(const Atom *atom) { return str_equal(atom->type, "f64"); }
 // 128 pairs a clock of an SM on Hopper and 64 on a B200.
 static double mhz_of_peak(const Model *model) {
   const Target *t = model->target;
-  const Atom *atom = model->program->atom;
+  const Atom *atom = program_atom(model->program);
   return atom && !is_f64(atom) && target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
 }
 
@@ -88,7 +88,7 @@ static double share_of_peak(const Target *t, const Atom *atom) {
 // Multiply-adds per clock of one SM; NaN where nobody says.
 static double macs_per_clock(const Model *model) {
   const Target *t = model->target;
-  const Atom *atom = model->program->atom;
+  const Atom *atom = program_atom(model->program);
   if (!atom) return t->fp32_lanes_per_sm;
   double hz = t->sm_count * mhz_of_peak(model) * 1e6;
   return share_of_peak(t, atom) * tensor_tflops(t, atom) * 1e12 / 2 / hz;
@@ -99,7 +99,7 @@ static double loads_per_fma(const Model *model) {
   double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
   double loads = (double)(v[KNOB_FM] + v[KNOB_FN]);
   // Row by row, B is read once for each row of atoms.
-  if (model->program->atom && v[KNOB_STAGE] && v[KNOB_FRAG_ORDER] == 2)
+  if (program_atom(model->program) && v[KNOB_STAGE] && v[KNOB_FRAG_ORDER] == 2)
     loads = (double)v[KNOB_FM] + cells;
   return loads / cells;
 }

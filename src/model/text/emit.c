@@ -125,7 +125,7 @@ static const char *print_words(Emitter *emitter, const Buffer *buffer) {
   bool fragment = buffer_is_fragment(buffer);
   if (!words || buffer->space != SPACE_REGISTER) return words;
   return arena_printf(emitter->arena, "%s%s%s", words,
-                      fragment && emitter->program->atom ? "-step" : "",
+                      fragment && program_atom(emitter->program) ? "-step" : "",
                       sharing[emit_values_per_register(emitter, buffer)]);
 }
 

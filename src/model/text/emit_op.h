@@ -1,8 +1,33 @@
-// One operation as CUDA.
+// One operation as CUDA: how its family writes it, and what families share for that.
 #pragma once
-#include "model/text/emitter.h"
+#include "model/text/emit_value.h"
+
+typedef struct OpText {
+  void (*write)(Emitter *emitter, const Op *op);
+  // Whether a wide one becomes several statements, one for each element; NULL: never.
+  bool (*is_split)(const Emitter *emitter, const Op *op);
+  // What it is for, by the role of what it writes (ROLE_COUNT places): the remark above a group
+  // whose pass left no note; NULL: nothing is said.
+  const char *const *purposes;
+} OpText;
+
+const OpText *op_text(OpKind kind);  // model/ops/table.c
 
 void emit_op(Emitter *emitter, const Op *op);
-// Whether it becomes several statements, one for each element.
 bool emit_op_is_split(const Emitter *emitter, const Op *op);
+
 const char *emit_condition(Emitter *emitter, const Expr *expr);
+// The guard of an access; NULL where the ranges leave nothing open.
+const char *emit_guard_text(Emitter *emitter, const Access *access);
+// A statement under a guard (NULL: none), on one line where it fits.
+void emit_guarded_line(Emitter *emitter, const char *guard, const char *statement);
+
+// tf32 lies in memory and in registers as f32.
+DType emit_stored_type(DType type);
+bool emit_is_same_type(const Buffer *a, const Buffer *b);
+// One instruction moves so many elements: 4, 8 or 16 bytes, whole registers, and more than one.
+bool emit_is_one_move(const Buffer *buffer, int width);
+Prelude emit_move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,
+                     const Buffer *registers, int width);
+// helper(&to, &from); or helper_or_zero(&to, &from, guard);
+void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Buffer *registers);

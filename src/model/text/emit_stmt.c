@@ -14,33 +14,6 @@
 
 // ---- remarks ------------------------------------------------------------------------------------
 
-// What an operation is for, by what it writes; the remark above a group whose pass left no note.
-static const char *const purposes[OP_COUNT][ROLE_COUNT] = {
-    [OP_LOAD] = {[ROLE_STAGE_A] = "fetch the slab of A",
-                 [ROLE_STAGE_B] = "fetch the slab of B",
-                 [ROLE_FRAG_A] = "this thread's values of A",
-                 [ROLE_STAGE_C] = "take a piece of it, in whole lines",
-                 [ROLE_FRAG_B] = "this thread's values of B"},
-    [OP_STORE] = {[ROLE_SLAB_A] = "put the slab of A into shared memory",
-                  [ROLE_SLAB_B] = "put the slab of B into shared memory",
-                  [ROLE_SLAB_C] = "put a row of atoms into shared memory",
-                  [ROLE_C] = "write the cells of C",
-                  [ROLE_PARTIAL] = "write this split's partial sums"},
-    [OP_FMA] = {[ROLE_ACC] = "add the outer product of a and b"},
-    [OP_LDMATRIX] =
-        {[ROLE_FRAG_A] = "the warp's fragments of A", [ROLE_FRAG_B] = "the warp's fragments of B"},
-    [OP_MMA] = {[ROLE_ACC] = "multiply each fragment of A by each of B"},
-    [OP_SCALE] = {[ROLE_ACC] = "the BLAS factor; stores no longer say where the sums live"},
-    [OP_CP_ASYNC] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
-                     [ROLE_SLAB_B] = "start the copy of the slab of B"},
-    [OP_TMA_LOAD] =
-        {[ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"},
-    [OP_MBAR_ARRIVE] = {[ROLE_EMPTY] = "the warp has read the slot to the end"},
-    [OP_MBAR_WAIT] = {[ROLE_FULL] = "the slab's bytes are there",
-                      [ROLE_EMPTY] = "every consumer has left the slot"},
-    [OP_ATOMIC_ADD] = {[ROLE_C] = "add this split's part of the cells"},
-};
-
 static bool is_unrolled(const Stmt *stmt) {
   return stmt->kind == STMT_LOOP && (stmt->var->tier == TIER_REGISTER || stmt->var->extent == 1);
 }
@@ -52,7 +25,8 @@ static const char *remark_of(const Stmt *stmt) {
   const Stmt *at = stmt;
   while (at && (at->kind == STMT_IF || is_unrolled(at))) at = at->body;
   if (!at || at->kind != STMT_OP || !at->op.dst.buffer) return NULL;
-  return purposes[at->op.kind][at->op.dst.buffer->role];
+  const char *const *purposes = op_text(at->op.kind)->purposes;
+  return purposes ? purposes[at->op.dst.buffer->role] : NULL;
 }
 
 static bool same_text(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }

@@ -1,9 +1,9 @@
-// The tensor core's operations: LDMATRIX and MMA, which the 32 lanes of a warp carry out as one.
+// ldmatrix and mma.sync, which the 32 lanes of a warp carry out as one.
 //
-// Which element a lane's value is comes from fragment.h, tabulated once per machine. MMA gathers
-// the lanes' values into matrices, multiplies those in doubles and rounds each sum once to the type
-// of the accumulators; so the result is that of any order of summation as long as it is exact,
-// which the inputs see to. Sums in s32 wrap around as the instruction's do.
+// Which element a lane's value is comes from fragment.h, tabulated when the operation is compiled.
+// MMA gathers the lanes' values into matrices, multiplies those in doubles and rounds each sum once
+// to the type of the accumulators; so the result is that of any order of summation as long as it is
+// exact, which the inputs see to. Sums in s32 wrap around as the instruction's do.
 //
 // LDMATRIX works on 16-byte rows. Lane l addresses row l % 8 of matrix l / 8; its address is
 // checked as that lane's access, but what is read counts as read by the lane that receives it.
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/interp/interp_machine.h"
+#include "model/ops/ops.h"
 
 enum { WORD_BYTES = 4, ATOM_M_MAX = 16, ATOM_N = 8, ATOM_K_MAX = 32 };
 
@@ -27,16 +27,20 @@ static bool runs_here(const Atom *atom) {
          atom->k <= ATOM_K_MAX;
 }
 
-int interp_tensor_width(const Program *program, const Op *op, AtomOperand operand) {
-  if (op->kind == OP_MMA)
-    return runs_here(program->atom) ? fragment_map(program->atom, operand).n_values : 1;
+static int mma_width(const Op *op, AtomOperand operand) {
+  return runs_here(op->atom) ? fragment_map(op->atom, operand).n_values : 1;
+}
+
+static int ldmatrix_width(const Op *op, AtomOperand operand) {
   const Buffer *buffer = op->src.buffer;
   if (!buffer) return 1;
   return operand == ATOM_C ? (int)op->count * values_per_word(buffer->type)
                            : LDMATRIX_ROW_BYTES / dtype_bytes(buffer->type);
 }
 
-static const char *ldmatrix_fault(Arena *arena, const Op *op) {
+static const char *ldmatrix_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  const Op *op = &code->stmt->op;
   DType type = op->src.buffer->type;
   if (op->count != 1 && op->count != 2 && op->count != 4)
     return arena_printf(arena, "ldmatrix loads %lld matrices: 1, 2 or 4 can be loaded",
@@ -60,18 +64,14 @@ static const char *fragment_fault(Arena *arena, const Atom *atom, AtomOperand wh
                       dtype_name(type));
 }
 
-static const char *mma_fault(Arena *arena, const Atom *atom, const Code *code) {
-  if (!atom) return "mma stands in a program without an atom";
+static const char *mma_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  const Atom *atom = code->stmt->op.atom;
+  if (!atom) return "mma names no atom";
   if (!runs_here(atom)) return arena_printf(arena, "%s cannot be interpreted so far", atom->name);
   const char *fault = fragment_fault(arena, atom, ATOM_C, &code->dst);
   if (!fault) fault = fragment_fault(arena, atom, ATOM_A, &code->src);
   return fault ? fault : fragment_fault(arena, atom, ATOM_B, &code->src2);
-}
-
-const char *interp_tensor_fault(Arena *arena, const Program *program, const Op *op,
-                                const Code *code) {
-  return op->kind == OP_LDMATRIX ? ldmatrix_fault(arena, op)
-                                 : mma_fault(arena, program->atom, code);
 }
 
 static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operand) {
@@ -85,10 +85,11 @@ static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operan
   return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[LANES])at};
 }
 
-void interp_build_fragments(Machine *machine) {
-  const Atom *atom = machine->program->atom;
-  for (int operand = 0; runs_here(atom) && operand < ATOM_OPERANDS; operand++)
-    machine->fragment[operand] = tabulate(machine->arena, atom, (AtomOperand)operand);
+static void prepare_mma(Arena *arena, Code *code) {
+  FragmentTable *table = ARENA_ARRAY(arena, FragmentTable, ATOM_OPERANDS);
+  for (int operand = 0; operand < ATOM_OPERANDS; operand++)
+    table[operand] = tabulate(arena, code->stmt->op.atom, (AtomOperand)operand);
+  code->fragment = table;
 }
 
 // ---- both ---------------------------------------------------------------------------------------
@@ -147,7 +148,7 @@ static void receive(Machine *m, Warp *w, const Code *code, const Reach *reach, c
   }
 }
 
-void interp_run_ldmatrix(Machine *m, Warp *w, const Code *code) {
+static void run_ldmatrix(Machine *m, Warp *w, const Code *code) {
   int n = (int)code->stmt->op.count;
   Registers to = reach_registers(m, w, code, &code->dst);
   if (!to.row) return;
@@ -209,7 +210,7 @@ static void multiply(const Atom *atom, const double *a, const OutRow *b, OutRow 
   }
 }
 
-void interp_run_mma(Machine *m, Warp *w, const Code *code) {
+static void run_mma(Machine *m, Warp *w, const Code *code) {
   Registers a = read_registers(m, w, code, &code->src), b = read_registers(m, w, code, &code->src2);
   Registers acc = read_registers(m, w, code, &code->dst);
   if (!a.row || !b.row || !acc.row) return;
@@ -222,9 +223,41 @@ void interp_run_mma(Machine *m, Warp *w, const Code *code) {
   }
   double left[ATOM_M_MAX * ATOM_K_MAX];
   OutRow right[ATOM_K_MAX], sum[ATOM_M_MAX];
-  gather(&m->fragment[ATOM_A], &a, left);
-  gather(&m->fragment[ATOM_B], &b, right[0].column);
-  gather(&m->fragment[ATOM_C], &acc, sum[0].column);
-  multiply(m->program->atom, left, right, sum);
-  scatter(w, &m->fragment[ATOM_C], sum[0].column, &acc);
+  gather(&code->fragment[ATOM_A], &a, left);
+  gather(&code->fragment[ATOM_B], &b, right[0].column);
+  gather(&code->fragment[ATOM_C], &acc, sum[0].column);
+  multiply(code->stmt->op.atom, left, right, sum);
+  scatter(w, &code->fragment[ATOM_C], sum[0].column, &acc);
 }
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+static void emit_ldmatrix(Emitter *emitter, const Op *op) {
+  const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_LDMATRIX,
+                                                    .type = emit_stored_type(op->src.buffer->type),
+                                                    .width = (int)op->count,
+                                                    .trans = op->trans});
+  emit_type_name(emitter, op->src.buffer->type);
+  emitter_line(emitter, "%s(&%s, %s);", name, emit_element(emitter, &op->dst),
+               emit_place(emitter, &op->src));
+}
+
+static void emit_mma(Emitter *emitter, const Op *op) {
+  const Atom *atom = op->atom;
+  assert(atom && atom->warps == 1);
+  const char *name = emit_helper(emitter, (Prelude){.kind = PRELUDE_MMA, .atom = atom});
+  emitter_line(emitter, "%s(&%s, &%s, &%s);", name, emit_element(emitter, &op->dst),
+               emit_element(emitter, &op->src), emit_element(emitter, &op->src2));
+}
+
+static const char *const fragments[ROLE_COUNT] = {
+    [ROLE_FRAG_A] = "the warp's fragments of A", [ROLE_FRAG_B] = "the warp's fragments of B"};
+static const char *const products[ROLE_COUNT] = {[ROLE_ACC] =
+                                                     "multiply each fragment of A by each of B"};
+
+const OpRules rules_LDMATRIX = {
+    {emit_ldmatrix, NULL, fragments},
+    {.run = run_ldmatrix, .fault = ldmatrix_fault, .width = ldmatrix_width}};
+const OpRules rules_MMA = {
+    {emit_mma, NULL, products},
+    {.run = run_mma, .fault = mma_fault, .width = mma_width, .prepare = prepare_mma}};

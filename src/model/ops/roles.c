@@ -6,24 +6,20 @@
 // has not. Worked example, 8 consumer and 4 producer warps that start with 168 for each thread:
 //   4 warps keep 40      the pool has 4 · 32 · 128 = 16,384
 //   8 warps take 232     8 · 32 · 64 = 16,384: the last one finds just what it needs
-#include "model/interp/interp_machine.h"
+#include "model/ops/ops.h"
 
-void interp_start_registers(Machine *m, Warp *w) {
-  const Kernel *kernel = &m->program->kernel[m->kernel];
-  w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
-  m->free_registers = 0;
-}
+// ---- run ----------------------------------------------------------------------------------------
 
 static int64_t wanted(const Warp *w, const Code *code) {
   return (code->stmt->op.count - w->registers) * LANES;
 }
 
-bool interp_may_take(const Machine *m, const Warp *w, const Code *code) {
+static bool may_take(const Machine *m, const Warp *w, const Code *code) {
   return wanted(w, code) <= m->free_registers;
 }
 
 // A warp that has to wait stands before the statement and comes back to it.
-void interp_run_registers(Machine *m, Warp *w, const Code *code) {
+static void run_registers(Machine *m, Warp *w, const Code *code) {
   bool gives = op_facts(code->stmt->op.kind)->action == ACTION_GIVE;
   if (w->alive & ~w->active)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
@@ -32,8 +28,8 @@ void interp_run_registers(Machine *m, Warp *w, const Code *code) {
     interp_report(m, FINDING_OPERAND, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "has %lld registers and %s %lld", (long long)w->registers,
                   gives ? "is to keep" : "takes", (long long)code->stmt->op.count);
-  if (!interp_may_take(m, w, code)) {
-    w->state = WARP_AT_MBARRIER;
+  if (!may_take(m, w, code)) {
+    w->state = WARP_ASLEEP;
     w->pc--;
     return;
   }
@@ -41,7 +37,7 @@ void interp_run_registers(Machine *m, Warp *w, const Code *code) {
   w->registers = code->stmt->op.count;
 }
 
-void interp_report_registers(Machine *m, const Warp *w, const Code *code) {
+static void report_registers(Machine *m, const Warp *w, const Code *code) {
   interp_report(
       m, FINDING_DEADLOCK, w, -1, code->stmt, NULL, 0,
       "warp %d waits for %lld registers in each thread where it has %lld; %lld of the block "
@@ -49,3 +45,25 @@ void interp_report_registers(Machine *m, const Warp *w, const Code *code) {
       w->index, (long long)code->stmt->op.count, (long long)w->registers,
       (long long)m->free_registers, (long long)wanted(w, code));
 }
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+static void emit_registers(Emitter *emitter, const Op *op, PreludeKind kind) {
+  emitter_line(emitter, "%s<%lld>();", emit_helper(emitter, (Prelude){.kind = kind}),
+               (long long)op->count);
+}
+
+static void emit_give(Emitter *emitter, const Op *op) {
+  emit_registers(emitter, op, PRELUDE_REGISTERS_GIVE);
+}
+
+static void emit_take(Emitter *emitter, const Op *op) {
+  emit_registers(emitter, op, PRELUDE_REGISTERS_TAKE);
+}
+
+const OpRules rules_REGS_GIVE = {
+    {.write = emit_give},
+    {.run = run_registers, .may_go_on = may_take, .report_stuck = report_registers}};
+const OpRules rules_REGS_TAKE = {
+    {.write = emit_take},
+    {.run = run_registers, .may_go_on = may_take, .report_stuck = report_registers}};

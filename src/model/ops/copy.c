@@ -1,0 +1,128 @@
+// cp.async: copies that lanes ask for and wait for in groups.
+//
+//   cp_async4(slab, at, &from);
+//   cp_async4_or_zero_if(slab, at, &from, guard, predicate);
+//
+// Early, a copy lands when it is asked for; late, when its group is waited for: both ends are legal
+// for the hardware, and its elements are in flight between them.
+#include <string.h>
+
+#include "model/ops/ops.h"
+
+// ---- run ----------------------------------------------------------------------------------------
+
+static Copy *new_copy(Machine *m, Warp *w) {
+  if (w->n_copies == w->copy_capacity) {
+    w->copy_capacity = w->copy_capacity ? 2 * w->copy_capacity : 16;
+    Copy *more = ARENA_ARRAY(m->arena, Copy, w->copy_capacity);
+    if (w->n_copies) memcpy(more, w->copy, sizeof(Copy) * (size_t)w->n_copies);
+    w->copy = more;
+  }
+  return &w->copy[w->n_copies++];
+}
+
+// The moment when a lane's bytes move.
+static void land(const Machine *m, const Copy *copy, uint32_t lane) {
+  const Code *code = &m->code->code[copy->code];
+  const Memory *src = &m->memory[code->src.buffer->id], *dst = &m->memory[code->dst.buffer->id];
+  size_t bytes = (size_t)(code->dst.width * dst->bytes);
+  if (copy->zeros >> lane & 1)
+    memset(memory_at(dst, copy->dst[lane]), 0, bytes);
+  else
+    memcpy(memory_at(dst, copy->dst[lane]), memory_at(src, copy->src[lane]), bytes);
+}
+
+static void launch_lane(Machine *m, const Warp *w, const Code *code, uint32_t lane,
+                        const Reach *from, const Reach *to) {
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, lane);
+  for (int j = 0; j < code->dst.width; j++) {
+    shadow_launch(m, to->memory, to->at.lane[lane] + j, &now);
+    if (from->inside >> lane & 1) may_read(m, w, code, &now, from->memory, from->at.lane[lane] + j);
+  }
+}
+
+static void run_cp_async(Machine *m, Warp *w, const Code *code) {
+  Reach from, to;
+  reach_memory(m, w, code, &code->src, w->active, &from);
+  reach_memory(m, w, code, &code->dst, w->active, &to);
+  uint32_t lanes = to.inside & (from.inside | from.guarded);
+  if (!lanes) return;
+  Copy *copy = new_copy(m, w);
+  copy->code = (int)(code - m->code->code);
+  copy->lanes = lanes;
+  copy->zeros = from.guarded;
+  memcpy(copy->src, from.at.lane, sizeof copy->src);
+  memcpy(copy->dst, to.at.lane, sizeof copy->dst);
+  memcpy(copy->group, w->committed, sizeof copy->group);
+  EACH_LANE(lane, lanes) {
+    launch_lane(m, w, code, lane, &from, &to);
+    if (m->async == INTERP_EARLY) land(m, copy, lane);
+  }
+}
+
+static void run_cp_commit(Machine *m, Warp *w, const Code *code) {
+  (void)m;
+  (void)code;
+  EACH_LANE(lane, w->active) w->committed[lane]++;
+}
+
+static void arrive_lane(Machine *m, const Warp *w, Copy *copy, uint32_t lane) {
+  const Code *code = &m->code->code[copy->code];
+  const Memory *dst = &m->memory[code->dst.buffer->id];
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, lane);
+  if (m->async == INTERP_LATE) land(m, copy, lane);
+  for (int j = 0; j < code->dst.width; j++) shadow_arrive(m, dst, copy->dst[lane] + j, &now);
+  copy->lanes &= ~(1u << lane);
+}
+
+// Group g of a lane is complete when at most `count` groups were committed after it. A copy that
+// was never committed has the group number that the next commit would give it: it stays.
+static void run_cp_wait(Machine *m, Warp *w, const Code *code) {
+  int kept = 0;
+  for (int i = 0; i < w->n_copies; i++) {
+    Copy *copy = &w->copy[i];
+    EACH_LANE(lane, copy->lanes & w->active)
+    if (copy->group[lane] < w->committed[lane] - code->stmt->op.count)
+      arrive_lane(m, w, copy, lane);
+    if (!copy->lanes) continue;
+    if (kept != i) w->copy[kept] = *copy;
+    kept++;
+  }
+  w->n_copies = kept;
+}
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+// cp_async4(slab, at, &from); with a guard and a predicate, which comes last,
+// cp_async4_or_zero_if(slab, at, &from, guard, predicate);
+static void emit_cp_async(Emitter *emitter, const Op *op) {
+  const char *guard = emit_guard_text(emitter, &op->src), *wanted = emitter->predicate;
+  PreludeKind kind = wanted ? PRELUDE_CP_ASYNC_IF : PRELUDE_CP_ASYNC;
+  if (guard) kind++;  // the kind "or zero" follows its plain one
+  Prelude copy = emit_move_of(emitter, kind, op->src.buffer, NULL, op->width);
+  copy.l2_bytes = (int)op->count;
+  const char *name = emit_helper(emitter, copy);
+  emitter_line(emitter, "%s(%s, &%s%s%s%s%s);", name, emit_place(emitter, &op->dst),
+               emit_element(emitter, &op->src), guard ? ", " : "", guard ? guard : "",
+               wanted ? ", " : "", wanted ? wanted : "");
+}
+
+static void emit_cp_commit(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_COMMIT}));
+}
+
+static void emit_cp_wait(Emitter *emitter, const Op *op) {
+  emitter_line(emitter, "%s<%lld>();",
+               emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_WAIT}),
+               (long long)op->count);
+}
+
+static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
+                                               [ROLE_SLAB_B] = "start the copy of the slab of B"};
+
+const OpRules rules_CP_ASYNC = {{emit_cp_async, NULL, copies}, {.run = run_cp_async}};
+const OpRules rules_CP_COMMIT = {{.write = emit_cp_commit}, {.run = run_cp_commit}};
+const OpRules rules_CP_WAIT = {{.write = emit_cp_wait}, {.run = run_cp_wait}};

@@ -1,0 +1,17 @@
+// What a family says of its operations: one OpRules for each row of op.def, in the file of its
+// family.
+//
+// A new operation is a row of op.def and its OpRules; where one of both is missing, the linker says
+// so. What drives them lies below: text/emit_op.h writes, interp/interp_machine.h runs.
+#pragma once
+#include "model/interp/interp_machine.h"
+#include "model/text/emit_op.h"
+
+typedef struct OpRules {
+  OpText text;        // how it is written in CUDA
+  OpMachine machine;  // how the interpreter runs it
+} OpRules;
+
+#define OP(id, ...) extern const OpRules rules_##id;
+#include "model/ir/op.def"
+#undef OP

@@ -1,0 +1,171 @@
+// Barriers and mbarriers.
+//
+//   BARRIER      __syncthreads(), or bar.sync of some warps
+//   MBAR_WAIT    mbarrier_wait(full, slot, phase);
+#include <stdlib.h>
+
+#include "model/ops/ops.h"
+
+// ---- check --------------------------------------------------------------------------------------
+
+static const char *barrier_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  const Op *op = &code->stmt->op;
+  if (op->count % LANES == 0) return NULL;
+  return arena_printf(arena, "a barrier of %lld threads: it is whole warps that meet",
+                      (long long)op->count);
+}
+
+static const char *init_fault(Arena *arena, const Program *program, const Code *code) {
+  const char *fault = mbar_place_fault(arena, program, code);
+  if (fault || code->stmt->op.count >= 1) return fault;
+  return "an mbarrier awaits one arrival or more";
+}
+
+static const char *wait_fault(Arena *arena, const Program *program, const Code *code) {
+  const char *fault = mbar_place_fault(arena, program, code);
+  if (fault || code->stmt->op.phase) return fault;
+  return "wait for an mbarrier has no phase bit";
+}
+
+// ---- run ----------------------------------------------------------------------------------------
+
+static void run_barrier(Machine *m, Warp *w, const Code *code) {
+  uint32_t missing = w->alive & ~w->active;
+  if (missing)
+    interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
+                  "reaches a barrier that lane %d of its warp does not", lowest_lane(missing));
+  w->state = WARP_AT_BARRIER;
+}
+
+static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
+  Mbar *bar = mbar_of(m, w, code, &code->dst);
+  if (!bar) return;
+  mbar_check_alone(m, w, code);
+  if (bar->init.epoch >= m->block_first)
+    mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
+  *bar = (Mbar){.expected = code->stmt->op.count, .pending = code->stmt->op.count};
+  bar->init = touch_of(m, w, code);
+  bar->init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+}
+
+// One thread arrives: of its own warp's other lanes it can say nothing.
+static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
+  Mbar *bar = mbar_ready(m, w, code, &code->dst);
+  if (!bar) return;
+  mbar_check_alone(m, w, code);
+  Clock others = *interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
+  others.seen[w->index] = others.fenced[w->index] = 0;
+  others.passed[w->index] = ++m->epoch;
+  order_join_clock(&bar->gathered, &others);
+  bar->bytes += code->stmt->op.count;
+  mbar_arrive(m, w, code, bar);
+}
+
+static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
+  uint32_t missing = w->alive & ~w->active;
+  if (missing)
+    mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
+  Mbar *bar = mbar_ready(m, w, code, &code->dst);
+  if (!bar) return;
+  if (m->knows[w->index] != UINT32_MAX) order_join_clock(&m->clock[w->index], &m->rest[w->index]);
+  m->knows[w->index] = UINT32_MAX;
+  m->clock[w->index].seen[w->index] = m->clock[w->index].passed[w->index] = ++m->epoch;
+  order_join_clock(&bar->gathered, &m->clock[w->index]);
+  mbar_arrive(m, w, code, bar);
+}
+
+static bool phase_ended(const Warp *w, const Code *code, const Mbar *bar) {
+  return (bar->phase & 1) != (uint32_t)interp_scalar(w, &code->value);
+}
+
+// A warp that has to wait stands before the statement and comes back to it.
+static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
+  Mbar *bar = mbar_ready(m, w, code, &code->dst);
+  if (!bar) return;
+  if (phase_ended(w, code, bar)) {
+    bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
+    order_join_clock(warp_is_whole(w) ? &m->clock[w->index] : order_of_lanes(m, w), &bar->ended);
+    if (warp_is_whole(w)) order_join_clock(&m->rest[w->index], &bar->ended);
+    return;
+  }
+  w->state = WARP_ASLEEP;
+  w->pc--;
+  m->lanes[OP_MBAR_WAIT] -= __builtin_popcount(w->active);
+}
+
+static const Mbar *awaited(const Machine *m, const Warp *w, const Code *code) {
+  const Operand *dst = &code->dst;
+  return &m->memory[dst->buffer->id].mbar[interp_scalar(w, &dst->offset)];
+}
+
+static bool wait_may_go_on(const Machine *m, const Warp *w, const Code *code) {
+  return phase_ended(w, code, awaited(m, w, code));
+}
+
+static void report_wait(Machine *m, const Warp *w, const Code *code) {
+  const Mbar *bar = awaited(m, w, code);
+  const Operand *dst = &code->dst;
+  interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, dst->buffer, interp_scalar(w, &dst->offset),
+                "warp %d waits for a phase of bit %lld to end; phase %u is under way, with %lld of "
+                "%lld arrivals missing and %lld bytes %s",
+                w->index, (long long)interp_scalar(w, &code->value), bar->phase,
+                (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
+                bar->bytes < 0 ? "more than were expected" : "to come");
+}
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+static void emit_barrier(Emitter *emitter, const Op *op) {
+  if (op->count == 0)
+    emitter_line(emitter, "__syncthreads();");
+  else
+    emitter_line(emitter, "%s<%lld>();",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_BARRIER_OF}), (long long)op->count);
+}
+
+// mbarrier_expect(full, slot, 49152);
+static void emit_mbarrier(Emitter *emitter, const Op *op, PreludeKind kind, const char *last) {
+  emitter_line(emitter, "%s(%s%s);", emit_helper(emitter, (Prelude){.kind = kind}),
+               emit_place(emitter, &op->dst), last);
+}
+
+static const char *count_text(const Emitter *emitter, const Op *op) {
+  return arena_printf(emitter->arena, ", %lld", (long long)op->count);
+}
+
+static void emit_mbar_init(Emitter *emitter, const Op *op) {
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_INIT, count_text(emitter, op));
+}
+
+static void emit_mbar_expect(Emitter *emitter, const Op *op) {
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_EXPECT, count_text(emitter, op));
+}
+
+static void emit_mbar_arrive(Emitter *emitter, const Op *op) {
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_ARRIVE, "");
+}
+
+static void emit_mbar_wait(Emitter *emitter, const Op *op) {
+  const char *phase = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->phase));
+  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_WAIT, phase);
+}
+
+static const char *const arrivals[ROLE_COUNT] = {[ROLE_EMPTY] =
+                                                     "the warp has read the slot to the end"};
+static const char *const waits[ROLE_COUNT] = {
+    [ROLE_FULL] = "the slab's bytes are there", [ROLE_EMPTY] = "every consumer has left the slot"};
+
+const OpRules rules_BARRIER = {{.write = emit_barrier},
+                               {.run = run_barrier, .fault = barrier_fault}};
+const OpRules rules_MBAR_INIT = {{.write = emit_mbar_init},
+                                 {.run = run_mbar_init, .fault = init_fault}};
+const OpRules rules_MBAR_EXPECT = {{.write = emit_mbar_expect},
+                                   {.run = run_mbar_expect, .fault = mbar_place_fault}};
+const OpRules rules_MBAR_ARRIVE = {{emit_mbar_arrive, NULL, arrivals},
+                                   {.run = run_mbar_arrive, .fault = mbar_place_fault}};
+const OpRules rules_MBAR_WAIT = {{emit_mbar_wait, NULL, waits},
+                                 {.run = run_mbar_wait,
+                                  .fault = wait_fault,
+                                  .may_go_on = wait_may_go_on,
+                                  .report_stuck = report_wait}};

@@ -1,0 +1,11 @@
+// The only list of all operations' rules.
+#include "model/ops/ops.h"
+
+static const OpRules *const rules[OP_COUNT] = {
+#define OP(id, ...) &rules_##id,
+#include "model/ir/op.def"
+#undef OP
+};
+
+const OpText *op_text(OpKind kind) { return &rules[kind]->text; }
+const OpMachine *op_machine(OpKind kind) { return &rules[kind]->machine; }

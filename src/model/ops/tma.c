@@ -1,0 +1,136 @@
+// Copies by the tensor memory accelerator, and the fence in front of them.
+//
+//   tma_load(slab, at, &A_map, column, row, full, slot);    column and row as the matrix lies in
+//   memory
+//
+// A copy is issued by one thread and carried out by nobody in particular, "the agent". Early, it
+// lands at once; late, when no warp can go on without it: both ends are legal for the hardware. Its
+// elements are in flight until then, and afterwards written by the agent; who has not waited for
+// the phase in which they landed is not ordered with that (interp_shadow.c). Every mbarrier has an
+// agent of its own: that a slab asked for later has landed says nothing of this one.
+#include <string.h>
+
+#include "model/ops/ops.h"
+
+// ---- check --------------------------------------------------------------------------------------
+
+static const char *box_fault(Arena *arena, const Program *program, const Code *code) {
+  const char *fault = mbar_place_fault(arena, program, code);
+  if (fault) return fault;
+  const Op *op = &code->stmt->op;
+  const Buffer *from = op->src.buffer, *to = op->dst.buffer;
+  int last = to->rank - 1;
+  if (from->rank != 2 || last < 1 || op->box[0] < 1 || op->box[1] < 1 ||
+      op->box[0] > to->dim[last - 1] || op->box[1] > to->dim[last])
+    return arena_printf(arena, "a box of %lld x %lld does not fit into %s", (long long)op->box[0],
+                        (long long)op->box[1], to->name);
+  return operand_is_uniform(&code->src) ? NULL : "a box begins at one place, this differs by lane";
+}
+
+// ---- run ----------------------------------------------------------------------------------------
+
+static int64_t box_elements(const Op *op) { return op->box[0] * op->box[1]; }
+
+// One element of the box: zero where it is outside of the matrix.
+static void land_element(const Machine *m, const BoxCopy *copy, int64_t row, int64_t column,
+                         int64_t to) {
+  const Op *op = &m->code->code[copy->code].stmt->op;
+  const Buffer *from = op->src.buffer;
+  const Memory *src = &m->memory[from->id], *dst = &m->memory[op->dst.buffer->id];
+  int fast = buffer_fast_dimension(from), slow = 1 - fast;
+  int64_t s = copy->corner[slow] + row, f = copy->corner[fast] + column;
+  bool inside = s >= 0 && s < from->dim[slow] && f >= 0 && f < from->dim[fast];
+  if (inside)
+    memcpy(memory_at(dst, to), memory_at(src, s * from->stride[slow] + f), (size_t)dst->bytes);
+  else
+    memset(memory_at(dst, to), 0, (size_t)dst->bytes);
+}
+
+static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
+  return INTERP_AGENT + (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
+}
+
+// The box arrives as a whole, in an epoch of its own, and its bytes count.
+static void land(Machine *m, const BoxCopy *copy) {
+  const Code *code = &m->code->code[copy->code];
+  const Op *op = &code->stmt->op;
+  const Memory *dst = &m->memory[op->dst.buffer->id];
+  int agent = agent_of(m, copy->bar, op);
+  Touch now = {++m->epoch, (uint32_t)m->block, (uint16_t)(agent * LANES), (uint16_t)copy->code};
+  for (int64_t i = 0; i < box_elements(op); i++) {
+    int64_t to = copy->first + code->box_at[i];
+    land_element(m, copy, i / op->box[1], i % op->box[1], to);
+    shadow_land(dst, to, &now);
+  }
+  Mbar *bar = copy->bar;
+  bar->gathered.seen[agent] = ++m->epoch;
+  bar->bytes -= box_elements(op) * dst->bytes;
+  mbar_end_phase(m, code, bar);
+}
+
+static bool is_inside(Machine *m, const Warp *w, const Code *code, int64_t first) {
+  const Memory *dst = &m->memory[code->dst.buffer->id];
+  int64_t n = box_elements(&code->stmt->op);
+  bool inside = first >= 0 && first + n <= dst->elements;
+  for (int i = 0; i < code->dst.n_checks && inside; i++) {
+    const DimCheck *check = &code->dst.check[i];
+    int64_t at = interp_scalar(w, &check->value);
+    inside = at >= 0 && at < check->limit;
+  }
+  if (!inside)
+    interp_report(m, FINDING_OUT_OF_BOUNDS, w, lowest_lane(w->active), code->stmt, code->dst.buffer,
+                  first, "copies a box of %lld elements to offset %lld of %lld", (long long)n,
+                  (long long)first, (long long)dst->elements);
+  return inside;
+}
+
+// Whatever the box will overwrite must be over and done with when it is asked for.
+static void run_tma_load(Machine *m, Warp *w, const Code *code) {
+  const Op *op = &code->stmt->op;
+  Mbar *bar = mbar_ready(m, w, code, &code->src2);
+  int64_t first = interp_scalar(w, &code->dst.offset);
+  if (!bar || !is_inside(m, w, code, first)) return;
+  mbar_check_alone(m, w, code);
+  Touch now = touch_of(m, w, code);
+  now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  for (int64_t i = 0; i < box_elements(op); i++)
+    shadow_ask(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
+  bar->gathered.passed[w->index] = ++m->epoch;  // the phase cannot end before this is asked
+  BoxCopy *copy = interp_new_box(m);
+  *copy = (BoxCopy){.code = (int)(code - m->code->code), .first = first, .bar = bar, .land = land};
+  for (int d = 0; d < 2; d++) copy->corner[d] = interp_scalar(w, &code->corner[d]);
+  if (m->async != INTERP_EARLY) return;
+  land(m, copy);
+  m->n_boxes--;
+}
+
+static void run_fence(Machine *m, Warp *w, const Code *code) {
+  (void)code;
+  order_fence(m, w);
+}
+
+// ---- emit ---------------------------------------------------------------------------------------
+
+// tma_load(slab, at, &A_map, column, row, full, slot); column and row as the matrix lies in memory.
+static void emit_tma_load(Emitter *emitter, const Op *op) {
+  const Buffer *from = op->src.buffer;
+  int fast = buffer_fast_dimension(from);
+  const char *name = emit_helper(
+      emitter, (Prelude){.kind = PRELUDE_TMA_LOAD, .type = emit_stored_type(op->dst.buffer->type)});
+  emit_type_name(emitter, op->dst.buffer->type);
+  emitter_line(emitter, "%s(%s, &%s_map, %s, %s, %s);", name, emit_place(emitter, &op->dst),
+               from->name, emit_condition(emitter, op->src.idx[fast]),
+               emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2));
+}
+
+static void emit_fence(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_FENCE_ASYNC}));
+}
+
+static const char *const boxes[ROLE_COUNT] = {
+    [ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"};
+
+const OpRules rules_TMA_LOAD = {{emit_tma_load, NULL, boxes},
+                                {.run = run_tma_load, .fault = box_fault}};
+const OpRules rules_FENCE_ASYNC = {{.write = emit_fence}, {.run = run_fence}};

@@ -98,6 +98,7 @@ static void add_ladders(CliProbe *probe, const char *name, CliWorker *worker,
 static bool collect(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
   TargetTable *targets = ARENA_NEW(probe->arena, TargetTable);
   if (!cli_targets(probe->arena, targets, diags)) return false;
+  cli_worker_take_device(worker, targets);
   if (given->ladder)
     add_ladders(probe, given->ladder, worker, targets, diags);
   else if (given->op)

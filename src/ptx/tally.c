@@ -69,7 +69,7 @@ static BankCount count_atomics(const PtxModule *module, const PtxAccess *access)
     if (n > count.wavefronts) count.wavefronts = n;
   }
   if (access->inst->form.logic == PTX_MOD_cas) count.wavefronts *= 2;
-  count.ways = count.profiled = count.wavefronts;
+  count.ways = count.profiled = count.profiled_most = count.wavefronts;
   return count;
 }
 
@@ -96,7 +96,7 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
   site->executions++;
   site->op = is_atomic ? NULL : op_of(access, bytes);
-  BankCount count = {.profiled = -1};
+  BankCount count = {.profiled = -1, .profiled_most = -1};
   if (is_atomic)
     count = count_atomics(tally->module, access);
   else if (site->op && site->op->kind == BANK_CPASYNC)

@@ -78,6 +78,7 @@ static BankCount count_atomics(const PtxModule *module, const PtxAccess *access)
 static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr) {
   site->countable &= count->profiled >= 0;
   site->wavefronts += count->profiled;
+  site->wavefronts_most += count->profiled_most;
   site->ideal += count->ideal;
   if (count->profiled <= site->worst) return;
   site->worst = count->profiled;
@@ -199,6 +200,7 @@ static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
   line->shared = true;
   line->executions += site->executions;
   line->wavefronts += site->wavefronts;
+  line->wavefronts_most += site->wavefronts_most;
   line->ideal += site->ideal;
   line->countable &= site->countable;
   line->data |= site->data_addresses || site->data_mask;
@@ -232,6 +234,7 @@ const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
   qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
   for (int i = 0; i < lines->n; i++) {
     lines->wavefronts += lines->items[i].wavefronts;
+    lines->wavefronts_most += lines->items[i].wavefronts_most;
     lines->ideal += lines->items[i].ideal;
     lines->countable &= lines->items[i].countable;
   }

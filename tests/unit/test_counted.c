@@ -8,6 +8,7 @@
 
 #include "base/embed.h"
 #include "base/json.h"
+#include "cli_harness.h"
 #include "kernels/counted.h"
 #include "kernels/emit_plan.h"
 #include "kernels/machine_code.h"
@@ -256,6 +257,28 @@ END_TEST
 
 // ---- what the program shows ---------------------------------------------------------------------
 
+// A count that depends on the order of arrival is shown with both of its ends, one that does not
+// alone.
+START_TEST(copies_are_shown_with_their_bounds) {
+  static const char *const shown[][2] = {
+      {"BK=4,VECTORIZE=0,TRANSPOSE_A=1,PAD_SMEM=2,B_COL=1",
+       "\ncp.async: 256 wavefronts per slab by the profiler's counters at least, at most 320 as "
+       "its "
+       "data arrives\n"},
+      {"BK=32,VECTORIZE=0", "\ncp.async: 256 wavefronts per slab by the profiler's counters\n"}};
+  if (!cli_has_program()) return;
+  for (int i = 0; i < 2; i++) {
+    const CliRun run =
+        cli_run(property_data,
+                arena_printf(property_data,
+                             "resources -k AUTO=0,M=512,N=512,K=64,BM=32,BN=16,FM=4,FN=8,STAGE=11,"
+                             "BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1,%s",
+                             shown[i][0]));
+    ck_assert_msg(strstr(run.out, shown[i][1]) != NULL, "%s%s", run.out, run.err);
+  }
+}
+END_TEST
+
 static const CountedKernels *read_counted(const char *text, Diags *diags) {
   return counted_read(property_data, text, strlen(text), "x.jsonl", diags);
 }
@@ -341,6 +364,7 @@ Suite *suite_counted(void) {
   tcase_add_test(tests, predicted_accesses_cost_what_was_counted);
   tcase_add_test(tests, compiled_accesses_cost_what_was_counted);
   tcase_add_test(tests, copies_of_whole_kernels_lie_within_their_bounds);
+  tcase_add_test(tests, copies_are_shown_with_their_bounds);
   tcase_add_test(tests, kernels_that_are_quoted_make_what_was_counted);
   tcase_add_test(tests, a_broken_line_of_counters_is_told);
   tcase_add_test(tests, what_is_predicted_of_a_rung_is_compiled);

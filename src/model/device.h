@@ -9,10 +9,11 @@
 #include "model/target.h"
 
 // Fields of a row that a driver tells, by their names there and in the worker's messages.
-#define DEVICE_FIELD_TABLE(X)                                              \
-  X(sm_count)                                                              \
-  X(l2_bytes) X(smem_per_block) X(smem_per_sm) X(regs_per_sm) X(boost_mhz) \
-      X(max_threads_per_block) X(max_threads_per_sm) X(max_warps_per_sm) X(max_blocks_per_sm)
+// clang-format off
+#define DEVICE_FIELD_TABLE(X) \
+  X(sm_count) X(l2_bytes) X(smem_per_block) X(smem_per_sm) X(regs_per_sm) X(boost_mhz) \
+  X(max_threads_per_block) X(max_threads_per_sm) X(max_warps_per_sm) X(max_blocks_per_sm)
+// clang-format on
 
 #define X(field) +1
 enum { DEVICE_FIELDS = 0 DEVICE_FIELD_TABLE(X) };

@@ -168,7 +168,8 @@ static int profiled_phase(const Cut *cut, const BankOp *op, const int64_t *addr,
 
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
   Cut cut = cut_access(op, addr);
-  BankCount count = {.known = op->counted, .phases = cut.n_phases, .profiled = -1};
+  BankCount count = {
+      .known = op->counted, .phases = cut.n_phases, .profiled = -1, .profiled_most = -1};
   if (!op->counted) return count;
   count.profiled = 0;
   for (int phase = 0; phase < cut.n_phases; phase++) {
@@ -179,6 +180,7 @@ BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]) {
     if (wavefronts > count.ways) count.ways = wavefronts;
   }
   count.conflicts = count.wavefronts - count.ideal;
+  count.profiled_most = count.profiled;
   return count;
 }
 

@@ -71,8 +71,10 @@ typedef struct BankCount {
   int phases;      // phases after the pair merge, active or not
   // What the profiler's per-instruction counters say, which is not always what the pipe does: where
   // merged phases still conflict they count them as if they had not merged, and they do count
-  // copies that bypass L1. -1 where nobody knows.
-  int profiled;
+  // copies that bypass L1. -1 where nobody knows. Of a cp.async it is the least they say: what the
+  // order in which its data arrives can make of it is no more than `profiled_most`, which is
+  // `profiled` where nothing depends on that order.
+  int profiled, profiled_most;
 } BankCount;
 
 BankCount banks_count(const BankOp *op, const int64_t addr[BANK_LANES]);

@@ -76,6 +76,20 @@ void cli_put_traffic(JsonWriter *w, const Traffic *t) {
 
 // ---- sites --------------------------------------------------------------------------------------
 
+// What the pipe's counters do not have, the profiler's do, and not always the same.
+static void print_copies(Arena *arena, const Model *model) {
+  double least = 0, most = 0;
+  for (int i = 0; i < model->n_sites; i++) {
+    if (model->site[i].op->kind != BANK_CPASYNC) continue;
+    least += model->site[i].profiled;
+    most += model->site[i].profiled_most;
+  }
+  if (!(most > 0)) return;
+  printf(
+      "cp.async: %.0f wavefronts per slab by the profiler's counters%s\n", least,
+      most > least ? arena_printf(arena, " at least, at most %.0f as its data arrives", most) : "");
+}
+
 void cli_print_sites(Arena *arena, const Model *model) {
   if (model->n_sites == 0) {
     puts("no access to shared memory");
@@ -93,6 +107,7 @@ void cli_print_sites(Arena *arena, const Model *model) {
       printf("%10s %6s %9s %5s", "no count", "-", "-", "-");
     printf(" %12g\n", site->executions);
   }
+  print_copies(arena, model);
 }
 
 static void print_global(Arena *arena, const GlobalSite *site) {

@@ -141,14 +141,11 @@ int cli_probe_run(CliProbe *probe, CliWorker *worker) {
   return status;
 }
 
-bool cli_probe_judge(const CliProbe *probe, ProbeOrder *orders) {
+ProbeVerdict cli_probe_judge(const CliProbe *probe, ProbeOrder *orders) {
   const ProbeResult **results =
       ARENA_ARRAY(probe->arena, const ProbeResult *, probe->n_different + 1);
-  bool alike = true;
   for (int i = 0; i < probe->n_different; i++) results[i] = probe->different[i].result;
-  for (int i = 0; i < banks_op_count(); i++) {
+  for (int i = 0; i < banks_op_count(); i++)
     orders[i] = probe_order(results, probe->n_different, banks_op_at(i)->name);
-    alike = alike && orders[i].alike;
-  }
-  return alike;
+  return probe_verdict(orders, banks_op_count());
 }

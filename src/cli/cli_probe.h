@@ -45,6 +45,6 @@ void cli_probe_add_ladder(CliProbe *probe, CliWorker *worker, const TargetTable 
 // CLI_BENCH when an access could not be measured.
 int cli_probe_run(CliProbe *probe, CliWorker *worker);
 
-// Whether measurement and prediction order alike in every operation; orders[i] is that of
-// operation banks_op_at(i).
-bool cli_probe_judge(const CliProbe *probe, ProbeOrder *orders);
+// How measurement and prediction order, over all operations; orders[i] is that of operation
+// banks_op_at(i).
+ProbeVerdict cli_probe_judge(const CliProbe *probe, ProbeOrder *orders);

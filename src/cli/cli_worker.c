@@ -228,6 +228,19 @@ int cli_worker_need_gpu(CliWorker *worker) {
   return cli_error(CLI_MISSING, "%s%s%s", what, *machine.gpu_error ? ": " : "", machine.gpu_error);
 }
 
+DeviceWord cli_take_device(Arena *arena, const Device *device, TargetTable *targets) {
+  DeviceWord word = device_apply(arena, device, targets);
+  if (word.n)
+    cli_error(0, "the driver of %s says otherwise than its row, and its word counts: %s",
+              device->name, device_word_text(arena, &word));
+  return word;
+}
+
+DeviceWord cli_worker_take_device(CliWorker *worker, TargetTable *targets) {
+  WorkerMachine machine = cli_worker_machine(worker);
+  return cli_take_device(worker->arena, &machine.device, targets);
+}
+
 void cli_set_target(const TargetTable *targets, const Device *device, Schedule *schedule) {
   const Target *target = device_target(targets, device);
   if (target) device_take_target(targets, target, schedule);

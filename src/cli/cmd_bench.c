@@ -185,19 +185,15 @@ static void print_json(const Subject *s, int status) {
 
 // ---- running ------------------------------------------------------------------------------------
 
-static void set_target_of_gpu(const Subject *s, const TargetTable *targets, Schedule *schedule) {
-  Device device = {0};
-  snprintf(device.name, sizeof device.name, "%s", gpu_info(s->gpu)->name);
-  snprintf(device.arch, sizeof device.arch, "%s", gpu_arch(s->arena, s->gpu));
-  cli_set_target(targets, &device, schedule);
+static Device device_of(const Subject *s) {
+  return s->gpu ? gpu_info(s->gpu)->device : cli_worker_machine(s->worker).device;
 }
 
-static const Model *model_of(const Subject *s, const TargetTable *targets, const char *state,
-                             Diags *diags) {
+static const Model *model_of(const Subject *s, const TargetTable *targets, const Device *device,
+                             const char *state, Diags *diags) {
   Schedule schedule;
   if (!cli_schedule(state, &schedule, diags)) return NULL;
-  if (s->worker) cli_worker_set_target(s->worker, targets, &schedule);
-  if (s->gpu) set_target_of_gpu(s, targets, &schedule);
+  cli_set_target(targets, device, &schedule);
   return cli_model_of(s->arena, targets, &schedule, diags);
 }
 
@@ -205,9 +201,11 @@ static bool prepare(Subject *s, Diags *diags) {
   TargetTable *targets = ARENA_NEW(s->arena, TargetTable);
   const char *states[] = {s->given->state, s->given->against};
   if (!cli_targets(s->arena, targets, diags)) return false;
+  const Device device = device_of(s);
+  cli_take_device(s->arena, &device, targets);
   s->n = s->given->against ? 2 : 1;
   for (int i = 0; i < s->n; i++) {
-    const Model *model = model_of(s, targets, states[i], diags);
+    const Model *model = model_of(s, targets, &device, states[i], diags);
     if (model) s->side[i] = cli_timing(s->arena, model, NULL);
   }
   if (diags->count) return false;

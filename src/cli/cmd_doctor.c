@@ -71,21 +71,20 @@ static void check_libraries(Report *r) {
       "no SASS; PTX and register counts are there");
 }
 
-// Where the driver and the table disagree, the explorer goes by the driver.
+// Where the driver and the table disagree, the explorer and all that measures go by the driver.
 static void check_row(Report *r, const Device *device) {
   Diags diags = diags_new(r->arena);
   TargetTable table;
   if (!cli_targets(r->arena, &table, &diags)) return;
-  const Target *row = device_target(&table, device);
+  const DeviceWord word = device_apply(r->arena, device, &table);
+  const Target *row = word.row;
   add(r, "its row", row != NULL,
       row ? arena_printf(r->arena, "%s, %s (%s)", row->id, row->name, row->arch)
           : "gpus.json has none",
       "everything is read for the default, h200");
-  DeviceDifference differs[DEVICE_FIELDS];
-  int n = row ? device_compare(device, row, differs) : 0;
-  for (int i = 0; i < n; i++)
-    add(r, "row differs", false, device_difference_text(r->arena, row, &differs[i]),
-        "the explorer takes the driver's word here; other commands read the row");
+  for (int i = 0; i < word.n; i++)
+    add(r, "row differs", false, device_difference_text(r->arena, row, &word.differs[i]),
+        "the explorer and what measures take the driver's word here; what only reads, the row's");
 }
 
 static void check_gpu(Report *r, const DoctorOptions *given) {

@@ -255,6 +255,7 @@ static int status_of(const Run *run) {
 static int run_ladder(Run *run) {
   int status = cli_worker_need_gpu(run->worker);
   if (status) return status;
+  cli_worker_take_device(run->worker, &run->targets);
   add_items(run);
   if (run->given->csv) cli_csv_heading();
   if (!run->given->csv && !run->given->json) print_heading(run);

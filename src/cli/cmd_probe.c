@@ -11,7 +11,8 @@
 //   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
 //
 // Where several accesses are probed, those of one operation are ordered by both numbers. Exit
-// status 1 when the orders disagree, 5 when an access could not be measured.
+// status 1 when the orders disagree, 5 when an access could not be measured. An order that nothing
+// could be seen of, as of counts that all lie under the operation's floor, is no disagreement.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,7 +48,7 @@ static const Option options[] = {
 enum { N_OPTIONS = sizeof options / sizeof options[0], OPS_MAX = 64 };
 
 typedef struct Verdict {
-  bool alike;
+  ProbeVerdict all;
   ProbeOrder order[OPS_MAX];  // by the operation's row
 } Verdict;
 
@@ -97,6 +98,7 @@ static void add_ladders(CliProbe *probe, const char *name, CliWorker *worker,
 static bool collect(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
   TargetTable *targets = ARENA_NEW(probe->arena, TargetTable);
   if (!cli_targets(probe->arena, targets, diags)) return false;
+  cli_worker_take_device(worker, targets);
   if (given->ladder)
     add_ladders(probe, given->ladder, worker, targets, diags);
   else if (given->op)
@@ -153,27 +155,41 @@ static void print_pair(const CliProbe *probe, const ProbeOrder *order) {
          many->result->clocks);
 }
 
+static const char *order_text(Arena *arena, const ProbeOrder *order) {
+  static const char *const words[] = {[PROBE_UNJUDGED] = "could not be judged",
+                                      [PROBE_ALIKE] = "alike",
+                                      [PROBE_NOT_ALIKE] = "NOT alike"};
+  const char *word = words[order->verdict];
+  if (!order->n_hidden) return order->n_pairs ? word : "nothing to order";
+  return arena_printf(arena, "%s, %d hidden by the floor of %.1f clocks", word, order->n_hidden,
+                      order->clocks_lo);
+}
+
 static void print_order(const CliProbe *probe, const BankOp *op, const ProbeOrder *order) {
   if (order->n == 0) return;
-  printf("%-14s %9d %7d..%-3d %8.2f..%-6.2f %9.2f %9d %5d %7d %5d  %s\n", op->name, order->n,
+  printf("%-14s %9d %7d..%-3d %8.2f..%-6.2f %9.2f %9d %5d %6d %7d %5d  %s\n", op->name, order->n,
          order->wavefronts_lo, order->wavefronts_hi, order->clocks_lo, order->clocks_hi,
-         order->slope, order->n_with, order->n_tied, order->n_against, order->n_split,
-         order->alike ? "alike" : "NOT alike");
-  if (!order->alike) print_pair(probe, order);
+         order->slope, order->n_with, order->n_tied, order->n_hidden, order->n_against,
+         order->n_split, order_text(probe->arena, order));
+  print_pair(probe, order);
 }
 
 static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
+  static const char *const words[] = {
+      [PROBE_UNJUDGED] = "measured and predicted order could not be judged",
+      [PROBE_ALIKE] = "measured and predicted order alike",
+      [PROBE_NOT_ALIKE] = "measured and predicted do NOT order alike"};
   if (probe->n_different < 2) return;
-  printf("\n%-14s %9s %12s %16s %9s %9s %5s %7s %5s\n", "operation", "different", "wavefronts",
-         "clocks", "each", "with", "tied", "against", "split");
+  printf("\n%-14s %9s %12s %16s %9s %9s %5s %6s %7s %5s\n", "operation", "different", "wavefronts",
+         "clocks", "each", "with", "tied", "hidden", "against", "split");
   for (int i = 0; i < banks_op_count(); i++) print_order(probe, banks_op_at(i), &verdict->order[i]);
   puts(
-      "Pairs of one operation with different counts: with the model, tied within the noise, or\n"
-      "against it; split: the same count, further apart than half a wavefront.");
+      "Pairs of one operation with different counts: with the model, tied within the noise, tied\n"
+      "and hidden (at a clock a wavefront, both counts lie under the fastest that was measured),\n"
+      "or against it; split: the same count, further apart than half a wavefront.");
   if (probe->n_left_out)
     printf("%d rungs left out: not built, or not legal on this GPU\n", probe->n_left_out);
-  puts(verdict->alike ? "measured and predicted order alike"
-                      : "measured and predicted do NOT order alike");
+  puts(words[verdict->all]);
 }
 
 // ---- JSON ---------------------------------------------------------------------------------------
@@ -203,7 +219,15 @@ static void put_access(JsonWriter *w, const CliProbe *probe, const ShownAccess *
   json_end_object(w);
 }
 
-static void put_order(JsonWriter *w, const BankOp *op, const ProbeOrder *order) {
+// null: nothing could be seen.
+static void put_alike(JsonWriter *w, ProbeVerdict verdict) {
+  if (verdict == PROBE_UNJUDGED)
+    json_member_null(w, "alike");
+  else
+    json_member_bool(w, "alike", verdict == PROBE_ALIKE);
+}
+
+static void put_order(JsonWriter *w, Arena *arena, const BankOp *op, const ProbeOrder *order) {
   json_begin_object(w);
   json_member_string(w, "op", op->name);
   json_member_int(w, "different", order->n);
@@ -215,9 +239,11 @@ static void put_order(JsonWriter *w, const BankOp *op, const ProbeOrder *order) 
   json_member_int(w, "pairs", order->n_pairs);
   json_member_int(w, "with", order->n_with);
   json_member_int(w, "tied", order->n_tied);
+  json_member_int(w, "hidden", order->n_hidden);
   json_member_int(w, "against", order->n_against);
   json_member_int(w, "split", order->n_split);
-  json_member_bool(w, "alike", order->alike);
+  put_alike(w, order->verdict);
+  json_member_string(w, "verdict", order_text(arena, order));
   json_end_object(w);
 }
 
@@ -228,7 +254,7 @@ static void print_json(const CliProbe *probe, const Verdict *verdict, int status
   json_member_string(&w, "command", "probe");
   json_member_string(&w, "gpu", probe->gpu);
   json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
-  json_member_bool(&w, "alike", verdict->alike);
+  put_alike(&w, verdict->all);
   json_member_int(&w, "rungs_left_out", probe->n_left_out);
   json_key(&w, "probes");
   json_begin_array(&w);
@@ -237,7 +263,7 @@ static void print_json(const CliProbe *probe, const Verdict *verdict, int status
   json_key(&w, "operations");
   json_begin_array(&w);
   for (int i = 0; i < banks_op_count(); i++)
-    if (verdict->order[i].n) put_order(&w, banks_op_at(i), &verdict->order[i]);
+    if (verdict->order[i].n) put_order(&w, probe->arena, banks_op_at(i), &verdict->order[i]);
   json_end_array(&w);
   json_end_object(&w);
   puts(out.text);
@@ -259,8 +285,8 @@ static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diag
   if (!status) status = cli_probe_run(probe, worker);
   if (status && status != CLI_BENCH) return status;
   Verdict *verdict = ARENA_NEW(probe->arena, Verdict);
-  verdict->alike = cli_probe_judge(probe, verdict->order);
-  if (!status && !verdict->alike) status = CLI_NO;
+  verdict->all = cli_probe_judge(probe, verdict->order);
+  if (!status && verdict->all == PROBE_NOT_ALIKE) status = CLI_NO;
   if (given->json) {
     print_json(probe, verdict, status);
   } else {

@@ -93,6 +93,7 @@ typedef struct Selftest {
   const SelftestGiven *given;
   CliWorker *worker;  // NULL until one is needed
   TargetTable targets;
+  DeviceWord word;  // of the GPU's driver, with --gpu
   const Ladder *const *ladders;
   int n_checks;
   Check check[CHECKS_MAX];
@@ -429,16 +430,12 @@ static int run_path(void *context) {
 
 static void check_row(Selftest *t) {
   Check *check = begin(t, "row", "numbers of the GPU as its driver has them");
-  WorkerMachine machine = cli_worker_machine(t->worker);
-  const Target *row = device_target(&t->targets, &machine.device);
-  DeviceDifference differs[DEVICE_FIELDS];
-  Str text = str_new(t->arena);
-  if (!row) check->skipped = arena_printf(t->arena, "gpus.json has no row for %s", machine.gpu);
-  int n = row ? device_compare(&machine.device, row, differs) : 0;
-  for (int i = 0; i < n; i++)
-    str_printf(&text, "%s%s", i ? "; " : "", device_difference_text(t->arena, row, &differs[i]));
-  if (n) check->differs = text.text;
-  check->passed = row ? DEVICE_FIELDS - n : 0;
+  const DeviceWord *word = &t->word;
+  if (!word->row)
+    check->skipped =
+        arena_printf(t->arena, "gpus.json has no row for %s", cli_worker_machine(t->worker).gpu);
+  if (word->n) check->differs = device_word_text(t->arena, word);
+  check->passed = word->row ? DEVICE_FIELDS - word->n : 0;
   end(t, check);
 }
 
@@ -547,6 +544,7 @@ enum { N_CHECKS = sizeof checks / sizeof checks[0] };
 static int run(Selftest *t) {
   int status = t->given->gpu ? cli_worker_need_gpu(t->worker) : CLI_OK;
   if (status) return status;
+  if (t->given->gpu) t->word = cli_worker_take_device(t->worker, &t->targets);
   for (int i = 0; i < N_CHECKS && !cli_worker_interrupted(t->worker); i++) {
     bool applies = !checks[i].needs_gpu || t->given->gpu;
     if (checks[i].is_random) applies = t->given->random > 0;

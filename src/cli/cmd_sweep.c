@@ -289,7 +289,10 @@ static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
 }
 
 static int run(Sweep *s, Diags *diags) {
-  if (s->worker) cli_worker_set_target(s->worker, &s->targets, &s->base);
+  if (s->worker) {
+    cli_worker_take_device(s->worker, &s->targets);
+    cli_worker_set_target(s->worker, &s->targets, &s->base);
+  }
   if (s->given->search > 0 && !cli_model_of(s->arena, &s->targets, &s->base, diags))
     return cli_fail(diags);
   const int missing = s->worker ? cli_worker_need_gpu(s->worker) : CLI_OK;

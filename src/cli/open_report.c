@@ -156,6 +156,12 @@ static const char *times_text(Arena *arena, const PtxLine *line) {
   return arena_printf(arena, "x%.3g", (double)line->wavefronts / (double)line->ideal);
 }
 
+// What the order in which copies arrive can make of them: ", at most 6144"; "" where it is certain.
+static const char *most_text(Arena *arena, bool countable, int64_t wavefronts, int64_t most) {
+  if (!countable || most == wavefronts) return "";
+  return arena_printf(arena, ", at most %" PRId64, most);
+}
+
 static const char *place_of(Arena *arena, const PtxLine *line) {
   if (line->line > 0) return arena_printf(arena, "%s:%d", line->file, line->line);
   return arena_printf(arena, "PTX line %d", line->ptx_line);
@@ -188,7 +194,9 @@ static void print_row(const OpenResult *r, const PtxLine *line) {
     printf(" %10" PRId64, counted->wavefronts);
   else if (r->counted)
     printf(" %10s", "-");
-  printf(" %s%s%s\n", what_of(r, line), line->data ? "  depends on data" : "", chain_text(r, line));
+  printf(" %s%s%s%s\n", what_of(r, line), line->data ? ", depends on data" : "",
+         chain_text(r, line),
+         most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
 }
 
 static void print_heading(const OpenResult *r) {
@@ -219,7 +227,8 @@ void open_print_text(const OpenResult *r) {
          r->counted ? "    counted" : "");
   for (int i = 0; i < r->lines->n; i++)
     if (r->lines->items[i].shared) print_row(r, &r->lines->items[i]);
-  printf("%-32s %10" PRId64 " %10" PRId64 "%s\n", "total", r->lines->wavefronts, r->lines->ideal,
+  printf("%-32s %10" PRId64 " %10" PRId64 "%s%s\n", "total", r->lines->wavefronts, r->lines->ideal,
+         most_text(r->arena, true, r->lines->wavefronts, r->lines->wavefronts_most),
          r->lines->countable ? "" : "  without the lines that are not countable");
   print_global(r);
   const int n = ptx_machine_findings(r->machine);
@@ -243,9 +252,10 @@ void open_print_markdown(const OpenResult *r) {
     if (!line->shared) continue;
     const char *count =
         line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
-    printf("| %s | %s | %" PRId64 " | %s | `%s`%s |\n",
+    printf("| %s | %s | %" PRId64 " | %s | `%s`%s%s |\n",
            str_sanitise(r->arena, place_of(r->arena, line)), count, line->ideal,
-           times_text(r->arena, line), what_of(r, line), line->data ? ", depends on data" : "");
+           times_text(r->arena, line), what_of(r, line), line->data ? ", depends on data" : "",
+           most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
   }
   for (int i = 0; i < ptx_machine_findings(r->machine); i++)
     printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
@@ -289,6 +299,7 @@ static void put_line(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
   json_member_known(w, "line", line->line > 0, line->line);
   json_member_int(w, "ptx_line", line->ptx_line);
   json_member_known(w, "wavefronts", line->countable, line->wavefronts);
+  json_member_known(w, "wavefronts_at_most", line->countable, line->wavefronts_most);
   json_member_known(w, "ideal", line->countable, line->ideal);
   json_member_known(w, "conflicts", line->countable, line->wavefronts - line->ideal);
   json_member_int(w, "executed", line->executions);
@@ -383,6 +394,7 @@ void open_print_json(const OpenResult *r) {
   json_member_bool(&w, "as_compiled", r->as_compiled);
   json_member_string(&w, "predicted_because", r->why_not);
   json_member_known(&w, "wavefronts", r->lines->countable, r->lines->wavefronts);
+  json_member_known(&w, "wavefronts_at_most", r->lines->countable, r->lines->wavefronts_most);
   json_member_known(&w, "ideal", r->lines->countable, r->lines->ideal);
   put_lines(&w, r);
   put_findings(&w, r, "races", true);

@@ -69,7 +69,7 @@ static BankCount count_atomics(const PtxModule *module, const PtxAccess *access)
     if (n > count.wavefronts) count.wavefronts = n;
   }
   if (access->inst->form.logic == PTX_MOD_cas) count.wavefronts *= 2;
-  count.ways = count.profiled = count.wavefronts;
+  count.ways = count.profiled = count.profiled_most = count.wavefronts;
   return count;
 }
 
@@ -78,6 +78,7 @@ static BankCount count_atomics(const PtxModule *module, const PtxAccess *access)
 static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr) {
   site->countable &= count->profiled >= 0;
   site->wavefronts += count->profiled;
+  site->wavefronts_most += count->profiled_most;
   site->ideal += count->ideal;
   if (count->profiled <= site->worst) return;
   site->worst = count->profiled;
@@ -96,7 +97,7 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
   site->executions++;
   site->op = is_atomic ? NULL : op_of(access, bytes);
-  BankCount count = {.profiled = -1};
+  BankCount count = {.profiled = -1, .profiled_most = -1};
   if (is_atomic)
     count = count_atomics(tally->module, access);
   else if (site->op && site->op->kind == BANK_CPASYNC)
@@ -199,6 +200,7 @@ static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
   line->shared = true;
   line->executions += site->executions;
   line->wavefronts += site->wavefronts;
+  line->wavefronts_most += site->wavefronts_most;
   line->ideal += site->ideal;
   line->countable &= site->countable;
   line->data |= site->data_addresses || site->data_mask;
@@ -232,6 +234,7 @@ const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
   qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
   for (int i = 0; i < lines->n; i++) {
     lines->wavefronts += lines->items[i].wavefronts;
+    lines->wavefronts_most += lines->items[i].wavefronts_most;
     lines->ideal += lines->items[i].ideal;
     lines->countable &= lines->items[i].countable;
   }

@@ -15,6 +15,7 @@
 typedef struct PtxSiteCount {
   int64_t executions;  // by warps, of the widened access
   int64_t wavefronts, ideal;
+  int64_t wavefronts_most;         // of copies, whose count is the least (bank.h); else the same
   int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
   bool countable;                  // false: the wavefronts are not known
   bool data_addresses, data_mask;
@@ -40,7 +41,7 @@ void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 typedef struct PtxLine {
   const char *file;  // base name; "" where the text says nothing
   int line;          // 0: not known
-  int64_t executions, wavefronts, ideal, sectors, ideal_sectors;
+  int64_t executions, wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
   bool countable, data, shared;
   int worst_pc;  // instruction with the worst execution
   int worst;
@@ -52,7 +53,7 @@ typedef struct PtxLine {
 typedef struct PtxLines {
   PtxLine *items;
   int n;
-  int64_t wavefronts, ideal;
+  int64_t wavefronts, wavefronts_most, ideal;
   bool countable;
 } PtxLines;
 

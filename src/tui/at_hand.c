@@ -75,14 +75,11 @@ void at_hand_take(Session *session, const Device *device) {
       session_say(session, SAID_NOTE, "no GPU at hand: shown for %s", session->now.schedule.target);
     return;
   }
-  DeviceDifference differs[DEVICE_FIELDS];
+  const int n_differ = device_apply(session->app, device, &session->targets).n;
   const Target *row = device_target(&session->targets, device);
-  int n = row ? device_compare(device, row, differs) : 0;
-  device_apply(session->app, device, &session->targets);
-  row = device_target(&session->targets, device);
   bool moved = row && move(session, row);
-  if (n || moved) forget(session);
-  tell(session, device, row, n);
+  if (n_differ || moved) forget(session);
+  tell(session, device, row, n_differ);
 }
 
 bool at_hand_is_other(const Session *session, const Timed *timed) {

@@ -97,7 +97,8 @@ if wanted selftest; then
     exit 3
   fi
 fi
-# Every access of every rung by the clock, beside its wavefronts: fails when they order otherwise.
+# Every access of every rung by the clock, beside its wavefronts: fails when they order otherwise; what
+# the floor of an operation hides is no failure.
 if wanted probe; then
   step probe 120 "$GEMMVIEW" probe --ladder all
   tables="$tables probe"

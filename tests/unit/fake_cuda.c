@@ -231,12 +231,23 @@ static int fake_uuid(CuUuid *uuid, int device) {
 static int fake_memory(size_t *bytes, int device) {
   return *bytes = (size_t)1 << 30, device + answer();
 }
+enum { TOLD_MAX = 16 };
+static struct { int attribute, value; } told[TOLD_MAX];
+static int n_told;
+
+void fake_cuda_set_attribute(int attribute, int value) {
+  told[n_told % TOLD_MAX].attribute = attribute;
+  told[n_told++ % TOLD_MAX].value = value;
+}
+
 static int fake_attribute(int *value, int attribute, int device) {
   *value = attribute == CU_DEVICE_CAPABILITY_MAJOR       ? 9
            : attribute == CU_DEVICE_CAPABILITY_MINOR     ? 0
            : attribute == CU_DEVICE_SMEM_PER_BLOCK_OPTIN ? 232448
            : attribute == CU_DEVICE_L2_CACHE_SIZE        ? 1 << 16
                                                          : 100;
+  for (int i = 0; i < n_told && i < TOLD_MAX; i++)
+    if (told[i].attribute == attribute) *value = told[i].value;
   return device + answer();
 }
 
@@ -626,7 +637,7 @@ void fake_cuda_install(void) {
   dl_replace(DL_CUBLAS, &cublas);
   dl_replace(DL_CUBLASLT, &cublaslt);
   dl_replace(DL_NVML, &nvml);
-  live = calls = fail_at = broken = n_added = 0;
+  live = calls = fail_at = broken = n_added = n_told = 0;
   memcpy(fake_ptx, own_ptx, sizeof own_ptx);
   rounds_operands = false;
   fake_tensor_map_forget();

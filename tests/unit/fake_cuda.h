@@ -17,6 +17,9 @@ void fake_cuda_remove(void);
 // One more kernel, until the next install; `name` is kept as it is.
 void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters));
 
+// What the driver tells of an attribute (CU_DEVICE_…), until the next install.
+void fake_cuda_set_attribute(int attribute, int value);
+
 // The n-th call from now fails with this CUresult; n = 0 = none.
 void fake_cuda_fail(int n, int status);
 int fake_cuda_calls(void);

@@ -194,6 +194,55 @@ START_TEST(sixteen_byte_cpasync_is_unknown) {
 }
 END_TEST
 
+static void check_copy(const char *name, const int64_t *addr, const int64_t *source, int least,
+                       int most) {
+  const BankCount count = banks_count_copy(banks_op_find(name), addr, source);
+  ck_assert_int_eq(count.profiled, least);
+  ck_assert_int_eq(count.profiled_most, most);
+}
+
+// Rows of four words from eight lines, each row to one bank: those that wait hold up the others.
+START_TEST(copies_through_l1_wait_in_line) {
+  int64_t addr[BANK_LANES], source[BANK_LANES];
+  for (int lane = 0; lane < BANK_LANES; lane++) {
+    addr[lane] = lane / 4 * 4 + lane % 4 * BANK_LINE_BYTES;
+    source[lane] = lane / 4 * 256 + lane % 4 * 4;
+  }
+  check_copy("cpasync4", addr, source, 11, 11);
+  ck_assert_int_eq(banks_count_copy(banks_op_find("cpasync4"), addr, source).ways, 11);
+  // To another bank each: the source banks alone are asked for eight times, and nobody knows how
+  // the lanes meet at the slab's where two of them do.
+  fill(addr, 4);
+  check_copy("cpasync4", addr, source, 8, 8);
+  addr[31] = BANK_LINE_BYTES;
+  check_copy("cpasync4", addr, source, 8, 9);
+  fill(source, 4);
+  check_copy("cpasync4", addr, source, 2, 2);
+  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = BANK_INACTIVE;
+  check_copy("cpasync4", addr, source, 0, 0);
+}
+END_TEST
+
+START_TEST(copies_past_l1_are_written_as_their_sectors_lie) {
+  int64_t addr[BANK_LANES], source[BANK_LANES];
+  fill(addr, 16);
+  fill(source, 16);
+  check_copy("cpasync16", addr, source, 4, 32);
+  // Rows of 64 bytes to rows of 80.
+  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = lane / 4 * 80 + lane % 4 * 16;
+  check_copy("cpasync16", addr, source, 15, 32);
+  // Whoever writes first is the one that is written.
+  fill(addr, 0);
+  check_copy("cpasync16", addr, source, 1, 1);
+  // One half sector for all is written once for each.
+  fill(addr, 16);
+  fill(source, 0);
+  check_copy("cpasync16", addr, source, 32, 32);
+  for (int lane = 0; lane < BANK_LANES; lane++) addr[lane] = BANK_INACTIVE;
+  check_copy("cpasync16", addr, source, 0, 0);
+}
+END_TEST
+
 START_TEST(misaligned_addresses_are_rounded_down_and_marked) {
   int64_t addr[BANK_LANES], rounded[BANK_LANES];
   fill(addr, 16);
@@ -399,6 +448,8 @@ Suite *suite_banks(void) {
   tcase_add_test(rules, matrices_count_eight_rows_each);
   tcase_add_test(rules, cpasync_does_not_share_words);
   tcase_add_test(rules, sixteen_byte_cpasync_is_unknown);
+  tcase_add_test(rules, copies_through_l1_wait_in_line);
+  tcase_add_test(rules, copies_past_l1_are_written_as_their_sectors_lie);
   tcase_add_test(rules, misaligned_addresses_are_rounded_down_and_marked);
   tcase_add_test(rules, the_last_bytes_of_shared_memory);
   suite_add_tcase(suite, rules);

@@ -124,16 +124,30 @@ static int sites_of(const char *state, Measured *measured) {
   return n;
 }
 
-START_TEST(orders_alike) {
+// One access of each operation: there is no order to judge.
+START_TEST(nothing_to_order) {
   Measured measured[8];
   const int n = sites_of(STATE, measured);
   ck_assert_int_eq(n, 3);  // both copies write alike
   CliRun run = probe(STATE, measured, n);
   ck_assert_msg(run.status == 0, "%d %s%s", run.status, run.out, run.err);
+  assert_has(run.out, "  nothing to order\n");
+  assert_has(run.out, "\nmeasured and predicted order could not be judged\n");
+}
+END_TEST
+
+START_TEST(orders_alike) {
+  Measured measured[8];
+  const int n = sites_of(TRANSPOSED, measured);
+  CliRun run = probe(TRANSPOSED, measured, n);
+  ck_assert_msg(run.status == 0, "%d %s%s", run.status, run.out, run.err);
   assert_has(run.out, "\nmeasured and predicted order alike\n");
-  run = probe("--json " STATE, measured, n);
+  run = probe("--json " TRANSPOSED, measured, n);
   const JsonValue *root = cli_json(arena, &run);
   ck_assert_int_eq(run.status, 0);
+  bool alike = false;
+  Diags diags = diags_new(arena);
+  ck_assert(json_require_bool(root, "alike", &alike, &diags) && alike);
   ck_assert_int_eq(json_count(member(root, "probes")), 4);
   const JsonValue *first = json_at(member(root, "probes"), 0);
   ck_assert_int_eq(whole(first, "site"), 1);
@@ -143,18 +157,22 @@ START_TEST(orders_alike) {
 }
 END_TEST
 
-// Two accesses of one operation, the one with more wavefronts faster.
+// Two accesses of one operation with different counts, the first of them in *a.
+static void find_pair(const Measured *measured, int n, int *a, int *b) {
+  for (*a = 0; *a < n; ++*a)
+    for (*b = *a + 1; *b < n; ++*b)
+      if (str_equal(measured[*a].op, measured[*b].op) &&
+          measured[*a].wavefronts != measured[*b].wavefronts)
+        return;
+  ck_abort_msg("no operation has two accesses of different cost");
+}
+
+// The one with more wavefronts is faster.
 START_TEST(orders_otherwise) {
   Measured measured[8];
+  int a, b;
   const int n = sites_of(TRANSPOSED, measured);
-  int a = 0, b = 1;
-  for (a = 0; a < n; a++)
-    for (b = a + 1; b < n; b++)
-      if (str_equal(measured[a].op, measured[b].op) &&
-          measured[a].wavefronts != measured[b].wavefronts)
-        goto found;
-  ck_abort_msg("no operation has two accesses of different cost");
-found:
+  find_pair(measured, n, &a, &b);
   measured[a].clocks = 50 - measured[a].wavefronts;
   measured[b].clocks = 50 - measured[b].wavefronts;
   CliRun run = probe(TRANSPOSED, measured, n);
@@ -162,6 +180,35 @@ found:
   assert_has(run.out, "do NOT order alike");
   assert_has(run.out, arena_printf(arena, "site %d: %d wavefronts", measured[a].site,
                                    measured[a].wavefronts));
+}
+END_TEST
+
+// All accesses take the same, more clocks than any has wavefronts: no verdict, and no failure.
+// Below the larger count the same tie is one.
+START_TEST(a_floor_hides_orders) {
+  Measured measured[8];
+  int a, b;
+  const int n = sites_of(TRANSPOSED, measured);
+  for (int i = 0; i < n; i++) measured[i].clocks = 50.04;
+  CliRun run = probe(TRANSPOSED, measured, n);
+  ck_assert_msg(run.status == 0, "%d %s%s", run.status, run.out, run.err);
+  assert_has(run.out, "could not be judged, 1 hidden by the floor of 50.0 clocks\n");
+  assert_has(run.out, "\nmeasured and predicted order could not be judged\n");
+  run = probe("--json " TRANSPOSED, measured, n);
+  const JsonValue *root = cli_json(arena, &run), *orders = member(root, "operations");
+  int hidden = 0;
+  for (int i = 0; i < json_count(orders); i++) {
+    hidden += whole(json_at(orders, i), "hidden");
+    ck_assert(json_is_null(member(json_at(orders, i), "alike")));
+  }
+  ck_assert_int_eq(hidden, 2);  // of stores and of loads
+  ck_assert(json_is_null(member(root, "alike")));
+  assert_has(run.out, "1 hidden by the floor of 50.0 clocks");
+  find_pair(measured, n, &a, &b);
+  measured[a].clocks = measured[b].clocks = 1;
+  run = probe(TRANSPOSED, measured, n);
+  ck_assert_msg(run.status == 1, "%d %s%s", run.status, run.out, run.err);
+  assert_has(run.out, "  NOT alike\n");
 }
 END_TEST
 
@@ -306,8 +353,10 @@ Suite *suite_cli_probe(void) {
   tcase_add_test(tc, measurements_are_kept_by_access);
   if (!cli_has_program()) return suite;
   tcase_add_test(tc, one_access_is_printed);
+  tcase_add_test(tc, nothing_to_order);
   tcase_add_test(tc, orders_alike);
   tcase_add_test(tc, orders_otherwise);
+  tcase_add_test(tc, a_floor_hides_orders);
   tcase_add_test(tc, what_goes_wrong);
   tcase_add_test(tc, every_ladder_is_collected);
   tcase_add_test(tc, fragments_are_asked_of_a_gpu);

@@ -59,7 +59,7 @@ START_TEST(what_is_counted_is_told) {
   fake_late[LATE_ASKER_FENCES] = 3;
   const char *error = asked(gpu, counts);
   ck_assert_msg(error == NULL, "%s", error);
-  const int blocks = gpu_info(gpu)->n_sms;
+  const int blocks = (int)gpu_info(gpu)->device.sm_count;
   for (int row = 0; row < LATE_N; row++) {
     ck_assert_int_eq(counts[row].n_late, (int64_t)fake_late[row]);
     ck_assert_int_eq(counts[row].n_reads, (int64_t)blocks * 8 * 32 * 16 * 2000);

@@ -253,20 +253,26 @@ START_TEST(the_word_of_the_driver_counts) {
                    .l2_bytes = 52428800,
                    .boost_mhz = 1755,
                    .smem_per_sm = 233472};
-  DeviceDifference differs[DEVICE_FIELDS];
-  const Target *row = device_target(&table, &device), *before = row;
-  ck_assert_int_eq(device_compare(&device, row, differs), 2);
-  ck_assert_str_eq(device_difference_text(arena, row, &differs[0]),
+  const Target *before = device_target(&table, &device);
+  DeviceWord word = device_apply(arena, &device, &table);
+  ck_assert_ptr_eq(word.row, before);
+  ck_assert_int_eq(word.n, 2);
+  ck_assert_str_eq(device_difference_text(arena, before, &word.differs[0]),
                    "sm_count: 114 SMs by the driver, 132 in the row h100 (h100_wp)");
-  device_apply(arena, &device, &table);
-  row = device_target(&table, &device);
+  ck_assert_ptr_nonnull(strstr(device_word_text(arena, &word), "(h100_wp); boost_mhz: 1755 MHz"));
+  const Target *row = device_target(&table, &device);
   ck_assert_int_eq(row->sm_count, 114);
   ck_assert(!(fabs(row->boost_mhz - 1755) > 0));
   ck_assert_str_eq(row->source[TARGET_FIELD_sm_count]->id, "driver");
   ck_assert_str_eq(row->source[TARGET_FIELD_l2_bytes]->id, "h100_wp");
   ck_assert_int_eq(before->sm_count, 132);
   ck_assert_int_eq(find("h200")->sm_count, 132);
-  ck_assert_int_eq(device_compare(&device, row, differs), 0);
+  word = device_apply(arena, &device, &table);
+  ck_assert_ptr_eq(word.row, row);
+  ck_assert_int_eq(word.n, 0);
+  ck_assert_str_eq(device_word_text(arena, &word), "");
+  word = device_apply(arena, &(Device){.name = "GeForce 256"}, &table);
+  ck_assert(!word.row && word.n == 0);
 }
 END_TEST
 

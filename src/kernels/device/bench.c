@@ -141,7 +141,8 @@ static bool launch_one(Gpu *gpu, const Participant *participant) {
 }
 
 static bool flush_l2(Gpu *gpu) {
-  const int64_t bytes = 2 * (int64_t)(gpu->info.l2_bytes > 0 ? gpu->info.l2_bytes : 64 << 20);
+  const int64_t bytes =
+      2 * (int64_t)(gpu->info.device.l2_bytes > 0 ? gpu->info.device.l2_bytes : 64 << 20);
   return gpu_alloc(gpu, &gpu->flush, bytes, "the L2 flush") &&
          gpu_fill_bytes(gpu, &gpu->flush, 0, false);
 }

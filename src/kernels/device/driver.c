@@ -79,14 +79,24 @@ static const char *uuid_text(Arena *arena, const CuUuid *uuid) {
 
 static void read_limits(Gpu *gpu) {
   GpuInfo *info = &gpu->info;
+  const int threads = attribute(gpu, CU_DEVICE_MAX_THREADS_PER_SM);
+  const int lanes = attribute(gpu, CU_DEVICE_WARP_SIZE);
   info->capability_major = attribute(gpu, CU_DEVICE_CAPABILITY_MAJOR);
   info->capability_minor = attribute(gpu, CU_DEVICE_CAPABILITY_MINOR);
-  info->n_sms = attribute(gpu, CU_DEVICE_MULTIPROCESSOR_COUNT);
-  info->l2_bytes = attribute(gpu, CU_DEVICE_L2_CACHE_SIZE);
-  info->smem_per_block_bytes = attribute(gpu, CU_DEVICE_SMEM_PER_BLOCK_OPTIN);
-  info->smem_per_sm_bytes = attribute(gpu, CU_DEVICE_SMEM_PER_SM);
-  info->boost_mhz = attribute(gpu, CU_DEVICE_CLOCK_RATE) / 1000;  // from kHz
-  info->registers_per_sm = attribute(gpu, CU_DEVICE_REGISTERS_PER_SM);
+  info->device = (Device){
+      .sm_count = attribute(gpu, CU_DEVICE_MULTIPROCESSOR_COUNT),
+      .l2_bytes = attribute(gpu, CU_DEVICE_L2_CACHE_SIZE),
+      .smem_per_block = attribute(gpu, CU_DEVICE_SMEM_PER_BLOCK_OPTIN),
+      .smem_per_sm = attribute(gpu, CU_DEVICE_SMEM_PER_SM),
+      .regs_per_sm = attribute(gpu, CU_DEVICE_REGISTERS_PER_SM),
+      .boost_mhz = attribute(gpu, CU_DEVICE_CLOCK_RATE) / 1000,  // from kHz
+      .max_threads_per_block = attribute(gpu, CU_DEVICE_MAX_THREADS_PER_BLOCK),
+      .max_threads_per_sm = threads,
+      .max_warps_per_sm = lanes ? threads / lanes : 0,
+      .max_blocks_per_sm = attribute(gpu, CU_DEVICE_MAX_BLOCKS_PER_SM),
+  };
+  snprintf(info->device.name, sizeof info->device.name, "%s", info->name);
+  snprintf(info->device.arch, sizeof info->device.arch, "%s", gpu_arch(gpu->arena, gpu));
 }
 
 static bool read_info(Gpu *gpu) {

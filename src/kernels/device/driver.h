@@ -11,13 +11,14 @@
 #include "base/arena.h"
 #include "kernels/device/bench.h"
 #include "kernels/toolchain/plan.h"
+#include "model/words/device.h"
 
 typedef struct GpuInfo {
   const char *name, *uuid;    // "NVIDIA H200", "GPU-1f…"
   const char *driver, *cuda;  // "580.95.05" or "unknown"; "13.0": the driver's CUDA version
   int capability_major, capability_minor;
-  int n_sms, l2_bytes, smem_per_block_bytes, smem_per_sm_bytes, registers_per_sm, boost_mhz;
   int64_t memory_bytes;
+  Device device;  // what the rules want to know
 } GpuInfo;
 
 // NULL with a sentence in `error` where there is no driver or no such device. The Gpu and its info

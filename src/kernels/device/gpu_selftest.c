@@ -235,7 +235,7 @@ int gpu_selftest_main(int argc, char **argv) {
   }
   const GpuInfo *info = gpu_info(gpu);
   printf("%s, sm_%d%d, %d SMs, driver %s, CUDA %s\n", info->name, info->capability_major,
-         info->capability_minor, info->n_sms, info->driver, info->cuda);
+         info->capability_minor, (int)info->device.sm_count, info->driver, info->cuda);
   bool ok = run_checks(gpu);
   for (int i = 0; i < n_sizes && !gpu_poisoned(gpu); i++)
     ok = run_timing(gpu, sizes[i][0], sizes[i][1], sizes[i][2], false) && ok;

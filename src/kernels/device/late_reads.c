@@ -167,7 +167,8 @@ static const char *run(Arena *arena, Gpu *gpu, const BenchInput *input, LateRow 
 }
 
 const char *late_reads(Arena *arena, Gpu *gpu, LateRow row, LateReads counts[LATE_N]) {
-  const Plan *plan = late_reads_plan(arena, gpu_arch(arena, gpu), gpu_info(gpu)->n_sms);
+  const Plan *plan =
+      late_reads_plan(arena, gpu_arch(arena, gpu), (int)gpu_info(gpu)->device.sm_count);
   const CompileResult *compiled = nvrtc_compile(arena, plan, COMPILE_BOTH);
   if (!compiled->ok) return arena_printf(arena, "%s: %s", compiled->error, compiled->log);
   const BenchInput input = {plan, compiled->cubin, compiled->cubin_bytes, compiled->ptx};

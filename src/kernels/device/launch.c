@@ -36,10 +36,11 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
   if (!gpu_check(gpu, cuda->cuFuncGetAttribute(&fixed, CU_FUNC_SHARED_BYTES, *function),
                  "cuFuncGetAttribute"))
     return false;
-  if (kernel->smem_bytes + fixed > gpu->info.smem_per_block_bytes)
-    return gpu_refuse(gpu, "%s needs %lld B of shared memory; a block on this %s has at most %d B",
+  if (kernel->smem_bytes + fixed > gpu->info.device.smem_per_block)
+    return gpu_refuse(gpu,
+                      "%s needs %lld B of shared memory; a block on this %s has at most %lld B",
                       kernel->name, (long long)(kernel->smem_bytes + fixed), gpu->info.name,
-                      gpu->info.smem_per_block_bytes);
+                      (long long)gpu->info.device.smem_per_block);
   if (kernel->smem_bytes > 0 &&
       !gpu_check(
           gpu,

@@ -351,13 +351,10 @@ static void describe_gpu(Job *job, Message *machine) {
   MESSAGE_SET(*machine, gpu_uuid, known_text(job, info->uuid));
   MESSAGE_SET(*machine, driver, known_text(job, info->driver));
   MESSAGE_SET(*machine, cuda, known_text(job, info->cuda));
-  MESSAGE_SET(*machine, arch, gpu_arch(job->app, gpu));
-  MESSAGE_SET(*machine, sm_count, info->n_sms);
-  MESSAGE_SET(*machine, l2_bytes, info->l2_bytes);
-  MESSAGE_SET(*machine, smem_per_block, info->smem_per_block_bytes);
-  MESSAGE_SET(*machine, smem_per_sm, info->smem_per_sm_bytes);
-  MESSAGE_SET(*machine, regs_per_sm, info->registers_per_sm);
-  MESSAGE_SET(*machine, boost_mhz, info->boost_mhz);
+  MESSAGE_SET(*machine, arch, known_text(job, info->device.arch));
+#define X(field) MESSAGE_SET(*machine, field, info->device.field);
+  DEVICE_FIELD_TABLE(X)
+#undef X
   gpu_close(gpu);
 }
 

@@ -31,7 +31,9 @@ typedef struct SiteForm {
   // Of all warps and iterations, per slab: clocks of the pipe, which are wavefronts, or bytes / 128
   // where those have no count; and the ideal ones.
   double clocks, ideal;
-  double profiled;  // wavefronts as the profiler's per-instruction counters have them
+  // Wavefronts as the profiler's per-instruction counters have them: no fewer than these, and no
+  // more; equal but for copies by cp.async.
+  double profiled, profiled_most;
 } SiteForm;
 
 enum { SITE_FORMS_MAX = 5 };  // of 8, 16, 32, 64 and 128 bits
@@ -48,8 +50,8 @@ typedef struct Site {
   int64_t addr[BANK_LANES];
   int warp;
   BankCount count;
-  double executions, clocks, ideal, profiled;  // of all forms
-  const char *text;                            // "a <- A_s  LDS.128"
+  double executions, clocks, ideal, profiled, profiled_most;  // of all forms
+  const char *text;                                           // "a <- A_s  LDS.128"
   AccessWord word;
   int n_forms;
   const SiteForm *form;

@@ -116,6 +116,7 @@ static void pay(const WarpVisit *visit, SiteForm *form, const BankCount *count, 
   form->clocks += weight * (count->known ? count->wavefronts : 0);
   form->ideal += weight * count->ideal;
   form->profiled += weight * (count->profiled >= 0 ? count->profiled : 0);
+  form->profiled_most += weight * (count->profiled_most >= 0 ? count->profiled_most : 0);
 }
 
 static void visit_width(const WarpVisit *visit, SiteForm *form, const int64_t *addr,
@@ -182,20 +183,37 @@ static bool reads_by_l1(const Op *op) {
   return to && from && from->space == SPACE_GLOBAL && buffer_is_fragment(to);
 }
 
-// Whether an access meets other banks, or the same in another order, as `var` goes on: unless all
-// its addresses move by the same whole number of words, or of its vectors; through L1, of lines.
+static bool is_group_copy(const Op *op) {
+  return op_is_async_copy(op->kind) && op_facts(op->kind)->completes == COMPLETES_BY_GROUP;
+}
+
+// A copy of which it matters how its sectors lie in their lines, at both ends.
+static bool copies_past_l1(Arena *arena, const Op *op) {
+  return is_group_copy(op) && !bank_op(arena, op, op->dst.buffer)->counted;
+}
+
+// By how much the addresses of one side may move, all alike, and still cost the same: whole words,
+// or vectors; whole lines through L1 and past it. 0: whatever they do.
+static int64_t even_step(const Finder *finder, const Op *op, const Access *side) {
+  const Buffer *buffer = side->buffer;
+  const int64_t bytes = buffer ? op->width * dtype_bytes(buffer->type) : 0;
+  if (!buffer) return 0;
+  if (copies_past_l1(finder->arena, op) || (side == &op->src && reads_by_l1(op)))
+    return BANK_LINE_BYTES;
+  if (buffer->space != SPACE_SHARED && !is_group_copy(op)) return 0;
+  if (op_facts(op->kind)->src.unit == UNIT_ROW) return LDMATRIX_ROW_BYTES;
+  return bytes < BANK_WORD_BYTES ? BANK_WORD_BYTES : bytes;
+}
+
+// Whether an access meets other banks, or the same in another order, as `var` goes on.
 static bool is_uneven(void *context, const Op *op, const Var *var) {
   const Finder *finder = context;
   const Access *side[] = {&op->dst, &op->src};
   for (int i = 0; i < 2; i++) {
-    const Buffer *buffer = side[i]->buffer;
-    bool by_l1 = i == 1 && reads_by_l1(op);
-    if (!buffer || (buffer->space != SPACE_SHARED && !by_l1)) continue;
-    int64_t stride, grain = op->width * dtype_bytes(buffer->type);
+    int64_t stride, step = even_step(finder, op, side[i]);
+    if (step == 0) continue;
     if (!expr_stride(access_offset(finder->arena, side[i]), var, &stride)) return true;
-    if (op_facts(op->kind)->src.unit == UNIT_ROW) grain = LDMATRIX_ROW_BYTES;
-    if (grain < BANK_WORD_BYTES) grain = BANK_WORD_BYTES;
-    if (stride * dtype_bytes(buffer->type) % (by_l1 ? BANK_LINE_BYTES : grain)) return true;
+    if (stride * dtype_bytes(side[i]->buffer->type) % step) return true;
   }
   return false;
 }

@@ -38,13 +38,14 @@ void site_take_forms(Arena *arena, Site *site, const SiteForm *form, int n) {
   SiteForm *kept = ARENA_ARRAY(arena, SiteForm, n);
   site->n_forms = n;
   site->form = kept;
-  site->executions = site->clocks = site->ideal = site->profiled = 0;
+  site->executions = site->clocks = site->ideal = site->profiled = site->profiled_most = 0;
   for (int i = 0; i < n; i++) {
     kept[i] = form[i];
     site->executions += form[i].executions;
     site->clocks += form[i].clocks;
     site->ideal += form[i].ideal;
     site->profiled += form[i].profiled;
+    site->profiled_most += form[i].profiled_most;
   }
   sort_forms(kept, n);
   lead(site, &kept[0]);
@@ -60,6 +61,7 @@ static SiteForm scaled(const SiteForm *all, double executions) {
   form.clocks *= share;
   form.ideal *= share;
   form.profiled *= share;
+  form.profiled_most *= share;
   return form;
 }
 

@@ -41,6 +41,7 @@ void site_put_json(JsonWriter *w, const Site *site) {
   json_member_known(w, "ways", count->known, count->ways);
   json_member_double(w, "wavefronts_per_slab", count->known ? site->clocks : NAN);
   json_member_double(w, "profiled_per_slab", site->profiled);
+  json_member_double(w, "profiled_per_slab_at_most", site->profiled_most);
   json_member_string(w, "accesses", access_word_name(site->word));
   put_forms(w, site);
   json_key(w, "written");

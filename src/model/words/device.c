@@ -45,16 +45,15 @@ static double told(const Device *device, TargetField field) {
   return 0;
 }
 
-int device_compare(const Device *device, const Target *row,
-                   DeviceDifference differs[DEVICE_FIELDS]) {
-  int n = 0;
-  for (int field = 0; field < TARGET_FIELD_COUNT; field++) {
+static DeviceWord compare(const Device *device, const Target *row) {
+  DeviceWord word = {.row = row};
+  for (int field = 0; row && field < TARGET_FIELD_COUNT; field++) {
     double driver = told(device, (TargetField)field);
     double table = target_number(row, (TargetField)field);
     if (driver > 0 && !(fabs(driver - table) < 0.5))
-      differs[n++] = (DeviceDifference){(TargetField)field, table, driver};
+      word.differs[word.n++] = (DeviceDifference){(TargetField)field, table, driver};
   }
-  return n;
+  return word;
 }
 
 const char *device_difference_text(Arena *arena, const Target *row, const DeviceDifference *d) {
@@ -66,6 +65,14 @@ const char *device_difference_text(Arena *arena, const Target *row, const Device
                       source ? source->id : "", source ? ")" : "");
 }
 
+const char *device_word_text(Arena *arena, const DeviceWord *word) {
+  Str text = str_new(arena);
+  for (int i = 0; i < word->n; i++)
+    str_printf(&text, "%s%s", i ? "; " : "",
+               device_difference_text(arena, word->row, &word->differs[i]));
+  return text.text;
+}
+
 static void set(Target *row, TargetField field, double number) {
   char *at = (char *)row + target_fields[field].offset;
   if (target_fields[field].is_int)
@@ -75,16 +82,15 @@ static void set(Target *row, TargetField field, double number) {
   row->source[field] = &driver_source;
 }
 
-void device_apply(Arena *arena, const Device *device, TargetTable *table) {
-  const Target *stands_for = device_target(table, device);
-  DeviceDifference differs[DEVICE_FIELDS];
-  int n = stands_for ? device_compare(device, stands_for, differs) : 0;
-  if (n == 0) return;
+DeviceWord device_apply(Arena *arena, const Device *device, TargetTable *table) {
+  const DeviceWord word = compare(device, device_target(table, device));
+  if (word.n == 0) return word;
   Target *rows = ARENA_ARRAY(arena, Target, table->count);
   memcpy(rows, table->targets, (size_t)table->count * sizeof *rows);
-  for (int i = 0; i < n; i++)
-    set(&rows[stands_for - table->targets], differs[i].field, differs[i].driver);
+  for (int i = 0; i < word.n; i++)
+    set(&rows[word.row - table->targets], word.differs[i].field, word.differs[i].driver);
   table->targets = rows;
+  return word;
 }
 
 bool device_take_target(const TargetTable *table, const Target *row, Schedule *schedule) {

@@ -2,16 +2,18 @@
 //
 //   Device device = {.name = "NVIDIA H100 80GB HBM3", .arch = "sm_90", .l2_bytes = 52428800};
 //   const Target *row = device_target(&table, &device);             the row h100
-//   DeviceDifference differs[DEVICE_FIELDS];
-//   int n = device_compare(&device, row, differs);                  what the driver says otherwise
-//   device_apply(arena, &device, &table);                           the driver's word stands
+//   DeviceWord word = device_apply(arena, &device, &table);         the driver's word stands
+//   word.n, device_word_text(arena, &word)                          what it said otherwise
 #pragma once
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
 // Fields of a row that a driver tells, by their names there and in the worker's messages.
+// clang-format off
 #define DEVICE_FIELD_TABLE(X) \
-  X(sm_count) X(l2_bytes) X(smem_per_block) X(smem_per_sm) X(regs_per_sm) X(boost_mhz)
+  X(sm_count) X(l2_bytes) X(smem_per_block) X(smem_per_sm) X(regs_per_sm) X(boost_mhz) \
+  X(max_threads_per_block) X(max_threads_per_sm) X(max_warps_per_sm) X(max_blocks_per_sm)
+// clang-format on
 
 #define X(field) +1
 enum { DEVICE_FIELDS = 0 DEVICE_FIELD_TABLE(X) };
@@ -35,14 +37,21 @@ typedef struct DeviceDifference {
   TargetField field;
   double table, driver;
 } DeviceDifference;
-int device_compare(const Device *device, const Target *row,
-                   DeviceDifference differs[DEVICE_FIELDS]);
 // "l2_bytes: 62914560 bytes by the driver, 52428800 in the row h200 (NVIDIA H100 …)".
 const char *device_difference_text(Arena *arena, const Target *row, const DeviceDifference *d);
 
+// What a driver said of its GPU's row.
+typedef struct DeviceWord {
+  const Target *row;  // as it was before; NULL: there is none for the device
+  int n;              // numbers that the driver gives otherwise, in the order of target.def
+  DeviceDifference differs[DEVICE_FIELDS];
+} DeviceWord;
 // The table with the driver's numbers in the device's row, and the driver as their source. Rows
-// that were handed out before stay as they were.
-void device_apply(Arena *arena, const Device *device, TargetTable *table);
+// that were handed out before stay as they were. Whoever runs kernels on the GPU at hand builds
+// its models by this table: the explorer and the commands that measure.
+DeviceWord device_apply(Arena *arena, const Device *device, TargetTable *table);
+// All differences, "; " between them; "" where there is none.
+const char *device_word_text(Arena *arena, const DeviceWord *word);
 
 // The schedule on that row, as if TARGET had been given. False, and nothing changed, where TARGET
 // was given already or the row is its target anyway.

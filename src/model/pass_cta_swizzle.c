@@ -66,16 +66,13 @@ void pass_cta_swizzle(Program *program, const Schedule *schedule) {
   const Expr *patch_size = ex_mul_const(arena, width, down);
   const Expr *patch = ex_div_expr(arena, in_band, patch_size);
   Stmt *let_p = NULL;
-  if (along < columns && down > 1)
-    patch = name_patch(program, &let_p, ceil_div(rows, down), patch);
+  if (along < columns && down > 1) patch = name_patch(program, &let_p, ceil_div(rows, down), patch);
   const Expr *top = ex_mul_const(arena, patch, down);
   const Expr *height = cut_side(arena, down, rows, top);
   const Expr *in_patch = ex_mod_expr(arena, in_band, patch_size);
 
-  Stmt *let_m = bind(program, knob_m, m,
-                     ex_add(arena, top, ex_mod_expr(arena, in_patch, height)));
-  Stmt *let_n = bind(program, knob_n, n,
-                     ex_add(arena, left, ex_div_expr(arena, in_patch, height)));
+  Stmt *let_m = bind(program, knob_m, m, ex_add(arena, top, ex_mod_expr(arena, in_patch, height)));
+  Stmt *let_n = bind(program, knob_n, n, ex_add(arena, left, ex_div_expr(arena, in_patch, height)));
   let_m->next = let_n;
   let_n->next = inside;
   if (let_p) let_p->next = let_m;

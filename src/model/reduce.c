@@ -4,8 +4,8 @@
 // 4096³ with BM=BN=16, FM=FN=8, BK=16, BUFFER_COUNT=2:
 //   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48, by TMA 5 · 16 = 80
 // and M = 4100 (32 tiles and 4 rows) → 260, whose last tile is as cut as the original's.
-// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows, and
-// GROUP_N = 8 for 9 along N.
+// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows,
+// and GROUP_N = 8 for 9 along N.
 #include "model/reduce.h"
 
 #include "base/whole.h"

@@ -111,9 +111,9 @@ END_TEST
 // The order as four nested loops, beside what the program computes from blockIdx.x.
 static void check_patches(int rows, int cols, int down, int along) {
   arena_reset(property_arena);
-  const Grid *grid = grid_of(arena_printf(
-      property_arena, "BM=8,BN=8,K=8,M=%d,N=%d,GROUP_M=%d,GROUP_N=%d", 8 * rows - 1, 8 * cols - 2,
-      down, along));
+  const Grid *grid =
+      grid_of(arena_printf(property_arena, "BM=8,BN=8,K=8,M=%d,N=%d,GROUP_M=%d,GROUP_N=%d",
+                           8 * rows - 1, 8 * cols - 2, down, along));
   ck_assert_int_eq(grid->n_ctas, rows * cols);
   int i = 0, band = along > 1 ? along : cols;
   for (int left = 0; left < cols; left += band)

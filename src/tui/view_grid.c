@@ -484,10 +484,19 @@ static void toggle_order(Session *session, const char *argument) {
     session_compare_off(session);
     return;
   }
+  static const KnobId groups[] = {KNOB_GROUP_M, KNOB_GROUP_N};
   Schedule other = session->now.pictured;
-  int64_t *group = &other.value[KNOB_GROUP_M];
-  *group = *group > 1 ? 1 : GROUP_DEFAULT;
-  session_compare(session, &other, *group > 1 ? "GROUP_M=8" : "GROUP_M=1");
+  Str name = str_new(session->frame);
+  for (int i = 0; i < 2; i++) {
+    if (other.value[groups[i]] == 1) continue;
+    other.value[groups[i]] = 1;
+    str_printf(&name, "%s%s=1", name.length ? "," : "", knob_table[groups[i]].name);
+  }
+  if (name.length == 0) {
+    other.value[KNOB_GROUP_M] = GROUP_DEFAULT;
+    str_printf(&name, "%s=%d", knob_table[KNOB_GROUP_M].name, GROUP_DEFAULT);
+  }
+  session_compare(session, &other, name.text);
 }
 
 static void set_blocks(Session *session, const char *argument) {
@@ -565,7 +574,7 @@ static void grid_click(Session *session, int what, int value) {
 static const Action actions[] = {
     {"window-before", "Left h", "window", "window-after", "the window before", window_before},
     {"window-after", "Right l", NULL, NULL, "the next window of the launch order", window_after},
-    {"order", "o", "order on/off", NULL, "A|B: the same with and without CTA groups (GROUP_M)",
+    {"order", "o", "order on/off", NULL, "A|B: with and without CTA groups (GROUP_M, GROUP_N)",
      toggle_order},
     {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
      colour_waves},

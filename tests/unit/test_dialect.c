@@ -43,7 +43,9 @@ static const struct {
      "t:085 warp_specialize(ring=4, n_prod="},
     {TILE "VECTORIZE=1", "vectorize", "k:050 in0, in1 = load"},
     {TILE "INTERLEAVE_LOADS=1", "interleave", "sinks to its first consumer"},
-    {TILE "GROUP_M=8", "cta_swizzle", "t:025 grid swizzle_M"},
+    {TILE "GROUP_M=8", "cta_swizzle", "t:025 grid swizzle_M=GROUP_M"},
+    {TILE "GROUP_N=8", "cta_swizzle", "nothing there groups along N"},
+    {TILE "GROUP_M=8,GROUP_N=4", "cta_swizzle", "nothing there groups along N"},
     {TILE "UNROLL_K=4", "unroll", NULL},
 };
 

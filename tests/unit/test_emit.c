@@ -56,6 +56,7 @@ START_TEST(guards_are_written_as_reviewed) {
       {"spread",
        "FM=8,FN=8,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,"
        "COPY_STEPS=3,UNROLL_RING=1"},
+      {"patches", "FM=4,FN=4,STAGE=11,GROUP_M=3,GROUP_N=4"},
       {"splitk", "FM=2,FN=2,STAGE=11,SPLITK=8"},
       {"splitk_partials", "FM=2,FN=2,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1"},
   };

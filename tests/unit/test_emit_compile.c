@@ -99,6 +99,8 @@ START_TEST(guarded_texts_compile_for_every_generation) {
       "FM=8,FN=8,STAGE=11,TRANSPOSE_A=1,VECTORIZE=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,FRAG_BUFFER=2",
       "FM=8,FN=8,STAGE=11,VECTORIZE=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1",
       "FM=2,FN=2,STAGE=11,SPLITK=8",
+      "FM=4,FN=4,STAGE=11,GROUP_N=4",
+      "FM=4,FN=4,STAGE=11,GROUP_M=3,GROUP_N=4",
   };
   static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
   for (size_t a = 0; has_nvrtc && a < sizeof archs / sizeof archs[0]; a++) {

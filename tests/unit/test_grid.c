@@ -73,6 +73,90 @@ START_TEST(groups_of_eight_hit_where_rows_miss) {
 }
 END_TEST
 
+// The article's own groups: eight tiles along N, then a step down M, in bands of eight columns.
+START_TEST(groups_along_n) {
+  const Grid *grid = grid_of(TF32 ",GROUP_N=8");
+  ck_assert_int_eq(grid->lap_ctas, 8);
+  GridWindow group = span_of(grid, GRID_SPAN_LAP);
+  ck_assert_int_eq(group.a_panels, 1);
+  ck_assert_int_eq(group.b_panels, 8);
+  ck_assert_double_eq((double)group.bytes, 18 * MiB);
+  for (int64_t i = 0; i < grid->n_ctas; i++) {  // bx and by of the article's listing
+    GridCta cta = grid_cta(grid, i);
+    ck_assert_int_eq(cta.col, i % 8 + i / (8 * grid->rows) * 8);
+    ck_assert_int_eq(cta.row, i / 8 % grid->rows);
+  }
+  ck_assert_double_gt(model_of(TF32 ",GROUP_N=8")->traffic.l2_hit, 0.9);
+}
+END_TEST
+
+#define FLAT "M=4096,N=4096,K=4096,BM=4,BN=32,FM=8,FN=8,BK=8,STAGE=11,TARGET=rtx5060-laptop"
+#define TALL "M=4096,N=4096,K=4096,BM=32,BN=4,FM=8,FN=8,BK=8,STAGE=11,TARGET=rtx5060-laptop"
+
+// A wave of more than 8 · 8 blocks is longer than eight across its groups. Where B's panels are the
+// big ones (tiles of 32 x 256) it should take few of them, which groups along N do; and the other
+// way round.
+START_TEST(groups_go_along_the_side_of_the_big_panels) {
+  ck_assert_int_gt(grid_of(FLAT)->wave_ctas, 64);
+  ck_assert_int_gt(grid_of(TALL)->wave_ctas, 64);
+  double flat_m = model_of(FLAT ",GROUP_M=8")->traffic.dram_bytes;
+  double flat_n = model_of(FLAT ",GROUP_N=8")->traffic.dram_bytes;
+  double tall_m = model_of(TALL ",GROUP_M=8")->traffic.dram_bytes;
+  double tall_n = model_of(TALL ",GROUP_N=8")->traffic.dram_bytes;
+  ck_assert_double_lt(flat_n, flat_m);
+  ck_assert_double_lt(tall_m, tall_n);
+}
+END_TEST
+
+// The order as four nested loops, beside what the program computes from blockIdx.x.
+static void check_patches(int rows, int cols, int down, int along) {
+  arena_reset(property_arena);
+  const Grid *grid =
+      grid_of(arena_printf(property_arena, "BM=8,BN=8,K=8,M=%d,N=%d,GROUP_M=%d,GROUP_N=%d",
+                           8 * rows - 1, 8 * cols - 2, down, along));
+  ck_assert_int_eq(grid->n_ctas, rows * cols);
+  int i = 0, band = along > 1 ? along : cols;
+  for (int left = 0; left < cols; left += band)
+    for (int top = 0; top < rows; top += down)
+      for (int col = left; col < left + band && col < cols; col++)
+        for (int row = top; row < top + down && row < rows; row++) {
+          GridCta cta = grid_cta(grid, i);
+          ck_assert_msg(cta.row == row && cta.col == col,
+                        "%d x %d tiles, groups of %d x %d: CTA %d has (%d, %d), not (%d, %d)", rows,
+                        cols, down, along, i, (int)cta.row, (int)cta.col, row, col);
+          ck_assert_int_eq(grid_owner(grid, row, col, 0), i++);
+        }
+  ck_assert_int_eq(i, rows * cols);
+}
+
+START_TEST(patches_cover_every_tile_once) {
+  static const int shapes[][2] = {{7, 5}, {5, 7}, {1, 6}, {6, 1}, {1, 1}, {8, 6}, {9, 10}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (int down = 1; down <= 9; down++)
+      for (int along = 1; along <= 9; along++)
+        check_patches(shapes[s][0], shapes[s][1], down, along);
+}
+END_TEST
+
+static const char *const patched[] = {
+    "BM=8,BN=8,M=55,N=38,K=9,GROUP_N=3",
+    "BM=8,BN=8,M=55,N=38,K=9,GROUP_M=3,GROUP_N=2",
+    "BM=8,BN=8,M=55,N=38,K=9,GROUP_M=99,GROUP_N=3",
+    "BM=8,BN=8,M=55,N=38,K=40,BK=8,STAGE=11,BUFFER_COUNT=2,SPLITK=2,GROUP_M=2,GROUP_N=3",
+    "BM=8,BN=8,M=55,N=38,K=40,BK=8,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1,GROUP_N=4",
+    "BM=8,BN=8,M=56,N=40,K=40,BK=8,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,GROUP_M=3,GROUP_N=3",
+    "ATOM_KIND=mma_m16n8k8_tf32,M=112,N=40,K=32,BK=2,STAGE=11,GROUP_M=2,GROUP_N=3",
+};
+
+START_TEST(grouped_programs_compute) {
+  Schedule schedule = schedule_plain();
+  Diags diags = diags_new(property_arena);
+  ck_assert(schedule_parse(&schedule, patched[_i], &diags));
+  const Model *model = model_of(patched[_i]);
+  ck_assert(property_computes(&schedule, "all", model->program, 1));
+}
+END_TEST
+
 // A grid of a quarter of a million blocks costs no more than its first waves.
 START_TEST(of_a_huge_grid_the_first_waves_are_replayed) {
   const Model *model = model_of(TF32 ",M=65536,N=65536,K=256");
@@ -237,7 +321,7 @@ START_TEST(ctas_write_their_tile_and_nothing_else) {
   enum { SCHEDULES = 120 };
   const RandomLimits limits = {64, 100000};
   uint64_t state = property_seed();
-  int failed = 0, judged = 0, split = 0, grouped = 0;
+  int failed = 0, judged = 0, split = 0, along_m = 0, along_n = 0;
   for (int i = 0; i < SCHEDULES; i++) {
     arena_reset(property_arena);
     Schedule schedule =
@@ -246,7 +330,8 @@ START_TEST(ctas_write_their_tile_and_nothing_else) {
     const Grid *grid = grid_build(property_arena, model);
     every_tile_has_one_cta(grid);
     split += grid->splits > 1;
-    grouped += schedule.value[KNOB_GROUP_M] > 1 && grid->rows > 1 && grid->cols > 1;
+    along_m += schedule.value[KNOB_GROUP_M] > 1 && grid->rows > 1 && grid->cols > 1;
+    along_n += schedule.value[KNOB_GROUP_N] > 1 && grid->rows > 1 && grid->cols > 1;
     if (grid->partial) continue;
     judged++;
     failed += !only_writes_its_tile(grid, model, random_between(&state, 0, grid->n_ctas - 1));
@@ -254,7 +339,8 @@ START_TEST(ctas_write_their_tile_and_nothing_else) {
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(judged, SCHEDULES / 2);
   ck_assert_int_ge(split, 5);
-  ck_assert_int_ge(grouped, 5);
+  ck_assert_int_ge(along_m, 5);
+  ck_assert_int_ge(along_n, 5);
 }
 END_TEST
 
@@ -298,6 +384,10 @@ Suite *suite_grid(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_test(tcase, group_of_eight_needs_18_MB_where_a_row_needs_66);
   tcase_add_test(tcase, groups_of_eight_hit_where_rows_miss);
+  tcase_add_test(tcase, groups_along_n);
+  tcase_add_test(tcase, groups_go_along_the_side_of_the_big_panels);
+  tcase_add_test(tcase, patches_cover_every_tile_once);
+  tcase_add_loop_test(tcase, grouped_programs_compute, 0, sizeof patched / sizeof *patched);
   tcase_add_test(tcase, of_a_huge_grid_the_first_waves_are_replayed);
   tcase_add_test(tcase, the_same_number_of_ctas);
   tcase_add_test(tcase, waves_and_the_tail);

@@ -54,6 +54,8 @@ END_TEST
 
 START_TEST(groups_get_a_whole_one_and_a_started_one) {
   check_extents("BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,GROUP_M=8", 576, 128, 32);
+  check_extents("BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,GROUP_N=8", 128, 576, 32);
+  check_extents("BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,GROUP_M=4,GROUP_N=2", 320, 192, 32);
 }
 END_TEST
 

@@ -49,6 +49,20 @@ START_TEST(test_golden_rungs) {
 }
 END_TEST
 
+// Groups down M, along N and both, with tiles that do not divide into them and with ones that do.
+START_TEST(test_golden_block_orders) {
+  static const char *const groups[] = {"GROUP_M=3", "GROUP_N=4", "GROUP_M=3,GROUP_N=4"};
+  static const char *const tiles[] = {"M=700,N=500", "M=576,N=768"};
+  Str out = str_new(arena);
+  for (int t = 0; t < 2; t++)
+    for (int i = 0; i < 3; i++) {
+      const char *state = arena_printf(arena, "%s,K=64,FM=6,FN=6,%s", tiles[t], groups[i]);
+      str_printf(&out, "%s\n%s\n", state, program_text(arena, model(state)->program));
+    }
+  golden_check("ir/block_orders.txt", out.text);
+}
+END_TEST
+
 // The diff of each pass of the last rung of the main line: the article's habit, kept under review.
 START_TEST(test_golden_diffs) {
   const Ladder *ladder = fp32();
@@ -404,6 +418,7 @@ Suite *suite_pass(void) {
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_set_timeout(tcase, 60);
   tcase_add_loop_test(tcase, test_golden_rungs, 0, sizeof ladders / sizeof *ladders);
+  tcase_add_test(tcase, test_golden_block_orders);
   tcase_add_test(tcase, test_golden_diffs);
   tcase_add_test(tcase, test_diff_rebuilds_both_sides);
   tcase_add_loop_test(tcase, test_sites, 0, (int)(sizeof sites / sizeof *sites));

@@ -89,15 +89,36 @@ static bool is_slab_loop(const Walk *walk, const Stmt *loop) {
   return loop == walk->k_o || loop->var->tier == TIER_SERIAL_OUTER;  // a producer's own
 }
 
-// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room.
-static int64_t turns_of(Walk *walk, const Stmt *loop, int64_t *step) {
+static bool is_uneven_loop(const Walk *walk, const Stmt *loop) {
+  if (walk->pace[loop->id] == UNKNOWN)
+    walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
+  return walk->pace[loop->id] == UNEVEN;
+}
+
+// Iterations of the uneven register loops inside, of the nest that has most of them. They are few,
+// and where an edge cuts them off no one of them stands for the others.
+static int64_t uneven_inside(const Walk *walk, const Stmt *list) {
+  int64_t most = 1;
+  for (; list; list = list->next) {
+    if (!list->body) continue;
+    int64_t inside = uneven_inside(walk, list->body);
+    bool counts =
+        list->kind == STMT_LOOP && list->var->tier == TIER_REGISTER && is_uneven_loop(walk, list);
+    most = max64(most, counts ? list->var->extent * inside : inside);
+  }
+  return most;
+}
+
+// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room,
+// in a whole kernel the register loops inside first.
+static int64_t turns_of(const Walk *walk, const Stmt *loop, int64_t *step) {
   int64_t extent = loop->var->extent;
   *step = 1;
   if (!walk->in_loop && !walk->visitor->whole) return 1;
-  if (walk->pace[loop->id] == UNKNOWN)
-    walk->pace[loop->id] = minds(walk, loop->body, loop->var) ? UNEVEN : EVEN;
-  if (walk->pace[loop->id] == EVEN) return 1;
-  int64_t most = is_slab_loop(walk, loop) ? min64(walk->room, SLABS_MAX) : walk->room;
+  if (!is_uneven_loop(walk, loop)) return 1;
+  int64_t room = walk->room;
+  if (walk->visitor->whole) room /= uneven_inside(walk, loop->body);
+  int64_t most = is_slab_loop(walk, loop) ? min64(room, SLABS_MAX) : room;
   *step = sample_step(extent, max64(most, TURNS_MIN));
   return ceil_div(extent, *step);
 }

@@ -82,7 +82,11 @@ static const char *say_interleave(Arena *arena, const Program *program) {
 }
 
 static const char *say_order(Arena *arena, const Program *program) {
-  (void)arena, (void)program;
+  (void)arena;
+  Launch launch = kernel_launch(program_main(program));
+  for (int i = 0; i < launch.n_lets; i++)
+    if (launch.let[i]->knob == KNOB_GROUP_N)
+      return "grid swizzle_M goes down M; nothing there groups along N";
   return "grid swizzle_M=GROUP_M";
 }
 

@@ -49,7 +49,7 @@ static const Drawn common_knobs[] = {
     {KNOB_SPLITK, 6},          {KNOB_ATOMIC_FREE_SPLITK, 1},
     {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
     {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
-    {KNOB_L2_HINT, 1},
+    {KNOB_L2_HINT, 1},         {KNOB_GROUP_N, 4},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.

@@ -4,7 +4,8 @@
 // 4096³ with BM=BN=16, FM=FN=8, BK=16, BUFFER_COUNT=2:
 //   tile 128 × 128, slab 16, no remainders   →   M = N = 256, K = 3 · 16 = 48, by TMA 5 · 16 = 80
 // and M = 4100 (32 tiles and 4 rows) → 260, whose last tile is as cut as the original's.
-// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows.
+// GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows,
+// and GROUP_N = 8 for 9 along N.
 #include "model/schedules/reduce.h"
 
 #include "base/whole.h"
@@ -109,15 +110,19 @@ int64_t schedule_slabs_to_see(const Schedule *schedule) {
   return (schedule->value[KNOB_TMA] ? 2 * ring : ring) + 1;
 }
 
+// Two tiles show an edge; of an axis with groups as many as are wanted.
+static int64_t tiles_for(int64_t group, int64_t wanted) { return group > 1 ? wanted : 2; }
+
 Schedule schedule_reduce(Arena *scratch, const TargetTable *targets, const Schedule *schedule,
                          double work_max) {
   if (schedule_work(schedule) <= work_max) return *schedule;
-  int64_t groups = schedule->value[KNOB_GROUP_M], see = schedule_slabs_to_see(schedule);
+  int64_t down = schedule->value[KNOB_GROUP_M], along = schedule->value[KNOB_GROUP_N];
+  int64_t see = schedule_slabs_to_see(schedule);
   const struct {
     int64_t m, n, k;
     double limit;
-  } tiles[] = {{groups > 1 ? groups + 1 : 2, 2, see, work_max},
-               {groups > 1 ? 3 : 2, 2, see, work_max},
+  } tiles[] = {{tiles_for(down, down + 1), tiles_for(along, along + 1), see, work_max},
+               {tiles_for(down, 3), tiles_for(along, 3), see, work_max},
                {2, 2, see, work_max},
                {2, 1, see, work_max},
                {1, 1, see, work_max * REDUCE_FOR_SLABS},

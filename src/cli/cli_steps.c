@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "model/readings/steps.h"
+#include "model/schedules/strategies.h"
 
 // ---- text ---------------------------------------------------------------------------------------
 

@@ -92,8 +92,7 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
 
 // Copies that are asynchronous are run early and late.
 static double estimate_seconds(const Subject *s) {
-  const int64_t *v = s->run.value;
-  int extremes = v[KNOB_ASYNC_COPY] || v[KNOB_TMA] ? 2 : 1;
+  int extremes = program_copies_in_background(s->program) ? 2 : 1;
   return schedule_work(&s->run) * REDUCE_WORK_SECONDS / 2 * s->given->runs * extremes;
 }
 
@@ -125,7 +124,7 @@ static void print_setting(const Subject *s) {
         "that "
         "is used again is not seen\n",
         (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
-        (long long)schedule_slabs_to_see(r), extent(r, KNOB_BUFFER_COUNT));
+        (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
   Launch launch = kernel_launch(program_main(s->program));
   printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
          launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,

@@ -2,6 +2,7 @@
 // orders in which it could read its fragments.
 #pragma once
 #include "model/readings/steps.h"
+#include "model/schedules/strategies.h"
 #include "tui/canvas.h"
 
 // The texts of one row, by column, on a narrow and on a wide screen.

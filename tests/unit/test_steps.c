@@ -14,6 +14,7 @@
 #include "model/ir/rewrite.h"
 #include "model/readings/steps.h"
 #include "model/schedules/random_schedule.h"
+#include "model/schedules/strategies.h"
 #include "property.h"
 
 Suite *suite_steps(void);

@@ -65,6 +65,10 @@ bool buffer_is_permuted(const Buffer *buffer) { return buffer->swizzle_bits || b
 
 bool buffer_is_ring(const Buffer *slab) { return slab->rank > (slab->panel ? 3 : 2); }
 
+bool buffer_is_staging(const Buffer *buffer) {
+  return buffer->role == ROLE_STAGE_A || buffer->role == ROLE_STAGE_B;
+}
+
 bool buffer_is_fragment(const Buffer *buffer) {
   return buffer->role == ROLE_FRAG_A || buffer->role == ROLE_FRAG_B;
 }
@@ -150,6 +154,17 @@ int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads,
 int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
 
 const struct Atom *program_atom(const Program *program) { return program->product.atom; }
+
+static void look_for_copy(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind == STMT_OP && op_is_async_copy(stmt->op.kind)) *(bool *)context = true;
+}
+
+bool program_copies_in_background(const Program *program) {
+  bool any = false;
+  stmt_walk(program_main(program)->body, look_for_copy, &any);
+  return any;
+}
 
 static const Op *find_tma(const Stmt *list, BufferRole operand) {
   for (; list; list = list->next) {

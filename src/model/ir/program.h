@@ -92,6 +92,7 @@ int64_t buffer_bytes(const Buffer *buffer);
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
 bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
+bool buffer_is_staging(const Buffer *buffer);    // registers on the way from global to shared
 bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their way into a multiply
 
 // One element of a buffer, or the first of `width` neighbours (consecutive offsets).
@@ -226,6 +227,8 @@ int launch_block_warps(const Launch *launch);
 
 // The atom by which the program multiplies; NULL: plain FMA.
 const struct Atom *program_atom(const Program *program);
+// Whether any copy of the main kernel completes later than it is issued.
+bool program_copies_in_background(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
 const Op *program_tma(const Program *program, BufferRole operand);
 

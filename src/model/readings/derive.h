@@ -28,7 +28,7 @@ Globals derive_globals(Arena *arena, const Program *program, int number);
 // share one.
 int count_registers(const Program *program, BufferRole role);
 
-Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target);
+Resources derive_resources(const Program *program, const Target *target);
 
 // The same once the compiler has spoken: `registers` per thread instead of the estimate, and the
 // blocks per SM, limiter, occupancy and waves that follow from it.

@@ -26,7 +26,7 @@ const Model *model_build(Arena *arena, const TargetTable *targets, const Schedul
   if (model->diags.count) return model;
   model->pipeline = pipeline_run(arena, schedule);
   model->program = model->pipeline.stage[model->pipeline.n_stages - 1].program;
-  model->resources = derive_resources(model->program, schedule, model->target);
+  model->resources = derive_resources(model->program, model->target);
   rules_check_program(model, &model->diags);
   if (model->diags.count) return model;
   Sites written = derive_sites(arena, model->program);

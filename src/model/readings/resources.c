@@ -77,7 +77,28 @@ static int64_t set_registers(const Kernel *kernel, OpAction action) {
   return stmt ? stmt->op.count : 0;
 }
 
-Resources derive_resources(const Program *program, const Schedule *schedule, const Target *target) {
+typedef struct Held {
+  bool multiplied, held;
+} Held;
+
+static void look_for_store(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Held *held = context;
+  if (stmt->kind != STMT_OP) return;
+  const Buffer *from = stmt->op.src.buffer;
+  held->multiplied |= op_multiplies(stmt->op.kind);
+  held->held |= held->multiplied && from && buffer_is_staging(from);
+}
+
+// Whether a slab waits in registers while the one before it is multiplied: it is stored afterwards.
+static bool holds_staging(const Program *program) {
+  Held held = {false, false};
+  Stmt *slabs = slab_loop(program);
+  if (slabs) stmt_walk(slabs->body, look_for_store, &held);
+  return held.held;
+}
+
+Resources derive_resources(const Program *program, const Target *target) {
   const Kernel *kernel = program_main(program);
   Launch launch = kernel_launch(kernel);
   Resources r = {
@@ -91,7 +112,7 @@ Resources derive_resources(const Program *program, const Schedule *schedule, con
       .n_consumers = launch_warps(&launch)};
   r.producer_registers = set_registers(kernel, ACTION_GIVE);
   r.consumer_registers = set_registers(kernel, ACTION_TAKE);
-  r.n_needed = estimate_registers(&r, schedule->value[KNOB_PIPELINE_STAGES] != 0);
+  r.n_needed = estimate_registers(&r, holds_staging(program));
   r.n_registers =
       r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;
   derive_fit(&r, kernel->min_blocks, target);

@@ -47,7 +47,7 @@ static bool holds_with(const Hunt *hunt, const Schedule *schedule) {
     if (rule_phase(i) == PHASE_KNOBS && !rule_holds(i, &facts)) return false;
   Pipeline pipeline = pipeline_run(hunt->arena, schedule);
   Resources resources =
-      derive_resources(pipeline.stage[pipeline.n_stages - 1].program, schedule, hunt->target);
+      derive_resources(pipeline.stage[pipeline.n_stages - 1].program, hunt->target);
   facts.resources = &resources;
   return rule_holds(hunt->rule, &facts);
 }

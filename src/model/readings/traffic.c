@@ -94,14 +94,43 @@ static double macs_per_clock(const Model *model) {
   return share_of_peak(t, atom) * tensor_tflops(t, atom) * 1e12 / 2 / hz;
 }
 
+// Cells, or atoms, that a thread keeps along the axis.
+static double own_cells(const Axis *axis) {
+  double cells = 1;
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var->tier == TIER_REGISTER) cells *= (double)axis->digit[i].var->extent;
+  return cells;
+}
+
+static bool is_digit(const Axis *axis, const Var *var) {
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var == var) return true;
+  return false;
+}
+
+// Whether the read of a fragment of B stands inside a loop over the thread's own rows: row by row,
+// it is read once for each of them.
+static bool reads_below_rows(const Program *program, Stmt *list, bool below) {
+  for (Stmt *stmt = list; stmt; stmt = stmt->next) {
+    const Buffer *to = stmt->kind == STMT_OP ? stmt->op.dst.buffer : NULL;
+    if (below && to && to->role == ROLE_FRAG_B) return true;
+    bool rows = stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER &&
+                is_digit(&program->axis[AXIS_M], stmt->var);
+    if (stmt->body && reads_below_rows(program, stmt->body, below || rows)) return true;
+  }
+  return false;
+}
+
+static bool reads_b_by_row(const Program *program) {
+  Stmt *slabs = slab_loop(program);
+  return slabs && reads_below_rows(program, slabs->body, false);
+}
+
 static double loads_per_fma(const Model *model) {
-  const int64_t *v = model->schedule.value;
-  double cells = (double)(v[KNOB_FM] * v[KNOB_FN]);
-  double loads = (double)(v[KNOB_FM] + v[KNOB_FN]);
-  // Row by row, B is read once for each row of atoms.
-  if (program_atom(model->program) && v[KNOB_STAGE] && v[KNOB_FRAG_ORDER] == 2)
-    loads = (double)v[KNOB_FM] + cells;
-  return loads / cells;
+  const Program *program = model->program;
+  double rows = own_cells(&program->axis[AXIS_M]), columns = own_cells(&program->axis[AXIS_N]);
+  double reads_of_b = reads_b_by_row(program) ? rows * columns : columns;
+  return (rows + reads_of_b) / (rows * columns);
 }
 
 void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {

@@ -105,6 +105,8 @@ int64_t schedule_slabs(const Schedule *schedule) {
   return ceil_div(schedule->value[KNOB_K], tile_k(schedule));
 }
 
+int64_t schedule_ring_slots(const Schedule *schedule) { return schedule->value[KNOB_BUFFER_COUNT]; }
+
 int64_t schedule_slabs_to_see(const Schedule *schedule) {
   int64_t ring = schedule->value[KNOB_BUFFER_COUNT];
   return (schedule->value[KNOB_TMA] ? 2 * ring : ring) + 1;

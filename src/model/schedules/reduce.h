@@ -25,6 +25,8 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 
 // Slabs of one split.
 int64_t schedule_slabs(const Schedule *schedule);
+// Slabs in the ring, 1 where there is none.
+int64_t schedule_ring_slots(const Schedule *schedule);
 // How many of them show all that a ring can do wrong: each slot is used again, and with mbarriers
 // once more, for only then does a phase bit come back.
 int64_t schedule_slabs_to_see(const Schedule *schedule);

@@ -14,6 +14,10 @@ PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 FUZZ_SECONDS ?= 60
+# make cross builds for this machine, with libraries that lie in build/sysroot-$(ARCH).
+ARCH    ?= aarch64
+CROSS_CC    ?= $(ARCH)-linux-gnu-gcc --sysroot=$(CURDIR)/build/sysroot-$(ARCH)
+CROSS_FLAGS = $(TEST_INCLUDES) $(CFLAGS)
 SUITES  ?=
 ARGS    ?=
 
@@ -44,6 +48,8 @@ SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-form
 SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -fno-sanitize=null,alignment,object-size,pointer-overflow \
             $(SANITIZE_WARNINGS)
+ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
+TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 SOURCES      := $(sort $(shell find src -name '*.c'))
@@ -55,7 +61,6 @@ DATA_FILES   := $(sort $(shell find data -type f 2>/dev/null))
 
 objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
-ASAN_OBJECTS    = $(call objects,asan,$(LIB_SOURCES) $(TEST_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
 .PHONY: all help run test stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
@@ -93,38 +98,33 @@ define write_if_changed
 	@printf '%s\n' $(1) > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 endef
 
-build/release/flags: FORCE
-	$(call write_if_changed,'$(CC) $(COMMON) $(INCLUDES) $(CFLAGS)')
-build/asan/flags: FORCE
-	$(call write_if_changed,'$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE)')
-build/fuzz/flags: FORCE
-	$(call write_if_changed,'$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS)')
-
-build/release/%.o: %.c build/release/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
-build/release/gen/%.o: build/gen/%.c build/release/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
-build/asan/%.o: %.c build/asan/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) $(QUICK) -c $< -o $@)
-build/asan/tests/%.o: QUICK = -include tests/unit/quick_check.h
+# $(call configuration,NAME,COMPILER,FLAGS): how the objects in build/NAME are made; COMPILER and FLAGS
+# are names of variables.
+define configuration
+build/$(1)/flags: FORCE
+	$$(call write_if_changed,'$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3))')
+build/$(1)/%.o: %.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) $$(HOT) $$(QUICK) -c $$< -o $$@)
+build/$(1)/gen/%.o: build/gen/%.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) -c $$< -o $$@)
+build/$(1)/tests/unit/%.o: QUICK = -include tests/unit/quick_check.h
+build/$(1)/tests/unit/main.o: build/gen/suites.def
+endef
+$(eval $(call configuration,release,CC,CFLAGS))
+$(eval $(call configuration,asan,CC,ASAN_FLAGS))
+$(eval $(call configuration,tsan,CC,TSAN_FLAGS))
+$(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
+$(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
 build/asan/src/model/interp%.o: HOT = -O2
 build/asan/src/model/number.o: HOT = -O2
 build/asan/src/model/expr.o: HOT = -O2
 # So does the machine that runs PTX.
 build/asan/src/ptx/%.o: HOT = -O2
-build/asan/gen/%.o: build/gen/%.c build/asan/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(SANITIZE) -c $< -o $@)
-build/fuzz/%.o: %.c build/fuzz/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
-build/fuzz/gen/%.o: build/gen/%.c build/fuzz/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
+# Nothing for another machine is compiled before that machine's libraries are here.
+build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 
 build/gen/data_files: FORCE
 	$(call write_if_changed,$(DATA_FILES))
@@ -132,7 +132,6 @@ build/gen/embed_data.c: build/gen/data_files tools/embed.sh $(DATA_FILES)
 	tools/embed.sh $(DATA_FILES) > $@.new && mv $@.new $@
 build/gen/suites.def: FORCE
 	$(call write_if_changed,$(patsubst %,'SUITE(%)',$(SUITE_NAMES)))
-build/asan/tests/unit/main.o: build/gen/suites.def
 
 # --- the program --------------------------------------------------------------------------------
 
@@ -146,11 +145,17 @@ run:
 
 # --- tests --------------------------------------------------------------------------------------
 
-build/asan/unit: $(ASAN_OBJECTS)
-	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $(TEST_WRAPS) $^ $(LIBS) $(TEST_LIBS) -o $@)
-# The tests of the command line and of the worker run the program itself, under the sanitizers too.
-build/asan/gemmview: $(call objects,asan,src/main.c $(LIB_SOURCES))
-	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@)
+# $(call test_programs,NAME,COMPILER,FLAGS): the tests of one configuration, and the program that the
+# tests of the command line and of the worker run, made in the same way.
+define test_programs
+build/$(1)/unit: $(call objects,$(1),$(LIB_SOURCES) $(TEST_SOURCES))
+	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$(TEST_WRAPS) $$^ $$(LIBS) $$(TEST_LIBS) -o $$@)
+build/$(1)/gemmview: $(call objects,$(1),src/main.c $(LIB_SOURCES))
+	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$^ $$(LIBS) -o $$@)
+endef
+$(eval $(call test_programs,asan,CC,ASAN_FLAGS))
+$(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
+$(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 
 test-build: build/asan/unit build/asan/gemmview
 
@@ -210,6 +215,10 @@ screenshots: build/gemmview
 portable: $(RELEASE_OBJECTS)
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
 
+# Libraries and headers of another machine; they stay until make clean.
+build/sysroot-%:
+	@tools/sysroot.sh $* $@
+
 install: build/gemmview
 	@tools/install.sh '$(DESTDIR)$(PREFIX)' install
 uninstall:
@@ -219,4 +228,4 @@ clean:
 	rm -rf build
 
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path 'build/sysroot*' -prune -o -name '*.d' -print 2>/dev/null)

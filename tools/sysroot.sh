@@ -1,0 +1,28 @@
+#!/bin/sh
+# Puts the libraries and headers of another machine into a folder, from Debian, without running
+# anything of them: what `make cross` compiles against and the emulator loads.
+#
+#   tools/sysroot.sh aarch64 build/sysroot-aarch64
+#
+# Wants mmdebstrap and dpkg-dev; the release is this machine's own, so that the cross compiler's
+# libraries are the same.
+set -eu
+machine=$1
+folder=$2
+packages=libc6-dev,libgcc-12-dev,libncurses-dev,libcjson-dev,libsqlite3-dev,check,libvterm-dev
+
+for tool in mmdebstrap dpkg-architecture "$machine-linux-gnu-gcc"; do
+  command -v "$tool" >/dev/null && continue
+  echo "sysroot: $tool is missing; on Debian:" \
+    "apt-get install mmdebstrap dpkg-dev gcc-$machine-linux-gnu qemu-user-static" >&2
+  exit 2
+done
+architecture=$(dpkg-architecture -t "$machine-linux-gnu" -qDEB_HOST_ARCH 2>/dev/null)
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+trap 'rm -rf "$folder.new"' EXIT
+rm -rf "$folder.new"
+# Links that lead out of the folder, such as /etc/alternatives, are not followed by anything here.
+mmdebstrap --quiet --variant=extract --architectures="$architecture" --include="$packages" "$release" \
+  "$folder.new"
+mv "$folder.new" "$folder"
+echo "sysroot: $folder, $architecture, $release, $(du -sh "$folder" | cut -f1)"

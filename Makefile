@@ -64,7 +64,7 @@ RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
 .PHONY: all help run test stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
-        portable install uninstall fuzz clean FORCE
+        tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean FORCE
 all: build/gemmview
 
 help:
@@ -72,6 +72,7 @@ help:
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
 	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
+	@echo 'make tsan         client, worker and classroom tests under ThreadSanitizer'
 	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
 	@echo 'make accept       rewrite the golden files; review the diff'
@@ -79,8 +80,12 @@ help:
 	@echo 'make fmt          clang-format every source; fmt-check only looks'
 	@echo 'make screenshots  redraw screenshots/'
 	@echo 'make portable     build/portable, which runs on x86-64 Linux with glibc 2.34 or newer'
+	@echo 'make wheel        build/dist/*.whl, the portable folder for pip, pipx and uv'
+	@echo 'make deb          build/dist/*.deb, for the Debian or Ubuntu it is made on'
+	@echo 'make cross        ARCH=$(ARCH): program, tests, portable folder and wheel; cross-test runs the tests'
 	@echo 'make install      PREFIX=$(PREFIX), DESTDIR; make uninstall takes it away again'
 	@echo 'make fuzz         every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make ci-long      .ci/run with TSan, fuzzing, cross-test and packages in clean roots (root)'
 	@echo 'make clean        remove build/'
 
 # make V=1 shows the commands themselves.
@@ -183,6 +188,11 @@ accept: test-build
 	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
 	git status --short -- tests
 
+# The suites that have threads, under ThreadSanitizer.
+TSAN_SUITES = client client_history worker classroom classroom_hostile
+tsan: build/tsan/unit build/tsan/gemmview
+	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" GEMMVIEW=build/tsan/gemmview build/tsan/unit $(or $(SUITES),$(TSAN_SUITES))
+
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
@@ -204,17 +214,33 @@ fuzz: $(FUZZ_NAMES:%=fuzz-run-%)
 # --- everything else ----------------------------------------------------------------------------
 
 FORMATTED = $(shell find src tests -name '*.[ch]' -o -name '*.def' | grep -v '^src/.*\.def$$')
+CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 fmt:
-	clang-format -i $(FORMATTED)
+	$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
-	clang-format --dry-run -Werror $(FORMATTED)
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 screenshots: build/gemmview
 	tools/screenshots.sh build/gemmview screenshots
 
+# --- packages -----------------------------------------------------------------------------------
+
 portable: $(RELEASE_OBJECTS)
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
+wheel: portable
+	@tools/wheel.sh build/portable build/dist
+deb: build/gemmview
+	@tools/deb.sh build/dist
 
+# The program, its tests, the portable folder and the wheel for another machine.
+CROSS_BUILT = build/$(ARCH)/unit build/$(ARCH)/gemmview
+cross cross-test: export QEMU_LD_PREFIX = $(CURDIR)/build/sysroot-$(ARCH)
+cross: $(CROSS_BUILT)
+	@CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
+	  $(call objects,$(ARCH),src/main.c $(LIB_SOURCES))
+	@tools/wheel.sh build/portable-$(ARCH) build/dist
+cross-test: $(CROSS_BUILT)
+	GEMMVIEW=build/$(ARCH)/gemmview build/$(ARCH)/unit $(SUITES)
 # Libraries and headers of another machine; they stay until make clean.
 build/sysroot-%:
 	@tools/sysroot.sh $* $@
@@ -223,6 +249,10 @@ install: build/gemmview
 	@tools/install.sh '$(DESTDIR)$(PREFIX)' install
 uninstall:
 	@tools/install.sh '$(DESTDIR)$(PREFIX)' uninstall
+
+# What .ci/run does, and what takes longer: TSan, fuzzing, another machine, installing the packages.
+ci-long:
+	GEMMVIEW_CI=long .ci/run
 
 clean:
 	rm -rf build

@@ -5,8 +5,9 @@
 #   tools/portable.sh build/portable OBJECT…
 #
 # Libraries other than glibc's are linked in where a .a of them exists; otherwise their .so goes to
-# lib/, which the program finds through its rpath $ORIGIN/lib. A few terminal descriptions go to
-# terminfo/, which the program adds to its search path. The folder fails to be made when anything in
+# lib/, which the program finds through its rpath $ORIGIN/lib, or where tools/wheel.sh puts it. A few
+# terminal descriptions go to terminfo/, which the program adds to its search path, and what the
+# libraries' authors ask to be told along goes to licenses/. The folder fails to be made when anything in
 # it asks for a glibc that is too new.
 set -eu
 folder=$1
@@ -15,7 +16,7 @@ oldest_glibc=2.34
 cc=${CC:-gcc}
 
 rm -rf "$folder"
-mkdir -p "$folder/lib" "$folder/terminfo"
+mkdir -p "$folder/lib" "$folder/terminfo" "$folder/licenses"
 
 libs=''
 static=''
@@ -33,7 +34,8 @@ done
 wraps=$(grep -o 'WRAP [a-z_][a-z0-9_]*' tools/glibc_compat.c | sed 's/WRAP /-Wl,--wrap=/' | sort -u)
 
 # shellcheck disable=SC2086,SC2016  # flags and libraries are meant to be split, $ORIGIN is ld.so's
-$cc ${CFLAGS:-} -static-libgcc -Wl,--strip-debug -Wl,-rpath,'$ORIGIN/lib' -Wl,--as-needed "$@" tools/glibc_compat.c $wraps $libs \
+$cc ${CFLAGS:-} -static-libgcc -Wl,--strip-debug -Wl,--as-needed \
+  -Wl,-rpath,'$ORIGIN/lib:$ORIGIN/../share/gemmview/lib' "$@" tools/glibc_compat.c $wraps $libs \
   -lpthread -ldl -lm -o "$folder/gemmview"
 
 # What is still shared and not part of glibc travels along, and what that wants too.
@@ -57,6 +59,15 @@ for term in xterm-256color xterm screen-256color screen tmux-256color linux vt10
     cp -L "$entry" "$folder/terminfo/$(printf %.1s $term)/"
     break
   done
+done
+
+# As Debian's packages and as Fedora's and Arch's say it.
+root=$($cc -print-sysroot)
+for lib in ncursesw tinfo cjson sqlite3; do
+  for notice in "$root"/usr/share/doc/lib$lib*[0-9]/copyright "$root"/usr/share/licenses/*"${lib%w}"*/*; do
+    [ -f "$notice" ] && cp -L "$notice" "$folder/licenses/$lib"
+  done
+  [ -f "$folder/licenses/$lib" ] || echo "portable: no notice of $lib is here; add it by hand" >&2
 done
 
 cp LICENSE README.md "$folder/"

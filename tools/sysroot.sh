@@ -21,8 +21,9 @@ architecture=$(dpkg-architecture -t "$machine-linux-gnu" -qDEB_HOST_ARCH 2>/dev/
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 trap 'rm -rf "$folder.new"' EXIT
 rm -rf "$folder.new"
-# Links that lead out of the folder, such as /etc/alternatives, are not followed by anything here.
 mmdebstrap --quiet --variant=extract --architectures="$architecture" --include="$packages" "$release" \
   "$folder.new"
+# The emulator takes a file of this folder before the machine's own: it is to have no more than that.
+rm -rf "$folder.new/dev" "$folder.new/etc" "$folder.new/tmp" "$folder.new/var"
 mv "$folder.new" "$folder"
 echo "sysroot: $folder, $architecture, $release, $(du -sh "$folder" | cut -f1)"

@@ -234,6 +234,7 @@ deb: build/gemmview
 
 # The program, its tests, the portable folder and the wheel for another machine.
 CROSS_BUILT = build/$(ARCH)/unit build/$(ARCH)/gemmview
+cross-test: export GEMMVIEW_PATIENCE ?= 10
 cross cross-test: export QEMU_LD_PREFIX = $(CURDIR)/build/sysroot-$(ARCH)
 cross: $(CROSS_BUILT)
 	@CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \

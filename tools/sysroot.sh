@@ -23,6 +23,11 @@ trap 'rm -rf "$folder.new"' EXIT
 rm -rf "$folder.new"
 mmdebstrap --quiet --variant=extract --architectures="$architecture" --include="$packages" "$release" \
   "$folder.new"
+# A link such as libtinfo.so -> /lib/…/libtinfo.so.6 means the file of this folder: where it led to
+# nothing the linker would take the archive instead, a second copy of the library in one process.
+find "$folder.new" -type l -lname '/*' | while read -r link; do
+  ln -snfr "$folder.new$(readlink "$link")" "$link"
+done
 # The emulator takes a file of this folder before the machine's own: it is to have no more than that.
 rm -rf "$folder.new/dev" "$folder.new/etc" "$folder.new/tmp" "$folder.new/var"
 mv "$folder.new" "$folder"

@@ -32,12 +32,12 @@ for step in "$@"; do
       starts environment/bin/gemmview
       [ -f environment/share/man/man1/gemmview.1 ] || fail 'the wheel has no man page'
       environment/bin/pip uninstall -q -y gemmview
-      [ -e environment/share/gemmview ] && fail 'pip left something behind'
+      [ -z "$(find environment/share -type f -path '*gemmview*')" ] || fail 'pip left something behind'
       ;;
     pipx)
-      PIP_NO_INDEX=1 PIP_FIND_LINKS=/root/wheels pipx install ./gemmview-*.whl >/dev/null
+      PIP_NO_INDEX=1 PIP_FIND_LINKS=/root/wheels pipx install ./gemmview-*.whl >/dev/null 2>&1
       starts .local/bin/gemmview
-      pipx uninstall gemmview >/dev/null
+      pipx uninstall gemmview >/dev/null 2>&1
       ;;
     uv)
       environment/bin/pip install -q --no-index --find-links wheels uv
@@ -53,7 +53,7 @@ for step in "$@"; do
       [ -f /usr/share/bash-completion/completions/gemmview ] || fail 'the package has no completion'
       dpkg -V gemmview
       apt-get purge -y -qq gemmview >/dev/null 2>&1
-      command -v gemmview >/dev/null && fail 'apt left the program behind'
+      [ -e /usr/bin/gemmview ] && fail 'apt left the program behind'
       ;;
   esac
   echo "install: $(dpkg --print-architecture), $step: gemmview $VERSION installed, started, taken away"

@@ -1,3 +1,4 @@
+#!/usr/bin/env bash
 # Run by tests/install/run.sh in a root of its own: installs what lies in /root and starts it.
 #
 #   VERSION=0.1.0 bash inside.sh pip pipx uv | deb

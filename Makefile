@@ -14,6 +14,10 @@ PREFIX  ?= /usr/local
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 FUZZ_SECONDS ?= 60
+# make cross builds for this machine, with libraries that lie in build/sysroot-$(ARCH).
+ARCH    ?= aarch64
+CROSS_CC    ?= $(ARCH)-linux-gnu-gcc --sysroot=$(CURDIR)/build/sysroot-$(ARCH)
+CROSS_FLAGS = $(TEST_INCLUDES) $(CFLAGS)
 SUITES  ?=
 ARGS    ?=
 
@@ -44,6 +48,8 @@ SANITIZE_WARNINGS = -Wno-unknown-warning-option -Wno-format-truncation -Wno-form
 SANITIZE  = -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
             -fno-sanitize=null,alignment,object-size,pointer-overflow \
             $(SANITIZE_WARNINGS)
+ASAN_FLAGS = $(TEST_INCLUDES) $(SANITIZE)
+TSAN_FLAGS = $(TEST_INCLUDES) -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer $(SANITIZE_WARNINGS)
 FUZZFLAGS = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 
 SOURCES      := $(sort $(shell find src -name '*.c'))
@@ -55,11 +61,10 @@ DATA_FILES   := $(sort $(shell find data -type f 2>/dev/null))
 
 objects = $(patsubst %.c,build/$(1)/%.o,$(2))
 RELEASE_OBJECTS = $(call objects,release,src/main.c $(LIB_SOURCES))
-ASAN_OBJECTS    = $(call objects,asan,$(LIB_SOURCES) $(TEST_SOURCES))
 FUZZ_OBJECTS    = $(call objects,fuzz,$(LIB_SOURCES))
 
 .PHONY: all help run test stress compile-all test-build test-run test-gpu accept check-deps fmt fmt-check screenshots \
-        portable install uninstall fuzz clean FORCE
+        tsan portable wheel deb cross cross-test install uninstall fuzz ci-long clean FORCE
 all: build/gemmview
 
 help:
@@ -67,6 +72,7 @@ help:
 	@echo 'make run          install what is missing, build, launch (ARGS="show explore")'
 	@echo 'make test         install what is missing, build and run the tests (SUITES="json target")'
 	@echo 'make stress       what make test samples, whole: hours (STRESS=0.1 SUITES="history")'
+	@echo 'make tsan         client, worker and classroom tests under ThreadSanitizer'
 	@echo 'make compile-all  200 random legal schedules for every target, compiled by NVRTC'
 	@echo 'make test-gpu     compile, verify and time on the GPU at hand'
 	@echo 'make accept       rewrite the golden files; review the diff'
@@ -74,8 +80,12 @@ help:
 	@echo 'make fmt          clang-format every source; fmt-check only looks'
 	@echo 'make screenshots  redraw screenshots/'
 	@echo 'make portable     build/portable, which runs on x86-64 Linux with glibc 2.34 or newer'
+	@echo 'make wheel        build/dist/*.whl, the portable folder for pip, pipx and uv'
+	@echo 'make deb          build/dist/*.deb, for the Debian or Ubuntu it is made on'
+	@echo 'make cross        ARCH=$(ARCH): program, tests, portable folder and wheel; cross-test runs the tests'
 	@echo 'make install      PREFIX=$(PREFIX), DESTDIR; make uninstall takes it away again'
 	@echo 'make fuzz         every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make ci-long      .ci/run with TSan, fuzzing, cross-test and packages in clean roots (root)'
 	@echo 'make clean        remove build/'
 
 # make V=1 shows the commands themselves.
@@ -93,38 +103,33 @@ define write_if_changed
 	@printf '%s\n' $(1) > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 endef
 
-build/release/flags: FORCE
-	$(call write_if_changed,'$(CC) $(COMMON) $(INCLUDES) $(CFLAGS)')
-build/asan/flags: FORCE
-	$(call write_if_changed,'$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE)')
-build/fuzz/flags: FORCE
-	$(call write_if_changed,'$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS)')
-
-build/release/%.o: %.c build/release/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
-build/release/gen/%.o: build/gen/%.c build/release/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(CFLAGS) -c $< -o $@)
-build/asan/%.o: %.c build/asan/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(TEST_INCLUDES) $(SANITIZE) $(HOT) $(QUICK) -c $< -o $@)
-build/asan/tests/%.o: QUICK = -include tests/unit/quick_check.h
+# $(call configuration,NAME,COMPILER,FLAGS): how the objects in build/NAME are made; COMPILER and FLAGS
+# are names of variables.
+define configuration
+build/$(1)/flags: FORCE
+	$$(call write_if_changed,'$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3))')
+build/$(1)/%.o: %.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) $$(HOT) $$(QUICK) -c $$< -o $$@)
+build/$(1)/gen/%.o: build/gen/%.c build/$(1)/flags
+	@mkdir -p $$(@D)
+	$$(call run_quietly,CC $$@,$$($(2)) $$(COMMON) $$(INCLUDES) $$($(3)) -c $$< -o $$@)
+build/$(1)/tests/unit/%.o: QUICK = -include tests/unit/quick_check.h
+build/$(1)/tests/unit/main.o: build/gen/suites.def
+endef
+$(eval $(call configuration,release,CC,CFLAGS))
+$(eval $(call configuration,asan,CC,ASAN_FLAGS))
+$(eval $(call configuration,tsan,CC,TSAN_FLAGS))
+$(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
+$(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
 build/asan/src/model/interp/%.o: HOT = -O2
 build/asan/src/model/words/formats.o: HOT = -O2
 build/asan/src/model/ir/expr.o: HOT = -O2
 # So does the machine that runs PTX.
 build/asan/src/ptx/%.o: HOT = -O2
-build/asan/gen/%.o: build/gen/%.c build/asan/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(CC) $(COMMON) $(INCLUDES) $(SANITIZE) -c $< -o $@)
-build/fuzz/%.o: %.c build/fuzz/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
-build/fuzz/gen/%.o: build/gen/%.c build/fuzz/flags
-	@mkdir -p $(@D)
-	$(call run_quietly,CC $@,$(FUZZ_CC) $(COMMON) $(INCLUDES) $(FUZZFLAGS) -c $< -o $@)
+# Nothing for another machine is compiled before that machine's libraries are here.
+build/$(ARCH)/flags: | build/sysroot-$(ARCH)
 
 build/gen/data_files: FORCE
 	$(call write_if_changed,$(DATA_FILES))
@@ -132,7 +137,6 @@ build/gen/embed_data.c: build/gen/data_files tools/embed.sh $(DATA_FILES)
 	tools/embed.sh $(DATA_FILES) > $@.new && mv $@.new $@
 build/gen/suites.def: FORCE
 	$(call write_if_changed,$(patsubst %,'SUITE(%)',$(SUITE_NAMES)))
-build/asan/tests/unit/main.o: build/gen/suites.def
 
 # --- the program --------------------------------------------------------------------------------
 
@@ -146,11 +150,17 @@ run:
 
 # --- tests --------------------------------------------------------------------------------------
 
-build/asan/unit: $(ASAN_OBJECTS)
-	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $(TEST_WRAPS) $^ $(LIBS) $(TEST_LIBS) -o $@)
-# The tests of the command line and of the worker run the program itself, under the sanitizers too.
-build/asan/gemmview: $(call objects,asan,src/main.c $(LIB_SOURCES))
-	$(call run_quietly,LD $@,$(CC) $(SANITIZE) $(LDFLAGS) $^ $(LIBS) -o $@)
+# $(call test_programs,NAME,COMPILER,FLAGS): the tests of one configuration, and the program that the
+# tests of the command line and of the worker run, made in the same way.
+define test_programs
+build/$(1)/unit: $(call objects,$(1),$(LIB_SOURCES) $(TEST_SOURCES))
+	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$(TEST_WRAPS) $$^ $$(LIBS) $$(TEST_LIBS) -o $$@)
+build/$(1)/gemmview: $(call objects,$(1),src/main.c $(LIB_SOURCES))
+	$$(call run_quietly,LD $$@,$$($(2)) $$($(3)) $$(LDFLAGS) $$^ $$(LIBS) -o $$@)
+endef
+$(eval $(call test_programs,asan,CC,ASAN_FLAGS))
+$(eval $(call test_programs,tsan,CC,TSAN_FLAGS))
+$(eval $(call test_programs,$(ARCH),CROSS_CC,CROSS_FLAGS))
 
 test-build: build/asan/unit build/asan/gemmview
 
@@ -178,6 +188,11 @@ accept: test-build
 	GEMMVIEW_ACCEPT=1 GEMMVIEW=build/asan/gemmview build/asan/unit $(SUITES)
 	git status --short -- tests
 
+# The suites that have threads, under ThreadSanitizer.
+TSAN_SUITES = client client_history worker classroom classroom_hostile
+tsan: build/tsan/unit build/tsan/gemmview
+	TSAN_OPTIONS="halt_on_error=1 $$TSAN_OPTIONS" GEMMVIEW=build/tsan/gemmview build/tsan/unit $(or $(SUITES),$(TSAN_SUITES))
+
 test-gpu: build/gemmview
 	GEMMVIEW=build/gemmview tests/gpu/run.sh
 
@@ -199,24 +214,49 @@ fuzz: $(FUZZ_NAMES:%=fuzz-run-%)
 # --- everything else ----------------------------------------------------------------------------
 
 FORMATTED = $(shell find src tests -name '*.[ch]' -o -name '*.def' | grep -v '^src/.*\.def$$')
+CLANG_FORMAT ?= $(shell command -v clang-format-14 || echo clang-format)
 fmt:
-	clang-format -i $(FORMATTED)
+	$(CLANG_FORMAT) -i $(FORMATTED)
 fmt-check:
-	clang-format --dry-run -Werror $(FORMATTED)
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
 
 screenshots: build/gemmview
 	tools/screenshots.sh build/gemmview screenshots
 
+# --- packages -----------------------------------------------------------------------------------
+
 portable: $(RELEASE_OBJECTS)
 	@CC='$(CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable $^
+wheel: portable
+	@tools/wheel.sh build/portable build/dist
+deb: build/gemmview
+	@tools/deb.sh build/dist
+
+# The program, its tests, the portable folder and the wheel for another machine.
+CROSS_BUILT = build/$(ARCH)/unit build/$(ARCH)/gemmview
+cross-test: export GEMMVIEW_PATIENCE ?= 10
+cross cross-test: export QEMU_LD_PREFIX = $(CURDIR)/build/sysroot-$(ARCH)
+cross: $(CROSS_BUILT)
+	@CC='$(CROSS_CC)' CFLAGS='$(CFLAGS)' tools/portable.sh build/portable-$(ARCH) \
+	  $(call objects,$(ARCH),src/main.c $(LIB_SOURCES))
+	@tools/wheel.sh build/portable-$(ARCH) build/dist
+cross-test: $(CROSS_BUILT)
+	GEMMVIEW=build/$(ARCH)/gemmview build/$(ARCH)/unit $(SUITES)
+# Libraries and headers of another machine; they stay until make clean.
+build/sysroot-%:
+	@tools/sysroot.sh $* $@
 
 install: build/gemmview
 	@tools/install.sh '$(DESTDIR)$(PREFIX)' install
 uninstall:
 	@tools/install.sh '$(DESTDIR)$(PREFIX)' uninstall
 
+# What .ci/run does, and what takes longer: TSan, fuzzing, another machine, installing the packages.
+ci-long:
+	GEMMVIEW_CI=long .ci/run
+
 clean:
 	rm -rf build
 
 .SECONDARY:
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path 'build/sysroot*' -prune -o -name '*.d' -print 2>/dev/null)

@@ -1,22 +1,26 @@
 // For make portable only: functions whose newest version in glibc is younger than 2.34, bound to the
-// version that every x86-64 glibc has. The linker sends the calls here (--wrap); tools/portable.sh
-// takes the list from the WRAP lines.
+// version that every glibc of the machine has: its first. The linker sends the calls here (--wrap);
+// tools/portable.sh takes the list from the WRAP lines.
 //
 // WRAP hypot: 2.35 made it correctly rounded. The __isoc23_ names are what headers since 2.38 turn the
 // number readers into, which differ in accepting 0b101.
-#include <stdint.h>
+#ifdef __aarch64__
+#define FIRST_VERSION "GLIBC_2.17"
+#else
+#define FIRST_VERSION "GLIBC_2.2.5"
+#endif
 
-double hypot_2_2_5(double x, double y);
-__asm__(".symver hypot_2_2_5, hypot@GLIBC_2.2.5");
+double hypot_first(double x, double y);
+__asm__(".symver hypot_first, hypot@" FIRST_VERSION);
 double __wrap_hypot(double x, double y);
-double __wrap_hypot(double x, double y) { return hypot_2_2_5(x, y); }
+double __wrap_hypot(double x, double y) { return hypot_first(x, y); }
 
 #define NUMBER_READER(type, name)                                        \
-  type name##_2_2_5(const char *text, char **end, int base);             \
-  __asm__(".symver " #name "_2_2_5, " #name "@GLIBC_2.2.5");             \
+  type name##_first(const char *text, char **end, int base);               \
+  __asm__(".symver " #name "_first, " #name "@" FIRST_VERSION);          \
   type __wrap___isoc23_##name(const char *text, char **end, int base);   \
   type __wrap___isoc23_##name(const char *text, char **end, int base) {  \
-    return name##_2_2_5(text, end, base);                                \
+    return name##_first(text, end, base);                                  \
   }
 
 NUMBER_READER(long, strtol)                  // WRAP __isoc23_strtol

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the program, its man page and its completions below a prefix, or takes them away.
 #
-#   tools/install.sh /usr/local install|uninstall
+#   tools/install.sh /usr/local install|uninstall [build/gemmview]
 set -eu
 prefix=$1
 action=$2
+program=${3:-build/gemmview}
 files='bin/gemmview share/man/man1/gemmview.1 share/bash-completion/completions/gemmview
 share/zsh/site-functions/_gemmview share/fish/vendor_completions.d/gemmview.fish'
 
@@ -14,10 +15,10 @@ if [ "$action" = uninstall ]; then
 fi
 
 for file in $files; do mkdir -p "$prefix/$(dirname "$file")"; done
-install -m 755 build/gemmview "$prefix/bin/gemmview"
+install -m 755 "$program" "$prefix/bin/gemmview"
 # The program writes these from its own tables, so they fit the commands that it has.
-build/gemmview completion man >"$prefix/share/man/man1/gemmview.1"
-build/gemmview completion bash >"$prefix/share/bash-completion/completions/gemmview"
-build/gemmview completion zsh >"$prefix/share/zsh/site-functions/_gemmview"
-build/gemmview completion fish >"$prefix/share/fish/vendor_completions.d/gemmview.fish"
+"$program" completion man >"$prefix/share/man/man1/gemmview.1"
+"$program" completion bash >"$prefix/share/bash-completion/completions/gemmview"
+"$program" completion zsh >"$prefix/share/zsh/site-functions/_gemmview"
+"$program" completion fish >"$prefix/share/fish/vendor_completions.d/gemmview.fish"
 echo "installed in $prefix"

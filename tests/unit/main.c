@@ -156,7 +156,8 @@ static void finish(Job *job, int status, Counts *total) {
 }
 
 static int reap(Counts *total) {
-  int n = 0, most = stress_is_on() ? STRESS_SECONDS_MAX : SUITE_SECONDS_MAX;
+  int n = 0;
+  int most = stress_is_on() ? STRESS_SECONDS_MAX : (int)(SUITE_SECONDS_MAX * stress_patience());
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
     if (job->pid <= 0) continue;

@@ -15,3 +15,9 @@ int stress_count(int sampled, int whole) {
   int n = (int)(fraction() * whole);
   return n > sampled ? n : sampled;
 }
+
+double stress_patience(void) {
+  const char *text = getenv("GEMMVIEW_PATIENCE");
+  double value = text ? strtod(text, NULL) : 1;
+  return value >= 1 ? value : 1;
+}

@@ -8,3 +8,6 @@
 
 bool stress_is_on(void);
 int stress_count(int sampled, int whole);
+// By how much limits of computing time are stretched: 1, or GEMMVIEW_PATIENCE where the machine is
+// emulated. What waits for another process does not need it.
+double stress_patience(void);

@@ -8,6 +8,7 @@
 
 #include "banks/solver.h"
 #include "banks/solver_input.h"
+#include "stress.h"
 
 Suite *suite_banks_solver(void);
 
@@ -278,9 +279,9 @@ static const char *const large[] = {
 // since others may share the machine.
 START_TEST(a_large_slab_is_solved_in_time) {
 #if defined(__SANITIZE_ADDRESS__)
-  const double limit_ms = 400;
+  const double limit_ms = 400 * stress_patience();
 #else
-  const double limit_ms = 100;
+  const double limit_ms = 100 * stress_patience();
 #endif
   SolverProblem problem = read_problem(large[_i]);
   double best_ms = INFINITY;

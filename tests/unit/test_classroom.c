@@ -262,7 +262,7 @@ START_TEST(rooms_are_refused_with_the_reason) {
   ck_assert_ptr_null(classroom_teach(class_arena, end.session, "banks", &class_diags));
   ck_assert(said("writable for everybody"));
   ck_assert_int_eq(chmod(class_folder, 0700), 0);
-  char longer[160];
+  char longer[sizeof class_folder + 102];
   snprintf(longer, sizeof longer, "%s/%0100d", class_folder, 1);
   ck_assert_int_eq(mkdir(longer, 0700), 0);
   setenv("GEMMVIEW_CLASSROOM", longer, 1);

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +34,8 @@
 
 // ---- memory that runs out -----------------------------------------------------------------------
 
-static long allocations, failing_at;  // 0: none fails
+static atomic_long allocations;  // the client's thread allocates too
+static long failing_at;          // 0: none fails
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t n, size_t bytes);
@@ -43,8 +45,8 @@ void *__wrap_calloc(size_t n, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
 
 static bool fails(void) {
-  allocations++;
-  return failing_at && allocations == failing_at;
+  const long n = atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed) + 1;
+  return failing_at && n == failing_at;
 }
 
 void *__wrap_malloc(size_t bytes) { return fails() ? NULL : __real_malloc(bytes); }

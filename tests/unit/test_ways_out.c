@@ -24,7 +24,10 @@ typedef void (*Fault)(void);
 static void by_die(void) { die("a rule of our own was broken: %d", 42); }
 static void by_abort(void) { abort(); }
 static void by_exit(void) { exit(0); }
-static void by_wild_pointer(void) { *(volatile char *)16 = 1; }
+static void by_wild_pointer(void) {
+  volatile char *volatile wild = (volatile char *)16;  // or the compiler sees that it is wild
+  *wild = 1;
+}
 static void by_raise_bus(void) { raise(SIGBUS); }
 static void by_raise_fpe(void) { raise(SIGFPE); }
 

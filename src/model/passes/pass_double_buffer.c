@@ -43,7 +43,7 @@ void pass_double_buffer(Program *program, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED) add_ring(program->buffer[i], slots);
-  const Expr *slot = ex_mod(program->arena, ex_var(program->arena, k_o->var), slots);
+  const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), slots);
   each_access(k_o->body, index_ring, (void *)(uintptr_t)slot);
   Stmt **first = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));

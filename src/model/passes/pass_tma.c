@@ -72,14 +72,12 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
 }
 
 void pass_tma(Program *program, const Schedule *schedule) {
-  Arena *arena = program->arena;
   Stmt *k_o = slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Buffer *full = program_new_buffer(program, "full", SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
-  const Expr *slab = ex_var(arena, k_o->var);
-  Access at = access1(full, ex_mod(arena, slab, slots));
-  Op wait = {
-      .kind = OP_MBAR_WAIT, .dst = at, .phase = ex_mod(arena, ex_div(arena, slab, slots), 2)};
+  const Expr *slab = slab_counter(program, k_o->var);
+  Access at = access1(full, ring_slot(program, slab, slots));
+  Op wait = {.kind = OP_MBAR_WAIT, .dst = at, .phase = ring_full_phase(program, slab, slots)};
   Stmt *fetch = stmt_list(issue(program, k_o, at), stmt_op(program, knob, wait), NULL);
   Stmt **filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(filled);

@@ -66,26 +66,23 @@ static Stmt *role(Program *program, WarpRole warps, const Expr *condition, Stmt 
 
 // k_o of its own around the wait for an empty slot and the fetch that stood in the common loop.
 static Stmt *produce(Program *program, const Stmt *k_o, Buffer *empty, Stmt *fetch) {
-  Arena *arena = program->arena;
   int64_t slots = empty->dim[0];
   Var *own = program_var(program, "k_o", VAR_LOOP, TIER_SERIAL_OUTER, k_o->var->extent);
-  const Expr *slab = ex_var(arena, own);
-  const Expr *turn = ex_add_const(arena, ex_div(arena, slab, slots), 1);
+  const Expr *slab = slab_counter(program, own);
   Op wait = {.kind = OP_MBAR_WAIT,
-             .dst = access1(empty, ex_mod(arena, slab, slots)),
-             .phase = ex_mod(arena, turn, 2)};
-  substitute(program, fetch, k_o->var, slab);
+             .dst = access1(empty, ring_slot(program, slab, slots)),
+             .phase = ring_empty_phase(program, slab, slots)};
+  substitute(program, fetch, k_o->var, ex_var(program->arena, own));
   return stmt_loop(program, knob, own, stmt_list(stmt_op(program, knob, wait), fetch, NULL));
 }
 
 // The common loop without its fetch, and with an arrival in the place of its barrier.
 static Stmt *take_fetch(Program *program, Stmt *k_o, Buffer *empty) {
-  Arena *arena = program->arena;
   Stmt *fetch = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   if (fetch->kind == STMT_IF) fetch = fetch->body;
   Stmt **barrier = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(barrier);
-  const Expr *slot = ex_mod(arena, ex_var(arena, k_o->var), empty->dim[0]);
+  const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), empty->dim[0]);
   Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(empty, slot)};
   insert(barrier, stmt_op(program, knob, arrive));
   return fetch;

@@ -3,6 +3,7 @@
 #include "base/whole.h"
 #include "model/ir/program.h"
 #include "model/ir/rewrite.h"
+#include "model/ir/ring.h"
 #include "model/words/knob.h"
 
 #define PASS(id, title, knobs, help)                 \

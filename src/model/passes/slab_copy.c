@@ -17,7 +17,7 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   Access access = {.buffer = slab};
   const Expr **at = access.idx;
   if (buffer_is_ring(slab))
-    *at++ = ex_mod(arena, ex_var(arena, slab_loop(program)->var), slab->dim[0]);
+    *at++ = ring_slot(program, slab_counter(program, slab_loop(program)->var), slab->dim[0]);
   if (slab->panel) *at++ = ex_div(arena, second, slab->panel);
   *at++ = first;
   *at = slab->panel ? ex_mod(arena, second, slab->panel) : second;

@@ -11,21 +11,38 @@
 #include "base/whole.h"
 
 static const struct {
-  const char *name, *ptx, *help;
+  const char *name, *ptx, *help, *text, *brief;
 } op_rows[OP_COUNT] = {
-#define OP(id, name, ptx, help) {name, ptx, help},
+#define OP(id, name, ptx, help, text, brief) {name, ptx, help, text, brief},
 #include "model/ir/op.def"
 #undef OP
 };
 
 const char *op_name(OpKind kind) { return op_rows[kind].name; }
-const char *op_word(OpKind kind) {
-  static const char prefix[] = "mbarrier.";
-  const char *name = op_rows[kind].name;
-  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
-}
 const char *op_ptx(OpKind kind) { return op_rows[kind].ptx; }
 const char *op_help(OpKind kind) { return op_rows[kind].help; }
+const char *op_text(OpKind kind) { return op_rows[kind].text; }
+const char *op_brief(OpKind kind) { return op_rows[kind].brief; }
+
+const char *buffer_role_name(BufferRole role) {
+  static const char *const names[ROLE_COUNT] = {[ROLE_A] = "a",
+                                                [ROLE_B] = "b",
+                                                [ROLE_C] = "c",
+                                                [ROLE_PARTIAL] = "partial",
+                                                [ROLE_SLAB_A] = "slab_a",
+                                                [ROLE_SLAB_B] = "slab_b",
+                                                [ROLE_ACC] = "acc",
+                                                [ROLE_FRAG_A] = "frag_a",
+                                                [ROLE_FRAG_B] = "frag_b",
+                                                [ROLE_STAGE_A] = "stage_a",
+                                                [ROLE_STAGE_B] = "stage_b",
+                                                [ROLE_SLAB_C] = "slab_c",
+                                                [ROLE_STAGE_C] = "stage_c",
+                                                [ROLE_FULL] = "full",
+                                                [ROLE_EMPTY] = "empty",
+                                                [ROLE_TEMP] = "temp"};
+  return names[role];
+}
 
 // ---- reading ------------------------------------------------------------------------------------
 

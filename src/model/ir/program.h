@@ -58,6 +58,8 @@ typedef enum BufferRole {
   ROLE_COUNT
 } BufferRole;
 
+const char *buffer_role_name(BufferRole role);  // "slab_a"
+
 // Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a
 // layout read the offset as it was before any of them.
 typedef struct XorTerm {
@@ -100,16 +102,17 @@ typedef struct Access {
 } Access;
 
 typedef enum OpKind {
-#define OP(id, name, ptx, help) OP_##id,
+#define OP(id, name, ptx, help, text, brief) OP_##id,
 #include "model/ir/op.def"
 #undef OP
   OP_COUNT
 } OpKind;
 
 const char *op_name(OpKind kind);
-const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
 const char *op_ptx(OpKind kind);
 const char *op_help(OpKind kind);
+const char *op_text(OpKind kind);   // the template of its statement; op_text.h
+const char *op_brief(OpKind kind);  // the same for a row of the screen
 
 typedef struct Op {
   OpKind kind;

@@ -17,7 +17,7 @@
   X(src2, "the other one, or the mbarrier that counts a box")                     \
   X(value, "the constant of INIT")                                                \
   X(width, "the bytes that move at once: \"   16 B\"")                            \
-  X(wide, "registers, where an operation reaches several: \" x 4\"")              \
+  X(wide, "registers, where an operation reaches several: \"   x 4\"")            \
   X(guard, "the condition of the access to global memory: \" if m_b * 16 < 30\"") \
   X(count, "a number")                                                            \
   X(threads, "who meets at a barrier: \" of 256 threads\"")                       \

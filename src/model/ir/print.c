@@ -54,13 +54,16 @@ static void print_mark(Spans *out, const Stmt *stmt) {
   if (stmt->note) spans_printf(out, SPAN_NOTE, " \"%s\"", stmt->note);
 }
 
-static bool is_marked(const Stmt *stmt) { return stmt->knob != KNOB_NONE || stmt->note; }
+// A statement without a mark is of the knob that the statement around it is of.
+static bool is_marked(const Printer *printer, const Stmt *stmt) {
+  return stmt->knob != printer->around || stmt->note;
+}
 
 // The knobs and notes of the statements of a line: one mark for all where they are the same.
 static void print_marks(const Printer *printer, Spans *out, const Stmt *first, const Stmt *last) {
-  bool any = is_marked(first), same = !first->note;
+  bool any = is_marked(printer, first), same = !first->note;
   for (const Stmt *stmt = first; stmt != last; stmt = stmt->body) {
-    any |= is_marked(stmt->body);
+    any |= is_marked(printer, stmt->body);
     same &= stmt->body->knob == first->knob && !stmt->body->note;
   }
   if (!printer->full || !any) return;
@@ -71,6 +74,13 @@ static void print_marks(const Printer *printer, Spans *out, const Stmt *first, c
 }
 
 static void print_list(Printer *printer, const Stmt *list, int depth);
+
+static void print_body(Printer *printer, const Stmt *stmt, int depth) {
+  KnobId around = printer->around;
+  printer->around = stmt->knob;
+  print_list(printer, stmt->body, depth + 1);
+  printer->around = around;
+}
 
 static void print_loop(Printer *printer, const Stmt *stmt, int depth) {
   Spans out = spans_new(printer->arena);
@@ -85,7 +95,7 @@ static void print_loop(Printer *printer, const Stmt *stmt, int depth) {
   printer_line(
       printer, &out,
       (ProgramLine){.depth = depth, .stmt = first, .knob = first->knob, .tier = first->var->tier});
-  print_list(printer, stmt->body, depth + 1);
+  print_body(printer, stmt, depth);
 }
 
 static void print_expr(Spans *out, const Expr *expr) {
@@ -125,7 +135,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
   }
   print_marks(printer, &out, stmt, stmt);
   printer_line(printer, &out, (ProgramLine){.depth = depth, .stmt = stmt, .knob = stmt->knob});
-  if (stmt->kind == STMT_IF) print_list(printer, stmt->body, depth + 1);
+  if (stmt->kind == STMT_IF) print_body(printer, stmt, depth);
 }
 
 static void print_list(Printer *printer, const Stmt *list, int depth) {
@@ -147,8 +157,16 @@ static void print_kernel_head(Printer *printer, const Kernel *kernel) {
   printer_line(printer, &out, (ProgramLine){.knob = kernel->knob});
 }
 
+static const Program *laid_out(Arena *arena, const Program *program) {
+  Program *placed = program_clone(arena, program);
+  program_place_shared(placed);
+  return placed;
+}
+
 static ProgramText print_program(Arena *arena, const Program *program, bool full) {
-  Printer printer = {.arena = arena, .program = program, .full = full, .kernel = -1};
+  Printer printer = {
+      .arena = arena, .program = program, .full = full, .around = KNOB_NONE, .kernel = -1};
+  if (full) printer.placed = laid_out(arena, program);
   print_head(&printer);
   for (int i = 0; i < program->n_kernels; i++) {
     printer.kernel = i;

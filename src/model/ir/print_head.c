@@ -99,8 +99,15 @@ static void print_strides(Spans *out, const Buffer *buffer) {
     spans_printf(out, SPAN_NUMBER, " %lld", (long long)buffer->stride[d]);
 }
 
+// "at 8192": where shared memory is not laid out one after the other.
+static void print_place(const Printer *printer, Spans *out, const Buffer *buffer) {
+  if (buffer_is_in_shared(buffer) &&
+      printer->placed->buffer[buffer->id]->offset_bytes != buffer->offset_bytes)
+    spans_printf(out, SPAN_KEYWORD, " at %lld", (long long)buffer->offset_bytes);
+}
+
 // "slab_a strides 2112 16 1 panels 64 @PAD_SMEM"
-static void print_role(Spans *out, const Buffer *buffer, bool typed) {
+static void print_role(const Printer *printer, Spans *out, const Buffer *buffer, bool typed) {
   spans_add(out, SPAN_KEYWORD, buffer_role_name(buffer->role));
   if (typed) print_type(out, buffer->type);
   print_strides(out, buffer);
@@ -109,13 +116,14 @@ static void print_role(Spans *out, const Buffer *buffer, bool typed) {
     spans_printf(out, SPAN_KEYWORD, " runs %lld pad %lld", (long long)buffer->run,
                  (long long)buffer->run_pad);
   if (buffer->panel) spans_printf(out, SPAN_KEYWORD, " panels %lld", (long long)buffer->panel);
+  print_place(printer, out, buffer);
   if (buffer->knob != KNOB_NONE) print_knob(out, buffer->knob);
 }
 
 static void print_as(const Printer *printer, Spans *out, const Buffer *buffer) {
   if (!printer->full) return;
   spans_add(out, SPAN_KEYWORD, "   as ");
-  print_role(out, buffer, false);
+  print_role(printer, out, buffer, false);
 }
 
 // ---- lines --------------------------------------------------------------------------------------
@@ -183,7 +191,7 @@ static void declare_registers(Printer *printer, const char *word, bool temporary
   for (int i = 0, listed = 0; printer->full && i < program->n_buffers; i++) {
     if (!is_listed(program->buffer[i], temporary)) continue;
     spans_add(&out, SPAN_PLAIN, listed++ ? ", " : "   as ");
-    print_role(&out, program->buffer[i], true);
+    print_role(printer, &out, program->buffer[i], true);
   }
   if (n || !temporary) printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }

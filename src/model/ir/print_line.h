@@ -6,10 +6,12 @@
 typedef struct Printer {
   Arena *arena;
   const Program *program;
-  bool full;  // the complete text
+  bool full;              // the complete text
+  const Program *placed;  // full: the program with its shared memory laid out one after the other
   int n_lines, capacity;
   ProgramLine *line;
-  int kernel;  // index of the one being printed; -1 in the head
+  KnobId around;  // of the statement around the list being printed
+  int kernel;     // index of the one being printed; -1 in the head
 } Printer;
 
 // Adds a line; text, spans and kernel are filled in.

@@ -101,7 +101,7 @@ static void print_width(const OpPrinter *p) {
 }
 
 static void print_wide(const OpPrinter *p) {
-  if (p->op->width > 1) print_number(p, " x ", p->op->width, "");
+  if (p->op->width > 1) print_number(p, "   x ", p->op->width, "");
 }
 
 static void print_count(const OpPrinter *p) { print_number(p, "", p->op->count, ""); }

@@ -218,7 +218,7 @@ int64_t program_smem_bytes(const Program *program) {
   return end;
 }
 
-static int shared_align(const Buffer *buffer) {
+int buffer_align(const Buffer *buffer) {
   if (buffer->space == SPACE_BARRIER) return MBARRIER_BYTES;
   return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
 }
@@ -227,7 +227,7 @@ int program_shared_align(const Program *program) {
   int align = SHARED_ALIGN;
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED)
-      align = max_int(align, shared_align(program->buffer[i]));
+      align = max_int(align, buffer_align(program->buffer[i]));
   return align;
 }
 
@@ -235,7 +235,7 @@ static int64_t place(Program *program, Space space, int64_t at) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != space) continue;
-    buffer->offset_bytes = round_up(at, shared_align(buffer));
+    buffer->offset_bytes = round_up(at, buffer_align(buffer));
     at = buffer->offset_bytes + buffer_bytes(buffer);
   }
   return at;

@@ -10,11 +10,14 @@ static const char *const field_names[FIELD_COUNT] = {
 #undef X
 };
 
+// op.def names no other.
 static OpField find_field(const char *name, size_t length) {
-  for (int i = 0; i < FIELD_COUNT; i++)
-    if (strncmp(field_names[i], name, length) == 0 && !field_names[i][length]) return (OpField)i;
-  assert(!"op.def names a field that there is not");
-  return FIELD_COUNT;
+  int field = 0;
+  while (strncmp(field_names[field], name, length) != 0 || field_names[field][length]) {
+    field++;
+    assert(field < FIELD_COUNT);
+  }
+  return (OpField)field;
 }
 
 static unsigned find_spaces(const char *letters) {

@@ -15,14 +15,21 @@
 //   auto   BUFFER_COUNT=2     2 once slabs are staged: a double buffer
 //   pinned AUTO=0,BM=8,…,BUFFER_COUNT=2,…
 //
-// Exit status 1 when a rule fails; a state that cannot be read at all is 2, as everywhere.
+// gemmview check FILE asks of a program that is written down whether it is sound; rules are of
+// states:
+//   mine.txt is sound: kernel matmul, 4 blocks of 256 threads
+//
+// Exit status 1 when a rule fails or the program is not sound; a state or a file that cannot be
+// read at all is 2, as everywhere.
 #include <stdio.h>
 
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_program.h"
 #include "cli/options.h"
+#include "model/interp/interp.h"
 #include "model/readings/knob_use.h"
 #include "model/readings/rule.h"
 
@@ -172,26 +179,78 @@ static void print_csv(Arena *arena, const Model *model, bool failing) {
   }
 }
 
-int cmd_check(Arena *arena, int argc, char **argv) {
-  Diags diags = diags_new(arena);
-  CheckGiven given = {0};
+// ---- a program out of a file --------------------------------------------------------------------
+
+static void print_sound(const Program *program, const char *name) {
+  printf("%s is sound:", name);
+  for (int k = 0; k < program->n_kernels; k++) {
+    Launch launch = kernel_launch(&program->kernel[k]);
+    printf("%s kernel %s, %lld block%s of %lld thread%s", k ? ";" : "", program->kernel[k].name,
+           (long long)launch.n_blocks, launch.n_blocks == 1 ? "" : "s",
+           (long long)launch.block_threads, launch.block_threads == 1 ? "" : "s");
+  }
+  int64_t bytes = program_smem_bytes(program);
+  if (bytes) printf("; %lld B of shared memory", (long long)bytes);
+  putchar('\n');
+}
+
+static void print_program_json(Arena *arena, const char *name, const char *fault) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "check");
+  json_member_string(&w, "file", name);
+  json_member_bool(&w, "ok", fault == NULL);
+  json_member_string(&w, "fault", fault);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// What cannot be read is the user's mistake; what can be read and is not sound is the answer no.
+static int check_file(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
+  const char *name = cli_program_name(arena, file);
+  if (given->csv || given->failing)
+    diag_add(diags, "usage", "--csv and --failing are of rules, which a FILE is not asked about");
+  const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
+  const char *fault = program ? interpret_fault(arena, program) : NULL;
+  if (fault) fault = arena_printf(arena, "%s: %s", name, fault);
+  if (diags->first && str_equal(diags->first->rule, "program")) fault = diags->first->text;
+  if (diags->count && !fault) return cli_fail(diags);
+  if (given->json)
+    print_program_json(arena, name, fault);
+  else if (fault)
+    puts(fault);
+  else
+    print_sound(program, name);
+  return fault ? CLI_NO : CLI_OK;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
   Schedule schedule;
   TargetTable targets;
-  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
-    diag_add(&diags, "usage", "check takes no argument \"%s\"; a state is given with -k",
-             str_sanitise(arena, argv[1]));
-  if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
-  bool read = cli_schedule(given.state, &schedule, &diags);
-  if (!cli_targets(arena, &targets, &diags) || !read || diags.count) return cli_fail(&diags);
+  bool read = cli_schedule(given->state, &schedule, diags);
+  if (!cli_targets(arena, &targets, diags) || !read || diags->count) return cli_fail(diags);
   cli_note_gpu(arena, &targets, &schedule);
   const Model *model = model_build(arena, &targets, &schedule);
   if (!model->target) return cli_fail(&model->diags);
   const bool ok = count_failing(arena, model) == 0;
-  if (given.json)
+  if (given->json)
     print_json(arena, model, ok);
-  else if (given.csv)
-    print_csv(arena, model, given.failing);
+  else if (given->csv)
+    print_csv(arena, model, given->failing);
   else
-    print_text(arena, model, given.failing);
+    print_text(arena, model, given->failing);
   return ok ? CLI_OK : CLI_NO;
+}
+
+int cmd_check(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CheckGiven given = {0};
+  const char *file = NULL;
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
+    file = cli_program_file("check", argc, argv, given.state, &diags);
+  if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
+  return file ? check_file(arena, &given, file, &diags) : check_state(arena, &given, &diags);
 }

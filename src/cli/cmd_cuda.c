@@ -1,6 +1,7 @@
 // gemmview cuda: the CUDA C++ of a schedule, its line map, and what one pass changes in it.
 //
 //   gemmview cuda -k BM=16,BN=16,FM=8,FN=8            the text, ready for a file
+//   gemmview cuda FILE                                the same of a program that is written down
 //   gemmview cuda -k … --lines                        with line number, statement and knob in front
 //   gemmview cuda -k … --pass vectorize               the lines this pass takes away and adds
 #include <stdio.h>
@@ -8,8 +9,10 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_program.h"
 #include "cli/options.h"
 #include "kernels/toolchain/emit_plan.h"
+#include "model/interp/interp.h"
 
 typedef struct CudaOptions {
   bool json, lines;
@@ -132,47 +135,74 @@ static void write_diff(JsonWriter *w, const TextDiff *diff) {
   json_end_array(w);
 }
 
-static void print_json(Arena *arena, const Model *model, int stage, const TextDiff *diff) {
+// What is shown: of a state its last stage, or what one pass changes; of a file its program.
+typedef struct CudaShown {
+  const Model *model;  // NULL: a file
+  int stage;
+  const Emission *emission;
+  const TextDiff *diff;  // NULL: the text itself
+} CudaShown;
+
+static void print_json(Arena *arena, const CudaShown *shown) {
+  const Model *model = shown->model;
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
   json_begin_document(&w);
-  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
-  json_member_string(&w, "target", model->target->id);
-  json_member_string(&w, "pass", diff ? model->pipeline.stage[stage].pass->name : NULL);
-  if (diff)
-    write_diff(&w, diff);
+  json_member_string(&w, "state", model ? schedule_text(arena, &model->schedule) : NULL);
+  json_member_string(&w, "target", model ? model->target->id : NULL);
+  json_member_string(&w, "pass",
+                     shown->diff ? model->pipeline.stage[shown->stage].pass->name : NULL);
+  if (shown->diff)
+    write_diff(&w, shown->diff);
   else
-    write_emission(&w, arena, emit_stage(arena, model, stage));
+    write_emission(&w, arena, shown->emission);
   json_end_object(&w);
   puts(out.text);
 }
 
 // ---- the command --------------------------------------------------------------------------------
 
-static void show_stage(Arena *arena, const Model *model, int stage, const CudaOptions *given) {
+static int show(Arena *arena, const CudaShown *shown, const CudaOptions *given) {
+  if (given->json)
+    print_json(arena, shown);
+  else if (shown->diff)
+    print_diff(shown->diff);
+  else if (given->lines)
+    print_lines(arena, shown->emission);
+  else
+    fputs(shown->emission->text, stdout);
+  return CLI_OK;
+}
+
+static int show_state(Arena *arena, const CudaOptions *given, Diags *diags) {
+  const Model *model = cli_model(arena, given->state, diags);
+  if (!model) return cli_fail(diags);
+  int last = model->pipeline.n_stages - 1;
+  int stage = given->pass ? cli_find_stage(model, given->pass, diags) : last;
+  if (stage < 0) return cli_fail(diags);
   const TextDiff diff = given->pass ? stage_diff(arena, model, stage) : (TextDiff){0};
-  if (given->json) {
-    print_json(arena, model, stage, given->pass ? &diff : NULL);
-  } else if (given->pass) {
-    print_diff(&diff);
-  } else if (given->lines) {
-    print_lines(arena, emit_stage(arena, model, stage));
-  } else {
-    fputs(emit_stage(arena, model, stage)->text, stdout);
-  }
+  const CudaShown shown = {model, stage, emit_stage(arena, model, stage),
+                           given->pass ? &diff : NULL};
+  return show(arena, &shown, given);
+}
+
+static int show_file(Arena *arena, const CudaOptions *given, const char *file, Diags *diags) {
+  if (given->pass) diag_add(diags, "usage", "--pass is of a state: no pass made this program");
+  const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
+  const char *fault = program ? interpret_fault(arena, program) : NULL;
+  if (fault) diag_add(diags, "program", "%s: %s", cli_program_name(arena, file), fault);
+  if (diags->count) return cli_fail(diags);
+  const CudaShown shown = {.emission = emit_cuda(arena, program, &(EmitOptions){0})};
+  return show(arena, &shown, given);
 }
 
 int cmd_cuda(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   CudaOptions given = {0};
+  const char *file = NULL;
   int n_options = sizeof options / sizeof options[0];
-  if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
-  if (argc > 1) return cli_error(CLI_USAGE, "\"%s\" is no option of cuda", argv[1]);
-  const Model *model = cli_model(arena, given.state, &diags);
-  if (!model) return cli_fail(&diags);
-  int last = model->pipeline.n_stages - 1;
-  int stage = given.pass ? cli_find_stage(model, given.pass, &diags) : last;
-  if (stage < 0) return cli_fail(&diags);
-  show_stage(arena, model, stage, &given);
-  return CLI_OK;
+  if (options_parse(options, n_options, &given, &argc, argv, &diags))
+    file = cli_program_file("cuda", argc, argv, given.state, &diags);
+  if (diags.count) return cli_fail(&diags);
+  return file ? show_file(arena, &given, file, &diags) : show_state(arena, &given, &diags);
 }

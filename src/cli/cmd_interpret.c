@@ -5,6 +5,9 @@
 //   4 blocks of 256 threads, 2 orders from seed 1
 //   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
 //
+// gemmview interpret FILE runs a program that is written down, one that loops --full or --dump
+// printed and somebody changed; findings name its statements by their lines.
+//
 // --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
@@ -17,6 +20,7 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_program.h"
 #include "cli/options.h"
 #include "model/interp/breakage.h"
 #include "model/interp/interp.h"
@@ -24,8 +28,9 @@
 
 typedef struct InterpretOptions {
   const char *state, *pass, *breakage;
+  const char *file;  // of a program; NULL: a state's
   int seed, runs;
-  bool full, json;
+  bool full, dump, json;
 } InterpretOptions;
 
 static const Option options[] = {
@@ -44,14 +49,15 @@ static const Option options[] = {
     {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, pass)},
     {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
+    {.name = "dump", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, dump)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES_MAX = 10 };
 
 // What is run, and what was asked for.
 typedef struct Subject {
   const InterpretOptions *given;
-  Schedule asked, run;
-  const Model *model;
+  Schedule asked, run;  // of a file: its problem alone
+  const Model *model;   // NULL: a file
   const Program *program;
   InterpCheck check;
 } Subject;
@@ -75,7 +81,7 @@ static const Program *broken(Arena *arena, const Program *program, const char *n
   return NULL;
 }
 
-static bool prepare(Arena *arena, Subject *s, Diags *diags) {
+static bool prepare_state(Arena *arena, Subject *s, Diags *diags) {
   TargetTable targets;
   const Model *asked = cli_model(arena, s->given->state, diags);
   if (!asked || !cli_targets(arena, &targets, diags)) return false;
@@ -86,12 +92,30 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
   if (s->given->pass) stage = cli_find_stage(s->model, s->given->pass, diags);
   if (stage < 0) return false;
   s->program = s->model->pipeline.stage[stage].program;
+  return true;
+}
+
+static bool prepare_file(Arena *arena, Subject *s, Diags *diags) {
+  s->program = cli_program(arena, s->given->file, diags);
+  if (!s->program) return false;
+  s->run = schedule_plain();
+  s->run.value[KNOB_M] = s->program->problem.m;
+  s->run.value[KNOB_N] = s->program->problem.n;
+  s->run.value[KNOB_K] = s->program->problem.k;
+  s->asked = s->run;
+  return true;
+}
+
+static bool prepare(Arena *arena, Subject *s, Diags *diags) {
+  bool ready = s->given->file ? prepare_file(arena, s, diags) : prepare_state(arena, s, diags);
+  if (!ready) return false;
   if (s->given->breakage) s->program = broken(arena, s->program, s->given->breakage, diags);
   return s->program != NULL;
 }
 
 // Copies that are asynchronous are run early and late.
 static double estimate_seconds(const Subject *s) {
+  if (!s->model) return program_work(s->program) * REDUCE_WORK_SECONDS * s->given->runs;
   int extremes = program_copies_in_background(s->program) ? 2 : 1;
   return schedule_work(&s->run) * REDUCE_WORK_SECONDS / 2 * s->given->runs * extremes;
 }
@@ -104,7 +128,9 @@ static bool is_affordable(const Subject *s, Diags *diags) {
            "%.0f GiB are given%s",
            extent(&s->run, KNOB_M), extent(&s->run, KNOB_N), extent(&s->run, KNOB_K), minutes,
            bytes * 0x1p-30, MINUTES_MAX, INTERP_BYTES_MAX * 0x1p-30,
-           s->given->full ? "; without --full a part of it is run" : "");
+           s->given->full   ? "; without --full a part of it is run"
+           : s->given->file ? "; make its extents smaller, or dump a state that is cut down"
+                            : "");
   return false;
 }
 
@@ -118,7 +144,8 @@ static void print_setting(const Subject *s) {
         "(--full: all)\n",
         extent(a, KNOB_M), extent(a, KNOB_N), extent(a, KNOB_K), extent(r, KNOB_M),
         extent(r, KNOB_N), extent(r, KNOB_K));
-  if ((is_reduced(s) || s->given->breakage) && schedule_slabs(r) < schedule_slabs_to_see(r))
+  if (s->model && (is_reduced(s) || s->given->breakage) &&
+      schedule_slabs(r) < schedule_slabs_to_see(r))
     printf(
         "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
         "that "
@@ -234,8 +261,9 @@ static void print_json(Arena *arena, const Subject *s) {
   Str out = str_new(arena);
   JsonWriter w = json_writer(&out);
   json_begin_document(&w);
-  json_member_string(&w, "state", schedule_text(arena, &s->asked));
-  json_member_string(&w, "state_run", schedule_text(arena, &s->run));
+  json_member_string(&w, "file", s->given->file);
+  json_member_string(&w, "state", s->model ? schedule_text(arena, &s->asked) : NULL);
+  json_member_string(&w, "state_run", s->model ? schedule_text(arena, &s->run) : NULL);
   json_member_bool(&w, "reduced", is_reduced(s));
   json_member_string(&w, "breakage", s->given->breakage);
   json_member_int(&w, "seed", s->given->seed);
@@ -255,9 +283,25 @@ static void print_json(Arena *arena, const Subject *s) {
   puts(out.text);
 }
 
+// What is to be run, as a text to be looked at, changed and run again.
+static int dump(Arena *arena, const Subject *s) {
+  Str from = str_new(arena);
+  str_add(&from, "gemmview interpret");
+  if (s->model)
+    str_printf(&from, " -k %s", schedule_text(arena, &s->run));
+  else
+    str_printf(&from, " %s", cli_program_name(arena, s->given->file));
+  if (s->given->pass) str_printf(&from, " --pass %s", s->given->pass);
+  if (s->given->breakage) str_printf(&from, " --break %s", s->given->breakage);
+  cli_print_program(arena, s->program, from.text);
+  return CLI_OK;
+}
+
 static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   Subject subject = {.given = given};
-  if (!prepare(arena, &subject, diags) || !is_affordable(&subject, diags)) return cli_fail(diags);
+  if (!prepare(arena, &subject, diags)) return cli_fail(diags);
+  if (given->dump) return dump(arena, &subject);
+  if (!is_affordable(&subject, diags)) return cli_fail(diags);
   InterpOptions how = {.seed = (uint64_t)given->seed, .runs = given->runs};
   subject.check = interpret_check(arena, subject.program, &how);
   if (given->json)
@@ -270,9 +314,12 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
 int cmd_interpret(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   InterpretOptions given = {.seed = 1, .runs = 2};
-  bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
-  if (parsed && argc > 1)
-    diag_add(&diags, "usage", "interpret takes no argument \"%s\"; a state is given with -k",
-             str_sanitise(arena, argv[1]));
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
+    given.file = cli_program_file("interpret", argc, argv, given.state, &diags);
+  if (given.file && (given.pass || given.full || given.breakage))
+    diag_add(&diags, "usage",
+             "--pass, --break and --full are of a state: a FILE is run as it stands");
+  if (given.dump && given.json)
+    diag_add(&diags, "usage", "--dump prints the program itself, --json a run of it: give one");
   return diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
 }

@@ -1,6 +1,9 @@
 // gemmview loops: the loop nest of a schedule, and what each pass makes of it.
 //
 //   gemmview loops -k BM=16,BN=16,FM=8,FN=8             the nest as it is run
+//   gemmview loops -k … --full                          the complete text, which interpret, check
+//   and
+//                                                       cuda read back
 //   gemmview loops -k … --knobs                         with the knob that put each line there
 //   gemmview loops -k … --pass register_tile            the lines this pass takes away and adds
 //   gemmview loops -k … --diff                          the same for every pass, in order
@@ -10,12 +13,13 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/cli_model.h"
+#include "cli/cli_program.h"
 #include "cli/options.h"
 #include "model/passes/dialect.h"
 
 typedef struct LoopsGiven {
   const char *state, *pass;
-  bool json, diff, knobs;
+  bool json, diff, knobs, full;
 } LoopsGiven;
 
 static const Option options[] = {
@@ -23,6 +27,7 @@ static const Option options[] = {
     OPTION_JSON(LoopsGiven),
     {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(LoopsGiven, pass)},
     {.name = "diff", .kind = OPTION_KIND_FLAG, .offset = offsetof(LoopsGiven, diff)},
+    {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(LoopsGiven, full)},
     {.name = "knobs", .kind = OPTION_KIND_FLAG, .offset = offsetof(LoopsGiven, knobs)},
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
@@ -151,13 +156,18 @@ int cmd_loops(Arena *arena, int argc, char **argv) {
              str_sanitise(arena, argv[1]));
   if (given.pass && given.diff)
     diag_add(&diags, "usage", "--pass shows one pass, --diff all of them: give one of the two");
+  if (given.full && (given.pass || given.diff || given.knobs || given.json))
+    diag_add(&diags, "usage", "--full prints the complete text of the nest, and nothing besides");
   const Model *model = diags.count ? NULL : cli_model(arena, given.state, &diags);
   if (!model) return cli_fail(&diags);
   Range range = {1, given.diff ? model->pipeline.n_stages - 1 : 0};
   if (given.pass) range.from = range.to = cli_find_stage(model, given.pass, &diags);
   if (diags.count) return cli_fail(&diags);
+  const char *state = schedule_text(arena, &model->schedule);
   if (given.json)
     print_json(arena, model, range);
+  else if (given.full)
+    cli_print_program(arena, model->program, arena_printf(arena, "gemmview loops -k %s", state));
   else
     print_text(arena, model, range, given.knobs);
   return CLI_OK;

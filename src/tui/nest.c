@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "model/ir/print_op.h"
 
 enum { NEST_ROWS_MAX = 256 };
 
@@ -139,68 +140,25 @@ static bool in_space(const Access *access, Space space) {
 
 // ---- operations ---------------------------------------------------------------------------------
 
-// "acc[8x8]": the part of a register buffer that `count` executions of width `width` reach.
-static const char *register_text(Walk *walk, const Access *access, int64_t count, int width) {
-  const Buffer *buffer = access->buffer;
-  if (buffer->space != SPACE_REGISTER) return buffer->name;
-  int64_t n = count * width;
-  if (n == buffer_elements(buffer) && buffer->rank == 2)
-    return arena_printf(walk->arena, "%s[%lld×%lld]", buffer->name, (long long)buffer->dim[0],
-                        (long long)buffer->dim[1]);
-  return n > 1 ? arena_printf(walk->arena, "%s[%lld]", buffer->name, (long long)n) : buffer->name;
-}
-
-typedef struct OpTexts {
-  const char *dst, *src, *src2;
-} OpTexts;
-
-static const char *op_text(Walk *walk, const Op *op, int64_t count) {
-  int width = op->width > 0 ? op->width : 1;
-  OpTexts t = {0};
-  if (op->dst.buffer) t.dst = register_text(walk, &op->dst, count, width);
-  if (op->src.buffer) t.src = register_text(walk, &op->src, count, width);
-  if (op->src2.buffer) t.src2 = op->src2.buffer->name;
-  switch (op->kind) {
-    case OP_INIT:
-      return arena_printf(walk->arena, "%s = %g", t.dst, op->value);
-    case OP_SCALE:
-      return arena_printf(walk->arena, "%s *= alpha", t.dst);
-    case OP_FMA:
-    case OP_MMA:
-      return arena_printf(walk->arena, "%s += %s*%s", t.dst, op->src.buffer->name, t.src2);
-    case OP_ADD:
-      return arena_printf(walk->arena, "%s += %s", t.dst, t.src);
-    case OP_ATOMIC_ADD:
-      return arena_printf(walk->arena, "%s += %s  atomic", t.dst, t.src);
-    case OP_CP_ASYNC:
-      return arena_printf(walk->arena, "%s%s%s async", t.dst, walk->arrow, t.src);
-    case OP_TMA_LOAD:
-      return arena_printf(walk->arena, "%s%stma %s", t.dst, walk->arrow, t.src);
-    case OP_MBAR_EXPECT:
-      return arena_printf(walk->arena, "expect %lld B", (long long)op->count);
-    case OP_MBAR_INIT:
-    case OP_MBAR_WAIT:
-    case OP_MBAR_ARRIVE:
-      return arena_printf(walk->arena, "%s %s", op_word(op->kind), t.dst);
-    case OP_CP_WAIT:
-      return arena_printf(walk->arena, "wait %s %lld in flight", walk->at_most,
-                          (long long)op->count);
-    default:
-      break;
+// The printer's pieces, its arrows and comparisons as this screen writes them.
+static const char *spans_text(Walk *walk, const Spans *spans) {
+  Str text = str_new(walk->arena);
+  for (int i = 0; i < spans->n; i++) {
+    const TextSpan *span = &spans->span[i];
+    if (span->kind == SPAN_ARROW)
+      str_add(&text, walk->arrow);
+    else if (span->kind == SPAN_AT_MOST)
+      str_add(&text, walk->at_most);
+    else
+      str_add_bytes(&text, spans->text.text + span->begin, (size_t)span->length);
   }
-  if (t.dst && t.src) return arena_printf(walk->arena, "%s%s%s", t.dst, walk->arrow, t.src);
-  return op_name(op->kind);
+  return text.text;
 }
 
-static const char *wide_text(Walk *walk, const Op *op) {
-  const char *at = op->dst.buffer ? op->dst.buffer->name : "";
-  if (op->kind == OP_MBAR_EXPECT)
-    return arena_printf(walk->arena, "expect %s[slot] %lld B", at, (long long)op->count);
-  if (op->kind == OP_MBAR_WAIT) return arena_printf(walk->arena, "wait %s[slot] phase", at);
-  if (op->kind == OP_MBAR_ARRIVE) return arena_printf(walk->arena, "arrive %s[slot]", at);
-  if (op->kind == OP_BARRIER && op->count)
-    return arena_printf(walk->arena, "barrier of %lld threads", (long long)op->count);
-  return NULL;
+static const char *brief_text(Walk *walk, const Op *op, int64_t count, bool roomy) {
+  Spans spans = spans_new(walk->arena);
+  op_print_brief(&spans, walk->model->program, op, count, roomy);
+  return spans_text(walk, &spans);
 }
 
 // ---- statements ---------------------------------------------------------------------------------
@@ -236,8 +194,9 @@ static void take_seat(Walk *walk, NestRow *row) {
 static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
   bool multiplies = stmt->op.kind == OP_FMA || stmt->op.kind == OP_MMA;
   if (multiplies) group = NEST_ATOM;
-  NestRow *row = add_row(walk, group, depth, op_text(walk, &stmt->op, count));
-  row->wide = wide_text(walk, &stmt->op);
+  NestRow *row = add_row(walk, group, depth, brief_text(walk, &stmt->op, count, false));
+  const char *wide = brief_text(walk, &stmt->op, count, true);
+  if (!str_equal(wide, row->text)) row->wide = wide;
   row->stmt = stmt;
   row->knob = stmt->knob;
   row->site = model_site_number(walk->model, stmt);

@@ -44,7 +44,7 @@ START_TEST(test_golden_rungs) {
     if (rung->not_built) continue;
     const Model *built = model(rung->knobs);
     golden_check(arena_printf(arena, "ir/%s_%s.txt", ladders[_i], rung->name),
-                 program_text(arena, built->program));
+                 program_text_full(arena, built->program));
   }
 }
 END_TEST

@@ -257,6 +257,7 @@ static bool break_layout(Program *program) {
     Buffer *plain = program->buffer[program->n_buffers] = ARENA_NEW(program->arena, Buffer);
     *plain = *slab;
     plain->id = program->n_buffers++;
+    plain->name = arena_printf(program->arena, "%s_plain", slab->name);
     plain->swizzle_bits = plain->n_xor = 0;
     stmt_walk(main_kernel(program)->body, read_plain, &(Alias){slab, plain});
     return true;

@@ -94,6 +94,11 @@ typedef struct InterpResult {
   int64_t steps;            // warp-steps, control flow included
 } InterpResult;
 
+// What no run would get past, whatever its data: an operand in the wrong memory, a width that
+// cannot move at once, a statement behind a loop over threads. A sentence, without running
+// anything; NULL when there is none. Programs that passes made have none.
+const char *interpret_fault(Arena *arena, const Program *program);
+
 // Memory that interpret_check takes, estimated before anything is allocated; a program that needs
 // more than INTERP_BYTES_MAX is FINDING_TOO_LARGE and is not begun.
 #define INTERP_BYTES_MAX 0x1p32

@@ -446,3 +446,15 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
   assert(out->n_codes <= n);
   return compiler.too_large ? NULL : out;
 }
+
+const char *interpret_fault(Arena *arena, const Program *program) {
+  for (int k = 0; k < program->n_kernels; k++) {
+    const KernelCode *kernel = interp_compile(arena, program, k);
+    if (!kernel) return arena_printf(arena, "kernel %s is too large", program->kernel[k].name);
+    for (int i = 0; i < kernel->n_codes; i++)
+      if (kernel->code[i].fault)
+        return arena_printf(arena, "%s (statement %d)", kernel->code[i].fault,
+                            kernel->code[i].stmt->id);
+  }
+  return NULL;
+}

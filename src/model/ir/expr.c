@@ -67,7 +67,9 @@ static const Expr *binary(Arena *arena, ExprOp op, const Expr *a, const Expr *b,
   return node(arena, (Expr){.op = op, .a = a, .b = b, .lo = lo, .hi = hi});
 }
 
-// Constants gather at the right: (x + 2) + 3 is x + 5, 3 + x is x + 3.
+// Sums lean to the left, with their constant at the right, so that the text of a sum, which has no
+// parentheses, is that of one expression: (x + 2) + 3 is x + 5, 3 + x is x + 3, x + (y + 1) is
+// (x + y) + 1.
 const Expr *ex_add(Arena *arena, const Expr *a, const Expr *b) {
   if (is_const(a)) {
     const Expr *swap = a;
@@ -75,6 +77,7 @@ const Expr *ex_add(Arena *arena, const Expr *a, const Expr *b) {
     b = swap;
   }
   if (expr_is_const(b, 0)) return a;
+  if (b->op == EXPR_ADD) return ex_add(arena, ex_add(arena, a, b->a), b->b);
   if (is_const(b) && a->op == EXPR_ADD && is_const(a->b))
     return ex_add(arena, a->a, ex_const(arena, a->b->value + b->value));
   if (!is_const(b) && a->op == EXPR_ADD && is_const(a->b))

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 
-#include "base/str.h"
 #include "model/ir/program.h"
 
 enum {
@@ -23,7 +22,7 @@ enum {
 
 static const OpFacts rows[OP_COUNT] = {
 #define OP(id, name, family, action, scope, proxy, completes, engine, dst, src, src2, converts, \
-           banks, sectors, ptx, help)                                                           \
+           banks, sectors, ptx, help, text, brief)                                              \
   {name,                                                                                        \
    FAMILY_##family,                                                                             \
    ACTION_##action,                                                                             \
@@ -38,7 +37,9 @@ static const OpFacts rows[OP_COUNT] = {
    banks,                                                                                       \
    sectors,                                                                                     \
    ptx,                                                                                         \
-   help},
+   help,                                                                                        \
+   text,                                                                                        \
+   brief},
 #include "model/ir/op.def"
 #undef OP
 };
@@ -46,13 +47,10 @@ static const OpFacts rows[OP_COUNT] = {
 const OpFacts *op_facts(OpKind kind) { return &rows[kind]; }
 
 const char *op_name(OpKind kind) { return rows[kind].name; }
-const char *op_word(OpKind kind) {
-  static const char prefix[] = "mbarrier.";
-  const char *name = rows[kind].name;
-  return str_starts(name, prefix) ? name + sizeof prefix - 1 : name;
-}
 const char *op_ptx(OpKind kind) { return rows[kind].ptx; }
 const char *op_help(OpKind kind) { return rows[kind].help; }
+const char *op_text(OpKind kind) { return rows[kind].text; }
+const char *op_brief(OpKind kind) { return rows[kind].brief; }
 
 bool op_multiplies(OpKind kind) { return rows[kind].action == ACTION_MULTIPLY; }
 

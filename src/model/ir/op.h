@@ -69,14 +69,16 @@ typedef struct OpFacts {
   bool converts;
   const char *banks, *sectors;  // the accesses' names in front of their width; NULL: none
   const char *ptx, *help;
+  const char *text, *brief;  // templates of its statement, and of its row on the screen; op_text.h
 } OpFacts;
 
 const OpFacts *op_facts(OpKind kind);
 
 const char *op_name(OpKind kind);
-const char *op_word(OpKind kind);  // the same in front of an mbarrier's name: "wait", "arrive"
 const char *op_ptx(OpKind kind);
 const char *op_help(OpKind kind);
+const char *op_text(OpKind kind);   // the template of its statement; op_text.h
+const char *op_brief(OpKind kind);  // the same for a row of the screen
 
 // Multiplies, by lanes or by the tensor core.
 bool op_multiplies(OpKind kind);

@@ -3,21 +3,20 @@
 // Declarations first (what lives in shared memory and in registers), then each kernel. Perfectly
 // nested hardware loops of one tier share a line, as one would write them by hand:
 //   for m_t in 0..16 THREAD, n_t in 0..16 THREAD
+//
+// The complete text begins with lines of its own (print_head.c) and says behind each line what the
+// statement alone leaves open:
+//   shared A_s [128 x 16] f32  pad 4  10 KiB   as slab_a @PAD_SMEM
+//   let k_n = k_o + 1   in 0..256 @PIPELINE_STAGES
+//   barrier   @STAGE "the slab is filled"
 #include "model/ir/print.h"
 
 #include <string.h>
 
-#include "model/words/fragment.h"
+#include "model/ir/print_line.h"
+#include "model/ir/print_op.h"
 
-typedef struct Printer {
-  Arena *arena;
-  const Program *program;
-  int n_lines, capacity;
-  ProgramLine *line;
-  int kernel;
-} Printer;
-
-static void add_line(Printer *printer, ProgramLine line) {
+void printer_line(Printer *printer, const Spans *spans, ProgramLine line) {
   if (printer->n_lines == printer->capacity) {
     int capacity = printer->capacity ? printer->capacity * 2 : 64;
     ProgramLine *grown = ARENA_ARRAY(printer->arena, ProgramLine, capacity);
@@ -26,208 +25,20 @@ static void add_line(Printer *printer, ProgramLine line) {
     printer->line = grown;
     printer->capacity = capacity;
   }
+  line.text = spans->text.text;
+  line.n_spans = spans->n;
+  line.span = spans->span;
   line.kernel = printer->kernel;
   printer->line[printer->n_lines++] = line;
 }
 
-// ---- declarations -------------------------------------------------------------------------------
-
-static void print_shape(Str *out, const Buffer *buffer) {
-  str_add_char(out, '[');
-  for (int d = 0; d < buffer->rank; d++)
-    str_printf(out, d ? " x %lld" : "%lld", (long long)buffer->dim[d]);
-  str_add_char(out, ']');
-}
-
-static void print_bytes(Str *out, int64_t bytes) {
-  if (bytes < 1024)
-    str_printf(out, "%lld B", (long long)bytes);
-  else
-    str_printf(out, "%.4g KiB", (double)bytes / 1024);
-}
-
-// "  pad 4", "  pad 1 per 4": of a row, or of each run of it.
-static void print_pad(Str *out, const Buffer *buffer) {
-  int row = buffer->rank - 2;
-  int64_t pad = row < 0 ? 0 : buffer->stride[row] - buffer->dim[row + 1];
-  if (buffer->run_pad && buffer->run < buffer->dim[row + 1])
-    str_printf(out, "  pad %lld per %lld", (long long)buffer->run_pad, (long long)buffer->run);
-  else if (pad)
-    str_printf(out, "  pad %lld", (long long)pad);
-}
-
-static void declare_buffer(Printer *printer, const Buffer *buffer) {
-  Str text = str_new(printer->arena);
-  str_printf(&text, "shared %s ", buffer->name);
-  print_shape(&text, buffer);
-  str_printf(&text, " %s", dtype_name(buffer->type));
-  print_pad(&text, buffer);
-  if (buffer->transposed) str_add(&text, "  transposed");
-  if (buffer->swizzle_bits)
-    str_printf(&text, "  Swizzle<%d,%d,%d>", buffer->swizzle_bits, buffer->swizzle_base,
-               buffer->swizzle_shift);
-  for (int i = 0; i < buffer->n_xor; i++)
-    str_printf(&text, "%sbyte bits %d..%d ^= %d..%d", i ? ", " : "  ", buffer->xor_term[i].to,
-               buffer->xor_term[i].to + buffer->xor_term[i].bits - 1, buffer->xor_term[i].from,
-               buffer->xor_term[i].from + buffer->xor_term[i].bits - 1);
-  str_add(&text, "  ");
-  print_bytes(&text, buffer_bytes(buffer));
-  add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});
-}
-
-static void declare_mbarriers(Printer *printer, const Buffer *buffer) {
-  Str text = str_new(printer->arena);
-  str_printf(&text, "mbarrier %s ", buffer->name);
-  print_shape(&text, buffer);
-  add_line(printer, (ProgramLine){.text = text.text, .buffer = buffer, .knob = buffer->knob});
-}
-
-static void declare_registers(Printer *printer) {
-  Str text = str_new(printer->arena);
-  str_add(&text, "registers");
-  const char *separator = " ";
-  for (int i = 0; i < printer->program->n_buffers; i++) {
-    const Buffer *buffer = printer->program->buffer[i];
-    if (buffer->space != SPACE_REGISTER || buffer->role == ROLE_TEMP) continue;
-    str_printf(&text, "%s%s", separator, buffer->name);
-    print_shape(&text, buffer);
-    separator = ", ";
-  }
-  add_line(printer, (ProgramLine){.text = text.text, .knob = KNOB_NONE});
-}
-
-static void declare_bounds(Printer *printer) {
-  int blocks = program_main(printer->program)->min_blocks;
-  if (blocks == 0) return;
-  const char *text = arena_printf(printer->arena, "launch bounds: room for %d block%s on an SM",
-                                  blocks, blocks > 1 ? "s" : "");
-  add_line(printer, (ProgramLine){.text = text, .knob = KNOB_MIN_BLOCKS});
-}
-
 // ---- statements ---------------------------------------------------------------------------------
 
-static void print_access(Str *out, const Access *access) {
-  str_add(out, access->buffer->name);
-  str_add_char(out, '[');
-  for (int d = 0; d < access->buffer->rank; d++) {
-    if (d) str_add(out, ", ");
-    expr_print(out, access->idx[d]);
-  }
-  str_add_char(out, ']');
-}
-
-static void print_guard(Printer *printer, Str *out, const Access *access) {
-  const Expr *guard = access_guard(printer->arena, access);
-  if (!guard) return;
-  str_add(out, " if ");
-  expr_print(out, guard);
-}
-
-static void print_width(Str *out, const Op *op) {
-  const Buffer *buffer = op->dst.buffer;
-  if (op->width > 1) str_printf(out, "   %d B", op->width * dtype_bytes(buffer->type));
-}
-
-static void print_move(Printer *printer, Str *out, const Op *op) {
-  print_access(out, &op->dst);
-  str_printf(out, op->kind == OP_ATOMIC_ADD || op->kind == OP_ADD ? " += " : " = ");
-  if (op->kind == OP_CP_ASYNC || op->kind == OP_ATOMIC_ADD || op->kind == OP_LOAD ||
-      op->kind == OP_TMA_LOAD)
-    str_printf(out, "%s ", op_name(op->kind));
-  print_access(out, &op->src);
-  print_width(out, op);
-  if (op->kind == OP_CP_ASYNC && op->count) str_printf(out, "   L2::%lldB", (long long)op->count);
-  if (op->kind == OP_TMA_LOAD) return;  // edges are zeros by themselves
-  bool to_memory = op->kind == OP_STORE || op->kind == OP_ATOMIC_ADD;
-  print_guard(printer, out, to_memory ? &op->dst : &op->src);
-}
-
-// "wait full[k_o % 3] phase k_o / 3 % 2", "expect full[k_o % 3] 49152 B"
-static void print_mbarrier(Str *out, const Op *op) {
-  str_printf(out, "%s ", op_word(op->kind));
-  print_access(out, &op->dst);
-  if (op->kind == OP_MBAR_INIT)
-    str_printf(out, " %lld arrival%s", (long long)op->count, op->count == 1 ? "" : "s");
-  if (op->kind == OP_MBAR_EXPECT) str_printf(out, " %lld B", (long long)op->count);
-  if (op->kind != OP_MBAR_WAIT) return;
-  str_add(out, " phase ");
-  expr_print(out, op->phase);
-}
-
-static void print_op(Printer *printer, Str *out, const Op *op) {
-  switch (op->kind) {
-    case OP_INIT:
-      print_access(out, &op->dst);
-      str_printf(out, " = %g", op->value);
-      return;
-    case OP_SCALE:
-      print_access(out, &op->dst);
-      str_add(out, " *= alpha");
-      return;
-    case OP_FMA:
-      print_access(out, &op->dst);
-      str_add(out, " += ");
-      print_access(out, &op->src);
-      str_add(out, " * ");
-      print_access(out, &op->src2);
-      return;
-    case OP_MMA:
-      print_access(out, &op->dst);
-      str_printf(out, " += %s ", program_atom(printer->program)->name);
-      print_access(out, &op->src);
-      str_add(out, " * ");
-      print_access(out, &op->src2);
-      return;
-    case OP_LDMATRIX:
-      print_access(out, &op->dst);
-      str_printf(out, " = ldmatrix.x%lld%s ", (long long)op->count, op->trans ? ".trans" : "");
-      print_access(out, &op->src);
-      return;
-    case OP_BARRIER:
-    case OP_CP_COMMIT:
-    case OP_FENCE_ASYNC:
-      str_add(out, op_name(op->kind));
-      if (op->count) str_printf(out, " of %lld threads", (long long)op->count);
-      return;
-    case OP_TMA_LOAD:
-      print_move(printer, out, op);
-      str_printf(out, "   %lld x %lld", (long long)op->box[0], (long long)op->box[1]);
-      str_add(out, "  counted at ");
-      print_access(out, &op->src2);
-      return;
-    case OP_MBAR_INIT:
-    case OP_MBAR_EXPECT:
-    case OP_MBAR_ARRIVE:
-    case OP_MBAR_WAIT:
-      print_mbarrier(out, op);
-      return;
-    case OP_REGS_GIVE:
-    case OP_REGS_TAKE:
-      str_printf(out,
-                 op->kind == OP_REGS_GIVE ? "give back all but %lld registers per thread"
-                                          : "take %lld registers per thread",
-                 (long long)op->count);
-      return;
-    case OP_CP_WAIT:
-      if (op->count)
-        str_printf(out, "wait until at most %lld %s in flight", (long long)op->count,
-                   op->count == 1 ? "group is" : "groups are");
-      else
-        str_add(out, "wait until no group is in flight");
-      return;
-    default:
-      print_move(printer, out, op);
-      return;
-  }
-}
-
-static void print_loop_head(Str *out, const Stmt *stmt) {
-  str_printf(out, "%s in 0..%lld", stmt->var->name, (long long)stmt->var->extent);
-  if (*tier_name(stmt->var->tier)) str_printf(out, " %s", tier_name(stmt->var->tier));
-  if (stmt->unroll == UNROLL_FULL)
-    str_add(out, " unroll");
-  else if (stmt->unroll > 0)
-    str_printf(out, " unroll %d", stmt->unroll);
+static void print_loop_head(Spans *out, const Stmt *stmt) {
+  print_var(out, stmt->var);
+  if (!stmt->unroll) return;
+  spans_add(out, SPAN_KEYWORD, " unroll");
+  if (stmt->unroll != UNROLL_FULL) spans_printf(out, SPAN_NUMBER, " %d", stmt->unroll);
 }
 
 // Perfectly nested loops of one hardware or register tier share a line.
@@ -238,23 +49,76 @@ static bool shares_line(const Stmt *outer) {
          inner->var->tier == outer->var->tier;
 }
 
+static void print_mark(Spans *out, const Stmt *stmt) {
+  print_knob(out, stmt->knob);
+  if (stmt->note) spans_printf(out, SPAN_NOTE, " \"%s\"", stmt->note);
+}
+
+// A statement without a mark is of the knob that the statement around it is of.
+static bool is_marked(const Printer *printer, const Stmt *stmt) {
+  return stmt->knob != printer->around || stmt->note;
+}
+
+// The knobs and notes of the statements of a line: one mark for all where they are the same.
+static void print_marks(const Printer *printer, Spans *out, const Stmt *first, const Stmt *last) {
+  bool any = is_marked(printer, first), same = !first->note;
+  for (const Stmt *stmt = first; stmt != last; stmt = stmt->body) {
+    any |= is_marked(printer, stmt->body);
+    same &= stmt->body->knob == first->knob && !stmt->body->note;
+  }
+  if (!printer->full || !any) return;
+  spans_add(out, SPAN_PLAIN, "  ");
+  print_mark(out, first);
+  for (const Stmt *stmt = first; !same && stmt != last; stmt = stmt->body)
+    print_mark(out, stmt->body);
+}
+
 static void print_list(Printer *printer, const Stmt *list, int depth);
 
-static void print_loop(Printer *printer, const Stmt *stmt, int depth) {
-  Str text = str_new(printer->arena);
-  const Stmt *first = stmt;
-  str_add(&text, "for ");
-  for (;; stmt = stmt->body) {
-    print_loop_head(&text, stmt);
-    if (!shares_line(stmt)) break;
-    str_add(&text, ", ");
-  }
-  add_line(printer, (ProgramLine){.text = text.text,
-                                  .depth = depth,
-                                  .stmt = first,
-                                  .knob = first->knob,
-                                  .tier = first->var->tier});
+static void print_body(Printer *printer, const Stmt *stmt, int depth) {
+  KnobId around = printer->around;
+  printer->around = stmt->knob;
   print_list(printer, stmt->body, depth + 1);
+  printer->around = around;
+}
+
+static void print_loop(Printer *printer, const Stmt *stmt, int depth) {
+  Spans out = spans_new(printer->arena);
+  const Stmt *first = stmt;
+  spans_add(&out, SPAN_KEYWORD, "for");
+  spans_add(&out, SPAN_PLAIN, " ");
+  for (print_loop_head(&out, stmt); shares_line(stmt); print_loop_head(&out, stmt)) {
+    stmt = stmt->body;
+    spans_add(&out, SPAN_PLAIN, ", ");
+  }
+  print_marks(printer, &out, first, stmt);
+  printer_line(
+      printer, &out,
+      (ProgramLine){.depth = depth, .stmt = first, .knob = first->knob, .tier = first->var->tier});
+  print_body(printer, stmt, depth);
+}
+
+static void print_expr(Spans *out, const Expr *expr) {
+  Str text = str_new(out->text.arena);
+  expr_print(&text, expr);
+  spans_add(out, SPAN_INDEX, text.text);
+}
+
+static void print_let(Spans *out, const Stmt *stmt, bool full) {
+  spans_add(out, SPAN_KEYWORD, "let");
+  spans_printf(out, SPAN_VARIABLE, " %s", stmt->var->name);
+  spans_add(out, SPAN_PLAIN, " = ");
+  print_expr(out, stmt->expr);
+  if (!full) return;
+  spans_add(out, SPAN_PLAIN, "   ");
+  print_range(out, stmt->var);
+}
+
+const char *stmt_if_words(const Stmt *stmt) {
+  static const char *const words[] = {[WARPS_ALL] = "if ",
+                                      [WARPS_PRODUCE] = "role producer: ",
+                                      [WARPS_CONSUME] = "role consumer: "};
+  return stmt->predicated ? "predicate " : words[stmt->warps];
 }
 
 static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
@@ -262,22 +126,16 @@ static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
     print_loop(printer, stmt, depth);
     return;
   }
-  Str text = str_new(printer->arena);
-  if (stmt->kind == STMT_OP) print_op(printer, &text, &stmt->op);
-  if (stmt->kind == STMT_LET) {
-    str_printf(&text, "let %s = ", stmt->var->name);
-    expr_print(&text, stmt->expr);
-  }
+  Spans out = spans_new(printer->arena);
+  if (stmt->kind == STMT_OP) op_print(&out, printer->program, &stmt->op, printer->full);
+  if (stmt->kind == STMT_LET) print_let(&out, stmt, printer->full);
   if (stmt->kind == STMT_IF) {
-    static const char *const words[] = {[WARPS_ALL] = "if ",
-                                        [WARPS_PRODUCE] = "role producer: ",
-                                        [WARPS_CONSUME] = "role consumer: "};
-    str_add(&text, stmt->predicated ? "predicate " : words[stmt->warps]);
-    expr_print(&text, stmt->expr);
+    spans_add(&out, SPAN_KEYWORD, stmt_if_words(stmt));
+    print_expr(&out, stmt->expr);
   }
-  add_line(printer,
-           (ProgramLine){.text = text.text, .depth = depth, .stmt = stmt, .knob = stmt->knob});
-  if (stmt->kind == STMT_IF) print_list(printer, stmt->body, depth + 1);
+  print_marks(printer, &out, stmt, stmt);
+  printer_line(printer, &out, (ProgramLine){.depth = depth, .stmt = stmt, .knob = stmt->knob});
+  if (stmt->kind == STMT_IF) print_body(printer, stmt, depth);
 }
 
 static void print_list(Printer *printer, const Stmt *list, int depth) {
@@ -286,34 +144,61 @@ static void print_list(Printer *printer, const Stmt *list, int depth) {
 
 // ---- programs -----------------------------------------------------------------------------------
 
-ProgramText program_print(Arena *arena, const Program *program) {
-  Printer printer = {.arena = arena, .program = program, .kernel = -1};
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_SHARED) declare_buffer(&printer, program->buffer[i]);
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_BARRIER) declare_mbarriers(&printer, program->buffer[i]);
-  declare_registers(&printer);
-  declare_bounds(&printer);
+static void print_kernel_head(Printer *printer, const Kernel *kernel) {
+  Spans out = spans_new(printer->arena);
+  spans_add(&out, SPAN_KEYWORD, "kernel");
+  spans_printf(&out, SPAN_VARIABLE, " %s", kernel->name);
+  if (printer->full && kernel == program_main(printer->program))
+    spans_add(&out, SPAN_KEYWORD, "   main");
+  if (printer->full && kernel->knob != KNOB_NONE) {
+    spans_add(&out, SPAN_PLAIN, "  ");
+    print_knob(&out, kernel->knob);
+  }
+  printer_line(printer, &out, (ProgramLine){.knob = kernel->knob});
+}
+
+static const Program *laid_out(Arena *arena, const Program *program) {
+  Program *placed = program_clone(arena, program);
+  program_place_shared(placed);
+  return placed;
+}
+
+static ProgramText print_program(Arena *arena, const Program *program, bool full) {
+  Printer printer = {
+      .arena = arena, .program = program, .full = full, .around = KNOB_NONE, .kernel = -1};
+  if (full) printer.placed = laid_out(arena, program);
+  print_head(&printer);
   for (int i = 0; i < program->n_kernels; i++) {
-    const Kernel *kernel = &program->kernel[i];
     printer.kernel = i;
-    int depth = program->n_kernels > 1;
-    if (depth)
-      add_line(&printer, (ProgramLine){.text = arena_printf(arena, "kernel %s", kernel->name),
-                                       .knob = kernel->knob});
-    print_list(&printer, kernel->body, depth);
+    if (program->n_kernels > 1) print_kernel_head(&printer, &program->kernel[i]);
+    print_list(&printer, program->kernel[i].body, program->n_kernels > 1);
   }
   return (ProgramText){printer.n_lines, printer.line};
 }
 
-char *program_text(Arena *arena, const Program *program) {
-  ProgramText text = program_print(arena, program);
+ProgramText program_print(Arena *arena, const Program *program) {
+  return print_program(arena, program, false);
+}
+
+ProgramText program_print_full(Arena *arena, const Program *program) {
+  return print_program(arena, program, true);
+}
+
+static char *join_lines(Arena *arena, ProgramText text) {
   Str out = str_new(arena);
   for (int i = 0; i < text.n_lines; i++) {
     str_add_repeat(&out, ' ', 2 * text.line[i].depth);
     str_printf(&out, "%s\n", text.line[i].text);
   }
   return out.text;
+}
+
+char *program_text(Arena *arena, const Program *program) {
+  return join_lines(arena, program_print(arena, program));
+}
+
+char *program_text_full(Arena *arena, const Program *program) {
+  return join_lines(arena, program_print_full(arena, program));
 }
 
 // ---- differences --------------------------------------------------------------------------------

@@ -1,9 +1,12 @@
 // The program as text: one line per statement, and the difference of two programs.
 #pragma once
+#include "model/ir/print_span.h"
 #include "model/ir/program.h"
 
 typedef struct ProgramLine {
   const char *text;  // without indentation
+  int n_spans;       // its pieces, and what they are
+  const TextSpan *span;
   int depth;
   int kernel;            // index of its kernel; -1 for a declaration
   const Stmt *stmt;      // NULL for declarations and kernel headings
@@ -17,9 +20,15 @@ typedef struct ProgramText {
   const ProgramLine *line;
 } ProgramText;
 
-// `spaces`: "m_b*128 + m_t" is printed with blanks around operators as expr_print does.
+// What a person reads of a program; and the complete text, which is read back (parse.h): the same
+// lines, longer, below a head that says the problem and its axes.
 ProgramText program_print(Arena *arena, const Program *program);
-char *program_text(Arena *arena, const Program *program);  // the lines, indented by two blanks each
+ProgramText program_print_full(Arena *arena, const Program *program);
+// The lines, indented by two blanks each.
+char *program_text(Arena *arena, const Program *program);
+char *program_text_full(Arena *arena, const Program *program);
+// "if ", "predicate ", "role producer: ", "role consumer: ": what stands before a condition.
+const char *stmt_if_words(const Stmt *stmt);
 
 // Line diff (longest common subsequence of the texts).
 typedef enum DiffKind { DIFF_SAME, DIFF_REMOVED, DIFF_ADDED } DiffKind;

@@ -10,6 +10,26 @@
 #include "base/str.h"
 #include "base/whole.h"
 
+const char *buffer_role_name(BufferRole role) {
+  static const char *const names[ROLE_COUNT] = {[ROLE_A] = "a",
+                                                [ROLE_B] = "b",
+                                                [ROLE_C] = "c",
+                                                [ROLE_PARTIAL] = "partial",
+                                                [ROLE_SLAB_A] = "slab_a",
+                                                [ROLE_SLAB_B] = "slab_b",
+                                                [ROLE_ACC] = "acc",
+                                                [ROLE_FRAG_A] = "frag_a",
+                                                [ROLE_FRAG_B] = "frag_b",
+                                                [ROLE_STAGE_A] = "stage_a",
+                                                [ROLE_STAGE_B] = "stage_b",
+                                                [ROLE_SLAB_C] = "slab_c",
+                                                [ROLE_STAGE_C] = "stage_c",
+                                                [ROLE_FULL] = "full",
+                                                [ROLE_EMPTY] = "empty",
+                                                [ROLE_TEMP] = "temp"};
+  return names[role];
+}
+
 // ---- reading ------------------------------------------------------------------------------------
 
 // The slowest dimension decides: the first, or the last one of a column-major operand.
@@ -201,7 +221,7 @@ int64_t program_smem_bytes(const Program *program) {
   return end;
 }
 
-static int shared_align(const Buffer *buffer) {
+int buffer_align(const Buffer *buffer) {
   if (buffer->space == SPACE_BARRIER) return MBARRIER_BYTES;
   return buffer_is_permuted(buffer) ? SWIZZLE_ALIGN : SHARED_ALIGN;
 }
@@ -210,7 +230,7 @@ int program_shared_align(const Program *program) {
   int align = SHARED_ALIGN;
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_SHARED)
-      align = max_int(align, shared_align(program->buffer[i]));
+      align = max_int(align, buffer_align(program->buffer[i]));
   return align;
 }
 
@@ -218,7 +238,7 @@ static int64_t place(Program *program, Space space, int64_t at) {
   for (int i = 0; i < program->n_buffers; i++) {
     Buffer *buffer = program->buffer[i];
     if (buffer->space != space) continue;
-    buffer->offset_bytes = round_up(at, shared_align(buffer));
+    buffer->offset_bytes = round_up(at, buffer_align(buffer));
     at = buffer->offset_bytes + buffer_bytes(buffer);
   }
   return at;

@@ -59,6 +59,8 @@ typedef enum BufferRole {
   ROLE_COUNT
 } BufferRole;
 
+const char *buffer_role_name(BufferRole role);  // "slab_a"
+
 // Bits [from, from + bits) of the byte offset are xored onto bits [to, to + bits). All terms of a
 // layout read the offset as it was before any of them.
 typedef struct XorTerm {
@@ -89,6 +91,7 @@ typedef struct Buffer {
 
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
+int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
 bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/str.h"
 #include "model/words/fragment.h"
 
 Kernel *main_kernel(Program *program) { return &program->kernel[program->main_kernel]; }
@@ -182,11 +183,34 @@ static void split_loops(Program *program, Stmt **list, const Var *var, Split spl
   }
 }
 
+typedef struct Binding {
+  const char *name;
+  bool found;
+} Binding;
+
+static void find_binding(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Binding *binding = context;
+  binding->found |= stmt->var && str_equal(stmt->var->name, binding->name);
+}
+
+// "n_w", or "n_w2" where a loop is called so already: a name means one variable wherever it is
+// read.
+static const char *free_name(Program *program, const char *name) {
+  Binding binding = {name, false};
+  for (int i = 2;; i++) {
+    stmt_walk(main_kernel(program)->body, find_binding, &binding);
+    if (!binding.found) return binding.name;
+    binding = (Binding){arena_printf(program->arena, "%s%d", name, i), false};
+  }
+}
+
 Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
                      const char *inner_name, KnobId knob) {
   assert(var->extent % width == 0);
-  Split split = {program_var(program, outer_name, VAR_LOOP, TIER_REGISTER, var->extent / width),
-                 program_var(program, inner_name, VAR_LOOP, TIER_REGISTER, width)};
+  const char *outer = free_name(program, outer_name), *inner = free_name(program, inner_name);
+  Split split = {program_var(program, outer, VAR_LOOP, TIER_REGISTER, var->extent / width),
+                 program_var(program, inner, VAR_LOOP, TIER_REGISTER, width)};
   Kernel *kernel = main_kernel(program);
   split_loops(program, &kernel->body, var, split, knob);
   Arena *arena = program->arena;

@@ -8,7 +8,7 @@
 #include "model/text/emit_op.h"
 
 typedef struct OpRules {
-  OpText text;        // how it is written in CUDA
+  OpEmission text;        // how it is written in CUDA
   OpMachine machine;  // how the interpreter runs it
 } OpRules;
 

@@ -7,5 +7,5 @@ static const OpRules *const rules[OP_COUNT] = {
 #undef OP
 };
 
-const OpText *op_text(OpKind kind) { return &rules[kind]->text; }
+const OpEmission *op_emission(OpKind kind) { return &rules[kind]->text; }
 const OpMachine *op_machine(OpKind kind) { return &rules[kind]->machine; }

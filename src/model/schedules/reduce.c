@@ -77,6 +77,12 @@ double schedule_work(const Schedule *schedule) {
          CELL * n_tiles(schedule) * tile_cells(schedule) + BLOCK * blocks;
 }
 
+double program_work(const Program *program) {
+  const Problem *problem = &program->problem;
+  double fma = (double)problem->m * (double)problem->n * (double)problem->k;
+  return program_atom(program) ? fma / ATOM_IS_EASIER : fma;
+}
+
 static int64_t cut(int64_t extent, int64_t tile, int64_t tiles) {
   int64_t small = tile * tiles + extent % tile;
   return small < extent ? small : extent;

@@ -1,5 +1,6 @@
 // A smaller problem that exercises the same program: for the interpreter.
 #pragma once
+#include "model/ir/program.h"
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
@@ -13,6 +14,8 @@ double schedule_fma(const Schedule *schedule);
 // What it costs to interpret the grid once, counted in multiply-adds: those, the steps of warps
 // that are not full, the cells of C, which are cleared, watched and compared, and the blocks.
 double schedule_work(const Schedule *schedule);
+// The same of a program that no schedule stands behind: its multiply-adds alone.
+double program_work(const Program *program);
 // Two orders of one multiply-add, measured; rather too long than too short.
 #define REDUCE_WORK_SECONDS 2e-8
 

@@ -91,7 +91,7 @@ void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Buffer *r
 // ---- operations ---------------------------------------------------------------------------------
 
 bool emit_op_is_split(const Emitter *emitter, const Op *op) {
-  const OpText *text = op_text(op->kind);
+  const OpEmission *text = op_emission(op->kind);
   return op->width > 1 && text->is_split && text->is_split(emitter, op);
 }
 
@@ -101,7 +101,7 @@ static void emit_one_by_one(Emitter *emitter, const Op *op) {
     one.width = 1;
     one.dst = emit_neighbour(emitter->arena, &op->dst, j);
     one.src = emit_neighbour(emitter->arena, &op->src, j);
-    op_text(op->kind)->write(emitter, &one);
+    op_emission(op->kind)->write(emitter, &one);
   }
 }
 
@@ -109,5 +109,5 @@ void emit_op(Emitter *emitter, const Op *op) {
   if (emit_op_is_split(emitter, op))
     emit_one_by_one(emitter, op);
   else
-    op_text(op->kind)->write(emitter, op);
+    op_emission(op->kind)->write(emitter, op);
 }

@@ -2,16 +2,16 @@
 #pragma once
 #include "model/text/emit_value.h"
 
-typedef struct OpText {
+typedef struct OpEmission {
   void (*write)(Emitter *emitter, const Op *op);
   // Whether a wide one becomes several statements, one for each element; NULL: never.
   bool (*is_split)(const Emitter *emitter, const Op *op);
   // What it is for, by the role of what it writes (ROLE_COUNT places): the remark above a group
   // whose pass left no note; NULL: nothing is said.
   const char *const *purposes;
-} OpText;
+} OpEmission;
 
-const OpText *op_text(OpKind kind);  // model/ops/table.c
+const OpEmission *op_emission(OpKind kind);  // model/ops/table.c
 
 void emit_op(Emitter *emitter, const Op *op);
 bool emit_op_is_split(const Emitter *emitter, const Op *op);

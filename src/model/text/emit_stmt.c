@@ -25,7 +25,7 @@ static const char *remark_of(const Stmt *stmt) {
   const Stmt *at = stmt;
   while (at && (at->kind == STMT_IF || is_unrolled(at))) at = at->body;
   if (!at || at->kind != STMT_OP || !at->op.dst.buffer) return NULL;
-  const char *const *purposes = op_text(at->op.kind)->purposes;
+  const char *const *purposes = op_emission(at->op.kind)->purposes;
   return purposes ? purposes[at->op.dst.buffer->role] : NULL;
 }
 

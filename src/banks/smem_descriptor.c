@@ -281,13 +281,14 @@ static void check_places(const SmemDescriptor *d, const DescriptorTile *tile, St
   if (!layout) return;
   LayoutFacts facts = layout_examine(diags->arena, layout);
   int row = layout->slab.row_bytes, elem = layout->slab.elem_bytes;
+  const char *line = tile->mn_major ? "k" : "row", *along = tile->mn_major ? "row" : "k";
+  const int *clash = facts.clash;
   if (!facts.bijective)
-    diag_add(diags, "descriptor",
-             "%s %d, %d and %d, %d are both read from byte %d: LBO or SBO is "
-             "too small",
-             tile->mn_major ? "k, row" : "row, k", facts.clash[0] / row,
-             facts.clash[0] % row / elem, facts.clash[1] / row, facts.clash[1] % row / elem,
-             layout->offset_of[facts.clash[0]]);
+    diag_add(
+        diags, "descriptor",
+        "(%s %d, %s %d) and (%s %d, %s %d) are both read from byte %d: LBO or SBO is too small",
+        line, clash[0] / row, along, clash[0] % row / elem, line, clash[1] / row, along,
+        clash[1] % row / elem, layout->offset_of[clash[0]]);
   int64_t end = d->start - smem_descriptor_lead(d) + layout->storage_bytes;
   if (end > BANK_SMEM_BYTES_MAX)
     diag_add(diags, "descriptor", "the operand ends at %" PRId64 "; shared memory has %d bytes",

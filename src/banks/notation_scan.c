@@ -1,3 +1,4 @@
+// One finding a text, at the place where reading stopped: what follows a mistake is guesswork.
 #include "banks/notation_scan.h"
 
 #include <ctype.h>

@@ -173,6 +173,47 @@ START_TEST(nvmma_shared_has_panels) {
 }
 END_TEST
 
+// What Triton's LinearLayoutConversionsTest expects of toLinearLayout: shape, encoding, bases.
+START_TEST(encodings_have_the_bases_that_triton_tests_them_for) {
+#define SHARED(vec, phase, most, order)                                            \
+  "#ttg.swizzled_shared<{vec = " #vec ", perPhase = " #phase ", maxPhase = " #most \
+  ", order = " order "}>"
+#define NVMMA(width, turned, bits)                                            \
+  "#ttg.nvmma_shared<{swizzlingByteWidth = " #width ", transposed = " #turned \
+  ", elementBitWidth = " #bits "}>"
+  static const struct {
+    LayoutSlab slab;
+    const char *text, *bases;
+  } cases[] = {
+      {{4, 16, 2}, SHARED(2, 1, 4, "[1, 0]"), "[[0,1],[0,2],[0,4],[1,2],[2,4]]"},
+      {{32, 64, 2},
+       SHARED(2, 2, 4, "[1, 0]"),
+       "[[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,2],[4,4],[8,0],[16,0]]"},
+      {{4, 16, 2}, SHARED(1, 1, 4, "[0, 1]"), "[[1,0],[2,0],[1,1],[2,2],[0,4]]"},
+      {{64, 2, 2}, SHARED(2, 2, 4, "[1, 0]"), "[[1,0],[2,0],[4,0],[8,0],[16,0],[32,0]]"},
+      {{8, 32, 2}, NVMMA(32, false, 16), "[[0,1],[0,2],[0,4],[0,8],[1,0],[2,0],[4,8]]"},
+      {{128, 32, 2},
+       NVMMA(32, false, 16),
+       "[[0,1],[0,2],[0,4],[0,8],[1,0],[2,0],[4,8],[8,0],[16,0],[32,0],[64,0]]"},
+      {{8, 64, 2}, NVMMA(64, false, 16), "[[0,1],[0,2],[0,4],[0,8],[0,16],[1,0],[2,8],[4,16]]"},
+      {{8, 256, 4},
+       NVMMA(128, false, 32),
+       "[[0,1],[0,2],[0,4],[0,8],[0,16],[1,4],[2,8],[4,16],[0,32]]"},
+      {{128, 512, 4},
+       NVMMA(128, true, 32),
+       "[[1,0],[2,0],[4,0],[8,0],[16,0],[4,1],[8,2],[16,4],[0,8],[0,16],[0,32],[0,64],[32,0],[64,0]"
+       "]"},
+  };
+#undef SHARED
+#undef NVMMA
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const Layout *layout = parse_as(cases[i].slab, cases[i].text);
+    ck_assert_msg(notation_same(layout, parse_as(cases[i].slab, cases[i].bases)), "%s",
+                  cases[i].text);
+  }
+}
+END_TEST
+
 // "[e0, e1, p0, e2, e3, p1, p2, p3, e4 …]": e2 at 3, e4 at 8, e6 at 11. With bases, the
 // documentation puts x1y0 behind a pad of one after 16 elements, and x3y0 four further.
 START_TEST(padded_shared_is_that_of_its_documentation) {
@@ -383,6 +424,7 @@ Suite *suite_notation(void) {
   tcase_add_test(notation, the_first_mode_runs_down);
   tcase_add_test(notation, swizzled_shared_is_that_of_its_documentation);
   tcase_add_test(notation, nvmma_shared_has_panels);
+  tcase_add_test(notation, encodings_have_the_bases_that_triton_tests_them_for);
   tcase_add_test(notation, padded_shared_is_that_of_its_documentation);
   tcase_add_test(notation, bases_are_read_as_they_are_printed);
   tcase_add_test(notation, what_can_be_said_is_said);

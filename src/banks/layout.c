@@ -19,6 +19,7 @@
 
 #include "banks/bank.h"
 #include "banks/formula.h"
+#include "banks/notation.h"
 #include "base/nearest.h"
 #include "base/whole.h"
 
@@ -255,7 +256,7 @@ static bool apply_stage(Stage *stage, const char *text) {
   Diag *diag = diag_add(
       stage->diags, "layout",
       "there is no layout \"%s\"; there are none, pad:N, pad:N,RUN, swizzle:B,M,S, 128B, 64B, "
-      "32B, xor:'col ^ …' and xoroff:'off ^ …'",
+      "32B, xor:'col ^ …', xoroff:'off ^ …', CuTe's (8,64):(64,1) and Triton's #ttg.…",
       str_sanitise(stage->arena, name));
   diag->nearest = nearest_name(name, names, N_KINDS);
   return false;
@@ -263,6 +264,7 @@ static bool apply_stage(Stage *stage, const char *text) {
 
 const Layout *layout_parse(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags) {
   if (!layout_check_slab(slab, diags)) return NULL;
+  if (notation_is(text)) return notation_parse(arena, slab, text, diags);
   LayoutSlab stored = *slab;
   Stage stage = {.arena = arena, .diags = diags, .slab = &stored};
   stage.n_bytes = storage_bytes(slab);

@@ -13,6 +13,9 @@
 //   xoroff:'off ^ (row & 4)'        the new linear element index, from off, row and col: it may
 //                                   move elements across rows
 //
+// Or it is the text of another's dialect, CuTe's or Triton's: see notation.h. That one may say more
+// than stages can, and stands alone.
+//
 //   LayoutSlab slab = {.rows = 128, .row_bytes = 64, .elem_bytes = 4};
 //   const Layout *layout = layout_parse(arena, &slab, "swizzle:2,4,3", &diags);
 //   layout->offset_of[row * slab.row_bytes + byte]         where that byte lies

@@ -20,27 +20,13 @@
 
 #include "banks/bank_paste.h"
 #include "banks/formula.h"
-#include "base/nearest.h"
+#include "banks/unit.h"
 #include "base/str.h"
 #include "base/whole.h"
 
-static const struct {
-  const char *name;
-  int bytes;
-} UNITS[] = {
-    {"bytes", 1}, {"f16", 2},  {"f32", 4},    {"f64", 8},    {"byte", 1},    {"s8", 1},
-    {"e4m3", 1},  {"e5m2", 1}, {"half", 2},   {"bf16", 2},   {"float", 4},   {"tf32", 4},
-    {"s32", 4},   {"int", 4},  {"double", 8}, {"float2", 8}, {"float4", 16},
-};
-enum { N_UNITS = sizeof UNITS / sizeof UNITS[0], UNITS_SHOWN = 4, FLOAT_UNIT = 2, ROWS_MAX = 4096 };
+enum { UNITS_SHOWN = 4, FLOAT_UNIT = 2, ROWS_MAX = 4096 };
 
-const char *own_access_unit(int n) { return n < UNITS_SHOWN ? UNITS[n].name : NULL; }
-
-static int unit_find(const char *name) {
-  for (int i = 0; i < N_UNITS; i++)
-    if (str_equal(name, UNITS[i].name)) return i;
-  return -1;
-}
+const char *own_access_unit(int n) { return n < UNITS_SHOWN ? unit_table[n].name : NULL; }
 
 // ---- the line -----------------------------------------------------------------------------------
 
@@ -59,8 +45,8 @@ static const char *peek_word(Arena *arena, const char *at, const char **end) {
 }
 
 static void set_unit(OwnAccess *out, int unit) {
-  out->unit = UNITS[unit].name;
-  out->input.unit_bytes = UNITS[unit].bytes;
+  out->unit = unit_table[unit].name;
+  out->input.unit_bytes = unit_table[unit].bytes;
 }
 
 static bool take_warp(Arena *arena, const char **at, OwnAccess *out) {
@@ -365,15 +351,9 @@ bool own_access_read(Arena *arena, Arena *scratch, const char *line, const OwnAc
 
 bool own_access_make(Arena *arena, Arena *scratch, const BankOp *op, const char *unit,
                      const char *text, OwnAccess *out, Diags *diags) {
-  const int at = unit_find(unit);
-  if (at < 0) {
-    const char *names[N_UNITS];
-    for (int i = 0; i < N_UNITS; i++) names[i] = UNITS[i].name;
-    diag_add_unknown(diags, "unit", "unit", unit, names, N_UNITS);
-    return false;
-  }
+  if (!unit_bytes(unit, diags)) return false;
   OwnAccess own = {.input = {.op = op}, .text = arena_strdup(arena, text)};
-  set_unit(&own, at);
+  set_unit(&own, unit_find(unit));
   if (!read_text(arena, scratch, &own, true, diags)) return false;
   *out = own;
   return true;

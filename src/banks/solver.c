@@ -8,9 +8,6 @@
 // low index bits is completed so: column bit k becomes output bit k, and every index bit that is no
 // mask's leading bit keeps a place among the outputs.
 //
-// Written as text, a linear map is "off" XOR a few shifted and masked copies of itself: all pairs
-// (output bit o, input bit i) with i - o = s share the term (off >> s) & mask.
-//
 // Worked example: transposed B of 128 x 16 floats, stores of column i by 32 lanes of every fourth
 // row and ldmatrix reads of eight rows. The floor is 4 wavefronts for a store (32 chunks, 8
 // columns) and 1 for a matrix; "xor" reaches 8 and 1, "xoroff" 4 and 1, which is the floor:
@@ -21,6 +18,7 @@
 
 #include "banks/slab_pattern.h"
 #include "banks/xor_search.h"
+#include "banks/xor_text.h"
 #include "base/whole.h"
 
 // Looks at a pattern before a search gives up: some 15 ms for maps within rows or lines, 30 for
@@ -103,12 +101,6 @@ static void try_swizzles(Solver *s, bool fine) {
 
 // ---- from parity masks to text ------------------------------------------------------------------
 
-// output bit o of a chunk's new number = parity of (old number & row[o]).
-typedef struct BitMap {
-  int n;
-  uint32_t row[32];
-} BitMap;
-
 // Completes masks for the low bits to an invertible map. Each mask's leading bit is the one that it
 // replaces; all other index bits stay, at their own place where it is free.
 static BitMap complete_map(const XorResult *found, int column_bits, int n, bool echelon) {
@@ -129,43 +121,19 @@ static BitMap complete_map(const XorResult *found, int column_bits, int n, bool 
   return map;
 }
 
-static void add_term(Str *out, const char *variable, int shift, uint32_t mask) {
-  if (mask == 0) return;
-  if (shift == 0)
-    str_printf(out, " ^ (%s & %u)", variable, mask);
-  else
-    str_printf(out, " ^ ((%s %s %d) & %u)", variable, shift > 0 ? ">>" : "<<",
-               shift > 0 ? shift : -shift, mask);
-}
-
-// Terms of chunk bits first … end - 1 as bits of `variable`, whose own bit 0 is bit `origin` of the
-// element index; chunk bit i is bit i + scale of it.
-static void add_terms(Str *out, const BitMap *map, const char *variable, int first, int end,
-                      int scale, int origin) {
-  for (int shift = -31; shift <= 31; shift++) {
-    uint32_t mask = 0;
-    for (int o = 0; o < map->n; o++) {
-      int i = o + shift + origin;
-      bool inside = i >= first && i < end;
-      if (inside && ((map->row[o] ^ 1u << o) >> i & 1)) mask |= 1u << (o + scale);
-    }
-    add_term(out, variable, shift, mask);
-  }
-}
-
 static char *text_of_map(Solver *s, const BitMap *map, bool in_row) {
   const LayoutSlab *slab = &s->problem->slab;
   int scale = log2_up(s->patterns.whole_bytes / slab->elem_bytes);
   Str out = str_new(s->arena);
   if (!in_row) {
     str_add(&out, "xoroff:off");
-    add_terms(&out, map, "off", 0, map->n, scale, 0);
+    xor_text_add(&out, map, (XorSource){"off", 0, map->n, 0}, scale);
     return out.text;
   }
   int row_bits = log2_up(slab->row_bytes / s->patterns.whole_bytes);
   str_add(&out, "xor:col");
-  add_terms(&out, map, "col", 0, row_bits, scale, 0);
-  add_terms(&out, map, "row", row_bits, map->n, scale, row_bits + scale);
+  xor_text_add(&out, map, (XorSource){"col", 0, row_bits, 0}, scale);
+  xor_text_add(&out, map, (XorSource){"row", row_bits, map->n, row_bits + scale}, scale);
   return out.text;
 }
 

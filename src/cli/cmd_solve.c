@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "banks/notation.h"
 #include "banks/solver.h"
 #include "banks/solver_input.h"
 #include "base/clock.h"
@@ -71,12 +72,51 @@ static void print_site(const SolverProblem *problem, const SolverResult *result,
     printf(" %10s %5s %8s\n", "unknown", "", "");
 }
 
+static LayoutForm form_of(Arena *arena, const SolverProblem *problem, const SolverResult *result) {
+  Diags unused = diags_new(arena);
+  return layout_form(arena, layout_parse(arena, &problem->slab, result->best.layout, &unused));
+}
+
+// In CuTe's words, and in the first of Triton's that can say it.
+static void print_dialects(Arena *arena, const SolverProblem *problem, const SolverResult *result) {
+  LayoutForm form = form_of(arena, problem, result);
+  bool triton = false;
+  for (int i = 0; i < notation_count; i++) {
+    const Notation *notation = &notation_table[i];
+    bool is_triton = notation_is_triton(notation) && !triton;
+    if (!is_triton && !str_equal(notation->name, "cute")) continue;
+    const char *why, *text = notation_print(arena, notation, &form, &why);
+    if (!text) continue;
+    printf("%-7s %s\n", is_triton ? "triton" : notation->name, text);
+    triton |= is_triton;
+  }
+}
+
+// Every dialect that can say the best layout.
+static void put_dialects(JsonWriter *w, Arena *arena, const SolverProblem *problem,
+                         const SolverResult *result) {
+  json_key(w, "dialects");
+  json_begin_array(w);
+  LayoutForm form = {0};
+  if (result->found) form = form_of(arena, problem, result);
+  for (int i = 0; result->found && i < notation_count; i++) {
+    const char *why, *text = notation_print(arena, &notation_table[i], &form, &why);
+    if (!text) continue;
+    json_begin_object(w);
+    json_member_string(w, "name", notation_table[i].name);
+    json_member_string(w, "text", text);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
 static void print_text(Arena *arena, const SolverProblem *problem, const SolverResult *result,
                        double ms) {
   printf("%s: %d rows of %d bytes, elements of %d\n\n", str_sanitise(arena, problem->name),
          problem->slab.rows, problem->slab.row_bytes, problem->slab.elem_bytes);
   if (result->found) {
     printf("layout  %s\n", result->best.layout);
+    print_dialects(arena, problem, result);
     printf("total   %" PRId64 " wavefronts, bound %" PRId64 ": %s\n", result->best.total,
            result->bound, result->optimal ? "optimal" : "not proven optimal");
     printf("\n  %-24s %-9s %-7s %10s %5s %8s\n", "site", "op", "weight", "wavefronts", "ways",
@@ -139,6 +179,7 @@ static void print_json(Arena *arena, const SolverProblem *problem, const SolverR
   json_begin_document(&w);
   json_member_string(&w, "name", problem->name);
   json_member_string(&w, "layout", result->best.layout);
+  put_dialects(&w, arena, problem, result);
   put_sites(&w, problem, result);
   json_member_known(&w, "total", result->found, result->best.total);
   json_member_known(&w, "bound", result->found, result->bound);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "banks/notation.h"
 #include "base/str.h"
 #include "tui/session.h"
 #include "tui/swizzle.h"
@@ -169,6 +170,9 @@ void swizzle_try(Swizzle *work, const char *text) {
                                 : diag->text;
     return;
   }
+  if (notation_is(text))  // shown, and made into knobs, as this program writes it
+    layout = layout_parse(work->trial_arena, &layout->slab,
+                          notation_canonical(work->trial_arena, layout), &diags);
   SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
   fill_column(work->trial_arena, &work->slab, "trial", layout, trial);
   if (!trial->facts.bijective)

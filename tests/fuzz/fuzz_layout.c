@@ -1,12 +1,15 @@
-// Any bytes as a layout of a slab, and as an expression in lane, row and col: refused with findings
-// that are safe to print, or a layout whose every byte lies inside its storage, and that solves to
-// the same numbers when it is read again.
+// Any bytes as a layout of a slab, in every dialect, as a descriptor, as a tensor map, and as an
+// expression in lane, row and col: refused with findings that are safe to print, or a layout whose
+// every byte lies inside its storage, and that solves to the same numbers when it is read again,
+// also from what each dialect that can say it makes of it.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "banks/formula.h"
-#include "banks/layout.h"
+#include "banks/notation.h"
+#include "banks/smem_descriptor.h"
+#include "banks/tma_box.h"
 #include "base/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -35,6 +38,45 @@ static void try_layout(Arena *arena, const char *text) {
   }
 }
 
+// The text has to say its shape itself. Small ones alone are printed: eleven dialects read them
+// again.
+static void try_notation(Arena *arena, const char *text) {
+  Diags diags = diags_new(arena);
+  const Layout *layout = notation_parse(arena, &(LayoutSlab){0}, text, &diags);
+  if (!layout) {
+    check_findings(arena, &diags);
+    return;
+  }
+  if (layout->slab.rows * layout->slab.row_bytes > 1 << 12) return;
+  LayoutForm form = layout_form(arena, layout);
+  for (int i = 0; i < notation_count; i++) {
+    const char *why = NULL, *said = notation_print(arena, &notation_table[i], &form, &why);
+    if (!said && !why) abort();
+    const Layout *again = said ? notation_parse(arena, &layout->slab, said, &diags) : layout;
+    if (!again || !notation_same(again, layout)) abort();
+  }
+}
+
+static void try_descriptor(Arena *arena, const char *text) {
+  for (int i = 0; i < 4; i++) {
+    Diags diags = diags_new(arena);
+    Str notes = str_new(arena);
+    SmemDescriptor descriptor;
+    DescriptorTile tile = {.mn_major = i & 1, .rows = i & 2 ? 128 : 8, .elem_bytes = 1 << (i & 2)};
+    if (!smem_descriptor_parse(arena, text, i & 2 ? 100 : 90, &descriptor, &diags) ||
+        !smem_descriptor_check(&descriptor, &tile, &notes, &diags))
+      check_findings(arena, &diags);
+  }
+}
+
+static void try_box(Arena *arena, const char *text) {
+  Diags diags = diags_new(arena);
+  TmaBox box;
+  if (!tma_box_parse(arena, text, &box, &diags) || !tma_box_check(&box, &diags) ||
+      !tma_box_layout(arena, &box, text, &diags))
+    check_findings(arena, &diags);
+}
+
 static void try_formula(Arena *arena, const char *text) {
   static const FormulaName names[] = {{"lane", 0}, {"row", 1}, {"col", 2}};
   Diags diags = diags_new(arena);
@@ -54,6 +96,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Arena *arena = arena_new("fuzz");
   const char *text = arena_strndup(arena, (const char *)data, size < 2000 ? size : 2000);
   try_layout(arena, text);
+  try_notation(arena, text);
+  try_descriptor(arena, text);
+  try_box(arena, text);
   try_formula(arena, text);
   arena_free(arena);
   return 0;

@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "banks/notation.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/lanes.h"
@@ -225,6 +226,7 @@ bool slab_problem_build(Arena *arena, const Model *model, const Buffer *slab, Sl
   out->layout_text = slab_layout_text(arena, &model->schedule, slab);
   out->layout = slab_layout_now(arena, &model->schedule, slab, diags);
   if (!out->layout) return false;
+  if (notation_is(out->layout_text)) out->layout_text = notation_canonical(arena, out->layout);
   out->plain = layout_parse(arena, &out->problem.slab, "none", diags);
   Walk walk = {.arena = arena, .program = program, .out = out};
   int n = list_uses(arena, model, out);

@@ -287,15 +287,18 @@ static void parse_item(Schedule *schedule, char *item, bool *seen, Diags *diags)
   if (set_text(schedule, id, equals + 1, diags)) mark_given(schedule, id);
 }
 
-// The first comma that stands outside quotes and before no number; NULL when there is none. Names
-// of knobs begin with a letter: what follows the commas of "LAYOUT_A=Swizzle<3,4,3>" is still its
-// value.
+// The first comma that stands outside quotes and brackets and before no number; NULL when there is
+// none. Names of knobs begin with a letter: what follows the commas of "LAYOUT_A=Swizzle<3,4,3>" is
+// still its value, and so is what those of "LAYOUT_A=(_64,_64):(_64,_1)" stand between.
 static char *item_end(char *text) {
   bool quoted = false;
+  int depth = 0;
   for (; *text; text++) {
     if (*text == '\'') quoted = !quoted;
+    if (strchr("([{", *text)) depth++;
+    if (strchr(")]}", *text)) depth--;
     bool number = isdigit((unsigned char)text[1]) || (text[1] == '-' && text[2]);
-    if (*text == ',' && !quoted && !number) return text;
+    if (*text == ',' && !quoted && depth <= 0 && !number) return text;
   }
   return NULL;
 }

@@ -43,7 +43,7 @@ typedef struct Knob {
 
 extern const Knob knob_table[KNOB_COUNT];
 
-enum { LAYOUT_TEXT_MAX = 96 };
+enum { LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
 

@@ -1,0 +1,86 @@
+// gemmview layout and descriptor as a user calls them, and layouts of others' dialects where knobs
+// and other commands take one.
+#include <check.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli_harness.h"
+
+Suite *suite_layout_cli(void);
+
+static Arena *arena;
+static void setup(void) { arena = arena_new("test"); }
+static void teardown(void) { arena_free(arena); }
+
+#define RUNG "-k \"hgemm/ldmatrix,LAYOUT_A="
+
+static const struct {
+  const char *arguments;
+  int status;
+  const char *says;  // on stdout, or on stderr
+} CALLS[] = {
+    {"layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)'", 0,
+     "which is\nswizzle:3,4,3\n"},
+    {"layout '(64,64):(64,1)'", 0, "ldmatrix, 8 rows         ldsm_x1           512       8"},
+    {"layout '(64,64):(1,64)'", 0, "columns lie together: below, a row is a column of the matrix"},
+    {"layout 'logical_divide((4,2,3):(2,1,8), 4:2)'", 0, "((_2,_2),(_2,_3)):((_4,_1),(_2,_8)) =\n"},
+    {"layout swizzle:3,4,3 --shape 64x64 --to triton", 0,
+     "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>\n"},
+    {"layout swizzle:3,4,3 --shape 64x32 --type f32 --to cute", 0,
+     "Sw<3,2,3> o _0 o (_64,_32):(_32,_1)\n"},
+    {"layout pad:1 --shape 64x64 --to swizzled_shared", 1, "padded_shared has it"},
+    {"layout pad:8 --shape 64x64 --to triton", 0, "#ttg.padded_shared<[64:+8]"},
+    {"layout --tma shape=4096x512,box=64x64,swizzle=128B", 0,
+     "8192 bytes of shared memory at a multiple of 1024"},
+    {"layout --tma shape=4096x512,box=128x64,swizzle=128B", 2, "nearest: 64 elements"},
+    {"layout --tma box=64x8,swizzle=128B_ATOM_64B", 2, "is not documented"},
+    {"layout '(4,4):(0,1)'", 2, "row 0, col 0 and row 1, col 0 both lie at byte 0"},
+    {"layout swizzle:3,4,3", 2, "give --shape ROWSxCOLS"},
+    {"layout swizzle:3,4,3 --shape 64", 2, "nearest: --shape 64x64"},
+    {"layout '(8,8):(8,1)' --to cutee", 2, "nearest: cute"},
+    {"layout", 2, "one layout is needed"},
+    {"layout '(8,64):(64,1)' --json", 0, "\"name\":\"cute\",\"text\":\"(_8,_64):(_64,_1)\""},
+    {"descriptor 0x4000004000010040", 0, "((_8,_8),(_8,_2)):((_64,_512),(_1,_8))"},
+    {"descriptor 0x4000004000010040", 0, "  row   1    144.1    128.0\n"},
+    {"descriptor 0x4000004000010040 --arch 100", 1, "illegal: bits 46-48 are 0"},
+    {"descriptor start=0x400,lbo=4096,sbo=1024,swizzle=128B --major mn --rows 128", 0,
+     "((_8,_8,_2),(_8,_2)):((_1,_8,_2048),(_64,_512))"},
+    {"descriptor start=1056,sbo=1024,swizzle=128B", 0,
+     "32 bytes into a row of the pattern: 1 steps"},
+    {"descriptor sbo=64,lbo=16 --json", 1,
+     "\"illegal\":[{\"text\":\"(row 0, k 8) and (row 1, k 0) are both"},
+    {"descriptor", 2, "one descriptor is needed"},
+    {"descriptor 0x0 --arch 80", 2, "no --arch \"80\""},
+    {"descriptor 0x0 --type f64", 2, "operands have 8, 16 or 32 bits"},
+    {"swizzle '(64,64):(72,1)' --rows 64 --row-bytes 128 --elem 2", 0, "which is\npad:8\n"},
+    {"swizzle '(8,64):(72,1)' --rows 64 --row-bytes 128 --elem 2", 2, "the slab 64 x 64"},
+    {"solve --example tf32-b", 0, "triton  #ttg.shared_linear<{offset = "},
+    {"loops " RUNG "'Sw<3,4,3> o smem_ptr[16b](unset) o (_128,_64):(_64,_1)'\"", 0,
+     "A_s [128 x 64] f16  byte bits 4..6 ^= 7..9"},
+    {"loops " RUNG "#ttg.swizzled_shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0]}>\"",
+     0, "A_s [128 x 64] f16  byte bits 4..6 ^= 7..9"},
+    {"check --failing " RUNG "(_64,_64):(_64,_1)\"", 1,
+     "it is 64 x 64 elements, the slab 128 x 64"},
+    {"show swizzle " RUNG "'Sw<3,3,3> o _0 o (_128,_64):(_64,_1)',"
+     "LAYOUT_B='Sw<3,3,4> o _0 o (_64,_128):(_128,_1)'\" --size 130x30",
+     0, "now swizzle:3,4,3"},
+};
+
+START_TEST(calls_answer) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, CALLS[_i].arguments);
+  ck_assert_msg(run.status == CALLS[_i].status, "%s: %d\n%.300s%.300s", CALLS[_i].arguments,
+                run.status, run.out, run.err);
+  ck_assert_msg(strstr(run.out, CALLS[_i].says) || strstr(run.err, CALLS[_i].says),
+                "%s:\n%.600s%.300s", CALLS[_i].arguments, run.out, run.err);
+}
+END_TEST
+
+Suite *suite_layout_cli(void) {
+  Suite *suite = suite_create("layout_cli");
+  TCase *calls = tcase_create("calls");
+  tcase_add_checked_fixture(calls, setup, teardown);
+  tcase_add_loop_test(calls, calls_answer, 0, (int)(sizeof CALLS / sizeof CALLS[0]));
+  suite_add_tcase(suite, calls);
+  return suite;
+}

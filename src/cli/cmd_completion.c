@@ -286,6 +286,21 @@ static void print_man_options(Arena *arena, const Command *c) {
   printf(".RE\n");
 }
 
+static void print_man_programs(void) {
+  printf(
+      ".SH PROGRAMS\ngemmview loops \\-\\-full prints a program as a text that says all of it; "
+      "gemmview "
+      "interpret \\-\\-dump prints the one that it would run, broken on purpose or not. interpret, "
+      "check "
+      "and cuda read such a text, whoever changed it. A state always stands behind \\-k; an "
+      "argument "
+      "of these three is a FILE, and \\- is standard input. Bodies are what is indented further, # "
+      "begins a remark, and @KNOB is the knob that put a statement there, without which it is that "
+      "of "
+      "the statement around it. Findings name statements by their lines: stmt 27 is line 27. What "
+      "follows from other words (guards, bytes of a slab, threads) is compared with them.\n");
+}
+
 static void print_man_tables(Arena *arena) {
   Schedule defaults = schedule_default();
   printf(".SH KNOBS\nA state is a list of NAME=value, separated by commas. %s\n", knob_auto_rule);
@@ -295,6 +310,7 @@ static void print_man_tables(Arena *arena) {
                                  knob_value_text(arena, &defaults, (KnobId)i),
                                  knob_auto_text((KnobId)i) ? "; auto: " : "",
                                  knob_auto_text((KnobId)i) ? knob_auto_text((KnobId)i) : ""));
+  print_man_programs();
   printf(".SH EXIT STATUS\n");
 #define CLI_STATUS(name, value, help) print_man_entry(arena, #value, help);
   CLI_STATUSES(CLI_STATUS)

@@ -190,6 +190,7 @@ static int show_file(Arena *arena, const CudaOptions *given, const char *file, D
   if (given->pass) diag_add(diags, "usage", "--pass is of a state: no pass made this program");
   const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
   const char *fault = program ? interpret_fault(arena, program) : NULL;
+  if (program && !fault) fault = emit_fault(arena, program);
   if (fault) diag_add(diags, "program", "%s: %s", cli_program_name(arena, file), fault);
   if (diags->count) return cli_fail(diags);
   const CudaShown shown = {.emission = emit_cuda(arena, program, &(EmitOptions){0})};

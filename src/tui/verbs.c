@@ -75,10 +75,29 @@ static const char *next_word(Arena *arena, const char **at) {
   return word.text;
 }
 
+// Whether the option takes the word behind it: "--seed N", not "--json".
+static bool takes_word(const Verb *verb, const char *option) {
+  size_t n = strlen(option);
+  const char *at = strstr(verb->usage, option);
+  while (at && at[n] != ' ' && at[n] != ']') at = strstr(at + n, option);
+  return at && at[n] == ' ' && at[n + 1] >= 'A' && at[n + 1] <= 'Z';
+}
+
+// A command that takes a state or a FILE ("interpret mine.txt") gets no state with a file.
+static bool names_file(const Verb *verb, const char *const *word, int n) {
+  if (!strstr(verb->usage, "| FILE")) return false;
+  for (int i = 2; i < n; i++) {
+    bool option = word[i][0] == '-' && word[i][1];
+    if (!option) return true;
+    if (takes_word(verb, word[i])) i++;
+  }
+  return false;
+}
+
 static bool wants_state(const Verb *verb, const char *const *word, int n) {
   for (int i = 0; i < n; i++)
     if (str_equal(word[i], "-k") || str_starts(word[i], "--state")) return false;
-  return strstr(verb->usage, "-k STATE") != NULL;
+  return strstr(verb->usage, "-k STATE") != NULL && !names_file(verb, word, n);
 }
 
 // ---- the process --------------------------------------------------------------------------------

@@ -237,7 +237,7 @@ static const struct {
 } bad[] = {
     {"check -k BM=0", "nearest: BM=1"},
     {"check -k TARGET=h2000", "nearest: h200"},
-    {"check extra", "\"extra\""},
+    {"check extra", "extra cannot be read"},
     {"check --jsno", "nearest: --json"},
     {"loops -k BM=1000,BN=32", "32000 threads"},
     {"loops --pass register_tyle -k FM=2", "nearest: register_tile"},

@@ -293,6 +293,7 @@ START_TEST(every_verb_works_at_the_prompt) {
     const char *line, *shows;
   } verbs[] = {
       {":check\r", "holds  not_built_atom"},
+      {":check nowhere.txt\r", "nowhere.txt cannot be read"},
       {":banks --op lds128 --addr 'lane*32' --ascii\r", "conflicts    4"},
       {":resources\r", "ended with status"},
       {":loops --pass tile\r", "ended with status 0"},

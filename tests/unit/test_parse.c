@@ -47,6 +47,8 @@ static const char *cuda(const Program *program, const Schedule *schedule) {
 // The program that is read from the text is the one that was printed.
 static const Program *comes_back(const Program *program, const Schedule *schedule) {
   const char *text = program_text_full(arena(), program), *what = schedule_text(arena(), schedule);
+  ck_assert_ptr_null(interpret_fault(arena(), program));
+  ck_assert_ptr_null(emit_fault(arena(), program));
   const Program *again = read_back(text, what);
   fail_unless_same(text, program_text_full(arena(), again), what);
   fail_unless_same(cuda(program, schedule), cuda(again, schedule), what);
@@ -163,6 +165,14 @@ static void mutate(char *text, uint64_t *state) {
   ways[random_between(state, 0, 3)](text, (int64_t)strlen(text), state);
 }
 
+// Whatever was read is emitted, unless it could not run; a few steps of a run come to no harm.
+static void use(const Program *program) {
+  if (interpret_fault(arena(), program)) return;
+  if (!emit_fault(arena(), program))
+    ck_assert_uint_gt(emit_cuda(arena(), program, &(EmitOptions){0})->length, 0);
+  interpret_check(arena(), program, &(InterpOptions){.runs = 1, .step_limit = 3000});
+}
+
 START_TEST(mutated_texts_are_read_or_refused) {
   uint64_t state = property_seed() + 2;
   int n = stress_count(1500, 100000), n_read = 0;
@@ -179,6 +189,7 @@ START_TEST(mutated_texts_are_read_or_refused) {
     if (!program) continue;
     const char *printed = program_text_full(arena(), program);
     fail_unless_same(printed, program_text_full(arena(), read_back(printed, text)), "mutated");
+    use(program);
     n_read++;
   }
   ck_assert_int_gt(n_read, n / 50);

@@ -151,24 +151,13 @@ static bool parse_for(Parser *p, Stmt **out) {
   return true;
 }
 
-static bool parse_condition(Parser *p, Stmt **out, bool predicated, WarpRole warps) {
+static bool parse_condition(Parser *p, const ConditionWord *word, Stmt **out) {
   int indent = parse_line(p)->indent;
   Stmt *stmt = *out = new_stmt(p, STMT_IF, true);
-  stmt->predicated = predicated;
-  stmt->warps = warps;
+  stmt->predicated = word->predicated;
+  stmt->warps = word->warps;
   stmt->expr = parse_expr(p);
   return stmt->expr && parse_marks(p, stmt, stmt) && parse_body(p, indent, stmt->knob, &stmt->body);
-}
-
-static bool parse_if(Parser *p, Stmt **out) { return parse_condition(p, out, false, WARPS_ALL); }
-static bool parse_predicate(Parser *p, Stmt **out) {
-  return parse_condition(p, out, true, WARPS_ALL);
-}
-static bool parse_producer(Parser *p, Stmt **out) {
-  return parse_condition(p, out, false, WARPS_PRODUCE);
-}
-static bool parse_consumer(Parser *p, Stmt **out) {
-  return parse_condition(p, out, false, WARPS_CONSUME);
 }
 
 // "let k_n = k_o + 1   in 0..256": known to all that follow in the same body.
@@ -190,22 +179,14 @@ static bool parse_operation(Parser *p, Stmt **out) {
   return true;
 }
 
-static const struct {
-  const char *word;
-  bool (*parse)(Parser *, Stmt **);
-} rows[] = {{"for", parse_for},
-            {"let", parse_let},
-            {"if", parse_if},
-            {"predicate", parse_predicate},
-            {"role producer:", parse_producer},
-            {"role consumer:", parse_consumer}};
-enum { N_ROWS = sizeof rows / sizeof rows[0] };
-
 static bool parse_stmt(Parser *p, Stmt **out) {
   const char *begin = p->at;
   p->n_operators = 0;
-  for (int i = 0; i < N_ROWS; i++)
-    if (parse_maybe(p, rows[i].word)) return rows[i].parse(p, out);
+  if (parse_maybe(p, "for")) return parse_for(p, out);
+  if (parse_maybe(p, "let")) return parse_let(p, out);
+  for (int i = 0; i < CONDITION_WORDS; i++)
+    if (parse_maybe(p, condition_words[i].word))
+      return parse_condition(p, &condition_words[i], out);
   if (parse_operation(p, out)) return true;
   if (p->failed_at != begin) return false;
   p->n_expected = 0;

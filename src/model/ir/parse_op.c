@@ -76,6 +76,7 @@ static bool parse_guard(OpParser *o) {
 
 // ---- numbers and words --------------------------------------------------------------------------
 
+#define VALUE_FAR 1e9  // it is said in every type
 enum { WIDTH_MAX = 64, COUNT_MAX = 1 << 30 };
 
 static bool parse_value(OpParser *o) {
@@ -85,8 +86,8 @@ static bool parse_value(OpParser *o) {
   size_t n = strspn(at, "+-.0123456789e");
   char *end, *copy = arena_strndup(o->p->arena, at, n);
   o->op->value = strtod(copy, &end);
-  bool small = o->op->value > -1e300 && o->op->value < 1e300;
-  if (end == copy || !small) return parse_fail(o->p, "a number");
+  bool small = o->op->value > -VALUE_FAR && o->op->value < VALUE_FAR;
+  if (end == copy || !small) return parse_fail(o->p, "a number below 1e9");
   o->p->at += end - copy;
   return true;
 }

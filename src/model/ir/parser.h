@@ -9,8 +9,8 @@
 #include "model/ir/parse.h"
 
 enum { EXPECTED_MAX = 6, NESTING_MAX = 60, OPERATORS_MAX = 400, EXTENT_MAX = 1 << 30 };
-// No value of an expression is further from 0, no offset into a buffer further than its square root
-// times this: nothing that is computed of a text overflows.
+// Neither a value of an expression nor an offset into a buffer is further from 0, so that nothing
+// that is computed of a text overflows.
 #define VALUE_MAX ((int64_t)1 << 40)
 
 typedef struct SourceLine {

@@ -11,6 +11,7 @@
 //   barrier   @STAGE "the slab is filled"
 #include "model/ir/print.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "model/ir/print_line.h"
@@ -114,11 +115,18 @@ static void print_let(Spans *out, const Stmt *stmt, bool full) {
   print_range(out, stmt->var);
 }
 
-const char *stmt_if_words(const Stmt *stmt) {
-  static const char *const words[] = {[WARPS_ALL] = "if ",
-                                      [WARPS_PRODUCE] = "role producer: ",
-                                      [WARPS_CONSUME] = "role consumer: "};
-  return stmt->predicated ? "predicate " : words[stmt->warps];
+const ConditionWord condition_words[CONDITION_WORDS] = {{"if", false, WARPS_ALL},
+                                                        {"predicate", true, WARPS_ALL},
+                                                        {"role producer:", false, WARPS_PRODUCE},
+                                                        {"role consumer:", false, WARPS_CONSUME}};
+
+static void print_condition(Spans *out, const Stmt *stmt) {
+  const ConditionWord *row = condition_words, *end = row + CONDITION_WORDS;
+  while (row < end && (row->predicated != stmt->predicated || row->warps != stmt->warps)) row++;
+  assert(row < end);
+  spans_add(out, SPAN_KEYWORD, row->word);
+  spans_add(out, SPAN_PLAIN, " ");
+  print_expr(out, stmt->expr);
 }
 
 static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
@@ -129,10 +137,7 @@ static void print_stmt(Printer *printer, const Stmt *stmt, int depth) {
   Spans out = spans_new(printer->arena);
   if (stmt->kind == STMT_OP) op_print(&out, printer->program, &stmt->op, printer->full);
   if (stmt->kind == STMT_LET) print_let(&out, stmt, printer->full);
-  if (stmt->kind == STMT_IF) {
-    spans_add(&out, SPAN_KEYWORD, stmt_if_words(stmt));
-    print_expr(&out, stmt->expr);
-  }
+  if (stmt->kind == STMT_IF) print_condition(&out, stmt);
   print_marks(printer, &out, stmt, stmt);
   printer_line(printer, &out, (ProgramLine){.depth = depth, .stmt = stmt, .knob = stmt->knob});
   if (stmt->kind == STMT_IF) print_body(printer, stmt, depth);

@@ -1,0 +1,50 @@
+// What the emitter asks of a program beyond what makes it run: programs of passes have it all, one
+// that somebody wrote may not.
+#include "model/text/emit_value.h"
+
+typedef struct Faults {
+  const Emitter *emitter;
+  const char *first;
+} Faults;
+
+static bool is_small_float(DType type) { return type == DTYPE_E4M3 || type == DTYPE_E5M2; }
+
+// There is an instruction that rounds to f16 or bf16, and none here that rounds to 8 bits.
+static bool rounds_to_8_bits(const Op *op) {
+  const Buffer *dst = op->dst.buffer, *src = op->src.buffer;
+  bool computes =
+      op->kind == OP_FMA || op->kind == OP_ADD || op->kind == OP_SCALE || op->kind == OP_ATOMIC_ADD;
+  bool converts = dst && src && op->kind != OP_MMA && dst->type != src->type;
+  return dst && is_small_float(dst->type) && (computes || converts);
+}
+
+static void find_fault(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Faults *faults = context;
+  if (faults->first || stmt->kind != STMT_OP || !rounds_to_8_bits(&stmt->op)) return;
+  faults->first =
+      arena_printf(faults->emitter->arena, "%s has no way to round to %s (statement %d)",
+                   op_name(stmt->op.kind), dtype_name(stmt->op.dst.buffer->type), stmt->id);
+}
+
+// Values that share a register fill it, in each row of a buffer.
+static const char *packing_fault(const Emitter *emitter) {
+  const Program *program = emitter->program;
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    int per = emit_values_per_register(emitter, buffer);
+    if (buffer->dim[buffer->rank - 1] % per)
+      return arena_printf(emitter->arena, "%s has rows of %lld values, and %d share a register",
+                          buffer->name, (long long)buffer->dim[buffer->rank - 1], per);
+  }
+  return NULL;
+}
+
+const char *emit_fault(Arena *arena, const Program *program) {
+  Emitter emitter = {.arena = arena, .program = program};
+  emit_values_collect(&emitter);
+  Faults faults = {&emitter, packing_fault(&emitter)};
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, find_fault, &faults);
+  return faults.first;
+}

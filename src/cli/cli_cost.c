@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "model/readings/site_json.h"
-#include "tui/view_json.h"
+#include "tui/frame/view_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
 

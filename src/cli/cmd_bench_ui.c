@@ -11,9 +11,9 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/drive.h"
-#include "tui/present.h"
-#include "tui/view.h"
+#include "tui/canvas/present.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 enum { SAMPLES_MAX = 1 << 16 };
 

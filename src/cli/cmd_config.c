@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/config.h"
-#include "tui/view.h"
+#include "tui/frame/config.h"
+#include "tui/frame/view.h"
 
 typedef struct ConfigOptions {
   bool json;

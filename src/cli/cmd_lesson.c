@@ -17,7 +17,7 @@
 #include "cli/cli_worker.h"
 #include "cli/options.h"
 #include "tui/app.h"
-#include "tui/tutor.h"
+#include "tui/frame/tutor.h"
 
 typedef struct LessonOptions {
   const char *color, *theme;

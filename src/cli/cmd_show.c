@@ -17,11 +17,11 @@
 #include "cli/options.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/sass.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/terminal.h"
-#include "tui/view.h"
-#include "tui/view_json.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/terminal.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "tui/drive.h"
-#include "tui/view.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 Arena *class_arena;
 Diags class_diags;

@@ -1,6 +1,6 @@
 // The GPU at hand: what the explorer and the commands do when it is another than the default's, or
 // when its driver says otherwise than the table.
-#include "tui/at_hand.h"
+#include "tui/session/at_hand.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;

@@ -6,9 +6,9 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 Suite *suite_bad_input(void);
 

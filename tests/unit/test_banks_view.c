@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/own.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
+#include "tui/views/own.h"
 
 Suite *suite_banks_view(void);
 

@@ -7,11 +7,11 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/published.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
+#include "tui/session/published.h"
 
 Suite *suite_claims(void);
 

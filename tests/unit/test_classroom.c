@@ -12,12 +12,12 @@
 #include "classroom_harness.h"
 #include "golden.h"
 #include "tui/app.h"
-#include "tui/classroom.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/room.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/classroom.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/room.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 // ---- the room ----------------------------------------------------------------------------------

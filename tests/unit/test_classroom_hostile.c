@@ -8,7 +8,7 @@
 
 #include "base/str.h"
 #include "classroom_harness.h"
-#include "tui/room.h"
+#include "tui/frame/room.h"
 
 static int stranger(void) {
   bool shared;

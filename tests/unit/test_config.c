@@ -1,5 +1,5 @@
 // The configuration: what is read, what is refused and where, and what becomes of the file.
-#include "tui/config.h"
+#include "tui/frame/config.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "tui/app.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 static Arena *arena;

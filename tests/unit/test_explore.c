@@ -1,6 +1,6 @@
 // The explore view while a person turns knobs: what changed is marked and fades, a row of the nest
 // lights its lines of CUDA, an illegal knob is mended by one key, the footer keeps the way out.
-#include "tui/explore.h"
+#include "tui/views/explore.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/card.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
+#include "tui/views/card.h"
 
 static Arena *arena;
 static Diags diags;

@@ -19,9 +19,9 @@
 #include <string.h>
 
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 Suite *suite_facts(void);
 

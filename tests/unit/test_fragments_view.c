@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "model/words/fragment.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
 
 Suite *suite_fragments_view(void);
 

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/tiles.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
+#include "tui/views/tiles.h"
 
 static Arena *arena;
 static Diags diags;

@@ -8,11 +8,11 @@
 #include "base/str.h"
 #include "golden.h"
 #include "tui/app.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/progress.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/progress.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 static Arena *arena;

@@ -1,6 +1,6 @@
 // The pictures of the measure view: what is sorted how, which points a sweep has, where the error
 // map says the wrong cells are, and that no number is shown without its origin.
-#include "tui/measure.h"
+#include "tui/views/measure.h"
 
 #include <check.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 
 #include "base/str.h"
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "canvas_random.h"
-#include "tui/export.h"
-#include "tui/present.h"
-#include "tui/sgr.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/present.h"
+#include "tui/canvas/sgr.h"
 #include "vterm_harness.h"
 
 static Arena *arena;

@@ -25,9 +25,9 @@
 #include "model/words/target.h"
 #include "stress.h"
 #include "tui/app.h"
-#include "tui/config.h"
-#include "tui/drive.h"
-#include "tui/view.h"
+#include "tui/frame/config.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 #include "unclean.h"
 #include "vterm_harness.h"
 

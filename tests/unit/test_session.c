@@ -1,8 +1,8 @@
 // The session without a screen: edits, undo, rungs, comparison, results, advice.
 //
 // tests/data/explorer stands in for data/, so that a new rung changes nothing here.
-#include "tui/promise.h"
-#include "tui/session.h"
+#include "tui/session/promise.h"
+#include "tui/session/session.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;

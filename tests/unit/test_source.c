@@ -1,6 +1,6 @@
 // The source view of A|B: what differs, how often each instruction is used, whether the compiler
 // made the same of both, and the ribbon. Listings are handed in, as a worker would.
-#include "tui/source.h"
+#include "tui/views/source.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/str.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;

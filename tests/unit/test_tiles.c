@@ -1,16 +1,16 @@
 // The grid and tiles views by mouse and key: what a click chooses, what a second one opens, that
 // numbers follow edits and undo, and that both sides of a comparison are their own.
-#include "tui/tiles.h"
+#include "tui/views/tiles.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/explore.h"
-#include "tui/export.h"
-#include "tui/grid_picture.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/views/explore.h"
+#include "tui/views/grid_picture.h"
 
 static Arena *arena;
 static Diags diags;

@@ -1,6 +1,6 @@
 // Every view on every rung at many sizes, the reviewed screens, the tables, and what drawing may
 // do.
-#include "tui/view.h"
+#include "tui/frame/view.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -12,8 +12,8 @@
 #include "golden.h"
 #include "model/readings/knob_use.h"
 #include "stress.h"
-#include "tui/drive.h"
-#include "tui/export.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
 
 static Arena *arena;
 static Diags diags;

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/view.h"
-#include "tui/view_json.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
 
 static Arena *arena;
 static Diags diags;

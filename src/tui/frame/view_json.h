@@ -1,0 +1,30 @@
+// What a view shows, as data: for `gemmview show VIEW --json` and `:save-display x.json`.
+//
+//   {"schema":"gemmview/1","command":"show","view":"banks","state":"BM=16,…","legal":true,
+//    "reasons":[],"nearest":null,"data":{…},"rows":24,"cols":80,"lines":[…],"styles":[…]}
+//
+// `data` is the view's own (ViewBody.json), with the unit in the key; what is not known is null.
+#pragma once
+#include "base/json.h"
+#include "tui/session/session.h"
+
+// Members of an object that the caller has opened, "view" to "data". After session_prepare().
+void view_json(JsonWriter *writer, Session *session);
+
+// ---- the views ----------------------------------------------------------------------------------
+
+void explore_json(JsonWriter *writer, Session *session);
+void banks_json(JsonWriter *writer, Session *session);
+void measure_json(JsonWriter *writer, Session *session);
+void source_json(JsonWriter *writer, Session *session);
+void fragments_json(JsonWriter *writer, Session *session);
+void swizzle_json(JsonWriter *writer, Session *session);
+
+// ---- for several of them ------------------------------------------------------------------------
+
+// A knob's name, null for KNOB_NONE.
+void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
+// The accesses to global memory: an array "global_sites".
+void view_json_globals(JsonWriter *writer, const Model *model);
+// "=", "-" or "+": a line of a difference.
+void view_json_kind(JsonWriter *writer, DiffKind kind);

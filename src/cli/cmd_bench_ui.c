@@ -11,7 +11,7 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/canvas/present.h"
+#include "tui/canvas/canvas_diff.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
 

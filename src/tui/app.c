@@ -17,12 +17,12 @@
 #include "tui/canvas/clipboard.h"
 #include "tui/frame/classroom.h"
 #include "tui/frame/drive.h"
-#include "tui/frame/progress.h"
+#include "tui/frame/lesson_progress.h"
+#include "tui/frame/requests.h"
 #include "tui/frame/resume.h"
 #include "tui/frame/script.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/frame/work.h"
 
 enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
 
@@ -32,7 +32,7 @@ typedef struct App {
   Terminal *terminal;
   Canvas *canvas;
   const Theme *theme;
-  Work *work;
+  Requests *requests;
   bool idle_left;        // there are trials to make
   bool ended;            // the terminal is gone or a signal came
   const char *progress;  // where they are kept; NULL: nowhere
@@ -84,11 +84,11 @@ static void grant_wishes(App *app) {
   if (wishes.copy) copy(app, wishes.copy);
   if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
   if (wishes.redraw) terminal_redraw(app->terminal);
-  if (wishes.bench) work_bench(app->work);
-  if (wishes.probe) work_probe(app->work);
-  if (wishes.bench_sweep) work_bench_sweep(app->work);
-  if (wishes.history) work_history(app->work);
-  if (wishes.stop) work_stop_timing(app->work);
+  if (wishes.bench) requests_bench(app->requests);
+  if (wishes.probe) requests_probe(app->requests);
+  if (wishes.bench_sweep) requests_bench_sweep(app->requests);
+  if (wishes.history) requests_history(app->requests);
+  if (wishes.stop) requests_stop_timing(app->requests);
   if (wishes.suspend) terminal_suspend(app->terminal);
   if (!wishes.toggle_mouse) return;
   terminal_set_mouse(app->terminal, !terminal_mouse(app->terminal));
@@ -107,7 +107,7 @@ static void take(App *app, const Event *event) {
   if (event->kind == EVENT_MOUSE) click(app, event);
   if (event->kind == EVENT_PASTE) view_paste(app->session, event->text);
   if (event->kind == EVENT_WAKE) {
-    work_poll(app->work);
+    requests_poll(app->requests);
     if (app->class) classroom_poll(app->class);
   }
   if (event->kind == EVENT_END) app->ended = true;
@@ -130,21 +130,21 @@ static bool idle(App *app) {
 static void join_fds(App *app) {
   if (!app->class) return;
   app->wake = epoll_create1(EPOLL_CLOEXEC);
-  int fds[] = {classroom_fd(app->class), work_fd(app->work)};
+  int fds[] = {classroom_fd(app->class), requests_fd(app->requests)};
   for (int i = 0; i < 2; i++) {
     struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fds[i]}};
     if (fds[i] >= 0) epoll_ctl(app->wake, EPOLL_CTL_ADD, fds[i], &event);
   }
 }
 
-static int wake_fd(const App *app) { return app->class ? app->wake : work_fd(app->work); }
+static int wake_fd(const App *app) { return app->class ? app->wake : requests_fd(app->requests); }
 
 static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
 
 // What is due, of the worker and of the class; the milliseconds until the next.
 static int tick(App *app) {
   int64_t now = clock_ms();
-  int due = work_tick(app->work, now);
+  int due = requests_tick(app->requests, now);
   if (!app->class) return due;
   return sooner(due, classroom_tick(app->class, now));
 }
@@ -255,7 +255,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);
-  app->work = work_start(app->arena, options->client, app->session);
+  app->requests = requests_start(app->arena, options->client, app->session);
   join_fds(app);
   bool ok = run_script(app, options->script, diags);
   frame(app);
@@ -264,7 +264,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     frame(app);
   }
   if (app->ended && options->resumes) resume_save(app->session);
-  work_stop(app->work);
+  requests_stop(app->requests);
   verbs_free(app->session->verbs);
   terminal_close(app->terminal);
   print_state(app);

@@ -9,7 +9,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/palette.h"
 #include "tui/frame/view.h"
-#include "tui/views/own.h"
+#include "tui/views/banks_own.h"
 
 Suite *suite_banks_view(void);
 

@@ -11,7 +11,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/session/published.h"
+#include "tui/session/claim_rows.h"
 
 Suite *suite_claims(void);
 

@@ -11,7 +11,7 @@
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 
 static Arena *arena;
 static Diags diags;

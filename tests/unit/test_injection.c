@@ -18,10 +18,10 @@
 #include "model/words/target.h"
 #include "stress.h"
 #include "tui/canvas/export.h"
+#include "tui/frame/class_socket.h"
 #include "tui/frame/config.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/palette.h"
-#include "tui/frame/room.h"
 #include "tui/frame/script.h"
 #include "tui/frame/view.h"
 #include "unclean.h"
@@ -295,7 +295,7 @@ static const char *by_lesson_file(const char *p) {
 }
 static const char *by_room(const char *p) {
   bool shared;
-  room_path(arena, arena_printf(arena, "%s/", p), &shared, &diags);
+  class_socket_path(arena, arena_printf(arena, "%s/", p), &shared, &diags);
   return findings();
 }
 

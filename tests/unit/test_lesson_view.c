@@ -10,7 +10,7 @@
 #include "tui/app.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
-#include "tui/frame/progress.h"
+#include "tui/frame/lesson_progress.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
 #include "vterm_harness.h"

@@ -1,7 +1,7 @@
 // The session without a screen: edits, undo, rungs, comparison, results, advice.
 //
 // tests/data/explorer stands in for data/, so that a new rung changes nothing here.
-#include "tui/session/promise.h"
+#include "tui/session/knob_gain.h"
 #include "tui/session/session.h"
 
 #include <check.h>

@@ -2,7 +2,7 @@
 //
 // ncurses knows terminals: it finds their description, takes keys and mouse reports apart, waits 25
 // ms after an Esc. It is given /dev/null to write to, so it never draws: the picture is
-// present.c's, which shows truecolor on descriptions that know 256 colours, and what enters and
+// canvas_diff.c's, which shows truecolor on descriptions that know 256 colours, and what enters and
 // leaves full-screen mode is put together here and kept by tty.c, which can send it whatever
 // happens.
 //
@@ -29,7 +29,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "tui/canvas/present.h"
+#include "tui/canvas/canvas_diff.h"
 #include "tui/canvas/tty.h"
 #include "tui/canvas/utf8.h"
 

@@ -9,7 +9,7 @@
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
-#include "tui/views/own.h"
+#include "tui/views/banks_own.h"
 
 static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
 static void move_down(Session *s, const char *a) { (void)a, view_move(s, 1); }

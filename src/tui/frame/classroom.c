@@ -24,14 +24,14 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/str.h"
-#include "tui/frame/room.h"
+#include "tui/frame/class_socket.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
 
 enum { NAME_BYTES = 24, TEACHER_LINE_MAX = 4096, FLUSH_MS = 50 };
 
 typedef struct Follower {
-  RoomPeer peer;
+  ClassPeer peer;
   char name[NAME_BYTES];  // "" until it said hello
   char guess[CLASS_GUESS_BYTES];
 } Follower;
@@ -44,7 +44,7 @@ struct Classroom {
   ino_t node;  // of the listener's path
   char *said;  // TEACHER: the last message; FOLLOWER: the last state
   Follower follower[CLASS_FOLLOWERS_MAX];
-  RoomPeer teacher;  // FOLLOWER: the other end
+  ClassPeer teacher;  // FOLLOWER: the other end
   int64_t retry_ms;
   char sent_guess[CLASS_GUESS_BYTES];
   const Lesson *lesson;  // what the guesses are about
@@ -81,9 +81,9 @@ static void replace(char **kept, const char *text) {
 
 void classroom_close(Classroom *class) {
   if (!class) return;
-  for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) room_peer_close(&class->follower[i].peer);
-  room_peer_close(&class->teacher);
-  if (class->listener >= 0) room_leave(class->path, class->node);
+  for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) class_peer_close(&class->follower[i].peer);
+  class_peer_close(&class->teacher);
+  if (class->listener >= 0) class_socket_leave(class->path, class->node);
   if (class->listener >= 0) close(class->listener);
   close(class->epoll);
   free(class->said);
@@ -196,12 +196,12 @@ static void count_guesses(Classroom *class) {
 
 Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Diags *diags) {
   bool shared = false;
-  const char *path = room_path(arena, room, &shared, diags);
-  int listener = path ? room_listen(path, shared, diags) : -1;
+  const char *path = class_socket_path(arena, room, &shared, diags);
+  int listener = path ? class_socket_listen(path, shared, diags) : -1;
   if (listener < 0) return NULL;
   Classroom *class = new_classroom(arena, session, path, CLASS_TEACHER);
   class->listener = listener;
-  class->node = room_node(path);
+  class->node = class_socket_node(path);
   class->lesson = session->tutor->run.lesson;
   class->step = session->tutor->run.step;
   watch(class, listener);
@@ -299,10 +299,10 @@ static void admit(Classroom *class) {
       continue;
     }
     *free_one = (Follower){.name = ""};
-    room_peer_open(&free_one->peer, fd, CLASS_LINE_MAX);
+    class_peer_open(&free_one->peer, fd, CLASS_LINE_MAX);
     watch(class, fd);
-    if (class->said && !room_peer_send(&free_one->peer, class->said))
-      room_peer_close(&free_one->peer);
+    if (class->said && !class_peer_send(&free_one->peer, class->said))
+      class_peer_close(&free_one->peer);
   }
 }
 
@@ -346,7 +346,7 @@ static bool hear_follower(Classroom *class, Follower *follower, const char *line
 static bool serve(Classroom *class, Follower *follower) {
   char *line;
   size_t n;
-  bool there = room_peer_read(&follower->peer);
+  bool there = class_peer_read(&follower->peer);
   for (LineStatus status; (status = line_reader_next(&follower->peer.in, &line, &n));)
     if (status == LINE_TOO_LONG || !hear_follower(class, follower, line, n)) return false;
   return there;
@@ -358,7 +358,7 @@ static bool poll_teacher(Classroom *class) {
     Follower *follower = &class->follower[i];
     if (follower->peer.fd < 0 || serve(class, follower)) continue;
     note_gone(class, follower->name);
-    room_peer_close(&follower->peer);
+    class_peer_close(&follower->peer);
   }
   count_guesses(class);
   return true;
@@ -382,11 +382,11 @@ static int tick_teacher(Classroom *class) {
   bool news = !class->said || !str_equal(class->said, message), waits = false;
   if (news) replace(&class->said, message);
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
-    RoomPeer *peer = &class->follower[i].peer;
+    ClassPeer *peer = &class->follower[i].peer;
     if (peer->fd < 0) continue;
-    if (!(news ? room_peer_send(peer, message) : room_peer_flush(peer))) {
+    if (!(news ? class_peer_send(peer, message) : class_peer_flush(peer))) {
       note_gone(class, class->follower[i].name);
-      room_peer_close(peer);
+      class_peer_close(peer);
     }
     waits = waits || (peer->fd >= 0 && !out_queue_is_empty(&peer->out));
   }
@@ -396,7 +396,7 @@ static int tick_teacher(Classroom *class) {
 // ---- a follower's end ---------------------------------------------------------------------------
 
 static const char *only_room(Arena *arena, Diags *diags) {
-  const char **rooms = room_list(arena, diags);
+  const char **rooms = class_socket_list(arena, diags);
   if (!rooms) return NULL;
   if (rooms[0] && !rooms[1]) return rooms[0];
   Str names = str_new(arena);
@@ -405,12 +405,12 @@ static const char *only_room(Arena *arena, Diags *diags) {
     diag_add(diags, "class", "several classes are held here:%s; name one", names.text);
   else
     diag_add(diags, "class", "nobody teaches here: gemmview teach NAME begins a class; %s",
-             room_way_out(arena));
+             class_socket_way_out(arena));
   return NULL;
 }
 
 static void call(Classroom *class) {
-  int fd = room_connect(class->path);
+  int fd = class_socket_connect(class->path);
   if (fd < 0) return;
   Str out = str_new(class->scratch);
   JsonWriter w = json_writer(&out);
@@ -418,10 +418,10 @@ static void call(Classroom *class) {
   json_member_string(&w, "type", "hello");
   json_member_string(&w, "name", class->name);
   json_end_object(&w);
-  room_peer_open(&class->teacher, fd, TEACHER_LINE_MAX);
+  class_peer_open(&class->teacher, fd, TEACHER_LINE_MAX);
   watch(class, fd);
   class->sent_guess[0] = '\0';
-  if (!room_peer_send(&class->teacher, out.text)) room_peer_close(&class->teacher);
+  if (!class_peer_send(&class->teacher, out.text)) class_peer_close(&class->teacher);
   tutor_of(class)->class.connected = class->teacher.fd >= 0;
 }
 
@@ -429,17 +429,17 @@ Classroom *classroom_join(Arena *arena, Session *session, const char *room, cons
                           Diags *diags) {
   bool shared;
   if (!room) room = only_room(arena, diags);
-  const char *path = room ? room_path(arena, room, &shared, diags) : NULL;
+  const char *path = room ? class_socket_path(arena, room, &shared, diags) : NULL;
   if (!path) return NULL;
   Classroom *class = new_classroom(arena, session, path, CLASS_FOLLOWER);
   class->name = arena_strdup(arena, name);
   call(class);
   if (class->teacher.fd >= 0) return class;
-  const char **rooms = room_list(arena, diags);
+  const char **rooms = class_socket_list(arena, diags);
   int n = 0;
   while (rooms && rooms[n]) n++;
-  diag_add(diags, "class", "nobody teaches \"%s\" here; %s", room, room_way_out(arena))->nearest =
-      rooms ? nearest_name(room, rooms, n) : NULL;
+  diag_add(diags, "class", "nobody teaches \"%s\" here; %s", room, class_socket_way_out(arena))
+      ->nearest = rooms ? nearest_name(room, rooms, n) : NULL;
   classroom_close(class);
   return NULL;
 }
@@ -491,7 +491,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
 
 // Nobody holds the answer any more; whoever waits may go on alone.
 static void lose_teacher(Classroom *class) {
-  room_peer_close(&class->teacher);
+  class_peer_close(&class->teacher);
   tutor_of(class)->class.connected = tutor_of(class)->run.held = false;
 }
 
@@ -500,7 +500,7 @@ static bool poll_follower(Classroom *class) {
   char *line;
   size_t n;
   if (class->teacher.fd < 0) return false;
-  bool ok = room_peer_read(&class->teacher);
+  bool ok = class_peer_read(&class->teacher);
   for (LineStatus status; (status = line_reader_next(&class->teacher.in, &line, &n));) {
     const char *type = NULL;
     const JsonValue *root = status == LINE_READY ? read_line(class, line, n, keys, 5, &type) : NULL;
@@ -530,7 +530,7 @@ static void send_guess(Classroom *class) {
   json_member_int(&w, "step", tutor->run.step + 1);
   json_member_string(&w, "guess", class->sent_guess);
   json_end_object(&w);
-  if (!room_peer_send(&class->teacher, out.text)) lose_teacher(class);
+  if (!class_peer_send(&class->teacher, out.text)) lose_teacher(class);
 }
 
 static int tick_follower(Classroom *class, int64_t now_ms) {

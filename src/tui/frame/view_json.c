@@ -11,10 +11,10 @@
 #include "base/str.h"
 #include "model/readings/site_json.h"
 #include "tui/frame/view.h"
-#include "tui/session/side_numbers.h"
+#include "tui/session/picture_numbers.h"
+#include "tui/views/banks_own.h"
 #include "tui/views/explore.h"
 #include "tui/views/measure.h"
-#include "tui/views/own.h"
 
 // ---- for several views --------------------------------------------------------------------------
 

@@ -1,14 +1,14 @@
 // One knob through all its values, everything else as it is: what the model makes of each.
 //
-// Values are worked out one at a time while nobody types. What was timed is not here: results.h
-// knows it, under each point's schedule.
+// Values are worked out one at a time while nobody types. What was timed is not here:
+// result_store.h knows it, under each point's schedule.
 //
 //   knobsweep_start(&sweep, &schedule, KNOB_SPLITK);
 //   while (knobsweep_step(&sweep, targets)) {}
 //   sweep.point[i].traffic.roofline_tflops
 #pragma once
 #include "model/readings/model.h"
-#include "tui/session/side.h"
+#include "tui/session/picture.h"
 
 enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };
 

@@ -21,8 +21,8 @@
 #include "model/readings/knob_use.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/session/standing.h"
-#include "tui/views/own.h"
+#include "tui/session/nearest_rung.h"
+#include "tui/views/banks_own.h"
 #include "tui/views/swizzle.h"
 #include "tui/views/tiles.h"
 

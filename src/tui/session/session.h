@@ -17,10 +17,10 @@
 #include "tui/canvas/key.h"
 #include "tui/canvas/keymap.h"
 #include "tui/canvas/textfield.h"
-#include "tui/session/advice.h"
+#include "tui/session/knob_trials.h"
 #include "tui/session/knobsweep.h"
-#include "tui/session/results.h"
-#include "tui/session/side.h"
+#include "tui/session/picture.h"
+#include "tui/session/result_store.h"
 
 enum {
   SESSION_RUNGS_MAX = 128,
@@ -130,7 +130,7 @@ typedef struct Session {
   bool ascii;
   const void *prepared;     // what the view made for this frame
   struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
-  struct Own *own;          // addresses of one's own in the banks view (own.h)
+  struct Own *own;          // addresses of one's own in the banks view (banks_own.h)
   struct Tiles *tiles;      // the element that is followed (tiles.h)
   struct Tutor *tutor;      // the lesson under way (tutor.h)
   struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
@@ -164,7 +164,7 @@ bool session_go_rung(Session *session, int rung);
 bool session_go_rung_of(Session *session, const Ladder *ladder, int rung);
 // Edits stay with their rungs here too, and undo leads back.
 bool session_go_ladder(Session *session, const char *name, Diags *diags);
-// The state at the rung that it stands at (standing.h), on whichever ladder.
+// The state at the rung that it stands at (nearest_rung.h), on whichever ladder.
 void session_go_state(Session *session, const Schedule *schedule);
 void session_step_ladder(Session *session, int direction);
 void session_reset_rung(Session *session);

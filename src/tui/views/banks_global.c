@@ -5,7 +5,7 @@
 #include "tui/views/banks_global.h"
 
 #include "tui/frame/view.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/sector_card.h"
 
 enum { SAY_COLS = 30, NAME_COLS = 32 };

@@ -10,8 +10,8 @@
 #include "banks/bank_text.h"
 #include "base/str.h"
 #include "base/whole.h"
-#include "tui/views/card.h"
-#include "tui/views/slab.h"
+#include "tui/views/bank_card.h"
+#include "tui/views/slab_banks.h"
 
 enum {
   GAP_COLS = 3,

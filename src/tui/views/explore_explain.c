@@ -1,7 +1,7 @@
 // Sentences: what the cursor is on, what one step of it would do, and what would help most.
 //
-// Every figure comes from a trial of the model (advice.h) or from the site under the card; a figure
-// that has not been worked out yet is left out, never guessed. Worked example, the cursor on
+// Every figure comes from a trial of the model (knob_trials.h) or from the site under the card; a
+// figure that has not been worked out yet is left out, never guessed. Worked example, the cursor on
 // CELL_GROUP at 0:
 //   CELL_GROUP  cut a thread's rows and columns into groups of this many, …
 //   ◀ 0 is the lowest   ▶ 4: shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s estimated
@@ -12,8 +12,8 @@
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
-#include "tui/session/promise.h"
-#include "tui/views/card.h"
+#include "tui/session/knob_gain.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/explore.h"
 #include "tui/views/sector_card.h"
 

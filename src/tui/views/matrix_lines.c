@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/schedules/slab_problem.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 
 enum {
   CHUNK = 16,

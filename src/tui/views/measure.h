@@ -4,8 +4,8 @@
 // many lines its cursor moves over.
 #pragma once
 #include "tui/canvas/canvas.h"
+#include "tui/session/picture_numbers.h"
 #include "tui/session/session.h"
-#include "tui/session/side_numbers.h"
 
 enum { SPOT_MEASURE_MODE = 16, SPOT_MEASURE_LINE };
 

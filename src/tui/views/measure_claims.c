@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "tui/frame/view.h"
-#include "tui/session/published.h"
+#include "tui/session/claim_rows.h"
 #include "tui/views/measure.h"
 
 enum { VERDICT_COLS = 8, FIGURE_MIN = 16, FIGURE_MAX = 26 };

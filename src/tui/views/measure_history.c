@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
-#include "tui/session/standing.h"
+#include "tui/session/nearest_rung.h"
 #include "tui/views/measure.h"
 
 enum { WHO_COL = 14, WHO_COLS = 10, FIGURE_COL = 24, PROBLEM_COL = 41, STANDS_COL = 58 };

@@ -8,7 +8,7 @@
 
 #include "banks/bank_text.h"
 #include "base/str.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 
 enum { SECTOR_WORDS = SECTOR_BYTES / BANK_WORD_BYTES };
 

@@ -10,8 +10,8 @@
 // For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
 // side where there is an A and a B; its punch card comes last.
 //
-// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (own.h). They are the last
-// row of the list.
+// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_own.h). They are
+// the last row of the list.
 //
 // Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
 // picture, session->phase is 0 for all phases, else 1 + the phase.
@@ -25,10 +25,10 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/banks_global.h"
+#include "tui/views/banks_own.h"
 #include "tui/views/banks_panes.h"
-#include "tui/views/card.h"
-#include "tui/views/own.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };

@@ -15,10 +15,10 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/explore.h"
 #include "tui/views/sector_card.h"
-#include "tui/views/slab.h"
+#include "tui/views/slab_banks.h"
 #include "tui/views/tier_style.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };

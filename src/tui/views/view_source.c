@@ -21,7 +21,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/explore.h"
 #include "tui/views/source.h"
 #include "tui/views/tier_style.h"

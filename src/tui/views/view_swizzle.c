@@ -17,7 +17,7 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 #include "tui/views/swizzle.h"
 
 enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "model/ir/lanes.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/element.h"
+#include "tui/views/element_text.h"
 #include "tui/views/explore.h"
 #include "tui/views/tiles.h"
 

@@ -3,7 +3,7 @@
 // The generation before is still alive while the next one is built, in the other arena: that is
 // when the difference of the two listings is taken. A build that fails uses up the arena that is
 // not the picture's, so the difference is copied into the generation that owns it.
-#include "tui/session/side.h"
+#include "tui/session/picture.h"
 
 #include <ctype.h>
 #include <string.h>

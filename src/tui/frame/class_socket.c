@@ -4,7 +4,7 @@
 // first: a refusal means that the file is dead and may go. Anything else means that somebody has
 // it, even if the queue of those who wait to be let in is full (EAGAIN), because its owner is
 // suspended.
-#include "tui/frame/room.h"
+#include "tui/frame/class_socket.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -39,7 +39,7 @@ static const char *find_folder(Arena *arena, bool *shared, Diags *diags) {
   return folder;
 }
 
-const char *room_path(Arena *arena, const char *room, bool *shared, Diags *diags) {
+const char *class_socket_path(Arena *arena, const char *room, bool *shared, Diags *diags) {
   struct sockaddr_un address;
   if (!is_name(room)) {
     diag_add(diags, "class", "\"%s\" is no name of a class: letters, digits, - and _, at most %d",
@@ -57,7 +57,7 @@ const char *room_path(Arena *arena, const char *room, bool *shared, Diags *diags
   return NULL;
 }
 
-const char **room_list(Arena *arena, Diags *diags) {
+const char **class_socket_list(Arena *arena, Diags *diags) {
   bool shared;
   const char *folder = find_folder(arena, &shared, diags);
   DIR *dir = folder ? opendir(folder) : NULL;
@@ -69,7 +69,7 @@ const char **room_list(Arena *arena, Diags *diags) {
     if (!str_starts(entry->d_name, PREFIX) || length <= ends) continue;
     if (!str_equal(entry->d_name + length - strlen(SUFFIX), SUFFIX)) continue;
     const char *room = arena_strndup(arena, entry->d_name + strlen(PREFIX), length - ends);
-    int fd = room_connect(arena_printf(arena, "%s/%s", folder, entry->d_name));
+    int fd = class_socket_connect(arena_printf(arena, "%s/%s", folder, entry->d_name));
     if (fd < 0 || !is_name(room)) continue;
     close(fd);
     rooms[n++] = room;
@@ -78,7 +78,7 @@ const char **room_list(Arena *arena, Diags *diags) {
   return rooms;
 }
 
-const char *room_way_out(Arena *arena) {
+const char *class_socket_way_out(Arena *arena) {
   bool shared = false;
   const char *error = NULL, *folder = device_lock_folder(arena, &shared, &error);
   if (!folder) return error;
@@ -103,7 +103,7 @@ static int new_socket(const char *path, struct sockaddr_un *address) {
   return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-int room_connect(const char *path) {
+int class_socket_connect(const char *path) {
   struct sockaddr_un address;
   int fd = new_socket(path, &address);
   if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
@@ -113,25 +113,25 @@ int room_connect(const char *path) {
   return -1;
 }
 
-ino_t room_node(const char *path) {
+ino_t class_socket_node(const char *path) {
   struct stat about;
   return lstat(path, &about) == 0 && S_ISSOCK(about.st_mode) ? about.st_ino : 0;
 }
 
-void room_leave(const char *path, ino_t node) {
-  if (node && room_node(path) == node) unlink(path);
+void class_socket_leave(const char *path, ino_t node) {
+  if (node && class_socket_node(path) == node) unlink(path);
 }
 
-int room_listen(const char *path, bool shared, Diags *diags) {
+int class_socket_listen(const char *path, bool shared, Diags *diags) {
   struct sockaddr_un address;
-  int answers = room_connect(path);
+  int answers = class_socket_connect(path);
   bool taken = answers >= 0 || errno == EAGAIN || errno == EACCES;
   if (answers >= 0) close(answers);
   if (taken) {
     diag_add(diags, "class", "%s: somebody is teaching there already", path);
     return -1;
   }
-  room_leave(path, room_node(path));
+  class_socket_leave(path, class_socket_node(path));
   int fd = new_socket(path, &address);
   mode_t mask = umask(shared ? 0117 : 0177);
   bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0;
@@ -144,11 +144,11 @@ int room_listen(const char *path, bool shared, Diags *diags) {
 
 // ---- peers --------------------------------------------------------------------------------------
 
-void room_peer_open(RoomPeer *peer, int fd, size_t line_limit) {
-  *peer = (RoomPeer){.fd = fd, .in = line_reader_new(line_limit)};
+void class_peer_open(ClassPeer *peer, int fd, size_t line_limit) {
+  *peer = (ClassPeer){.fd = fd, .in = line_reader_new(line_limit)};
 }
 
-void room_peer_close(RoomPeer *peer) {
+void class_peer_close(ClassPeer *peer) {
   if (peer->fd < 0) return;
   close(peer->fd);
   line_reader_free(&peer->in);
@@ -156,11 +156,11 @@ void room_peer_close(RoomPeer *peer) {
   peer->fd = -1;
 }
 
-bool room_peer_read(RoomPeer *peer) { return line_reader_fill(&peer->in, peer->fd) != 0; }
+bool class_peer_read(ClassPeer *peer) { return line_reader_fill(&peer->in, peer->fd) != 0; }
 
 // Whoever asks which rooms there are connects and is gone before anything is sent: that is the end
 // of a peer, not (by SIGPIPE) of the class.
-bool room_peer_flush(RoomPeer *peer) {
+bool class_peer_flush(ClassPeer *peer) {
   OutQueue *out = &peer->out;
   while (!out_queue_is_empty(out)) {
     ssize_t put = send(peer->fd, out->bytes + out->start, out->end - out->start, MSG_NOSIGNAL);
@@ -170,8 +170,8 @@ bool room_peer_flush(RoomPeer *peer) {
   return true;
 }
 
-bool room_peer_send(RoomPeer *peer, const char *line) {
+bool class_peer_send(ClassPeer *peer, const char *line) {
   out_queue_add(&peer->out, line, strlen(line));
   out_queue_add(&peer->out, "\n", 1);
-  return room_peer_flush(peer) && peer->out.end - peer->out.start <= OUT_BYTES_MAX;
+  return class_peer_flush(peer) && peer->out.end - peer->out.start <= OUT_BYTES_MAX;
 }

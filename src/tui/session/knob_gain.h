@@ -1,7 +1,7 @@
 // What a change of one knob may bring, in TFLOP/s, by the best word there is.
 #pragma once
-#include "tui/session/advice.h"
-#include "tui/session/results.h"
+#include "tui/session/knob_trials.h"
+#include "tui/session/result_store.h"
 
 typedef struct Promise {
   double from, to;  // TFLOP/s

@@ -3,7 +3,7 @@
 // Worked example: BM=BN=16, FM=FN=8 without groups. One step up CELL_GROUP is 1,
 // which helps nobody; of the powers further up 4 has the highest estimate, so that one is kept.
 // Knobs of the problem are left out: nobody is helped by a smaller M.
-#include "tui/session/advice.h"
+#include "tui/session/knob_trials.h"
 
 #include <string.h>
 

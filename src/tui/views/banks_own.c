@@ -7,7 +7,7 @@
 //   … the card as it is, and written anew …
 //   write  i ^ ((i >> 3) & 28)        1 wavefront   i = yours; no memory
 //   write  (tid % 8) * 36 + lane/8    1 wavefront   rows of 36, not 32
-#include "tui/views/own.h"
+#include "tui/views/banks_own.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 
 enum {
   PROOF_FROM = 20,

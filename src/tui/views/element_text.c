@@ -1,5 +1,5 @@
 // A letter and two numbers, whatever brackets, blanks and commas stand between.
-#include "tui/views/element.h"
+#include "tui/views/element_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // Worked example: b <- B_s, LDS.128 with 8 wavefronts in four phases and 9 rows to draw on: one row
 // for the ruler, eight for the wavefronts, everything fits. With 7 rows q1 and q2 (2 rows each)
 // stay whole and q3 and q4 become one line each, "×2──" under every bank that is needed twice.
-#include "tui/views/card.h"
+#include "tui/views/bank_card.h"
 
 #include <stdio.h>
 #include <string.h>

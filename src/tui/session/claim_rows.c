@@ -2,7 +2,7 @@
 //
 // Requires: nothing of the session but its ladders, targets and records. Models are built in the
 // session's trial arena, one after the other; the few texts that are shown move to the session's.
-#include "tui/session/published.h"
+#include "tui/session/claim_rows.h"
 
 #include "base/embed.h"
 #include "tui/frame/tutor.h"

@@ -6,10 +6,10 @@
 //   advice_start(&advice, &schedule, knob);
 //   while (advice_step(&advice, targets)) {}
 //   const Trial *up = advice_find(&advice, KNOB_FN, +1);
-//   const Trial *best = promise_best(&results, &advice, &model->traffic);   promise.h
+//   const Trial *best = promise_best(&results, &advice, &model->traffic);   knob_gain.h
 #pragma once
 #include "model/readings/model.h"
-#include "tui/session/side.h"
+#include "tui/session/picture.h"
 
 typedef struct Trial {
   KnobId knob;

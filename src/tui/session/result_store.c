@@ -7,7 +7,7 @@
 //
 // Texts of a compilation live in the entry's own arena, which is emptied when the entry is taken
 // for another state.
-#include "tui/session/results.h"
+#include "tui/session/result_store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "kernels/device/recorded.h"
 #include "model/words/ladder.h"
-#include "tui/session/side.h"
+#include "tui/session/picture.h"
 
 const char *origin_name(Origin origin) {
   static const char *const names[] = {

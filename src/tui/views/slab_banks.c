@@ -3,7 +3,7 @@
 // Worked example: B_s [16 x 128] f32 with pad 4. Element [1, 0] lies at word 132, bank 4: the
 // second row of the picture begins with 4 where the first begins with 0. Panels follow each other
 // down the picture; of a ring it is the slab that the selected access is in.
-#include "tui/views/slab.h"
+#include "tui/views/slab_banks.h"
 
 #include <stdio.h>
 

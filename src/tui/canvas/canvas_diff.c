@@ -9,7 +9,7 @@
 //
 // After a wide or a combined character the cursor is set again: terminals disagree about how far
 // those advance, and the rest of the row must not depend on it.
-#include "tui/canvas/present.h"
+#include "tui/canvas/canvas_diff.h"
 
 #include <string.h>
 

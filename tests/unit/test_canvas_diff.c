@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "canvas_random.h"
+#include "tui/canvas/canvas_diff.h"
 #include "tui/canvas/export.h"
-#include "tui/canvas/present.h"
 #include "tui/canvas/sgr.h"
 #include "vterm_harness.h"
 
@@ -174,9 +174,9 @@ START_TEST(the_shorter_sequence_is_taken) {
 }
 END_TEST
 
-Suite *suite_present(void);
-Suite *suite_present(void) {
-  Suite *suite = suite_create("present");
+Suite *suite_canvas_diff(void);
+Suite *suite_canvas_diff(void) {
+  Suite *suite = suite_create("canvas_diff");
   TCase *tcase = tcase_create("present");
   tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, setup, teardown);

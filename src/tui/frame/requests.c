@@ -5,7 +5,7 @@
 // the last, its plan is submitted with the picture's key. PTX arrives after some 20 ms and is filed
 // under that key, registers and spills follow, then SASS where nvdisasm is installed. If the user
 // has moved on meanwhile, the results are there when they come back.
-#include "tui/frame/work.h"
+#include "tui/frame/requests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ typedef struct Request {
   ProbeAccess access[2];
 } Request;
 
-struct Work {
+struct Requests {
   Arena *arena, *scratch;
   Client *client;
   Session *session;
@@ -39,86 +39,89 @@ struct Work {
   int64_t rests_since_ms;
 };
 
-Work *work_start(Arena *arena, const ClientOptions *options, Session *session) {
-  Work *work = ARENA_NEW(arena, Work);
-  work->arena = arena;
-  work->scratch = arena_new("work");
-  work->session = session;
-  work->client = options ? client_start(options) : NULL;
-  session->worker.present = work->client != NULL;
-  return work;
+Requests *requests_start(Arena *arena, const ClientOptions *options, Session *session) {
+  Requests *requests = ARENA_NEW(arena, Requests);
+  requests->arena = arena;
+  requests->scratch = arena_new("requests");
+  requests->session = session;
+  requests->client = options ? client_start(options) : NULL;
+  session->worker.present = requests->client != NULL;
+  return requests;
 }
 
-void work_stop(Work *work) {
-  if (work->client) client_stop(work->client);
-  arena_free(work->scratch);
+void requests_stop(Requests *requests) {
+  if (requests->client) client_stop(requests->client);
+  arena_free(requests->scratch);
 }
 
-int work_fd(const Work *work) { return work->client ? client_wake_fd(work->client) : -1; }
+int requests_fd(const Requests *requests) {
+  return requests->client ? client_wake_fd(requests->client) : -1;
+}
 
 // ---- asking -------------------------------------------------------------------------------------
 
-static Request *free_request(Work *work) {
+static Request *free_request(Requests *requests) {
   for (int i = 0; i < REQUESTS_MAX; i++)
-    if (!work->request[i].id) return &work->request[i];
+    if (!requests->request[i].id) return &requests->request[i];
   return NULL;
 }
 
-static Request *find_request(Work *work, int64_t id) {
+static Request *find_request(Requests *requests, int64_t id) {
   for (int i = 0; i < REQUESTS_MAX && id; i++)
-    if (work->request[i].id == id) return &work->request[i];
+    if (requests->request[i].id == id) return &requests->request[i];
   return NULL;
 }
 
-static const Plan *plan_of(Work *work, const Picture *picture, const char *label) {
-  return plan_from_model(work->scratch, picture->model, label);
+static const Plan *plan_of(Requests *requests, const Picture *picture, const char *label) {
+  return plan_from_model(requests->scratch, picture->model, label);
 }
 
-static void ask_compile(Work *work, const Side *side) {
-  Session *session = work->session;
-  Request *request = free_request(work);
+static void ask_compile(Requests *requests, const Side *side) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
   if (!request) return;
-  arena_reset(work->scratch);
+  arena_reset(requests->scratch);
   ClientRequest ask = {.kind = MESSAGE_COMPILE,
-                       .plan = plan_of(work, side->picture, "explorer"),
+                       .plan = plan_of(requests, side->picture, "explorer"),
                        .want = "ptx,cubin,sass",
                        .keep = side == &session->then,
                        .key = side->picture->key};
   *request = (Request){
-      .id = client_submit(work->client, &ask), .key = ask.key, .schedule = side->pictured};
+      .id = client_submit(requests->client, &ask), .key = ask.key, .schedule = side->pictured};
   results_begin_compile(&session->results, ask.key)->running = true;
 }
 
 // A of A|B is compiled after B, so that their instructions can stand beside each other.
-static int tick_other(Work *work) {
-  Session *session = work->session;
+static int tick_other(Requests *requests) {
+  Session *session = requests->session;
   if (!session->comparing) return -1;
   uint64_t key = session->then.picture->key;
-  if (key == work->asked_other || results_compiled(&session->results, key)) return -1;
-  work->asked_other = key;
-  ask_compile(work, &session->then);
+  if (key == requests->asked_other || results_compiled(&session->results, key)) return -1;
+  requests->asked_other = key;
+  ask_compile(requests, &session->then);
   return -1;
 }
 
-int work_tick(Work *work, int64_t now_ms) {
-  Session *session = work->session;
+int requests_tick(Requests *requests, int64_t now_ms) {
+  Session *session = requests->session;
   uint64_t key = session->now.picture->key;
-  if (!work->client || !session->worker.can_compile) return -1;
-  if (key != work->seen_key) {
-    work->seen_key = key;
-    work->rests_since_ms = now_ms;
+  if (!requests->client || !session->worker.can_compile) return -1;
+  if (key != requests->seen_key) {
+    requests->seen_key = key;
+    requests->rests_since_ms = now_ms;
   }
-  if (key == work->asked_key || results_compiled(&session->results, key)) return tick_other(work);
-  int64_t left = work->rests_since_ms + WORK_REST_MS - now_ms;
+  if (key == requests->asked_key || results_compiled(&session->results, key))
+    return tick_other(requests);
+  int64_t left = requests->rests_since_ms + REQUESTS_REST_MS - now_ms;
   if (left > 0) return (int)left;
-  work->asked_key = key;
-  ask_compile(work, &session->now);
-  return tick_other(work);
+  requests->asked_key = key;
+  ask_compile(requests, &session->now);
+  return tick_other(requests);
 }
 
-static bool has_gpu(Work *work) {
-  Session *session = work->session;
-  if (!work->client)
+static bool has_gpu(Requests *requests) {
+  Session *session = requests->session;
+  if (!requests->client)
     session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
   else if (!session->worker.gpu[0])
     session_say(
@@ -129,10 +132,11 @@ static bool has_gpu(Work *work) {
   return false;
 }
 
-static bool can_bench(Work *work) {
-  if (!work->session->now.reasons) return has_gpu(work);
-  session_say(work->session, SAID_WARNING, "not legal, so there is nothing to time; %s mends it",
-              view_key_name(work->session, "fix"));
+static bool can_bench(Requests *requests) {
+  if (!requests->session->now.reasons) return has_gpu(requests);
+  session_say(requests->session, SAID_WARNING,
+              "not legal, so there is nothing to time; %s mends it",
+              view_key_name(requests->session, "fix"));
   return false;
 }
 
@@ -141,37 +145,38 @@ static bool is_timed_here(const Session *session, const Schedule *schedule) {
   return timed && timed->origin == ORIGIN_MEASURED;
 }
 
-static bool is_being_timed(const Work *work, uint64_t key) {
+static bool is_being_timed(const Requests *requests, uint64_t key) {
   for (int i = 0; i < REQUESTS_MAX; i++)
-    if (work->request[i].id && work->request[i].kind == ASK_BENCH && work->request[i].key == key)
+    if (requests->request[i].id && requests->request[i].kind == ASK_BENCH &&
+        requests->request[i].key == key)
       return true;
   return false;
 }
 
 // The first press takes what others have measured just now; the next one measures.
-void work_bench(Work *work) {
-  Session *session = work->session;
+void requests_bench(Requests *requests) {
+  Session *session = requests->session;
   const Schedule *schedule = &session->now.pictured;
-  Request *request = free_request(work);
-  if (!request || !can_bench(work)) return;
-  arena_reset(work->scratch);
+  Request *request = free_request(requests);
+  if (!request || !can_bench(requests)) return;
+  arena_reset(requests->scratch);
   ClientRequest ask = {.kind = MESSAGE_BENCH,
-                       .plan = plan_of(work, session->now.picture, "B"),
-                       .state = schedule_record_text(work->scratch, schedule),
+                       .plan = plan_of(requests, session->now.picture, "B"),
+                       .state = schedule_record_text(requests->scratch, schedule),
                        .key = session->now.picture->key,
                        .share = !is_timed_here(session, schedule) &&
-                                !is_being_timed(work, session->now.picture->key)};
+                                !is_being_timed(requests, session->now.picture->key)};
   *request = (Request){.kind = ASK_BENCH,
                        .key = ask.key,
                        .n_plans = 1,
                        .schedule = session->now.pictured,
                        .schedule_b = session->then.pictured};
   if (session->comparing) {
-    ask.plan_b = plan_of(work, session->then.picture, "A");
-    ask.state_b = schedule_record_text(work->scratch, &session->then.pictured);
+    ask.plan_b = plan_of(requests, session->then.picture, "A");
+    ask.state_b = schedule_record_text(requests->scratch, &session->then.pictured);
     request->n_plans = 2;
   }
-  request->id = client_submit(work->client, &ask);
+  request->id = client_submit(requests->client, &ask);
   snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
 }
 
@@ -183,10 +188,10 @@ static void add_access(Request *request, const Picture *picture, int index) {
   memcpy(access->addr, site->addr, sizeof access->addr);
 }
 
-void work_probe(Work *work) {
-  Session *session = work->session;
-  Request *request = free_request(work);
-  if (!request || !has_gpu(work)) return;
+void requests_probe(Requests *requests) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request || !has_gpu(requests)) return;
   *request = (Request){.kind = ASK_PROBE, .key = session->now.picture->key};
   add_access(request, session->now.picture, session->site);
   if (session->comparing)
@@ -195,36 +200,36 @@ void work_probe(Work *work) {
   if (!request->n_accesses) return;
   const ProbeRequest probe = {request->n_accesses, request->access};
   const ClientRequest ask = {.kind = MESSAGE_PROBE, .probe = &probe, .key = request->key};
-  request->id = client_submit(work->client, &ask);
+  request->id = client_submit(requests->client, &ask);
   snprintf(session->worker.line, sizeof session->worker.line, "probing begins");
 }
 
 // One value of the sweep; false when it is not legal, timed here already, or nothing can be asked.
-static bool ask_point(Work *work, const Schedule *schedule) {
-  Session *session = work->session;
-  Request *request = free_request(work);
+static bool ask_point(Requests *requests, const Schedule *schedule) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
   if (!request || is_timed_here(session, schedule)) return false;
-  arena_reset(work->scratch);
-  const Model *model = model_build(work->scratch, &session->targets, schedule);
+  arena_reset(requests->scratch);
+  const Model *model = model_build(requests->scratch, &session->targets, schedule);
   if (!model->ok) return false;
   ClientRequest ask = {.kind = MESSAGE_BENCH,
-                       .plan = plan_from_model(work->scratch, model, "B"),
-                       .state = schedule_record_text(work->scratch, schedule),
+                       .plan = plan_from_model(requests->scratch, model, "B"),
+                       .state = schedule_record_text(requests->scratch, schedule),
                        .key = schedule_key(schedule),
                        .share = true};
   *request = (Request){.kind = ASK_BENCH, .key = ask.key, .n_plans = 1, .schedule = *schedule};
-  request->id = client_submit(work->client, &ask);
+  request->id = client_submit(requests->client, &ask);
   return true;
 }
 
-void work_bench_sweep(Work *work) {
-  Session *session = work->session;
+void requests_bench_sweep(Requests *requests) {
+  Session *session = requests->session;
   const KnobSweep *sweep = &session->sweep;
-  if (!can_bench(work)) return;
+  if (!can_bench(requests)) return;
   int n = 0;
   for (int i = 0; i < sweep->n; i++) {
     Schedule schedule = knobsweep_schedule(sweep, i);
-    n += ask_point(work, &schedule);
+    n += ask_point(requests, &schedule);
   }
   if (n)
     session_say(session, SAID_NOTE, "%d values of %s will be timed, x stops", n,
@@ -233,61 +238,61 @@ void work_bench_sweep(Work *work) {
     session_say(session, SAID_NOTE, "nothing left to time: every legal value was timed here");
 }
 
-void work_history(Work *work) {
-  Request *request = work->client ? free_request(work) : NULL;
+void requests_history(Requests *requests) {
+  Request *request = requests->client ? free_request(requests) : NULL;
   if (!request) return;
   *request = (Request){.kind = ASK_HISTORY};
-  request->id = client_ask_history(work->client, PAST_ROWS);
+  request->id = client_ask_history(requests->client, PAST_ROWS);
 }
 
-void work_stop_timing(Work *work) {
+void requests_stop_timing(Requests *requests) {
   int n = 0;
   for (int i = 0; i < REQUESTS_MAX; i++) {
-    if (!work->request[i].id || work->request[i].kind != ASK_BENCH) continue;
-    client_cancel(work->client, work->request[i].id);
+    if (!requests->request[i].id || requests->request[i].kind != ASK_BENCH) continue;
+    client_cancel(requests->client, requests->request[i].id);
     n++;
   }
   if (n)
-    session_say(work->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
+    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
   else
-    session_say(work->session, SAID_NOTE, "nothing is being timed");
+    session_say(requests->session, SAID_NOTE, "nothing is being timed");
 }
 
 // ---- hearing ------------------------------------------------------------------------------------
 
 // A history that cannot be kept is said once, when it is first missed.
-static void note_history(Work *work) {
-  Results *results = &work->session->results;
+static void note_history(Requests *requests) {
+  Results *results = &requests->session->results;
   char error[sizeof results->past_error];
-  client_history_error(work->client, error, sizeof error);
+  client_history_error(requests->client, error, sizeof error);
   if (error[0] && !str_equal(error, results->past_error))
-    session_say(work->session, SAID_WARNING, "%s", error);
+    session_say(requests->session, SAID_WARNING, "%s", error);
   snprintf(results->past_error, sizeof results->past_error, "%s", error);
 }
 
-static void take_bench(Work *work, const Request *request, const BenchResult *bench) {
-  Results *results = &work->session->results;
+static void take_bench(Requests *requests, const Request *request, const BenchResult *bench) {
+  Results *results = &requests->session->results;
   for (int i = 0; i < bench->n_entries && i < request->n_plans; i++)
     results_add_bench(results, i ? &request->schedule_b : &request->schedule, &bench->entries[i],
                       bench);
-  note_history(work);
-  if (bench->error) session_say(work->session, SAID_ERROR, "%s", bench->error);
+  note_history(requests);
+  if (bench->error) session_say(requests->session, SAID_ERROR, "%s", bench->error);
 }
 
 // "you, 40 s ago" for one's own, of another session.
-static void take_shared(Work *work, const Request *request, const HistoryRow *row) {
+static void take_shared(Requests *requests, const Request *request, const HistoryRow *row) {
   HistoryRow said = *row;
-  Session *session = work->session;
-  arena_reset(work->scratch);
-  if (str_equal(row->user, user_name(work->scratch))) said.user = "you";
+  Session *session = requests->session;
+  arena_reset(requests->scratch);
+  if (str_equal(row->user, user_name(requests->scratch))) said.user = "you";
   results_add_shared(&session->results, &request->schedule, &said);
   session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
-              history_age(work->scratch, &said, (int64_t)time(NULL)),
+              history_age(requests->scratch, &said, (int64_t)time(NULL)),
               view_key_name(session, "bench"));
 }
 
-static void take_probe(Work *work, const Request *request, const ProbeResults *probe) {
-  Session *session = work->session;
+static void take_probe(Requests *requests, const Request *request, const ProbeResults *probe) {
+  Session *session = requests->session;
   for (int i = 0; i < probe->n && i < request->n_accesses; i++) {
     const ProbeResult *result = &probe->result[i];
     if (result->ok && result->clocks > 0)
@@ -297,18 +302,18 @@ static void take_probe(Work *work, const Request *request, const ProbeResults *p
   }
 }
 
-static void take_result(Work *work, const Request *request, const ClientEvent *event) {
-  Results *results = &work->session->results;
+static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
+  Results *results = &requests->session->results;
   if (event->compile)
     results_add_compile(results_begin_compile(results, request->key), event->compile);
   if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
-  if (event->bench) take_bench(work, request, event->bench);
-  if (event->probe) take_probe(work, request, event->probe);
+  if (event->bench) take_bench(requests, request, event->bench);
+  if (event->probe) take_probe(requests, request, event->probe);
   if (request->kind == ASK_HISTORY) {
     results_set_past(results, event->row, event->n_rows);
-    note_history(work);
+    note_history(requests);
   } else if (event->n_rows) {
-    take_shared(work, request, event->row);
+    take_shared(requests, request, event->row);
   }
 }
 
@@ -316,8 +321,8 @@ static bool is_on_gpu(const Request *request) {
   return request->kind == ASK_BENCH || request->kind == ASK_PROBE;
 }
 
-static void take_error(Work *work, const Request *request, const Message *message) {
-  Session *session = work->session;
+static void take_error(Requests *requests, const Request *request, const Message *message) {
+  Session *session = requests->session;
   if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY) return;
   if (is_on_gpu(request)) {
     session_say(session, SAID_ERROR, "%.300s", message->text);
@@ -350,46 +355,46 @@ static void take_progress(Session *session, const Request *request, const Messag
              100 * message->fraction);
 }
 
-static void take_done(Work *work, Request *request) {
+static void take_done(Requests *requests, Request *request) {
   if (!request) return;
-  if (is_on_gpu(request)) work->session->worker.line[0] = '\0';
-  Results *results = &work->session->results;
+  if (is_on_gpu(request)) requests->session->worker.line[0] = '\0';
+  Results *results = &requests->session->results;
   if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
   bool is_news = request->kind == ASK_BENCH && results->past_known;
   *request = (Request){0};
-  if (is_news) work_history(work);
+  if (is_news) requests_history(requests);
 }
 
-static void take_event(Work *work, const ClientEvent *event) {
-  Request *request = find_request(work, event->id);
+static void take_event(Requests *requests, const ClientEvent *event) {
+  Request *request = find_request(requests, event->id);
   const Message *message = &event->message;
   switch (message->kind) {
     case MESSAGE_MACHINE:
-      take_machine(work->session, message);
+      take_machine(requests->session, message);
       break;
     case MESSAGE_QUEUED:
     case MESSAGE_PROGRESS:
-      take_progress(work->session, request, message);
+      take_progress(requests->session, request, message);
       break;
     case MESSAGE_RESULT:
-      if (request) take_result(work, request, event);
+      if (request) take_result(requests, request, event);
       break;
     case MESSAGE_ERROR:
-      take_error(work, request, message);
+      take_error(requests, request, message);
       break;
     case MESSAGE_DONE:
-      take_done(work, request);
+      take_done(requests, request);
       break;
     default:
       break;
   }
 }
 
-bool work_poll(Work *work) {
+bool requests_poll(Requests *requests) {
   bool any = false;
-  if (!work->client) return false;
-  for (ClientEvent *event; (event = client_poll(work->client)); client_event_free(event)) {
-    take_event(work, event);
+  if (!requests->client) return false;
+  for (ClientEvent *event; (event = client_poll(requests->client)); client_event_free(event)) {
+    take_event(requests, event);
     any = true;
   }
   return any;

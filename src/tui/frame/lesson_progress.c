@@ -4,7 +4,7 @@
 // Steps count from 1, as on the screen. Rows of lessons that this program does not have are passed
 // over and written back as they are, so that a folder of one's own lessons may come and go; steps
 // that a lesson has no longer are passed over too.
-#include "tui/frame/progress.h"
+#include "tui/frame/lesson_progress.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -30,20 +30,21 @@ for folder in $order; do
 done
 
 # Inside a folder the same holds between its rooms: a file includes headers of its own room and of
-# those before it. Headers that lie in no room are the folder's table of contents.
+# those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {
   case $1 in
     model) echo 'words ir text passes readings interp schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
+    tui) echo 'canvas session frame views' ;;
   esac
 }
 # Which knob is auto depends on what a rule would say: the one circle of rooms.
 exceptions='src/model/words/knob_auto.c:model/readings/rule.h'
-for folder in model kernels; do
+for folder in model kernels tui; do
   before=''
   for room in $(rooms $folder); do
     before="$before $room"
-    for hit in $(grep -roE --include='*.[ch]' "^ *# *include \"$folder/[a-z_]+/[^\"]+\"" "src/$folder/$room" |
+    for hit in $(grep -roE --include='*.[ch]' "^ *# *include \"$folder/[^\"]+\"" "src/$folder/$room" |
       sed 's/ *# *include "\(.*\)"/\1/'); do
       included=${hit#*:"$folder"/}
       case " $before " in *" ${included%%/*} "*) continue ;; esac

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "model/readings/site_json.h"
-#include "tui/frame/view_json.h"
+#include "tui/views/view_data.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
 
@@ -128,4 +128,4 @@ void cli_put_sites(JsonWriter *w, const Model *model) {
   json_end_array(w);
 }
 
-void cli_put_globals(JsonWriter *w, const Model *model) { view_json_globals(w, model); }
+void cli_put_globals(JsonWriter *w, const Model *model) { view_data_globals(w, model); }

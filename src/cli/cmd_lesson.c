@@ -17,6 +17,7 @@
 #include "cli/cli_worker.h"
 #include "cli/options.h"
 #include "tui/app.h"
+#include "tui/frame/explorer.h"
 #include "tui/frame/tutor.h"
 
 typedef struct LessonOptions {
@@ -288,9 +289,9 @@ static bool choose(Handout *h, const char *name, Diags *diags) {
 }
 
 static bool print(Handout *h, const char *name, Diags *diags) {
-  h->session = session_open(&(SessionOptions){0}, diags);
+  h->session = explorer_open(&(SessionOptions){0}, diags);
   if (!h->session || !tutor_load(h->session, diags) || diags->count) return false;
-  h->tutor = h->session->tutor;
+  h->tutor = tutor_of(h->session);
   if (!choose(h, name, diags)) return false;
   if (h->given->json) return print_json(h, diags);
   if (!name && !h->given->markdown) {
@@ -320,6 +321,6 @@ int cmd_lesson(Arena *arena, int argc, char **argv) {
   Handout handout = {.arena = arena, .given = &given};
   bool ok = print(&handout, given.list ? NULL : name, &diags);
   int status = ok ? CLI_OK : cli_fail(&diags);
-  if (handout.session) session_close(handout.session);
+  if (handout.session) explorer_close(handout.session);
   return status;
 }

@@ -20,6 +20,7 @@
 #include "tui/canvas/export.h"
 #include "tui/canvas/terminal.h"
 #include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 
@@ -94,7 +95,7 @@ static bool draw(Show *show, Diags *diags) {
   const ShowOptions *given = &show->given;
   bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
   SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
-  show->session = session_open(&opening, diags);
+  show->session = explorer_open(&opening, diags);
   if (!show->session) return false;
   cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
   show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
@@ -158,6 +159,6 @@ int cmd_show(Arena *arena, int argc, char **argv) {
   if (ok && show.format == EXPORT_JSON) ask_compiler(&show);
   if (ok) print(&show);
   int status = ok ? CLI_OK : cli_fail(&diags);
-  if (show.session) session_close(show.session);
+  if (show.session) explorer_close(show.session);
   return status;
 }

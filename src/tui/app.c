@@ -5,6 +5,7 @@
 // only when the knobs have rested is something compiled, by the worker. Keys that are already there
 // are all taken before the next frame, so that a held key never lags behind.
 #include "tui/app.h"
+#include "tui/frame/explorer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static void copy(App *app, const char *text) {
 
 // Marks are known before the first key, so that "where it was left" is where it was left.
 static void load_progress(App *app) {
-  Tutor *tutor = app->session->tutor;
+  Tutor *tutor = tutor_of(app->session);
   Diags diags = diags_new(app->arena);
   const char *path = progress_path(app->arena);
   if (!path || !tutor_load(app->session, &diags)) return;
@@ -70,7 +71,7 @@ static void load_progress(App *app) {
 static void keep_progress(App *app) {
   if (!app->progress) return;
   Arena *arena = arena_new("progress");
-  const char *why = progress_save(arena, app->session->tutor, app->progress);
+  const char *why = progress_save(arena, tutor_of(app->session), app->progress);
   if (why) session_say(app->session, SAID_WARNING, "%s: %s", app->progress, why);
   if (why) app->progress = NULL;
   arena_free(arena);
@@ -113,7 +114,7 @@ static void take(App *app, const Event *event) {
   if (event->kind == EVENT_END) app->ended = true;
   grant_wishes(app);
   // The next key may ask a view what it prepared: that must be of the state the key is for.
-  session_prepare(app->session, app->canvas->rows, app->canvas->cols);
+  view_prepare(app->session, app->canvas->rows, app->canvas->cols);
 }
 
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
@@ -154,10 +155,10 @@ static void turn(App *app) {
   int fd = wake_fd(app);
   for (;;) {
     int due = tick(app);
-    bool running = verbs_running(app->session->verbs);
+    bool running = verbs_running(pager_of(app->session)->verbs);
     if (running && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
-    if (running && verbs_poll(app->session->verbs)) frame(app);
+    if (running && verbs_poll(pager_of(app->session)->verbs)) frame(app);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -195,7 +196,7 @@ static bool open_lesson(App *app, const AppOptions *options, Diags *diags) {
 static bool open_class(App *app, const AppOptions *options, Diags *diags) {
   Session *session = app->session;
   if (options->role == CLASS_TEACHER)
-    app->class = classroom_teach(app->arena, session, session->tutor->run.lesson->name, diags);
+    app->class = classroom_teach(app->arena, session, tutor_of(session)->run.lesson->name, diags);
   if (options->role == CLASS_FOLLOWER)
     app->class = classroom_join(app->arena, session, options->room, options->who, diags);
   if (app->class && options->results)
@@ -208,19 +209,19 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   if (!app->theme) return false;
   SessionOptions session = options->session;
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
-  app->session = session_open(&session, diags);
+  app->session = explorer_open(&session, diags);
   if (app->session) load_progress(app);
   return app->session && open_lesson(app, options, diags) && open_class(app, options, diags);
 }
 
 static void print_state(const App *app) {
-  const LessonRun *run = &app->session->tutor->run;
+  const LessonRun *run = &tutor_of(app->session)->run;
   const char *command[] = {
       [CLASS_NONE] = "lesson", [CLASS_TEACHER] = "teach", [CLASS_FOLLOWER] = "lesson"};
   printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
   if (run->lesson)
-    printf("gemmview %s %s --at %d\n", command[app->session->tutor->class.role], run->lesson->name,
-           run->step + 1);
+    printf("gemmview %s %s --at %d\n", command[tutor_of(app->session)->class.role],
+           run->lesson->name, run->step + 1);
   fflush(stdout);
 }
 
@@ -251,7 +252,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   if (options->resumes && resume_take(app->session))
     session_say(app->session, SAID_NOTE, "back where the connection was lost");
   welcome(app, options);
-  if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
+  if (options->n_verbs) pager_of(app->session)->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);
@@ -265,7 +266,7 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   }
   if (app->ended && options->resumes) resume_save(app->session);
   requests_stop(app->requests);
-  verbs_free(app->session->verbs);
+  verbs_free(pager_of(app->session)->verbs);
   terminal_close(app->terminal);
   print_state(app);
   return !ok ? APP_FAILED : app->ended ? APP_INTERRUPTED : APP_QUIT;
@@ -278,7 +279,7 @@ AppEnd app_run(const AppOptions *options, Diags *diags) {
   classroom_close(app.class);
   if (app.wake >= 0) close(app.wake);
   diags_keep(diags);  // names of lessons and rooms go with the session and the arena
-  if (app.session) session_close(app.session);
+  if (app.session) explorer_close(app.session);
   arena_free(app.arena);
   return end;
 }

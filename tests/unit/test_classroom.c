@@ -16,6 +16,7 @@
 #include "tui/frame/class_socket.h"
 #include "tui/frame/classroom.h"
 #include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
 #include "vterm_harness.h"
@@ -81,9 +82,9 @@ START_TEST(followers_see_what_the_teacher_shows) {
   ck_assert_ptr_nonnull(strstr(end_screen(&end[1]), "4: right"));
   ck_assert_ptr_nonnull(strstr(end_screen(&end[2]), "8: no, it is less"));
   ck_assert_ptr_nonnull(strstr(end_screen(&end[2]), "ANSWER 4 wavefronts"));
-  ck_assert_uint_eq(end[1].session->tutor->mark[3].right, 4);
-  ck_assert_uint_eq(end[2].session->tutor->mark[3].right, 0);
-  ck_assert_uint_eq(end[2].session->tutor->mark[3].shown, 4);
+  ck_assert_uint_eq(tutor_of(end[1].session)->mark[3].right, 4);
+  ck_assert_uint_eq(tutor_of(end[2].session)->mark[3].right, 0);
+  ck_assert_uint_eq(tutor_of(end[2].session)->mark[3].shown, 4);
   for (int i = 0; i < 3; i++) end_leave(&end[i]);
 }
 END_TEST
@@ -268,7 +269,7 @@ START_TEST(rooms_are_refused_with_the_reason) {
   setenv("GEMMVIEW_CLASSROOM", longer, 1);
   ck_assert_ptr_null(class_socket_path(class_arena, "banks", &shared, &class_diags));
   ck_assert(said("too long for a socket"));
-  session_close(end.session);
+  explorer_close(end.session);
 }
 END_TEST
 
@@ -287,7 +288,7 @@ START_TEST(whoever_only_looks_in_does_no_harm) {
   ck_assert(tutor_go(end[0].session, 3));
   classroom_tick(end[0].class, 0);
   classroom_close(end[1].class);
-  session_close(end[1].session);
+  explorer_close(end[1].session);
   classroom_tick(end[0].class, 1);
   ck_assert(tutor_go(end[0].session, 2));
   classroom_tick(end[0].class, 2);
@@ -389,7 +390,7 @@ START_TEST(who_finds_no_class_is_told_the_way_out) {
   ck_assert(strstr(diags_text(class_arena, &class_diags), "only your own classes are seen") !=
             NULL);
   unsetenv("XDG_RUNTIME_DIR");
-  session_close(end.session);
+  explorer_close(end.session);
 }
 END_TEST
 

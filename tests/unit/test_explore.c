@@ -1,5 +1,6 @@
 // The explore view while a person turns knobs: what changed is marked and fades, a row of the nest
 // lights its lines of CUDA, an illegal knob is mended by one key, the footer keeps the way out.
+#include "tui/frame/explorer.h"
 #include "tui/views/explore.h"
 
 #include <check.h>
@@ -22,14 +23,14 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 40, 120, false);
   drive_frame(session, canvas);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
 #include "tui/frame/view_json.h"
 
@@ -18,12 +19,12 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }

@@ -9,7 +9,6 @@
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"
-#include "tui/views/banks_own.h"
 
 static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
 static void move_down(Session *s, const char *a) { (void)a, view_move(s, 1); }
@@ -61,8 +60,9 @@ static void compare(Session *session, const char *argument) {
 static void step_site(Session *session, int step) {
   int n = session_site_count(session);
   session->site = (session->site + step + n) % n;
-  session->own->shown = false;
   session->phase = 0;
+  for (int i = 0; i < view_count; i++)
+    if (view_table[i].body->site_chosen) view_table[i].body->site_chosen(session);
 }
 
 static void site_next(Session *s, const char *a) { (void)a, step_site(s, 1); }
@@ -111,7 +111,7 @@ static void help(Session *session, const char *argument) {
 // Out of whatever is open; out of the program last, and only by q.
 static bool step_back(Session *session) {
   if (session->view == view_find("help")) {
-    if (session->paging) verbs_stop(session->verbs);
+    if (pager_of(session)->shown) verbs_stop(pager_of(session)->verbs);
     view_show(session, session->view_before);
     return true;
   }
@@ -128,7 +128,7 @@ static void back(Session *session, const char *argument) {
 
 // Whoever teaches ends the class of others.
 static bool asks_first(Session *session) {
-  const ClassState *class = &session->tutor->class;
+  const ClassState *class = &tutor_of(session)->class;
   if (class->role != CLASS_TEACHER || session->asked_quit) return false;
   session->asked_quit = true;
   session_say(session, SAID_WARNING, "%s again ends the class, %d here; any other key goes on",

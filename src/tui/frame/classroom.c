@@ -55,8 +55,6 @@ struct Classroom {
   bool revealed;        // and those of this step are in it
 };
 
-static Tutor *tutor_of(const Classroom *class) { return class->session->tutor; }
-
 static void watch(Classroom *class, int fd) {
   struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fd}};
   epoll_ctl(class->epoll, EPOLL_CTL_ADD, fd, &event);
@@ -70,7 +68,7 @@ static Classroom *new_classroom(Arena *arena, Session *session, const char *path
   class->epoll = epoll_create1(EPOLL_CLOEXEC);
   class->listener = class->teacher.fd = -1;
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) class->follower[i].peer.fd = -1;
-  tutor_of(class)->class = (ClassState){.role = role};
+  tutor_of(class->session)->class = (ClassState){.role = role};
   return class;
 }
 
@@ -88,7 +86,7 @@ void classroom_close(Classroom *class) {
   close(class->epoll);
   free(class->said);
   arena_free(class->scratch);
-  tutor_of(class)->class = (ClassState){.role = CLASS_NONE};
+  tutor_of(class->session)->class = (ClassState){.role = CLASS_NONE};
 }
 
 int classroom_fd(const Classroom *class) { return class->epoll; }
@@ -106,7 +104,7 @@ static const JsonValue *read_line(Classroom *class, const char *line, size_t n,
 // ---- the histogram ------------------------------------------------------------------------------
 
 static bool is_right(const Classroom *class, const char *guess) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   const LessonStep *step = tutor_step(tutor);
   if (tutor->error || step->ask.kind == ASK_NOTHING) return false;
   if (step->ask.kind == ASK_MAKE) return str_equal(guess, "passed");
@@ -115,7 +113,7 @@ static bool is_right(const Classroom *class, const char *guess) {
 
 // "4", " 4.0" and "4 wavefronts" are one guess.
 static const char *count_as(const Classroom *class, const char *guess) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   const LessonStep *step = tutor_step(tutor);
   return tutor->error ? guess : lesson_guess_text(class->scratch, step, &tutor->facts, guess);
 }
@@ -141,7 +139,7 @@ static void add_name(char *names, const char *name) {
 }
 
 static void name_all(Classroom *class) {
-  ClassState *state = &tutor_of(class)->class;
+  ClassState *state = &tutor_of(class->session)->class;
   state->guessed[0] = state->waiting[0] = state->gone[0] = '\0';
   for (int i = 0; i < CLASS_FOLLOWERS_MAX; i++) {
     const Follower *follower = &class->follower[i];
@@ -168,7 +166,7 @@ static void note_back(Classroom *class, const char *name) {
 
 static void count_guesses(Classroom *class) {
   name_all(class);
-  ClassState *state = &tutor_of(class)->class;
+  ClassState *state = &tutor_of(class->session)->class;
   ClassRow rows[CLASS_FOLLOWERS_MAX];
   int n = 0;
   state->n_here = state->n_guessed = 0;
@@ -202,10 +200,10 @@ Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Dia
   Classroom *class = new_classroom(arena, session, path, CLASS_TEACHER);
   class->listener = listener;
   class->node = class_socket_node(path);
-  class->lesson = session->tutor->run.lesson;
-  class->step = session->tutor->run.step;
+  class->lesson = tutor_of(session)->run.lesson;
+  class->step = tutor_of(session)->run.step;
   watch(class, listener);
-  ClassState *state = &session->tutor->class;
+  ClassState *state = &tutor_of(session)->class;
   if (shared)
     snprintf(state->way_in, sizeof state->way_in, "GEMMVIEW_CLASSROOM=%.180s gemmview join %.40s",
              getenv("GEMMVIEW_CLASSROOM"), room);
@@ -269,14 +267,14 @@ static void file_results(Classroom *class) {
 
 // With the answer, once for each step.
 static void note_reveal(Classroom *class) {
-  const LessonRun *run = &tutor_of(class)->run;
-  bool asks = tutor_step(tutor_of(class))->ask.kind != ASK_NOTHING;
+  const LessonRun *run = &tutor_of(class->session)->run;
+  bool asks = tutor_step(tutor_of(class->session))->ask.kind != ASK_NOTHING;
   if (run->revealed && !class->revealed && asks && class->results) file_results(class);
   class->revealed = run->revealed;
 }
 
 static char *compose(Classroom *class) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   Str out = str_new(class->scratch);
   JsonWriter w = json_writer(&out);
   json_begin_object(&w);
@@ -314,7 +312,7 @@ static void keep_text(Classroom *class, char *out, size_t size, const char *text
 }
 
 static bool take_guess(Classroom *class, Follower *follower, const JsonValue *root) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   const char *lesson = NULL, *guess = NULL;
   int step = 0;
   Diags diags = diags_new(class->scratch);
@@ -365,7 +363,7 @@ static bool poll_teacher(Classroom *class) {
 }
 
 static void begin_step(Classroom *class) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   if (class->lesson == tutor->run.lesson && class->step == tutor->run.step) return;
   class->lesson = tutor->run.lesson;
   class->step = tutor->run.step;
@@ -375,7 +373,7 @@ static void begin_step(Classroom *class) {
 }
 
 static int tick_teacher(Classroom *class) {
-  if (!tutor_of(class)->run.lesson) return -1;
+  if (!tutor_of(class->session)->run.lesson) return -1;
   begin_step(class);
   note_reveal(class);
   const char *message = compose(class);
@@ -422,7 +420,7 @@ static void call(Classroom *class) {
   watch(class, fd);
   class->sent_guess[0] = '\0';
   if (!class_peer_send(&class->teacher, out.text)) class_peer_close(&class->teacher);
-  tutor_of(class)->class.connected = class->teacher.fd >= 0;
+  tutor_of(class->session)->class.connected = class->teacher.fd >= 0;
 }
 
 Classroom *classroom_join(Arena *arena, Session *session, const char *room, const char *name,
@@ -455,7 +453,7 @@ static void take_state(Classroom *class, const char *state, bool anew) {
 
 // Whoever looks at something else is told, not moved; what is half typed was about the step before.
 static void call_back(Session *session) {
-  const LessonRun *run = &session->tutor->run;
+  const LessonRun *run = &tutor_of(session)->run;
   bool there = session->view == view_find("lesson");
   if (there && session->prompt == PROMPT_FIELD) textfield_set(&session->field, "");
   if (!there)
@@ -464,7 +462,7 @@ static void call_back(Session *session) {
 }
 
 static bool take_step(Classroom *class, const JsonValue *root) {
-  Tutor *tutor = tutor_of(class);
+  Tutor *tutor = tutor_of(class->session);
   const char *lesson = NULL, *state = NULL;
   bool revealed = false;
   int step = 0;
@@ -492,7 +490,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
 // Nobody holds the answer any more; whoever waits may go on alone.
 static void lose_teacher(Classroom *class) {
   class_peer_close(&class->teacher);
-  tutor_of(class)->class.connected = tutor_of(class)->run.held = false;
+  tutor_of(class->session)->class.connected = tutor_of(class->session)->run.held = false;
 }
 
 static bool poll_follower(Classroom *class) {
@@ -512,7 +510,7 @@ static bool poll_follower(Classroom *class) {
 }
 
 static void send_guess(Classroom *class) {
-  const Tutor *tutor = tutor_of(class);
+  const Tutor *tutor = tutor_of(class->session);
   const char *guess = tutor->run.guess;
   if (tutor->run.lesson && tutor_step(tutor)->ask.kind == ASK_MAKE && *guess)
     guess = tutor->verdict.fact == FACT_RIGHT ? "passed" : "not yet";
@@ -546,12 +544,12 @@ static int tick_follower(Classroom *class, int64_t now_ms) {
 
 bool classroom_poll(Classroom *class) {
   arena_reset(class->scratch);
-  bool teaches = tutor_of(class)->class.role == CLASS_TEACHER;
+  bool teaches = tutor_of(class->session)->class.role == CLASS_TEACHER;
   return teaches ? poll_teacher(class) : poll_follower(class);
 }
 
 int classroom_tick(Classroom *class, int64_t now_ms) {
   arena_reset(class->scratch);
-  bool teaches = tutor_of(class)->class.role == CLASS_TEACHER;
+  bool teaches = tutor_of(class->session)->class.role == CLASS_TEACHER;
   return teaches ? tick_teacher(class) : tick_follower(class, now_ms);
 }

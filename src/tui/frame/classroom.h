@@ -25,7 +25,7 @@ enum { CLASS_LINE_MAX = 1024, CLASS_FOLLOWERS_MAX = 128, CLASS_RETRY_MS = 500 };
 
 typedef struct Classroom Classroom;
 
-// The lesson that session->tutor has open is what is taught; `room` names it for followers. NULL
+// The lesson that tutor_of(session) has open is what is taught; `room` names it for followers. NULL
 // after a finding: no folder, a folder that strangers can write to, a room that is taken.
 Classroom *classroom_teach(Arena *arena, Session *session, const char *room, Diags *diags);
 // `room` NULL: the only one there is. `name` is what the teacher reads. NULL after a finding when

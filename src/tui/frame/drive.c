@@ -17,7 +17,7 @@
 enum { SCRIPT_BYTES_MAX = 1 << 20 };
 
 void drive_frame(Session *session, Canvas *canvas) {
-  session_prepare(session, canvas->rows, canvas->cols);
+  view_prepare(session, canvas->rows, canvas->cols);
   view_draw(canvas, session);
 }
 

@@ -122,7 +122,7 @@ static bool run_lesson(Session *session, const char *argument, Diags *diags) {
 
 // The view that a lesson shows beside its text; any other is shown itself.
 static int shown_view(const Session *session) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   bool staged = session->view == view_find("lesson") && tutor_step(tutor) && !tutor->listing;
   return staged ? view_find(tutor_view(tutor)) : session->view;
 }
@@ -216,8 +216,8 @@ static Candidates first_words(const Session *session, const char *prefix) {
   for (int i = 0; i < view_count; i++) offer(&all, view_table[i].name, prefix);
   offer_actions(&all, body->actions, body->n_actions, prefix);
   offer_actions(&all, global_actions, global_action_count, prefix);
-  for (int i = 0; i < verbs_count(session->verbs); i++)
-    offer(&all, verbs_name(session->verbs, i), prefix);
+  for (int i = 0; i < verbs_count(pager_of(session)->verbs); i++)
+    offer(&all, verbs_name(pager_of(session)->verbs, i), prefix);
   for (int i = 0; i < KNOB_COUNT; i++) offer(&all, knob_table[i].name, prefix);
   return all;
 }
@@ -234,7 +234,7 @@ static Candidates second_words(const Session *session, const char *command, cons
     offer(&all, session->ladders[i]->name, prefix);
   for (int i = 0; str_starts(command, "banks") && i < banks_op_count(); i++)
     offer(&all, banks_op_at(i)->name, prefix);
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   for (int i = 0; str_starts(command, "lesson") && i < tutor->n_lessons; i++)
     offer(&all, tutor->lesson[i]->name, prefix);
   bool knobs =
@@ -301,11 +301,12 @@ static bool fail_unknown(const Session *session, const char *name, Diags *diags)
 }
 
 static bool run_verb(Session *session, const char *line, Diags *diags) {
-  if (!verbs_start(session->verbs, line, session_state_text(session->frame, session), diags))
+  if (!verbs_start(pager_of(session)->verbs, line, session_state_text(session->frame, session),
+                   diags))
     return false;
   int help = view_find("help");
   view_show(session, help);
-  session->paging = true;
+  pager_of(session)->shown = true;
   session->state[help].cursor = 0;
   return true;
 }
@@ -319,7 +320,7 @@ bool palette_run(Session *session, const char *line, Diags *diags) {
   if (strchr(name, '=')) return session_set_text(session, line, diags);
   // ":174" where lines have numbers.
   if (!name[strspn(name, "0123456789")] && view_run(session, "line", name)) return true;
-  const bool verb = verbs_has(session->verbs, name);
+  const bool verb = verbs_has(pager_of(session)->verbs, name);
   const PaletteCommand *command = find_command(name);
   // ":export x.cu" is the explorer's; with options, as in ":export -o x.cu", the command line's.
   if (command && !(verb && *argument == '-')) return command->run(session, argument, diags);

@@ -16,19 +16,14 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "kernels/toolchain/counted.h"
 #include "tui/frame/view.h"
 #include "tui/session/session.h"
 
-Tutor *tutor_new(Arena *app) {
-  Tutor *tutor = ARENA_NEW(app, Tutor);
-  tutor->arena = arena_new("lesson");
-  return tutor;
-}
+Tutor *tutor_of(const struct Session *session) { return view_own(session, &lesson_view); }
 
-void tutor_free(Tutor *tutor) {
-  if (tutor) arena_free(tutor->arena);
-}
+void tutor_init(void *state) { ((Tutor *)state)->arena = arena_new("lesson"); }
+
+void tutor_done(void *state) { arena_free(((Tutor *)state)->arena); }
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -62,59 +57,15 @@ static const Action *action_of(const char *view, const char *call) {
 
 static bool can_do(const char *view, const char *call) { return action_of(view, call) != NULL; }
 
-// What was timed here is left out: a text that compares two records has to speak of one GPU.
-static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
-  const Results *results = records;
-  for (int i = 0; i < results->n_timed; i++) {
-    const Timed *timed = &results->timed[i];
-    if (timed->origin != ORIGIN_RECORDED || !timed->ok || !timed->gpu || !timed->date) continue;
-    if (!schedule_same(&timed->schedule, schedule)) continue;
-    *out = (FactRecord){timed->tflops,      timed->ratio, timed->registers,
-                        timed->spill_bytes, timed->gpu,   timed->date};
-    return true;
-  }
-  return false;
-}
-
-static bool find_counters(const void *counters, const Schedule *schedule, FactCounters *out) {
-  const CountedKernel *kernel = counted_find(counters, schedule);
-  if (!kernel) return false;
-  *out = (FactCounters){kernel->wavefronts_lds, kernel->wavefronts_ldgsts, kernel->time_us,
-                        kernel->gpu, kernel->date};
-  return true;
-}
-
-// A file that cannot be read costs its numbers, never the lessons.
-static const CountedKernels *load_counters(struct Session *session) {
-  const EmbeddedFile *file = embed_find(session->app, "facts/h200_kernels.jsonl");
-  Diags diags = diags_new(session->app);
-  if (!file) return NULL;
-  const CountedKernels *counted =
-      counted_read(session->app, file->text, file->size, file->path, &diags);
-  if (!counted) session_say(session, SAID_WARNING, "%s", diags.first->text);
-  return counted;
-}
-
 static void set_world(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const char **views = ARENA_ARRAY(session->app, const char *, SESSION_VIEWS_MAX);
   tutor->world = (LessonWorld){
-      .facts = {.targets = &session->targets,
-                .ladders = session->ladders,
-                .n_ladders = session->n_ladders,
-                .recorded = find_record,
-                .records = &session->results,
-                .counted = find_counters,
-                .counters = load_counters(session)},
+      .facts = *session_facts(session),
       .views = views,
       .n_views = tutor_views(views),
       .can_do = can_do,
   };
-}
-
-const FactWorld *tutor_facts(struct Session *session) {
-  if (!session->tutor->world.views) set_world(session);
-  return &session->tutor->world.facts;
 }
 
 // A second lesson of a name could not be opened, and would share the marks of the first.
@@ -128,10 +79,10 @@ static bool is_taken(const Tutor *tutor, const char *name, const char *path, Dia
 }
 
 bool tutor_load(struct Session *session, Diags *diags) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   if (tutor->loaded) return tutor->n_lessons > 0;
   tutor->loaded = true;
-  tutor_facts(session);
+  set_world(session);
   EmbeddedList list = embed_list(session->app, "lessons/");
   Diags findings = diags_new(session->app);
   for (int i = 0; i < list.count && tutor->n_lessons < TUTOR_LESSONS_MAX; i++) {
@@ -221,7 +172,7 @@ static void seek_site(struct Session *session, const ViewBody *body, const Site 
 static void act(struct Session *session, const ViewBody *body, const LessonStep *step) {
   Prompt prompt = session->prompt;  // what is being typed is somebody's guess
   for (int i = 0; i < step->n_do; i++) {
-    const char *call = session->tutor->facts.does[i], *argument = strchr(call, ' ');
+    const char *call = tutor_of(session)->facts.does[i], *argument = strchr(call, ' ');
     if (body->prepare) body->prepare(session);
     action_of(step->view, step->does[i])->run(session, argument ? argument + 1 : NULL);
   }
@@ -248,7 +199,7 @@ static void point_view(struct Session *session, const char *name, const LessonSt
 // The site that the step names, in the picture of now: the answer's knobs may have made another.
 static void choose_site(struct Session *session, const LessonStep *step) {
   const Model *model = session->now.picture->model;
-  FactScene scene = {session->frame, &session->tutor->world.facts, model, NULL};
+  FactScene scene = {session->frame, &tutor_of(session)->world.facts, model, NULL};
   Diags ignored = diags_new(session->frame);
   FactValue site;
   if (!step->site) return;
@@ -261,7 +212,7 @@ static void choose_site(struct Session *session, const LessonStep *step) {
 }
 
 static void point(struct Session *session, const LessonStep *step) {
-  const char *view = tutor_view(session->tutor);
+  const char *view = tutor_view(tutor_of(session));
   choose_site(session, step);
   session->phase = 0;
   point_view(session, view, step);
@@ -293,7 +244,7 @@ static void compare(struct Session *session, const LessonStep *step) {
 }
 
 static void show(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   go_to_rung(session, step);
   session_set_schedule(session, wanted(tutor));
@@ -311,7 +262,7 @@ static void scroll(struct Session *session, int line) {
 }
 
 static void enter_step(struct Session *session, int step) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   scroll(session, 0);
   tutor->run.step = step;
   tutor->run.guess[0] = '\0';
@@ -325,25 +276,26 @@ static void enter_step(struct Session *session, int step) {
 }
 
 bool tutor_go(struct Session *session, int step) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   if (!tutor->run.lesson || step < 0 || step >= tutor->run.lesson->n_steps) return false;
   if (step != tutor->run.step) enter_step(session, step);
   return true;
 }
 
 bool tutor_open_at(struct Session *session, int lesson, int step) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   if (lesson < 0 || lesson >= tutor->n_lessons) return false;
   int n = tutor->lesson[lesson]->n_steps;
   int to = step > 0 ? step - 1 : tutor->mark[lesson].step;
   tutor->run = (LessonRun){.lesson = tutor->lesson[lesson], .held = tutor->run.held};
+  session->narrated = true;
   tutor->list_at = lesson;
   enter_step(session, to < 0 || to >= n ? 0 : to);
   return true;
 }
 
 bool tutor_open(struct Session *session, const char *name, int step, Diags *diags) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   if (!tutor_load(session, diags)) return false;
   const Lesson *lesson = lesson_find(tutor->lesson, tutor->n_lessons, name, diags);
   if (!lesson) return false;
@@ -361,7 +313,7 @@ bool tutor_open(struct Session *session, const char *name, int step, Diags *diag
 // ---- guessing -----------------------------------------------------------------------------------
 
 static void mark_step(struct Session *session, bool right) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   LessonMark *mark = &tutor->mark[tutor_index(tutor)];
   uint32_t bit = UINT32_C(1) << tutor->run.step;
   if (right && !(mark->shown & bit)) mark->right |= bit;
@@ -371,14 +323,14 @@ static void mark_step(struct Session *session, bool right) {
 
 // A schedule of one's own stays: it is what the answer is about.
 static void show_answer(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   tutor->run.revealed = true;
   scroll(session, INT_MAX);
   if (tutor_step(tutor)->ask.kind != ASK_MAKE) show(session);
 }
 
 static void judge(struct Session *session, Verdict verdict) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   tutor->verdict = verdict;
   tutor->judged = session->now.schedule;
   if (tutor->run.held)
@@ -389,7 +341,7 @@ static void judge(struct Session *session, Verdict verdict) {
 }
 
 void tutor_guess(struct Session *session, const char *guess) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   if (!step || tutor->error || step->ask.kind == ASK_NOTHING) return;
   snprintf(tutor->run.guess, sizeof tutor->run.guess, "%s", str_sanitise(session->frame, guess));
@@ -397,7 +349,7 @@ void tutor_guess(struct Session *session, const char *guess) {
 }
 
 void tutor_guess_schedule(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   if (!step || tutor->error || step->ask.kind != ASK_MAKE) return;
   snprintf(tutor->run.guess, sizeof tutor->run.guess, "your schedule");
@@ -406,7 +358,7 @@ void tutor_guess_schedule(struct Session *session) {
 }
 
 void tutor_reveal(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   if (!step || tutor->error || step->ask.kind == ASK_NOTHING || tutor->run.revealed) return;
   if (tutor->run.held) {
@@ -418,7 +370,7 @@ void tutor_reveal(struct Session *session) {
 }
 
 void tutor_release(struct Session *session) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   tutor->run.held = false;
   if (!step || tutor->run.revealed) return;
@@ -430,10 +382,10 @@ void tutor_release(struct Session *session) {
 // ---- the knobs ----------------------------------------------------------------------------------
 
 int tutor_edits(const struct Session *session) {
-  const LessonStep *step = tutor_step(session->tutor);
-  return step ? schedule_distance(&session->now.schedule, wanted(session->tutor)) : 0;
+  const LessonStep *step = tutor_step(tutor_of(session));
+  return step ? schedule_distance(&session->now.schedule, wanted(tutor_of(session))) : 0;
 }
 
 void tutor_restore(struct Session *session) {
-  if (tutor_step(session->tutor) && !session->tutor->error) show(session);
+  if (tutor_step(tutor_of(session)) && !tutor_of(session)->error) show(session);
 }

@@ -71,15 +71,15 @@ typedef struct Tutor {
   LessonMark mark[TUTOR_LESSONS_MAX];  // by lesson
 } Tutor;
 
-Tutor *tutor_new(Arena *app);
-void tutor_free(Tutor *tutor);
+// It is what the lesson view keeps between frames: begun and ended with that (ViewBody.open,
+// .close).
+Tutor *tutor_of(const struct Session *session);
+void tutor_init(void *state);
+void tutor_done(void *state);
 
 // Reads the lessons when that was not done yet. False, with findings, when there is none to show; a
 // file that is wrong is left out and told in tutor->trouble.
 bool tutor_load(struct Session *session, Diags *diags);
-
-// What facts are computed with, lessons or none.
-const FactWorld *tutor_facts(struct Session *session);
 
 // The names of the views that a step may be about; `names` has SESSION_VIEWS_MAX places.
 int tutor_views(const char **names);

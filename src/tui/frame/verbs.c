@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "kernels/worker/process.h"
+#include "tui/frame/view.h"
 
 enum { WORDS_MAX = 64, LINES_MAX = 20000, LINE_BYTES = 1 << 16, END_MS = 20 };
 
@@ -57,6 +58,8 @@ const char *verbs_line(const Verbs *verbs, int i) { return verbs->line[i]; }
 static void add_line(Verbs *verbs, const char *text) {
   if (verbs->n_lines < LINES_MAX) verbs->line[verbs->n_lines++] = str_sanitise(verbs->arena, text);
 }
+
+Pager *pager_of(const struct Session *session) { return view_own(session, &help_view); }
 
 // ---- words --------------------------------------------------------------------------------------
 

@@ -17,6 +17,15 @@ typedef struct Verb {
 
 typedef struct Verbs Verbs;
 
+// What the help view keeps between frames.
+typedef struct Pager {
+  Verbs *verbs;  // NULL: no command can be run
+  bool shown;    // what one of them printed, instead of the keys
+} Pager;
+
+struct Session;
+Pager *pager_of(const struct Session *session);
+
 Verbs *verbs_new(const Verb *table, int n);  // the table must live as long
 void verbs_free(Verbs *verbs);               // ends what runs; NULL is allowed
 

@@ -20,10 +20,6 @@
 #include "tui/canvas/utf8.h"
 #include "tui/frame/palette.h"
 
-#define VIEW(id, key, title, help) extern const ViewBody id##_view;
-#include "tui/frame/views.def"
-#undef VIEW
-
 const View view_table[] = {
 #define VIEW(id, key, title, help) {#id, key, title, help, &id##_view},
 #include "tui/frame/views.def"
@@ -43,6 +39,18 @@ int view_find(const char *name) {
   for (int i = 0; i < view_count; i++)
     if (is_same_word(view_table[i].name, name)) return i;
   return -1;
+}
+
+void *view_own(const Session *session, const ViewBody *body) {
+  int i = 0;
+  while (view_table[i].body != body) i++;
+  return session->own[i];
+}
+
+void view_prepare(Session *session, int rows, int cols) {
+  const ViewBody *body = view_table[session->view].body;
+  session_prepare(session, rows, cols, body->estimates);
+  if (body->prepare) body->prepare(session);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
@@ -101,7 +109,6 @@ void view_show(Session *session, int view) {
   if (session->prompt == PROMPT_FIELD) session->prompt = PROMPT_NONE;
   session->view_before = session->view;
   session->view = view;
-  session->paging = false;
   session->prepared = NULL;
   if (view_table[view].body->enter) view_table[view].body->enter(session);
 }

@@ -1,7 +1,8 @@
 // Views and actions: the tables that the dispatcher, the footer, the help page, the palette, the
 // mouse and the scripts read.
 //
-//   view_draw(canvas, session);            after session_prepare()
+//   view_prepare(session, 40, 120);        everything the frame needs; drawing allocates nothing
+//   view_draw(canvas, session);
 //   view_key(session, key_parse("]"));     what a key press does
 //   view_run(session, "rung-next", NULL);  the same by name
 //
@@ -24,6 +25,11 @@ typedef struct Action {
 } Action;
 
 typedef struct ViewBody {
+  // What the view keeps between frames, as view_own() gives it: zeroed, then begun and ended by
+  // these (NULL: nothing to do). 0: it keeps nothing but its ViewState.
+  size_t state_bytes;
+  void (*open)(void *state);
+  void (*close)(void *state);
   void (*enter)(Session *session);    // when the view comes up; may be NULL
   void (*prepare)(Session *session);  // may be NULL
   void (*draw)(Canvas *canvas, Rect in, const Session *session);
@@ -44,6 +50,7 @@ typedef struct ViewBody {
   // TEXTFIELD_CHANGED, and with ACCEPTED or CANCELLED at the end.
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
+  void (*site_chosen)(Session *session);  // by a key that every view has; may be NULL
   // What may stand behind the view's name at the prompt, and what it does then: ":banks lds32
   // lane*32". What is not taken is the command line's. NULL: nothing is.
   bool (*takes)(const char *argument);
@@ -62,6 +69,10 @@ typedef struct View {
   const ViewBody *body;
 } View;
 
+#define VIEW(id, key, title, help) extern const ViewBody id##_view;
+#include "tui/frame/views.def"
+#undef VIEW
+
 extern const View view_table[];
 extern const int view_count;
 // By its name, in singular or plural; -1: none.
@@ -76,7 +87,13 @@ enum { VIEW_ROWS_MIN = 12, VIEW_COLS_MIN = 40 };
 // What a click on the frame around a view means; views number theirs from SPOT_VIEW.
 enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_VIEW = 16 };
 
+// What a view keeps between frames; also of another view, as when grid sends an element to tiles.
+void *view_own(const Session *session, const ViewBody *body);
+
 void view_bind_keys(Keymap *keymap);
+// Everything the next frame of this size needs, in session->frame; then view_draw() allocates
+// nothing.
+void view_prepare(Session *session, int rows, int cols);
 void view_draw(Canvas *canvas, const Session *session);
 void view_show(Session *session, int view);
 // Runs an action by name; false when there is none of that name here.

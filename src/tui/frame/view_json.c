@@ -1,22 +1,12 @@
-// The frame of every view's data, and the data of explore, banks and measure, which are readings of
-// the model and of the results alone.
+// The frame of every view's data: the state, why it is not legal, its numbers and A's. What stands
+// in "data" is the view's (ViewBody.json).
 //
 // Worked example: -1, NaN and missing results all become null, so {"time_ns":null} says that nobody
 // timed this state and never that it took no time.
 #include "tui/frame/view_json.h"
 
-#include <math.h>
-
-#include "banks/bank_batch.h"
-#include "base/str.h"
-#include "model/readings/site_json.h"
 #include "tui/frame/view.h"
 #include "tui/session/picture_numbers.h"
-#include "tui/views/banks_own.h"
-#include "tui/views/explore.h"
-#include "tui/views/measure.h"
-
-// ---- for several views --------------------------------------------------------------------------
 
 void view_json_knob(JsonWriter *w, const char *key, KnobId knob) {
   json_member_string(w, key, knob == KNOB_NONE ? NULL : knob_table[knob].name);
@@ -27,13 +17,6 @@ void view_json_kind(JsonWriter *w, DiffKind kind) {
   json_member_string(w, "kind", kinds[kind]);
 }
 
-static void put_ints(JsonWriter *w, const char *key, const int64_t *value, int n) {
-  json_key(w, key);
-  json_begin_array(w);
-  for (int i = 0; i < n; i++) json_put_int(w, value[i]);
-  json_end_array(w);
-}
-
 static void put_numbers(JsonWriter *w, const char *key, const Session *session, const Side *side) {
   SideNumbers numbers = side_numbers(session, side);
   json_key(w, key);
@@ -41,196 +24,6 @@ static void put_numbers(JsonWriter *w, const char *key, const Session *session, 
   side_numbers_json(w, &numbers);
   json_end_object(w);
 }
-
-static void put_site(JsonWriter *w, const Session *session, const Site *site) {
-  const Probed *probed = results_probed(&session->results, site->op, site->addr);
-  json_begin_object(w);
-  site_put_json(w, site);
-  json_member_double(w, "clocks_measured", probed ? probed->clocks : NAN);
-  json_end_object(w);
-}
-
-static void put_sites(JsonWriter *w, const Session *session, const Picture *picture) {
-  json_key(w, "sites");
-  json_begin_array(w);
-  for (int i = 0; i < picture->model->n_sites; i++) put_site(w, session, &picture->model->site[i]);
-  json_end_array(w);
-}
-
-static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site) {
-  const SectorCount *count = &site->count;
-  json_begin_object(w);
-  json_member_int(w, "site", site->number);
-  json_member_string(w, "text", site->text);
-  json_member_string(w, "matrix", site->matrix->name);
-  json_member_string(w, "op", site->op->name);
-  json_member_string(w, "compiled", site->compiled->name);
-  json_member_bool(w, "store", site->is_store);
-  json_member_bool(w, "in_loop", site->in_loop);
-  json_member_int(w, "warp", site->warp);
-  json_member_known(w, "sectors", count->known, count->sectors);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "lines", count->known, count->lines);
-  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
-  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
-  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
-  json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);
-  double blocks = (double)model->resources.n_blocks;
-  json_member_double(w, "requests_grid", count->known ? site->requests * blocks : NAN);
-  json_member_double(w, "sectors_grid", count->known ? site->sectors * blocks : NAN);
-  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
-  json_end_object(w);
-}
-
-void view_json_globals(JsonWriter *w, const Model *model) {
-  json_key(w, "global_sites");
-  json_begin_array(w);
-  for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
-  json_end_array(w);
-}
-
-static void put_selected(JsonWriter *w, const Session *session) {
-  json_member_known(w, "selected_site", session->site < session_site_count(session),
-                    session->site + 1);
-}
-
-// ---- explore ------------------------------------------------------------------------------------
-
-static void put_knobs(JsonWriter *w, Session *session, const Explore *explore) {
-  json_key(w, "knobs");
-  json_begin_array(w);
-  for (int i = 0; i < explore->n_cells; i++) {
-    const KnobCell *cell = &explore->cell[i];
-    const Schedule *own = &session_rung(session)->schedule;
-    json_begin_object(w);
-    json_member_string(w, "name", knob_table[cell->knob].name);
-    json_member_string(w, "tier", knob_table[cell->knob].tier);
-    json_member_string(w, "value",
-                       knob_value_text(session->frame, &session->now.schedule, cell->knob));
-    bool follows = knob_is_auto(&session->now.schedule, cell->knob);
-    json_member_string(w, "auto", follows ? knob_auto_text(cell->knob) : NULL);
-    json_member_bool(w, "used", !cell->off);
-    json_member_bool(w, "edited", schedule_differs(own, &session->now.schedule, cell->knob));
-    json_member_bool(w, "selected", cell->knob == session->knob);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_nest(JsonWriter *w, const Nest *nest) {
-  json_key(w, "nest");
-  json_begin_array(w);
-  for (int i = 0; i < nest->n_rows; i++) {
-    const NestRow *row = &nest->row[i];
-    json_begin_object(w);
-    json_member_string(w, "tier", nest_group_name(row->group));
-    json_member_int(w, "depth", row->depth);
-    json_member_string(w, "text", row->text);
-    view_json_knob(w, "knob", row->knob);
-    json_member_known(w, "site", row->site > 0, row->site);
-    json_member_bool(w, "changed", row->changed);
-    json_end_object(w);
-  }
-  json_end_array(w);
-}
-
-static void put_advice(JsonWriter *w, Session *session) {
-  const Trial *best = explore_best(session);
-  json_key(w, "advice");
-  if (!best) {
-    json_put_null(w);
-    return;
-  }
-  Schedule schedule = session->now.schedule;
-  schedule.value[best->knob] = best->value;
-  json_begin_object(w);
-  json_member_string(w, "knob", knob_table[best->knob].name);
-  json_member_string(w, "value", knob_value_text(session->frame, &schedule, best->knob));
-  json_member_double(w, "estimate_tflops", best->traffic.roofline_tflops);
-  json_end_object(w);
-}
-
-void explore_json(JsonWriter *w, Session *session) {
-  const Explore *explore = session->prepared;
-  put_knobs(w, session, explore);
-  put_nest(w, explore->nest);
-  put_selected(w, session);
-  put_sites(w, session, session->now.picture);
-  view_json_globals(w, session->now.picture->model);
-  json_member_string(w, "limit", session->now.picture->model->traffic.limit);
-  json_member_string(w, "limiter", session->now.picture->model->resources.limiter);
-  put_advice(w, session);
-}
-
-// ---- banks --------------------------------------------------------------------------------------
-
-void banks_json(JsonWriter *w, Session *session) {
-  const Site *site = session_site(session);
-  put_selected(w, session);
-  put_sites(w, session, session->now.picture);
-  view_json_globals(w, session->now.picture->model);
-  json_key(w, "own");
-  own_json(w, session->own);
-  json_key(w, "card");
-  if (!site) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_int(w, "warp", site->warp);
-  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
-  bank_batch_write_map(w, &session->now.picture->map[session->site]);
-  json_end_object(w);
-}
-
-// ---- measure ------------------------------------------------------------------------------------
-
-static void put_claim(JsonWriter *w, const Claim *claim) {
-  json_key(w, "claim");
-  if (!claim) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "text", claim->text);
-  json_member_string(w, "source", claim->source);
-  json_end_object(w);
-}
-
-static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
-  const Timed *timed = line->timed && line->timed->ok ? line->timed : NULL;
-  json_begin_object(w);
-  json_member_string(w, "rung", rung->name);
-  json_member_string(w, "title", rung->title);
-  json_member_bool(w, "aside", rung->aside);
-  json_member_string(w, "not_built", rung->not_built);
-  json_member_double(w, "time_ns", timed && timed->time_ns > 0 ? timed->time_ns : (double)NAN);
-  json_member_double(w, "tflops", timed ? timed->tflops : (double)NAN);
-  json_member_double(w, "previous_ratio",
-                     timed && line->before > 0 ? timed->tflops / line->before : (double)NAN);
-  json_member_double(w, "cublas_ratio", timed && timed->ratio > 0 ? timed->ratio : (double)NAN);
-  json_member_string(w, "origin", timed ? origin_name(timed->origin) : NULL);
-  json_member_string(w, "gpu", timed ? timed->gpu : NULL);
-  json_member_string(w, "date", timed ? timed->date : NULL);
-  json_member_string(w, "by", timed ? timed->by : NULL);
-  json_member_string(w, "note", timed ? timed->note : NULL);
-  json_member_string(w, "error", line->timed ? line->timed->error : NULL);
-  json_member_double(w, "estimate_tflops", line->estimate);
-  put_claim(w, rung->claim);
-  json_end_object(w);
-}
-
-void measure_json(JsonWriter *w, Session *session) {
-  const LadderLines *lines = measure_ladder_lines(session);
-  json_member_string(w, "ladder", session->ladder->name);
-  json_member_string(w, "rung", session_rung(session)->name);
-  json_key(w, "rungs");
-  json_begin_array(w);
-  for (int i = 0; i < lines->n; i++) put_rung(w, &session->ladder->rung[i], &lines->line[i]);
-  json_end_array(w);
-}
-
-// ---- every view ---------------------------------------------------------------------------------
 
 static void put_reasons(JsonWriter *w, const Session *session) {
   const Diags *reasons = session->now.reasons;

@@ -8,23 +8,12 @@
 #include "base/json.h"
 #include "tui/session/session.h"
 
-// Members of an object that the caller has opened, "view" to "data". After session_prepare().
+// Members of an object that the caller has opened, "view" to "data". After view_prepare().
 void view_json(JsonWriter *writer, Session *session);
-
-// ---- the views ----------------------------------------------------------------------------------
-
-void explore_json(JsonWriter *writer, Session *session);
-void banks_json(JsonWriter *writer, Session *session);
-void measure_json(JsonWriter *writer, Session *session);
-void source_json(JsonWriter *writer, Session *session);
-void fragments_json(JsonWriter *writer, Session *session);
-void swizzle_json(JsonWriter *writer, Session *session);
 
 // ---- for several of them ------------------------------------------------------------------------
 
 // A knob's name, null for KNOB_NONE.
 void view_json_knob(JsonWriter *writer, const char *key, KnobId knob);
-// The accesses to global memory: an array "global_sites".
-void view_json_globals(JsonWriter *writer, const Model *model);
 // "=", "-" or "+": a line of a difference.
 void view_json_kind(JsonWriter *writer, DiffKind kind);

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/frame/tutor.h"
-
 // Ladders live in the session's own arena; only readers see them as const.
 static void move_rungs(Session *session, const Target *target) {
   for (int i = 0; i < session->n_ladders; i++)
@@ -21,12 +19,10 @@ static void move_rungs(Session *session, const Target *target) {
 }
 
 // What was said stays, and a lesson speaks of its own GPU.
-static bool may_speak(const Session *session) {
-  return !session->message[0] && !session->tutor->run.lesson;
-}
+static bool may_speak(const Session *session) { return !session->message[0] && !session->narrated; }
 
 static bool may_move(const Session *session) {
-  return !session->tutor->run.lesson && !schedule_is_given(&session->now.schedule, KNOB_TARGET);
+  return !session->narrated && !schedule_is_given(&session->now.schedule, KNOB_TARGET);
 }
 
 static bool move(Session *session, const Target *target) {

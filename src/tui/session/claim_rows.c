@@ -5,7 +5,6 @@
 #include "tui/session/claim_rows.h"
 
 #include "base/embed.h"
-#include "tui/frame/tutor.h"
 
 static void keep(Arena *app, ClaimFound *found) {
   found->says = arena_strdup(app, found->says);
@@ -18,7 +17,7 @@ static void find_all(Session *session, Published *out, Diags *diags) {
   ClaimFound *found = ARENA_ARRAY(session->app, ClaimFound, list->n);
   for (int i = 0; i < list->n; i++) {
     arena_reset(session->trial);
-    if (!claims_find(session->trial, tutor_facts(session), &list->row[i], &found[i], diags)) {
+    if (!claims_find(session->trial, session_facts(session), &list->row[i], &found[i], diags)) {
       found[i] = (ClaimFound){.says = "", .model = "", .why = diags->first->text};
       if (!out->trouble) out->trouble = arena_strdup(session->app, diags->first->text);
     }
@@ -34,7 +33,7 @@ static const Published *work_out(Session *session, const Ladder *ladder) {
   const EmbeddedFile *file = embed_find(session->app, path);
   Diags diags = diags_new(session->app);
   out->list = file ? claims_read(session->app, file->text, file->size, file->path,
-                                 tutor_facts(session), &diags)
+                                 session_facts(session), &diags)
                    : NULL;
   if (diags.first) out->trouble = diags.first->text;
   if (!out->list) out->list = &none;

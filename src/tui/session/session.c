@@ -19,12 +19,7 @@
 #include "base/nearest.h"
 #include "base/str.h"
 #include "model/readings/knob_use.h"
-#include "tui/frame/tutor.h"
-#include "tui/frame/view.h"
 #include "tui/session/nearest_rung.h"
-#include "tui/views/banks_own.h"
-#include "tui/views/swizzle.h"
-#include "tui/views/tiles.h"
 
 // ---- opening ------------------------------------------------------------------------------------
 
@@ -187,12 +182,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->now.ascii = session->then.ascii = options->ascii;
   advice_init(&session->advice);
   knobsweep_init(&session->sweep);
-  session->swizzle = swizzle_new(app);
-  session->own = own_new(app);
-  session->tiles = tiles_new(app);
-  session->tutor = tutor_new(app);
   session->keymap = keymap_new(app);
-  view_bind_keys(session->keymap);
   load_results(session);
   bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
             open_side(session, options, diags);
@@ -206,10 +196,6 @@ void session_close(Session *session) {
   results_free(&session->results);
   advice_free(&session->advice);
   knobsweep_free(&session->sweep);
-  swizzle_free(session->swizzle);
-  own_free(session->own);
-  tiles_free(session->tiles);
-  tutor_free(session->tutor);
   side_free(&session->now);
   side_free(&session->then);
   arena_free(session->trial);
@@ -502,29 +488,27 @@ void session_swap(Session *session) {
 
 // ---- frames -------------------------------------------------------------------------------------
 
-static void take_compilers_word(Session *session, Side *side) {
+static void take_compilers_word(Session *session, Side *side, bool estimates) {
   if (!side->picture) return;
   Counted counted = results_counted(&session->results, &side->pictured);
   const Compiled *compiled = results_compiled(&session->results, side->picture->key);
   const SassResult *sass = compiled ? compiled->sass : NULL;
-  if (view_table[session->view].body->estimates)
+  if (estimates)
     side_set_compiled(side, -1, NULL);
   else
     side_set_compiled(side, counted.registers, sass && sass->ok ? sass : NULL);
   if (session_view_state(session)->as_written) side_show_written(side);
 }
 
-void session_prepare(Session *session, int rows, int cols) {
+void session_prepare(Session *session, int rows, int cols, bool estimates) {
   arena_reset(session->frame);
   session->rows = rows;
   session->cols = cols;
   session->prepared = NULL;
-  take_compilers_word(session, &session->now);
-  if (session->comparing) take_compilers_word(session, &session->then);
+  take_compilers_word(session, &session->now, estimates);
+  if (session->comparing) take_compilers_word(session, &session->then, estimates);
   if (session->now.reasons == NULL)
     advice_start(&session->advice, &session->now.schedule, session->knob);
-  const View *view = &view_table[session->view];
-  if (view->body->prepare) view->body->prepare(session);
 }
 
 bool session_idle(Session *session) {

@@ -3,9 +3,11 @@
 //
 //   Session *session = session_open(&(SessionOptions){.state = "BM=16,BN=16,FM=8,FN=8"}, &diags);
 //   session_step_knob(session, KNOB_FM, +1);
-//   session_prepare(session, 40, 120);     everything the frame needs; drawing allocates nothing
-//   view_draw(canvas, session);
+//   session_prepare(session, 40, 120, false);   what every frame of this size needs
 //   session_close(session);
+//
+// No view is known here: what each keeps between frames lies in session->own, which the frame fills
+// (explorer.h), and whoever draws opens a session there.
 //
 // What is being edited is side `now`; side `then` is what it is compared with, when there is such a
 // thing. Every edit can be undone; a rung that is left keeps what was made of it.
@@ -109,8 +111,8 @@ typedef struct Session {
   Results results;
   const Ladder *estimated;  // the ladder whose rungs `estimates` are of
   double estimates[SESSION_RUNGS_MAX];
-  const struct Published *
-      *published;  // [n_ladders] what was made of each one's claims; NULL: not yet
+  const struct Published **published;  // [n_ladders] (claim_rows.h); NULL: not worked out yet
+  const struct FactWorld *facts;       // session_facts(); NULL: nobody has asked yet
   Advice advice;
   KnobSweep sweep;
   WorkerState worker;
@@ -128,16 +130,11 @@ typedef struct Session {
 
   int rows, cols;  // of the frame being prepared
   bool ascii;
-  const void *prepared;     // what the view made for this frame
-  struct Swizzle *swizzle;  // the slab on the workbench (swizzle.h)
-  struct Own *own;          // addresses of one's own in the banks view (banks_own.h)
-  struct Tiles *tiles;      // the element that is followed (tiles.h)
-  struct Tutor *tutor;      // the lesson under way (tutor.h)
-  struct Verbs *verbs;      // commands of the command line (verbs.h); NULL: none can be run
-  bool paging;              // the help view shows what one of them printed
-  bool per_slab;            // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
-  bool fresh;               // nothing was asked for and nothing pressed yet: Enter is for lessons
-  bool asked_quit;          // the last key was a q that has to be pressed again
+  const void *prepared;          // what the view made for this frame
+  void *own[SESSION_VIEWS_MAX];  // what each view keeps between frames (ViewBody.state_bytes)
+  bool narrated;                 // a lesson tells of this state: it stays on the GPU told of
+  bool fresh;       // nothing was asked for and nothing pressed yet: Enter is for lessons
+  bool asked_quit;  // the last key was a q that has to be pressed again
 } Session;
 
 typedef struct SessionOptions {
@@ -206,7 +203,11 @@ const ViewState *session_view_state_const(const Session *session);
 void session_say(Session *session, Said said, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Everything the next frame of this size needs. Cheap when nothing changed.
-void session_prepare(Session *session, int rows, int cols);
+// What facts are computed with (fact.h): the session's targets, ladders and records.
+const struct FactWorld *session_facts(Session *session);
+
+// What the next frame of this size needs whatever it shows; `estimates`: by the model's registers,
+// whatever the compiler counted. Cheap when nothing changed.
+void session_prepare(Session *session, int rows, int cols, bool estimates);
 // A little work that can wait until nobody types; true while there is more.
 bool session_idle(Session *session);

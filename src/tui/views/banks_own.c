@@ -27,16 +27,15 @@ enum {
   ADVICE_COLS_MAX = 118
 };
 
-Own *own_new(Arena *app) {
-  Own *own = ARENA_NEW(app, Own);
+void own_init(void *state) {
+  Own *own = state;
   own->arena = arena_new("own access");
   own->spare = arena_new("next own access");
   own->scratch = arena_new("own solver");
-  return own;
 }
 
-void own_free(Own *own) {
-  if (!own) return;
+void own_done(void *state) {
+  Own *own = state;
   arena_free(own->arena);
   arena_free(own->spare);
   arena_free(own->scratch);

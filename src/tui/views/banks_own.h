@@ -1,7 +1,7 @@
 // Addresses of one's own in the banks view: typed, pasted, drawn as a card, and what to write
 // instead.
 //
-//   Own *own = own_new(app);          with the session; own_free() at its end
+//   Own *own = view_own(session, &banks_view);
 //   own_read(own, "lds32 (tid % 8) * 32 + lane / 8", &diags);
 //   own_draw(canvas, in, own, -1, PANE_CARD);
 #pragma once
@@ -17,8 +17,8 @@ typedef struct Own {
   BankMap map, best;  // as it is, and with the first layout that is offered
 } Own;
 
-Own *own_new(Arena *app);
-void own_free(Own *own);
+void own_init(void *state);
+void own_done(void *state);
 
 // Each keeps what there was and returns false after findings.
 bool own_read(Own *own, const char *line, Diags *diags);

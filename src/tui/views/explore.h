@@ -11,6 +11,11 @@
 #include "tui/session/session.h"
 #include "tui/views/source.h"
 
+// What the view keeps between frames.
+typedef struct ExploreOwn {
+  bool per_slab;  // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
+} ExploreOwn;
+
 typedef struct ExploreRow {
   const char *label;  // "SERIAL"; NULL: as the row above
   int nest;           // index of the nest's row; -1: only knobs

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "tui/canvas/fmt.h"
+#include "tui/frame/view.h"
 #include "tui/session/at_hand.h"
 #include "tui/views/explore.h"
 #include "tui/views/measure.h"
@@ -116,7 +117,8 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   const PictureNumbers before = before_of(session);
   const Traffic *old = &before.traffic;
   bool atom = session->now.picture->model->program->atom != NULL;
-  const bool per_slab = session->per_slab;
+  const ExploreOwn *own = view_own(session, &explore_view);
+  const bool per_slab = own->per_slab;
   const char *brief = per_slab ? "clk" : "clk/kFMA";
   const char *whole = per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];

@@ -1,7 +1,7 @@
 // The swizzle view's workbench: a slab with all its accesses, and up to three layouts of it side by
 // side. It outlives frames, because a slab is walked once and not at every key.
 //
-//   Swizzle *work = swizzle_new(app);      with the session; swizzle_free() at its end
+//   Swizzle *work = view_own(session, &swizzle_view);
 //   swizzle_follow(work, session);         the selected site's slab, walked when it changed
 //   swizzle_try(work, "xor:'col ^ 4'");    a layout of one's own: work->error or a third column
 //   swizzle_solve(work);                   the solver's answer becomes the third column
@@ -40,8 +40,8 @@ typedef struct Swizzle {
   SolverResult result;
 } Swizzle;
 
-Swizzle *swizzle_new(Arena *app);
-void swizzle_free(Swizzle *work);
+void swizzle_init(void *state);
+void swizzle_done(void *state);
 
 void swizzle_follow(Swizzle *work, const struct Session *session);
 void swizzle_try(Swizzle *work, const char *text);

@@ -11,16 +11,15 @@
 #include "tui/session/session.h"
 #include "tui/views/swizzle.h"
 
-Swizzle *swizzle_new(Arena *app) {
-  Swizzle *work = ARENA_NEW(app, Swizzle);
+void swizzle_init(void *state) {
+  Swizzle *work = state;
   work->slab_arena = arena_new("slab");
   work->trial_arena = arena_new("trial layout");
   work->scratch = arena_new("solver");
-  return work;
 }
 
-void swizzle_free(Swizzle *work) {
-  if (!work) return;
+void swizzle_done(void *state) {
+  Swizzle *work = state;
   arena_free(work->slab_arena);
   arena_free(work->trial_arena);
   arena_free(work->scratch);

@@ -39,9 +39,10 @@ typedef struct Tiles {
   TilesSide side[2];
 } Tiles;
 
-struct Session;
-Tiles *tiles_new(Arena *app);
-void tiles_free(Tiles *tiles);
+// It is what the tiles view keeps between frames.
+static inline Tiles *tiles_of(const Session *session) { return view_own(session, &tiles_view); }
+void tiles_init(void *state);
+void tiles_done(void *state);
 // Brings side `index` up to the picture, whose grid is given, and the element.
 void tiles_follow(Tiles *tiles, int index, const Picture *picture, const Grid *grid);
 

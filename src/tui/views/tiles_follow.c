@@ -12,15 +12,14 @@
 #include "tui/session/session.h"
 #include "tui/views/tiles.h"
 
-Tiles *tiles_new(Arena *app) {
-  Tiles *tiles = ARENA_NEW(app, Tiles);
+void tiles_init(void *state) {
+  Tiles *tiles = state;
   tiles->side[0].arena = arena_new("tiles A");
   tiles->side[1].arena = arena_new("tiles");
-  return tiles;
 }
 
-void tiles_free(Tiles *tiles) {
-  if (!tiles) return;
+void tiles_done(void *state) {
+  Tiles *tiles = state;
   arena_free(tiles->side[0].arena);
   arena_free(tiles->side[1].arena);
 }

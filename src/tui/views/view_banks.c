@@ -24,11 +24,11 @@
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/bank_card.h"
 #include "tui/views/banks_global.h"
 #include "tui/views/banks_own.h"
 #include "tui/views/banks_panes.h"
+#include "tui/views/view_data.h"
 
 enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
 enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
@@ -46,12 +46,16 @@ typedef struct BanksFrame {
   const char *matrix;                  // "matrix 1 of 4: …"
 } BanksFrame;
 
+static Own *own_of(const Session *session) { return view_own(session, &banks_view); }
+
 // Addresses of one's own belong to this view, not to a lesson that shows it.
 static bool own_here(const Session *session) {
-  return session->own->set && session->view == view_find("banks");
+  return own_of(session)->set && session->view == view_find("banks");
 }
 
-static bool own_shown(const Session *session) { return own_here(session) && session->own->shown; }
+static bool own_shown(const Session *session) {
+  return own_here(session) && own_of(session)->shown;
+}
 
 // ldmatrix begins with the lines and ends with the card.
 static BanksPane picture_of(const Session *session, const Site *site) {
@@ -215,7 +219,7 @@ static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int 
 
 // An access of one's own, in the same columns; it runs in no kernel.
 static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
-  const OwnAccess *access = &session->own->access;
+  const OwnAccess *access = &own_of(session)->access;
   const BankCount *count = &access->count;
   char badge[16], text[128];
   Style style;
@@ -305,8 +309,8 @@ static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_sites(canvas, list, session);
   if (own_shown(session)) {
     rect_take_left(&in, 1);
-    const int phases = session->own->access.count.phases;
-    own_draw(canvas, in, session->own, session->phase <= phases ? session->phase - 1 : -1,
+    const int phases = own_of(session)->access.count.phases;
+    own_draw(canvas, in, own_of(session), session->phase <= phases ? session->phase - 1 : -1,
              (BanksPane)(session_view_state_const(session)->mode % PANE_SLAB));
     return;
   }
@@ -336,7 +340,7 @@ static void banks_go(Session *session, int i) {
   int n = rows_count(session), n_sites = session_site_count(session);
   if (n == 0) return;
   i = (int)clamp_index(i, n);
-  session->own->shown = i == n_sites;
+  own_of(session)->shown = i == n_sites;
   if (i < n_sites) session->site = i;
   session->phase = 0;
 }
@@ -345,8 +349,8 @@ static void banks_move(Session *session, int delta) { banks_go(session, row_at(s
 
 static void step_phase(Session *session, int step) {
   const Site *site = session_site(session);
-  if (!site && !session->own->shown) return;  // lines of global memory have no phases
-  const BankCount *count = session->own->shown ? &session->own->access.count : &site->count;
+  if (!site && !own_of(session)->shown) return;  // lines of global memory have no phases
+  const BankCount *count = own_of(session)->shown ? &own_of(session)->access.count : &site->count;
   int n = count->phases + 1;
   session->phase = (session->phase + step + n) % n;
 }
@@ -357,7 +361,7 @@ static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); 
 static void change_picture(Session *session, const char *argument) {
   (void)argument;
   ViewState *state = session_view_state(session);
-  int n = session->own->shown                       ? PANE_SLAB
+  int n = own_of(session)->shown                    ? PANE_SLAB
           : matrix_lines_fit(session_site(session)) ? PICTURES + 1
                                                     : PICTURES;
   state->mode = (state->mode + 1) % n;
@@ -365,7 +369,7 @@ static void change_picture(Session *session, const char *argument) {
 
 static void probe(Session *session, const char *argument) {
   (void)argument;
-  if (session->own->shown)
+  if (own_of(session)->shown)
     session_say(session, SAID_NOTE,
                 "addresses of your own are counted, not timed: "
                 "gemmview probe times those of a schedule");
@@ -384,7 +388,7 @@ static void say_finding(Session *session, const Diags *diags) {
 }
 
 static bool banks_command(Session *session, const char *argument, Diags *diags) {
-  if (!own_read(session->own, argument, diags)) return false;
+  if (!own_read(own_of(session), argument, diags)) return false;
   session->phase = 0;
   return true;
 }
@@ -411,7 +415,7 @@ static void own_edit(Session *session, const char *argument) {
     banks_paste(session, argument);
     return;
   }
-  const Own *own = session->own;
+  const Own *own = own_of(session);
   session->prompt = PROMPT_FIELD;
   session->field.history = NULL;
   const char *text = "lds32 ";
@@ -424,10 +428,10 @@ static void own_edit(Session *session, const char *argument) {
 
 static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
   Diags diags = diags_new(session->frame);
-  if (!session->own->shown)
+  if (!own_of(session)->shown)
     session_say(session, SAID_NOTE, "that is for addresses of your own: %s types them",
                 view_key_name(session, "own"));
-  else if (!step(session->own, 1, &diags))
+  else if (!step(own_of(session), 1, &diags))
     say_finding(session, &diags);
   session->phase = 0;
 }
@@ -436,19 +440,19 @@ static void own_op(Session *s, const char *a) { (void)a, step_own(s, own_step_op
 
 static void own_unit(Session *session, const char *argument) {
   (void)argument;
-  if (session->own->shown && !session->own->access.expression)
+  if (own_of(session)->shown && !own_of(session)->access.expression)
     session_say(session, SAID_NOTE, "addresses are bytes; an expression has a unit");
   else
     step_own(session, own_step_unit);
 }
 
-static void own_forget(Session *s, const char *a) { (void)a, own_drop(s->own); }
+static void own_forget(Session *s, const char *a) { (void)a, own_drop(own_of(s)); }
 
 static const char *banks_line(const Session *session, int i) {
   const Model *model = session->now.picture->model;
   if (i < model->n_sites) return model->site[i].text;
   if (i < session_site_count(session)) return model->global.site[i - model->n_sites].text;
-  return own_line(session->own);
+  return own_line(own_of(session));
 }
 
 static void banks_click(Session *session, int what, int value) {
@@ -483,7 +487,13 @@ static const Action actions[] = {
      probe},
 };
 
+static void banks_site_chosen(Session *session) { own_of(session)->shown = false; }
+
 const ViewBody banks_view = {
+    .state_bytes = sizeof(Own),
+    .open = own_init,
+    .close = own_done,
+    .site_chosen = banks_site_chosen,
     .prepare = banks_prepare,
     .draw = banks_draw,
     .json = banks_json,

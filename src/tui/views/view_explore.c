@@ -14,12 +14,12 @@
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/bank_card.h"
 #include "tui/views/explore.h"
 #include "tui/views/sector_card.h"
 #include "tui/views/slab_banks.h"
 #include "tui/views/tier_style.h"
+#include "tui/views/view_data.h"
 
 enum { TIER_COLS = 7, CARD_MIN_SCREEN = 64, CARD_ROWS_MIN = 8 };
 enum { KERNEL_COLS = 160, KERNEL_ROWS = 44 };  // of a screen that has room for its text
@@ -517,7 +517,8 @@ static void explore_click(Session *session, int what, int value) {
 
 static void change_limit(Session *session, const char *argument) {
   (void)argument;
-  session->per_slab = !session->per_slab;
+  ExploreOwn *own = view_own(session, &explore_view);
+  own->per_slab = !own->per_slab;
 }
 
 static const Action actions[] = {
@@ -532,6 +533,7 @@ static const Action actions[] = {
 };
 
 const ViewBody explore_view = {
+    .state_bytes = sizeof(ExploreOwn),
     .prepare = explore_prepare,
     .draw = explore_draw,
     .json = explore_json,

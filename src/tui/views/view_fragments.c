@@ -22,8 +22,8 @@
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/element_text.h"
+#include "tui/views/view_data.h"
 
 enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURE_WORDS, PICTURES };
 enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction

@@ -545,9 +545,9 @@ static void open_tile(Session *session, const char *argument) {
   int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
   GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
 
-  session->tiles->placed = true;
-  session->tiles->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
-                                 grid_k_range(grid, cta.split).begin};
+  tiles_of(session)->placed = true;
+  tiles_of(session)->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
+                                    grid_k_range(grid, cta.split).begin};
   view_show(session, view_find("tiles"));
   session_view_state(session)->mode = 1;
 }

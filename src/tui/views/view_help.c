@@ -51,18 +51,18 @@ static void add_actions(Session *session, Help *help, const char *context, const
 
 // What a command printed instead; its own name is the heading.
 static void prepare_output(Session *session) {
-  int n = verbs_lines(session->verbs);
+  int n = verbs_lines(pager_of(session)->verbs);
   Help *help = help_new(session->frame, n + 1);
   for (int i = 0; i < n; i++)
-    add(help, i ? STYLE_TEXT : STYLE_HEADER, NULL, verbs_line(session->verbs, i));
-  if (verbs_running(session->verbs))
+    add(help, i ? STYLE_TEXT : STYLE_HEADER, NULL, verbs_line(pager_of(session)->verbs, i));
+  if (verbs_running(pager_of(session)->verbs))
     add(help, STYLE_NOTE, NULL,
         arena_printf(session->frame, "running; %s ends it", view_key_name(session, "quit")));
   session->prepared = help;
 }
 
 static void help_prepare(Session *session) {
-  if (session->paging) {
+  if (pager_of(session)->shown) {
     prepare_output(session);
     return;
   }
@@ -116,9 +116,13 @@ static const char *help_line(const Session *session, int i) {
   return help->line[i].text;
 }
 
-static void help_enter(Session *session) { session_view_state(session)->cursor = 0; }
+static void help_enter(Session *session) {
+  session_view_state(session)->cursor = 0;
+  pager_of(session)->shown = false;
+}
 
-const ViewBody help_view = {.enter = help_enter,
+const ViewBody help_view = {.state_bytes = sizeof(Pager),
+                            .enter = help_enter,
                             .prepare = help_prepare,
                             .draw = help_draw,
                             .count = help_count,

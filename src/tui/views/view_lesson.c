@@ -94,7 +94,7 @@ static int count_rows(const LessonFrame *frame, PartKind kind, int cols) {
 static void add_choices(Session *session, LessonFrame *frame, const StepFacts *facts,
                         bool revealed) {
   Arena *arena = session->frame;
-  bool beside = tutor_step(session->tutor)->ask.beside != NULL;
+  bool beside = tutor_step(tutor_of(session))->ask.beside != NULL;
   for (int i = 0; i < facts->n_choices; i++) {
     const StepChoice *choice = &facts->choice[i];
     const char *text = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
@@ -114,7 +114,7 @@ static void add_words(Session *session, LessonFrame *frame, const FactValue *ans
 }
 
 static void add_question(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   const Ask *ask = &tutor_step(tutor)->ask;
   const StepFacts *facts = &tutor->facts;
   static const Style styles[] = {
@@ -141,7 +141,7 @@ static void add_question(Session *session, LessonFrame *frame) {
 }
 
 static void add_answer(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   if (!tutor->run.revealed || tutor_step(tutor)->ask.kind == ASK_NOTHING) return;
   add(frame, STYLE_TITLE, arena_printf(session->frame, "ANSWER %s", tutor->answer));
   add(frame, STYLE_TEXT, tutor->facts.why);
@@ -165,8 +165,8 @@ static void add_names(Session *session, LessonFrame *frame, Style style, const c
 // What a class knows of itself: the teacher sees who is here, who has guessed, and with the answer
 // what; the followers that they are followed.
 static void add_class(Session *session, LessonFrame *frame) {
-  const ClassState *class = &session->tutor->class;
-  bool revealed = session->tutor->run.revealed;
+  const ClassState *class = &tutor_of(session)->class;
+  bool revealed = tutor_of(session)->run.revealed;
   if (class->role == CLASS_NONE) return;
   if (class->role == CLASS_FOLLOWER) {
     add(frame, class->connected ? STYLE_NOTE : STYLE_WARN,
@@ -185,7 +185,7 @@ static void add_class(Session *session, LessonFrame *frame) {
 }
 
 static void add_remarks(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   int edits = tutor_edits(session);
   const char *notes = tutor->noting ? tutor->facts.notes : NULL;
   if (edits || notes) tell(frame, STYLE_TEXT, "");
@@ -276,7 +276,7 @@ static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
   if (body->prepare) body->prepare(session);
   Session *stage = ARENA_NEW(session->frame, Session);
   *stage = *session;
-  if (is_veiled(session->tutor)) {
+  if (is_veiled(tutor_of(session))) {
     stage->now.picture = veil(session->frame, session->now.picture);
     if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
   }
@@ -287,7 +287,7 @@ static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
 }
 
 static void prepare_step(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   if (tutor->error) {
     tell(frame, STYLE_BAD, tutor->error);
   } else {
@@ -312,7 +312,7 @@ static void prepare_step(Session *session, LessonFrame *frame) {
 static void lesson_prepare(Session *session) {
   LessonFrame *frame = ARENA_NEW(session->frame, LessonFrame);
   frame->inner = -1;
-  if (session->tutor->run.lesson && !session->tutor->listing) prepare_step(session, frame);
+  if (tutor_of(session)->run.lesson && !tutor_of(session)->listing) prepare_step(session, frame);
   session->prepared = frame;
 }
 
@@ -392,7 +392,7 @@ static void draw_step(Canvas *canvas, Rect in, const Session *session) {
   const LessonFrame *frame = session->prepared;
   LessonLayout at = lay_out(frame, in);
   int first = session_view_state_const(session)->cursor;
-  draw_head(canvas, (Rect){in.row, in.col, 1, in.cols}, session->tutor);
+  draw_head(canvas, (Rect){in.row, in.col, 1, in.cols}, tutor_of(session));
   draw_text(canvas, at.text, frame, at.ask.cols ? PART_TOLD : PART_ANY, first);
   if (at.ask.cols) draw_text(canvas, at.ask, frame, PART_ASKED, first);
   at.text.cols += at.ask.cols;
@@ -405,13 +405,13 @@ static void lesson_draw(Canvas *canvas, Rect in, const Session *session) {
   if (frame->n_parts)
     draw_step(canvas, in, session);
   else
-    lesson_draw_list(canvas, in, session->tutor, SPOT_LESSON);
+    lesson_draw_list(canvas, in, tutor_of(session), SPOT_LESSON);
 }
 
 // ---- keys ---------------------------------------------------------------------------------------
 
 static bool in_list(const Session *session) {
-  return session->tutor->listing || !session->tutor->run.lesson;
+  return tutor_of(session)->listing || !tutor_of(session)->run.lesson;
 }
 
 static void lesson_enter(Session *session) {
@@ -452,7 +452,7 @@ static void lesson_move(Session *session, int delta) {
   const LessonFrame *frame = session->prepared;
   bool page = delta <= -PAGE || delta >= PAGE;
   if (in_list(session))
-    move_list(session->tutor, delta);
+    move_list(tutor_of(session), delta);
   else if (frame && frame->stage_shown && !frame->broken && !(page && frame->hidden))
     act_on_stage(session, frame, 0, delta);
   else if (frame)
@@ -461,7 +461,7 @@ static void lesson_move(Session *session, int delta) {
 
 // In a class the pages are the teacher's, as long as there is one.
 static bool is_led(Session *session) {
-  const ClassState *class = &session->tutor->class;
+  const ClassState *class = &tutor_of(session)->class;
   bool led = class->role == CLASS_FOLLOWER && class->connected;
   if (led) session_say(session, SAID_NOTE, "the teacher turns the pages");
   return led;
@@ -476,7 +476,7 @@ static void lesson_click(Session *session, int what, int value) {
 }
 
 static void step_by(Session *session, int step) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   if (in_list(session)) return;
   if (is_led(session)) return;
   if (tutor_go(session, tutor->run.step + step)) return;
@@ -495,7 +495,7 @@ static void open_field(Session *session) {
 
 // Guess, check the schedule, or go on: whatever is next. With an argument it is the guess.
 static void guess(Session *session, const char *argument) {
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   if (in_list(session))
     tutor_open_at(session, tutor->list_at, 0);
@@ -511,7 +511,7 @@ static void guess(Session *session, const char *argument) {
 
 // Tab goes through the choices, from the one that stands in the field.
 static void next_choice(Session *session) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   int n = 0, at = -1;
   for (const char *text; (text = lesson_choice(step, &tutor->facts, n)); n++)
@@ -533,21 +533,21 @@ static void knob_more(Session *s, const char *a) { (void)a, session_step_knob(s,
 
 static void lessons(Session *session, const char *argument) {
   (void)argument;
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   if (tutor->run.lesson && is_led(session)) return;
   tutor->listing = !tutor->listing && tutor->run.lesson;
 }
 
 static void look(Session *session, const char *argument) {
   (void)argument;
-  if (in_list(session) || session->tutor->error) return;
-  view_show(session, view_find(tutor_view(session->tutor)));
+  if (in_list(session) || tutor_of(session)->error) return;
+  view_show(session, view_find(tutor_view(tutor_of(session))));
   session_say(session, SAID_NOTE, "0 goes back to the lesson");
 }
 
 static void notes(Session *session, const char *argument) {
   (void)argument;
-  session->tutor->noting = !session->tutor->noting;
+  tutor_of(session)->noting = !tutor_of(session)->noting;
 }
 
 static const Action actions[] = {
@@ -566,7 +566,7 @@ static const Action actions[] = {
 
 // Enter is whatever is next; what cannot be done here is not offered.
 static const char *lesson_hint(const Session *session, const Action *action) {
-  const Tutor *tutor = session->tutor;
+  const Tutor *tutor = tutor_of(session);
   const LessonStep *step = tutor_step(tutor);
   bool enter = action->run == guess, list = in_list(session);
   if (list) return enter ? "open" : action->run == lessons && step ? "back" : NULL;
@@ -576,6 +576,9 @@ static const char *lesson_hint(const Session *session, const Action *action) {
 }
 
 const ViewBody lesson_view = {
+    .state_bytes = sizeof(Tutor),
+    .open = tutor_init,
+    .close = tutor_done,
     .enter = lesson_enter,
     .prepare = lesson_prepare,
     .draw = lesson_draw,

@@ -10,7 +10,7 @@
 #include "model/readings/knob_use.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
+#include "tui/views/view_data.h"
 
 static const MeasurePicture *const pictures[] = {&measure_ladder, &measure_numbers,
                                                  &measure_sweep,  &measure_history,

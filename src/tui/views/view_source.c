@@ -20,11 +20,11 @@
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/bank_card.h"
 #include "tui/views/explore.h"
 #include "tui/views/source.h"
 #include "tui/views/tier_style.h"
+#include "tui/views/view_data.h"
 
 // A line of a text is SPOT_LINE + its mode.
 enum { SPOT_TEXT = SPOT_VIEW, SPOT_LINE, GUTTER = 7, SIDE_COLS = 44 };

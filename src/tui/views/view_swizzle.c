@@ -16,9 +16,9 @@
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"
-#include "tui/frame/view_json.h"
 #include "tui/views/bank_card.h"
 #include "tui/views/swizzle.h"
+#include "tui/views/view_data.h"
 
 enum { PICTURE_BANKS, PICTURE_LINES, PICTURE_BITS, PICTURE_CARDS, PICTURES };
 enum {
@@ -94,10 +94,12 @@ static void choose_step(SwizzleFrame *frame, const ViewState *state) {
   frame->step = state->cursor < frame->n_steps ? state->cursor : 0;
 }
 
+static Swizzle *workbench(const Session *session) { return view_own(session, &swizzle_view); }
+
 static void swizzle_prepare(Session *session) {
   SwizzleFrame *frame = ARENA_NEW(session->frame, SwizzleFrame);
-  swizzle_follow(session->swizzle, session);
-  frame->work = session->swizzle;
+  swizzle_follow(workbench(session), session);
+  frame->work = workbench(session);
   session->prepared = frame;
   if (!frame->work->built || frame->work->slab.problem.n_sites == 0) return;
   const Site *selected = session_slab_site(session);
@@ -465,7 +467,7 @@ static void change_picture(Session *session, const char *argument) {
 
 // With an argument the layout is tried at once, as in ":layout swizzle:3,4,3".
 static void edit(Session *session, const char *argument) {
-  Swizzle *work = session->swizzle;
+  Swizzle *work = workbench(session);
   swizzle_follow(work, session);
   if (!work->built) return;
   if (argument && *argument) {
@@ -480,22 +482,22 @@ static void edit(Session *session, const char *argument) {
 
 static void swizzle_typed(Session *session, TextFieldResult result) {
   if (result == TEXTFIELD_CANCELLED)
-    swizzle_drop(session->swizzle);
+    swizzle_drop(workbench(session));
   else
-    swizzle_try(session->swizzle, session->field.text);
+    swizzle_try(workbench(session), session->field.text);
 }
 
 static void solve(Session *session, const char *argument) {
   (void)argument;
-  swizzle_follow(session->swizzle, session);
-  swizzle_solve(session->swizzle);
+  swizzle_follow(workbench(session), session);
+  swizzle_solve(workbench(session));
 }
 
-static void drop(Session *s, const char *a) { (void)a, swizzle_drop(s->swizzle); }
+static void drop(Session *s, const char *a) { (void)a, swizzle_drop(workbench(s)); }
 
 static void apply(Session *session, const char *argument) {
   (void)argument;
-  Swizzle *work = session->swizzle;
+  Swizzle *work = workbench(session);
   swizzle_follow(work, session);
   const SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
   if (!work->built || !trial->layout) {
@@ -535,6 +537,9 @@ static const Action actions[] = {
 };
 
 const ViewBody swizzle_view = {
+    .state_bytes = sizeof(Swizzle),
+    .open = swizzle_init,
+    .close = swizzle_done,
     .prepare = swizzle_prepare,
     .draw = swizzle_draw,
     .json = swizzle_json,

@@ -6,7 +6,7 @@
 // i and k in A, k and j in B. e takes an element by name. Below stands where its three elements
 // are: CTA, warp, lane, register; slab, byte and bank; who brought it and when.
 //
-// ViewState: pane is the operand (C, A, B), mode the level; the element is in session->tiles.
+// ViewState: pane is the operand (C, A, B), mode the level; the element is in Tiles.
 #include <stdio.h>
 #include <string.h>
 
@@ -75,9 +75,9 @@ static int list_lines(Arena *arena, const TilesSide *side, bool rows, const int 
 static void prepare_half(Session *session, TilesHalf *half, int index, const char *title) {
   Side *side = index ? &session->now : &session->then;
   const Grid *grid = side_grid(side);
-  tiles_follow(session->tiles, index, side->picture, grid);
+  tiles_follow(tiles_of(session), index, side->picture, grid);
   const ViewState *state = session_view_state(session);
-  *half = (TilesHalf){.side = &session->tiles->side[index],
+  *half = (TilesHalf){.side = &tiles_of(session)->side[index],
                       .title = title,
                       .level = level_of(state),
                       .operand = operand_of(state),
@@ -286,8 +286,8 @@ static void tiles_json(JsonWriter *w, Session *session) {
 // The side that is edited, up to date: what the keys step by.
 static const TilesSide *present(Session *session) {
   const Grid *grid = side_grid(&session->now);
-  tiles_follow(session->tiles, 1, session->now.picture, grid);
-  return &session->tiles->side[1];
+  tiles_follow(tiles_of(session), 1, session->now.picture, grid);
+  return &tiles_of(session)->side[1];
 }
 
 static int64_t stepped(int64_t value, int64_t step, int64_t extent) {
@@ -301,7 +301,7 @@ static void step(Session *session, int down, int right) {
   const TilesSide *side = present(session);
   const TilesRegion *out = &side->region[level_of(state) + 1];
   const Problem *p = &side->model->program->problem;
-  TraceAt *at = &session->tiles->at;
+  TraceAt *at = &tiles_of(session)->at;
   AtomOperand operand = operand_of(state);
   if (operand == ATOM_B)
     at->k = stepped(at->k, down * out->ks, p->k);
@@ -354,7 +354,7 @@ static void choose_element(Session *session, const char *text) {
                 (long long)(index[1] < cols ? index[1] : cols - 1));
     return;
   }
-  TraceAt *at = &session->tiles->at;
+  TraceAt *at = &tiles_of(session)->at;
   *(operand == ATOM_B ? &at->k : &at->i) = index[0];
   *(operand == ATOM_A ? &at->k : &at->j) = index[1];
   session_view_state(session)->pane = operand == ATOM_C ? 0 : operand == ATOM_A ? 1 : 2;
@@ -391,15 +391,15 @@ static void click_cell(Session *session, int64_t value) {
     zoom_in(session, NULL);
     return;
   }
-  session->tiles->at.i = row;
-  session->tiles->at.j = col;
+  tiles_of(session)->at.i = row;
+  tiles_of(session)->at.j = col;
 }
 
 static void tiles_click(Session *session, int what, int value) {
   const TilesRegion *region = &present(session)->region[level_of(session_view_state(session))];
   if (what == TILES_SPOT_CELL) click_cell(session, value);
   if (what == TILES_SPOT_K && value >= 0 && value < region->ks)
-    session->tiles->at.k = region->k + value;
+    tiles_of(session)->at.k = region->k + value;
   if (what == TILES_SPOT_LEVEL) change_level(session, value);
 }
 
@@ -425,6 +425,9 @@ static void tiles_enter(Session *session) {
 }
 
 const ViewBody tiles_view = {
+    .state_bytes = sizeof(Tiles),
+    .open = tiles_init,
+    .close = tiles_done,
     .enter = tiles_enter,
     .prepare = tiles_prepare,
     .draw = tiles_draw,

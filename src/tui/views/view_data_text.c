@@ -9,6 +9,7 @@
 #include "tui/views/fragments.h"
 #include "tui/views/source.h"
 #include "tui/views/swizzle.h"
+#include "tui/views/view_data.h"
 
 // ---- source -------------------------------------------------------------------------------------
 
@@ -141,7 +142,7 @@ static void put_column(JsonWriter *w, const Swizzle *work, const SwizzleColumn *
 }
 
 void swizzle_json(JsonWriter *w, Session *session) {
-  const Swizzle *work = session->swizzle;
+  const Swizzle *work = view_own(session, &swizzle_view);
   json_member_string(w, "missing", work->why);
   json_member_string(w, "slab", work->built && !work->why ? work->slab.slab->name : NULL);
   json_member_string(w, "error", work->error);

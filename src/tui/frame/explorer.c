@@ -1,0 +1,23 @@
+// What each view keeps between frames lies in the session's arena, zeroed, and is begun and ended
+// by the view itself; only the size of it is known here.
+#include "tui/frame/explorer.h"
+
+#include "tui/frame/view.h"
+
+Session *explorer_open(const SessionOptions *options, Diags *diags) {
+  Session *session = session_open(options, diags);
+  if (!session) return NULL;
+  for (int i = 0; i < view_count; i++) {
+    const ViewBody *body = view_table[i].body;
+    if (body->state_bytes) session->own[i] = arena_alloc(session->app, body->state_bytes);
+    if (body->open) body->open(session->own[i]);
+  }
+  view_bind_keys(session->keymap);
+  return session;
+}
+
+void explorer_close(Session *session) {
+  for (int i = 0; i < view_count; i++)
+    if (view_table[i].body->close) view_table[i].body->close(session->own[i]);
+  session_close(session);
+}

@@ -119,11 +119,11 @@ static void take(App *app, const Event *event) {
 
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
-  int before = app->session->advice.n_done;
+  int before = app->session->advice->n_done;
   int64_t begin = clock_ms();
   for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++)
     app->idle_left = session_idle(app->session);
-  bool first = before < 2 && app->session->advice.n_done >= 2;
+  bool first = before < 2 && app->session->advice->n_done >= 2;
   return first || !app->idle_left;
 }
 

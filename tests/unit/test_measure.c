@@ -211,7 +211,7 @@ START_TEST(a_sweep_shows_what_the_compiler_spilled) {
   settle();
   ck_assert(shows("regs spilled blk/SM"));
   ck_assert(shows("  255 p  88 B"));
-  session_set_knob(session, session->sweep.knob, session->sweep.point[0].value);
+  session_set_knob(session, session->sweep->knob, session->sweep->point[0].value);
   settle();
   ck_assert(shows("  255 p  88 B"));
 }
@@ -220,15 +220,15 @@ END_TEST
 START_TEST(taking_a_value_keeps_the_points) {
   keys("w");
   settle();
-  int n_done = session->sweep.n_done;
-  ck_assert_int_eq(n_done, session->sweep.n);
+  int n_done = session->sweep->n_done;
+  ck_assert_int_eq(n_done, session->sweep->n);
   keys("k Enter");
   ck_assert_int_eq(session_edits(session), 1);
-  ck_assert_int_eq(session->sweep.n_done, n_done);
+  ck_assert_int_eq(session->sweep->n_done, n_done);
   keys("u");
-  ck_assert_int_eq(session->sweep.n_done, n_done);
+  ck_assert_int_eq(session->sweep->n_done, n_done);
   keys(">");
-  ck_assert_int_eq(session->sweep.n_done, 0);
+  ck_assert_int_eq(session->sweep->n_done, 0);
 }
 END_TEST
 

@@ -253,7 +253,7 @@ END_TEST
 // The trial of a knob at a value: CELL_GROUP 4 is further than one step.
 static const Trial *trial_of(KnobId knob, int64_t value) {
   for (int i = 0; i < ADVICE_TRIALS; i++) {
-    const Trial *trial = &session->advice.trial[i];
+    const Trial *trial = &session->advice->trial[i];
     if (trial->exists && trial->knob == knob && trial->value == value) return trial;
   }
   return NULL;
@@ -272,7 +272,7 @@ START_TEST(records_are_said_where_both_are_there) {
   ck_assert_double_eq_tol(promise.from, here->tflops, 1e-9);
   ck_assert(promise.to < groups->traffic.roofline_tflops);
   // Nobody has timed this neighbour: it reaches the share of its roofline that the state has.
-  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   promise = promise_of(&session->results, &session->now.pictured, traffic, up);
   ck_assert_int_eq(promise.origin, ORIGIN_ESTIMATED);
   ck_assert_double_eq_tol(promise.reached, here->tflops / traffic->roofline_tflops, 1e-9);
@@ -284,12 +284,12 @@ START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
   const Trial *best =
-      promise_best(&session->results, &session->advice, &session->now.picture->model->traffic);
+      promise_best(&session->results, session->advice, &session->now.picture->model->traffic);
   ck_assert_ptr_nonnull(best);
   const Promise promise = promise_of(&session->results, &session->now.pictured,
                                      &session->now.picture->model->traffic, best);
   ck_assert(promise.to > promise.from);
-  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }
 END_TEST

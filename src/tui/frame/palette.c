@@ -379,7 +379,7 @@ bool palette_search(Session *session, int direction) {
 
 void palette_open(Session *session, Prompt prompt) {
   session->prompt = prompt;
-  session->field.history = prompt == PROMPT_SEARCH ? &session->searches : &session->history;
+  session->field.history = prompt == PROMPT_SEARCH ? session->searches : session->history;
   textfield_set(&session->field, "");
 }
 

@@ -224,7 +224,7 @@ static bool ask_point(Requests *requests, const Schedule *schedule) {
 
 void requests_bench_sweep(Requests *requests) {
   Session *session = requests->session;
-  const KnobSweep *sweep = &session->sweep;
+  const KnobSweep *sweep = session->sweep;
   if (!can_bench(requests)) return;
   int n = 0;
   for (int i = 0; i < sweep->n; i++) {

@@ -37,10 +37,10 @@ static bool move(Session *session, const Target *target) {
 // What was worked out by the numbers of the row before.
 static void forget(Session *session) {
   session->estimated = NULL;
-  advice_free(&session->advice);
-  advice_init(&session->advice);
-  knobsweep_free(&session->sweep);
-  knobsweep_init(&session->sweep);
+  advice_free(session->advice);
+  advice_init(session->advice);
+  knobsweep_free(session->sweep);
+  knobsweep_init(session->sweep);
   side_build(&session->now, &session->targets);
   if (session->comparing) side_build(&session->then, &session->targets);
   session->change = CHANGE_GONE;

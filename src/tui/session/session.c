@@ -176,12 +176,17 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->ascii = options->ascii;
   session->knob = KNOB_BM;
   session->arrived = true;
-  session->field.history = &session->history;
+  session->undo = ARENA_ARRAY(app, UndoEntry, SESSION_UNDO);
+  session->history = ARENA_NEW(app, TextHistory);
+  session->searches = ARENA_NEW(app, TextHistory);
+  session->field.history = session->history;
   side_init(&session->now, "now");
   side_init(&session->then, "then");
   session->now.ascii = session->then.ascii = options->ascii;
-  advice_init(&session->advice);
-  knobsweep_init(&session->sweep);
+  session->advice = ARENA_NEW(app, Advice);
+  session->sweep = ARENA_NEW(app, KnobSweep);
+  advice_init(session->advice);
+  knobsweep_init(session->sweep);
   session->keymap = keymap_new(app);
   load_results(session);
   bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
@@ -194,8 +199,8 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
 
 void session_close(Session *session) {
   results_free(&session->results);
-  advice_free(&session->advice);
-  knobsweep_free(&session->sweep);
+  advice_free(session->advice);
+  knobsweep_free(session->sweep);
   side_free(&session->now);
   side_free(&session->then);
   arena_free(session->trial);
@@ -508,14 +513,14 @@ void session_prepare(Session *session, int rows, int cols, bool estimates) {
   take_compilers_word(session, &session->now, estimates);
   if (session->comparing) take_compilers_word(session, &session->then, estimates);
   if (session->now.reasons == NULL)
-    advice_start(&session->advice, &session->now.schedule, session->knob);
+    advice_start(session->advice, &session->now.schedule, session->knob);
 }
 
 bool session_idle(Session *session) {
   if (session->now.reasons) return false;
-  advice_start(&session->advice, &session->now.schedule, session->knob);
-  if (session->sweep.n_done < session->sweep.n &&
-      knobsweep_step(&session->sweep, &session->targets))
+  advice_start(session->advice, &session->now.schedule, session->knob);
+  if (session->sweep->n_done < session->sweep->n &&
+      knobsweep_step(session->sweep, &session->targets))
     return true;
-  return advice_step(&session->advice, &session->targets);
+  return advice_step(session->advice, &session->targets);
 }

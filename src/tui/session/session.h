@@ -91,7 +91,7 @@ typedef struct Session {
   Side now, then;
   bool comparing;
   char then_name[64];  // "rung 6 padding"
-  UndoEntry undo[SESSION_UNDO];
+  UndoEntry *undo;     // [SESSION_UNDO]
   int undo_at, undo_top;
 
   bool has_fix;  // there is a legal schedule near the one that is not
@@ -113,8 +113,8 @@ typedef struct Session {
   double estimates[SESSION_RUNGS_MAX];
   const struct Published **published;  // [n_ladders] (claim_rows.h); NULL: not worked out yet
   const struct FactWorld *facts;       // session_facts(); NULL: nobody has asked yet
-  Advice advice;
-  KnobSweep sweep;
+  Advice *advice;
+  KnobSweep *sweep;
   WorkerState worker;
   bool device_known;
   Device device;  // the GPU at hand, as its driver describes it; name "": none, or not known yet
@@ -122,7 +122,7 @@ typedef struct Session {
 
   Prompt prompt;
   TextField field;
-  TextHistory history, searches;
+  TextHistory *history, *searches;  // of commands, of what was searched for
   char search[128];
   char message[SESSION_MESSAGE_BYTES];
   Said said;

@@ -95,7 +95,7 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
 static const char *say_neighbours(Arena *arena, const Session *session) {
   const bool wraps = session->rows >= WRAP_SCREEN;
   const char *gap = wraps ? "\n" : "   ";
-  const Advice *advice = &session->advice;
+  const Advice *advice = session->advice;
   for (int most = EFFECTS;; most--) {
     Str out = str_new(arena);
     add_trial(&out, session, advice_find(advice, session->knob, -1), "◀", gap, most);
@@ -182,8 +182,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
 }
 
 const Trial *explore_best(const Session *session) {
-  return promise_best(&session->results, &session->advice,
-                      &session->now.picture->estimate->traffic);
+  return promise_best(&session->results, session->advice, &session->now.picture->estimate->traffic);
 }
 
 static void explain_best(Arena *arena, const Session *session, Explore *explore) {

@@ -35,7 +35,7 @@ typedef struct SweepLines {
 } SweepLines;
 
 static void take_point(Session *session, SweepLines *lines, int i) {
-  const KnobSweep *sweep = &session->sweep;
+  const KnobSweep *sweep = session->sweep;
   const SweepPoint *point = &sweep->point[i];
   Schedule schedule = knobsweep_schedule(sweep, i);
   const Timed *timed = results_find(&session->results, &schedule);
@@ -60,7 +60,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
 }
 
 static const void *prepare(Session *session) {
-  KnobSweep *sweep = &session->sweep;
+  KnobSweep *sweep = session->sweep;
   if (!session->now.reasons) knobsweep_start(sweep, &session->now.schedule, session->knob);
   SweepLines *lines = ARENA_NEW(session->frame, SweepLines);
   lines->best_estimate = lines->best_timed = -1;
@@ -90,7 +90,7 @@ static void draw_spark(Canvas *canvas, Rect in, int row, const char *what, Style
 }
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
-  const Knob *knob = &knob_table[session->sweep.knob];
+  const Knob *knob = &knob_table[session->sweep->knob];
   int col = canvas_text(canvas, in, 0, 1, STYLE_KNOB, knob->name) + 2;
   canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, knob->help);
   draw_spark(canvas, in, 1, "estimate", STYLE_ESTIMATED, lines, lines->estimates,
@@ -151,7 +151,7 @@ static void draw_point(Canvas *canvas, Rect row, const SweepLines *lines, const 
 }
 
 static void draw_points(Canvas *canvas, Rect in, const Session *session, const SweepLines *lines) {
-  const KnobSweep *sweep = &session->sweep;
+  const KnobSweep *sweep = session->sweep;
   int cursor = session_view_state_const(session)->cursor;
   int first = view_scroll(cursor, lines->n, in.rows);
   int here = knobsweep_find(sweep, session->now.schedule.value[sweep->knob]);
@@ -179,14 +179,14 @@ static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const 
 
 static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
   const SweepLines *lines = prepared;
-  if (session->sweep.knob == KNOB_NONE) {
+  if (session->sweep->knob == KNOB_NONE) {
     canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM,
                 "This knob has no row of values: it is typed. < and > choose another one.");
     return;
   }
   draw_head(canvas, rect_take_top(&in, HEAD_ROWS), session, lines);
   int cursor = session_view_state_const(session)->cursor;
-  const SweepPoint *point = cursor < session->sweep.n ? &session->sweep.point[cursor] : NULL;
+  const SweepPoint *point = cursor < session->sweep->n ? &session->sweep->point[cursor] : NULL;
   bool illegal = point && point->done && !point->legal;
   int rows = illegal ? canvas_wrap_rows(point->reason, in.cols - 2) : 1;
   Rect foot = rect_take_bottom(&in, in.rows > 6 + rows ? rows : in.rows > 6);
@@ -198,19 +198,18 @@ static void draw(Canvas *canvas, Rect in, const Session *session, const void *pr
 // ---- moving -------------------------------------------------------------------------------------
 
 static void enter(Session *session) {
-  if (!session->now.reasons)
-    knobsweep_start(&session->sweep, &session->now.schedule, session->knob);
-  int here = session->knob < 0 || session->sweep.knob < 0
+  if (!session->now.reasons) knobsweep_start(session->sweep, &session->now.schedule, session->knob);
+  int here = session->knob < 0 || session->sweep->knob < 0
                  ? 0
-                 : knobsweep_find(&session->sweep, session->now.schedule.value[session->knob]);
+                 : knobsweep_find(session->sweep, session->now.schedule.value[session->knob]);
   session_view_state(session)->cursor = here < 0 ? 0 : here;
 }
 
-static int count(const Session *session) { return session->sweep.n; }
+static int count(const Session *session) { return session->sweep->n; }
 
 static void take(Session *session, int i) {
-  if (session->sweep.knob == KNOB_NONE || i >= session->sweep.n) return;
-  session_set_knob(session, session->sweep.knob, session->sweep.point[i].value);
+  if (session->sweep->knob == KNOB_NONE || i >= session->sweep->n) return;
+  session_set_knob(session, session->sweep->knob, session->sweep->point[i].value);
 }
 
 const MeasurePicture measure_sweep = {

@@ -476,8 +476,8 @@ static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
   if (session->now.reasons) return;
-  advice_start(&session->advice, &session->now.schedule, session->knob);
-  while (advice_step(&session->advice, &session->targets)) {
+  advice_start(session->advice, &session->now.schedule, session->knob);
+  while (advice_step(session->advice, &session->targets)) {
   }
   const Trial *best = explore_best(session);
   if (!best) {

@@ -57,6 +57,10 @@ typedef struct LessonFrame {
   int hidden;  // lines of text that do not fit
 } LessonFrame;
 
+// The step's view draws a copy of the session, in which the accesses may be veiled: what is large
+// in a session lies behind pointers.
+_Static_assert(sizeof(Session) <= 16 << 10, "every frame of a lesson copies the session");
+
 // Where the text, the question and the step's view go.
 typedef struct LessonLayout {
   Rect text, ask, stage;  // ask.cols 0: it stands under the text; stage.rows 0: not shown

@@ -215,7 +215,7 @@ static bool ask_point(Requests *requests, const Schedule *schedule) {
   ClientRequest ask = {.kind = MESSAGE_BENCH,
                        .plan = plan_from_model(requests->scratch, model, "B"),
                        .state = schedule_record_text(requests->scratch, schedule),
-                       .key = schedule_key(schedule),
+                       .key = schedule_identity(schedule),
                        .share = true};
   *request = (Request){.kind = ASK_BENCH, .key = ask.key, .n_plans = 1, .schedule = *schedule};
   request->id = client_submit(requests->client, &ask);

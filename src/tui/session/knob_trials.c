@@ -18,7 +18,7 @@ void advice_free(Advice *advice) {
 }
 
 void advice_start(Advice *advice, const Schedule *schedule, KnobId first) {
-  uint64_t key = schedule_key(schedule);
+  uint64_t key = schedule_identity(schedule);
   advice->first = first;
   if (advice->key == key && schedule_says_same(&advice->schedule, schedule)) return;
   advice->key = key;

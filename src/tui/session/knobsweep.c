@@ -22,7 +22,7 @@ void knobsweep_free(KnobSweep *sweep) {
 static uint64_t key_without(const Schedule *schedule, KnobId knob) {
   Schedule same = *schedule;
   same.value[knob] = knob_table[knob].lo;
-  return schedule_key(&same);
+  return schedule_identity(&same);
 }
 
 static void add_value(KnobSweep *sweep, int64_t value) {

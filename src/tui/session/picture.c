@@ -5,32 +5,10 @@
 // not the picture's, so the difference is copied into the generation that owns it.
 #include "tui/session/picture.h"
 
-#include <ctype.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine_code.h"
-
-// Case makes no difference; 255 ends a text, since it is part of none.
-static uint64_t add_text(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = hash_byte(hash, (unsigned char)tolower((unsigned char)*text));
-  return hash_byte(hash, 255);
-}
-
-uint64_t schedule_key(const Schedule *schedule) {
-  uint64_t hash = HASH_START;
-  for (int i = 0; i < KNOB_COUNT; i++) {
-    bool text = knob_table[i].type == KNOB_TYPE_TARGET || knob_table[i].type == KNOB_TYPE_LAYOUT;
-    bool counts = !text && i != KNOB_AUTO;  // which says nothing of the kernel
-    uint64_t value = counts ? (uint64_t)schedule->value[i] : 0;
-    for (int byte = 0; byte < 8; byte++, value >>= 8)
-      hash = hash_byte(hash, (unsigned char)(value & 255));
-  }
-  hash = add_text(hash, schedule->target);
-  for (int side = 0; side < 2; side++) hash = add_text(hash, schedule->layout[side]);
-  return hash;
-}
 
 void side_init(Side *side, const char *name) {
   *side = (Side){.arena = {arena_new(name), arena_new(name)}, .schedule = schedule_default()};
@@ -118,7 +96,7 @@ static void compare_with_before(Arena *arena, Picture *picture, const Picture *b
 
 static Picture *draw_picture(Arena *arena, const Model *model, const Picture *before, bool ascii) {
   Picture *picture = ARENA_NEW(arena, Picture);
-  picture->key = schedule_key(&model->schedule);
+  picture->key = schedule_identity(&model->schedule);
   picture->model = picture->estimate = model;
   picture->nest = nest_build(arena, model, ascii);
   picture->listing = nest_listing(arena, model);

@@ -24,7 +24,7 @@ typedef struct PictureNumbers {
 // Everything drawn of one legal schedule. Const once built, but for what is made the first time
 // somebody wants to read it, and for the model when the compiler has counted registers.
 typedef struct Picture {
-  uint64_t key;  // schedule_key()
+  uint64_t key;  // schedule_identity()
   int serial;    // of the pictures of its side: no two share one, though they may share a place
   const Model *model;      // with the compiler's word where it is known
   const Model *estimate;   // without: what the trials of knobs are compared with
@@ -54,9 +54,6 @@ typedef struct Side {
   const Diags *reasons;  // why `schedule` has no picture; NULL when the picture is its own
   Schedule pictured;     // the schedule of the picture
 } Side;
-
-// Identifies what a result belongs to: all knob values and the target.
-uint64_t schedule_key(const Schedule *schedule);
 
 // The access of `model` that is the one of this text elsewhere: it fills the same buffer. -1: none.
 int side_find_site(const Model *model, const char *text);

@@ -254,7 +254,7 @@ const Compiled *results_compiled(const Results *results, uint64_t key) {
 }
 
 Counted results_counted(const Results *results, const Schedule *schedule) {
-  const Compiled *compiled = results_compiled(results, schedule_key(schedule));
+  const Compiled *compiled = results_compiled(results, schedule_identity(schedule));
   if (compiled && compiled->registers >= 0)
     return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
   const Timed *timed = results_find(results, schedule);

@@ -9,7 +9,6 @@ void cli_print_traffic(Arena *arena, const Model *model);
 void cli_print_sites(Arena *arena, const Model *model);
 void cli_print_globals(Arena *arena, const Model *model);
 
-// Members "traffic", "sites" and "global_sites" of an object that is open.
+// Members "traffic" and "sites" of an object that is open.
 void cli_put_traffic(JsonWriter *writer, const Traffic *traffic);
 void cli_put_sites(JsonWriter *writer, const Model *model);
-void cli_put_globals(JsonWriter *writer, const Model *model);

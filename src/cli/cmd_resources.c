@@ -14,6 +14,7 @@
 #include "cli/cli_compile.h"
 #include "cli/cli_cost.h"
 #include "cli/cli_steps.h"
+#include "model/readings/site_json.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;
@@ -120,7 +121,7 @@ static void print_json(const Compiled *c) {
   const Model *model = cli_compiled_model(c);
   cli_put_traffic(&w, &model->traffic);
   cli_put_sites(&w, model);
-  cli_put_globals(&w, c->model);
+  global_sites_put_json(&w, c->model);
   cli_put_steps(&w, c->arena, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);

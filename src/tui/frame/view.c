@@ -167,6 +167,13 @@ void view_paste(Session *session, const char *text) {
 
 // ---- moving -------------------------------------------------------------------------------------
 
+Rect view_take_a(Canvas *canvas, Rect *in, int gap) {
+  const Rect all = *in, left = rect_take_left(in, in->cols / 2);
+  canvas_vline(canvas, all, 0, in->col - all.col, in->rows, STYLE_BORDER);
+  rect_take_left(in, gap);
+  return left;
+}
+
 int view_scroll(int cursor, int n, int rows) {
   int first = cursor - rows / 2;
   if (first > n - rows) first = n - rows;

@@ -103,6 +103,9 @@ void view_key(Session *session, Key key);
 void view_paste(Session *session, const char *text);
 void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 
+// Halves a pane for A|B: gives the left half for A and leaves `in` the right one for B, a line and
+// `gap` columns of it between them.
+Rect view_take_a(Canvas *canvas, Rect *in, int gap);
 // The first row to show of `n` when the cursor's is to be seen in the middle of `rows`.
 int view_scroll(int cursor, int n, int rows);
 // Arrows in the left margin where lines above or below are not shown.

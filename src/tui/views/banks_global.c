@@ -85,10 +85,7 @@ void banks_global_draw(Canvas *canvas, Rect in, const Session *session) {
     return;
   }
   const Model *a = session->then.picture->model;
-  const Rect all = in;
-  Rect left = rect_take_left(&in, in.cols / 2);
-  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
-  rect_take_left(&in, 2);
+  const Rect left = view_take_a(canvas, &in, 2);
   const GlobalSite *other = site_at(a, side_find_global(a, site->matrix->name));
   draw_side(canvas, left, session->frame, other, "A", STYLE_SIDE_A);
   draw_side(canvas, in, session->frame, site, "B", STYLE_SIDE_B);

@@ -328,9 +328,7 @@ static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_side(canvas, in, session, session->now.picture, site, NULL, STYLE_TEXT);
     return;
   }
-  Rect left = rect_take_left(&in, in.cols / 2);
-  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
-  rect_take_left(&in, 2);
+  const Rect left = view_take_a(canvas, &in, 2);
   int other = session_matching_site(session, session->then.picture);
   draw_side(canvas, left, session, session->then.picture, other, "A", STYLE_SIDE_A);
   draw_side(canvas, in, session, session->now.picture, site, "B", STYLE_SIDE_B);

@@ -23,48 +23,13 @@ static void put_ints(JsonWriter *w, const char *key, const int64_t *value, int n
 
 static void put_site(JsonWriter *w, const Session *session, const Site *site) {
   const Probed *probed = results_probed(&session->results, site->op, site->addr);
-  json_begin_object(w);
-  site_put_json(w, site);
-  json_member_double(w, "clocks_measured", probed ? probed->clocks : NAN);
-  json_end_object(w);
+  site_put_json(w, site, probed ? probed->clocks : NAN);
 }
 
 static void put_sites(JsonWriter *w, const Session *session, const Picture *picture) {
   json_key(w, "sites");
   json_begin_array(w);
   for (int i = 0; i < picture->model->n_sites; i++) put_site(w, session, &picture->model->site[i]);
-  json_end_array(w);
-}
-
-static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site) {
-  const SectorCount *count = &site->count;
-  json_begin_object(w);
-  json_member_int(w, "site", site->number);
-  json_member_string(w, "text", site->text);
-  json_member_string(w, "matrix", site->matrix->name);
-  json_member_string(w, "op", site->op->name);
-  json_member_string(w, "compiled", site->compiled->name);
-  json_member_bool(w, "store", site->is_store);
-  json_member_bool(w, "in_loop", site->in_loop);
-  json_member_int(w, "warp", site->warp);
-  json_member_known(w, "sectors", count->known, count->sectors);
-  json_member_known(w, "ideal", count->known, count->ideal);
-  json_member_known(w, "lines", count->known, count->lines);
-  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
-  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
-  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
-  json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);
-  double blocks = (double)model->resources.n_blocks;
-  json_member_double(w, "requests_grid", count->known ? site->requests * blocks : NAN);
-  json_member_double(w, "sectors_grid", count->known ? site->sectors * blocks : NAN);
-  put_ints(w, "addr_bytes", site->addr, BANK_LANES);
-  json_end_object(w);
-}
-
-void view_data_globals(JsonWriter *w, const Model *model) {
-  json_key(w, "global_sites");
-  json_begin_array(w);
-  for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
   json_end_array(w);
 }
 
@@ -135,7 +100,7 @@ void explore_json(JsonWriter *w, Session *session) {
   put_nest(w, explore->nest);
   put_selected(w, session);
   put_sites(w, session, session->now.picture);
-  view_data_globals(w, session->now.picture->model);
+  global_sites_put_json(w, session->now.picture->model);
   json_member_string(w, "limit", session->now.picture->model->traffic.limit);
   json_member_string(w, "limiter", session->now.picture->model->resources.limiter);
   put_advice(w, session);
@@ -147,7 +112,7 @@ void banks_json(JsonWriter *w, Session *session) {
   const Site *site = session_site(session);
   put_selected(w, session);
   put_sites(w, session, session->now.picture);
-  view_data_globals(w, session->now.picture->model);
+  global_sites_put_json(w, session->now.picture->model);
   json_key(w, "own");
   own_json(w, view_own(session, &banks_view));
   json_key(w, "card");
@@ -163,18 +128,6 @@ void banks_json(JsonWriter *w, Session *session) {
 }
 
 // ---- measure ------------------------------------------------------------------------------------
-
-static void put_claim(JsonWriter *w, const Claim *claim) {
-  json_key(w, "claim");
-  if (!claim) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "text", claim->text);
-  json_member_string(w, "source", claim->source);
-  json_end_object(w);
-}
 
 static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   const Timed *timed = line->timed && line->timed->ok ? line->timed : NULL;
@@ -195,7 +148,8 @@ static void put_rung(JsonWriter *w, const Rung *rung, const RungLine *line) {
   json_member_string(w, "note", timed ? timed->note : NULL);
   json_member_string(w, "error", line->timed ? line->timed->error : NULL);
   json_member_double(w, "estimate_tflops", line->estimate);
-  put_claim(w, rung->claim);
+  json_key(w, "claim");
+  claim_put_json(w, rung->claim);
   json_end_object(w);
 }
 

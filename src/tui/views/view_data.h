@@ -10,6 +10,3 @@ void measure_json(JsonWriter *writer, Session *session);
 void source_json(JsonWriter *writer, Session *session);
 void fragments_json(JsonWriter *writer, Session *session);
 void swizzle_json(JsonWriter *writer, Session *session);
-
-// The accesses to global memory: an array "global_sites".
-void view_data_globals(JsonWriter *writer, const Model *model);

@@ -328,10 +328,7 @@ static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
     draw_side(canvas, in, f, picture, NULL);
     return;
   }
-  const Rect all = in;
-  Rect left = rect_take_left(&in, in.cols / 2);
-  canvas_vline(canvas, all, 0, in.col - all.col, in.rows, STYLE_BORDER);
-  rect_take_left(&in, 1);
+  const Rect left = view_take_a(canvas, &in, 1);
   draw_side(canvas, left, f->a, picture, "A");
   draw_side(canvas, in, f, picture, "B");
 }

@@ -367,40 +367,80 @@ static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_M
   return key_print(key, name);
 }
 
-// "[ ] rung": the keys of an action and of its pair, and what they do. A click on the first key is
-// the action, `spot`, on the rest of the hint its pair, `pair_spot`.
-static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
-                     const Action *action, const char *label, int spot, int pair_spot) {
+// A click on an action: its place among the view's own, the global ones behind them.
+static int spot_of(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  for (int i = 0; i < body->n_actions; i++)
+    if (&body->actions[i] == action) return i;
+  return body->n_actions + (int)(action - global_actions);
+}
+
+// The action whose key is named beside this one's: of the same table, itself where it has none.
+static const Action *pair_of(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  if (!action->pair) return action;
+  const bool own = spot_of(session, action) < body->n_actions;
+  const Action *pair = own ? find_in(body->actions, body->n_actions, action->pair)
+                           : find_in(global_actions, global_action_count, action->pair);
+  return pair ? pair : action;
+}
+
+// "[ ]": the keys of an action and of its pair.
+typedef struct HintKeys {
+  char text[2 * KEY_PRINT_MAX + 2];
+  int first;  // columns of the action's own
+} HintKeys;
+
+// False when no key leads to the action.
+static bool hint_keys(const Canvas *canvas, const Session *session, const Action *action,
+                      HintKeys *keys) {
   const char *context = view_table[session->view].name;
-  char keys[2 * KEY_PRINT_MAX + 2], name[KEY_PRINT_MAX];
+  char name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, context, action->name);
   Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
-  if (key == KEY_NONE) return col;
-  int n = snprintf(keys, sizeof keys, "%s", hint_key(canvas, key, name));
-  int first = utf8_columns(keys);
+  if (key == KEY_NONE) return false;
+  int n = snprintf(keys->text, sizeof keys->text, "%s", hint_key(canvas, key, name));
+  keys->first = utf8_columns(keys->text);
   if (other != KEY_NONE)
-    snprintf(keys + n, sizeof keys - (size_t)n, " %s", hint_key(canvas, other, name));
-  int width = utf8_columns(keys) + 1 + utf8_columns(label);
-  if (col + width >= row.cols) return row.cols;
-  canvas_spot(canvas, (Rect){row.row, row.col + col, 1, width}, SPOT_ACTION, pair_spot);
-  if (pair_spot != spot)
-    canvas_spot(canvas, (Rect){row.row, row.col + col, 1, first}, SPOT_ACTION, spot);
-  col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys);
+    snprintf(keys->text + n, sizeof keys->text - (size_t)n, " %s", hint_key(canvas, other, name));
+  return true;
+}
+
+// "[ ] rung": keys, and what they do. A click on the first key is the action, on the rest of the
+// hint its pair. Returns the column behind it; row.cols when it has no room.
+static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
+                     const Action *action, const char *label) {
+  HintKeys keys;
+  if (!hint_keys(canvas, session, action, &keys)) return col;
+  const Action *pair = pair_of(session, action);
+  Rect area = {row.row, row.col + col, 1, utf8_columns(keys.text) + 1 + utf8_columns(label)};
+  if (col + area.cols >= row.cols) return row.cols;
+  canvas_spot(canvas, area, SPOT_ACTION, spot_of(session, pair));
+  area.cols = keys.first;
+  if (pair != action) canvas_spot(canvas, area, SPOT_ACTION, spot_of(session, action));
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys.text);
   return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
+}
+
+// What the footer calls an action of the view now; NULL: it is left out.
+static const char *own_label(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  return action->label && body->hint ? body->hint(session, action) : action->label;
+}
+
+static const char *global_label(const Session *session, const Action *action) {
+  (void)session;
+  return str_equal(action->name, "quit") ? NULL : action->label;
 }
 
 // The hints of a table from column *col on, *left of them at most.
 static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Session *session,
-                       const Action *action, int n, int spot) {
-  const ViewBody *body = view_table[session->view].body;
+                       const Action *action, int n,
+                       const char *(*label_of)(const Session *, const Action *)) {
   for (int i = 0; i<n && * left> 0 && *col < row.cols; i++) {
-    const char *label = action[i].label;
-    if (label && body->hint && spot == 0) label = body->hint(session, &action[i]);
-    if (!label || str_equal(action[i].name, "quit")) continue;
-    int pair = i;
-    for (int j = 0; j < n && action[i].pair; j++)
-      if (str_equal(action[j].name, action[i].pair)) pair = j;
-    *col = draw_hint(canvas, row, *col, session, &action[i], label, spot + i, spot + pair);
+    const char *label = label_of(session, &action[i]);
+    if (!label) continue;
+    *col = draw_hint(canvas, row, *col, session, &action[i], label);
     --*left;
   }
 }
@@ -410,23 +450,17 @@ static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Sess
 static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
   enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
   const ViewBody *body = view_table[session->view].body;
-  const Action *up = view_find_action(session, "up"), *quit = view_find_action(session, "quit");
+  const Action *quit = view_find_action(session, "quit");
   int most = row.cols < WIDE_COLS ? HINTS_MAX : HINTS_WIDE_MAX;
   int col = 1, left = most - 1 - (body->move_label != NULL) - (body->pane_label != NULL);
-  Rect end = rect_take_right(&row, QUIT_COLS);
-  const int first = body->n_actions, of_quit = first + (int)(quit - global_actions);
-  draw_hint(canvas, end, 0, session, quit, quit->label, of_quit, of_quit);
+  draw_hint(canvas, rect_take_right(&row, QUIT_COLS), 0, session, quit, quit->label);
   if (body->move_label)
-    col = draw_hint(canvas, row, col, session, up, body->move_label,
-                    first + (int)(up - global_actions),
-                    first + (int)(view_find_action(session, up->pair) - global_actions));
-  const Action *pane = view_find_action(session, "pane-next");
-  const int of_pane = first + (int)(pane - global_actions);
+    col = draw_hint(canvas, row, col, session, view_find_action(session, "up"), body->move_label);
   if (body->pane_label)
-    col = draw_hint(canvas, row, col, session, pane, body->pane_label, of_pane, of_pane);
-  draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, 0);
-  draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count,
-             body->n_actions);
+    col = draw_hint(canvas, row, col, session, view_find_action(session, "pane-next"),
+                    body->pane_label);
+  draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, own_label);
+  draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count, global_label);
 }
 
 static void draw_too_small(Canvas *canvas, Rect all) {

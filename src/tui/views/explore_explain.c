@@ -153,26 +153,27 @@ static const char *role_help(Arena *arena, const Model *model, const Stmt *role)
   return out.text;
 }
 
+static const char *row_help(Arena *arena, const Model *model, const NestRow *row) {
+  const Stmt *stmt = row->stmt;
+  if (stmt && stmt->kind == STMT_LOOP && stmt->var->tier != TIER_SERIAL)
+    return tier_help(stmt->var->tier);
+  if (stmt && stmt->kind == STMT_OP) return row->note ? row->note : nest_op_help(&stmt->op);
+  if (stmt && stmt->warps != WARPS_ALL) return role_help(arena, model, stmt);
+  if (row->note) return row->note;
+  if (stmt) return nest_group_name(row->group);
+  return tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
+                   : row->group == NEST_WARP ? TIER_WARP
+                                             : TIER_THREAD);
+}
+
 static void explain_row(Arena *arena, const Session *session, Explore *explore) {
   const Nest *nest = explore->nest;
   int at = session_view_state_const(session)->cursor;
   const NestRow *row = &nest->row[at < nest->n_rows ? at : nest->n_rows - 1];
-  const char *help = nest_group_name(row->group);
   bool is_op = row->stmt && row->stmt->kind == STMT_OP;
-  if (row->stmt && row->stmt->kind == STMT_LOOP && row->stmt->var->tier != TIER_SERIAL)
-    help = tier_help(row->stmt->var->tier);
-  else if (is_op)
-    help = row->note ? row->note : nest_op_help(&row->stmt->op);
-  else if (row->stmt && row->stmt->warps != WARPS_ALL)
-    help = role_help(arena, session->now.picture->model, row->stmt);
-  else if (row->note)
-    help = row->note;
-  else if (!row->stmt)
-    help = tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
-                     : row->group == NEST_WARP ? TIER_WARP
-                                               : TIER_THREAD);
   Str out = str_new(arena);
-  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text, help);
+  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text,
+             row_help(arena, session->now.picture->model, row));
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
   const SourcePart *code = &explore->code;
   if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);

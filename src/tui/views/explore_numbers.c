@@ -112,38 +112,42 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
   return col;
 }
 
-void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
+// What each unit is busy for, now and before, in the order of traffic_units().
+static void find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
   const Traffic *now = &session->now.picture->model->traffic;
   const PictureNumbers before = before_of(session);
-  const Traffic *old = &before.traffic;
-  bool atom = session->now.picture->model->program->atom != NULL;
-  const ExploreOwn *own = view_own(session, &explore_view);
-  const bool per_slab = own->per_slab;
-  const char *brief = per_slab ? "clk" : "clk/kFMA";
-  const char *whole = per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
+  const bool atom = session->now.picture->model->program->atom != NULL;
   TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
   traffic_units(now, atom, unit);
-  traffic_units(old, atom, was);
+  traffic_units(&before.traffic, atom, was);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    const double here = unit[i].clocks, there = was[i].clocks;
+    clocks[i] = (Clocks){unit[i].title, per_slab ? here : traffic_per_kfma(now, here),
+                         per_slab ? there : traffic_per_kfma(&before.traffic, there), false};
+  }
+}
+
+void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
+  const ExploreOwn *own = view_own(session, &explore_view);
+  const char *brief = own->per_slab ? "clk" : "clk/kFMA";
+  const char *whole = own->per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
   Clocks clocks[TRAFFIC_UNITS];
-  for (int i = 0; i < TRAFFIC_UNITS; i++)
-    clocks[i] =
-        (Clocks){unit[i].title, per_slab ? unit[i].clocks : traffic_per_kfma(now, unit[i].clocks),
-                 per_slab ? was[i].clocks : traffic_per_kfma(old, was[i].clocks), false};
+  find_clocks(session, own->per_slab, clocks);
   sort_clocks(clocks, TRAFFIC_UNITS);
   int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
   int unit_cols = 1 + (int)strlen(brief);
   int room = in.cols - col - unit_cols - unknown_cols(clocks, TRAFFIC_UNITS);
   choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
   for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    const Style style = i ? STYLE_TEXT : STYLE_ACCENT;
     if (!clocks[i].shown) continue;
     if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
-    col = canvas_text(canvas, in, 0, col, i ? STYLE_TEXT : STYLE_ACCENT, clocks[i].name) + 1;
-    col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks,
-                      i ? STYLE_TEXT : STYLE_ACCENT);
+    col = canvas_text(canvas, in, 0, col, style, clocks[i].name) + 1;
+    col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks, style);
   }
   col = draw_unknown(canvas, in, col, clocks, TRAFFIC_UNITS);
-  canvas_text(canvas, in, 0, col + 1, STYLE_UNIT,
-              col + 1 + (int)strlen(whole) <= in.cols ? whole : brief);
+  bool fits = col + 1 + (int)strlen(whole) <= in.cols;
+  canvas_text(canvas, in, 0, col + 1, STYLE_UNIT, fits ? whole : brief);
 }
 
 // What setmaxnreg leaves a consumer and a producer of what each thread starts with.

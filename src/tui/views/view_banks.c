@@ -287,51 +287,71 @@ static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
   canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->matrix);
 }
 
+static bool global_shown(const Session *session) {
+  return session_global(session) && !own_shown(session);
+}
+
 static int list_rows(const Session *session, Rect in) {
-  const bool global = session_global(session) && !own_shown(session);
+  const bool global = global_shown(session);
   int n = global ? session->now.picture->model->global.n : shared_rows(session);
   n = min_int(n, own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
   return in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
 }
 
-static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
+// The lists below: of what is selected, and the other kind where there is room for both.
+static void draw_lists(Canvas *canvas, Rect *in, const Session *session) {
   const Model *model = session->now.picture->model;
-  const bool global = session_global(session) != NULL && !own_shown(session);
-  int more_rows = in.rows >= BOTH_LISTS ? 1 + model->global.n : 0;
-  int rows = global && more_rows ? 1 + model->n_sites : list_rows(session, in);
-  Rect all = in, more = rect_take_bottom(&in, more_rows), list = rect_take_bottom(&in, rows);
-  Rect line = rect_take_bottom(&in, 1);
+  const Rect all = *in;
+  const bool both = in->rows >= BOTH_LISTS, global = global_shown(session);
+  const int rows = global && both ? 1 + model->n_sites : list_rows(session, *in);
+  Rect more = rect_take_bottom(in, both ? 1 + model->global.n : 0);
+  Rect list = rect_take_bottom(in, rows), line = rect_take_bottom(in, 1);
   canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
-  if (more_rows) banks_global_list(canvas, more, session, SPOT_SITE);
-  if (rows && global && !more_rows)
+  if (both) banks_global_list(canvas, more, session, SPOT_SITE);
+  if (rows && global && !both)
     banks_global_list(canvas, list, session, SPOT_SITE);
   else if (rows)
     draw_sites(canvas, list, session);
-  if (own_shown(session)) {
-    rect_take_left(&in, 1);
-    const int phases = own_of(session)->access.count.phases;
-    own_draw(canvas, in, own_of(session), session->phase <= phases ? session->phase - 1 : -1,
-             (BanksPane)(session_view_state_const(session)->mode % PANE_SLAB));
-    return;
-  }
-  if (global) {
-    banks_global_legend(canvas, rect_take_bottom(&in, 1), session);
-    rect_take_left(&in, 1);
-    banks_global_draw(canvas, in, session);
-    return;
-  }
+}
+
+static void draw_own(Canvas *canvas, Rect in, const Session *session) {
+  const Own *own = own_of(session);
+  const int phase = session->phase <= own->access.count.phases ? session->phase - 1 : -1;
+  const int mode = session_view_state_const(session)->mode;
+  rect_take_left(&in, 1);
+  own_draw(canvas, in, own, phase, (BanksPane)(mode % PANE_SLAB));
+}
+
+static void draw_global(Canvas *canvas, Rect in, const Session *session) {
+  banks_global_legend(canvas, rect_take_bottom(&in, 1), session);
+  rect_take_left(&in, 1);
+  banks_global_draw(canvas, in, session);
+}
+
+static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
+  const Picture *now = session->now.picture, *then = session->then.picture;
+  const int site = session->site < now->model->n_sites ? session->site : -1;
   if (picture_of(session, session_site(session)) == PANE_LINES && in.rows >= SENTENCE_FROM)
     draw_sentence(canvas, rect_take_bottom(&in, 1), session);
   rect_take_left(&in, 1);
-  int site = session->site < model->n_sites ? session->site : -1;
   if (!session->comparing) {
-    draw_side(canvas, in, session, session->now.picture, site, NULL, STYLE_TEXT);
+    draw_side(canvas, in, session, now, site, NULL, STYLE_TEXT);
     return;
   }
   const Rect left = view_take_a(canvas, &in, 2);
-  int other = session_matching_site(session, session->then.picture);
-  draw_side(canvas, left, session, session->then.picture, other, "A", STYLE_SIDE_A);
-  draw_side(canvas, in, session, session->now.picture, site, "B", STYLE_SIDE_B);
+  const int other = session_matching_site(session, then);
+  draw_side(canvas, left, session, then, other, "A", STYLE_SIDE_A);
+  draw_side(canvas, in, session, now, site, "B", STYLE_SIDE_B);
+}
+
+static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
+  draw_lists(canvas, &in, session);
+  if (own_shown(session))
+    draw_own(canvas, in, session);
+  else if (session_global(session))
+    draw_global(canvas, in, session);
+  else
+    draw_shared(canvas, in, session);
 }
 
 static void banks_go(Session *session, int i) {

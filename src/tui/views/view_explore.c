@@ -71,36 +71,59 @@ static void explore_prepare(Session *session) {
 
 // ---- the nest -----------------------------------------------------------------------------------
 
+// The number of a row's access and what it costs, at the right end: "3 ok".
+typedef struct RowBadge {
+  char text[16];
+  Style style;
+  int cols;    // 0: the row touches no memory
+  bool alone;  // the number stands alone
+} RowBadge;
+
+// `left`: columns between the text and the end. Where they are few, an access without a count has
+// its number only.
+static RowBadge row_badge(const Model *model, const NestRow *row, int left) {
+  RowBadge badge = {.style = STYLE_TEXT};
+  if (!row->site) return badge;
+  const int digits = 1 + (row->site > 9);
+  const bool known = site_badge(model, row->site, badge.text, &badge.style);
+  badge.cols = digits + 1 + utf8_columns(badge.text);
+  badge.alone = !known && left < badge.cols + 1;
+  if (badge.alone) badge.cols = digits;
+  return badge;
+}
+
+static void draw_badge(Canvas *canvas, Rect in, int at, const RowBadge *badge, int site,
+                       bool selected) {
+  const int begin = in.cols - badge->cols;
+  int col = canvas_printf(canvas, in, at, begin, selected ? STYLE_ACCENT : STYLE_DIM, "%d", site);
+  if (!badge->alone) canvas_text(canvas, in, at, col + 1, badge->style, badge->text);
+  if (selected)
+    canvas_over(canvas, (Rect){in.row + at, in.col + begin, 1, badge->cols}, STYLE_LINKED);
+}
+
+static Style nest_text_style(const Session *session, const NestRow *row) {
+  Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
+  if (row->site) style = STYLE_SITE;
+  if (is_barrier(row->stmt)) style = STYLE_BARRIER;
+  if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
+  return style;
+}
+
 // The text, its guides, and the badge of its site: "│ a[8] ← A_s  3 ok".
 static void draw_nest_text(Canvas *canvas, Rect in, int at, const Session *session, int index) {
-  const Picture *picture = session->now.picture;
   const Explore *explore = session->prepared;
   const NestRow *row = &explore->nest->row[index];
   int col = 0;
   for (int i = 0; i < row->depth; i++, col += 2)
     canvas_text(canvas, in, at, col, STYLE_BORDER, i % 2 ? "┊" : "│");
-  Style style = row->stmt && row->stmt->kind == STMT_OP ? STYLE_TEXT : nest_style(row->group);
-  if (row->site) style = STYLE_SITE;
-  if (is_barrier(row->stmt)) style = STYLE_BARRIER;
-  if (row->changed && session->change == CHANGE_FRESH) style = style_over(style, STYLE_CHANGED);
-  char badge[16] = "";
-  Style badge_style = STYLE_TEXT;
-  const char *text = row->wide && utf8_columns(row->wide) <= in.cols - col ? row->wide : row->text;
-  int width = utf8_columns(text);
-  bool known = row->site && site_badge(picture->model, row->site, badge, &badge_style);
-  int badge_cols = row->site ? utf8_columns(badge) + 2 + (row->site > 9) : 0;
-  // Where it is tight, the number of a site without a count stands alone.
-  bool tight = row->site && !known && width > in.cols - col - badge_cols - 1;
-  if (tight) badge_cols = 1 + (row->site > 9);
-  int room = in.cols - col - badge_cols - (row->site > 0);
-  canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT, style, text);
-  if (!row->site) return;
-  col = in.cols - badge_cols;
-  bool selected = row->site - 1 == session->site;
-  int end =
-      canvas_printf(canvas, in, at, col, selected ? STYLE_ACCENT : STYLE_DIM, "%d", row->site);
-  if (!tight) canvas_text(canvas, in, at, end + 1, badge_style, badge);
-  if (selected) canvas_over(canvas, (Rect){in.row + at, in.col + col, 1, badge_cols}, STYLE_LINKED);
+  const int left = in.cols - col;
+  const char *text = row->wide && utf8_columns(row->wide) <= left ? row->wide : row->text;
+  const int width = utf8_columns(text);
+  const RowBadge badge = row_badge(session->now.picture->model, row, left - width);
+  const int room = left - badge.cols - (badge.cols > 0);
+  canvas_fit(canvas, in, at, col, width < room ? width : room, ALIGN_LEFT,
+             nest_text_style(session, row), text);
+  if (badge.cols) draw_badge(canvas, in, at, &badge, row->site, row->site - 1 == session->site);
 }
 
 // Whether the last change shows in this row: in its text, or in what its access costs.

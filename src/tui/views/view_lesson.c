@@ -266,25 +266,29 @@ static LessonLayout lay_out(const LessonFrame *frame, Rect in) {
   return at;
 }
 
-// The step's view prepares itself for its part of the screen, and gets a session of its own to
-// draw.
+// The session as the step's view is to draw it: what it prepared, and no counts before the answer.
+static const Session *make_stage(Session *session) {
+  Session *stage = ARENA_NEW(session->frame, Session);
+  *stage = *session;
+  if (!is_veiled(tutor_of(session))) return stage;
+  stage->now.picture = veil(session->frame, session->now.picture);
+  if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
+  return stage;
+}
+
+// The step's view prepares itself as if its part of the screen, `in`, were all there is of it.
 static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
   const ViewBody *body = view_table[frame->inner].body;
-  int view = session->view, rows = session->rows, cols = session->cols;
+  const int view = session->view, rows = session->rows, cols = session->cols;
+  const bool beside = in.cols < cols;  // a line stands between it and the text
   session->view = frame->inner;
   session->prepared = NULL;
   if (in.rows > 0) {
     session->rows = in.rows - 1 + FRAME_ROWS;
-    session->cols = in.cols - (in.cols < cols);
+    session->cols = in.cols - beside;
   }
   if (body->prepare) body->prepare(session);
-  Session *stage = ARENA_NEW(session->frame, Session);
-  *stage = *session;
-  if (is_veiled(tutor_of(session))) {
-    stage->now.picture = veil(session->frame, session->now.picture);
-    if (session->comparing) stage->then.picture = veil(session->frame, session->then.picture);
-  }
-  frame->stage = stage;
+  frame->stage = make_stage(session);
   session->view = view;
   session->rows = rows;
   session->cols = cols;

@@ -115,6 +115,21 @@ static void draw_extents(Canvas *canvas, Rect row, int from, const TilesRegion *
     canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, text);
 }
 
+// One link of the path; the column behind it.
+static int draw_level(Canvas *canvas, Rect row, int col, const TilesHalf *half, int level) {
+  char text[48];
+  tiles_level_name(half, level, text);
+  Style style = level == half->level ? STYLE_TITLE
+                : level == 0         ? STYLE_DIM
+                                     : tiles_level_style(half, level - 1);
+  const int begin = col, need = utf8_columns(text), room = row.cols - col;
+  col = canvas_fit(canvas, row, 0, col, need < room ? need : room, ALIGN_LEFT, style, text);
+  Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
+  if (level == half->level) canvas_over(canvas, area, STYLE_SELECTED);
+  if (level < TILES_LEVELS) canvas_spot(canvas, area, TILES_SPOT_LEVEL, level);
+  return col;
+}
+
 // "C › CTA 32 › warp 0 › lane 0": where one is, and on what the cursor stands.
 static void draw_path(Canvas *canvas, Rect row, const TilesHalf *half) {
   int col = 0;
@@ -123,17 +138,8 @@ static void draw_path(Canvas *canvas, Rect row, const TilesHalf *half) {
     col = canvas_text(canvas, row, 0, 0, style, half->title) + 1;
   }
   for (int level = 0; level <= TILES_LEVELS; level++) {
-    char text[48];
-    tiles_level_name(half, level, text);
-    Style style = level == half->level ? STYLE_TITLE
-                  : level == 0         ? STYLE_DIM
-                                       : tiles_level_style(half, level - 1);
     if (level) col = canvas_glyph(canvas, row, 0, col + 1, STYLE_DIM, GLYPH_ANGLE_RIGHT) + 1;
-    int begin = col, need = utf8_columns(text), room = row.cols - col;
-    col = canvas_fit(canvas, row, 0, col, need < room ? need : room, ALIGN_LEFT, style, text);
-    Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
-    if (level == half->level) canvas_over(canvas, area, STYLE_SELECTED);
-    if (level < TILES_LEVELS) canvas_spot(canvas, area, TILES_SPOT_LEVEL, level);
+    col = draw_level(canvas, row, col, half, level);
   }
   draw_extents(canvas, row, col, &half->side->region[half->level]);
 }
@@ -174,25 +180,33 @@ static int draw_text_beside(Canvas *canvas, Rect in, const TilesHalf *half) {
   return in.row + rows - begin;
 }
 
+// Rows of the sentences where they stand below the picture.
+static int text_rows(Rect in) {
+  const bool one_line = in.cols >= ONE_LINE_COLS || in.rows < 18;
+  if (in.rows >= 14) return one_line ? TEXT_ROWS : 2 * TEXT_ROWS;
+  return in.rows >= 8 ? TEXT_ROWS_SMALL : 1;
+}
+
+// The sentences beside the picture; what they leave below them.
+static Rect draw_right_side(Canvas *canvas, Rect *in, const TilesHalf *half) {
+  Rect right = rect_take_right(in, TEXT_COLS);
+  rect_take_right(in, 2);
+  rect_take_top(&right, draw_text_beside(canvas, right, half) + 1);
+  return right;
+}
+
 // The legend stands below the sentences where they have the right side to themselves, else in
 // what the picture leaves.
 static void draw_half(Canvas *canvas, Rect in, const TilesHalf *half) {
-  Rect right = {in.row, in.col, 0, 0};
+  Rect legend = {0};
   draw_path(canvas, rect_take_top(&in, 1), half);
-  if (in.cols >= BESIDE_COLS) {
-    right = rect_take_right(&in, TEXT_COLS);
-    rect_take_right(&in, 2);
-    rect_take_top(&right, draw_text_beside(canvas, right, half) + 1);
-  } else {
-    bool one_line = in.cols >= ONE_LINE_COLS || in.rows < 18;
-    int rows = in.rows >= 14  ? one_line ? TEXT_ROWS : 2 * TEXT_ROWS
-               : in.rows >= 8 ? TEXT_ROWS_SMALL
-                              : 1;
-    draw_text_below(canvas, rect_take_bottom(&in, rows), half);
-  }
+  if (in.cols >= BESIDE_COLS)
+    legend = draw_right_side(canvas, &in, half);
+  else
+    draw_text_below(canvas, rect_take_bottom(&in, text_rows(in)), half);
   const TilesRoom room = tiles_picture_draw(canvas, in, half);
-  if (right.rows == 0) right = room.beside.cols >= LEGEND_COLS ? room.beside : room.corner;
-  if (right.cols >= LEGEND_COLS) tiles_legend_draw(canvas, right, half);
+  if (legend.rows == 0) legend = room.beside.cols >= LEGEND_COLS ? room.beside : room.corner;
+  if (legend.cols >= LEGEND_COLS) tiles_legend_draw(canvas, legend, half);
 }
 
 static void tiles_draw(Canvas *canvas, Rect in, const Session *session) {

@@ -1,6 +1,6 @@
-// What the model reckons a schedule costs: where the clocks of a slab go, and every access to
-// shared memory with its wavefronts, to global memory with its sectors. All of it is estimated; the
-// printed words say so.
+// The cost of a schedule as the model estimates it: where the clocks of a slab go, and every access
+// to shared memory with its wavefronts, to global memory with its sectors. All of it is estimated;
+// the printed words say so.
 #pragma once
 #include "base/json.h"
 #include "model/readings/model.h"

@@ -93,7 +93,7 @@ static const char *arguments_of(Arena *arena, const char *command) {
   return out.text;
 }
 
-// What a state is made of: knobs, and the rungs that it may begin with.
+// The words of a state: knobs, and the rungs that it may begin with.
 static const char *state_words(Arena *arena) {
   Str out = str_new(arena);
   Diags unused = diags_new(arena);
@@ -255,7 +255,7 @@ static void print_man_entry(Arena *arena, const char *head, const char *text) {
   printf("%s\n", man_text(arena, text));
 }
 
-// What a breakage, a wrong program or a theme may be called.
+// The names of breakages, wrong programs and themes.
 static void print_man_words(Arena *arena) {
   printf(".SH FINDINGS\nWhat gemmview interpret may find in a program.\n");
   for (int i = 0; i < FINDING_COUNT; i++)

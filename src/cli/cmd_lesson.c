@@ -51,7 +51,7 @@ static const Option options[] = {
     OPTION_JSON(LessonOptions),
 };
 
-// What is printed: the lessons from `first` on.
+// The lessons to print, from `first` on.
 typedef struct Handout {
   Arena *arena;
   const LessonOptions *given;
@@ -152,7 +152,7 @@ static void print_question(const Handout *h, const LessonStep *step, const StepF
   printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &facts->shown));
 }
 
-// Where the step can be had live; with the answers also the picture alone, which gives them away.
+// Commands that show the step live; with the answers also the picture alone, which gives them away.
 static void print_step(const Handout *h, const Lesson *lesson, const StepFacts *facts, int number) {
   const LessonStep *step = &lesson->step[number - 1];
   printf("### %d. %s\n\n", number, step->title);

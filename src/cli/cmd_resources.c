@@ -60,7 +60,7 @@ static void print_fit(const Model *model, const char *by) {
          model->target->name, r->waves);
 }
 
-// What follows from registers goes by the compiler's where they are known, as in the explorer.
+// Numbers that follow from registers go by the compiler's count if it is known, as in the explorer.
 static void print_text(const Compiled *c) {
   const KernelResources *k = compiled_kernel(c, c->model->program->main_kernel);
   const Model *model = cli_compiled_model(c);
@@ -75,7 +75,7 @@ static void print_text(const Compiled *c) {
   cli_print_steps(c->arena, c->model);
 }
 
-// What nobody said is negative.
+// A number that nobody gave is negative.
 static void put_said(JsonWriter *w, const char *key, int64_t number) {
   json_member_known(w, key, number >= 0, number);
 }

@@ -47,7 +47,7 @@ static const Option options[] = {
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
 };
 
-// What is drawn, and how it is written down.
+// The screen to draw, and the format to write it in.
 typedef struct Show {
   Arena *arena;
   ShowOptions given;

@@ -50,7 +50,7 @@ static const Option OPTIONS[] = {
     OPTION_JSON(SwizzleOptions),
 };
 
-// What is shown: a layout, the facts about it, and sites with their costs in it and row by row.
+// The data to show: a layout, the facts about it, and sites with their costs in it and row by row.
 typedef struct Swizzle {
   Arena *arena;
   const Layout *layout, *plain;

@@ -96,8 +96,8 @@ static void grant_wishes(App *app) {
   session_say(session, SAID_NOTE, "mouse %s", terminal_mouse(app->terminal) ? "on" : "off");
 }
 
-// What a click means is written on the canvas, which a key of the same batch may have outdated: an
-// old spot could name a row or a knob that is no more.
+// The canvas says what a click means, and a key of the same batch may have outdated it: an old spot
+// could name a row or a knob that is no more.
 static void click(App *app, const Event *event) {
   drive_frame(app->session, app->canvas);
   view_mouse(app->session, app->canvas, event);
@@ -142,7 +142,7 @@ static int wake_fd(const App *app) { return app->class ? app->wake : requests_fd
 
 static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
 
-// What is due, of the worker and of the class; the milliseconds until the next.
+// Does what is due for the worker and for the class; returns the milliseconds until the next.
 static int tick(App *app) {
   int64_t now = clock_ms();
   int due = requests_tick(app->requests, now);
@@ -225,7 +225,7 @@ static void print_state(const App *app) {
   fflush(stdout);
 }
 
-// What is wrong with the configuration costs what is wrong, never the explorer.
+// A faulty configuration costs its faulty lines, never the explorer.
 static void bind_keys(App *app, const AppOptions *options) {
   Diags diags = diags_new(app->arena);
   if (options->config) config_bind(options->config, app->session->keymap, &diags);
@@ -233,7 +233,7 @@ static void bind_keys(App *app, const AppOptions *options) {
   if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
 }
 
-// Whoever asked for nothing in particular is told where to begin.
+// Somebody who asked for nothing in particular is told where to begin.
 static void welcome(App *app, const AppOptions *options) {
   Session *session = app->session;
   const SessionOptions *asked = &options->session;

@@ -31,7 +31,7 @@ typedef struct Cell {
   uint8_t arms;   // of a line: which neighbours it reaches (canvas.c)
 } Cell;
 
-// Where a click means something: the last spot that covers a cell counts.
+// A part of the screen where a click means something: the last spot that covers a cell counts.
 typedef struct Spot {
   Rect area;
   int what, value;

@@ -69,7 +69,7 @@ static bool write_all(int fd, const char *text) {
   return true;
 }
 
-// Whether the child ended well within a second; it is killed if it did not end.
+// True when the child ended well within a second; otherwise it is killed.
 static bool ended_well(pid_t child) {
   const struct timespec step = {0, 5 * 1000 * 1000};
   int status;

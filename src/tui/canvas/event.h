@@ -1,4 +1,4 @@
-// What can happen to the program: the terminal and scripts speak in these.
+// The events that reach the program: the terminal and scripts speak in these.
 #pragma once
 #include <stdbool.h>
 

@@ -32,7 +32,8 @@ enum { KEY_PRINT_MAX = 32 };
 const char *key_print(Key key, char text[KEY_PRINT_MAX]);
 // KEY_NONE, with a diagnostic of rule "key", when `name` is no key. `diags` may be NULL.
 Key key_parse(const char *name, Diags *diags);
-// What the byte or character a terminal sent means: 4 is Ctrl-D, 127 Backspace, 13 Enter, 27 Esc.
+// The key that a byte or character from a terminal stands for: 4 is Ctrl-D, 127 Backspace, 13
+// Enter, 27 Esc.
 Key key_from_character(uint32_t code);
 // A key that puts its character into a text field.
 bool key_is_printable(Key key);

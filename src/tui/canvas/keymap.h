@@ -1,4 +1,5 @@
-// Which key does what: built from the views' tables, changed by the user's configuration.
+// The bindings of keys to actions: built from the views' tables, changed by the user's
+// configuration.
 //
 // A binding belongs to a context: "global", or the name of a view or of a pop-up. A key is looked
 // up in the context first and in "global" after it. Actions are words; the session knows what they

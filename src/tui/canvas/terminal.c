@@ -86,7 +86,7 @@ static const char *mouse_sequence(const Terminal *terminal, bool on) {
   return on ? "\033[?1000h" : "\033[?1000l";
 }
 
-// What enters and leaves full-screen mode, with the mouse as it is set.
+// The sequences that enter and leave full-screen mode, with the mouse as it is set.
 static void prepare_sequences(Terminal *terminal) {
   bool xterm_like = terminal->ansi_moves && *capability("smcup");
   Str in = str_new(terminal->frame), out = str_new(terminal->frame);
@@ -461,7 +461,7 @@ static Event paste_event(Terminal *terminal) {
   return (Event){.kind = EVENT_PASTE, .text = text.text};
 }
 
-// What comes at once after an Esc belongs to it: Alt.
+// A byte that comes at once after an Esc belongs to it: the key was pressed with Alt.
 static Key escaped(Terminal *terminal) {
   wint_t next;
   int kind = read_code(terminal, &next);

@@ -59,7 +59,7 @@ const char *theme_name(const Theme *theme);
 // The names theme_find knows, "default" first.
 int theme_names(Arena *arena, const char *const **names);
 Look theme_look(const Theme *theme, Style style, ColorDepth depth);
-// What a palette entry or the default colour is where there is no terminal to ask (in SVG).
+// The colour of a palette entry, or the default one, where there is no terminal to ask (in SVG).
 Color theme_color_rgb(const Theme *theme, Color color, bool background);
 
 bool color_equal(Color a, Color b);

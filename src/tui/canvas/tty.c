@@ -136,8 +136,8 @@ static Handled handled[] = {
 };
 enum { HANDLED = sizeof handled / sizeof handled[0] };
 
-// Whoever handled the signal before handles it once more, after the terminal is back. Ignoring it
-// (a shell starts background jobs with SIGQUIT ignored) would let a program go on that cannot.
+// The handler that was installed before runs once more, after the terminal is back. Ignoring it (a
+// shell starts background jobs with SIGQUIT ignored) would let a program go on that cannot.
 static void on_fatal(int signal) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   restore();

@@ -24,7 +24,7 @@ void tty_size(int *rows, int *cols);  // 24 x 80 when the device does not know
 // Whole, unless the terminal takes nothing for a second.
 void tty_write(const char *bytes, size_t n);
 
-// What signals left behind; tty_news_fd can be polled for it.
+// The news that signals left behind; tty_news_fd can be polled for it.
 typedef struct TtyNews {
   bool resized, stop, continued;
   int end_signal;  // 0: none

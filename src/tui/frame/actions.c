@@ -1,4 +1,4 @@
-// What can be done in every view. A view's own table is looked up before this one.
+// The actions that every view has. A view's own table is looked up before this one.
 //
 // Names are words for scripts, the palette and key bindings; keys follow the conventions of the
 // terminal tools people know. No view may take one of these keys for anything else.
@@ -126,7 +126,7 @@ static void back(Session *session, const char *argument) {
     session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
 }
 
-// Whoever teaches ends the class of others.
+// A teacher who quits ends the class for everybody, so quitting asks first.
 static bool asks_first(Session *session) {
   const ClassState *class = &tutor_of(session)->class;
   if (class->role != CLASS_TEACHER || session->asked_quit) return false;

@@ -158,8 +158,8 @@ void class_peer_close(ClassPeer *peer) {
 
 bool class_peer_read(ClassPeer *peer) { return line_reader_fill(&peer->in, peer->fd) != 0; }
 
-// Whoever asks which rooms there are connects and is gone before anything is sent: that is the end
-// of a peer, not (by SIGPIPE) of the class.
+// A program that lists the rooms connects and is gone before anything is sent: that is the end of a
+// peer, not (by SIGPIPE) of the class.
 bool class_peer_flush(ClassPeer *peer) {
   OutQueue *out = &peer->out;
   while (!out_queue_is_empty(out)) {

@@ -20,14 +20,14 @@ const char *class_socket_path(Arena *arena, const char *room, bool *shared, Diag
 // The names of the rooms there are now, NULL-terminated; NULL after a finding.
 const char **class_socket_list(Arena *arena, Diags *diags);
 
-// Which classes are found here and what to do to find others, for whoever finds none.
+// A sentence for somebody who finds no class: which ones there are, and how to find others.
 const char *class_socket_way_out(Arena *arena);
 
 // A listening socket, -1 after a finding; what a teacher who died left behind is replaced, and
 // nothing else: one who is suspended answers nobody and teaches still.
 int class_socket_listen(const char *path, bool shared, Diags *diags);
-// Which socket the path leads to, to be asked right after class_socket_listen; class_socket_leave
-// takes away that one and not what somebody else has put there since.
+// The inode of the socket at the path, to be asked right after class_socket_listen;
+// class_socket_leave takes away that one and not what somebody else has put there since.
 ino_t class_socket_node(const char *path);
 void class_socket_leave(const char *path, ino_t node);
 int class_socket_connect(const char *path);  // -1: nobody listens

@@ -154,7 +154,7 @@ static void note_gone(Classroom *class, const char *name) {
     snprintf(class->gone[class->n_gone++], NAME_BYTES, "%s", name);
 }
 
-// Whoever comes by a name that is missed is taken for the one who left.
+// A follower who joins under the name of one who left takes that one's place.
 static void note_back(Classroom *class, const char *name) {
   for (int i = 0; i < class->n_gone; i++)
     if (str_equal(class->gone[i], name)) {
@@ -451,7 +451,8 @@ static void take_state(Classroom *class, const char *state, bool anew) {
   if (schedule_parse(&schedule, state, &ignored)) session_set_schedule(class->session, &schedule);
 }
 
-// Whoever looks at something else is told, not moved; what is half typed was about the step before.
+// A follower who looks at another step is told of the teacher's, not moved there; what is half
+// typed was about the step before.
 static void call_back(Session *session) {
   const LessonRun *run = &tutor_of(session)->run;
   bool there = session->view == view_find("lesson");
@@ -482,7 +483,7 @@ static bool take_step(Classroom *class, const JsonValue *root) {
   bool makes = tutor_step(tutor)->ask.kind == ASK_MAKE, answered = revealed && tutor->run.held;
   tutor->run.held = !revealed && !makes;
   if (revealed) tutor_release(class->session);
-  // Whoever is making a schedule keeps it until the teacher shows one.
+  // A follower who is making a schedule keeps it until the teacher shows one.
   if (!here || revealed || !makes) take_state(class, state, !here || answered);
   return true;
 }

@@ -147,7 +147,7 @@ static void read_keys(Arena *arena, const JsonValue *keys, Config *config, Diags
   }
 }
 
-// What is a text like any other to JSON but not to those who use it.
+// JSON takes these texts like any other; the program that uses them does not.
 static void check_names(Arena *arena, const JsonValue *root, Config *config, Diags *diags) {
   Diags wrong = diags_new(arena);
   Config defaults = config_default();

@@ -1,5 +1,5 @@
-// What each view keeps between frames lies in the session's arena, zeroed, and is begun and ended
-// by the view itself; only the size of it is known here.
+// The bytes that a view keeps between frames lie in the session's arena, zeroed; the view begins
+// and ends them itself, and this file knows only their size.
 #include "tui/frame/explorer.h"
 
 #include "tui/frame/view.h"

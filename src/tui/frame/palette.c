@@ -243,7 +243,7 @@ static Candidates second_words(const Session *session, const char *command, cons
   return all;
 }
 
-// Where the word under completion begins: after the last blank or comma.
+// The beginning of the word under completion: after the last blank or comma.
 static const char *last_word(const char *text) {
   const char *word = text;
   for (const char *c = text; *c; c++)

@@ -226,7 +226,7 @@ const char *tutor_view(const Tutor *tutor) {
   return tutor->run.revealed ? step->view : step->before;
 }
 
-// What is shown now: the step's own schedule, and with the answer the one that it is about.
+// The schedule to show now: the step's own, and with the answer the one that the answer is about.
 static const Schedule *wanted(const Tutor *tutor) {
   const LessonStep *step = tutor_step(tutor);
   bool answered = tutor->run.revealed && step->ask.kind != ASK_MAKE;

@@ -23,7 +23,7 @@ typedef struct LessonRun {
   bool held;  // the reveal is somebody else's; guesses are taken, not judged
 } LessonRun;
 
-// What is kept of a lesson between runs; bit i stands for step i.
+// The marks of a lesson, kept between runs; bit i stands for step i.
 typedef struct LessonMark {
   char name[LESSON_NAME_MAX + 1];
   int step;               // where it was left
@@ -40,7 +40,7 @@ typedef struct ClassRow {
   bool right;
 } ClassRow;
 
-// What is known of the others, for the screen (classroom.h).
+// The class as the screen shows it (classroom.h fills it in).
 typedef struct ClassState {
   ClassRole role;
   bool connected;  // CLASS_FOLLOWER: the teacher is there
@@ -96,7 +96,7 @@ const LessonStep *tutor_step(const Tutor *tutor);  // NULL: none
 const char *tutor_view(const Tutor *tutor);
 
 void tutor_guess(struct Session *session, const char *guess);
-// Of a step that asks for a schedule: the present one is the guess.
+// Takes the present schedule as the guess, in a step that asks for one.
 void tutor_guess_schedule(struct Session *session);
 void tutor_reveal(struct Session *session);
 // The answer is free: the guess is judged, then everything is shown.

@@ -2,7 +2,7 @@
 //
 // Worked example: ":interpret --seed 3" at BM=16,BN=16 starts {"/proc/self/exe", "interpret",
 // "--seed", "3", "-k", "BM=16,BN=16"}, because the usage of interpret names -k and none was given.
-// What the child prints is made harmless here, once, so that views draw it as it is.
+// The child's output is made harmless here, once, so that views draw it as it is.
 #include "tui/frame/verbs.h"
 
 #include <string.h>

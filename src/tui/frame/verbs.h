@@ -17,7 +17,7 @@ typedef struct Verb {
 
 typedef struct Verbs Verbs;
 
-// What the help view keeps between frames.
+// The state that the help view keeps between frames.
 typedef struct Pager {
   Verbs *verbs;  // NULL: no command can be run
   bool shown;    // what one of them printed, instead of the keys
@@ -40,6 +40,6 @@ bool verbs_running(const Verbs *verbs);  // false for NULL
 bool verbs_poll(Verbs *verbs);
 void verbs_stop(Verbs *verbs);
 
-// What was printed so far: the command in line 0, how it ended in the last one.
+// The output so far: the command in line 0, how it ended in the last one.
 int verbs_lines(const Verbs *verbs);
 const char *verbs_line(const Verbs *verbs, int i);

@@ -125,7 +125,7 @@ bool view_run(Session *session, const char *name, const char *argument) {
   return true;
 }
 
-// What the last edit changed fades with every key that is not an edit itself.
+// The marks of the last edit fade with every key that is not an edit itself.
 static void fade(Session *session) {
   if (session->change < CHANGE_GONE) session->change++;
 }
@@ -321,7 +321,7 @@ static void draw_state(Canvas *canvas, Rect row, const Session *session) {
 
 enum { REASON_ROWS_MAX = 4, REASON_SCREEN_ROWS = 20 };
 
-// What mends it first; the column after it.
+// Writes what mends the schedule; returns the column after it.
 static int draw_mending(Canvas *canvas, Rect row, const Session *session) {
   char name[KEY_PRINT_MAX];
   Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
@@ -354,8 +354,8 @@ static void draw_message(Canvas *canvas, Rect row, const Session *session) {
   canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->said], session->message);
 }
 
-// What a key is called where room is scarce: arrows are drawn as such, but not in ASCII, where '<'
-// is a key of its own.
+// The short name of a key: arrows are drawn as such, but not in ASCII, where '<' is a key of its
+// own.
 static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_MAX]) {
   static const struct {
     Key key;
@@ -422,7 +422,7 @@ static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
   return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
 }
 
-// What the footer calls an action of the view now; NULL: it is left out.
+// The footer's word for an action of the view now; NULL: the footer leaves it out.
 static const char *own_label(const Session *session, const Action *action) {
   const ViewBody *body = view_table[session->view].body;
   return action->label && body->hint ? body->hint(session, action) : action->label;

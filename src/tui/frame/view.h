@@ -25,8 +25,9 @@ typedef struct Action {
 } Action;
 
 typedef struct ViewBody {
-  // What the view keeps between frames, as view_own() gives it: zeroed, then begun and ended by
-  // these (NULL: nothing to do). 0: it keeps nothing but its ViewState.
+  // The size of the state that the view keeps between frames (view_own() gives it); 0: nothing but
+  // its ViewState. The frame zeroes it, then calls `open`, and `close` at the end; either may be
+  // NULL.
   size_t state_bytes;
   void (*open)(void *state);
   void (*close)(void *state);
@@ -42,7 +43,8 @@ typedef struct ViewBody {
   int (*count)(const Session *session);
   // The text of line i, for searching; NULL function: nothing to search.
   const char *(*line)(const Session *session, int i);
-  // Where searching begins and ends; NULL: the cursor of the view.
+  // The line from which searching goes on, and the way to the line it found; NULL: the view's
+  // cursor.
   int (*at)(const Session *session);
   void (*go)(Session *session, int i);
   void (*click)(Session *session, int what, int value);
@@ -51,13 +53,13 @@ typedef struct ViewBody {
   void (*typed)(Session *session, TextFieldResult result);
   const char *field_label;
   void (*site_chosen)(Session *session);  // by a key that every view has; may be NULL
-  // What may stand behind the view's name at the prompt, and what it does then: ":banks lds32
-  // lane*32". What is not taken is the command line's. NULL: nothing is.
+  // Decide whether the view takes a text behind its name at the prompt, and run it: ":banks lds32
+  // lane*32". A text that is not taken goes to the command line. NULL: nothing is.
   bool (*takes)(const char *argument);
   bool (*command)(Session *session, const char *argument, Diags *diags);
   // Text that was pasted while no prompt was open; NULL: it goes into one.
   void (*paste)(Session *session, const char *text);
-  // What the footer says of an action now, NULL: nothing. NULL function: what the table says.
+  // Gives the footer's word for an action now; NULL: no word. NULL function: the table's label.
   const char *(*hint)(const Session *session, const Action *action);
   const Action *actions;
   int n_actions, n_panes;
@@ -84,10 +86,11 @@ extern const int global_action_count;
 // The smallest screen a view is drawn on; below it a line says so.
 enum { VIEW_ROWS_MIN = 12, VIEW_COLS_MIN = 40 };
 
-// What a click on the frame around a view means; views number theirs from SPOT_VIEW.
+// The meanings of a click on the frame around a view; views number theirs from SPOT_VIEW.
 enum { SPOT_TAB = 1, SPOT_ACTION, SPOT_VIEW = 16 };
 
-// What a view keeps between frames; also of another view, as when grid sends an element to tiles.
+// The state that a view keeps between frames (ViewBody.state_bytes); also another view's, as when
+// grid sends an element to tiles.
 void *view_own(const Session *session, const ViewBody *body);
 
 void view_bind_keys(Keymap *keymap);
@@ -112,7 +115,7 @@ int view_scroll(int cursor, int n, int rows);
 void view_draw_more(Canvas *canvas, Rect in, int first, int n);
 // Moves the cursor of the view by `delta` within its lines.
 void view_move(Session *session, int delta);
-// What to press for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.
+// The key for an action here: "q", or ":quit" when no key is bound to it. In the frame arena.
 const char *view_key_name(const Session *session, const char *action);
 // "4096³ bf16", "128×128×16384 f32"; gives `out` back.
 const char *view_problem(const Session *session, const Schedule *schedule, char *out, size_t size);

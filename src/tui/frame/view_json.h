@@ -1,4 +1,4 @@
-// What a view shows, as data: for `gemmview show VIEW --json` and `:save-display x.json`.
+// The content of a view as data: for `gemmview show VIEW --json` and `:save-display x.json`.
 //
 //   {"schema":"gemmview/1","command":"show","view":"banks","state":"BM=16,…","legal":true,
 //    "reasons":[],"nearest":null,"data":{…},"rows":24,"cols":80,"lines":[…],"styles":[…]}

@@ -18,7 +18,7 @@ static void move_rungs(Session *session, const Target *target) {
     }
 }
 
-// What was said stays, and a lesson speaks of its own GPU.
+// A message that stands is not written over, and a lesson speaks of its own GPU.
 static bool may_speak(const Session *session) { return !session->message[0] && !session->narrated; }
 
 static bool may_move(const Session *session) {
@@ -34,7 +34,7 @@ static bool move(Session *session, const Target *target) {
   return device_take_target(&session->targets, target, &session->now.schedule);
 }
 
-// What was worked out by the numbers of the row before.
+// Drops all that was computed with the numbers of the row before.
 static void forget(Session *session) {
   session->estimated = NULL;
   advice_free(session->advice);

@@ -1,9 +1,9 @@
 // Trials, rooflines and records → what is worth trying.
 //
 // A roofline knows nothing of latency, so a change that it praises may bring little: on an H200 the
-// rung padded has 36.7 TFLOP/s of an estimated 48, and CELL_GROUP=4, estimated at 65, has 38.3.
-// Where both were timed, that is what is said. Where the state alone was, it is taken to reach the
-// same share of its neighbour's roofline as of its own: 36.7 of 48 is 0.76, and 0.76 · 65 = 49.
+// rung padded has 36.7 TFLOP/s of an estimated 48, and CELL_GROUP=4, estimated at 65, has 38.3. If
+// both were timed, their times are said. If only the state was, it is assumed to reach the same
+// share of its neighbour's roofline as of its own: 36.7 of 48 is 0.76, and 0.76 · 65 = 49.
 #include "tui/session/knob_gain.h"
 
 #include "base/str.h"

@@ -1,4 +1,4 @@
-// What a change of one knob may bring, in TFLOP/s, by the best word there is.
+// The gain of a change of one knob in TFLOP/s: measured if known, else estimated.
 #pragma once
 #include "tui/session/knob_trials.h"
 #include "tui/session/result_store.h"

@@ -58,7 +58,8 @@ static void make_far_trial(Advice *advice, Trial *best, const TargetTable *targe
     if (step == 0) continue;
     Trial trial = {.knob = best->knob, .direction = 2, .exists = true};
     judge(advice, &trial, &schedule, targets);
-    // Of equals the larger: groups of 4 keep their 16-byte accesses, groups of 2 do not.
+    // Between equals the larger value wins: groups of 4 keep their 16-byte accesses, groups of 2 do
+    // not.
     bool better = trial.traffic.roofline_tflops >= best->traffic.roofline_tflops;
     if (trial.legal && (!best->exists || better)) *best = trial;
   }

@@ -22,7 +22,7 @@ typedef struct Trial {
   Traffic traffic;
 } Trial;
 
-// Of each knob: one step down, one up, and the best of the powers of two further up.
+// Each knob has three: one step down, one up, and the best of the powers of two further up.
 enum { ADVICE_PER_KNOB = 3, ADVICE_TRIALS = ADVICE_PER_KNOB * KNOB_COUNT };
 
 typedef struct Advice {
@@ -44,5 +44,5 @@ bool advice_step(Advice *advice, const TargetTable *targets);
 // NULL while it has not been made.
 const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
 bool advice_done(const Advice *advice);  // all trials are made
-// What a trial's gain is multiplied by before it is advised; 0: never.
+// The factor on a trial's gain that decides what is advised; 0: never advised.
 double advice_weight(const Trial *trial);

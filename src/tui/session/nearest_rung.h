@@ -1,4 +1,4 @@
-// Where a schedule stands among the ladders: at the rung from which fewest knobs differ.
+// Finds the rung nearest to a schedule: the one that differs in fewest knobs.
 #pragma once
 #include "model/words/ladder.h"
 
@@ -8,5 +8,5 @@ typedef struct Standing {
   int edits;  // knobs in which the schedule differs from the rung's
 } Standing;
 
-// Of rungs that are equally near, the first. There is at least one ladder.
+// Among rungs that are equally near, the first one is taken. There is at least one ladder.
 Standing standing_of(const Ladder *const *ladders, int n_ladders, const Schedule *schedule);

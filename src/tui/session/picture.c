@@ -145,7 +145,7 @@ static void count_anew(Side *side, int registers, const SassResult *sass) {
   if (machine) keep_unchanged(picture);
 }
 
-// Whether the compiler's word is shown may change with every view: what was made of it is kept.
+// Views differ in whether they go by the compiler's counts, so the model with those counts is kept.
 void side_set_compiled(Side *side, int registers, const SassResult *sass) {
   Picture *picture = side->picture;
   picture->model = picture->estimate;

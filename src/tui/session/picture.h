@@ -15,7 +15,7 @@
 #include "model/text/emit.h"
 #include "tui/session/nest.h"
 
-// What a change of knobs is measured by.
+// The numbers by which a change of knobs is measured.
 typedef struct PictureNumbers {
   Resources resources;
   Traffic traffic;
@@ -60,7 +60,7 @@ int side_find_site(const Model *model, const char *text);
 // The access of global memory that is to this matrix. -1: none.
 int side_find_global(const Model *model, const char *matrix);
 
-// What the conflicts of an access cost a block per slab, in wavefronts; 0 where they have no count.
+// The wavefronts per slab and block that an access loses to conflicts; 0 where it has no count.
 double side_site_price(const Site *site);
 
 void side_init(Side *side, const char *name);

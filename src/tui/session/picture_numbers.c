@@ -35,7 +35,7 @@ static void add_compiled(SideNumbers *all, const Session *session, const Side *s
   add(all, "registers", "", "registers", fit->n_registers, origin);
   add(all, "spilled", "B", "spill_bytes", fit->counted ? known(counted.spill_bytes) : (double)NAN,
       origin);
-  // What follows from a count is reckoned all the same.
+  // Numbers that follow from a count are computed all the same.
   add(all, "blocks per SM", "", "blocks_per_sm", fit->blocks_per_sm, ORIGIN_ESTIMATED);
   add(all, "occupancy", "%", "occupancy_percent", 100 * fit->occupancy, ORIGIN_ESTIMATED);
   add(all, "waves", "", "waves", fit->waves, ORIGIN_ESTIMATED);

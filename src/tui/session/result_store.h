@@ -1,4 +1,4 @@
-// What compilers and GPUs said about schedules, each answer filed under the one state it is for.
+// Keeps the answers of compilers and GPUs, each under the one schedule it is for.
 //
 // A result is found again only by the schedule it belongs to: after an edit there is none, and the
 // screen says which recorded one is nearest instead of showing somebody else's number.
@@ -17,7 +17,7 @@
 #include "kernels/toolchain/sass.h"
 #include "model/words/knob.h"
 
-// Where a number comes from; the screen tells them apart by word and style.
+// The source of a number; the screen tells them apart by word and style.
 typedef enum Origin {
   ORIGIN_NONE,
   ORIGIN_CLAIM,      // what an article says
@@ -113,8 +113,8 @@ const Probed *results_probed(const Results *results, const BankOp *op,
 
 const Compiled *results_compiled(const Results *results, uint64_t key);
 
-// What the compiler gives a thread of the schedule: of a compilation here, else as it was when the
-// schedule was timed; -1 when neither is known, and an estimate has to do.
+// The registers and spills that the compiler gives a thread: counted in a compilation here, else
+// when the schedule was timed; -1 when neither is known, and an estimate has to do.
 typedef struct Counted {
   int registers, spill_bytes;
   Origin origin;

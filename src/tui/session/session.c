@@ -220,7 +220,7 @@ void session_say(Session *session, Said said, const char *format, ...) {
 
 // ---- editing ------------------------------------------------------------------------------------
 
-// What the selected access is known by from one picture to the next.
+// The name by which the selected access is found again in the next picture.
 typedef struct Chosen {
   bool any, global;
   char text[64];  // of a site; the matrix of an access to global memory

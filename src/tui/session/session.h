@@ -9,8 +9,8 @@
 // No view is known here: what each keeps between frames lies in session->own, which the frame fills
 // (explorer.h), and whoever draws opens a session there.
 //
-// What is being edited is side `now`; side `then` is what it is compared with, when there is such a
-// thing. Every edit can be undone; a rung that is left keeps what was made of it.
+// Side `now` is being edited; side `then` is the one it is compared with, if any. Every edit can be
+// undone; a rung that is left keeps what was made of it.
 #pragma once
 #include "base/arena.h"
 #include "model/readings/model.h"
@@ -32,7 +32,7 @@ enum {
   SESSION_FAR = 4  // knobs from a rung
 };
 
-// Where a view's cursor is, and which of its panes and modes it shows.
+// A view's cursor, pane and mode.
 typedef struct ViewState {
   int cursor, pane, mode;
   int across;       // columns of its lines that are left of the screen
@@ -58,7 +58,7 @@ typedef enum ChangeShown { CHANGE_FRESH, CHANGE_FADED, CHANGE_GONE } ChangeShown
 typedef enum Prompt { PROMPT_NONE, PROMPT_COMMAND, PROMPT_SEARCH, PROMPT_FIELD } Prompt;
 typedef enum Said { SAID_NOTE, SAID_WARNING, SAID_ERROR } Said;
 
-// What the session would like its surroundings to do; app.c and the scripts take note and reset it.
+// Requests of the session to its surroundings; app.c and the scripts take note and reset it.
 typedef struct Wishes {
   bool quit, suspend, redraw, toggle_mouse, bench, probe;
   bool bench_sweep, stop;  // time every value of the sweep; take back what has not begun
@@ -68,7 +68,7 @@ typedef struct Wishes {
   bool keep_progress;      // the marks of the lessons changed
 } Wishes;
 
-// What is known of the worker, for the screen.
+// The worker as the screen shows it.
 typedef struct WorkerState {
   bool present;         // there is one
   char line[160];       // "compiling", "timing, 2nd in the queue", "no GPU: …"
@@ -203,11 +203,11 @@ const ViewState *session_view_state_const(const Session *session);
 void session_say(Session *session, Said said, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// What facts are computed with (fact.h): the session's targets, ladders and records.
+// The targets, ladders and records of the session, as facts are computed with them (fact.h).
 const struct FactWorld *session_facts(Session *session);
 
-// What the next frame of this size needs whatever it shows; `estimates`: by the model's registers,
-// whatever the compiler counted. Cheap when nothing changed.
+// Prepares what every frame of this size needs, whichever view it shows; `estimates`: the model's
+// registers count, not the compiler's. Cheap when nothing changed.
 void session_prepare(Session *session, int rows, int cols, bool estimates);
 // A little work that can wait until nobody types; true while there is more.
 bool session_idle(Session *session);

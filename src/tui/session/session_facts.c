@@ -1,5 +1,4 @@
-// What the session knows, as facts are computed with it: targets, ladders, what GPUs were seen to
-// do.
+// Gives facts (fact.h) what the session knows: targets, ladders, records and counters of GPUs.
 //
 // The model reads no files. Records are those of data/results, counters those of data/facts;
 // lessons and claims ask for both through the two functions of FactWorld.
@@ -8,7 +7,7 @@
 #include "model/lessons/fact.h"
 #include "tui/session/session.h"
 
-// What was timed here is left out: a text that compares two records has to speak of one GPU.
+// Times measured here are left out: a text that compares two records has to speak of one GPU.
 static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
   const Results *results = records;
   for (int i = 0; i < results->n_timed; i++) {

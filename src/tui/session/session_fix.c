@@ -1,8 +1,8 @@
-// What `f` applies: the nearest legal schedule to one that breaks rules.
+// Finds what `f` applies: the legal schedule nearest to one that breaks rules.
 //
-// Where one knob was moved, that knob goes back towards what is drawn until the schedule is legal.
-// Where that never happens, or several differ, what the rules offer is followed one by one. Worked
-// example: FM=64 where FM=32 is drawn and 64 meets the register limit: FM=32.
+// If one knob was moved, that knob goes back towards what is drawn until the schedule is legal. If
+// it never is, or if several knobs differ, the rules' own suggestions are followed one by one.
+// Worked example: FM=64 where FM=32 is drawn and 64 meets the register limit: FM=32.
 #include <stdio.h>
 
 #include "tui/session/session.h"
@@ -34,7 +34,7 @@ static bool walk_back(Session *session, KnobId knob) {
   return false;
 }
 
-// What the rules offer, one after the other, until nothing is broken.
+// Follows the rules' suggestions, one after the other, until no rule is broken.
 static bool follow_rules(Session *session) {
   enum { STEPS_MAX = 8 };
   for (int i = 0; i < STEPS_MAX; i++) {

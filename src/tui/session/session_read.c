@@ -1,4 +1,4 @@
-// What is asked of a session without changing it: its state as a text, edits, the access that is
+// Questions to a session that change nothing: its state as a text, edits, the access that is
 // selected and the one that answers to it in another picture.
 #include "base/str.h"
 #include "tui/session/session.h"

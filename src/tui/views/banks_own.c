@@ -45,7 +45,7 @@ void own_drop(Own *own) { own->set = own->shown = false; }
 
 // ---- reading ------------------------------------------------------------------------------------
 
-// What was read into the spare arena is the access from now on.
+// The access that was read into the spare arena becomes the present one.
 static void take(Own *own, const OwnAccess *access) {
   Arena *old = own->arena;
   own->arena = own->spare;

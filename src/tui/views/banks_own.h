@@ -26,7 +26,7 @@ bool own_step_op(Own *own, int step, Diags *diags);    // to the next operation 
 bool own_step_unit(Own *own, int step, Diags *diags);  // of an expression
 void own_drop(Own *own);
 
-// What a copy of its line is: the replacement where there is one.
+// The text that a copy takes: the replacement if there is one.
 const char *own_line(const Own *own);
 void own_draw(Canvas *canvas, Rect in, const Own *own, int phase, BanksPane first);
 void own_json(JsonWriter *writer, const Own *own);  // one value: an object, or null

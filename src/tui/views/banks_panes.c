@@ -1,4 +1,4 @@
-// Which pictures, how wide, and what is said below each.
+// Chooses the pictures of an access, their widths, and the words below each.
 //
 // Worked example, b <- B_s with rows of 132 floats: 80 columns have the card and the lanes; at 120
 // the slab would need 136 of the 82 beside the card, so the lanes and the table of addresses stand
@@ -20,7 +20,7 @@ enum {
   SLAB_CUT_FROM = 150  // from here on a wide slab is cut rather than left out
 };
 
-// What there is to draw on, and how much of it is taken.
+// The area to draw on, and how much of it is taken.
 typedef struct Room {
   const AccessPicture *picture;
   int rows, cols, all;  // cols: left over

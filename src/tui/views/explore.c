@@ -29,7 +29,7 @@ enum {
   NAME_MAX_COLS = 10
 };
 
-// Which rows of the nest share their knobs.
+// The rows of the nest that share their knobs.
 static int class_of(NestGroup group) {
   static const int classes[NEST_GROUP_COUNT + 1] = {
       [NEST_KERNEL] = -1, [NEST_BLOCK] = 0,         [NEST_WARP] = 1,
@@ -93,7 +93,7 @@ static void write_texts(Layout *layout) {
     layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
     if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
       layout->text[i] = shorten(layout, knob, value);
-    // What says nothing about this family of kernels is nowhere.
+    // Knobs that say nothing about this family of kernels have no cell.
     layout->placed[i] = !knob_is_used((KnobId)i, &layout->session->now.schedule);
   }
 }
@@ -172,7 +172,8 @@ static void flow_knobs(Layout *layout, int class, int begin, bool again) {
   }
 }
 
-// What is left: problem first, then what is off, as many in a row as fit.
+// Places the knobs that are left: those of the problem, then those that are off, as many in a row
+// as fit.
 static void flow_rest(Layout *layout, const char *label, bool problem, int cols) {
   int col = 0, row = -1;
   for (int i = 0; i < KNOB_COUNT; i++) {

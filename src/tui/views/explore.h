@@ -1,5 +1,5 @@
-// What the explore view works out before it draws: which row says what, where each knob sits, and
-// the sentences. Made by `prepare` in the frame arena.
+// The explore view's data, made before it draws: which row says what, where each knob sits, and the
+// sentences. Made by `prepare` in the frame arena.
 //
 //    TIER   LOOPS                KNOBS
 //    BLOCK  1024 tiles 128×128   GROUP_M 8        the knobs of a tier flow down beside its rows,
@@ -11,7 +11,7 @@
 #include "tui/session/session.h"
 #include "tui/views/source.h"
 
-// What the view keeps between frames.
+// The state that the view keeps between frames.
 typedef struct ExploreOwn {
   bool per_slab;  // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
 } ExploreOwn;
@@ -55,8 +55,9 @@ const Nest *explore_nest(const Session *session);
 // The same where `cols` are left for loops and knobs.
 const Nest *explore_nest_in(const Session *session, int cols);
 Explore *explore_layout(Arena *arena, const Session *session, int cols);
-// What the cursor is on, what its neighbours would do, the best single change, and what the rung
-// tells: first where somebody has just come to it, and not at all of a schedule that has left it.
+// Says what the cursor is on, what its neighbours would do, the best single change, and what the
+// rung tells: first where somebody has just come to it, and not at all of a schedule that has left
+// it.
 void explore_explain(Arena *arena, const Session *session, Explore *explore);
 
 // The best single change; NULL while there is none, and where what was timed of the present state

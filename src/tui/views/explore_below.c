@@ -1,4 +1,4 @@
-// What stands where the nest leaves room below it: the lines that the last change took and brought,
+// Fills the room that the nest leaves below it: the lines that the last change took and brought,
 // the CUDA text of the row under the cursor, or, on a large screen, the kernel from its main loop
 // on with an arrow where the cursor points.
 #include <string.h>
@@ -99,8 +99,8 @@ void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session) {
   if (has_kernel(in, session->prepared)) draw_kernel(canvas, in, session);
 }
 
-// Who has just turned a knob sees what that changed, who walks the nest its code. Without an access
-// to draw the card's place has the kernel.
+// After a turn of a knob it shows what that changed, while the cursor walks the nest its code.
+// Without an access to draw the card's place has the kernel.
 void explore_draw_below(Canvas *canvas, Rect in, const Session *session) {
   const Explore *explore = session->prepared;
   const bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;

@@ -90,8 +90,8 @@ static void add_trial(Str *out, const Session *session, const Trial *trial, cons
     str_printf(out, "breaks %s", trial->rule);
 }
 
-// What a step down and a step up would do: each on a line of its own, or as many figures of both as
-// have room beside each other.
+// Says what a step down and a step up would do: each on a line of its own, or as many figures of
+// both as have room beside each other.
 static const char *say_neighbours(Arena *arena, const Session *session) {
   const bool wraps = session->rows >= WRAP_SCREEN;
   const char *gap = wraps ? "\n" : "   ";
@@ -202,7 +202,7 @@ static void explain_best(Arena *arena, const Session *session, Explore *explore)
   say(explore, STYLE_NOTE, out.text);
 }
 
-// What has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
+// Says what has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
 static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
   const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
   Str out = str_new(arena);

@@ -24,9 +24,9 @@ typedef struct Clocks {
   bool shown;
 } Clocks;
 
-// What the numbers were: before the last change, or A's. Estimates stand beside estimates and
-// counts beside counts; where the compiler has counted only what is there now, what depends on
-// registers has no "before".
+// The numbers to hold the present ones against: those before the last change, or A's. Estimates
+// stand beside estimates and counts beside counts; where the compiler has counted only what is
+// there now, what depends on registers has no "before".
 static PictureNumbers before_of(const Session *session) {
   const Picture *picture = session->now.picture, *a = session->then.picture;
   PictureNumbers now = picture_numbers(picture->model), old = picture->before;
@@ -78,7 +78,7 @@ static int limit_cols(const Clocks *clocks, bool ascii) {
   return 4 + (int)strlen(clocks->name) + changed + (int)strlen(b);
 }
 
-// Where not all fit: the limit itself, then what the change moved, then the largest.
+// If not all fit: the limit itself, then the units that the change moved, then the largest.
 static void choose_clocks(Clocks *clocks, int n, int cols, bool ascii) {
   for (int pass = 0; pass < 3; pass++)
     for (int i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, 
   return col;
 }
 
-// What each unit is busy for, now and before, in the order of traffic_units().
+// The clocks of each unit, now and before, in the order of traffic_units().
 static void find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
   const Traffic *now = &session->now.picture->model->traffic;
   const PictureNumbers before = before_of(session);
@@ -150,7 +150,7 @@ void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, in, 0, col + 1, STYLE_UNIT, fits ? whole : brief);
 }
 
-// What setmaxnreg leaves a consumer and a producer of what each thread starts with.
+// The registers that setmaxnreg leaves a consumer and a producer.
 static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
   char text[48];
   if (!now->consumer_registers) return;

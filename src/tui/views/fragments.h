@@ -1,4 +1,4 @@
-// What the fragments view shows, worked out once per frame, and its two pictures.
+// The fragments view's data, made once per frame, and its two pictures.
 #pragma once
 #include "model/readings/fragment_text.h"
 #include "tui/canvas/canvas.h"

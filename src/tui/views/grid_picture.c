@@ -114,7 +114,7 @@ static void draw_character(Canvas *canvas, Rect at, const GridHalf *half, const 
     canvas_text(canvas, at, 0, 0, cta < first ? STYLE_DIM : STYLE_TEXT, mark);
 }
 
-// Where there is room, a tile says which CTA computes it.
+// A tile that has room says which CTA computes it.
 static void draw_number(Canvas *canvas, Rect tile, const GridHalf *half, int64_t cell) {
   char text[24];
   int64_t cta = half->grid->overview.first[cell];

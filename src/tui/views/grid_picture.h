@@ -30,7 +30,7 @@ enum { GRID_SPOTS = 400, GRID_MARKS = 36 };  // marks: 0-9 and a-z, then from th
 // '0' … '9', 'a' … 'z', then from the start again: a number in one column.
 char grid_mark(int64_t number);
 
-// What a tile in the window looks like: in the colour of its wave, or, where all tiles are, white.
+// The look of a tile in the window: in the colour of its wave, or, where all tiles are, white.
 Style grid_picture_window(const GridHalf *half, int64_t wave);
 
 void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half);

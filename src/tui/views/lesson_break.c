@@ -1,6 +1,6 @@
-// Which lines of the diff have room: what is changed, then what waits or is waited for, then the
-// loops around that, then what reads and writes slabs, the products, all the rest; of equals the
-// nearest to a change.
+// Chooses the lines of the diff that have room: what is changed, then what waits or is waited for,
+// then the loops around that, then what reads and writes slabs, the products, all the rest; of
+// equals the nearest to a change.
 //
 // Worked example, fp32 staging without its last barrier on eight rows: the removed line, the first
 // barrier, the loops over k_o and k_i, and the loads and stores between them. Where lines are left

@@ -5,7 +5,7 @@
 // 128 bytes under swizzle:3,4,3, matrix 1: lane 3 addresses row 3, chunk 0, which lies at byte 3 *
 // 128 + 3 * 16; its line reads c3 c2 c1 [c0] c7 c6 c5 c4.
 //
-// Where rows are shorter than a line, chunks of another row than the lane's carry a mark: c0'.
+// If rows are shorter than a line, chunks of another row than the lane's carry a mark: c0'.
 #include "tui/views/matrix_lines.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void draw_words(Canvas *canvas, Rect in, int at, const MatrixLines *lines
   card_draw_counts(canvas, in, at, label, &lines->map->phases[matrix]);
 }
 
-// What all matrices cost: "m1 8 m2 8", wavefronts of each.
+// The cost of all matrices: "m1 8 m2 8", wavefronts of each.
 static void draw_sums(Canvas *canvas, Rect in, int at, const MatrixLines *lines, int matrix) {
   int col = 0;
   for (int i = 0; i < lines->map->count.phases; i++) {

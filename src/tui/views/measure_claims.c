@@ -1,4 +1,4 @@
-// What the ladder's article counts, beside what is found here; below, why the two differ.
+// Shows the figures of the ladder's article beside those found here; below, why the two differ.
 //
 //   of what                         article            here
 //   registers of a thread           255 registers c    162 registers e   differs

@@ -5,7 +5,7 @@
 //        ··········            one character per 128 × 128 cells
 //        ##########            # all of it, 1–9 tenths of it, · none
 //
-// Where the fault lies shows in the shape: whole rows of tiles are a lost slab of A or a barrier
+// The shape shows where the fault lies: whole rows of tiles are a lost slab of A or a barrier
 // between groups of warps, whole columns one of B, every k-th cell a fragment, the last tiles only
 // a guard.
 #include <stdio.h>

@@ -33,7 +33,7 @@ static void draw_speed(Canvas *canvas, Rect row, const HistoryRow *past) {
                fmt_ratio(ratio, history_ratio(past)));
 }
 
-// What a state says; one that this program cannot read stands there as it is.
+// The knobs of a state; a state that this program cannot read stands there as it is.
 static void draw_state(Canvas *canvas, Rect row, const Session *session, const char *state) {
   Schedule schedule = schedule_plain();
   Diags unused = diags_new(session->frame);
@@ -81,7 +81,7 @@ static void draw_lines(Canvas *canvas, Rect in, const Session *session, const Hi
   view_draw_more(canvas, in, first, n);
 }
 
-// Where and how the row under the cursor was measured, and its state.
+// Says where and how the row under the cursor was measured, and its state.
 static void draw_details(Canvas *canvas, Rect in, const HistoryRow *past) {
   char time[FMT_MAX];
   canvas_hline(canvas, in, 0, 0, in.cols, STYLE_BORDER);

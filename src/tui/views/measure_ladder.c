@@ -4,10 +4,10 @@
 //   #  rung               TFLOP/s    × prev cuBLAS  model
 //   6  padding               31.2 r  ×1.05    0.61   48.3  ██████▓     ┊
 //
-// What a rung gained over the one it builds on is the shaded end of its bar, what it lost the light
-// shade behind it: all of them together are a waterfall of what paid.
-// Estimates never stand in the column of measurements; a claim of an article is quoted as a claim,
-// on a line of its own. The rows are the ladder's own states, whatever the present one is.
+// The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
+// loss: all of them together are a waterfall of what paid. Estimates never stand in the column of
+// measurements; a claim of an article is quoted as a claim, on a line of its own. The rows are the
+// ladder's own states, whatever the present one is.
 #include <math.h>
 #include <stdio.h>
 
@@ -246,7 +246,7 @@ static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Ru
   return 1;
 }
 
-// What is claimed first: a narrow screen cuts where it was.
+// The claim comes first: a narrow screen cuts off where it was seen.
 static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
   if (!claim) return 0;
   char text[400];

@@ -6,9 +6,9 @@
 //     value   estimate  timed    of cuBLAS  shared  registers  spilled  blocks/SM
 //
 // Registers are the compiler's where it has spoken, of a state that was compiled or timed, and so
-// are the bytes it spilled; else they are estimated.
-// Which knob it is, is the cursor of the explorer: < and > move it without leaving. A value that
-// breaks a rule keeps its row, with the reason instead of numbers, whole for that under the cursor.
+// are the bytes it spilled; else they are estimated. The knob is the one under the cursor of the
+// explorer: < and > move it without leaving. A value that breaks a rule keeps its row, with the
+// reason instead of numbers, whole for that under the cursor.
 #include <math.h>
 #include <stdio.h>
 
@@ -50,7 +50,7 @@ static void take_point(Session *session, SweepLines *lines, int i) {
     line->fit = resources_with_registers(&point->resources, session->now.picture->model->target,
                                          line->counted.registers);
   lines->estimates[i] = line->estimate;
-  // What another GPU made stands in its row, but in no picture beside what this one did.
+  // A time of another GPU stands in its row, but in no picture beside what this one did.
   lines->timings[i] = timed && at_hand_is_other(session, timed) ? NAN : line->timed;
   lines->top = fmax(lines->top, fmax(line->estimate, lines->timings[i]));
   bool better = lines->best_estimate < 0 || line->estimate > lines->estimates[lines->best_estimate];
@@ -166,7 +166,7 @@ static void draw_points(Canvas *canvas, Rect in, const Session *session, const S
   view_draw_more(canvas, in, first, lines->n);
 }
 
-// What Enter would do with the value under the cursor, or why it could not.
+// Says what Enter would do with the value under the cursor, or why it could not.
 static void draw_foot(Canvas *canvas, Rect foot, const SweepPoint *point, const char *worker) {
   if (point && point->done && !point->legal) {
     canvas_wrap(canvas, foot, STYLE_TEXT, point->reason);

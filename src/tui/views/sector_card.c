@@ -59,7 +59,7 @@ void sector_card_legend(Canvas *canvas, Rect in, const SectorMap *map) {
 
 // ---- words --------------------------------------------------------------------------------------
 
-// What it moves as a multiple of what it had to: "2", "1.5".
+// The sectors moved as a multiple of those needed: "2", "1.5".
 static const char *factor(const SectorCount *count, char out[16]) {
   double times = (double)count->sectors / (double)count->ideal;
   snprintf(out, 16, "%.3g", times < 10 ? (double)(int)(10 * times + 0.5) / 10 : times);

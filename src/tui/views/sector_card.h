@@ -14,7 +14,7 @@
 int sector_card_draw(Canvas *canvas, Rect in, const SectorMap *map);
 // The rows it would use if there were room for all of it, the ruler included.
 int sector_card_rows(const SectorMap *map);
-// What its rows and cells mean, in two rows.
+// Explains the rows and cells of the card, in two rows.
 void sector_card_legend(Canvas *canvas, Rect in, const SectorMap *map);
 
 // "coalesced", "full sectors" (in more lines than they need), "×2", "no count", and its style.

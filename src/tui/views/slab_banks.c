@@ -21,7 +21,7 @@ static bool is_touched(const Site *site, int64_t byte) {
   return false;
 }
 
-// Where the slab of the ring begins that the access is in.
+// The first byte of that slab of the ring which the access touches.
 static int64_t slab_base(const Site *site) {
   const Buffer *slab = site->slab;
   int64_t base = slab->offset_bytes, bytes = dtype_bytes(slab->type);
@@ -88,7 +88,7 @@ static void draw_head(Canvas *canvas, Rect in, const Site *site, const Grid *gri
                   (long long)(col + cols - 1));
 }
 
-// Of a row with its pads: behind its columns, or behind each run of them.
+// Pads of a row stand behind its columns, or behind each run of them.
 static bool is_pad(const Buffer *slab, int64_t c) {
   if (slab->run_pad) return c % (slab->run + slab->run_pad) >= slab->run;
   return c >= slab->dim[slab->rank - 1];

@@ -6,6 +6,6 @@
 #include "tui/canvas/canvas.h"
 
 //
-// Where it does not fit, what is touched is in sight and the head says which part it is.
+// If it does not fit, the touched part is shown, and the head says which part it is.
 void slab_draw(Canvas *canvas, Rect in, const Site *site);
 int slab_cols(const Site *site);  // that all of it takes

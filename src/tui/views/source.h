@@ -1,4 +1,4 @@
-// What the source view shows of one kernel, or of two: lines, counts of instructions, the ribbon.
+// The source view's data, of one kernel or of two: lines, counts of instructions, the ribbon.
 //
 // Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
 // view_source.c draws.
@@ -63,7 +63,7 @@ void source_list_diff(Session *session, Source *source);
 
 // The line of CUDA that a line is, or was made from; 0 when neither is known.
 int source_cuda_line(const Source *source, const SourceLine *line);
-// That of a line, or of the nearest above it.
+// The statement of a line, or of the nearest line above that has one.
 int source_place(const Source *source, int cursor);
 // Indices of lines, -1: none. The first of those made from the CUDA line nearest to this one; the
 // line of that number; the first of the loop over slabs.
@@ -98,7 +98,7 @@ typedef struct SourceKernel {
 } SourceKernel;
 
 SourceKernel source_kernel(Session *session);
-// Which of its lines to begin with where there are `rows`: the loop, and before it what has room.
+// The first line to show in `rows` rows: the loop, and before it what has room.
 int source_kernel_first(const SourceKernel *kernel, int rows);
 int source_first_of(const Source *source, const NestRow *row);  // an index; -1: none
 // Whether `stmt` is `outer` or inside it.
@@ -108,7 +108,7 @@ void source_count(Arena *arena, Source *source);
 void source_make_ribbons(Arena *arena, Source *source);
 const char *source_identity(Arena *arena, const Compiled *a, const Compiled *b);
 
-// What an instruction does: 'M' multiplies on tensor cores, 'F' multiplies, 'L' reads shared
+// The class of an instruction: 'M' multiplies on tensor cores, 'F' multiplies, 'L' reads shared
 // memory, 'S' writes it, 'G' reads global memory, 'W' writes it, 'A' copies in the background, 'B'
 // waits, 'J' jumps, '.' anything else. `opcode` of PTX or SASS.
 char source_class_of(const char *opcode);

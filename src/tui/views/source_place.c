@@ -1,13 +1,13 @@
-// Where one is in a text, and in three at once.
+// The cursor's place in a text, and in three texts at once.
 //
 // The line of CUDA that a line was made from is the place: the cursor of one text leads to the
 // nearest line of another, whatever the compiler made of it. Worked example, texts of 178, 420 and
 // 310 lines: from CUDA line 140, a multiply-add, PTX shows its first fma of that line and SASS the
 // FFMA.
 //
-// What stands before the first kernel (wrappers of instructions, types) or before the first
-// instruction (declarations) is folded into a row of its own until somebody asks for it. The whole
-// list stays: readers of the data get every line.
+// Text before the first kernel (wrappers of instructions, types) or before the first instruction
+// (declarations) is folded into a row of its own until somebody asks for it. The whole list stays:
+// readers of the data get every line.
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 //
 //   swizzle:3,4,3, rows of 128 bytes      bits 6-4 ^= bits 9-7
 //
-// Where there is no room for all rows, those of the banks are drawn. A layout that is not linear (a
+// If there is no room for all rows, those of the banks are drawn. A layout that is not linear (a
 // pad) has no matrix; the facts below it are always there.
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
 #include "tui/canvas/canvas.h"
 #include "tui/frame/view.h"
 
-// What is shown, from the outside in: C whole, a CTA's tile, a warp's, an atom's or a thread's.
+// The levels, from the outside in: C whole, a CTA's tile, a warp's, an atom's or a thread's.
 enum { TILES_LEVELS = 4 };
 
 // Rows of A and C, columns of B and C, and the part of K.
@@ -83,5 +83,5 @@ typedef struct TilesRoom {
   Rect beside, corner;
 } TilesRoom;
 TilesRoom tiles_picture_draw(Canvas *canvas, Rect in, const TilesHalf *half);
-// What the characters of the picture mean, and where the CTA stands in the order of launch.
+// Explains the characters of the picture, and the CTA's place in the order of launch.
 void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half);

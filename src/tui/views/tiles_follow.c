@@ -1,4 +1,4 @@
-// Where one product of the multiplication happens, and the sentences about it.
+// Finds where one product of the multiplication happens, and writes the sentences about it.
 //
 // Worked example, fp32, 16 × 16 threads of 8 × 8 cells, element (130, 7, 21): the CTA of tile (1,
 // 0); its rows 128 … 255, columns 0 … 127 and slab k 16 … 31; the box of warp 0, rows 128 … 143;

@@ -14,7 +14,7 @@
 
 enum { MARK_COLS = 5 };
 
-// What a mark looks like in the picture: as what stands out, as a number, as all the rest.
+// The look of a mark in the picture: as what stands out, as a number, as all the rest.
 typedef enum LegendLook { LOOK_OUT, LOOK_NUMBER, LOOK_REST } LegendLook;
 
 typedef struct LegendRow {

@@ -6,8 +6,9 @@
 //     ░░░░░░      001122
 //         A
 //
-// Of C whole every tile says when it is computed: 1 to 9 and a to z are the CTAs that are launched
-// after the one at hand, dark shade was before, light shade comes later. So the order has a shape.
+// In the picture of C whole every tile says when it is computed: 1 to 9 and a to z are the CTAs
+// that are launched after the one at hand, dark shade was before, light shade comes later. So the
+// order has a shape.
 //
 // At levels 0 to 2 a character stands for a piece of the matrix and shows the element in its
 // middle; K is squeezed where it would take more than its share. At level 3 every element has
@@ -102,7 +103,7 @@ static int tile_chars(const Scale *scale, int64_t tile) {
   return (int)(tile * scale->per / scale->each);
 }
 
-// Where a tile has room for it, its last character is left out, and the tiles stand apart.
+// The last character of a tile is left out if it has room, so that tiles stand apart.
 static bool between(const Scale *scale, int64_t tile, int character) {
   const int chars = tile_chars(scale, tile);
   return chars >= 3 && character % chars == chars - 1;
@@ -163,7 +164,7 @@ static void draw_tile(Canvas *canvas, Rect at, const TilesHalf *half, int64_t ro
   canvas_glyph(canvas, at, 0, 0, STYLE_DIM, before ? GLYPH_SHADE_DARK : GLYPH_SHADE_LIGHT);
 }
 
-// What a cell of C says below the board: the warp, the atom, the lane.
+// The words for a cell of C below the board: the warp, the atom, the lane.
 static char cell_mark(const TilesSide *side, int level, int64_t row, int64_t col) {
   const TilesRegion *tile = &side->region[1], *warp = &side->region[2];
   TileOwner owner = tile_map_owner(side->map, row - tile->row, col - tile->col);
@@ -406,7 +407,7 @@ typedef struct Cells {
   int width;
 } Cells;
 
-// Of an atom's operand: whether the lane that holds the cursor's element holds this one too.
+// True when the lane that holds the cursor's element of the operand holds this one too.
 static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, int64_t col) {
   const Atom *atom = half->side->model->program->atom;
   if (!atom) return false;

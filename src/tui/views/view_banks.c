@@ -39,7 +39,8 @@ enum {
   CLOCKS_COLS = 9
 };  // the list: the share's bar, behind the clocks if any
 
-// What drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and of B.
+// The texts that drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and
+// of B.
 typedef struct BanksFrame {
   MatrixLines then, now;
   const char *then_forms, *now_forms;  // "32 LDS.128, as written"
@@ -170,7 +171,7 @@ static Columns columns_of(const Session *session, int cols) {
   return at;
 }
 
-// What the same access costs in A; a dash where it has no count there.
+// The wavefronts of the same access in A; a dash if it has no count there.
 static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session, const Site *site) {
   const Picture *a = session->then.picture;
   int other = session_matching(a, site);
@@ -240,7 +241,7 @@ static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
     canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
 }
 
-// What the cursor goes over: shared memory, global memory, then one's own.
+// The rows that the cursor goes over: shared memory, global memory, then one's own.
 static int rows_count(const Session *session) {
   return session_site_count(session) + own_here(session);
 }

@@ -203,8 +203,8 @@ static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
   canvas_text(canvas, head, 0, TIER_COLS + 1, STYLE_HEADER, "LOOPS");
   canvas_text(canvas, head, 0, TIER_COLS + 1 + explore->knob_col, STYLE_HEADER, "KNOBS");
   Rect body = in;
-  // Where the idle knobs stand otherwise, who walks the nest reads its code, and who has just
-  // turned a knob what that changed.
+  // The place of the idle knobs shows code while the cursor walks the nest, and the last change
+  // after a turn of a knob.
   bool fresh = session->change == CHANGE_FRESH && session->now.picture->diff;
   bool reads = explore->code.n && !fresh;
   int n_rows =
@@ -366,7 +366,7 @@ static void draw_lines(Canvas *canvas, Rect in, const Panes *panes) {
     canvas_vline(canvas, in, 0, panes->split, panes->text.row - in.row, STYLE_BORDER);
 }
 
-// Where there are rows for it a sentence goes on in the next one; else each has one, cut at its
+// A sentence goes on in the next row if there are rows for it; else each has one row, cut at its
 // end.
 static void draw_sentences(Canvas *canvas, Rect in, const Explore *explore) {
   const bool wraps = in.rows > 3;  // the story wherever it is told first
@@ -494,8 +494,8 @@ static void turn_knob(Session *session, int direction) {
 static void knob_down(Session *s, const char *a) { (void)a, turn_knob(s, -1); }
 static void knob_up(Session *s, const char *a) { (void)a, turn_knob(s, +1); }
 
-// Whoever is quicker than the idle moments in which the trials are made waits for the rest of them.
-// Of an illegal schedule the screen says already what mends it.
+// Trials are made in idle moments; a key that comes before the last of them waits for the rest. For
+// an illegal schedule the screen says already what mends it.
 static void take_advice(Session *session, const char *argument) {
   (void)argument;
   if (session->now.reasons) return;

@@ -31,7 +31,7 @@ enum {
 enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
 typedef enum Colours { COLOURS_AUTO, COLOURS_WAVES, COLOURS_WINDOW, COLOURS } Colours;
 
-// What is prepared: A and B when comparing, else B alone.
+// The data of a frame: A and B when comparing, else B alone.
 typedef struct GridFrame {
   int n;
   GridHalf half[2];

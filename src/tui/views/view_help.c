@@ -49,7 +49,7 @@ static void add_actions(Session *session, Help *help, const char *context, const
   }
 }
 
-// What a command printed instead; its own name is the heading.
+// Shows the output of a command instead; its own name is the heading.
 static void prepare_output(Session *session) {
   int n = verbs_lines(pager_of(session)->verbs);
   Help *help = help_new(session->frame, n + 1);

@@ -61,7 +61,7 @@ typedef struct LessonFrame {
 // in a session lies behind pointers.
 _Static_assert(sizeof(Session) <= 16 << 10, "every frame of a lesson copies the session");
 
-// Where the text, the question and the step's view go.
+// The places of the text, the question and the step's view.
 typedef struct LessonLayout {
   Rect text, ask, stage;  // ask.cols 0: it stands under the text; stage.rows 0: not shown
 } LessonLayout;
@@ -166,7 +166,7 @@ static void add_names(Session *session, LessonFrame *frame, Style style, const c
   if (*names) add(frame, style, arena_printf(session->frame, "%s %s", what, names));
 }
 
-// What a class knows of itself: the teacher sees who is here, who has guessed, and with the answer
+// Says who is in the class: the teacher sees who is here, who has guessed, and with the answer
 // what; the followers that they are followed.
 static void add_class(Session *session, LessonFrame *frame) {
   const ClassState *class = &tutor_of(session)->class;
@@ -184,7 +184,7 @@ static void add_class(Session *session, LessonFrame *frame) {
   add_names(session, frame, STYLE_WARN, revealed ? "did not guess:" : "not yet:", class->waiting);
   add_names(session, frame, STYLE_DIM, "missing:", class->gone);
   if (class->n_here == 0) add_names(session, frame, STYLE_DIM, "to join:", class->way_in);
-  // What most believe is shown with the answer: until then nobody who sees the screen is led by it.
+  // The guesses are counted on the screen with the answer only: nobody is led by what most believe.
   for (int i = 0; revealed && i < class->n_rows; i++) add_row(session, frame, &class->row[i], true);
 }
 

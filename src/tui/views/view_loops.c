@@ -97,7 +97,7 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
   loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
   loops->n_added = diff.n_added;
   loops->n_removed = diff.n_removed;
-  // What fits on the screen is shown whole, what changed in its place.
+  // A text that fits on the screen is shown whole, with its changes in their places.
   bool whole = diff.n_lines <= session->rows - CHROME_ROWS;
   for (int i = 0; i < diff.n_lines; i++) {
     const DiffLine *from = &diff.line[i];
@@ -109,8 +109,8 @@ static void list_diff(Session *session, Loops *loops, TextDiff diff) {
   }
 }
 
-// What a pass changes in the CUDA text. Texts too long to be held against each other, those of a
-// body unrolled by hand, are not: false.
+// Finds what a pass changes in the CUDA text. Texts too long to be held against each other, those
+// of a body unrolled by hand, are not: false.
 static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
                            const Program *after) {
   Arena *arena = session->frame;
@@ -370,7 +370,7 @@ static bool has_tier(const Loops *loops, Tier tier) {
   return false;
 }
 
-// What the letters before the loops mean, of those that are there.
+// Explains the letters before the loops, those that are there.
 static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
   canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "LETTERS");
   for (int i = 0; i < TIER_COUNT; i++) {

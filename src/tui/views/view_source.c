@@ -231,7 +231,7 @@ static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
 
 // ---- lines --------------------------------------------------------------------------------------
 
-// What the lines of a text are drawn by: the place of the text that has the cursor.
+// The facts by which the lines of a text are drawn: the place of the text that has the cursor.
 typedef struct Place {
   const Stmt *stmt;
   int cuda_line;

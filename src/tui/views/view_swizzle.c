@@ -39,7 +39,7 @@ typedef struct CardPicture {
   SlabCost cost;
 } CardPicture;
 
-// What is drawn: found by swizzle_prepare, in the frame's arena.
+// The data of a frame, made by swizzle_prepare in the frame's arena.
 typedef struct SwizzleFrame {
   const Swizzle *work;
   int use;                      // of the selected site
@@ -117,7 +117,8 @@ static void swizzle_prepare(Session *session) {
 
 // ---- the slab and the phase ---------------------------------------------------------------------
 
-// Where the next part of the title goes: on the row it is on while it fits, else on one of its own.
+// The place of the next part of the title: on the row it is on while it fits, else on one of its
+// own.
 typedef struct Flow {
   Canvas *canvas;  // NULL: rows are counted only
   Rect in;
@@ -303,7 +304,7 @@ static bool fragments_fit(Rect row, const Swizzle *work, int col) {
   return col + 1 + (int)strlen(fragment_head(row, work)) <= row.cols;
 }
 
-// What the other columns leave, up to "A_s <- A  LDGSTS.E.BYPASS.128".
+// The room that the other columns leave, up to "A_s <- A  LDGSTS.E.BYPASS.128".
 static int name_cols(Rect row, const Swizzle *work) {
   int room = row.cols - 12 - COST_COLS * columns_of(work) - (int)strlen(fragment_head(row, work));
   return room < NAME_COLS ? NAME_COLS : room > NAME_COLS_MAX ? NAME_COLS_MAX : room;

@@ -50,7 +50,7 @@ static void mark_lines(Arena *arena, TilesHalf *half) {
   half->cols = cols;
 }
 
-// Where the lanes share out rows in turns a thread's own are not neighbours; an atom's all are.
+// If lanes take rows in turns, a thread's own are not neighbours; an atom's all are.
 static bool has_cells(const TilesSide *side, bool rows, int64_t at) {
   const TilesRegion *tile = &side->region[1], *box = &side->region[3];
   if (side->model->program->atom) return true;

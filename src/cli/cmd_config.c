@@ -110,8 +110,7 @@ static int run_check(const Job *job) {
 static int run_set(const Job *job) {
   Config config;
   Diags diags = diags_new(job->arena);
-  if (job->n == 0)
-    return cli_error(CLI_USAGE, "what is to be set? NAME=VALUE, such as theme=light");
+  if (job->n == 0) return cli_error(CLI_USAGE, "config set needs NAME=VALUE, such as theme=light");
   if (need_path(job) != CLI_OK) return CLI_MISSING;
   bool ok = config_load(job->arena, job->path, &config, &diags);
   for (int i = 0; i < job->n; i++)

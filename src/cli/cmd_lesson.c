@@ -4,7 +4,7 @@
 //   gemmview lesson banks --at 3             step 3 of a lesson, live
 //   gemmview lesson banks | less             the same lesson as text
 //   gemmview lesson --markdown --answers     a handout of all of them, with the answers
-//   gemmview lesson --facts                  what a lesson file may ask and say
+//   gemmview lesson --facts                  the facts that a lesson file may ask for and state
 //
 // Every step of what is printed is computed, so a wrong lesson file is told here with its place.
 #include <stdio.h>

@@ -353,7 +353,8 @@ static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes)
 }
 
 static void check_fragments(Selftest *t) {
-  Check *check = begin(t, "fragments", "what lanes receive from ldmatrix and mma, on tagged data");
+  Check *check = begin(t, "fragments",
+                       "the elements that lanes receive from ldmatrix and mma, on tagged data");
   const size_t bytes = FRAGMENT_CASES_MAX * sizeof(FragmentNote);
   FragmentNote *notes = share(t, check, bytes);
   if (notes) {

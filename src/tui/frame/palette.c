@@ -95,7 +95,7 @@ static bool run_decode(Session *session, const char *argument, Diags *diags) {
   if (!decode_kernel(session->frame, argument, &kernel, diags)) return false;
   Schedule now = session->now.schedule;
   DecodedSchedule near = decode_schedule(session->frame, &kernel, &now);
-  if (!session_compare(session, &now, "what was here")) return true;
+  if (!session_compare(session, &now, "the state before")) return true;
   session_set_schedule(session, &near.schedule);
   if (session->now.reasons) return true;
   Str said = str_new(session->frame);

@@ -64,7 +64,7 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add(&all, "shared memory", "B", "smem_bytes", (double)r->smem_bytes, ORIGIN_NONE);
   add(&all, "accumulator registers", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);
   add(&all, "wavefronts per slab", "", "wavefronts", sites->profiled, ORIGIN_NONE);
-  add(&all, "of the pipe", "", "pipe_wavefronts", sites->wavefronts, ORIGIN_NONE);
+  add(&all, "pipe wavefronts", "", "pipe_wavefronts", sites->wavefronts, ORIGIN_NONE);
   add(&all, "conflicts per slab", "", "conflicts", sites->wavefronts - sites->ideal, ORIGIN_NONE);
   add(&all, atom ? "mma" : "fma", "clk", "multiply_clocks", known(t->fma_clocks), ORIGIN_ESTIMATED);
   add(&all, "copied past the pipe", "lines", "uncounted_clocks", model->copies, ORIGIN_ESTIMATED);

@@ -487,7 +487,7 @@ void session_swap(Session *session) {
   if (!session->comparing) return;
   Schedule schedule = session->then.pictured;
   Schedule old = session->now.schedule;
-  session_compare(session, &old, "what was B");
+  session_compare(session, &old, "the former B");
   session_set_schedule(session, &schedule);
 }
 

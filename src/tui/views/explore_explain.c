@@ -218,7 +218,7 @@ static void explain_legality(Arena *arena, const Session *session, Explore *expl
   if (session->now.reasons)
     say(explore, STYLE_WARN,
         arena_printf(
-            arena, "What is drawn is the last legal schedule; %s mends this one, %s takes it back.",
+            arena, "The screen shows the last legal schedule; %s mends this one, %s takes it back.",
             view_key_name(session, "fix"), view_key_name(session, "undo")));
   else
     explain_best(arena, session, explore);

@@ -121,7 +121,7 @@ static void take(Session *session, int i) {
 
 const MeasurePicture measure_claims = {
     .title = "CLAIMS",
-    .help = "what the article counts, beside what is found here",
+    .help = "the article's figures, beside those found here",
     .prepare = prepare,
     .draw = draw,
     .count = count,

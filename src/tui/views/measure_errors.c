@@ -131,7 +131,7 @@ static int count(const Session *session) {
 
 const MeasurePicture measure_errors = {
     .title = "ERRORS",
-    .help = "which cells of C a failed check found wrong",
+    .help = "the cells of C that a failed check found wrong",
     .prepare = prepare,
     .draw = draw,
     .count = count,

@@ -142,7 +142,7 @@ static void take(Session *session, int i) {
 
 const MeasurePicture measure_history = {
     .title = "HISTORY",
-    .help = "what was timed on this machine before",
+    .help = "earlier timings on this machine",
     .prepare = prepare,
     .draw = draw,
     .count = count,

@@ -6,7 +6,7 @@
 //
 //   █   its tile; its slabs at hand
 //   ▒   its panels of A and B
-//   1 a where CTAs go next: 1-9, a-z
+//   1 a the next CTAs: 1-9, a-z
 //   ▓ ░ CTAs before it; later ones
 #include <stdio.h>
 
@@ -28,21 +28,21 @@ enum { LEGEND_ROWS = 4 };
 static const LegendRow of_atoms[TILES_LEVELS][LEGEND_ROWS] = {
     {{"█", LOOK_OUT, "its tile; its slabs at hand"},
      {"▒", LOOK_OUT, "its panels of A and B"},
-     {"1 a", LOOK_NUMBER, "where CTAs go next: 1-9, a-z"},
+     {"1 a", LOOK_NUMBER, "the next CTAs: 1-9, a-z"},
      {"▓ ░", LOOK_REST, "CTAs before it; later ones"}},
     {{"0 1", LOOK_NUMBER, "the warp that computes a cell"},
      {"█", LOOK_OUT, "in A and B: multiplied now"},
      {"▒", LOOK_OUT, "and in this slab"}},
     {{"0 1", LOOK_NUMBER, "the atoms of this warp"},
      {"█", LOOK_OUT, "in A and B: of this atom"},
-     {"░", LOOK_REST, "of the others"}},
+     {"░", LOOK_REST, "all the others"}},
     {{"n:v", LOOK_NUMBER, "lane n holds it as value v"}},
 };
 
 static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
     [2] = {{"0 a", LOOK_NUMBER, "the lane that computes a cell"},
            {"█", LOOK_OUT, "in A and B: of this lane"},
-           {"░", LOOK_REST, "of the others"}},
+           {"░", LOOK_REST, "all the others"}},
     [3] = {{"n", LOOK_NUMBER, "this thread keeps it in acc[n]"}},
 };
 

@@ -448,7 +448,7 @@ static void own_edit(Session *session, const char *argument) {
 static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
   Diags diags = diags_new(session->frame);
   if (!own_of(session)->shown)
-    session_say(session, SAID_NOTE, "that is for addresses of your own: %s types them",
+    session_say(session, SAID_NOTE, "this needs addresses of your own: %s types them",
                 view_key_name(session, "own"));
   else if (!step(own_of(session), 1, &diags))
     say_finding(session, &diags);

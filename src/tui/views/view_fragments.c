@@ -462,8 +462,8 @@ static const Action actions[] = {
     {"atom-next", "a", "atom", NULL, "the next atom", atom_next},
     {"atom-before", "A", NULL, NULL, "the atom before", atom_before},
     {"atom", "", NULL, NULL, "an atom by name: atom m16n8k8.tf32", choose_atom},
-    {"element", "", NULL, NULL, "who holds an element: element 3,5", choose_element},
-    {"lane", "", NULL, NULL, "what a lane holds: lane 7", choose_lane},
+    {"element", "", NULL, NULL, "the lane that holds an element: element 3,5", choose_element},
+    {"lane", "", NULL, NULL, "the elements of a lane: lane 7", choose_lane},
 };
 
 const ViewBody fragments_view = {

@@ -577,7 +577,7 @@ static const Action actions[] = {
     {"window-first", "", NULL, NULL, "the first window", window_first},
     {"window-last", "", NULL, NULL, "the last window", window_last},
     {"blocks", "", NULL, NULL, "a window of so many CTAs: blocks 8", set_blocks},
-    {"cta", "", NULL, NULL, "what a CTA computes: cta 37", choose_cta},
+    {"cta", "", NULL, NULL, "the tile of a CTA: cta 37", choose_cta},
 };
 
 const ViewBody grid_view = {

@@ -533,8 +533,8 @@ static const Action actions[] = {
      "the program; what the pass changed in it, and in the CUDA text; what differs from the rung "
      "before or from A",
      change_mode},
-    {"steps", "s", "steps", NULL, "what one iteration of k_o issues, and how else it could read",
-     show_steps},
+    {"steps", "s", "steps", NULL,
+     "the instructions of one iteration of k_o, and other orders of reading", show_steps},
 };
 
 const ViewBody loops_view = {

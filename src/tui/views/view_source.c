@@ -174,7 +174,7 @@ static void draw_head(Canvas *canvas, Rect in, const Session *session) {
   } else if (session->comparing && source->mode == SOURCE_CUDA) {
     col = canvas_text(canvas, in, 0, col + 1, STYLE_OK, "CUDA identical: yes");
   } else if (source->beside[0]) {
-    col = canvas_text(canvas, in, 0, col, STYLE_DIM, "what was made of the line under the cursor");
+    col = canvas_text(canvas, in, 0, col, STYLE_DIM, "compiled from the line under the cursor");
   } else {
     col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIM, "%d lines", source->n_whole);
   }

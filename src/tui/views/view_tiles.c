@@ -423,7 +423,7 @@ static const Action actions[] = {
     {"zoom-in", "Enter", "zoom", "zoom-out", "a tier down: CTA, warp, atom or thread", zoom_in},
     {"zoom-out", "Backspace", NULL, NULL, "a tier up", zoom_out},
     {"operand", "o", "operand", NULL, "move in C, in A (i and k), or in B (k and j)", next_operand},
-    {"element", "e", "element", NULL, "where an element is: element A[130][21]", element},
+    {"element", "e", "element", NULL, "the place of an element: element A[130][21]", element},
 };
 
 // A loop that is selected in the explorer's nest lights its part of the picture: the level at which

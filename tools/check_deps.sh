@@ -60,6 +60,12 @@ for folder in model kernels tui; do
   done
 done
 
+# Nor do two files of src/tui need each other, by whatever way round: a file is a .c with its .h.
+circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
+  sed -E 's/^src\/(.*)\.[ch]: *# *include "(.*)\.h"/\1 \2/' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null || true)
+[ -z "$circles" ] || say "includes of src/tui go in a circle:
+$circles"
+
 pure=$(find src/banks src/model src/ptx -name '*.[ch]')
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
 hits=$(grep -nE "^ *# *include <($impure)\.h>" $pure || true)

@@ -21,7 +21,6 @@
 #include "model/lessons/fact.h"
 #include "model/schedules/decode.h"
 #include "tui/canvas/utf8.h"
-#include "tui/frame/drive.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/verbs.h"
 #include "tui/frame/view.h"

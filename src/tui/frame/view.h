@@ -97,14 +97,9 @@ void view_bind_keys(Keymap *keymap);
 // Everything the next frame of this size needs, in session->frame; then view_draw() allocates
 // nothing.
 void view_prepare(Session *session, int rows, int cols);
-void view_draw(Canvas *canvas, const Session *session);
 void view_show(Session *session, int view);
 // Runs an action by name; false when there is none of that name here.
 bool view_run(Session *session, const char *action, const char *argument);
-// Whatever was pressed, typed into a prompt or looked up in the keymap.
-void view_key(Session *session, Key key);
-void view_paste(Session *session, const char *text);
-void view_mouse(Session *session, const Canvas *canvas, const Event *event);
 
 // Halves a pane for A|B: gives the left half for A and leaves `in` the right one for B, a line and
 // `gap` columns of it between them.
@@ -121,3 +116,12 @@ const char *view_key_name(const Session *session, const char *action);
 const char *view_problem(const Session *session, const Schedule *schedule, char *out, size_t size);
 // The action of that name in this view or globally; NULL: none.
 const Action *view_find_action(const Session *session, const char *name);
+const Action *view_find_in(const Action *action, int n, const char *name);  // in one table
+
+// ---- the screen around the view (screen.c) -----------------------------------------------------
+
+void view_draw(Canvas *canvas, const Session *session);
+// Whatever was pressed, typed into a prompt or looked up in the keymap.
+void view_key(Session *session, Key key);
+void view_paste(Session *session, const char *text);
+void view_mouse(Session *session, const Canvas *canvas, const Event *event);

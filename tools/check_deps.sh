@@ -30,20 +30,21 @@ for folder in $order; do
 done
 
 # Inside a folder the same holds between its rooms: a file includes headers of its own room and of
-# those before it. Headers that lie in no room are the folder's table of contents.
+# those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {
   case $1 in
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
+    tui) echo 'canvas session frame views' ;;
   esac
 }
 # Which knob is auto depends on what a rule would say: the one circle of rooms.
 exceptions='src/model/words/knob_auto.c:model/readings/rule.h'
-for folder in model kernels; do
+for folder in model kernels tui; do
   before=''
   for room in $(rooms $folder); do
     before="$before $room"
-    for hit in $(grep -roE --include='*.[ch]' "^ *# *include \"$folder/[a-z_]+/[^\"]+\"" "src/$folder/$room" |
+    for hit in $(grep -roE --include='*.[ch]' "^ *# *include \"$folder/[^\"]+\"" "src/$folder/$room" |
       sed 's/ *# *include "\(.*\)"/\1/'); do
       included=${hit#*:"$folder"/}
       case " $before " in *" ${included%%/*} "*) continue ;; esac
@@ -58,6 +59,12 @@ for folder in model kernels; do
     esac
   done
 done
+
+# Nor do two files of src/tui need each other, by whatever way round: a file is a .c with its .h.
+circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
+  sed -E 's/^src\/(.*)\.[ch]: *# *include "(.*)\.h"/\1 \2/' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null || true)
+[ -z "$circles" ] || say "includes of src/tui go in a circle:
+$circles"
 
 pure=$(find src/banks src/model src/ptx -name '*.[ch]')
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'

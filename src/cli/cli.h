@@ -2,8 +2,7 @@
 #pragma once
 #include "base/diag.h"
 
-// What a process that ended says about itself; every subcommand returns one of these. The man page
-// reads the sentences.
+// Exit statuses; every subcommand returns one of these. The man page reads the sentences.
 #define CLI_STATUSES(X)                                                                         \
   X(OK, 0, "it did what was asked")                                                             \
   X(NO, 1, "it ran, and the answer is no: a check failed, texts differ, it is slower")          \
@@ -20,8 +19,8 @@ enum {
 #undef CLI_STATUS
 };
 
-// argv[0] is the subcommand's name. --help never arrives here: the dispatcher answers it.
-// What a command allocates in `arena` ends with it.
+// argv[0] is the subcommand's name. --help never arrives here: the dispatcher answers it. Memory
+// that a command takes from `arena` ends with it.
 typedef int CommandRun(Arena *arena, int argc, char **argv);
 
 typedef struct Command {
@@ -56,7 +55,7 @@ bool cli_names_before(const char *usage, const char *before, const char *option)
 // Example `n` of the command, without "gemmview "; NULL after the last one.
 const char *cli_example(const char *command, int n);
 
-// What the option means to the command; NULL for one that no usage has.
+// The help of the option for the command; NULL for one that no usage has.
 const char *cli_option_help(const char *command, const char *option);
 
 // `gemmview COMMAND --help`: usage, options, examples.

@@ -1,5 +1,5 @@
-// What ptx, sass and resources have in common: a state is compiled by the worker, and one of the
-// results is shown.
+// The common part of ptx, sass and resources: the worker compiles a state, and one of its results
+// is shown.
 #pragma once
 #include "base/json.h"
 #include "cli/cli_worker.h"

@@ -11,7 +11,6 @@
 #include <stdio.h>
 
 #include "model/readings/site_json.h"
-#include "tui/view_json.h"
 
 // ---- traffic ------------------------------------------------------------------------------------
 
@@ -126,21 +125,9 @@ void cli_print_globals(Arena *arena, const Model *model) {
   for (int i = 0; i < model->global.n; i++) print_global(arena, &model->global.site[i]);
 }
 
-static void put_site(JsonWriter *w, const Site *site) {
-  json_begin_object(w);
-  site_put_json(w, site);
-  json_key(w, "addr");
-  json_begin_array(w);
-  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, site->addr[lane]);
-  json_end_array(w);
-  json_end_object(w);
-}
-
 void cli_put_sites(JsonWriter *w, const Model *model) {
   json_key(w, "sites");
   json_begin_array(w);
-  for (int i = 0; i < model->n_sites; i++) put_site(w, &model->site[i]);
+  for (int i = 0; i < model->n_sites; i++) site_put_json(w, &model->site[i], NAN);
   json_end_array(w);
 }
-
-void cli_put_globals(JsonWriter *w, const Model *model) { view_json_globals(w, model); }

@@ -1,6 +1,6 @@
-// What the model reckons a schedule costs: where the clocks of a slab go, and every access to
-// shared memory with its wavefronts, to global memory with its sectors. All of it is estimated; the
-// printed words say so.
+// The cost of a schedule as the model estimates it: where the clocks of a slab go, and every access
+// to shared memory with its wavefronts, to global memory with its sectors. All of it is estimated;
+// the printed words say so.
 #pragma once
 #include "base/json.h"
 #include "model/readings/model.h"
@@ -9,7 +9,6 @@ void cli_print_traffic(Arena *arena, const Model *model);
 void cli_print_sites(Arena *arena, const Model *model);
 void cli_print_globals(Arena *arena, const Model *model);
 
-// Members "traffic", "sites" and "global_sites" of an object that is open.
+// Members "traffic" and "sites" of an object that is open.
 void cli_put_traffic(JsonWriter *writer, const Traffic *traffic);
 void cli_put_sites(JsonWriter *writer, const Model *model);
-void cli_put_globals(JsonWriter *writer, const Model *model);

@@ -32,14 +32,14 @@ typedef struct WorkerAnswer {
   struct WorkerAnswer *next;
 } WorkerAnswer;
 
-// What the worker tells of the machine it runs on; texts are "" where there is none.
+// The machine as the worker describes it; texts are "" where there is none.
 typedef struct WorkerMachine {
   bool known, can_compile;
   const char *gpu, *gpu_error, *nvrtc;  // the device's name again
   Device device;
 } WorkerMachine;
 
-// What a client of these --worker commands is told, history aside; none: this program.
+// The options of a client for these --worker commands, history aside; none: this program.
 bool cli_client_options(Arena *arena, const OptionList *commands, ClientOptions *out, Diags *diags);
 
 // NULL after findings.

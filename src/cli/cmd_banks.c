@@ -140,7 +140,7 @@ static void print_layouts(const OwnAccess *access) {
            layout->count.wavefronts, layout->count.wavefronts == 1 ? "" : "s", layout->layout);
   }
   if (access->n_layouts && !access->layout[0].whole)
-    printf("where %s is what was written\n", access->name);
+    printf("%s stands for what was written\n", access->name);
 }
 
 static void print_map_text(Arena *arena, const BankMap *map, bool ascii) {

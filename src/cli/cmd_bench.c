@@ -43,7 +43,7 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0] };
 
-// What is timed: the state, and the one it is held against, if any.
+// The states to time: the one given, and the one it is compared with, if any.
 typedef struct Subject {
   Arena *arena;
   const BenchGiven *given;

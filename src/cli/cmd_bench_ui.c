@@ -11,9 +11,10 @@
 #include "base/nearest.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/drive.h"
-#include "tui/present.h"
-#include "tui/view.h"
+#include "tui/canvas/canvas_diff.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 enum { SAMPLES_MAX = 1 << 16 };
 
@@ -124,7 +125,7 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
   int n = sizeof options / sizeof *options, status = CLI_OK;
   bool ok = options_parse(options, n, &given, &argc, argv, &diags);
   SessionOptions opening = {.ladder = given.ladder};
-  if (ok) bench.session = session_open(&opening, &diags);
+  if (ok) bench.session = explorer_open(&opening, &diags);
   const char **names = ARENA_ARRAY(bench.arena, const char *, view_count);
   for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
   if (ok && view_find(given.view) < 0)
@@ -137,7 +138,7 @@ int cmd_bench_ui(Arena *arena, int argc, char **argv) {
     view_show(bench.session, view_find(given.view));
     run(&bench, &given);
   }
-  if (bench.session) session_close(bench.session);
+  if (bench.session) explorer_close(bench.session);
   arena_free(bench.bytes_arena);
   return status;
 }

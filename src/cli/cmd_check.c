@@ -71,7 +71,7 @@ static bool follows_to_on(const Schedule *schedule, KnobId knob) {
          schedule->value[knob] != knob_table[knob].value;
 }
 
-// Of the knobs that were left out, those that are on, and why; then the state that says all.
+// Prints the knobs that were left out and are on, and why; then the state that says all.
 static void print_auto(Arena *arena, const Schedule *schedule) {
   int n = 0;
   for (int i = 0; i < KNOB_COUNT; i++) {

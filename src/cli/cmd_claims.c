@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/published.h"
+#include "tui/session/claim_rows.h"
 
 typedef struct ClaimsOptions {
   bool json, csv;

@@ -33,8 +33,8 @@ static const Option options[] = {
     OPTION_JSON(ClassroomOptions),
 };
 
-// What a folder is, and the first thing that keeps it from being a classroom; `why` NULL: it is
-// one.
+// The state of a folder, and the first thing that keeps it from being a classroom; `why` NULL: it
+// is one.
 typedef struct Folder {
   const char *path, *group, *why;
   unsigned mode;

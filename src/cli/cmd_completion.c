@@ -22,7 +22,7 @@
 #include "model/interp/interp.h"
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
-#include "tui/theme.h"
+#include "tui/canvas/theme.h"
 
 // The option words of a usage, each followed by `separator`.
 static const char *options_of(Arena *arena, const char *usage, const char *separator) {
@@ -70,7 +70,7 @@ static const char *arguments_of(Arena *arena, const char *command) {
   Str out = str_new(arena);
   if (str_equal(command, "show")) {
 #define VIEW(id, key, title, help) str_add(&out, #id " ");
-#include "tui/views.def"
+#include "tui/frame/views.def"
 #undef VIEW
   }
   if (str_equal(command, "knobs"))
@@ -93,7 +93,7 @@ static const char *arguments_of(Arena *arena, const char *command) {
   return out.text;
 }
 
-// What a state is made of: knobs, and the rungs that it may begin with.
+// The words of a state: knobs, and the rungs that it may begin with.
 static const char *state_words(Arena *arena) {
   Str out = str_new(arena);
   Diags unused = diags_new(arena);
@@ -255,7 +255,7 @@ static void print_man_entry(Arena *arena, const char *head, const char *text) {
   printf("%s\n", man_text(arena, text));
 }
 
-// What a breakage, a wrong program or a theme may be called.
+// The names of breakages, wrong programs and themes.
 static void print_man_words(Arena *arena) {
   printf(".SH FINDINGS\nWhat gemmview interpret may find in a program.\n");
   for (int i = 0; i < FINDING_COUNT; i++)
@@ -320,7 +320,7 @@ static void print_man_tables(Arena *arena) {
       "~/.config/gemmview/config.json, is one JSON object; gemmview config defaults prints a whole "
       "one. The explorer reads it, and options count more.\n");
 #define SETTING(name, kind, field, default, help) print_man_entry(arena, name, help);
-#include "tui/config.def"
+#include "tui/frame/config.def"
 #undef SETTING
   print_man_entry(arena, "keys",
                   "for \"global\" and for each view: a key and the action it stands for; \"\" "

@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "tui/config.h"
-#include "tui/view.h"
+#include "tui/frame/config.h"
+#include "tui/frame/view.h"
 
 typedef struct ConfigOptions {
   bool json;
@@ -110,8 +110,7 @@ static int run_check(const Job *job) {
 static int run_set(const Job *job) {
   Config config;
   Diags diags = diags_new(job->arena);
-  if (job->n == 0)
-    return cli_error(CLI_USAGE, "what is to be set? NAME=VALUE, such as theme=light");
+  if (job->n == 0) return cli_error(CLI_USAGE, "config set needs NAME=VALUE, such as theme=light");
   if (need_path(job) != CLI_OK) return CLI_MISSING;
   bool ok = config_load(job->arena, job->path, &config, &diags);
   for (int i = 0; i < job->n; i++)

@@ -4,8 +4,8 @@
 //   gemmview decode ampere_h16816gemm_128x128_ldg8_stages_64x3_nn
 //   gemmview decode -k TARGET=a100,M=8192 s1688gemm_64x256_16x4
 //
-// What no knob says follows the schedule. Exit status 1 when the schedule breaks a rule on the
-// target (the rule is named), 2 when the text holds no such name.
+// Facts that no knob says stand behind the schedule. Exit status 1 when the schedule breaks a rule
+// on the target (the rule is named), 2 when the text holds no such name.
 #include <stdio.h>
 #include <string.h>
 

@@ -71,7 +71,7 @@ static void check_libraries(Report *r) {
       "no SASS; PTX and register counts are there");
 }
 
-// Where the driver and the table disagree, the explorer and all that measures go by the driver.
+// If the driver and the table disagree, the explorer and all that measures go by the driver.
 static void check_row(Report *r, const Device *device) {
   Diags diags = diags_new(r->arena);
   TargetTable table;

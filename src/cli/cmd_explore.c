@@ -43,7 +43,7 @@ static const char *read_config(Arena *arena, Config *config) {
                       diags.count > 1 ? "; gemmview config check tells the others" : "");
 }
 
-// What the command line leaves open is as the file says.
+// Options that the command line leaves open are taken from the file.
 static void fill_in(ExploreOptions *given, Config *config) {
   if (!given->theme) given->theme = config->theme;
   if (!given->color) given->color = config->color;

@@ -138,7 +138,7 @@ static void print_wrapped(const char *text) {
   }
 }
 
-// What the name of the instruction says, word by word.
+// Explains the name of the instruction, word by word.
 static void print_words(const Fragment *f) {
   PtxWord word[PTX_WORDS_MAX];
   int n = ptx_words(f->arena, &f->atom, NULL, word);
@@ -321,7 +321,7 @@ static void put_atom(JsonWriter *w, Arena *arena, const Atom *atom) {
   json_member_string(w, "ptx_isa_section", atom->section);
 }
 
-// Where value v of a lane lies: register_of_value[v], and which part of it from the low end.
+// The place of value v of a lane: register_of_value[v], and which part of it from the low end.
 static void put_parts(JsonWriter *w, const Fragment *f) {
   int n = f->packing.n_values, per = f->packing.per_register;
   int *in = ARENA_ARRAY(f->arena, int, n), *part = ARENA_ARRAY(f->arena, int, n);

@@ -30,7 +30,7 @@ static const Option options[] = {
     OPTION_CSV(HistoryOptions),
 };
 
-// What others wrote into the file makes no lines of its own.
+// Text that others wrote into the file cannot begin a line of its own.
 static const char *one_line(Arena *arena, const char *text) {
   char *line = arena_strdup(arena, text);
   for (char *at = line; *at; at++)

@@ -53,7 +53,7 @@ static const Option options[] = {
 };
 enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES_MAX = 10 };
 
-// What is run, and what was asked for.
+// The schedule that is run, and the one that was asked for.
 typedef struct Subject {
   const InterpretOptions *given;
   Schedule asked, run;  // of a file: its problem alone

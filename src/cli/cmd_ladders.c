@@ -42,24 +42,6 @@ static void print_text(const Ladder *ladder) {
   }
 }
 
-static void write_claim(JsonWriter *w, const Claim *claim) {
-  json_key(w, "claim");
-  if (!claim) {
-    json_put_null(w);
-    return;
-  }
-  json_begin_object(w);
-  json_member_string(w, "text", claim->text);
-  if (claim->has_value)
-    json_member_double(w, "value", claim->value);
-  else
-    json_member_null(w, "value");
-  json_member_string(w, "unit", claim->unit);
-  json_member_string(w, "gpu", claim->gpu);
-  json_member_string(w, "source", claim->source);
-  json_end_object(w);
-}
-
 static void write_rung(JsonWriter *w, const Rung *rung, int number) {
   json_begin_object(w);
   json_member_int(w, "rung", number);
@@ -69,7 +51,8 @@ static void write_rung(JsonWriter *w, const Rung *rung, int number) {
   json_member_string(w, "line", rung->line);
   json_member_bool(w, "aside", rung->aside);
   json_member_string(w, "not_built", rung->not_built);
-  write_claim(w, rung->claim);
+  json_key(w, "claim");
+  claim_put_json(w, rung->claim);
   json_end_object(w);
 }
 

@@ -4,7 +4,7 @@
 //   gemmview lesson banks --at 3             step 3 of a lesson, live
 //   gemmview lesson banks | less             the same lesson as text
 //   gemmview lesson --markdown --answers     a handout of all of them, with the answers
-//   gemmview lesson --facts                  what a lesson file may ask and say
+//   gemmview lesson --facts                  the facts that a lesson file may ask for and state
 //
 // Every step of what is printed is computed, so a wrong lesson file is told here with its place.
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #include "cli/cli_worker.h"
 #include "cli/options.h"
 #include "tui/app.h"
-#include "tui/tutor.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/tutor.h"
 
 typedef struct LessonOptions {
   const char *color, *theme;
@@ -50,7 +51,7 @@ static const Option options[] = {
     OPTION_JSON(LessonOptions),
 };
 
-// What is printed: the lessons from `first` on.
+// The lessons to print, from `first` on.
 typedef struct Handout {
   Arena *arena;
   const LessonOptions *given;
@@ -151,7 +152,7 @@ static void print_question(const Handout *h, const LessonStep *step, const StepF
   printf("`gemmview show %s -k \"%s\"`\n\n", step->view, schedule_text(h->arena, &facts->shown));
 }
 
-// Where the step can be had live; with the answers also the picture alone, which gives them away.
+// Commands that show the step live; with the answers also the picture alone, which gives them away.
 static void print_step(const Handout *h, const Lesson *lesson, const StepFacts *facts, int number) {
   const LessonStep *step = &lesson->step[number - 1];
   printf("### %d. %s\n\n", number, step->title);
@@ -288,9 +289,9 @@ static bool choose(Handout *h, const char *name, Diags *diags) {
 }
 
 static bool print(Handout *h, const char *name, Diags *diags) {
-  h->session = session_open(&(SessionOptions){0}, diags);
+  h->session = explorer_open(&(SessionOptions){0}, diags);
   if (!h->session || !tutor_load(h->session, diags) || diags->count) return false;
-  h->tutor = h->session->tutor;
+  h->tutor = tutor_of(h->session);
   if (!choose(h, name, diags)) return false;
   if (h->given->json) return print_json(h, diags);
   if (!name && !h->given->markdown) {
@@ -320,6 +321,6 @@ int cmd_lesson(Arena *arena, int argc, char **argv) {
   Handout handout = {.arena = arena, .given = &given};
   bool ok = print(&handout, given.list ? NULL : name, &diags);
   int status = ok ? CLI_OK : cli_fail(&diags);
-  if (handout.session) session_close(handout.session);
+  if (handout.session) explorer_close(handout.session);
   return status;
 }

@@ -10,7 +10,7 @@
 //   gemmview probe -k STATE --site 3     one of them, by its number in gemmview resources
 //   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
 //
-// Where several accesses are probed, those of one operation are ordered by both numbers. Exit
+// If several accesses are probed, those of one operation are ordered by both numbers. Exit
 // status 1 when the orders disagree, 5 when an access could not be measured. An order that nothing
 // could be seen of, as of counts that all lie under the operation's floor, is no disagreement.
 #include <stdio.h>

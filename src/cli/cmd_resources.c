@@ -14,6 +14,7 @@
 #include "cli/cli_compile.h"
 #include "cli/cli_cost.h"
 #include "cli/cli_steps.h"
+#include "model/readings/site_json.h"
 
 static const KernelResources *compiled_kernel(const Compiled *c, int kernel) {
   const CompileResult *cubin = c->answer->cubin;
@@ -59,7 +60,7 @@ static void print_fit(const Model *model, const char *by) {
          model->target->name, r->waves);
 }
 
-// What follows from registers goes by the compiler's where they are known, as in the explorer.
+// Numbers that follow from registers go by the compiler's count if it is known, as in the explorer.
 static void print_text(const Compiled *c) {
   const KernelResources *k = compiled_kernel(c, c->model->program->main_kernel);
   const Model *model = cli_compiled_model(c);
@@ -74,7 +75,7 @@ static void print_text(const Compiled *c) {
   cli_print_steps(c->arena, c->model);
 }
 
-// What nobody said is negative.
+// A number that nobody gave is negative.
 static void put_said(JsonWriter *w, const char *key, int64_t number) {
   json_member_known(w, key, number >= 0, number);
 }
@@ -120,7 +121,7 @@ static void print_json(const Compiled *c) {
   const Model *model = cli_compiled_model(c);
   cli_put_traffic(&w, &model->traffic);
   cli_put_sites(&w, model);
-  cli_put_globals(&w, c->model);
+  global_sites_put_json(&w, c->model);
   cli_put_steps(&w, c->arena, c->model);
   json_key(&w, "kernels");
   json_begin_array(&w);

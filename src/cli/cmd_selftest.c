@@ -14,8 +14,8 @@
 //   random     (--random N) that many legal schedules drawn from --seed: interpreted, and with
 //              --gpu run and checked
 //
-// What fails is told with the state line that shows it again. Exit status 1 when anything failed,
-// 3 when --gpu finds no GPU.
+// A failure is told with the state line that shows it again. Exit status 1 when anything failed, 3
+// when --gpu finds no GPU.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,7 +206,7 @@ static void check_interpreter(Selftest *t) {
 
 // ---- through the worker -------------------------------------------------------------------------
 
-// What is compiled or run: schedules with a name, in the order they are told.
+// The cases to compile or run: schedules with a name, in the order they are told.
 typedef struct Jobs {
   int n, capacity;
   CliTiming *timing;
@@ -311,7 +311,7 @@ static void *share(Selftest *t, Check *check, size_t bytes) {
   return NULL;
 }
 
-// What the child notes of one case: a case it did not come to stays untold.
+// The child's notes of one case: a case it did not come to stays untold.
 typedef struct FragmentNote {
   bool told, absent, ok;  // absent: the GPU does not have the instruction
   char error[400];
@@ -354,7 +354,8 @@ static void tell_fragments(Selftest *t, Check *check, const FragmentNote *notes)
 }
 
 static void check_fragments(Selftest *t) {
-  Check *check = begin(t, "fragments", "what lanes receive from ldmatrix and mma, on tagged data");
+  Check *check = begin(t, "fragments",
+                       "the elements that lanes receive from ldmatrix and mma, on tagged data");
   const size_t bytes = FRAGMENT_CASES_MAX * sizeof(FragmentNote);
   FragmentNote *notes = share(t, check, bytes);
   if (notes) {

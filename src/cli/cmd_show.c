@@ -17,11 +17,12 @@
 #include "cli/options.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/sass.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/terminal.h"
-#include "tui/view.h"
-#include "tui/view_json.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/terminal.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
 
 typedef struct ShowOptions {
   const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
@@ -46,7 +47,7 @@ static const Option options[] = {
     {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
 };
 
-// What is drawn, and how it is written down.
+// The screen to draw, and the format to write it in.
 typedef struct Show {
   Arena *arena;
   ShowOptions given;
@@ -94,7 +95,7 @@ static bool draw(Show *show, Diags *diags) {
   const ShowOptions *given = &show->given;
   bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
   SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
-  show->session = session_open(&opening, diags);
+  show->session = explorer_open(&opening, diags);
   if (!show->session) return false;
   cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
   show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
@@ -158,6 +159,6 @@ int cmd_show(Arena *arena, int argc, char **argv) {
   if (ok && show.format == EXPORT_JSON) ask_compiler(&show);
   if (ok) print(&show);
   int status = ok ? CLI_OK : cli_fail(&diags);
-  if (show.session) session_close(show.session);
+  if (show.session) explorer_close(show.session);
   return status;
 }

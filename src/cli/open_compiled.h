@@ -1,4 +1,4 @@
-// What the assembler makes of a kernel, where there are ptxas and nvdisasm.
+// The machine code that the assembler makes of a kernel, if ptxas and nvdisasm are at hand.
 #pragma once
 #include "cli/open_input.h"
 #include "ptx/tally.h"

@@ -1,4 +1,4 @@
-// What gemmview open is given: the kernel's text as PTX, the launch, the arguments.
+// The input of gemmview open: the kernel's text as PTX, the launch, the arguments.
 #pragma once
 #include "ptx/machine.h"
 

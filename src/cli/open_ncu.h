@@ -1,4 +1,4 @@
-// What Nsight Compute's source page counted, from its CSV.
+// The counts of Nsight Compute's source page, from its CSV.
 #pragma once
 #include "cli/open_report.h"
 

@@ -1,4 +1,4 @@
-// What gemmview open found, as text, JSON or Markdown.
+// The findings of gemmview open as text, JSON or Markdown.
 #pragma once
 #include "base/json.h"
 #include "ptx/tally.h"
@@ -35,5 +35,5 @@ void open_print_markdown(const OpenResult *result);
 void open_print_kernels(Arena *arena, const PtxModule *module, bool json);
 // Every instruction that is known, and whether it is run.
 void open_print_opcodes(void);
-// Whether something was found that makes the numbers or the kernel doubtful.
+// True when something was found that makes the numbers or the kernel doubtful.
 bool open_has_findings(const OpenResult *result);

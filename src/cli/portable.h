@@ -1,4 +1,4 @@
-// What a copied folder brings along.
+// The files that a copied folder brings along.
 #pragma once
 
 // Adds the terminal descriptions of the folder that the program was started from, if it has any, to

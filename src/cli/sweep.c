@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "model/readings/rule.h"
 
-// Of the program's own text, which names neither state nor knobs.
+// Hashes the program's own text, which names neither state nor knobs.
 static uint64_t hash_program(Arena *scratch, const Program *program) {
   return hash_text(HASH_START, program_text(scratch, program));
 }

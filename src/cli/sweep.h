@@ -1,5 +1,5 @@
-// Which schedules a sweep times: every point of a product of knobs, or the neighbours of the best
-// one so far.
+// The schedules that a sweep times: every point of a product of knobs, or the neighbours of the
+// best one so far.
 //
 //   SweepAxes axes = {0};
 //   if (!sweep_add_axis(&axes, "FM=4,8,16", &base, &diags)) …

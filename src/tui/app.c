@@ -5,6 +5,7 @@
 // only when the knobs have rested is something compiled, by the worker. Keys that are already there
 // are all taken before the next frame, so that a held key never lags behind.
 #include "tui/app.h"
+#include "tui/frame/explorer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,15 +15,15 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "kernels/worker/lines.h"
-#include "tui/classroom.h"
-#include "tui/clipboard.h"
-#include "tui/drive.h"
-#include "tui/progress.h"
-#include "tui/resume.h"
-#include "tui/script.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
-#include "tui/work.h"
+#include "tui/canvas/clipboard.h"
+#include "tui/frame/classroom.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/lesson_progress.h"
+#include "tui/frame/requests.h"
+#include "tui/frame/resume.h"
+#include "tui/frame/script.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
 
 enum { EVENTS_PER_FRAME = 64, IDLE_STEPS = 8, IDLE_MS = 3, VERB_MS = 40 };
 
@@ -32,7 +33,7 @@ typedef struct App {
   Terminal *terminal;
   Canvas *canvas;
   const Theme *theme;
-  Work *work;
+  Requests *requests;
   bool idle_left;        // there are trials to make
   bool ended;            // the terminal is gone or a signal came
   const char *progress;  // where they are kept; NULL: nowhere
@@ -56,7 +57,7 @@ static void copy(App *app, const char *text) {
 
 // Marks are known before the first key, so that "where it was left" is where it was left.
 static void load_progress(App *app) {
-  Tutor *tutor = app->session->tutor;
+  Tutor *tutor = tutor_of(app->session);
   Diags diags = diags_new(app->arena);
   const char *path = progress_path(app->arena);
   if (!path || !tutor_load(app->session, &diags)) return;
@@ -70,7 +71,7 @@ static void load_progress(App *app) {
 static void keep_progress(App *app) {
   if (!app->progress) return;
   Arena *arena = arena_new("progress");
-  const char *why = progress_save(arena, app->session->tutor, app->progress);
+  const char *why = progress_save(arena, tutor_of(app->session), app->progress);
   if (why) session_say(app->session, SAID_WARNING, "%s: %s", app->progress, why);
   if (why) app->progress = NULL;
   arena_free(arena);
@@ -84,19 +85,19 @@ static void grant_wishes(App *app) {
   if (wishes.copy) copy(app, wishes.copy);
   if (wishes.save_path) drive_save(session, app->canvas, wishes.save_path);
   if (wishes.redraw) terminal_redraw(app->terminal);
-  if (wishes.bench) work_bench(app->work);
-  if (wishes.probe) work_probe(app->work);
-  if (wishes.bench_sweep) work_bench_sweep(app->work);
-  if (wishes.history) work_history(app->work);
-  if (wishes.stop) work_stop_timing(app->work);
+  if (wishes.bench) requests_bench(app->requests);
+  if (wishes.probe) requests_probe(app->requests);
+  if (wishes.bench_sweep) requests_bench_sweep(app->requests);
+  if (wishes.history) requests_history(app->requests);
+  if (wishes.stop) requests_stop_timing(app->requests);
   if (wishes.suspend) terminal_suspend(app->terminal);
   if (!wishes.toggle_mouse) return;
   terminal_set_mouse(app->terminal, !terminal_mouse(app->terminal));
   session_say(session, SAID_NOTE, "mouse %s", terminal_mouse(app->terminal) ? "on" : "off");
 }
 
-// What a click means is written on the canvas, which a key of the same batch may have outdated: an
-// old spot could name a row or a knob that is no more.
+// The canvas says what a click means, and a key of the same batch may have outdated it: an old spot
+// could name a row or a knob that is no more.
 static void click(App *app, const Event *event) {
   drive_frame(app->session, app->canvas);
   view_mouse(app->session, app->canvas, event);
@@ -107,22 +108,22 @@ static void take(App *app, const Event *event) {
   if (event->kind == EVENT_MOUSE) click(app, event);
   if (event->kind == EVENT_PASTE) view_paste(app->session, event->text);
   if (event->kind == EVENT_WAKE) {
-    work_poll(app->work);
+    requests_poll(app->requests);
     if (app->class) classroom_poll(app->class);
   }
   if (event->kind == EVENT_END) app->ended = true;
   grant_wishes(app);
   // The next key may ask a view what it prepared: that must be of the state the key is for.
-  session_prepare(app->session, app->canvas->rows, app->canvas->cols);
+  view_prepare(app->session, app->canvas->rows, app->canvas->cols);
 }
 
 // A few trials, no longer than a key may wait; true when they changed what the screen can say.
 static bool idle(App *app) {
-  int before = app->session->advice.n_done;
+  int before = app->session->advice->n_done;
   int64_t begin = clock_ms();
   for (int i = 0; i < IDLE_STEPS && app->idle_left && clock_ms() - begin < IDLE_MS; i++)
     app->idle_left = session_idle(app->session);
-  bool first = before < 2 && app->session->advice.n_done >= 2;
+  bool first = before < 2 && app->session->advice->n_done >= 2;
   return first || !app->idle_left;
 }
 
@@ -130,21 +131,21 @@ static bool idle(App *app) {
 static void join_fds(App *app) {
   if (!app->class) return;
   app->wake = epoll_create1(EPOLL_CLOEXEC);
-  int fds[] = {classroom_fd(app->class), work_fd(app->work)};
+  int fds[] = {classroom_fd(app->class), requests_fd(app->requests)};
   for (int i = 0; i < 2; i++) {
     struct epoll_event event = {.events = EPOLLIN, .data = {.fd = fds[i]}};
     if (fds[i] >= 0) epoll_ctl(app->wake, EPOLL_CTL_ADD, fds[i], &event);
   }
 }
 
-static int wake_fd(const App *app) { return app->class ? app->wake : work_fd(app->work); }
+static int wake_fd(const App *app) { return app->class ? app->wake : requests_fd(app->requests); }
 
 static int sooner(int a, int b) { return a < 0 ? b : b < 0 ? a : a < b ? a : b; }
 
-// What is due, of the worker and of the class; the milliseconds until the next.
+// Does what is due for the worker and for the class; returns the milliseconds until the next.
 static int tick(App *app) {
   int64_t now = clock_ms();
-  int due = work_tick(app->work, now);
+  int due = requests_tick(app->requests, now);
   if (!app->class) return due;
   return sooner(due, classroom_tick(app->class, now));
 }
@@ -154,10 +155,10 @@ static void turn(App *app) {
   int fd = wake_fd(app);
   for (;;) {
     int due = tick(app);
-    bool running = verbs_running(app->session->verbs);
+    bool running = verbs_running(pager_of(app->session)->verbs);
     if (running && (due < 0 || due > VERB_MS)) due = VERB_MS;
     Event event = terminal_wait(app->terminal, app->idle_left ? 0 : due, fd);
-    if (running && verbs_poll(app->session->verbs)) frame(app);
+    if (running && verbs_poll(pager_of(app->session)->verbs)) frame(app);
     if (event.kind == EVENT_NONE) {
       if (app->idle_left && idle(app)) {
         bool left = app->idle_left;
@@ -195,7 +196,7 @@ static bool open_lesson(App *app, const AppOptions *options, Diags *diags) {
 static bool open_class(App *app, const AppOptions *options, Diags *diags) {
   Session *session = app->session;
   if (options->role == CLASS_TEACHER)
-    app->class = classroom_teach(app->arena, session, session->tutor->run.lesson->name, diags);
+    app->class = classroom_teach(app->arena, session, tutor_of(session)->run.lesson->name, diags);
   if (options->role == CLASS_FOLLOWER)
     app->class = classroom_join(app->arena, session, options->room, options->who, diags);
   if (app->class && options->results)
@@ -208,23 +209,23 @@ static bool open_app(App *app, const AppOptions *options, Diags *diags) {
   if (!app->theme) return false;
   SessionOptions session = options->session;
   session.ascii = options->terminal.ascii || terminal_wants_ascii();
-  app->session = session_open(&session, diags);
+  app->session = explorer_open(&session, diags);
   if (app->session) load_progress(app);
   return app->session && open_lesson(app, options, diags) && open_class(app, options, diags);
 }
 
 static void print_state(const App *app) {
-  const LessonRun *run = &app->session->tutor->run;
+  const LessonRun *run = &tutor_of(app->session)->run;
   const char *command[] = {
       [CLASS_NONE] = "lesson", [CLASS_TEACHER] = "teach", [CLASS_FOLLOWER] = "lesson"};
   printf("gemmview -k '%s'\n", session_state_text(app->arena, app->session));
   if (run->lesson)
-    printf("gemmview %s %s --at %d\n", command[app->session->tutor->class.role], run->lesson->name,
-           run->step + 1);
+    printf("gemmview %s %s --at %d\n", command[tutor_of(app->session)->class.role],
+           run->lesson->name, run->step + 1);
   fflush(stdout);
 }
 
-// What is wrong with the configuration costs what is wrong, never the explorer.
+// A faulty configuration costs its faulty lines, never the explorer.
 static void bind_keys(App *app, const AppOptions *options) {
   Diags diags = diags_new(app->arena);
   if (options->config) config_bind(options->config, app->session->keymap, &diags);
@@ -232,7 +233,7 @@ static void bind_keys(App *app, const AppOptions *options) {
   if (notice) session_say(app->session, SAID_WARNING, "%s", notice);
 }
 
-// Whoever asked for nothing in particular is told where to begin.
+// Somebody who asked for nothing in particular is told where to begin.
 static void welcome(App *app, const AppOptions *options) {
   Session *session = app->session;
   const SessionOptions *asked = &options->session;
@@ -251,11 +252,11 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
   if (options->resumes && resume_take(app->session))
     session_say(app->session, SAID_NOTE, "back where the connection was lost");
   welcome(app, options);
-  if (options->n_verbs) app->session->verbs = verbs_new(options->verbs, options->n_verbs);
+  if (options->n_verbs) pager_of(app->session)->verbs = verbs_new(options->verbs, options->n_verbs);
   app->canvas = canvas_new(app->arena, terminal_rows(app->terminal), terminal_cols(app->terminal),
                            terminal_ascii(app->terminal));
   frame(app);
-  app->work = work_start(app->arena, options->client, app->session);
+  app->requests = requests_start(app->arena, options->client, app->session);
   join_fds(app);
   bool ok = run_script(app, options->script, diags);
   frame(app);
@@ -264,8 +265,8 @@ static AppEnd run_terminal(App *app, const AppOptions *options, Diags *diags) {
     frame(app);
   }
   if (app->ended && options->resumes) resume_save(app->session);
-  work_stop(app->work);
-  verbs_free(app->session->verbs);
+  requests_stop(app->requests);
+  verbs_free(pager_of(app->session)->verbs);
   terminal_close(app->terminal);
   print_state(app);
   return !ok ? APP_FAILED : app->ended ? APP_INTERRUPTED : APP_QUIT;
@@ -278,7 +279,7 @@ AppEnd app_run(const AppOptions *options, Diags *diags) {
   classroom_close(app.class);
   if (app.wake >= 0) close(app.wake);
   diags_keep(diags);  // names of lessons and rooms go with the session and the arena
-  if (app.session) session_close(app.session);
+  if (app.session) explorer_close(app.session);
   arena_free(app.arena);
   return end;
 }

@@ -1,11 +1,11 @@
 // The explorer in a terminal.
 #pragma once
 #include "kernels/worker/client.h"
-#include "tui/config.h"
-#include "tui/session.h"
-#include "tui/terminal.h"
-#include "tui/tutor.h"
-#include "tui/verbs.h"
+#include "tui/canvas/terminal.h"
+#include "tui/frame/config.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/verbs.h"
+#include "tui/session/session.h"
 
 typedef struct AppOptions {
   SessionOptions session;

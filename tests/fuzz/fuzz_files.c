@@ -9,9 +9,9 @@
 #include "base/str.h"
 #include "kernels/device/recorded.h"
 #include "model/words/ladder.h"
-#include "tui/config.h"
-#include "tui/script.h"
-#include "tui/theme.h"
+#include "tui/canvas/theme.h"
+#include "tui/frame/config.h"
+#include "tui/frame/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

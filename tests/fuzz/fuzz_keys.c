@@ -3,8 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "tui/drive.h"
-#include "tui/view.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   enum { KEYS_MAX = 200 };
   Arena *arena = arena_new("fuzz");
   Diags diags = diags_new(arena);
-  Session *session = session_open(&(SessionOptions){.ascii = size % 2}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.ascii = size % 2}, &diags);
   if (!session) abort();
   Canvas *canvas = canvas_new(arena, 24, 80, size % 2);
   drive_frame(session, canvas);
@@ -25,9 +26,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     view_key(session, key_of(data[i]));
     session->wishes = (Wishes){0};
     if (i % 4 == 3) drive_frame(session, canvas);
-    session_prepare(session, canvas->rows, canvas->cols);
+    view_prepare(session, canvas->rows, canvas->cols);
   }
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   return 0;
 }

@@ -4,10 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tui/export.h"
-#include "tui/script.h"
-#include "tui/textfield.h"
-#include "tui/utf8.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/textfield.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/script.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

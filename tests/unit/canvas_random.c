@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/utf8.h"
+#include "tui/canvas/utf8.h"
 
 Random random_new(uint64_t seed) { return (Random){seed * 0x9E3779B97F4A7C15u + 0x1234567u}; }
 

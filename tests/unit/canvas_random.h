@@ -2,7 +2,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "tui/canvas.h"
+#include "tui/canvas/canvas.h"
 
 typedef struct Random {
   uint64_t state;

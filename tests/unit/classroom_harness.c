@@ -4,9 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 Arena *class_arena;
 Diags class_diags;
@@ -31,7 +32,7 @@ void class_teardown(void) {
 }
 
 End end_open(void) {
-  End end = {.session = session_open(&(SessionOptions){0}, &class_diags)};
+  End end = {.session = explorer_open(&(SessionOptions){0}, &class_diags)};
   ck_assert_msg(end.session != NULL, "%s", diags_text(class_arena, &class_diags));
   end.canvas = canvas_new(class_arena, 40, 120, false);
   ck_assert(tutor_load(end.session, &class_diags));
@@ -57,7 +58,7 @@ End end_join(const char *room, const char *name) {
 
 void end_leave(End *end) {
   classroom_close(end->class);
-  session_close(end->session);
+  explorer_close(end->session);
 }
 
 void ends_settle(End *end, int n) {
@@ -73,5 +74,5 @@ const char *end_screen(End *end) {
   return export_text(class_arena, end->canvas);
 }
 
-const ClassState *end_state(const End *end) { return &end->session->tutor->class; }
-LessonRun *end_run(const End *end) { return &end->session->tutor->run; }
+const ClassState *end_state(const End *end) { return &tutor_of(end->session)->class; }
+LessonRun *end_run(const End *end) { return &tutor_of(end->session)->run; }

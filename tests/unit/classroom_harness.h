@@ -4,10 +4,10 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
-#include "tui/canvas.h"
-#include "tui/classroom.h"
-#include "tui/session.h"
-#include "tui/tutor.h"
+#include "tui/canvas/canvas.h"
+#include "tui/frame/classroom.h"
+#include "tui/frame/tutor.h"
+#include "tui/session/session.h"
 
 // Of the test that runs: memory, what was reported, and the folder with its rooms and its state.
 extern Arena *class_arena;

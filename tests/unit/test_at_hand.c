@@ -1,6 +1,7 @@
 // The GPU at hand: what the explorer and the commands do when it is another than the default's, or
 // when its driver says otherwise than the table.
-#include "tui/at_hand.h"
+#include "tui/frame/explorer.h"
+#include "tui/session/at_hand.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -10,9 +11,9 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;
@@ -26,7 +27,7 @@ static const Device none = {0};
 static void open_session(const SessionOptions *options) {
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(options, &diags);
+  session = explorer_open(options, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   canvas = canvas_new(arena, 30, 100, false);
   drive_frame(session, canvas);
@@ -34,7 +35,7 @@ static void open_session(const SessionOptions *options) {
 static void setup(void) { open_session(&(SessionOptions){.rung = "padded"}); }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
 }
 

@@ -6,9 +6,10 @@
 
 #include "base/str.h"
 #include "cli_harness.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 Suite *suite_bad_input(void);
 
@@ -257,7 +258,7 @@ END_TEST
 // ---- the live editor ----------------------------------------------------------------------------
 
 static Session *open_swizzle(void) {
-  Session *session = session_open(&(SessionOptions){.ladder = "tf32", .rung = "bt"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.ladder = "tf32", .rung = "bt"}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   view_show(session, view_find("swizzle"));
   return session;
@@ -296,7 +297,7 @@ START_TEST(the_live_editor_says_why) {
                 typed[_i].layout, typed[_i].says, screen);
   ck_assert(drive_keys(session, canvas, "Esc", &diags));
   ck_assert_str_eq(schedule_text(arena, &session->now.schedule), state);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -311,7 +312,7 @@ START_TEST(the_live_editor_survives_long_texts) {
     ck_assert(session->now.schedule.layout[0][0] == 0 && session->now.schedule.layout[1][0] == 0);
     ck_assert(drive_keys(session, canvas, "Esc", &diags));
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -327,7 +328,7 @@ START_TEST(a_solution_is_applied_and_undone) {
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "256   4"));
   ck_assert(drive_keys(session, canvas, "u", &diags));
   ck_assert_str_eq(schedule_text(arena, &session->now.schedule), before);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -348,7 +349,7 @@ START_TEST(a_slab_outlives_its_model) {
   ck_assert(drive_keys(session, canvas, "s", &diags));
   ck_assert_ptr_nonnull(
       strstr(export_text(arena, canvas), "B_s <- r_b  STS: one phase asks for 32"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 

@@ -67,7 +67,7 @@ START_TEST(a_conflict_is_written_anew) {
   ck_assert_int_eq(RUN("--op", "lds32", "--unit", "f32", "--addr", "(tid % 8) * 32 + lane/8"), 0);
   ck_assert_ptr_nonnull(strstr(out, "\nwrite  i ^ ((i >> 3) & 28)   1 wavefront, swizzle:3,4,3\n"));
   ck_assert_ptr_nonnull(strstr(out, "\nor     (tid % 8) * 36 + lane/8   1 wavefront, pad:4\n"));
-  ck_assert_ptr_nonnull(strstr(out, "\nwhere i is what was written\n"));
+  ck_assert_ptr_nonnull(strstr(out, "\ni stands for what was written\n"));
   ck_assert_int_eq(RUN("--op", "lds128", "--addr", "lane*16"), 0);
   ck_assert_ptr_null(strstr(out, "write"));
   ck_assert_int_eq(RUN("--op", "lds32", "--addr", "lane*128", "--json"), 0);

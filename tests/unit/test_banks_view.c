@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/own.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
+#include "tui/views/banks_own.h"
 
 Suite *suite_banks_view(void);
 
@@ -22,7 +23,7 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 40, 120, false);
   view_show(session, view_find("banks"));
@@ -30,7 +31,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }
@@ -130,9 +131,9 @@ END_TEST
 // The list of sites goes on to one's own, and back.
 START_TEST(own_addresses_are_a_row_of_the_list) {
   run("banks lane * 32");
-  ck_assert(session->own->shown);
+  ck_assert(((Own *)view_own(session, &banks_view))->shown);
   keys("k");
-  ck_assert(!session->own->shown);
+  ck_assert(!((Own *)view_own(session, &banks_view))->shown);
   ck_assert(shows("SITE 7"));
   ck_assert(shows("LDS  lane * 32"));
   keys("j");
@@ -171,7 +172,7 @@ START_TEST(a_wrong_paste_keeps_what_was_there) {
   ck_assert(shows("it ends where a number or a variable should be"));
   ck_assert(shows("lane*16"));
   ck_assert(!palette_run(session, "banks lds32 0 4 8", &diags));
-  ck_assert_str_eq(session->own->access.text, "lane*16");
+  ck_assert_str_eq(((Own *)view_own(session, &banks_view))->access.text, "lane*16");
 }
 END_TEST
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "canvas_random.h"
-#include "tui/export.h"
-#include "tui/utf8.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/utf8.h"
 
 static Arena *arena;
 

@@ -7,11 +7,12 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/published.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
+#include "tui/session/claim_rows.h"
 
 Suite *suite_claims(void);
 
@@ -22,12 +23,12 @@ static Session *session;
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.ladder = "tf32"}, &diags);
+  session = explorer_open(&(SessionOptions){.ladder = "tf32"}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
 }
 
@@ -101,7 +102,7 @@ static const struct {
 START_TEST(a_wrong_file_is_told_with_its_place) {
   const char *text = wrong[_i].file;
   ck_assert_ptr_null(
-      claims_read(arena, text, strlen(text), "claims/x.json", tutor_facts(session), &diags));
+      claims_read(arena, text, strlen(text), "claims/x.json", session_facts(session), &diags));
   const char *found = diags_text(arena, &diags);
   ck_assert_msg(strstr(found, wrong[_i].finding) != NULL, "%s", found);
   ck_assert_ptr_nonnull(strstr(found, "claims/x.json"));
@@ -110,9 +111,9 @@ END_TEST
 
 static bool find(const char *text, ClaimFound *found) {
   const ClaimList *list =
-      claims_read(arena, text, strlen(text), "claims/x.json", tutor_facts(session), &diags);
+      claims_read(arena, text, strlen(text), "claims/x.json", session_facts(session), &diags);
   ck_assert_msg(list != NULL, "%s", diags_text(arena, &diags));
-  return claims_find(arena, tutor_facts(session), &list->row[0], found, &diags);
+  return claims_find(arena, session_facts(session), &list->row[0], found, &diags);
 }
 
 // Two digits of a published figure count; a count that is off by one of eight differs.
@@ -133,7 +134,7 @@ END_TEST
 // The sentence stays where nobody has a record of the rung.
 START_TEST(without_records_a_sentence_has_dashes) {
   ClaimFound found;
-  FactWorld world = *tutor_facts(session);
+  FactWorld world = *session_facts(session);
   world.recorded = NULL;
   const char *file = CLAIM("\"value\":1,\"says\":null,\"fact\":\"threads\"");
   const ClaimList *list = claims_read(arena, file, strlen(file), "claims/x.json", &world, &diags);

@@ -12,12 +12,13 @@
 #include "classroom_harness.h"
 #include "golden.h"
 #include "tui/app.h"
-#include "tui/classroom.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/room.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/class_socket.h"
+#include "tui/frame/classroom.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 // ---- the room ----------------------------------------------------------------------------------
@@ -25,13 +26,13 @@
 // Ctrl-Z holds a class up: its queue fills, and a second teacher once took its socket away.
 START_TEST(a_suspended_class_keeps_its_room) {
   const char *path = arena_printf(class_arena, "%s/class-banks.sock", class_folder);
-  int door = room_listen(path, false, &class_diags), waiting[64], n = 0;
+  int door = class_socket_listen(path, false, &class_diags), waiting[64], n = 0;
   ck_assert_int_ge(door, 0);
-  while (n < 64 && (waiting[n] = room_connect(path)) >= 0) n++;
+  while (n < 64 && (waiting[n] = class_socket_connect(path)) >= 0) n++;
   ck_assert_int_lt(n, 64);
-  ck_assert_int_eq(room_listen(path, false, &class_diags), -1);
+  ck_assert_int_eq(class_socket_listen(path, false, &class_diags), -1);
   ck_assert_ptr_nonnull(strstr(class_diags.first->text, "somebody is teaching there already"));
-  ck_assert_uint_ne(room_node(path), 0);
+  ck_assert_uint_ne(class_socket_node(path), 0);
   while (n > 0) close(waiting[--n]);
   close(door);
 }
@@ -39,14 +40,14 @@ END_TEST
 
 START_TEST(a_class_takes_away_its_own_socket_only) {
   const char *path = arena_printf(class_arena, "%s/class-banks.sock", class_folder);
-  int first = room_listen(path, false, &class_diags);
-  ino_t node = room_node(path);
+  int first = class_socket_listen(path, false, &class_diags);
+  ino_t node = class_socket_node(path);
   ck_assert_int_eq(rename(path, arena_printf(class_arena, "%s/old", class_folder)), 0);
-  int second = room_listen(path, false, &class_diags);
+  int second = class_socket_listen(path, false, &class_diags);
   ck_assert(first >= 0 && second >= 0);
-  room_leave(path, node);
+  class_socket_leave(path, node);
   ck_assert_int_eq(access(path, F_OK), 0);
-  room_leave(path, room_node(path));
+  class_socket_leave(path, class_socket_node(path));
   ck_assert_int_ne(access(path, F_OK), 0);
   close(first), close(second);
 }
@@ -81,9 +82,9 @@ START_TEST(followers_see_what_the_teacher_shows) {
   ck_assert_ptr_nonnull(strstr(end_screen(&end[1]), "4: right"));
   ck_assert_ptr_nonnull(strstr(end_screen(&end[2]), "8: no, it is less"));
   ck_assert_ptr_nonnull(strstr(end_screen(&end[2]), "ANSWER 4 wavefronts"));
-  ck_assert_uint_eq(end[1].session->tutor->mark[3].right, 4);
-  ck_assert_uint_eq(end[2].session->tutor->mark[3].right, 0);
-  ck_assert_uint_eq(end[2].session->tutor->mark[3].shown, 4);
+  ck_assert_uint_eq(tutor_of(end[1].session)->mark[3].right, 4);
+  ck_assert_uint_eq(tutor_of(end[2].session)->mark[3].right, 0);
+  ck_assert_uint_eq(tutor_of(end[2].session)->mark[3].shown, 4);
   for (int i = 0; i < 3; i++) end_leave(&end[i]);
 }
 END_TEST
@@ -251,10 +252,10 @@ START_TEST(rooms_are_refused_with_the_reason) {
   ck_assert_pstr_eq(class_diags.last->nearest, "banks");
   ck_assert_ptr_null(classroom_teach(class_arena, end.session, "banks", &class_diags));
   ck_assert(said("somebody is teaching there already"));
-  ck_assert_ptr_null(room_path(class_arena, "../x", &shared, &class_diags));
+  ck_assert_ptr_null(class_socket_path(class_arena, "../x", &shared, &class_diags));
   ck_assert(said("no name of a class"));
-  ck_assert_ptr_null(
-      room_path(class_arena, "a-name-that-is-longer-than-thirty-two", &shared, &class_diags));
+  ck_assert_ptr_null(class_socket_path(class_arena, "a-name-that-is-longer-than-thirty-two",
+                                       &shared, &class_diags));
   end_leave(&teacher);
   ck_assert_ptr_null(classroom_join(class_arena, end.session, NULL, "ana", &class_diags));
   ck_assert(said("nobody teaches here"));
@@ -266,9 +267,9 @@ START_TEST(rooms_are_refused_with_the_reason) {
   snprintf(longer, sizeof longer, "%s/%0100d", class_folder, 1);
   ck_assert_int_eq(mkdir(longer, 0700), 0);
   setenv("GEMMVIEW_CLASSROOM", longer, 1);
-  ck_assert_ptr_null(room_path(class_arena, "banks", &shared, &class_diags));
+  ck_assert_ptr_null(class_socket_path(class_arena, "banks", &shared, &class_diags));
   ck_assert(said("too long for a socket"));
-  session_close(end.session);
+  explorer_close(end.session);
 }
 END_TEST
 
@@ -281,13 +282,13 @@ START_TEST(whoever_only_looks_in_does_no_harm) {
   sigaction(SIGPIPE, &count, &before);
   End end[] = {end_teach("banks", 3), end_join(NULL, "ana")};
   ends_settle(end, 2);
-  const char **rooms = room_list(class_arena, &class_diags);
+  const char **rooms = class_socket_list(class_arena, &class_diags);
   ck_assert_pstr_eq(rooms[0], "banks");
   ends_settle(end, 2);
   ck_assert(tutor_go(end[0].session, 3));
   classroom_tick(end[0].class, 0);
   classroom_close(end[1].class);
-  session_close(end[1].session);
+  explorer_close(end[1].session);
   classroom_tick(end[0].class, 1);
   ck_assert(tutor_go(end[0].session, 2));
   classroom_tick(end[0].class, 2);
@@ -299,9 +300,9 @@ END_TEST
 
 START_TEST(a_dead_socket_is_replaced_and_closed_to_strangers) {
   bool shared;
-  const char *path = room_path(class_arena, "banks", &shared, &class_diags);
+  const char *path = class_socket_path(class_arena, "banks", &shared, &class_diags);
   ck_assert(shared);
-  int fd = room_listen(path, shared, &class_diags);
+  int fd = class_socket_listen(path, shared, &class_diags);
   ck_assert_int_ge(fd, 0);
   close(fd);
   struct stat about;
@@ -389,7 +390,7 @@ START_TEST(who_finds_no_class_is_told_the_way_out) {
   ck_assert(strstr(diags_text(class_arena, &class_diags), "only your own classes are seen") !=
             NULL);
   unsetenv("XDG_RUNTIME_DIR");
-  session_close(end.session);
+  explorer_close(end.session);
 }
 END_TEST
 

@@ -8,11 +8,11 @@
 
 #include "base/str.h"
 #include "classroom_harness.h"
-#include "tui/room.h"
+#include "tui/frame/class_socket.h"
 
 static int stranger(void) {
   bool shared;
-  int fd = room_connect(room_path(class_arena, "banks", &shared, &class_diags));
+  int fd = class_socket_connect(class_socket_path(class_arena, "banks", &shared, &class_diags));
   ck_assert_int_ge(fd, 0);
   return fd;
 }
@@ -71,7 +71,7 @@ START_TEST(long_lines_floods_and_crowds_do_no_harm) {
   int crowd[300], n = 0;
   for (int i = 0; i < 300; i++) {
     bool shared;
-    crowd[n] = room_connect(room_path(class_arena, "banks", &shared, &class_diags));
+    crowd[n] = class_socket_connect(class_socket_path(class_arena, "banks", &shared, &class_diags));
     if (crowd[n] >= 0) n++;
     classroom_poll(end[0].class);
   }
@@ -144,8 +144,8 @@ static const char *const bad_teachers[] = {
 
 START_TEST(a_follower_trusts_no_teacher) {
   bool shared;
-  const char *path = room_path(class_arena, "banks", &shared, &class_diags);
-  int listener = room_listen(path, shared, &class_diags);
+  const char *path = class_socket_path(class_arena, "banks", &shared, &class_diags);
+  int listener = class_socket_listen(path, shared, &class_diags);
   End ana = end_join("banks", "ana");
   int fd = accept(listener, NULL, NULL);
   ck_assert_int_ge(fd, 0);
@@ -161,8 +161,8 @@ END_TEST
 
 START_TEST(an_unknown_lesson_or_state_is_told_not_followed) {
   bool shared = false;
-  const char *path = room_path(class_arena, "banks", &shared, &class_diags);
-  int listener = room_listen(path, shared, &class_diags);
+  const char *path = class_socket_path(class_arena, "banks", &shared, &class_diags);
+  int listener = class_socket_listen(path, shared, &class_diags);
   End ana = end_join("banks", "ana");
   int fd = accept(listener, NULL, NULL);
   const char *lines =

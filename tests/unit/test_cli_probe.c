@@ -8,7 +8,7 @@
 #include "cli_harness.h"
 #include "kernels/device/probe.h"
 #include "tui/app.h"
-#include "tui/view.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 Suite *suite_cli_probe(void);

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "tui/clipboard.h"
-#include "tui/terminal.h"
+#include "tui/canvas/clipboard.h"
+#include "tui/canvas/terminal.h"
 #include "vterm_harness.h"
 
 static Arena *arena;

@@ -1,5 +1,6 @@
 // The configuration: what is read, what is refused and where, and what becomes of the file.
-#include "tui/config.h"
+#include "tui/frame/config.h"
+#include "tui/frame/explorer.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -11,9 +12,9 @@
 #include "base/str.h"
 #include "cli_harness.h"
 #include "tui/app.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 static Arena *arena;
@@ -139,7 +140,7 @@ START_TEST(moved_keys_are_the_ones_named) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   ck_assert(read_text(
       "{\"keys\":{\"global\":{\"u\":\"\",\"F5\":\"undo\",\"3\":\"\",\"B\":\"view banks\"}}}"));
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   config_bind(&config, session->keymap, &diags);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
@@ -152,7 +153,7 @@ START_TEST(moved_keys_are_the_ones_named) {
   ck_assert(drive_keys(session, canvas, "F5 B", &diags));
   ck_assert_int_eq(session_edits(session), 0);
   ck_assert_int_eq(session->view, view_find("banks"));
-  session_close(session);
+  explorer_close(session);
   unsetenv("GEMMVIEW_DATA");
 }
 END_TEST

@@ -1,6 +1,7 @@
 // The explore view while a person turns knobs: what changed is marked and fades, a row of the nest
 // lights its lines of CUDA, an illegal knob is mended by one key, the footer keeps the way out.
-#include "tui/explore.h"
+#include "tui/frame/explorer.h"
+#include "tui/views/explore.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -8,10 +9,10 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/card.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
+#include "tui/views/bank_card.h"
 
 static Arena *arena;
 static Diags diags;
@@ -22,14 +23,14 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 40, 120, false);
   drive_frame(session, canvas);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }

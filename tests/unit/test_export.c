@@ -4,7 +4,7 @@
 
 #include "canvas_random.h"
 #include "golden.h"
-#include "tui/export.h"
+#include "tui/canvas/export.h"
 
 static Arena *arena;
 static Diags diags;

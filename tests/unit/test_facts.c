@@ -19,9 +19,10 @@
 #include <string.h>
 
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 Suite *suite_facts(void);
 
@@ -522,7 +523,7 @@ static const char *middle(const char *screen) {
 START_TEST(a_fact_is_on_its_screen) {
   const Fact *fact = &facts[_i];
   const SessionOptions options = {.ladder = fact->ladder, .rung = fact->rung};
-  Session *session = session_open(&options, &diags);
+  Session *session = explorer_open(&options, &diags);
   ck_assert_msg(session != NULL, "%s: %s", fact->name, diags_text(arena, &diags));
   Canvas *canvas = canvas_new(arena, fact->rows, fact->cols, false);
   if (fact->state)
@@ -539,7 +540,7 @@ START_TEST(a_fact_is_on_its_screen) {
     ck_assert_msg(strstr(screen, fact->says[i]) != NULL, "%s: \"%s\" is not on\n%.3000s",
                   fact->name, fact->says[i], screen);
   golden_check(arena_printf(arena, "facts/%s.txt", fact->name), middle(screen));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 

@@ -5,10 +5,11 @@
 #include <string.h>
 
 #include "model/words/fragment.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
 
 Suite *suite_fragments_view(void);
 
@@ -21,7 +22,7 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 40, 120, false);
   view_show(session, view_find("fragments"));
@@ -29,7 +30,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/tiles.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
+#include "tui/views/tiles.h"
 
 static Arena *arena;
 static Diags diags;
@@ -20,14 +21,14 @@ static Canvas *canvas;
 static void setup(void) {
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.ladder = "hgemm", .rung = "swizzle"}, &diags);
+  session = explorer_open(&(SessionOptions){.ladder = "hgemm", .rung = "swizzle"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
 }
 
@@ -52,6 +53,22 @@ static bool is_title(const char *word) {
     if (str_equal(view_table[i].title, word)) return true;
   return str_equal(word, "gemmview");
 }
+
+// As many bytes as the view asks for, its own in every session; nothing where it asks for none.
+START_TEST(a_view_keeps_its_own) {
+  Session *other = explorer_open(&(SessionOptions){0}, &diags);
+  ck_assert_ptr_nonnull(other);
+  for (int i = 0; i < view_count; i++) {
+    const ViewBody *body = view_table[i].body;
+    ck_assert_int_eq(view_own(session, body) != NULL, body->state_bytes > 0);
+    ck_assert(!body->state_bytes || view_own(session, body) != view_own(other, body));
+  }
+  tiles_of(session)->placed = true;
+  drive_frame(session, canvas);
+  ck_assert(tiles_of(session)->placed && !tiles_of(other)->placed);
+  explorer_close(other);
+}
+END_TEST
 
 // "0 less" and "4 sour" are no names of views.
 START_TEST(tabs_are_whole_words_or_digits) {
@@ -144,8 +161,8 @@ END_TEST
 START_TEST(an_element_is_found_from_everywhere) {
   ck_assert(run("element A[130][21]"));
   ck_assert_str_eq(view_table[session->view].name, "tiles");
-  ck_assert_int_eq(session->tiles->at.i, 130);
-  ck_assert_int_eq(session->tiles->at.k, 21);
+  ck_assert_int_eq(tiles_of(session)->at.i, 130);
+  ck_assert_int_eq(tiles_of(session)->at.k, 21);
   ck_assert(run("fragments"));
   ck_assert(run("element B[3][5]"));
   ck_assert_str_eq(view_table[session->view].name, "fragments");
@@ -160,7 +177,7 @@ START_TEST(an_element_is_found_beside_a_lesson) {
   ck_assert(tutor_open(session, "fragments", 2, &diags));
   ck_assert(run("lesson"));
   tutor_reveal(session);
-  ck_assert_str_eq(tutor_view(session->tutor), "fragments");
+  ck_assert_str_eq(tutor_view(tutor_of(session)), "fragments");
   ck_assert(run("element A 5,6"));
   ck_assert_str_eq(view_table[session->view].name, "lesson");
   ck_assert(strstr(export_text(arena, canvas), "A[5][6]") != NULL);
@@ -241,6 +258,7 @@ Suite *suite_frame(void) {
   TCase *tc = tcase_create("frame");
   tcase_add_checked_fixture(tc, setup, teardown);
   tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, a_view_keeps_its_own);
   tcase_add_test(tc, tabs_are_whole_words_or_digits);
   tcase_add_test(tc, unbound_keys_say_so);
   tcase_add_test(tc, enter_on_a_fresh_start_leads_to_lessons);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "tui/glyph.h"
-#include "tui/utf8.h"
+#include "tui/canvas/glyph.h"
+#include "tui/canvas/utf8.h"
 
 START_TEST(every_glyph_has_one_column_in_both_modes) {
   for (int i = 0; i < GLYPH_COUNT; i++) {

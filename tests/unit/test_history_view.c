@@ -14,10 +14,11 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/worker/result_json.h"
 #include "tui/app.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/measure.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "tui/views/measure.h"
 #include "unclean.h"
 #include "vterm_harness.h"
 
@@ -74,7 +75,7 @@ static Session *session_with_past(void) {
       row_of("a user with a long name", "BM=16,BN=16,FM=8,FN=8", 0),
       row_of("ana", "OF_A_LATER_PROGRAM=1", 20),
   };
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   session->worker.present = true;
   results_set_past(&session->results, rows, sizeof rows / sizeof *rows);
@@ -97,7 +98,7 @@ START_TEST(the_picture) {
   ck_assert(drive_keys(session, canvas, "Right Right Right Down", &diags));
   ck_assert(session->wishes.history);
   golden_check(arena_printf(arena, "screens/%s.txt", sizes[_i].name), export_text(arena, canvas));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -114,7 +115,7 @@ START_TEST(the_last_row_is_drawn) {
     ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), arena_printf(arena, "  user%d ", i)));
     ck_assert(drive_keys(session, canvas, "Down", &diags));
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -128,12 +129,12 @@ START_TEST(enter_goes_to_the_state) {
   ck_assert(drive_keys(session, canvas, "u Down Down Enter", &diags));
   ck_assert_ptr_nonnull(strstr(session->message, "OF_A_LATER_PROGRAM"));
   ck_assert_int_eq(session_edits(session), 0);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
 START_TEST(an_empty_history_says_why) {
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
   ck_assert(drive_keys(session, canvas, "Right Right Right", &diags));
@@ -145,7 +146,7 @@ START_TEST(an_empty_history_says_why) {
   snprintf(session->results.past_error, sizeof session->results.past_error, "the disk is full");
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "the disk is full"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -165,7 +166,7 @@ START_TEST(undo_brings_edits_back) {
   ck_assert_int_eq(session->now.schedule.value[KNOB_M], 4096);
   ck_assert_int_eq(session->now.schedule.value[KNOB_K], 1024);
   ck_assert_int_eq(session->now.schedule.value[KNOB_MIN_BLOCKS], 0);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -237,14 +238,14 @@ static int run_explorer(void *argument) {
 
 // What ana measured of the opening state a few minutes ago.
 static void add_row_of_ana(const char *path) {
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   const Plan *plan = plan_from_model(arena, session->now.picture->model, "B");
   HistoryRow row = row_of("ana", session_state_text(arena, session), 36.5);
   row.when_unix = (int64_t)time(NULL) - 200;
   row.text_hash = history_hash(arena, plan->cuda);
   row.problem = history_problem(arena, plan);
   add(path, row);
-  session_close(session);
+  explorer_close(session);
 }
 
 static void press_until(VtProgram *p, const char *key, const char *shown) {

@@ -17,13 +17,14 @@
 #include "model/words/ladder.h"
 #include "model/words/target.h"
 #include "stress.h"
-#include "tui/config.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/palette.h"
-#include "tui/room.h"
-#include "tui/script.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/class_socket.h"
+#include "tui/frame/config.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/script.h"
+#include "tui/frame/view.h"
 #include "unclean.h"
 
 static Arena *arena;
@@ -295,7 +296,7 @@ static const char *by_lesson_file(const char *p) {
 }
 static const char *by_room(const char *p) {
   bool shared;
-  room_path(arena, arena_printf(arena, "%s/", p), &shared, &diags);
+  class_socket_path(arena, arena_printf(arena, "%s/", p), &shared, &diags);
   return findings();
 }
 
@@ -357,7 +358,7 @@ enum { DOORS = sizeof doors / sizeof *doors, PAYLOADS = CONTROLS + SEQUENCES };
 static void open_session(void) {
   arena_reset(arena);
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
   canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
@@ -368,7 +369,7 @@ START_TEST(every_door_leads_somewhere) {
   open_session();
   const char *shown = doors[_i]("zebra");
   ck_assert_msg(strstr(shown, "zebra") != NULL, "door %d: %s", _i, shown);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -380,7 +381,7 @@ START_TEST(nothing_acts_on_the_terminal) {
     const char *shown = doors[_i](payload(i));
     const char *bad = unclean(shown);
     ck_assert_msg(!bad, "door %d, payload %d: %.80s", _i, i, bad ? str_sanitise(arena, bad) : "");
-    session_close(session);
+    explorer_close(session);
   }
   ck_assert_int_ge(DOORS * PAYLOADS, 2800);
 }

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "tui/keymap.h"
+#include "tui/canvas/keymap.h"
 
 static Arena *arena;
 static Diags diags;

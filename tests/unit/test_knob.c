@@ -139,6 +139,36 @@ START_TEST(test_all_mistakes_of_a_line_are_told) {
 END_TEST
 
 // Random bytes and mutants of good lines: never a crash, and what parses echoes to itself.
+// What is the same has one identity, and a step in any knob gives another; AUTO and the case of a
+// GPU's name tell nobody apart, the letters of a layout do.
+START_TEST(test_one_identity) {
+  Schedule a = schedule_default(), b = a;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    int64_t value;
+    b = a;
+    if (!knob_step(&a, (KnobId)i, 1, &value) && !knob_step(&a, (KnobId)i, -1, &value)) continue;
+    b.value[i] = value;
+    ck_assert_int_eq(schedule_same(&a, &b), i == KNOB_AUTO);
+    ck_assert_int_eq(schedule_identity(&a) == schedule_identity(&b), schedule_same(&a, &b));
+  }
+  static const struct {
+    const char *one, *other;
+    bool same;
+  } pairs[] = {{"TARGET=h200", "TARGET=H200", true},
+               {"TARGET=h200", "TARGET=h100", false},
+               {"LAYOUT_A=pad:4", "LAYOUT_B=pad:4", false},
+               {"LAYOUT_A='xor:col ^ 4'", "LAYOUT_A='xor:COL ^ 4'", false},
+               {"BM=16,BN=32", "BN=32,BM=16", true}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    a = b = schedule_default();
+    ck_assert(schedule_parse(&a, pairs[i].one, &diags));
+    ck_assert(schedule_parse(&b, pairs[i].other, &diags));
+    ck_assert_int_eq(schedule_same(&a, &b), pairs[i].same);
+    ck_assert_int_eq(schedule_identity(&a) == schedule_identity(&b), pairs[i].same);
+  }
+}
+END_TEST
+
 START_TEST(test_mutants) {
   srand(7);
   for (int i = 0; i < stress_count(20000, 100000); i++) {
@@ -193,6 +223,7 @@ Suite *suite_knob(void) {
   tcase_add_test(tcase, test_atom_sets_dtype_unless_given);
   tcase_add_loop_test(tcase, test_mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
   tcase_add_test(tcase, test_all_mistakes_of_a_line_are_told);
+  tcase_add_test(tcase, test_one_identity);
   tcase_add_test(tcase, test_mutants);
   tcase_add_test(tcase, test_every_knob_steps_through_its_range);
   suite_add_tcase(suite, tcase);

@@ -7,9 +7,9 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "model/lessons/lesson.h"
-#include "tui/canvas.h"
-#include "tui/session.h"
-#include "tui/tutor.h"
+#include "tui/canvas/canvas.h"
+#include "tui/frame/tutor.h"
+#include "tui/session/session.h"
 
 static Arena *arena;
 static Diags diags;

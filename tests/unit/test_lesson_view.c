@@ -8,11 +8,12 @@
 #include "base/str.h"
 #include "golden.h"
 #include "tui/app.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/progress.h"
-#include "tui/tutor.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/lesson_progress.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/view.h"
 #include "vterm_harness.h"
 
 static Arena *arena;
@@ -26,7 +27,7 @@ static void setup(void) {
 static void teardown(void) { arena_free(arena); }
 
 static Session *open_session(Canvas **canvas, int rows, int cols) {
-  Session *session = session_open(&(SessionOptions){0}, &diags);
+  Session *session = explorer_open(&(SessionOptions){0}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   *canvas = canvas_new(arena, rows, cols, false);
   drive_frame(session, *canvas);
@@ -38,7 +39,7 @@ START_TEST(a_step_sets_the_session_and_undo_leads_back) {
   Session *session = open_session(&canvas, 24, 80);
   Schedule before = session->now.schedule;
   ck_assert(tutor_open(session, "tiers", 2, &diags));
-  const LessonStep *step = tutor_step(session->tutor);
+  const LessonStep *step = tutor_step(tutor_of(session));
   ck_assert(schedule_same(&session->now.schedule, &step->schedule));
   ck_assert_int_eq(tutor_edits(session), 0);
   session_step_knob(session, KNOB_BM, 1);
@@ -51,7 +52,7 @@ START_TEST(a_step_sets_the_session_and_undo_leads_back) {
   ck_assert(!tutor_open(session, "teirs", 0, &diags));
   ck_assert_pstr_eq(diags.last->nearest, "tiers");
   ck_assert(!tutor_open(session, "tiers", 99, &diags));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -59,7 +60,7 @@ START_TEST(a_held_answer_is_not_shown) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
   ck_assert(tutor_open(session, "tiers", 2, &diags));
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   tutor->run.held = true;
   view_show(session, view_find("lesson"));
   tutor_guess(session, "65536");
@@ -72,7 +73,7 @@ START_TEST(a_held_answer_is_not_shown) {
   tutor_reveal(session);
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "ANSWER"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -80,7 +81,7 @@ START_TEST(marks_tell_right_from_looked_at) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
   ck_assert(tutor_open(session, "tiers", 2, &diags));
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   session->wishes.keep_progress = false;
   tutor_guess(session, "1");
   ck_assert_int_eq(tutor->verdict.fact, FACT_IS_MORE);
@@ -94,7 +95,7 @@ START_TEST(marks_tell_right_from_looked_at) {
   tutor_guess(session, "89");
   ck_assert_uint_eq(tutor->mark[0].right, 2);
   ck_assert_uint_eq(tutor->mark[0].shown, 4);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -119,7 +120,7 @@ static const struct {
 };
 
 START_TEST(reviewed_lesson_screen) {
-  Session *session = session_open(&(SessionOptions){.ascii = screens[_i].ascii}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.ascii = screens[_i].ascii}, &diags);
   Canvas *canvas = canvas_new(arena, screens[_i].rows, screens[_i].cols, screens[_i].ascii);
   drive_frame(session, canvas);
   bool ok = drive_script(session, canvas, screens[_i].script, screens[_i].name, &diags);
@@ -128,7 +129,7 @@ START_TEST(reviewed_lesson_screen) {
   }
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", screens[_i].name), export_text(arena, canvas));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -139,24 +140,24 @@ START_TEST(the_picture_does_not_tell) {
   Session *session = open_session(&canvas, 60, 200);
   ck_assert(tutor_load(session, &diags));
   view_show(session, view_find("lesson"));
-  for (int i = 0; i < session->tutor->n_lessons; i++)
-    for (int s = 0; s < session->tutor->lesson[i]->n_steps; s++) {
+  for (int i = 0; i < tutor_of(session)->n_lessons; i++)
+    for (int s = 0; s < tutor_of(session)->lesson[i]->n_steps; s++) {
       ck_assert(tutor_open_at(session, i, s + 1));
-      ck_assert_msg(!session->tutor->error, "%s", session->tutor->error);
-      AskKind kind = tutor_step(session->tutor)->ask.kind;
+      ck_assert_msg(!tutor_of(session)->error, "%s", tutor_of(session)->error);
+      AskKind kind = tutor_step(tutor_of(session))->ask.kind;
       if (kind != ASK_FACT && kind != ASK_CHOICE) continue;
       drive_frame(session, canvas);
       const char *text = export_text(arena, canvas);
       // A screen of 60 x 200 is too long for a message of Check's.
-      const char *where = session->tutor->run.lesson->name;
+      const char *where = tutor_of(session)->run.lesson->name;
       ck_assert_msg(!strstr(text, "-WAY") && !strstr(text, " \u00d72"), "%s %d: %.4000s", where,
                     s + 1, text);
-      const FactValue *answer = &session->tutor->facts.answer;
+      const FactValue *answer = &tutor_of(session)->facts.answer;
       bool counts = kind == ASK_FACT && *answer->unit;
       const char *told = counts ? strstr(text, fact_say(arena, answer)) : NULL;
       ck_assert_msg(!told, "%s %d: %.80s", where, s + 1, told);
     }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -165,7 +166,7 @@ END_TEST
 START_TEST(every_answer_is_shown_with_its_picture) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   ck_assert_msg(tutor_load(session, &diags) && !tutor->trouble, "%s", tutor->trouble);
   view_show(session, view_find("lesson"));
   for (int i = 0; i < tutor->n_lessons; i++)
@@ -186,7 +187,7 @@ START_TEST(every_answer_is_shown_with_its_picture) {
       const char *head = arena_printf(arena, "── %s %s ─", view->key, view->title);
       ck_assert_msg(strstr(text, head) || strstr(text, "── broken: "), "%s", text);
     }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -197,7 +198,7 @@ END_TEST
 START_TEST(choices_are_one_list) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   ck_assert(tutor_load(session, &diags));
   view_show(session, view_find("lesson"));
   const char *list = NULL;
@@ -224,7 +225,7 @@ START_TEST(choices_are_one_list) {
   ck_assert_str_eq(tutor->verdict.text, "race: no");
   ck_assert(drive_keys(session, canvas, "Enter J Enter", &diags));
   ck_assert_str_eq(tutor->verdict.text, "deadlock: right");
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -232,7 +233,7 @@ START_TEST(the_answer_is_shown_beside_the_step) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 40, 120);
   ck_assert(tutor_open(session, "padding", 2, &diags));
-  const Schedule asked = tutor_step(session->tutor)->schedule;
+  const Schedule asked = tutor_step(tutor_of(session))->schedule;
   ck_assert(schedule_same(&session->now.schedule, &asked) && !session->comparing);
   tutor_guess(session, "b");
   ck_assert_int_eq(session->now.schedule.value[KNOB_PAD_SMEM], 2);
@@ -249,9 +250,9 @@ START_TEST(the_answer_is_shown_beside_the_step) {
   ck_assert(tutor_open(session, "banks", 7, &diags));
   session_set_knob(session, KNOB_CELL_GROUP, 1);
   tutor_guess_schedule(session);
-  ck_assert(session->tutor->run.revealed);
+  ck_assert(tutor_of(session)->run.revealed);
   ck_assert_int_eq(session->now.schedule.value[KNOB_CELL_GROUP], 1);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -269,7 +270,7 @@ START_TEST(the_highlight_is_what_is_named) {
   int at = session_view_state(session)->cursor, n = loops->count(session);
   ck_assert_ptr_nonnull(strstr(loops->line(session, at), "barrier"));
   for (int i = at + 1; i < n; i++) ck_assert_ptr_null(strstr(loops->line(session, i), "barrier"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -277,7 +278,7 @@ START_TEST(a_wrong_guess_is_helped) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
   ck_assert(tutor_open(session, "banks", 3, &diags));
-  const char *hint = session->tutor->facts.hint;
+  const char *hint = tutor_of(session)->facts.hint;
   view_show(session, view_find("lesson"));
   drive_frame(session, canvas);
   ck_assert_ptr_null(strstr(export_text(arena, canvas), hint));
@@ -287,7 +288,7 @@ START_TEST(a_wrong_guess_is_helped) {
   tutor_guess(session, "4");
   drive_frame(session, canvas);
   ck_assert_ptr_null(strstr(export_text(arena, canvas), hint));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -308,7 +309,7 @@ START_TEST(a_step_may_do_whatever_its_view_can) {
   static const char *const arguments[] = {"", " 3", " x y"};
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   const char *views[SESSION_VIEWS_MAX];
   int n_views = tutor_views(views), n_done = 0;
   ck_assert(tutor_load(session, &diags));
@@ -328,7 +329,7 @@ START_TEST(a_step_may_do_whatever_its_view_can) {
     }
   }
   ck_assert_int_gt(n_done, 100);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -347,7 +348,7 @@ START_TEST(a_verdict_is_of_what_is_shown) {
   tutor_guess_schedule(session);
   drive_frame(session, canvas);
   ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "wavefronts: "));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -356,18 +357,18 @@ START_TEST(every_step_of_every_lesson_by_keys) {
   Canvas *canvas;
   Session *session = open_session(&canvas, 24, 80);
   ck_assert(tutor_load(session, &diags));
-  for (int i = 0; i < session->tutor->n_lessons; i++) {
+  for (int i = 0; i < tutor_of(session)->n_lessons; i++) {
     ck_assert(tutor_open_at(session, i, 1));
     view_show(session, view_find("lesson"));
-    int n = session->tutor->run.lesson->n_steps;
+    int n = tutor_of(session)->run.lesson->n_steps;
     for (int s = 0; s < n; s++) {
       drive_frame(session, canvas);
-      ck_assert_int_eq(session->tutor->run.step, s);
+      ck_assert_int_eq(tutor_of(session)->run.step, s);
       ck_assert(drive_keys(session, canvas, "r Down Up PgDn Right", &diags));
     }
     ck_assert(strstr(session->message, "last step"));
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -391,7 +392,7 @@ START_TEST(marks_come_back) {
   Session *session = open_session(&canvas, 24, 80);
   const char *folder = make_folder(), *path = arena_printf(arena, "%s/a/b/lessons.json", folder);
   ck_assert(tutor_load(session, &diags));
-  Tutor *tutor = session->tutor;
+  Tutor *tutor = tutor_of(session);
   ck_assert(progress_load(tutor, path, &diags));
   tutor->mark[0].right = 6;
   tutor->mark[0].shown = 8;
@@ -404,7 +405,7 @@ START_TEST(marks_come_back) {
   ck_assert_uint_eq(tutor->mark[0].shown, 8);
   ck_assert_int_eq(tutor->mark[3].step, 4);
   ck_assert_ptr_nonnull(progress_save(arena, tutor, "/dev/null/none/lessons.json"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -417,9 +418,9 @@ START_TEST(marks_of_other_lessons_are_kept) {
   write_file(path, arena_printf(arena, "{\"schema\":\"gemmview/1\",\"lessons\":[%s]}", own));
   ck_assert(tutor_load(session, &diags));
   for (int i = 0; i < 2; i++) {
-    ck_assert_msg(progress_load(session->tutor, path, &diags), "%s", diags_text(arena, &diags));
-    session->tutor->mark[0].right |= 1U << i;
-    ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
+    ck_assert_msg(progress_load(tutor_of(session), path, &diags), "%s", diags_text(arena, &diags));
+    tutor_of(session)->mark[0].right |= 1U << i;
+    ck_assert_pstr_eq(progress_save(arena, tutor_of(session), path), NULL);
   }
   char text[512] = "";
   FILE *file = fopen(path, "rb");
@@ -429,9 +430,9 @@ START_TEST(marks_of_other_lessons_are_kept) {
   ck_assert_msg(strstr(text, own) && strstr(text, "\"right\":[1,2]"), "%s", text);
   // What is no file of marks has nothing to keep.
   write_file(path, "{\"lessons\":[{\"name\":7},3,{}]}");
-  ck_assert_pstr_eq(progress_save(arena, session->tutor, path), NULL);
-  ck_assert(progress_load(session->tutor, path, &diags));
-  session_close(session);
+  ck_assert_pstr_eq(progress_save(arena, tutor_of(session), path), NULL);
+  ck_assert(progress_load(tutor_of(session), path, &diags));
+  explorer_close(session);
 }
 END_TEST
 
@@ -449,12 +450,12 @@ START_TEST(bad_marks_are_told_and_change_nothing) {
   Session *session = open_session(&canvas, 24, 80);
   const char *path = arena_printf(arena, "%s/lessons.json", make_folder());
   ck_assert(tutor_load(session, &diags));
-  session->tutor->mark[0].right = 6;
+  tutor_of(session)->mark[0].right = 6;
   write_file(path, bad_marks[_i]);
-  ck_assert(!progress_load(session->tutor, path, &diags));
+  ck_assert(!progress_load(tutor_of(session), path, &diags));
   ck_assert_int_ge(diags.count, 1);
-  ck_assert_uint_eq(session->tutor->mark[0].right, 6);
-  session_close(session);
+  ck_assert_uint_eq(tutor_of(session)->mark[0].right, 6);
+  explorer_close(session);
 }
 END_TEST
 
@@ -513,7 +514,7 @@ START_TEST(what_is_broken_is_a_diff) {
   ck_assert_msg(gone && kept, "%s", text);
   int n = 0;
   for (int step = 0; tutor_go(session, step); step++) {
-    const char *fact = tutor_step(session->tutor)->ask.fact;
+    const char *fact = tutor_step(tutor_of(session))->ask.fact;
     bool broken = fact && str_starts(fact, "finding ") && !str_equal(fact, "finding intact");
     for (int shown = 0; broken && shown < 2; shown++) {
       if (shown) tutor_reveal(session);
@@ -526,7 +527,7 @@ START_TEST(what_is_broken_is_a_diff) {
     }
   }
   ck_assert_int_eq(n, 20);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 // The pictures of the measure view: what is sorted how, which points a sweep has, where the error
 // map says the wrong cells are, and that no number is shown without its origin.
-#include "tui/measure.h"
+#include "tui/frame/explorer.h"
+#include "tui/views/measure.h"
 
 #include <check.h>
 #include <math.h>
@@ -9,9 +10,9 @@
 
 #include "base/str.h"
 #include "golden.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;
@@ -22,7 +23,7 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   canvas = canvas_new(arena, 24, 80, false);
   view_show(session, view_find("measure"));
@@ -30,7 +31,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }
@@ -210,7 +211,7 @@ START_TEST(a_sweep_shows_what_the_compiler_spilled) {
   settle();
   ck_assert(shows("regs spilled blk/SM"));
   ck_assert(shows("  255 p  88 B"));
-  session_set_knob(session, session->sweep.knob, session->sweep.point[0].value);
+  session_set_knob(session, session->sweep->knob, session->sweep->point[0].value);
   settle();
   ck_assert(shows("  255 p  88 B"));
 }
@@ -219,15 +220,15 @@ END_TEST
 START_TEST(taking_a_value_keeps_the_points) {
   keys("w");
   settle();
-  int n_done = session->sweep.n_done;
-  ck_assert_int_eq(n_done, session->sweep.n);
+  int n_done = session->sweep->n_done;
+  ck_assert_int_eq(n_done, session->sweep->n);
   keys("k Enter");
   ck_assert_int_eq(session_edits(session), 1);
-  ck_assert_int_eq(session->sweep.n_done, n_done);
+  ck_assert_int_eq(session->sweep->n_done, n_done);
   keys("u");
-  ck_assert_int_eq(session->sweep.n_done, n_done);
+  ck_assert_int_eq(session->sweep->n_done, n_done);
   keys(">");
-  ck_assert_int_eq(session->sweep.n_done, 0);
+  ck_assert_int_eq(session->sweep->n_done, 0);
 }
 END_TEST
 
@@ -300,7 +301,7 @@ START_TEST(every_claim_is_on_the_small_screen) {
   unsetenv("GEMMVIEW_DATA");
   int n = 0;
   for (int l = 0; l < 3; l++) {
-    Session *own = session_open(&(SessionOptions){.ladder = ladders[l]}, &diags);
+    Session *own = explorer_open(&(SessionOptions){.ladder = ladders[l]}, &diags);
     ck_assert_ptr_nonnull(own);
     view_show(own, view_find("measure"));
     for (int i = 0; i < own->ladder->n_rungs; i++) {
@@ -314,7 +315,7 @@ START_TEST(every_claim_is_on_the_small_screen) {
                     export_text(arena, canvas));
       n++;
     }
-    session_close(own);
+    explorer_close(own);
   }
   ck_assert_int_ge(n, 20);
 }
@@ -338,7 +339,7 @@ END_TEST
 // Asides follow each other only where few knobs lie between them, and nothing of the main line.
 START_TEST(an_aside_follows_an_aside) {
   unsetenv("GEMMVIEW_DATA");
-  Session *own = session_open(&(SessionOptions){.ladder = "fp32"}, &diags);
+  Session *own = explorer_open(&(SessionOptions){.ladder = "fp32"}, &diags);
   const Ladder *ladder = own->ladder;
   int pad = ladder_find_rung(ladder, "pad_1", NULL), last = ladder->n_rungs - 1;
   ck_assert_int_eq(ladder_rung_before(ladder, pad), pad - 1);
@@ -348,7 +349,7 @@ START_TEST(an_aside_follows_an_aside) {
     ck_assert(before < 0 || ladder->rung[before].aside == ladder->rung[last].aside);
   }
   ck_assert_int_eq(ladder_rung_before(ladder, 0), -1);
-  session_close(own);
+  explorer_close(own);
 }
 END_TEST
 

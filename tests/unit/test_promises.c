@@ -26,9 +26,10 @@
 #include "model/words/target.h"
 #include "stress.h"
 #include "tui/app.h"
-#include "tui/config.h"
-#include "tui/drive.h"
-#include "tui/view.h"
+#include "tui/frame/config.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 #include "unclean.h"
 #include "vterm_harness.h"
 
@@ -73,14 +74,14 @@ static void teardown(void) {
 static void short_life(void) {
   Arena *mine = arena_new("life");
   Diags found = diags_new(mine);
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &found);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &found);
   Canvas *canvas = canvas_new(mine, 24, 80, false);
   for (int view = 0; session && view < view_count; view++) {
     view_show(session, view);
     drive_frame(session, canvas);
     drive_keys(session, canvas, "Right", &found);
   }
-  if (session) session_close(session);
+  if (session) explorer_close(session);
   arena_free(mine);
 }
 
@@ -286,7 +287,7 @@ START_TEST(lines_come_in_pieces) {
 END_TEST
 
 START_TEST(a_full_disk_is_told_and_changes_nothing) {
-  Session *session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
   drive_save(session, canvas, "/dev/full");
@@ -294,7 +295,7 @@ START_TEST(a_full_disk_is_told_and_changes_nothing) {
   ck_assert_ptr_nonnull(strstr(session->message, "/dev/full"));
   drive_save(session, canvas, "/dev/null/none/x.svg");
   ck_assert_int_eq(session->said, SAID_ERROR);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "tui/script.h"
+#include "tui/frame/script.h"
 
 static Arena *arena;
 static Diags diags;

@@ -1,8 +1,8 @@
 // The session without a screen: edits, undo, rungs, comparison, results, advice.
 //
 // tests/data/explorer stands in for data/, so that a new rung changes nothing here.
-#include "tui/promise.h"
-#include "tui/session.h"
+#include "tui/session/knob_gain.h"
+#include "tui/session/session.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "tui/palette.h"
-#include "tui/view.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;
@@ -22,13 +23,13 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
-  session_prepare(session, 24, 80);
+  view_prepare(session, 24, 80);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }
@@ -45,6 +46,20 @@ START_TEST(opens_on_the_worst_site) {
   }
   ck_assert_int_eq(site->count.wavefronts, 8);
   ck_assert_int_eq(site->count.ideal, 4);
+}
+END_TEST
+
+// Edits, pictures and trials, with no view and no key bound.
+START_TEST(a_session_needs_no_view) {
+  Session *alone = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  ck_assert_ptr_nonnull(alone);
+  session_prepare(alone, 24, 80, false);
+  session_set_knob(alone, KNOB_FM, 4);
+  session_prepare(alone, 24, 80, true);
+  ck_assert_int_eq(alone->now.picture->model->schedule.value[KNOB_FM], 4);
+  ck_assert(session_idle(alone));
+  for (int i = 0; i < SESSION_VIEWS_MAX; i++) ck_assert_ptr_null(alone->own[i]);
+  session_close(alone);
 }
 END_TEST
 
@@ -129,21 +144,21 @@ END_TEST
 START_TEST(state_text_comes_back) {
   session_set_knob(session, KNOB_BK, 8);
   char *text = arena_strdup(arena, session_state_text(arena, session));
-  Session *other = session_open(&(SessionOptions){.state = text}, &diags);
+  Session *other = explorer_open(&(SessionOptions){.state = text}, &diags);
   ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
   ck_assert(schedule_same(&other->now.schedule, &session->now.schedule));
   ck_assert_int_eq(other->rung, session->rung);
   ck_assert_int_eq(session_edits(other), 1);
-  session_close(other);
+  explorer_close(other);
 }
 END_TEST
 
 static const char *ladder_of(const SessionOptions *options, int *rung) {
-  Session *other = session_open(options, &diags);
+  Session *other = explorer_open(options, &diags);
   ck_assert_msg(other != NULL, "%s", diags_text(arena, &diags));
   const char *name = arena_strdup(arena, other->ladder->name);
   *rung = other->rung;
-  session_close(other);
+  explorer_close(other);
   return name;
 }
 
@@ -152,11 +167,11 @@ START_TEST(a_state_finds_its_ladder) {
   static const char *const ladders[] = {"fp32", "hgemm", "tf32"};
   int asked, found;
   unsetenv("GEMMVIEW_DATA");
-  Session *other = session_open(&(SessionOptions){.ladder = ladders[_i], .rung = "5"}, &diags);
+  Session *other = explorer_open(&(SessionOptions){.ladder = ladders[_i], .rung = "5"}, &diags);
   session_set_knob(other, KNOB_K, 1024);
   const char *state = arena_strdup(arena, session_state_text(arena, other));
   asked = other->rung;
-  session_close(other);
+  explorer_close(other);
   ck_assert_str_eq(ladder_of(&(SessionOptions){.state = state}, &found), ladders[_i]);
   ck_assert_int_eq(found, asked);
   ck_assert_str_eq(ladder_of(&(SessionOptions){.state = state, .ladder = "fp32"}, &found), "fp32");
@@ -168,7 +183,7 @@ static const SessionOptions wrong[] = {
     {.rung = "99"},   {.ladder = "fp33"}, {.state = "TARGET=h2000"}};
 
 START_TEST(refuses_to_open) {
-  ck_assert_ptr_null(session_open(&wrong[_i], &diags));
+  ck_assert_ptr_null(explorer_open(&wrong[_i], &diags));
   ck_assert_int_gt(diags.count, 0);
 }
 END_TEST
@@ -238,7 +253,7 @@ END_TEST
 // The trial of a knob at a value: CELL_GROUP 4 is further than one step.
 static const Trial *trial_of(KnobId knob, int64_t value) {
   for (int i = 0; i < ADVICE_TRIALS; i++) {
-    const Trial *trial = &session->advice.trial[i];
+    const Trial *trial = &session->advice->trial[i];
     if (trial->exists && trial->knob == knob && trial->value == value) return trial;
   }
   return NULL;
@@ -257,7 +272,7 @@ START_TEST(records_are_said_where_both_are_there) {
   ck_assert_double_eq_tol(promise.from, here->tflops, 1e-9);
   ck_assert(promise.to < groups->traffic.roofline_tflops);
   // Nobody has timed this neighbour: it reaches the share of its roofline that the state has.
-  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   promise = promise_of(&session->results, &session->now.pictured, traffic, up);
   ck_assert_int_eq(promise.origin, ORIGIN_ESTIMATED);
   ck_assert_double_eq_tol(promise.reached, here->tflops / traffic->roofline_tflops, 1e-9);
@@ -269,12 +284,12 @@ START_TEST(what_is_advised_is_promised) {
   while (session_idle(session)) {
   }
   const Trial *best =
-      promise_best(&session->results, &session->advice, &session->now.picture->model->traffic);
+      promise_best(&session->results, session->advice, &session->now.picture->model->traffic);
   ck_assert_ptr_nonnull(best);
   const Promise promise = promise_of(&session->results, &session->now.pictured,
                                      &session->now.picture->model->traffic, best);
   ck_assert(promise.to > promise.from);
-  const Trial *up = advice_find(&session->advice, KNOB_BM, 1);
+  const Trial *up = advice_find(session->advice, KNOB_BM, 1);
   ck_assert(up && up->exists && up->legal && up->value > now(KNOB_BM));
 }
 END_TEST
@@ -342,6 +357,7 @@ Suite *suite_session(void) {
   tcase_set_timeout(tcase, 60);
   tcase_add_checked_fixture(tcase, setup, teardown);
   tcase_add_test(tcase, opens_on_the_worst_site);
+  tcase_add_test(tcase, a_session_needs_no_view);
   tcase_add_test(tcase, undo_and_redo_walk_the_edits);
   tcase_add_test(tcase, undo_ring_forgets_the_oldest);
   tcase_add_test(tcase, an_illegal_knob_leaves_the_picture);

@@ -1,6 +1,7 @@
 // The source view of A|B: what differs, how often each instruction is used, whether the compiler
 // made the same of both, and the ribbon. Listings are handed in, as a worker would.
-#include "tui/source.h"
+#include "tui/frame/explorer.h"
+#include "tui/views/source.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 #include "base/str.h"
 #include "golden.h"
 #include "kernels/toolchain/emit_plan.h"
-#include "tui/drive.h"
-#include "tui/export.h"
-#include "tui/view.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/view.h"
 
 static Arena *arena;
 static Diags diags;
@@ -19,7 +20,7 @@ static Session *session;
 static Canvas *canvas;
 
 static void open_at(const char *rung) {
-  session = session_open(&(SessionOptions){.rung = rung}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = rung}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   canvas = canvas_new(arena, 30, 100, false);
   view_show(session, view_find("source"));
@@ -34,7 +35,7 @@ static void setup(void) {
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }

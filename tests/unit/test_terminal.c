@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "canvas_random.h"
-#include "tui/terminal.h"
+#include "tui/canvas/terminal.h"
 #include "vterm_harness.h"
 
 static Arena *arena;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "canvas_random.h"
-#include "tui/export.h"
-#include "tui/textfield.h"
-#include "tui/utf8.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/textfield.h"
+#include "tui/canvas/utf8.h"
 
 static TextField field;
 

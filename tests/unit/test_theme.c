@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tui/theme.h"
+#include "tui/canvas/theme.h"
 
 static Arena *arena;
 static Diags diags;

@@ -1,16 +1,17 @@
 // The grid and tiles views by mouse and key: what a click chooses, what a second one opens, that
 // numbers follow edits and undo, and that both sides of a comparison are their own.
-#include "tui/tiles.h"
+#include "tui/frame/explorer.h"
+#include "tui/views/tiles.h"
 
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/explore.h"
-#include "tui/export.h"
-#include "tui/grid_picture.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/views/explore.h"
+#include "tui/views/grid_picture.h"
 
 static Arena *arena;
 static Diags diags;
@@ -21,13 +22,13 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   canvas = canvas_new(arena, 40, 100, false);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }
@@ -76,8 +77,8 @@ START_TEST(grid_clicks) {
   keys("Enter");
   ck_assert_str_eq(view_table[session->view].name, "tiles");
   ck_assert_int_eq(session_view_state(session)->mode, 1);
-  ck_assert_int_eq(session->tiles->at.i, 792 / 32 * 128);
-  ck_assert_int_eq(session->tiles->at.j, 792 % 32 * 128);
+  ck_assert_int_eq(tiles_of(session)->at.i, 792 / 32 * 128);
+  ck_assert_int_eq(tiles_of(session)->at.j, 792 % 32 * 128);
 }
 END_TEST
 
@@ -85,7 +86,7 @@ END_TEST
 START_TEST(tiles_clicks_lead_down) {
   show("tiles");
   click(TILES_SPOT_CELL, count_spots(TILES_SPOT_CELL) - 1);
-  TraceAt at = session->tiles->at;
+  TraceAt at = tiles_of(session)->at;
   ck_assert_int_gt(at.i, 2048);
   ck_assert_int_gt(at.j, 2048);
   ck_assert_int_eq(session_view_state(session)->mode, 0);
@@ -98,7 +99,7 @@ START_TEST(tiles_clicks_lead_down) {
     ck_assert_int_eq(session_view_state(session)->mode,
                      level + 1 < TILES_LEVELS ? level + 1 : level);
   }
-  const TilesSide *side = &session->tiles->side[1];
+  const TilesSide *side = &tiles_of(session)->side[1];
   ck_assert_int_eq(side->at.i / 128, at.i / 128);
   ck_assert_int_eq(side->at.i % 128, 127);
   ck_assert_int_eq(side->at.j % 128, 127);
@@ -107,7 +108,7 @@ START_TEST(tiles_clicks_lead_down) {
   click(TILES_SPOT_LEVEL, 0);
   ck_assert_int_eq(session_view_state(session)->mode, 0);
   click(TILES_SPOT_K, 0);
-  ck_assert_int_lt(session->tiles->at.k, 4096);
+  ck_assert_int_lt(tiles_of(session)->at.k, 4096);
 }
 END_TEST
 
@@ -121,12 +122,12 @@ START_TEST(traces_follow_edits_and_undo) {
   session_set_knob(session, KNOB_FM, 4);
   drive_frame(session, canvas);
   ck_assert(!sees("acc[2, 0], ") && sees("C[130][0]"));
-  int thread = session->tiles->side[1].owner.thread;
+  int thread = tiles_of(session)->side[1].owner.thread;
   ck_assert_int_eq(thread, (130 % 64) / 4 * 16);
   for (int i = 0; i < 6; i++) {
     ck_assert(i % 2 ? session_redo(session) : session_undo(session));
     drive_frame(session, canvas);
-    const TilesSide *side = &session->tiles->side[1];
+    const TilesSide *side = &tiles_of(session)->side[1];
     ck_assert_ptr_eq(side->model, session->now.picture->model);
     ck_assert_int_eq(side->owner.thread, i % 2 ? thread : 130 % 128 / 8 * 16);
     ck_assert_ptr_eq(side->trace[ATOM_C].move[0].from.buffer,
@@ -145,11 +146,11 @@ START_TEST(comparison_has_two_orders) {
   show("tiles");
   ck_assert(view_run(session, "element", "C[0][130]"));
   drive_frame(session, canvas);
-  ck_assert_int_eq(session->tiles->side[0].cta.index, 8);
-  ck_assert_int_eq(session->tiles->side[1].cta.index, 1);
+  ck_assert_int_eq(tiles_of(session)->side[0].cta.index, 8);
+  ck_assert_int_eq(tiles_of(session)->side[1].cta.index, 1);
   keys("C");
-  ck_assert_int_eq(session->tiles->side[0].cta.index, 1);
-  ck_assert_int_eq(session->tiles->side[1].cta.index, 8);
+  ck_assert_int_eq(tiles_of(session)->side[0].cta.index, 1);
+  ck_assert_int_eq(tiles_of(session)->side[1].cta.index, 8);
   keys("Esc");
   ck_assert(!session->comparing);
 }
@@ -207,14 +208,14 @@ START_TEST(sentences_are_whole_at_80_columns) {
     for (int rung = 0; rung < 6; rung++) {
       const SessionOptions options = {.ladder = ladders[l],
                                       .rung = arena_printf(arena, "%d", rung)};
-      Session *other = session_open(&options, &diags);
+      Session *other = explorer_open(&options, &diags);
       ck_assert(other != NULL);
-      other->tiles->at = (TraceAt){INT32_MAX, INT32_MAX, INT32_MAX};
+      tiles_of(other)->at = (TraceAt){INT32_MAX, INT32_MAX, INT32_MAX};
       view_show(other, view_find("tiles"));
       drive_frame(other, small);
       const char *screen = export_text(arena, small), *text = strstr(screen, "\n C[");
       ck_assert_msg(text && !strstr(text, "…"), "%s", screen);
-      session_close(other);
+      explorer_close(other);
     }
 }
 END_TEST
@@ -223,13 +224,13 @@ END_TEST
 START_TEST(opens_amid_the_tiles) {
   canvas_resize(canvas, 40, 120);
   show("tiles");
-  ck_assert_int_eq(session->tiles->at.i, 12 * 128);
-  ck_assert_int_eq(session->tiles->at.j, 12 * 128);
-  ck_assert_int_eq(session->tiles->at.k, 2048);
+  ck_assert_int_eq(tiles_of(session)->at.i, 12 * 128);
+  ck_assert_int_eq(tiles_of(session)->at.j, 12 * 128);
+  ck_assert_int_eq(tiles_of(session)->at.k, 2048);
   ck_assert(sees("tuvC123456789abcdef"));
   ck_assert(sees("░░▒▒▒▒") || sees("▒▒A▒▒"));
   ck_assert(sees("CTA 396 of 1024, launched in wave 2 of 4"));
-  ck_assert(sees("1 a  where CTAs go next: 1-9, a-z"));
+  ck_assert(sees("1 a  the next CTAs: 1-9, a-z"));
   ck_assert(!sees("·····"));
 }
 END_TEST
@@ -239,7 +240,7 @@ START_TEST(the_order_has_a_shape) {
   canvas_resize(canvas, 40, 120);
   session_set_knob(session, KNOB_GROUP_M, 8);
   show("tiles");
-  ck_assert_int_eq(session->tiles->side[1].cta.index, 256 + 12 * 8 + 4);
+  ck_assert_int_eq(tiles_of(session)->side[1].cta.index, 256 + 12 * 8 + 4);
   ck_assert(sees("▓▓26aei"));
   ck_assert(sees("▓▓37bfj"));
   ck_assert(sees("▓C48cgk"));

@@ -1,6 +1,7 @@
 // Every view on every rung at many sizes, the reviewed screens, the tables, and what drawing may
 // do.
-#include "tui/view.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -12,8 +13,8 @@
 #include "golden.h"
 #include "model/readings/knob_use.h"
 #include "stress.h"
-#include "tui/drive.h"
-#include "tui/export.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
 
 static Arena *arena;
 static Diags diags;
@@ -30,7 +31,7 @@ static void teardown(void) {
 }
 
 static Session *open_rung(const char *rung, bool ascii) {
-  Session *session = session_open(&(SessionOptions){.rung = rung, .ascii = ascii}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.rung = rung, .ascii = ascii}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   return session;
 }
@@ -110,7 +111,7 @@ START_TEST(reviewed_screen) {
   }
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", screens[_i].name), export_text(arena, canvas));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -159,7 +160,7 @@ static const struct {
 
 START_TEST(a_screen_of_roles) {
   SessionOptions options = {.state = role_screens[_i].state};
-  Session *session = session_open(&options, &diags);
+  Session *session = explorer_open(&options, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   Canvas *canvas = canvas_new(arena, role_screens[_i].rows, role_screens[_i].cols, false);
   view_show(session, view_find(role_screens[_i].view));
@@ -168,7 +169,7 @@ START_TEST(a_screen_of_roles) {
   drive_frame(session, canvas);
   golden_check(arena_printf(arena, "screens/%s.txt", role_screens[_i].name),
                export_text(arena, canvas));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -186,7 +187,7 @@ START_TEST(scripts_see_what_they_expect) {
     const char *path = arena_printf(arena, "tests/screens/%s", entry->d_name);
     bool ok = drive_script_file(session, canvas, path, &diags);
     ck_assert_msg(ok, "%s: %s", path, diags_text(arena, &diags));
-    session_close(session);
+    explorer_close(session);
     n++;
   }
   closedir(folder);
@@ -229,7 +230,7 @@ START_TEST(every_view_at_every_size) {
                                   canvas = canvas_new(arena, 24, 80, false);
     }
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -273,14 +274,14 @@ START_TEST(random_keys) {
     if (pick % 4 == 0)
       drive_frame(session, canvas);
     else
-      session_prepare(session, canvas->rows, canvas->cols);
+      view_prepare(session, canvas->rows, canvas->cols);
     if (i % 4096) continue;  // what commands and copies leave behind
     arena_reset(arena);
     diags = diags_new(arena);
     canvas = canvas_new(arena, 24, 80, false);
     drive_frame(session, canvas);
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -292,7 +293,7 @@ START_TEST(drawing_allocates_nothing_and_changes_nothing) {
   session_compare(session, NULL, NULL);
   for (int view = 0; view < view_count; view++) {
     view_show(session, view);
-    session_prepare(session, 40, 120);
+    view_prepare(session, 40, 120);
     size_t frame = arena_used(session->frame), app = arena_used(session->app);
     size_t gen = arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]);
     Session *copy = arena_alloc(arena, sizeof *copy);
@@ -303,7 +304,7 @@ START_TEST(drawing_allocates_nothing_and_changes_nothing) {
     ck_assert_uint_eq(arena_used(session->now.arena[0]) + arena_used(session->now.arena[1]), gen);
     ck_assert_int_eq(memcmp(copy, session, sizeof *copy), 0);
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -321,7 +322,7 @@ START_TEST(no_view_takes_a_reserved_key) {
       bool same = here == global || (here && global && str_equal(here, global));
       ck_assert_msg(same, "%s: %c is %s", view_table[view].name, (int)key, here);
     }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -340,7 +341,7 @@ START_TEST(every_action_has_help_and_a_way_in) {
       if (action->pair) ck_assert_ptr_nonnull(view_find_action(session, action->pair));
     }
   }
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -348,7 +349,7 @@ static const char *const families[] = {"BM=8",
                                        "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,FM=2,FN=2,BK=2,STAGE=11"};
 
 START_TEST(every_used_knob_can_be_reached) {
-  Session *session = session_open(&(SessionOptions){.state = families[_i]}, &diags);
+  Session *session = explorer_open(&(SessionOptions){.state = families[_i]}, &diags);
   ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
   Canvas *canvas = canvas_new(arena, 24, 80, false);
   drive_frame(session, canvas);
@@ -361,7 +362,7 @@ START_TEST(every_used_knob_can_be_reached) {
   for (int i = 0; i < KNOB_COUNT; i++)
     ck_assert_msg(seen[i] == knob_is_used((KnobId)i, &session->now.schedule), "%s",
                   knob_table[i].name);
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 
@@ -384,7 +385,7 @@ START_TEST(escape_sequences_are_only_text) {
   ck_assert_ptr_null(strchr(text, '\007'));
   ck_assert_ptr_null(strstr(text, "\302\233"));
   ck_assert_ptr_nonnull(strstr(text, "mov"));
-  session_close(session);
+  explorer_close(session);
 }
 END_TEST
 

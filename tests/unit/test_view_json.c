@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "tui/drive.h"
-#include "tui/view.h"
-#include "tui/view_json.h"
+#include "cli_harness.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
 
 static Arena *arena;
 static Diags diags;
@@ -18,12 +20,12 @@ static void setup(void) {
   setenv("GEMMVIEW_DATA", "tests/data/explorer", 1);
   arena = arena_new("test");
   diags = diags_new(arena);
-  session = session_open(&(SessionOptions){.rung = "padded"}, &diags);
+  session = explorer_open(&(SessionOptions){.rung = "padded"}, &diags);
   ck_assert_ptr_nonnull(session);
 }
 
 static void teardown(void) {
-  session_close(session);
+  explorer_close(session);
   arena_free(arena);
   unsetenv("GEMMVIEW_DATA");
 }
@@ -117,6 +119,29 @@ START_TEST(unknown_is_null) {
 }
 END_TEST
 
+static void same_keys(const JsonValue *a, const JsonValue *b) {
+  ck_assert_int_gt(json_count(a), 0);
+  ck_assert_int_eq(json_count(a), json_count(b));
+  for (int i = 0; i < json_count(a); i++) ck_assert_str_eq(json_key_at(a, i), json_key_at(b, i));
+}
+
+// Whoever writes it, and beside each key its older name.
+START_TEST(an_access_has_the_same_keys_everywhere) {
+  if (!cli_has_program()) return;
+  CliRun run = cli_run(arena, "resources --json -k AUTO=0,M=256,N=256,K=256,BM=16,BN=16,STAGE=11");
+  const JsonValue *told = cli_json(arena, &run), *shown = data("banks", NULL);
+  static const char *const lists[] = {"sites", "global_sites"};
+  for (int i = 0; i < 2; i++) {
+    const JsonValue *site = json_at(json_object_get(told, lists[i]), 1);
+    same_keys(site, json_at(json_object_get(shown, lists[i]), 1));
+    ck_assert_double_eq(number(site, "site"), number(site, "number"));
+    const JsonValue *addr = json_object_get(site, "addr_bytes");
+    ck_assert_int_eq(json_count(addr), BANK_LANES);
+    ck_assert_int_eq(json_count(json_object_get(site, "addr")), BANK_LANES);
+  }
+}
+END_TEST
+
 START_TEST(an_illegal_state_says_why) {
   session_set_knob(session, KNOB_BM, 1024);
   const JsonValue *root = document("explore", NULL);
@@ -206,6 +231,7 @@ Suite *suite_view_json(void) {
   tcase_add_loop_test(tcase, is_one_object_on_every_rung, 0, VIEWS);
   tcase_add_test(tcase, explore_says_what_the_model_says);
   tcase_add_test(tcase, unknown_is_null);
+  tcase_add_test(tcase, an_access_has_the_same_keys_everywhere);
   tcase_add_test(tcase, an_illegal_state_says_why);
   tcase_add_test(tcase, the_card_serves_every_address);
   tcase_add_test(tcase, fragments_hold_every_element_once);

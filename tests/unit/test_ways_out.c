@@ -12,7 +12,7 @@
 
 #include "base/die.h"
 #include "stress.h"
-#include "tui/terminal.h"
+#include "tui/canvas/terminal.h"
 #include "vterm_harness.h"
 
 static int runs(void) { return stress_count(2, 50); }

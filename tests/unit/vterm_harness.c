@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "tui/utf8.h"
+#include "tui/canvas/utf8.h"
 
 enum { PATIENCE_MS = 20000 };
 

@@ -14,8 +14,8 @@
 #include <sys/types.h>
 #include <vterm.h>
 
-#include "tui/canvas.h"
-#include "tui/key.h"
+#include "tui/canvas/canvas.h"
+#include "tui/canvas/key.h"
 
 typedef struct VtScreen {
   VTerm *vterm;

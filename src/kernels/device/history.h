@@ -68,7 +68,8 @@ const char *history_date(Arena *arena, const HistoryRow *row);
 // "ana, 3 min ago": "just now", seconds, minutes, hours, days.
 const char *history_age(Arena *arena, const HistoryRow *row, int64_t now_unix);
 
-// 16 hexadecimal digits that name a CUDA text.
+// 16 hexadecimal digits that name a CUDA text: the kernel, as this program writes it. Files of
+// years ago are asked by it, so it stays as it is.
 const char *history_hash(Arena *arena, const char *text);
 // "4096x4096x4096 f32*f32+f32->f32 NN": what two measurements must share to be comparable.
 const char *history_problem(Arena *arena, const Plan *plan);

@@ -26,12 +26,29 @@ static void put_forms(JsonWriter *w, const Site *site) {
   json_end_array(w);
 }
 
-void site_put_json(JsonWriter *w, const Site *site) {
+static void put_name(JsonWriter *w, int number, const char *text) {
+  json_member_int(w, "number", number);
+  json_member_int(w, "site", number);
+  json_member_string(w, "text", text);
+}
+
+static void put_lanes(JsonWriter *w, const char *key, const int64_t addr[BANK_LANES]) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, addr[lane]);
+  json_end_array(w);
+}
+
+static void put_addresses(JsonWriter *w, const int64_t addr[BANK_LANES]) {
+  put_lanes(w, "addr_bytes", addr);
+  put_lanes(w, "addr", addr);
+}
+
+void site_put_json(JsonWriter *w, const Site *site, double clocks_measured) {
   const BankCount *count = &site->count;
   const Site *written = site->written;
-  json_member_int(w, "number", site->number);
-  json_member_int(w, "site", site->number);
-  json_member_string(w, "text", site->text);
+  json_begin_object(w);
+  put_name(w, site->number, site->text);
   json_member_string(w, "slab", site->slab->name);
   json_member_bool(w, "store", site->is_store);
   json_member_int(w, "statement", site->stmt->id);
@@ -48,4 +65,38 @@ void site_put_json(JsonWriter *w, const Site *site) {
   json_begin_object(w);
   put_count(w, written->op, written->executions, &written->count);
   json_end_object(w);
+  put_addresses(w, site->addr);
+  json_member_double(w, "clocks_measured", clocks_measured);
+  json_end_object(w);
+}
+
+static void put_global(JsonWriter *w, const Model *model, const GlobalSite *site) {
+  const SectorCount *count = &site->count;
+  json_begin_object(w);
+  put_name(w, site->number, site->text);
+  json_member_string(w, "matrix", site->matrix->name);
+  json_member_string(w, "op", site->op->name);
+  json_member_string(w, "compiled", site->compiled->name);
+  json_member_bool(w, "store", site->is_store);
+  json_member_bool(w, "in_loop", site->in_loop);
+  json_member_int(w, "warp", site->warp);
+  json_member_known(w, "sectors", count->known, count->sectors);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "lines", count->known, count->lines);
+  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
+  json_member_double(w, "requests_per_block", count->known ? site->requests : NAN);
+  json_member_double(w, "sectors_per_block", count->known ? site->sectors : NAN);
+  json_member_double(w, "ideal_sectors_per_block", count->known ? site->ideal : NAN);
+  double blocks = (double)model->resources.n_blocks;
+  json_member_double(w, "requests_grid", count->known ? site->requests * blocks : NAN);
+  json_member_double(w, "sectors_grid", count->known ? site->sectors * blocks : NAN);
+  put_addresses(w, site->addr);
+  json_end_object(w);
+}
+
+void global_sites_put_json(JsonWriter *w, const Model *model) {
+  json_key(w, "global_sites");
+  json_begin_array(w);
+  for (int i = 0; i < model->global.n; i++) put_global(w, model, &model->global.site[i]);
+  json_end_array(w);
 }

@@ -1,9 +1,17 @@
-// A site as data: the same keys wherever it is written.
+// An access as data: the same keys wherever it is written.
+//
+//   {"number":4,"site":4,"text":"b <- B_s  LDS.128",…,"addr_bytes":[0,…],"addr":[0,…]}
+//
+// Two keys are older names, kept for a version beside those that replace them: `site` is `number`,
+// `addr` is `addr_bytes`.
 #pragma once
 #include "base/json.h"
 #include "model/readings/model.h"
 
-// Members of an object that the caller has opened. `number` is its place in program order (`site`
-// is the same under its older name); wavefronts, ideal, conflicts and ways are of the form with the
-// most clocks, `forms` has all of them, `written` what the program says. What has no count is null.
-void site_put_json(JsonWriter *writer, const Site *site);
+// An access to shared memory. `number` is its place in program order; wavefronts, ideal, conflicts
+// and ways are of the form with the most clocks, `forms` has all of them, `written` what the
+// program says. What has no count is null. `clocks_measured`: of one access on the GPU at hand;
+// NaN: not timed.
+void site_put_json(JsonWriter *writer, const Site *site, double clocks_measured);
+// The accesses to global memory: an array "global_sites", a member of an object that is open.
+void global_sites_put_json(JsonWriter *writer, const Model *model);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/whole.h"
@@ -398,13 +399,40 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
 
 bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
 
-bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
-  if (knob == KNOB_AUTO) return false;
-  int side = layout_side(knob);
+// All by which two schedules are told apart in one knob: a number, or a text.
+typedef struct KnobSays {
+  int64_t number;
+  const char *text;  // TARGET in small letters
+} KnobSays;
+
+static KnobSays knob_says(const Schedule *schedule, KnobId knob, char small[TARGET_TEXT_MAX]) {
+  if (knob == KNOB_AUTO) return (KnobSays){0, ""};
   if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
-    return !str_equal(a->layout[side], b->layout[side]);
-  if (knob_table[knob].type == KNOB_TYPE_TARGET) return !str_equal_fold(a->target, b->target);
-  return a->value[knob] != b->value[knob];
+    return (KnobSays){0, schedule->layout[layout_side(knob)]};
+  if (knob_table[knob].type != KNOB_TYPE_TARGET) return (KnobSays){schedule->value[knob], ""};
+  for (int i = 0; i < TARGET_TEXT_MAX; i++)
+    small[i] = (char)tolower((unsigned char)schedule->target[i]);
+  return (KnobSays){0, small};
+}
+
+bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
+  char small[2][TARGET_TEXT_MAX];
+  const KnobSays in_a = knob_says(a, knob, small[0]), in_b = knob_says(b, knob, small[1]);
+  return in_a.number != in_b.number || !str_equal(in_a.text, in_b.text);
+}
+
+// A knob is eight bytes, a text and 255, which is part of no text.
+uint64_t schedule_identity(const Schedule *schedule) {
+  uint64_t hash = HASH_START;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    char small[TARGET_TEXT_MAX];
+    const KnobSays says = knob_says(schedule, (KnobId)i, small);
+    uint64_t number = (uint64_t)says.number;
+    for (int byte = 0; byte < 8; byte++, number >>= 8)
+      hash = hash_byte(hash, (unsigned char)(number & 255));
+    hash = hash_byte(hash_text(hash, says.text), 255);
+  }
+  return hash;
 }
 
 int schedule_distance(const Schedule *a, const Schedule *b) {

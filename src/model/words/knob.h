@@ -43,13 +43,13 @@ typedef struct Knob {
 
 extern const Knob knob_table[KNOB_COUNT];
 
-enum { LAYOUT_TEXT_MAX = 256 };
+enum { TARGET_TEXT_MAX = 24, LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
 
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];
-  char target[24];                  // TARGET as typed: a row of gpus.json or an arch
+  char target[TARGET_TEXT_MAX];     // TARGET as typed: a row of gpus.json or an arch
   char layout[2][LAYOUT_TEXT_MAX];  // LAYOUT_A and LAYOUT_B as typed; "" = none
   int n_given;
   KnobId given[KNOB_COUNT];    // explicitly set, in the order they were typed
@@ -122,6 +122,11 @@ bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
 int schedule_distance(const Schedule *a, const Schedule *b);
 // Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
 bool schedule_same(const Schedule *a, const Schedule *b);
+// One number for schedules that are the same, in all likelihood another for any other: what
+// results, pictures and requests are filed under. The history names a kernel by its CUDA text
+// instead, which begins with the state and is another one once the program writes that kernel
+// differently.
+uint64_t schedule_identity(const Schedule *schedule);
 // The same, and the same knobs follow by auto: nothing that the two say of themselves differs.
 bool schedule_says_same(const Schedule *a, const Schedule *b);
 bool schedule_same_problem(const Schedule *a, const Schedule *b);

@@ -6,6 +6,7 @@
 //   ladders/fp32.json:12:16: rungs[2].knobs: BMM: no such knob; nearest: BM
 #include "model/words/ladder.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,4 +162,18 @@ bool rung_tells_of(const Rung *rung, const Schedule *schedule) {
   for (int i = 0; i < KNOB_COUNT; i++)
     n += !knob_is_problem((KnobId)i) && schedule_differs(&rung->schedule, schedule, (KnobId)i);
   return n <= FEW;
+}
+
+void claim_put_json(JsonWriter *w, const Claim *claim) {
+  if (!claim) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_string(w, "text", claim->text);
+  json_member_double(w, "value", claim->has_value ? claim->value : (double)NAN);
+  json_member_string(w, "unit", claim->unit);
+  json_member_string(w, "gpu", claim->gpu);
+  json_member_string(w, "source", claim->source);
+  json_end_object(w);
 }

@@ -20,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/json.h"
 #include "model/words/knob.h"
 
 // What an article says about a rung; never a number of ours.
@@ -70,3 +71,6 @@ void ladders_sort(const Ladder **ladders, int n);
 // the same instruction and fetches by the same transport, and differs in a few knobs at most. The
 // problem does not count: a story is told of the kernel.
 bool rung_tells_of(const Rung *rung, const Schedule *schedule);
+
+// One value: the claim as it stands in the file, or null where there is none.
+void claim_put_json(JsonWriter *writer, const Claim *claim);

@@ -1,0 +1,26 @@
+// A canvas as a document: plain text, text with escape sequences, SVG, or JSON.
+//
+// All of them show the same cells. Text and ANSI leave out blanks at the end of a row and end each
+// row with '\n'. Nothing here depends on a terminal.
+#pragma once
+#include "base/arena.h"
+#include "base/json.h"
+#include "tui/canvas/canvas.h"
+#include "tui/canvas/theme.h"
+
+typedef enum ExportFormat { EXPORT_TEXT, EXPORT_ANSI, EXPORT_SVG, EXPORT_JSON } ExportFormat;
+
+// "text", "ansi", "svg" or "json"; false, with a diagnostic, for anything else.
+bool export_format(const char *name, ExportFormat *format, Diags *diags);
+
+char *export_text(Arena *arena, const Canvas *canvas);
+char *export_ansi(Arena *arena, const Canvas *canvas, const Theme *theme, ColorDepth depth);
+// A picture of 8 x 16 pixels per cell, in the theme's own colours, whose text can be selected.
+char *export_svg(Arena *arena, const Canvas *canvas, const Theme *theme, const char *title);
+// Members of an object that the caller has opened:
+//   "rows":24,"cols":80,"lines":["…"],"styles":[[row,col,columns,"style","over"],…]
+// Lines keep no blanks at the end; a style that is plain text is not listed.
+void export_json(JsonWriter *writer, const Canvas *canvas);
+
+// One row as text without blanks at the end: what the screen tests compare.
+char *export_row(Arena *arena, const Canvas *canvas, int row);

@@ -1,0 +1,194 @@
+// The actions that every view has. A view's own table is looked up before this one.
+//
+// Names are words for scripts, the palette and key bindings; keys follow the conventions of the
+// terminal tools people know. No view may take one of these keys for anything else.
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/tutor.h"
+#include "tui/frame/verbs.h"
+#include "tui/frame/view.h"
+
+static void move_up(Session *s, const char *a) { (void)a, view_move(s, -1); }
+static void move_down(Session *s, const char *a) { (void)a, view_move(s, 1); }
+static void move_page_up(Session *s, const char *a) { (void)a, view_move(s, -(s->rows - 6)); }
+static void move_page_down(Session *s, const char *a) { (void)a, view_move(s, s->rows - 6); }
+static void move_half_up(Session *s, const char *a) { (void)a, view_move(s, -(s->rows - 6) / 2); }
+static void move_half_down(Session *s, const char *a) { (void)a, view_move(s, (s->rows - 6) / 2); }
+static void move_top(Session *s, const char *a) { (void)a, view_move(s, -1000000); }
+static void move_bottom(Session *s, const char *a) { (void)a, view_move(s, 1000000); }
+
+static void step_pane(Session *session, int step) {
+  int n = view_table[session->view].body->n_panes;
+  ViewState *state = session_view_state(session);
+  if (n > 1)
+    state->pane = (state->pane + step + n) % n;
+  else
+    session_say(session, SAID_NOTE, "this view has one pane");
+}
+
+static void pane_next(Session *s, const char *a) { (void)a, step_pane(s, 1); }
+static void pane_previous(Session *s, const char *a) { (void)a, step_pane(s, -1); }
+
+static void rung_next(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung + 1); }
+static void rung_previous(Session *s, const char *a) { (void)a, session_go_rung(s, s->rung - 1); }
+static void ladder_next(Session *s, const char *a) { (void)a, session_step_ladder(s, 1); }
+static void ladder_previous(Session *s, const char *a) { (void)a, session_step_ladder(s, -1); }
+static void undo(Session *s, const char *a) { (void)a, session_undo(s); }
+static void redo(Session *s, const char *a) { (void)a, session_redo(s); }
+static void reset(Session *s, const char *a) { (void)a, session_reset_rung(s); }
+static void swap(Session *s, const char *a) { (void)a, session_swap(s); }
+
+static void fix(Session *session, const char *argument) {
+  (void)argument;
+  if (!session->now.reasons)
+    session_say(session, SAID_NOTE, "this schedule is legal: there is nothing to mend");
+  else if (!session_fix(session))
+    session_say(session, SAID_NOTE, "no legal value is known here; %s takes the change back",
+                view_key_name(session, "undo"));
+}
+
+static void compare(Session *session, const char *argument) {
+  (void)argument;
+  if (session->comparing)
+    session_compare_off(session);
+  else
+    session_compare(session, NULL, NULL);
+}
+
+static void step_site(Session *session, int step) {
+  int n = session_site_count(session);
+  session->site = (session->site + step + n) % n;
+  session->phase = 0;
+  for (int i = 0; i < view_count; i++)
+    if (view_table[i].body->site_chosen) view_table[i].body->site_chosen(session);
+}
+
+static void site_next(Session *s, const char *a) { (void)a, step_site(s, 1); }
+static void site_previous(Session *s, const char *a) { (void)a, step_site(s, -1); }
+
+static void copy_state(Session *session, const char *argument) {
+  (void)argument;
+  session->wishes.copy = session_state_text(session->app, session);
+  session_say(session, SAID_NOTE, "%s", session->wishes.copy);
+}
+
+static void bench(Session *session, const char *argument) {
+  (void)argument;
+  session->wishes.bench = true;
+}
+
+// The prompt with a name in it that Enter takes: "hgemm-swizzle-banks.svg".
+static void save(Session *session, const char *argument) {
+  (void)argument;
+  palette_open(session, PROMPT_COMMAND);
+  textfield_set(&session->field,
+                arena_printf(session->frame, "save-display %s-%s-%s.svg", session->ladder->name,
+                             session_rung(session)->name, view_table[session->view].name));
+}
+
+static void copy_line(Session *session, const char *argument) {
+  (void)argument;
+  const ViewBody *body = view_table[session->view].body;
+  int at = body->at ? body->at(session) : session_view_state(session)->cursor;
+  const char *line =
+      body->line && body->count && at < body->count(session) ? body->line(session, at) : NULL;
+  if (!line) {
+    session_say(session, SAID_NOTE, "there is no line of text under the cursor here");
+    return;
+  }
+  session->wishes.copy = arena_strdup(session->app, line + strspn(line, " "));
+  session_say(session, SAID_NOTE, "%s", session->wishes.copy);
+}
+
+static void help(Session *session, const char *argument) {
+  (void)argument;
+  int view = view_find("help");
+  view_show(session, session->view == view ? session->view_before : view);
+}
+
+// Out of whatever is open; out of the program last, and only by q.
+static bool step_back(Session *session) {
+  if (session->view == view_find("help")) {
+    if (pager_of(session)->shown) verbs_stop(pager_of(session)->verbs);
+    view_show(session, session->view_before);
+    return true;
+  }
+  if (!session->comparing) return false;
+  session_compare_off(session);
+  return true;
+}
+
+static void back(Session *session, const char *argument) {
+  (void)argument;
+  if (!step_back(session))
+    session_say(session, SAID_NOTE, "%s quits", view_key_name(session, "quit"));
+}
+
+// A teacher who quits ends the class for everybody, so quitting asks first.
+static bool asks_first(Session *session) {
+  const ClassState *class = &tutor_of(session)->class;
+  if (class->role != CLASS_TEACHER || session->asked_quit) return false;
+  session->asked_quit = true;
+  session_say(session, SAID_WARNING, "%s again ends the class, %d here; any other key goes on",
+              view_key_name(session, "quit"), class->n_here);
+  return true;
+}
+
+static void quit(Session *session, const char *argument) {
+  (void)argument;
+  session->wishes.quit = !step_back(session) && !asks_first(session);
+}
+
+static void quit_now(Session *s, const char *a) { (void)a, s->wishes.quit = true; }
+static void suspend(Session *s, const char *a) { (void)a, s->wishes.suspend = true; }
+static void redraw(Session *s, const char *a) { (void)a, s->wishes.redraw = true; }
+static void mouse(Session *s, const char *a) { (void)a, s->wishes.toggle_mouse = true; }
+static void command(Session *s, const char *a) { (void)a, palette_open(s, PROMPT_COMMAND); }
+static void search(Session *s, const char *a) { (void)a, palette_open(s, PROMPT_SEARCH); }
+static void search_next(Session *s, const char *a) { (void)a, palette_search(s, 1); }
+static void search_previous(Session *s, const char *a) { (void)a, palette_search(s, -1); }
+
+const Action global_actions[] = {
+    {"up", "Up k", NULL, "down", "the line above", move_up},
+    {"down", "Down j", NULL, NULL, "the line below", move_down},
+    {"page-up", "PgUp", NULL, NULL, "a page up", move_page_up},
+    {"page-down", "PgDn", NULL, NULL, "a page down", move_page_down},
+    {"half-up", "Ctrl-U", NULL, NULL, "half a page up", move_half_up},
+    {"half-down", "Ctrl-D", NULL, NULL, "half a page down", move_half_down},
+    {"top", "g Home", NULL, NULL, "the first line", move_top},
+    {"bottom", "G End", NULL, NULL, "the last line", move_bottom},
+    {"pane-next", "Tab", NULL, NULL, "the next pane", pane_next},
+    {"pane-previous", "S-Tab", NULL, NULL, "the pane before", pane_previous},
+    {"rung-previous", "[", "rung", "rung-next", "the rung before; edits stay with their rung",
+     rung_previous},
+    {"rung-next", "]", NULL, NULL, "the next rung; edits stay with their rung", rung_next},
+    {"ladder-previous", "{", "ladder", "ladder-next", "the ladder before: tf32, hgemm, fp32 …",
+     ladder_previous},
+    {"ladder-next", "}", NULL, NULL, "the next ladder: fp32, hgemm, tf32 …", ladder_next},
+    {"undo", "u", "undo", NULL, "take the last change back", undo},
+    {"redo", "Ctrl-R", NULL, NULL, "do it again", redo},
+    {"compare", "c", "compare", NULL, "A|B: the rung before, or this one unedited, as A", compare},
+    {"swap", "C", NULL, NULL, "exchange A and B", swap},
+    {"site-next", "s", NULL, NULL, "the next access to shared or global memory", site_next},
+    {"site-previous", "S", NULL, NULL, "the one before", site_previous},
+    {"fix", "f", NULL, NULL, "the nearest legal value when a rule is broken", fix},
+    {"reset", "", NULL, NULL, "the rung as it is in the ladder", reset},
+    {"bench", "b", "bench", NULL, "verify and time this schedule beside cuBLAS", bench},
+    {"copy", "y", "copy", NULL, "copy the state as one line", copy_state},
+    {"copy-line", "Y", NULL, NULL, "copy the line under the cursor", copy_line},
+    {"save", "Ctrl-S", "save", NULL, "this screen as a picture; Enter takes the name", save},
+    {"search", "/", NULL, NULL, "search in this view", search},
+    {"search-next", "n", NULL, NULL, "the next match", search_next},
+    {"search-previous", "N", NULL, NULL, "the match before", search_previous},
+    {"command", ":", "command", NULL, "a command; Tab completes", command},
+    {"help", "F1", NULL, NULL, "every key and command", help},
+    {"redraw", "Ctrl-L", NULL, NULL, "draw the screen anew", redraw},
+    {"suspend", "Ctrl-Z", NULL, NULL, "back to the shell; fg returns", suspend},
+    {"mouse", "m", NULL, NULL, "mouse on or off (off: the terminal's own selection)", mouse},
+    {"back", "Esc", NULL, NULL, "out of help or compare", back},
+    {"quit", "q", "quit", NULL, "out of help or compare, then out of the program", quit},
+    {"quit-now", "", NULL, NULL, "leave; the state line is printed", quit_now},
+};
+const int global_action_count = sizeof global_actions / sizeof *global_actions;

@@ -1,0 +1,25 @@
+// The command line (`:`) and the search (`/`) at the bottom of the screen.
+//
+// A command is a row of the table below, the name of any action, the name of a view, or knobs as on
+// the command line: ":FM=4,FN=8". Tab completes names, rungs and knobs.
+#pragma once
+#include "base/diag.h"
+#include "tui/canvas/canvas.h"
+#include "tui/session/session.h"
+
+typedef struct PaletteCommand {
+  const char *name, *arguments, *help;
+  bool (*run)(Session *session, const char *argument, Diags *diags);  // false after findings
+} PaletteCommand;
+
+extern const PaletteCommand palette_commands[];
+extern const int palette_command_count;
+
+void palette_open(Session *session, Prompt prompt);
+void palette_key(Session *session, Key key);
+void palette_draw(Canvas *canvas, Rect screen, const Session *session);
+
+// Runs one line without its ':'. False after findings: unknown, or wrong arguments.
+bool palette_run(Session *session, const char *line, Diags *diags);
+// Moves the cursor of the view to the next line that has session->search in it, any case.
+bool palette_search(Session *session, int direction);

@@ -1,0 +1,401 @@
+// Requests are remembered by their id with the schedule they are for, because the session may be
+// anywhere else by the time the answer comes.
+//
+// Worked example: the user presses Right four times on FM. Four pictures are drawn; 300 ms after
+// the last, its plan is submitted with the picture's key. PTX arrives after some 20 ms and is filed
+// under that key, registers and spills follow, then SASS where nvdisasm is installed. If the user
+// has moved on meanwhile, the results are there when they come back.
+#include "tui/frame/requests.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "base/user.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "tui/frame/view.h"
+#include "tui/session/at_hand.h"
+
+enum { REQUESTS_MAX = 160, PAST_ROWS = 100 };
+
+typedef enum RequestKind { ASK_COMPILE, ASK_BENCH, ASK_PROBE, ASK_HISTORY } RequestKind;
+
+typedef struct Request {
+  int64_t id;  // 0: the place is free
+  RequestKind kind;
+  uint64_t key;
+  Schedule schedule, schedule_b;
+  int n_plans, n_accesses;
+  ProbeAccess access[2];
+} Request;
+
+struct Requests {
+  Arena *arena, *scratch;
+  Client *client;
+  Session *session;
+  Request request[REQUESTS_MAX];
+  uint64_t seen_key, asked_key, asked_other;
+  int64_t rests_since_ms;
+};
+
+Requests *requests_start(Arena *arena, const ClientOptions *options, Session *session) {
+  Requests *requests = ARENA_NEW(arena, Requests);
+  requests->arena = arena;
+  requests->scratch = arena_new("requests");
+  requests->session = session;
+  requests->client = options ? client_start(options) : NULL;
+  session->worker.present = requests->client != NULL;
+  return requests;
+}
+
+void requests_stop(Requests *requests) {
+  if (requests->client) client_stop(requests->client);
+  arena_free(requests->scratch);
+}
+
+int requests_fd(const Requests *requests) {
+  return requests->client ? client_wake_fd(requests->client) : -1;
+}
+
+// ---- asking -------------------------------------------------------------------------------------
+
+static Request *free_request(Requests *requests) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (!requests->request[i].id) return &requests->request[i];
+  return NULL;
+}
+
+static Request *find_request(Requests *requests, int64_t id) {
+  for (int i = 0; i < REQUESTS_MAX && id; i++)
+    if (requests->request[i].id == id) return &requests->request[i];
+  return NULL;
+}
+
+static const Plan *plan_of(Requests *requests, const Picture *picture, const char *label) {
+  return plan_from_model(requests->scratch, picture->model, label);
+}
+
+static void ask_compile(Requests *requests, const Side *side) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request) return;
+  arena_reset(requests->scratch);
+  ClientRequest ask = {.kind = MESSAGE_COMPILE,
+                       .plan = plan_of(requests, side->picture, "explorer"),
+                       .want = "ptx,cubin,sass",
+                       .keep = side == &session->then,
+                       .key = side->picture->key};
+  *request = (Request){
+      .id = client_submit(requests->client, &ask), .key = ask.key, .schedule = side->pictured};
+  results_begin_compile(&session->results, ask.key)->running = true;
+}
+
+// A of A|B is compiled after B, so that their instructions can stand beside each other.
+static int tick_other(Requests *requests) {
+  Session *session = requests->session;
+  if (!session->comparing) return -1;
+  uint64_t key = session->then.picture->key;
+  if (key == requests->asked_other || results_compiled(&session->results, key)) return -1;
+  requests->asked_other = key;
+  ask_compile(requests, &session->then);
+  return -1;
+}
+
+int requests_tick(Requests *requests, int64_t now_ms) {
+  Session *session = requests->session;
+  uint64_t key = session->now.picture->key;
+  if (!requests->client || !session->worker.can_compile) return -1;
+  if (key != requests->seen_key) {
+    requests->seen_key = key;
+    requests->rests_since_ms = now_ms;
+  }
+  if (key == requests->asked_key || results_compiled(&session->results, key))
+    return tick_other(requests);
+  int64_t left = requests->rests_since_ms + REQUESTS_REST_MS - now_ms;
+  if (left > 0) return (int)left;
+  requests->asked_key = key;
+  ask_compile(requests, &session->now);
+  return tick_other(requests);
+}
+
+static bool has_gpu(Requests *requests) {
+  Session *session = requests->session;
+  if (!requests->client)
+    session_say(session, SAID_WARNING, "no worker runs, so nothing can be timed here");
+  else if (!session->worker.gpu[0])
+    session_say(
+        session, SAID_WARNING, "%s",
+        session->worker.gpu_error[0] ? session->worker.gpu_error : "the worker is starting");
+  else
+    return true;
+  return false;
+}
+
+static bool can_bench(Requests *requests) {
+  if (!requests->session->now.reasons) return has_gpu(requests);
+  session_say(requests->session, SAID_WARNING,
+              "not legal, so there is nothing to time; %s mends it",
+              view_key_name(requests->session, "fix"));
+  return false;
+}
+
+static bool is_timed_here(const Session *session, const Schedule *schedule) {
+  const Timed *timed = results_find(&session->results, schedule);
+  return timed && timed->origin == ORIGIN_MEASURED;
+}
+
+static bool is_being_timed(const Requests *requests, uint64_t key) {
+  for (int i = 0; i < REQUESTS_MAX; i++)
+    if (requests->request[i].id && requests->request[i].kind == ASK_BENCH &&
+        requests->request[i].key == key)
+      return true;
+  return false;
+}
+
+// The first press takes what others have measured just now; the next one measures.
+void requests_bench(Requests *requests) {
+  Session *session = requests->session;
+  const Schedule *schedule = &session->now.pictured;
+  Request *request = free_request(requests);
+  if (!request || !can_bench(requests)) return;
+  arena_reset(requests->scratch);
+  ClientRequest ask = {.kind = MESSAGE_BENCH,
+                       .plan = plan_of(requests, session->now.picture, "B"),
+                       .state = schedule_record_text(requests->scratch, schedule),
+                       .key = session->now.picture->key,
+                       .share = !is_timed_here(session, schedule) &&
+                                !is_being_timed(requests, session->now.picture->key)};
+  *request = (Request){.kind = ASK_BENCH,
+                       .key = ask.key,
+                       .n_plans = 1,
+                       .schedule = session->now.pictured,
+                       .schedule_b = session->then.pictured};
+  if (session->comparing) {
+    ask.plan_b = plan_of(requests, session->then.picture, "A");
+    ask.state_b = schedule_record_text(requests->scratch, &session->then.pictured);
+    request->n_plans = 2;
+  }
+  request->id = client_submit(requests->client, &ask);
+  snprintf(session->worker.line, sizeof session->worker.line, "timing begins");
+}
+
+static void add_access(Request *request, const Picture *picture, int index) {
+  if (index < 0 || index >= picture->model->n_sites) return;
+  const Site *site = &picture->model->site[index];
+  ProbeAccess *access = &request->access[request->n_accesses++];
+  access->op = site->op->name;
+  memcpy(access->addr, site->addr, sizeof access->addr);
+}
+
+void requests_probe(Requests *requests) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request || !has_gpu(requests)) return;
+  *request = (Request){.kind = ASK_PROBE, .key = session->now.picture->key};
+  add_access(request, session->now.picture, session->site);
+  if (session->comparing)
+    add_access(request, session->then.picture,
+               session_matching_site(session, session->then.picture));
+  if (!request->n_accesses) return;
+  const ProbeRequest probe = {request->n_accesses, request->access};
+  const ClientRequest ask = {.kind = MESSAGE_PROBE, .probe = &probe, .key = request->key};
+  request->id = client_submit(requests->client, &ask);
+  snprintf(session->worker.line, sizeof session->worker.line, "probing begins");
+}
+
+// One value of the sweep; false when it is not legal, timed here already, or nothing can be asked.
+static bool ask_point(Requests *requests, const Schedule *schedule) {
+  Session *session = requests->session;
+  Request *request = free_request(requests);
+  if (!request || is_timed_here(session, schedule)) return false;
+  arena_reset(requests->scratch);
+  const Model *model = model_build(requests->scratch, &session->targets, schedule);
+  if (!model->ok) return false;
+  ClientRequest ask = {.kind = MESSAGE_BENCH,
+                       .plan = plan_from_model(requests->scratch, model, "B"),
+                       .state = schedule_record_text(requests->scratch, schedule),
+                       .key = schedule_identity(schedule),
+                       .share = true};
+  *request = (Request){.kind = ASK_BENCH, .key = ask.key, .n_plans = 1, .schedule = *schedule};
+  request->id = client_submit(requests->client, &ask);
+  return true;
+}
+
+void requests_bench_sweep(Requests *requests) {
+  Session *session = requests->session;
+  const KnobSweep *sweep = session->sweep;
+  if (!can_bench(requests)) return;
+  int n = 0;
+  for (int i = 0; i < sweep->n; i++) {
+    Schedule schedule = knobsweep_schedule(sweep, i);
+    n += ask_point(requests, &schedule);
+  }
+  if (n)
+    session_say(session, SAID_NOTE, "%d values of %s will be timed, x stops", n,
+                knob_table[sweep->knob].name);
+  else
+    session_say(session, SAID_NOTE, "nothing left to time: every legal value was timed here");
+}
+
+void requests_history(Requests *requests) {
+  Request *request = requests->client ? free_request(requests) : NULL;
+  if (!request) return;
+  *request = (Request){.kind = ASK_HISTORY};
+  request->id = client_ask_history(requests->client, PAST_ROWS);
+}
+
+void requests_stop_timing(Requests *requests) {
+  int n = 0;
+  for (int i = 0; i < REQUESTS_MAX; i++) {
+    if (!requests->request[i].id || requests->request[i].kind != ASK_BENCH) continue;
+    client_cancel(requests->client, requests->request[i].id);
+    n++;
+  }
+  if (n)
+    session_say(requests->session, SAID_NOTE, "%d timing%s taken back", n, n == 1 ? "" : "s");
+  else
+    session_say(requests->session, SAID_NOTE, "nothing is being timed");
+}
+
+// ---- hearing ------------------------------------------------------------------------------------
+
+// A history that cannot be kept is said once, when it is first missed.
+static void note_history(Requests *requests) {
+  Results *results = &requests->session->results;
+  char error[sizeof results->past_error];
+  client_history_error(requests->client, error, sizeof error);
+  if (error[0] && !str_equal(error, results->past_error))
+    session_say(requests->session, SAID_WARNING, "%s", error);
+  snprintf(results->past_error, sizeof results->past_error, "%s", error);
+}
+
+static void take_bench(Requests *requests, const Request *request, const BenchResult *bench) {
+  Results *results = &requests->session->results;
+  for (int i = 0; i < bench->n_entries && i < request->n_plans; i++)
+    results_add_bench(results, i ? &request->schedule_b : &request->schedule, &bench->entries[i],
+                      bench);
+  note_history(requests);
+  if (bench->error) session_say(requests->session, SAID_ERROR, "%s", bench->error);
+}
+
+// "you, 40 s ago" for one's own, of another session.
+static void take_shared(Requests *requests, const Request *request, const HistoryRow *row) {
+  HistoryRow said = *row;
+  Session *session = requests->session;
+  arena_reset(requests->scratch);
+  if (str_equal(row->user, user_name(requests->scratch))) said.user = "you";
+  results_add_shared(&session->results, &request->schedule, &said);
+  session_say(session, SAID_NOTE, "shared: %.60s; %s repeats",
+              history_age(requests->scratch, &said, (int64_t)time(NULL)),
+              view_key_name(session, "bench"));
+}
+
+static void take_probe(Requests *requests, const Request *request, const ProbeResults *probe) {
+  Session *session = requests->session;
+  for (int i = 0; i < probe->n && i < request->n_accesses; i++) {
+    const ProbeResult *result = &probe->result[i];
+    if (result->ok && result->clocks > 0)
+      results_add_probe(&session->results, &request->access[i], result);
+    else
+      session_say(session, SAID_ERROR, "%.300s", result->error ? result->error : "not measured");
+  }
+}
+
+static void take_result(Requests *requests, const Request *request, const ClientEvent *event) {
+  Results *results = &requests->session->results;
+  if (event->compile)
+    results_add_compile(results_begin_compile(results, request->key), event->compile);
+  if (event->sass) results_add_sass(results_begin_compile(results, request->key), event->sass);
+  if (event->bench) take_bench(requests, request, event->bench);
+  if (event->probe) take_probe(requests, request, event->probe);
+  if (request->kind == ASK_HISTORY) {
+    results_set_past(results, event->row, event->n_rows);
+    note_history(requests);
+  } else if (event->n_rows) {
+    take_shared(requests, request, event->row);
+  }
+}
+
+static bool is_on_gpu(const Request *request) {
+  return request->kind == ASK_BENCH || request->kind == ASK_PROBE;
+}
+
+static void take_error(Requests *requests, const Request *request, const Message *message) {
+  Session *session = requests->session;
+  if (message->error == ERROR_SUPERSEDED || !request || request->kind == ASK_HISTORY) return;
+  if (is_on_gpu(request)) {
+    session_say(session, SAID_ERROR, "%.300s", message->text);
+    return;
+  }
+  if (message->error == ERROR_NO_TOOL && str_equal(message->what ? message->what : "", "sass"))
+    return;
+  Compiled *compiled = results_begin_compile(&session->results, request->key);
+  if (!compiled->ptx) compiled->error = str_sanitise(compiled->arena, message->text);
+}
+
+static void take_machine(Session *session, const Message *message) {
+  session->worker.can_compile = message->can_compile;
+  snprintf(session->worker.gpu, sizeof session->worker.gpu, "%.90s",
+           message->gpu ? message->gpu : "");
+  const char *why = message->gpu ? "" : message->gpu_error ? message->gpu_error : "no GPU here";
+  snprintf(session->worker.gpu_error, sizeof session->worker.gpu_error, "%.150s", why);
+  const Device device = client_device(message);
+  at_hand_take(session, &device);
+}
+
+static void take_progress(Session *session, const Request *request, const Message *message) {
+  if (!request || !is_on_gpu(request)) return;
+  if (message->kind == MESSAGE_QUEUED)
+    snprintf(session->worker.line, sizeof session->worker.line, "%d before us, about %.0f s",
+             (int)message->place, message->seconds);
+  else
+    snprintf(session->worker.line, sizeof session->worker.line, "%s: %.60s %.0f %%",
+             request->kind == ASK_PROBE ? "probing" : "timing", message->stage,
+             100 * message->fraction);
+}
+
+static void take_done(Requests *requests, Request *request) {
+  if (!request) return;
+  if (is_on_gpu(request)) requests->session->worker.line[0] = '\0';
+  Results *results = &requests->session->results;
+  if (request->kind == ASK_COMPILE) results_begin_compile(results, request->key)->running = false;
+  bool is_news = request->kind == ASK_BENCH && results->past_known;
+  *request = (Request){0};
+  if (is_news) requests_history(requests);
+}
+
+static void take_event(Requests *requests, const ClientEvent *event) {
+  Request *request = find_request(requests, event->id);
+  const Message *message = &event->message;
+  switch (message->kind) {
+    case MESSAGE_MACHINE:
+      take_machine(requests->session, message);
+      break;
+    case MESSAGE_QUEUED:
+    case MESSAGE_PROGRESS:
+      take_progress(requests->session, request, message);
+      break;
+    case MESSAGE_RESULT:
+      if (request) take_result(requests, request, event);
+      break;
+    case MESSAGE_ERROR:
+      take_error(requests, request, message);
+      break;
+    case MESSAGE_DONE:
+      take_done(requests, request);
+      break;
+    default:
+      break;
+  }
+}
+
+bool requests_poll(Requests *requests) {
+  bool any = false;
+  if (!requests->client) return false;
+  for (ClientEvent *event; (event = client_poll(requests->client)); client_event_free(event)) {
+    take_event(requests, event);
+    any = true;
+  }
+  return any;
+}

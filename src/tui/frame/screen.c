@@ -1,0 +1,347 @@
+// The frame around every view: tabs, the state in a line, the message, the footer; and the way from
+// a key to an action.
+//
+//   row 0     gemmview  1 explore  2 loops …                                     ? help
+//   row 1     fp32 rung 7 double buffer +2 edits                 4096³ f32  H200
+//   …         the view
+//   row n-2   a message, or why the schedule is not legal (only when there is one)
+//   row n-1   footer: the keys that matter here, or the prompt
+//
+// A key goes to the prompt when one is open, else through the keymap (view first, then global) to
+// the name of an action, which is looked up in the same two tables.
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/palette.h"
+#include "tui/frame/view.h"
+
+// ---- events -------------------------------------------------------------------------------------
+
+// The marks of the last edit fade with every key that is not an edit itself.
+static void fade(Session *session) {
+  if (session->change < CHANGE_GONE) session->change++;
+}
+
+void view_key(Session *session, Key key) {
+  if (session->prompt != PROMPT_NONE) {
+    palette_key(session, key);
+    return;
+  }
+  const char *action = keymap_action(session->keymap, view_table[session->view].name, key);
+  if (session->fresh && key == KEY_CODE_ENTER) action = "view lesson";
+  bool asked = session->asked_quit;
+  session->fresh = false;
+  session->message[0] = '\0';
+  fade(session);
+  char name[KEY_PRINT_MAX];
+  if (action)
+    view_run(session, action, NULL);
+  else
+    session_say(session, SAID_NOTE, "%s does nothing here; %s lists the keys", key_print(key, name),
+                view_key_name(session, "view help"));
+  if (asked) session->asked_quit = false;
+}
+
+void view_paste(Session *session, const char *text) {
+  const ViewBody *body = view_table[session->view].body;
+  if (session->prompt == PROMPT_NONE && body->paste) {
+    session->message[0] = '\0';
+    body->paste(session, text);
+    return;
+  }
+  if (session->prompt == PROMPT_NONE) {
+    session->prompt = PROMPT_COMMAND;
+    textfield_set(&session->field, "");
+  }
+  bool changed = textfield_insert(&session->field, text);
+  if (changed && session->prompt == PROMPT_FIELD) body->typed(session, TEXTFIELD_CHANGED);
+}
+
+void view_mouse(Session *session, const Canvas *canvas, const Event *event) {
+  if (event->mouse == MOUSE_WHEEL_UP) view_move(session, -3);
+  if (event->mouse == MOUSE_WHEEL_DOWN) view_move(session, 3);
+  if (event->mouse != MOUSE_PRESS) return;
+  const Spot *spot = canvas_spot_at(canvas, event->row, event->col);
+  if (!spot) return;
+  const ViewBody *body = view_table[session->view].body;
+  session->message[0] = '\0';
+  session->fresh = false;
+  fade(session);
+  if (spot->what == SPOT_TAB)
+    view_show(session, spot->value);
+  else if (spot->what == SPOT_ACTION && spot->value >= 0 && spot->value < body->n_actions)
+    body->actions[spot->value].run(session, NULL);
+  else if (spot->what == SPOT_ACTION && spot->value >= 0)
+    global_actions[spot->value - body->n_actions].run(session, NULL);
+  else if (body->click)
+    body->click(session, spot->what, spot->value);
+}
+
+// ---- the frame ----------------------------------------------------------------------------------
+
+// Its key, and its title where `titled`.
+static int draw_tab(Canvas *canvas, Rect row, int col, const Session *session, int i, bool titled) {
+  const View *view = &view_table[i];
+  bool here = i == session->view;
+  int begin = col;
+  char action[40], name[KEY_PRINT_MAX];
+  snprintf(action, sizeof action, "view %s", view->name);
+  Key key = keymap_key(session->keymap, view_table[session->view].name, action);
+  if (key != KEY_NONE) col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
+  if (titled)
+    col = canvas_text(canvas, row, 0, col + (key != KEY_NONE), here ? STYLE_TITLE : STYLE_TEXT,
+                      view->title);
+  Rect area = rect_intersect(row, (Rect){row.row, row.col + begin, 1, col - begin});
+  if (here) canvas_over(canvas, area, STYLE_SELECTED);
+  canvas_spot(canvas, area, SPOT_TAB, i);
+  return col;
+}
+
+static int title_cols(int view) { return 1 + utf8_columns(view_table[view].title); }
+
+// The shortest title that is not written yet, help's after all others; -1: none is left.
+static int next_title(const bool titled[SESSION_VIEWS_MAX]) {
+  int next = -1;
+  for (int i = 0; i < view_count - 1; i++)
+    if (!titled[i] && (next < 0 || title_cols(i) < title_cols(next))) next = i;
+  return next < 0 && !titled[view_count - 1] ? view_count - 1 : next;
+}
+
+// A title is written whole or not at all: the present view's first, then as many as fit. Returns
+// the columns that are left.
+static int choose_titles(const Session *session, int cols, bool titled[SESSION_VIEWS_MAX]) {
+  for (int next = session->view; next >= 0 && title_cols(next) <= cols; next = next_title(titled)) {
+    titled[next] = true;
+    cols -= title_cols(next);
+  }
+  return cols;
+}
+
+// Each with its key, help at the right end; with the program's name and wider gaps where there is
+// room.
+static void draw_tabs(Canvas *canvas, Rect row, const Session *session) {
+  enum { NAME_COLS = 10 };
+  bool titled[SESSION_VIEWS_MAX] = {false};
+  const int help = view_count - 1;
+  int left = choose_titles(session, row.cols - 2 * view_count, titled), col = 1;
+  int gap = left > help ? 2 : 1;
+  if (left > help + NAME_COLS) col = canvas_text(canvas, row, 0, 1, STYLE_TITLE, "gemmview") + 2;
+  for (int i = 0; i < help; i++) col = draw_tab(canvas, row, col, session, i, titled[i]) + gap;
+  int help_cols = 1 + (titled[help] ? title_cols(help) : 0) + (left > 0);
+  draw_tab(canvas, row, row.cols - help_cols, session, help, titled[help]);
+}
+
+// "fp32 rung 7 double buffer +2 edits"; "fp32 own schedule, 7 knobs from rung 1" where no rung is
+// near enough to lend its name. Returns the column after it.
+static int draw_standing(Canvas *canvas, Rect row, const Session *session) {
+  int edits = session_edits(session);
+  int col = canvas_text(canvas, row, 0, 1, STYLE_ACCENT, session->ladder->name) + 1;
+  if (session_departures(session) > SESSION_FAR) {
+    col = canvas_text(canvas, row, 0, col, STYLE_TITLE, "own schedule");
+    return canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %d knobs from rung %d", edits,
+                         session->rung);
+  }
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "rung %d ", session->rung);
+  col = canvas_text(canvas, row, 0, col, STYLE_TITLE, session_rung(session)->title);
+  if (!edits) return col;
+  return canvas_printf(canvas, row, 0, col + 1, STYLE_WARN, "+%d edit%s", edits,
+                       edits == 1 ? "" : "s");
+}
+
+static void draw_state(Canvas *canvas, Rect row, const Session *session) {
+  int col = draw_standing(canvas, row, session);
+  char problem[64], right[112];
+  const Target *target = target_find(&session->targets, session->now.schedule.target, NULL);
+  snprintf(right, sizeof right, "  %s  %s ",
+           view_problem(session, &session->now.schedule, problem, sizeof problem),
+           target ? target->name : session->now.schedule.target);
+  int width = utf8_columns(right);
+  if (session->comparing) {
+    char with[sizeof session->then_name + 16];
+    const int room = row.cols - width - col - 1;
+    snprintf(with, sizeof with, "A|B with %s", session->then_name);
+    if (utf8_columns(with) > room) snprintf(with, sizeof with, "A|B %s", session->then_name);
+    int need = utf8_columns(with) < room ? utf8_columns(with) : room;
+    col = canvas_fit(canvas, row, 0, col + 1, need, ALIGN_LEFT, STYLE_SIDE_A, with);
+  }
+  if (col <= row.cols - width) canvas_text(canvas, row, 0, row.cols - width, STYLE_TEXT, right);
+}
+
+enum { REASON_ROWS_MAX = 4, REASON_SCREEN_ROWS = 20 };
+
+// Writes what mends the schedule; returns the column after it.
+static int draw_mending(Canvas *canvas, Rect row, const Session *session) {
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, view_table[session->view].name, "fix");
+  int col = canvas_text(canvas, row, 0, 1, STYLE_BAD, "not legal") + 1;
+  if (!session->has_fix || key == KEY_NONE) return col;
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, key_print(key, name));
+  return canvas_printf(canvas, row, 0, col, STYLE_ACCENT, ": %s", session->fix_text) + 2;
+}
+
+// A sentence that is longer than the row goes on under its beginning.
+static int reason_rows(const Session *session, Rect screen, int col) {
+  if (screen.rows < REASON_SCREEN_ROWS) return 1;
+  int rows = canvas_wrap_rows(session->now.reasons->first->text, screen.cols - col - 1);
+  return rows < REASON_ROWS_MAX ? rows : REASON_ROWS_MAX;
+}
+
+static void draw_reasons(Canvas *canvas, Rect in, const Session *session) {
+  int col = draw_mending(canvas, in, session);
+  const char *text = session->now.reasons->first->text;
+  Rect body = {in.row, in.col + col, in.rows, in.cols - col - 1};
+  if (in.rows > 1)
+    canvas_wrap(canvas, body, STYLE_TEXT, text);
+  else
+    canvas_fit(canvas, body, 0, 0, body.cols, ALIGN_LEFT, STYLE_TEXT, text);
+}
+
+static void draw_message(Canvas *canvas, Rect row, const Session *session) {
+  static const Style styles[] = {
+      [SAID_NOTE] = STYLE_NOTE, [SAID_WARNING] = STYLE_WARN, [SAID_ERROR] = STYLE_BAD};
+  canvas_fit(canvas, row, 0, 1, row.cols - 1, ALIGN_LEFT, styles[session->said], session->message);
+}
+
+// The short name of a key: arrows are drawn as such, but not in ASCII, where '<' is a key of its
+// own.
+static const char *hint_key(const Canvas *canvas, Key key, char name[KEY_PRINT_MAX]) {
+  static const struct {
+    Key key;
+    const char *arrow;
+  } arrows[] = {
+      {KEY_CODE_UP, "↑"}, {KEY_CODE_DOWN, "↓"}, {KEY_CODE_LEFT, "←"}, {KEY_CODE_RIGHT, "→"}};
+  for (int i = 0; i < 4 && !canvas->ascii; i++)
+    if (arrows[i].key == key) return arrows[i].arrow;
+  return key_print(key, name);
+}
+
+// A click on an action: its place among the view's own, the global ones behind them.
+static int spot_of(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  for (int i = 0; i < body->n_actions; i++)
+    if (&body->actions[i] == action) return i;
+  return body->n_actions + (int)(action - global_actions);
+}
+
+// The action whose key is named beside this one's: of the same table, itself where it has none.
+static const Action *pair_of(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  if (!action->pair) return action;
+  const bool own = spot_of(session, action) < body->n_actions;
+  const Action *pair = own ? view_find_in(body->actions, body->n_actions, action->pair)
+                           : view_find_in(global_actions, global_action_count, action->pair);
+  return pair ? pair : action;
+}
+
+// "[ ]": the keys of an action and of its pair.
+typedef struct HintKeys {
+  char text[2 * KEY_PRINT_MAX + 2];
+  int first;  // columns of the action's own
+} HintKeys;
+
+// False when no key leads to the action.
+static bool hint_keys(const Canvas *canvas, const Session *session, const Action *action,
+                      HintKeys *keys) {
+  const char *context = view_table[session->view].name;
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, context, action->name);
+  Key other = action->pair ? keymap_key(session->keymap, context, action->pair) : KEY_NONE;
+  if (key == KEY_NONE) return false;
+  int n = snprintf(keys->text, sizeof keys->text, "%s", hint_key(canvas, key, name));
+  keys->first = utf8_columns(keys->text);
+  if (other != KEY_NONE)
+    snprintf(keys->text + n, sizeof keys->text - (size_t)n, " %s", hint_key(canvas, other, name));
+  return true;
+}
+
+// "[ ] rung": keys, and what they do. A click on the first key is the action, on the rest of the
+// hint its pair. Returns the column behind it; row.cols when it has no room.
+static int draw_hint(Canvas *canvas, Rect row, int col, const Session *session,
+                     const Action *action, const char *label) {
+  HintKeys keys;
+  if (!hint_keys(canvas, session, action, &keys)) return col;
+  const Action *pair = pair_of(session, action);
+  Rect area = {row.row, row.col + col, 1, utf8_columns(keys.text) + 1 + utf8_columns(label)};
+  if (col + area.cols >= row.cols) return row.cols;
+  canvas_spot(canvas, area, SPOT_ACTION, spot_of(session, pair));
+  area.cols = keys.first;
+  if (pair != action) canvas_spot(canvas, area, SPOT_ACTION, spot_of(session, action));
+  col = canvas_text(canvas, row, 0, col, STYLE_KEY, keys.text);
+  return canvas_text(canvas, row, 0, col + 1, STYLE_DIM, label) + 2;
+}
+
+// The footer's word for an action of the view now; NULL: the footer leaves it out.
+static const char *own_label(const Session *session, const Action *action) {
+  const ViewBody *body = view_table[session->view].body;
+  return action->label && body->hint ? body->hint(session, action) : action->label;
+}
+
+static const char *global_label(const Session *session, const Action *action) {
+  (void)session;
+  return str_equal(action->name, "quit") ? NULL : action->label;
+}
+
+// The hints of a table from column *col on, *left of them at most.
+static void draw_hints(Canvas *canvas, Rect row, int *col, int *left, const Session *session,
+                       const Action *action, int n,
+                       const char *(*label_of)(const Session *, const Action *)) {
+  for (int i = 0; i<n && * left> 0 && *col < row.cols; i++) {
+    const char *label = label_of(session, &action[i]);
+    if (!label) continue;
+    *col = draw_hint(canvas, row, *col, session, &action[i], label);
+    --*left;
+  }
+}
+
+// At most eight, on a wide screen ten, the view's own first; the way out has the right end to
+// itself.
+static void draw_footer(Canvas *canvas, Rect row, const Session *session) {
+  enum { HINTS_MAX = 8, HINTS_WIDE_MAX = 10, WIDE_COLS = 110, QUIT_COLS = 8 };
+  const ViewBody *body = view_table[session->view].body;
+  const Action *quit = view_find_action(session, "quit");
+  int most = row.cols < WIDE_COLS ? HINTS_MAX : HINTS_WIDE_MAX;
+  int col = 1, left = most - 1 - (body->move_label != NULL) - (body->pane_label != NULL);
+  draw_hint(canvas, rect_take_right(&row, QUIT_COLS), 0, session, quit, quit->label);
+  if (body->move_label)
+    col = draw_hint(canvas, row, col, session, view_find_action(session, "up"), body->move_label);
+  if (body->pane_label)
+    col = draw_hint(canvas, row, col, session, view_find_action(session, "pane-next"),
+                    body->pane_label);
+  draw_hints(canvas, row, &col, &left, session, body->actions, body->n_actions, own_label);
+  draw_hints(canvas, row, &col, &left, session, global_actions, global_action_count, global_label);
+}
+
+static void draw_too_small(Canvas *canvas, Rect all) {
+  char text[96];
+  snprintf(text, sizeof text, "needs %dx%d, has %dx%d; q quits", VIEW_COLS_MIN, VIEW_ROWS_MIN,
+           all.cols, all.rows);
+  canvas_wrap(canvas, all, STYLE_WARN, text);
+}
+
+void view_draw(Canvas *canvas, const Session *session) {
+  canvas_clear(canvas);
+  Rect rest = canvas_rect(canvas);
+  if (rest.rows < VIEW_ROWS_MIN || rest.cols < VIEW_COLS_MIN) {
+    draw_too_small(canvas, rest);
+    return;
+  }
+  draw_tabs(canvas, rect_take_top(&rest, 1), session);
+  draw_state(canvas, rect_take_top(&rest, 1), session);
+  Rect footer = rect_take_bottom(&rest, 1);
+  bool only_note = session->said == SAID_NOTE || !session->message[0];
+  bool reasons = session->now.reasons && only_note;
+  int says = reasons ? reason_rows(session, rest, draw_mending(canvas, (Rect){0}, session))
+                     : session->message[0] != '\0';
+  Rect message = rect_take_bottom(&rest, says);
+  view_table[session->view].body->draw(canvas, rest, session);
+  if (reasons)
+    draw_reasons(canvas, message, session);
+  else if (session->message[0])
+    draw_message(canvas, message, session);
+  if (session->prompt != PROMPT_NONE)
+    palette_draw(canvas, canvas_rect(canvas), session);
+  else
+    draw_footer(canvas, footer, session);
+}

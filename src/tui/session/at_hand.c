@@ -1,0 +1,88 @@
+// Worked example: on an H100 the session opens on fp32/padded for the default, h200. The worker
+// tells "NVIDIA H100 80GB HBM3", sm_90, 50 MiB of L2: every ladder's rungs, what was made of them
+// and the undo list stand on h100 from then on, unless the state on the screen says TARGET itself,
+// or a lesson is open, whose text speaks of one GPU. Numbers that the driver gives otherwise than
+// the row replace those of the row: L2, SMs, shared memory, registers, clock.
+#include "tui/session/at_hand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Ladders live in the session's own arena; only readers see them as const.
+static void move_rungs(Session *session, const Target *target) {
+  for (int i = 0; i < session->n_ladders; i++)
+    for (int rung = 0; rung < session->ladders[i]->n_rungs; rung++) {
+      Rung *own = (Rung *)(uintptr_t)&session->ladders[i]->rung[rung];
+      device_take_target(&session->targets, target, &own->schedule);
+      device_take_target(&session->targets, target, &session->works[i][rung]);
+    }
+}
+
+// A message that stands is not written over, and a lesson speaks of its own GPU.
+static bool may_speak(const Session *session) { return !session->message[0] && !session->narrated; }
+
+static bool may_move(const Session *session) {
+  return !session->narrated && !schedule_is_given(&session->now.schedule, KNOB_TARGET);
+}
+
+static bool move(Session *session, const Target *target) {
+  if (!may_move(session)) return false;
+  move_rungs(session, target);
+  for (int i = 0; i <= session->undo_top; i++)
+    device_take_target(&session->targets, target, &session->undo[i].schedule);
+  device_take_target(&session->targets, target, &session->then.schedule);
+  return device_take_target(&session->targets, target, &session->now.schedule);
+}
+
+// Drops all that was computed with the numbers of the row before.
+static void forget(Session *session) {
+  session->estimated = NULL;
+  advice_free(session->advice);
+  advice_init(session->advice);
+  knobsweep_free(session->sweep);
+  knobsweep_init(session->sweep);
+  side_build(&session->now, &session->targets);
+  if (session->comparing) side_build(&session->then, &session->targets);
+  session->change = CHANGE_GONE;
+  session->has_fix = false;
+}
+
+static void tell(Session *session, const Device *device, const Target *row, int n_differ) {
+  if (!may_speak(session)) return;
+  const char *id = session->now.schedule.target;
+  if (!row)
+    session_say(session, SAID_NOTE, "the GPU at hand, %.60s, has no row in gpus.json: this is %s",
+                device->name, id);
+  else if (target_find(&session->targets, id, NULL) != row)
+    session_say(session, SAID_NOTE, "this is %s; the GPU at hand is %.60s: TARGET=%s", id,
+                device->name, row->id);
+  else
+    session_say(session, SAID_NOTE, "on the GPU at hand, %.60s: TARGET=%s%s", device->name, row->id,
+                n_differ ? "; where its driver says otherwise, its word counts" : "");
+}
+
+void at_hand_take(Session *session, const Device *device) {
+  bool nothing_new = session->device_known && (session->device.name[0] || !device->name[0]);
+  if (nothing_new) return;
+  session->device_known = true;
+  session->device = *device;
+  if (!device->name[0]) {
+    if (may_speak(session))
+      session_say(session, SAID_NOTE, "no GPU at hand: shown for %s", session->now.schedule.target);
+    return;
+  }
+  const int n_differ = device_apply(session->app, device, &session->targets).n;
+  const Target *row = device_target(&session->targets, device);
+  bool moved = row && move(session, row);
+  if (n_differ || moved) forget(session);
+  tell(session, device, row, n_differ);
+}
+
+bool at_hand_is_other(const Session *session, const Timed *timed) {
+  if (!session->device.name[0] || !timed->gpu) return false;
+  Device other = {0};
+  snprintf(other.name, sizeof other.name, "%s", timed->gpu);
+  if (strcmp(other.name, session->device.name) == 0) return false;
+  const Target *there = device_target(&session->targets, &other);
+  return !there || there != device_target(&session->targets, &session->device);
+}

@@ -1,0 +1,10 @@
+// The GPU at hand, once the worker has told of it: views take its driver's word for its row, the
+// explorer stands on it where nobody chose another, and says so.
+#pragma once
+#include "model/words/device.h"
+#include "tui/session/session.h"
+
+// The first GPU counts: of several workers, and of one that was started again.
+void at_hand_take(Session *session, const Device *device);
+// Whether a timing is of another GPU than the one at hand; where there is none, no timing is.
+bool at_hand_is_other(const Session *session, const Timed *timed);

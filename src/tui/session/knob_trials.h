@@ -1,0 +1,48 @@
+// What one knob up or down would change: a list of trials of the present schedule's neighbours.
+//
+// Each trial builds a whole model and keeps its numbers only. They are made one at a time while
+// nobody types, the knob under the cursor first, so that no key ever waits for them.
+//
+//   advice_start(&advice, &schedule, knob);
+//   while (advice_step(&advice, targets)) {}
+//   const Trial *up = advice_find(&advice, KNOB_FN, +1);
+//   const Trial *best = promise_best(&results, &advice, &model->traffic);   knob_gain.h
+#pragma once
+#include "model/readings/model.h"
+#include "tui/session/picture.h"
+
+typedef struct Trial {
+  KnobId knob;
+  int direction;  // -1, +1; +2: further than one step
+  int64_t value;
+  bool exists;  // the knob has a value in that direction
+  bool legal;
+  const char *rule;  // the first rule it breaks; NULL when legal
+  Resources resources;
+  Traffic traffic;
+} Trial;
+
+// Each knob has three: one step down, one up, and the best of the powers of two further up.
+enum { ADVICE_PER_KNOB = 3, ADVICE_TRIALS = ADVICE_PER_KNOB * KNOB_COUNT };
+
+typedef struct Advice {
+  Arena *arena;  // of the trial under way
+  Schedule schedule;
+  uint64_t key;
+  KnobId first;
+  int n_done;
+  bool done[ADVICE_TRIALS];
+  Trial trial[ADVICE_TRIALS];  // of knob k: 3k down, 3k + 1 up, 3k + 2 far up
+} Advice;
+
+void advice_init(Advice *advice);
+void advice_free(Advice *advice);
+// Forgets everything when the schedule is another one; otherwise only the order changes.
+void advice_start(Advice *advice, const Schedule *schedule, KnobId first);
+// Makes one trial; false when all are made.
+bool advice_step(Advice *advice, const TargetTable *targets);
+// NULL while it has not been made.
+const Trial *advice_find(const Advice *advice, KnobId knob, int direction);
+bool advice_done(const Advice *advice);  // all trials are made
+// The factor on a trial's gain that decides what is advised; 0: never advised.
+double advice_weight(const Trial *trial);

@@ -1,0 +1,39 @@
+// One knob through all its values, everything else as it is: what the model makes of each.
+//
+// Values are worked out one at a time while nobody types. What was timed is not here:
+// result_store.h knows it, under each point's schedule.
+//
+//   knobsweep_start(&sweep, &schedule, KNOB_SPLITK);
+//   while (knobsweep_step(&sweep, targets)) {}
+//   sweep.point[i].traffic.roofline_tflops
+#pragma once
+#include "model/readings/model.h"
+#include "tui/session/picture.h"
+
+enum { KNOBSWEEP_POINTS_MAX = 132, KNOBSWEEP_REASON_BYTES = 224 };
+
+typedef struct SweepPoint {
+  int64_t value;
+  bool done, legal;
+  char reason[KNOBSWEEP_REASON_BYTES];  // why it is not legal, a sentence
+  Resources resources;
+  Traffic traffic;
+} SweepPoint;
+
+typedef struct KnobSweep {
+  Arena *arena;  // of the point under way
+  Schedule schedule;
+  uint64_t key;
+  KnobId knob;  // KNOB_NONE: nothing is swept
+  int n, n_done;
+  SweepPoint point[KNOBSWEEP_POINTS_MAX];
+} KnobSweep;
+
+void knobsweep_init(KnobSweep *sweep);
+void knobsweep_free(KnobSweep *sweep);
+// Forgets everything unless it is the same sweep: the same knob, and nothing but it changed.
+void knobsweep_start(KnobSweep *sweep, const Schedule *schedule, KnobId knob);
+// Works out one value; false when all are done.
+bool knobsweep_step(KnobSweep *sweep, const TargetTable *targets);
+Schedule knobsweep_schedule(const KnobSweep *sweep, int point);
+int knobsweep_find(const KnobSweep *sweep, int64_t value);  // -1: not among the points

@@ -1,0 +1,529 @@
+// Program → rows. One walk per kernel: the launch gives the hardware rows, then every statement
+// becomes a row, a folded row, or nothing.
+//
+// What folds: a loop or a condition around a single operation is said by the operation's size, so
+//   for i in 0..2 REGISTER                     a[8] <- A_s
+//     a[i*4 .. 4] = load A_s[k_i, i*64 + …]
+// and a load from global memory whose value a statement of the same body stores to shared memory is
+// one copy with that store: "A_s <- A". Where other work stands between (a pipelined kernel) both
+// are shown. Loops over k always stand for themselves. LETs are left to the full listing. What only
+// one thread ever does needs no condition around it, and what a role's registers are is said of it.
+#include "tui/session/nest.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "model/ir/print_op.h"
+
+enum { NEST_ROWS_MAX = 256 };
+
+static const struct {
+  const char *name, *knobs;  // knobs: the headings of knob.def that stand here
+} group_table[NEST_GROUP_COUNT] = {
+    [NEST_KERNEL] = {"KERNEL", ""},        [NEST_BLOCK] = {"BLOCK", "BLOCK CLUSTER"},
+    [NEST_WARP] = {"WARP", "WARP"},        [NEST_THREAD] = {"THREAD", "THREAD"},
+    [NEST_REGISTER] = {"REG", "REGISTER"}, [NEST_ATOM] = {"ATOM", "ATOM"},
+    [NEST_SERIAL] = {"SERIAL", "SERIAL"},  [NEST_STAGE] = {"STAGE", "STAGE"},
+};
+
+const char *nest_group_name(NestGroup group) { return group_table[group].name; }
+
+NestGroup nest_group_of_knobs(const char *tier) {
+  for (int i = 0; i < NEST_GROUP_COUNT; i++) {
+    const char *at = strstr(group_table[i].knobs, tier);
+    if (at && (at[strlen(tier)] == ' ' || at[strlen(tier)] == '\0')) return (NestGroup)i;
+  }
+  return NEST_GROUP_COUNT;
+}
+
+typedef struct Walk {
+  Arena *arena;
+  const Model *model;
+  Nest *nest;
+  int kernel;
+  const char *arrow;    // " ← " or "<-"
+  const char *at_most;  // "≤" or "<=": one character alone would say "<"
+  WarpRole role;        // whose statements these are
+  bool has_tma;         // a row is TMA's seat
+} Walk;
+
+static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
+  Nest *nest = walk->nest;
+  if (nest->n_rows == NEST_ROWS_MAX) return &nest->row[NEST_ROWS_MAX - 1];
+  NestRow *row = &nest->row[nest->n_rows++];
+  *row = (NestRow){.group = group,
+                   .depth = depth,
+                   .text = text,
+                   .kernel = walk->kernel,
+                   .knob = KNOB_NONE,
+                   .seat = KNOB_NONE};
+  return row;
+}
+
+// ---- hardware tiers -----------------------------------------------------------------------------
+
+// "128x128": what one block covers of C.
+static const char *tile_text(Walk *walk) {
+  int64_t tile[2];
+  const Program *program = walk->model->program;
+  for (int i = AXIS_M; i <= AXIS_N; i++) {
+    const Axis *axis = &program->axis[i];
+    tile[i] = axis->extent;
+    for (int d = 0; d < axis->n_digits; d++)
+      if (axis->digit[d].var->tier == TIER_BLOCK && axis->digit[d].weight < tile[i])
+        tile[i] = axis->digit[d].weight;
+  }
+  return arena_printf(walk->arena, "%lld×%lld", (long long)tile[0], (long long)tile[1]);
+}
+
+static const char *extents_text(Walk *walk, const HardwareDigit *digit, int n, Tier tier) {
+  Str text = str_new(walk->arena);
+  for (int i = 0; i < n; i++)
+    if (digit[i].var->tier == tier)
+      str_printf(&text, "%s%lld", text.length ? "×" : "", (long long)digit[i].var->extent);
+  return text.length ? text.text : NULL;
+}
+
+static void add_launch(Walk *walk, const Launch *launch) {
+  const Program *program = walk->model->program;
+  const char *blocks = arena_printf(walk->arena, "%lld blocks", (long long)launch->n_blocks);
+  if (walk->kernel == program->main_kernel && launch->n_block_digits)
+    blocks =
+        arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
+  if (launch->n_block_digits) add_row(walk, NEST_BLOCK, 0, blocks);
+  const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
+  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
+  const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
+  if (threads) {
+    const char *what = warps ? "lanes" : "threads";
+    add_row(walk, NEST_THREAD, 0, arena_printf(walk->arena, "%s %s", threads, what));
+  }
+}
+
+// ---- folding ------------------------------------------------------------------------------------
+
+static bool walks_k(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP &&
+         (stmt->var->tier == TIER_SERIAL_OUTER || stmt->var->tier == TIER_STAGE_INNER);
+}
+
+// What a subtree does, as far as folding needs to know.
+typedef struct Fold {
+  const Stmt *op;  // the first operation
+  int64_t count;   // how often the loops around it repeat it
+  int n;           // operations in all
+  bool over_k;     // a loop over k is inside
+} Fold;
+
+static void fold_add(Fold *fold, const Stmt *list, int64_t count) {
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    if (walks_k(stmt)) fold->over_k = true;
+    if (stmt->kind == STMT_LOOP) fold_add(fold, stmt->body, count * stmt->var->extent);
+    if (stmt->kind == STMT_IF) fold_add(fold, stmt->body, count);
+    if (stmt->kind != STMT_OP) continue;
+    if (fold->n++) continue;
+    fold->op = stmt;
+    fold->count = count;
+  }
+}
+
+static Fold fold_of(const Stmt *stmt) {
+  Fold fold = {.over_k = walks_k(stmt)};
+  if (stmt->kind == STMT_OP) return (Fold){.op = stmt, .count = 1, .n = 1};
+  fold_add(&fold, stmt->body, stmt->kind == STMT_LOOP ? stmt->var->extent : 1);
+  return fold;
+}
+
+static bool in_space(const Access *access, Space space) {
+  return access->buffer && access->buffer->space == space;
+}
+
+// ---- operations ---------------------------------------------------------------------------------
+
+// The printer's pieces, its arrows and comparisons as this screen writes them.
+static const char *spans_text(Walk *walk, const Spans *spans) {
+  Str text = str_new(walk->arena);
+  for (int i = 0; i < spans->n; i++) {
+    const TextSpan *span = &spans->span[i];
+    if (span->kind == SPAN_ARROW)
+      str_add(&text, walk->arrow);
+    else if (span->kind == SPAN_AT_MOST)
+      str_add(&text, walk->at_most);
+    else
+      str_add_bytes(&text, spans->text.text + span->begin, (size_t)span->length);
+  }
+  return text.text;
+}
+
+static const char *brief_text(Walk *walk, const Op *op, int64_t count, bool roomy) {
+  Spans spans = spans_new(walk->arena);
+  op_print_brief(&spans, walk->model->program, op, count, roomy);
+  return spans_text(walk, &spans);
+}
+
+// ---- statements ---------------------------------------------------------------------------------
+
+static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
+
+// "commit" and the wait that follows it are one row.
+static bool joins_commit(Walk *walk, const Stmt *stmt, NestRow *row) {
+  NestRow *last = row - 1;
+  if (stmt->op.kind != OP_CP_WAIT || walk->nest->n_rows < 2 || !last->stmt) return false;
+  if (last->stmt->next != stmt || last->stmt->op.kind != OP_CP_COMMIT) return false;
+  last->text =
+      arena_printf(walk->arena, "commit, wait %s %lld", walk->at_most, (long long)stmt->op.count);
+  return true;
+}
+
+// Equal neighbours (an unrolled or interleaved loop) are one row with a count.
+static bool joins_previous(Walk *walk, const NestRow *row) {
+  if (walk->nest->n_rows < 2 || row->site) return false;
+  const NestRow *last = row - 1;
+  return last->kernel == row->kernel && last->depth == row->depth && !last->site &&
+         str_equal(last->text, row->text);
+}
+
+// A role is WARP_SPECIALIZE's row, the first box is TMA's.
+static void take_seat(Walk *walk, NestRow *row) {
+  if (row->stmt->warps == WARPS_PRODUCE) row->seat = KNOB_WARP_SPECIALIZE;
+  if (walk->has_tma || row->stmt->kind != STMT_OP || row->stmt->op.kind != OP_TMA_LOAD) return;
+  walk->has_tma = true;
+  row->seat = KNOB_TMA;
+}
+
+static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
+  bool multiplies = stmt->op.kind == OP_FMA || stmt->op.kind == OP_MMA;
+  if (multiplies) group = NEST_ATOM;
+  NestRow *row = add_row(walk, group, depth, brief_text(walk, &stmt->op, count, false));
+  const char *wide = brief_text(walk, &stmt->op, count, true);
+  if (!str_equal(wide, row->text)) row->wide = wide;
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  row->site = model_site_number(walk->model, stmt);
+  take_seat(walk, row);
+  if (joins_previous(walk, row) || joins_commit(walk, stmt, row)) walk->nest->n_rows--;
+}
+
+static void add_loop(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  if (stmt->var->tier == TIER_SERIAL_OUTER) group = NEST_SERIAL;
+  if (stmt->var->tier == TIER_STAGE_INNER) group = NEST_STAGE;
+  const char *text =
+      arena_printf(walk->arena, "%s in 0..%lld", stmt->var->name, (long long)stmt->var->extent);
+  NestRow *row = add_row(walk, group, depth, text);
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  add_list(walk, stmt->body, group, depth + 1);
+}
+
+static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  Str text = str_new(walk->arena);
+  str_add(&text, "if ");
+  expr_print(&text, stmt->expr);
+  NestRow *row = add_row(walk, group, depth, text.text);
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  add_list(walk, stmt->body, group, depth + 1);
+}
+
+// ---- mbarriers and roles ------------------------------------------------------------------------
+
+static const bool is_by_one_thread[OP_COUNT] = {[OP_TMA_LOAD] = true,
+                                                [OP_FENCE_ASYNC] = true,
+                                                [OP_MBAR_INIT] = true,
+                                                [OP_MBAR_EXPECT] = true,
+                                                [OP_MBAR_WAIT] = true};
+
+static bool by_one_thread(const Stmt *list) {
+  for (; list; list = list->next)
+    if (list->kind == STMT_OP ? !is_by_one_thread[list->op.kind] : !by_one_thread(list->body))
+      return false;
+  return true;
+}
+
+static bool is_op_of(const Stmt *stmt, OpKind kind) {
+  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+}
+
+static bool inits_mbarriers(const Stmt *stmt) {
+  if (stmt->kind == STMT_OP || !stmt->body) return is_op_of(stmt, OP_MBAR_INIT);
+  for (const Stmt *inner = stmt->body; inner; inner = inner->next)
+    if (!inits_mbarriers(inner)) return false;
+  return true;
+}
+
+// A condition that has no row.
+static bool is_unsaid(const Stmt *stmt) {
+  bool is_plain = stmt->kind == STMT_IF && stmt->warps == WARPS_ALL;
+  return is_plain && !inits_mbarriers(stmt) && by_one_thread(stmt->body);
+}
+
+// "init full, empty"
+static void list_mbarriers(Str *out, const Stmt *list, bool sizes) {
+  for (; list; list = list->next) {
+    if (list->body) list_mbarriers(out, list->body, sizes);
+    if (!is_op_of(list, OP_MBAR_INIT)) continue;
+    const Buffer *bar = list->op.dst.buffer;
+    str_printf(out, "%s%s", out->length > 4 ? ", " : " ", bar->name);
+    if (sizes) str_printf(out, "[%lld]", (long long)bar->dim[0]);
+  }
+}
+
+static void add_inits(Walk *walk, const Stmt *stmt, int depth) {
+  Str text = str_new(walk->arena), wide = str_new(walk->arena);
+  str_add(&text, "init");
+  str_add(&wide, "init");
+  list_mbarriers(&text, stmt->body, false);
+  list_mbarriers(&wide, stmt->body, true);
+  NestRow *row = add_row(walk, NEST_THREAD, depth, text.text);
+  row->wide = wide.text;
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+}
+
+static const Stmt *first_op(const Stmt *list, OpKind kind) {
+  while (list && !is_op_of(list, kind)) list = list->next;
+  return list;
+}
+
+// "role producer: 40 registers, one thread": a heading, so that what stands below it has as much
+// room as in a kernel without roles.
+static void add_role(Walk *walk, const Stmt *stmt, int depth) {
+  bool produces = stmt->warps == WARPS_PRODUCE;
+  const Stmt *set = first_op(stmt->body, produces ? OP_REGS_GIVE : OP_REGS_TAKE);
+  const char *name = produces ? "role producer" : "role consumer";
+  NestRow *row = add_row(walk, NEST_WARP, depth, name);
+  Str wide = str_new(walk->arena);
+  str_printf(&wide, "%s%s", name, set || produces ? ":" : "");
+  if (set) str_printf(&wide, " %lld registers%s", (long long)set->op.count, produces ? "," : "");
+  if (produces) str_add(&wide, " one thread");
+  row->wide = wide.text;
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  take_seat(walk, row);
+  walk->role = stmt->warps;
+  add_list(walk, stmt->body, NEST_REGISTER, depth);
+  walk->role = WARPS_ALL;
+}
+
+static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
+  Fold fold = fold_of(stmt);
+  if (stmt->kind == STMT_LET || fold.n == 0) return;
+  if (is_op_of(stmt, OP_REGS_GIVE) || is_op_of(stmt, OP_REGS_TAKE)) return;
+  if (stmt->kind == STMT_IF && inits_mbarriers(stmt))
+    add_inits(walk, stmt, depth);
+  else if (stmt->warps != WARPS_ALL)
+    add_role(walk, stmt, depth);
+  else if (is_unsaid(stmt))
+    add_list(walk, stmt->body, group, depth);
+  else if (fold.n == 1 && !fold.over_k)
+    add_operation(walk, fold.op, fold.count, group, depth);
+  else if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER)
+    add_list(walk, stmt->body, group, depth);
+  else if (stmt->kind == STMT_LOOP)
+    add_loop(walk, stmt, group, depth);
+  else
+    add_condition(walk, stmt, group, depth);
+}
+
+// The only operation of a statement, NULL when there are more or a loop over k is in between.
+static const Op *only_op(const Stmt *stmt) {
+  Fold fold = fold_of(stmt);
+  return fold.n == 1 && !fold.over_k ? &fold.op->op : NULL;
+}
+
+static bool loads_global(const Op *op) {
+  return op && op->kind == OP_LOAD && in_space(&op->src, SPACE_GLOBAL);
+}
+
+static bool stores_shared(const Op *op) {
+  return op && op->kind == OP_STORE && in_space(&op->dst, SPACE_SHARED);
+}
+
+// Whether a later statement of the same list stores what `load` loaded to shared memory.
+static bool lands_later(const Stmt *stmt) {
+  const Op *load = only_op(stmt);
+  if (!loads_global(load)) return false;
+  for (const Stmt *later = stmt->next; later; later = later->next) {
+    const Op *store = only_op(later);
+    if (stores_shared(store) && store->src.buffer == load->dst.buffer) return true;
+  }
+  return false;
+}
+
+// The global buffer that an earlier statement of `list` loaded what `stmt` stores from.
+static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
+  const Op *store = only_op(stmt);
+  if (!stores_shared(store)) return NULL;
+  for (const Stmt *earlier = list; earlier != stmt; earlier = earlier->next) {
+    const Op *load = only_op(earlier);
+    if (loads_global(load) && load->dst.buffer == store->src.buffer) return load->src.buffer;
+  }
+  return NULL;
+}
+
+// A pipelined kernel does the first slab's copies before the loop over k: the same statements
+// again, so they are one row. Registers set to a constant are not part of it.
+static bool in_prologue(const Stmt *stmt) {
+  const Op *op = only_op(stmt);
+  if (walks_k(stmt) || (op && op->kind == OP_INIT) || inits_mbarriers(stmt)) return false;
+  if (op && (op->kind == OP_REGS_TAKE || op->kind == OP_REGS_GIVE)) return false;
+  for (const Stmt *later = stmt->next; later; later = later->next)
+    if (walks_k(later) && later->var->tier == TIER_SERIAL_OUTER) return true;
+  return false;
+}
+
+static void add_prologue(Walk *walk, const Stmt *stmt) {
+  NestRow *last = walk->nest->n_rows ? &walk->nest->row[walk->nest->n_rows - 1] : NULL;
+  if (last && last->group == NEST_SERIAL) return;
+  bool reads = walk->role == WARPS_CONSUME;  // what others have fetched
+  const char *text = reads ? "first k-step read" : "first slab fetched";
+  NestRow *row = add_row(walk, NEST_SERIAL, 0, text);
+  if (reads) row->note = "the consumers wait for slab 0 and read ahead of the loop";
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+}
+
+static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
+  bool sets_up = false;  // mbarriers: their initialisation, and the barrier behind it
+  for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
+    sets_up = inits_mbarriers(stmt) || (sets_up && is_op_of(stmt, OP_BARRIER));
+    if (depth == 0 && !sets_up && in_prologue(stmt)) {
+      add_prologue(walk, stmt);
+      continue;
+    }
+    if (lands_later(stmt)) continue;
+    int n_before = walk->nest->n_rows;
+    add_statement(walk, stmt, sets_up ? NEST_THREAD : group, depth);
+    if (walk->nest->n_rows == n_before) continue;
+    if (!is_unsaid(stmt)) walk->nest->row[n_before].note = stmt->note;
+    const Buffer *from = loaded_earlier(list, stmt);
+    if (!from) continue;
+    const char *to = only_op(stmt)->dst.buffer->name;
+    walk->nest->row[n_before].text =
+        arena_printf(walk->arena, "%s%s%s", to, walk->arrow, from->name);
+  }
+}
+
+static void add_kernel(Walk *walk, const Kernel *kernel) {
+  Launch launch = kernel_launch(kernel);
+  if (walk->model->program->n_kernels > 1)
+    add_row(walk, NEST_KERNEL, 0, arena_printf(walk->arena, "kernel %s", kernel->name));
+  add_launch(walk, &launch);
+  bool on_gpu = launch.n_block_digits || launch.n_thread_digits;
+  add_list(walk, on_gpu ? launch.body : kernel->body, NEST_REGISTER, 0);
+}
+
+Nest nest_build(Arena *arena, const Model *model, bool ascii) {
+  Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
+  Walk walk = {.arena = arena,
+               .model = model,
+               .nest = &nest,
+               .arrow = ascii ? "<-" : " ← ",
+               .at_most = ascii ? "<=" : "≤"};
+  for (int i = 0; i < model->program->n_kernels; i++) {
+    walk.kernel = i;
+    add_kernel(&walk, &model->program->kernel[i]);
+  }
+  return nest;
+}
+
+// ---- the full listing ---------------------------------------------------------------------------
+
+static NestGroup group_of_tier(Tier tier, NestGroup outside) {
+  static const NestGroup groups[TIER_COUNT] = {[TIER_BLOCK] = NEST_BLOCK,
+                                               [TIER_CLUSTER] = NEST_BLOCK,
+                                               [TIER_WARP] = NEST_WARP,
+                                               [TIER_THREAD] = NEST_THREAD,
+                                               [TIER_SERIAL_OUTER] = NEST_SERIAL,
+                                               [TIER_STAGE_INNER] = NEST_STAGE,
+                                               [TIER_REGISTER] = NEST_GROUP_COUNT,
+                                               [TIER_SERIAL] = NEST_GROUP_COUNT,
+                                               [TIER_ATOM] = NEST_GROUP_COUNT};
+  NestGroup group = groups[tier];
+  if (group != NEST_GROUP_COUNT) return group;
+  return outside == NEST_SERIAL || outside == NEST_STAGE ? outside : NEST_REGISTER;
+}
+
+static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
+  bool op = line->stmt && line->stmt->kind == STMT_OP;
+  if (op && (line->stmt->op.kind == OP_FMA || line->stmt->op.kind == OP_MMA)) group = NEST_ATOM;
+  NestRow *row = add_row(walk, group, line->depth, line->text);
+  row->stmt = line->stmt;
+  row->note = line->stmt ? line->stmt->note : NULL;
+  row->kernel = line->kernel;
+  row->knob = line->knob;
+  row->site = line->stmt ? model_site_number(walk->model, line->stmt) : 0;
+  if (line->stmt) take_seat(walk, row);
+}
+
+Nest nest_listing(Arena *arena, const Model *model) {
+  enum { DEPTH_MAX = 64 };
+  Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
+  Walk walk = {.arena = arena, .model = model, .nest = &nest};
+  NestGroup open[DEPTH_MAX + 1] = {NEST_REGISTER};
+  bool sets_up = false;
+  for (int i = 0; i < model->text.n_lines; i++) {
+    const ProgramLine *line = &model->text.line[i];
+    if (line->kernel < 0 || line->depth >= DEPTH_MAX) continue;
+    bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
+    NestGroup group = line->depth ? open[line->depth] : NEST_REGISTER;
+    if (loop) group = group_of_tier(line->tier, group);
+    if (!line->stmt) group = NEST_KERNEL;
+    sets_up = line->stmt &&
+              (inits_mbarriers(line->stmt) || (sets_up && is_op_of(line->stmt, OP_BARRIER)));
+    if (sets_up) group = NEST_THREAD;
+    if (line->stmt && line->stmt->warps != WARPS_ALL) group = NEST_WARP;
+    bool produces = line->stmt && line->stmt->warps == WARPS_PRODUCE;
+    bool inside_hardware = group <= NEST_THREAD && !produces;
+    open[line->depth + 1] = inside_hardware ? NEST_REGISTER : group;
+    add_line(&walk, line, group);
+  }
+  return nest;
+}
+
+// ---- what operations are for --------------------------------------------------------------------
+
+const char *nest_op_help(const Op *op) {
+  static const struct {
+    OpKind kind;
+    BufferRole at;
+    const char *help;
+  } rows[] = {
+      {OP_MBAR_INIT, ROLE_FULL,
+       "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come"},
+      {OP_MBAR_INIT, ROLE_EMPTY,
+       "phase 0 begins; a phase ends when every consumer warp has arrived"},
+      {OP_MBAR_WAIT, ROLE_FULL,
+       "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
+       "then 0 again"},
+      {OP_MBAR_WAIT, ROLE_EMPTY,
+       "until every consumer warp has read the slot to the end; the first turn of the ring is "
+       "free"},
+      {OP_MBAR_EXPECT, ROLE_FULL,
+       "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"},
+      {OP_MBAR_ARRIVE, ROLE_EMPTY,
+       "this warp has read the slot to the end; after the last warp's the producer fills it again"},
+      {OP_TMA_LOAD, ROLE_COUNT,
+       "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
+       "for what is outside, and counts the bytes at full[slot]"},
+      {OP_FENCE_ASYNC, ROLE_COUNT,
+       "reads of the slab that still wait for a bank come before the copy that fills it again, "
+       "which does not queue up behind them"},
+  };
+  BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].kind == op->kind && rows[i].at == at) return rows[i].help;
+  return op_help(op->kind);
+}
+
+// ---- changes ------------------------------------------------------------------------------------
+
+void nest_mark_changes(Arena *arena, Nest *nest, const Nest *before) {
+  const char **old = ARENA_ARRAY(arena, const char *, before->n_rows);
+  const char **now = ARENA_ARRAY(arena, const char *, nest->n_rows);
+  for (int i = 0; i < before->n_rows; i++) old[i] = before->row[i].text;
+  for (int i = 0; i < nest->n_rows; i++) now[i] = nest->row[i].text;
+  TextDiff diff = text_diff(arena, old, before->n_rows, now, nest->n_rows);
+  for (int i = 0; i < diff.n_lines; i++)
+    if (diff.line[i].kind == DIFF_ADDED) nest->row[diff.line[i].to].changed = true;
+}

@@ -1,0 +1,327 @@
+// A list of timings and a ring of compilations.
+//
+// Timings are few (a ladder has some twenty rungs), so they are scanned. Worked example: the
+// recorded file has rung 8 at BUFFER_COUNT=2 and the user sets PAD_SMEM to 8. results_find() gives
+// NULL, results_nearest() gives rung 8 at distance 1, and the screen says "no record; rung 8 is 1
+// knob off" without its number in the place of ours.
+//
+// Texts of a compilation live in the entry's own arena, which is emptied when the entry is taken
+// for another state.
+#include "tui/session/result_store.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/device/recorded.h"
+#include "model/words/ladder.h"
+#include "tui/session/picture.h"
+
+const char *origin_name(Origin origin) {
+  static const char *const names[] = {
+      [ORIGIN_NONE] = "no number",     [ORIGIN_CLAIM] = "claimed",
+      [ORIGIN_ESTIMATED] = "estimate", [ORIGIN_COMPILED] = "counted by the compiler",
+      [ORIGIN_RECORDED] = "recorded",  [ORIGIN_MEASURED] = "measured here",
+  };
+  return names[origin];
+}
+
+void results_init(Results *results, Arena *arena) {
+  *results = (Results){.arena = arena,
+                       .timed = ARENA_ARRAY(arena, Timed, RESULTS_TIMED_MAX),
+                       .probed = ARENA_ARRAY(arena, Probed, RESULTS_PROBED_MAX)};
+}
+
+void results_free(Results *results) {
+  if (results->past_arena) arena_free(results->past_arena);
+  results->past_arena = NULL;
+  for (int i = 0; i < results->n_compiled; i++) arena_free(results->compiled[i].arena);
+  results->n_compiled = 0;
+}
+
+// ---- recorded -----------------------------------------------------------------------------------
+
+static void add_row(Results *results, const Recorded *recorded, const RecordedRow *row,
+                    Diags *diags) {
+  Timed timed = {
+      .schedule = schedule_plain(),
+      .origin = ORIGIN_RECORDED,
+      .ok = row->time_ns > 0,
+      .error = row->error,
+      .time_ns = row->time_ns,
+      .p10_ns = row->p10_ns,
+      .p90_ns = row->p90_ns,
+      .tflops = row->tflops,
+      .ratio = row->ratio,
+      .reference_tflops = row->cublas_tflops,
+      .registers = row->registers,
+      .spill_bytes = row->spill_bytes,
+      .gpu = recorded->gpu,
+      .driver = recorded->driver,
+      .cuda = recorded->cuda,
+      .date = recorded->date,
+      .method = recorded->method,
+      .reference = row->cublas_row,
+  };
+  if (schedule_parse(&timed.schedule, row->state, diags) && results->n_timed < RESULTS_TIMED_MAX)
+    results->timed[results->n_timed++] = timed;
+}
+
+bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags) {
+  int before = diags->count;
+  const Recorded *recorded = recorded_read_json(results->arena, text, n, what, diags);
+  for (int i = 0; recorded && i < recorded->n_rows; i++)
+    add_row(results, recorded, &recorded->rows[i], diags);
+  return diags->count == before;
+}
+
+// ---- measured here ------------------------------------------------------------------------------
+
+static const char *keep(Arena *arena, const char *text) {
+  return text ? str_sanitise(arena, text) : NULL;
+}
+
+static Timed *place_for(Results *results, const Schedule *schedule) {
+  for (int i = 0; i < results->n_timed; i++) {
+    Timed *timed = &results->timed[i];
+    if (timed->origin == ORIGIN_MEASURED && schedule_same(&timed->schedule, schedule)) return timed;
+  }
+  if (results->n_timed < RESULTS_TIMED_MAX) return &results->timed[results->n_timed++];
+  return &results->timed[RESULTS_TIMED_MAX - 1];
+}
+
+// The map is kept, the rest of a benchmark's memory goes.
+static const VerifyResult *keep_failure(Arena *arena, const VerifyResult *verify) {
+  if (!verify->ran || verify->ok) return NULL;
+  VerifyResult *copy = ARENA_NEW(arena, VerifyResult);
+  *copy = *verify;
+  uint32_t *map = ARENA_ARRAY(arena, uint32_t, verify->n_map);
+  for (int i = 0; i < verify->n_map; i++) map[i] = verify->map[i];
+  copy->map = map;
+  return copy;
+}
+
+static const char *note_of(Arena *arena, const BenchResult *bench) {
+  const GpuState *state = bench->after.throttled ? &bench->after : &bench->before;
+  if (!state->throttled || !state->throttle_text) return NULL;
+  return arena_printf(arena, "throttled: %s", str_sanitise(arena, state->throttle_text));
+}
+
+void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
+                       const BenchResult *bench) {
+  Arena *arena = results->arena;
+  Timed *timed = place_for(results, schedule);
+  *timed = (Timed){
+      .schedule = *schedule,
+      .origin = ORIGIN_MEASURED,
+      .ok = entry->ok && entry->time.median_ns > 0,
+      .error = keep(arena, entry->error ? entry->error : bench->error),
+      .time_ns = entry->time.median_ns,
+      .p10_ns = entry->time.p10_ns,
+      .p90_ns = entry->time.p90_ns,
+      .tflops = entry->tflops,
+      .ratio = entry->ratio,
+      .reference_tflops = bench->reference.tflops,
+      .registers = entry->registers,
+      .spill_bytes = -1,  // the driver knows of local memory only
+      .gpu = keep(arena, bench->gpu),
+      .driver = keep(arena, bench->driver),
+      .cuda = keep(arena, bench->cuda),
+      .date = keep(arena, bench->date),
+      .method = keep(arena, bench->method),
+      .reference = keep(arena, bench->reference.name),
+      .verify = keep_failure(arena, &entry->verify),
+      .note = note_of(arena, bench),
+  };
+}
+
+// ---- the history --------------------------------------------------------------------------------
+
+void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row) {
+  Arena *arena = results->arena;
+  Timed *timed = place_for(results, schedule);
+  const double ratio = history_ratio(row);
+  *timed = (Timed){
+      .schedule = *schedule,
+      .origin = ORIGIN_MEASURED,
+      .ok = row->time_ns > 0,
+      .time_ns = row->time_ns,
+      .tflops = row->tflops,
+      .ratio = ratio,
+      .reference_tflops = ratio > 0 ? row->tflops / ratio : 0,
+      .registers = -1,
+      .spill_bytes = -1,
+      .gpu = keep(arena, row->gpu),
+      .driver = keep(arena, row->driver),
+      .date = history_date(arena, row),
+      .method = keep(arena, row->method),
+      .by = keep(arena, row->user),
+  };
+}
+
+void results_set_past(Results *results, const HistoryRow *rows, int n) {
+  if (!results->past_arena) results->past_arena = arena_new("past");
+  Arena *arena = results->past_arena;
+  arena_reset(arena);
+  results->past_known = true;
+  results->n_past = n;
+  results->past = ARENA_ARRAY(arena, HistoryRow, n + 1);
+  for (int i = 0; i < n; i++) {
+    HistoryRow *row = &results->past[i];
+    *row = rows[i];
+    const char **const texts[] = {&row->user,      &row->host,   &row->gpu,    &row->gpu_uuid,
+                                  &row->driver,    &row->state,  &row->method, &row->status,
+                                  &row->text_hash, &row->problem};
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+      *texts[t] = str_sanitise(arena, *texts[t]);
+  }
+}
+
+// ---- finding ------------------------------------------------------------------------------------
+
+const Timed *results_find(const Results *results, const Schedule *schedule) {
+  const Timed *found = NULL;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    if ((!found || timed->origin > found->origin) && schedule_same(&timed->schedule, schedule))
+      found = timed;
+  }
+  return found;
+}
+
+const Timed *results_find_elsewhere(const Results *results, const Schedule *schedule) {
+  const Timed *found = NULL;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    bool only_target = schedule_distance(&timed->schedule, schedule) == 1 &&
+                       schedule_differs(&timed->schedule, schedule, KNOB_TARGET);
+    if (only_target && (!found || timed->origin > found->origin)) found = timed;
+  }
+  return found;
+}
+
+const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance) {
+  const Timed *nearest = NULL;
+  *distance = KNOB_COUNT + 1;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    int d = schedule_distance(&timed->schedule, schedule);
+    if (!timed->ok || d >= *distance || !schedule_same_problem(&timed->schedule, schedule))
+      continue;
+    nearest = timed;
+    *distance = d;
+  }
+  return nearest;
+}
+
+// ---- single accesses ----------------------------------------------------------------------------
+
+static int find_probed(const Results *results, const BankOp *op, const int64_t *addr) {
+  for (int i = 0; i < results->n_probed; i++)
+    if (results->probed[i].op == op && probe_same(op, results->probed[i].addr, addr)) return i;
+  return -1;
+}
+
+void results_add_probe(Results *results, const ProbeAccess *access, const ProbeResult *result) {
+  const BankOp *op = banks_op_find(access->op);
+  int at = find_probed(results, op, access->addr);
+  if (at < 0) {
+    at = results->next_probed;
+    results->next_probed = (at + 1) % RESULTS_PROBED_MAX;
+    if (results->n_probed < RESULTS_PROBED_MAX) results->n_probed++;
+  }
+  Probed *probed = &results->probed[at];
+  *probed = (Probed){.op = op,
+                     .clocks = result->clocks,
+                     .p10_clocks = result->p10_clocks,
+                     .p90_clocks = result->p90_clocks};
+  memcpy(probed->addr, access->addr, sizeof probed->addr);
+  snprintf(probed->gpu, sizeof probed->gpu, "%s", result->gpu ? result->gpu : "");
+}
+
+const Probed *results_probed(const Results *results, const BankOp *op,
+                             const int64_t addr[BANK_LANES]) {
+  const int at = find_probed(results, op, addr);
+  return at < 0 ? NULL : &results->probed[at];
+}
+
+// ---- compilations -------------------------------------------------------------------------------
+
+const Compiled *results_compiled(const Results *results, uint64_t key) {
+  for (int i = 0; i < results->n_compiled; i++)
+    if (results->compiled[i].key == key) return &results->compiled[i];
+  return NULL;
+}
+
+Counted results_counted(const Results *results, const Schedule *schedule) {
+  const Compiled *compiled = results_compiled(results, schedule_identity(schedule));
+  if (compiled && compiled->registers >= 0)
+    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
+  const Timed *timed = results_find(results, schedule);
+  if (timed && timed->registers >= 0)
+    return (Counted){timed->registers, timed->spill_bytes, timed->origin};
+  return (Counted){-1, -1, ORIGIN_ESTIMATED};
+}
+
+Compiled *results_begin_compile(Results *results, uint64_t key) {
+  for (int i = 0; i < results->n_compiled; i++)
+    if (results->compiled[i].key == key) return &results->compiled[i];
+  int at = results->next_compiled;
+  results->next_compiled = (at + 1) % RESULTS_COMPILED_MAX;
+  Arena *arena = results->compiled[at].arena;
+  if (at < results->n_compiled)
+    arena_reset(arena);
+  else
+    arena = arena_new("compiled"), results->n_compiled++;
+  results->compiled[at] = (Compiled){.key = key,
+                                     .arena = arena,
+                                     .ptx_ms = -1,
+                                     .cubin_ms = -1,
+                                     .registers = -1,
+                                     .spill_bytes = -1,
+                                     .smem_bytes = -1};
+  return &results->compiled[at];
+}
+
+void results_add_compile(Compiled *compiled, const CompileResult *result) {
+  if (result->error) compiled->error = keep(compiled->arena, result->error);
+  if (result->compiler) compiled->compiler = keep(compiled->arena, result->compiler);
+  if (result->ptx_ms >= 0) compiled->ptx_ms = result->ptx_ms;
+  if (result->cubin_ms >= 0) compiled->cubin_ms = result->cubin_ms;
+  if (result->ptx && !compiled->ptx) {
+    compiled->ptx = keep(compiled->arena, result->ptx);
+    compiled->listing = ptx_read(compiled->arena, compiled->ptx);
+  }
+  for (int i = 0; i < result->n_kernels; i++) {
+    const KernelResources *kernel = &result->kernels[i];
+    if (kernel->registers <= compiled->registers) continue;
+    compiled->registers = kernel->registers;
+    compiled->spill_bytes = kernel->spill_store_bytes;
+    compiled->smem_bytes = kernel->smem_bytes;
+  }
+}
+
+void results_add_sass(Compiled *compiled, const SassResult *sass) {
+  Arena *arena = compiled->arena;
+  SassResult *copy = ARENA_NEW(arena, SassResult);
+  *copy = *sass;
+  copy->error = keep(arena, sass->error);
+  copy->tool = keep(arena, sass->tool);
+  SassLine *line = ARENA_ARRAY(arena, SassLine, sass->n_lines);
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *from = &sass->lines[i];
+    line[i] = *from;
+    line[i].kernel = keep(arena, from->kernel);
+    line[i].text = keep(arena, from->text);
+    line[i].opcode = keep(arena, from->opcode);
+  }
+  SassCount *count = ARENA_ARRAY(arena, SassCount, sass->n_counts);
+  for (int i = 0; i < sass->n_counts; i++) {
+    count[i] = sass->counts[i];
+    count[i].kernel = keep(arena, count[i].kernel);
+    count[i].opcode = keep(arena, count[i].opcode);
+  }
+  copy->lines = line;
+  copy->counts = count;
+  compiled->sass = copy;
+}

@@ -1,0 +1,126 @@
+// Keeps the answers of compilers and GPUs, each under the one schedule it is for.
+//
+// A result is found again only by the schedule it belongs to: after an edit there is none, and the
+// screen says which recorded one is nearest instead of showing somebody else's number.
+//
+//   results_load(&results, text, n, "results/h200_fp32.json", &diags);
+//   const Timed *timed = results_find(&results, &schedule);   measured here before recorded
+//   const Compiled *compiled = results_compiled(&results, key);
+#pragma once
+#include "base/arena.h"
+#include "base/diag.h"
+#include "kernels/device/bench.h"
+#include "kernels/device/history.h"
+#include "kernels/device/probe.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/ptx_lines.h"
+#include "kernels/toolchain/sass.h"
+#include "model/words/knob.h"
+
+// The source of a number; the screen tells them apart by word and style.
+typedef enum Origin {
+  ORIGIN_NONE,
+  ORIGIN_CLAIM,      // what an article says
+  ORIGIN_ESTIMATED,  // from the model
+  ORIGIN_COMPILED,   // counted by the compiler
+  ORIGIN_RECORDED,   // timed elsewhere, kept in data/results
+  ORIGIN_MEASURED,   // timed here
+} Origin;
+
+const char *origin_name(Origin origin);
+
+typedef struct Timed {
+  Schedule schedule;
+  Origin origin;
+  bool ok;
+  const char *error;  // NULL when ok
+  double time_ns, p10_ns, p90_ns;
+  double tflops, ratio;  // ratio: of cuBLAS in the same run, 0 = not known
+  double reference_tflops;
+  int registers, spill_bytes;                                   // -1 = not known
+  const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+  const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
+  const char *note;            // "throttled: power cap"; NULL: nothing to note
+  const char *by;              // who shared it; NULL: nobody, it was timed in this session
+} Timed;
+
+// One shared-memory access timed here; what asks the same of the banks finds it again.
+typedef struct Probed {
+  const BankOp *op;
+  int64_t addr[BANK_LANES];
+  double clocks, p10_clocks, p90_clocks;  // of one access
+  char gpu[96];
+} Probed;
+
+enum { RESULTS_TIMED_MAX = 512, RESULTS_COMPILED_MAX = 12, RESULTS_PROBED_MAX = 64 };
+
+// One compilation as it comes in: PTX first, ptxas numbers and SASS after.
+typedef struct Compiled {
+  uint64_t key;
+  Arena *arena;
+  bool running;
+  const char *stage;  // of a running one: "ptx", "cubin"
+  const char *error;  // a sentence; NULL while all is well
+  double ptx_ms, cubin_ms;
+  const char *compiler, *ptx;
+  const PtxListing *listing;               // of `ptx`; NULL until it has come
+  int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
+  const SassResult *sass;
+} Compiled;
+
+typedef struct Results {
+  Arena *arena;
+  int n_timed;
+  Timed *timed;
+  int n_compiled, next_compiled;
+  Compiled compiled[RESULTS_COMPILED_MAX];
+  int n_probed, next_probed;
+  Probed *probed;
+  bool past_known;       // the history was asked
+  char past_error[256];  // why it is not kept; "" = it is
+  Arena *past_arena;
+  int n_past;
+  HistoryRow *past;  // its newest rows, newest first
+} Results;
+
+void results_init(Results *results, Arena *arena);
+void results_free(Results *results);
+
+// Adds the rows of a file of data/results (recorded.h). False after findings; rows whose state can
+// be read are there all the same.
+bool results_load(Results *results, const char *text, size_t n, const char *what, Diags *diags);
+// Files a benchmark of `schedule`; strings are copied. A newer one replaces the older.
+void results_add_bench(Results *results, const Schedule *schedule, const BenchEntry *entry,
+                       const BenchResult *bench);
+
+// Files what somebody else measured on the same GPU, minutes ago.
+void results_add_shared(Results *results, const Schedule *schedule, const HistoryRow *row);
+// Keeps the newest rows of the history; what was kept before goes.
+void results_set_past(Results *results, const HistoryRow *rows, int n);
+
+// The best result for exactly this schedule, NULL when there is none.
+const Timed *results_find(const Results *results, const Schedule *schedule);
+// The best result of the same schedule on another target; NULL when there is none.
+const Timed *results_find_elsewhere(const Results *results, const Schedule *schedule);
+// The result whose schedule differs least (same problem only); `distance` gets the knobs between.
+const Timed *results_nearest(const Results *results, const Schedule *schedule, int *distance);
+
+// Files a measurement that is ok; the oldest makes room.
+void results_add_probe(Results *results, const ProbeAccess *access, const ProbeResult *result);
+// NULL when no access like this one was timed here.
+const Probed *results_probed(const Results *results, const BankOp *op,
+                             const int64_t addr[BANK_LANES]);
+
+const Compiled *results_compiled(const Results *results, uint64_t key);
+
+// The registers and spills that the compiler gives a thread: counted in a compilation here, else
+// when the schedule was timed; -1 when neither is known, and an estimate has to do.
+typedef struct Counted {
+  int registers, spill_bytes;
+  Origin origin;
+} Counted;
+Counted results_counted(const Results *results, const Schedule *schedule);
+// The place for a compilation of `key`, made when there is none: the oldest makes room.
+Compiled *results_begin_compile(Results *results, uint64_t key);
+void results_add_compile(Compiled *compiled, const CompileResult *result);
+void results_add_sass(Compiled *compiled, const SassResult *sass);

@@ -1,0 +1,526 @@
+// Edits, undo, rungs and comparison over two sides.
+//
+// Every edit goes through session_set_schedule(): undo entry, build, message. Worked example: at
+// rung 6 with FM=8 the user presses Right twice on FM and meets the register limit at 64. The
+// schedule holds FM=64, the picture is still that of FM=32, the reasons are shown, and `f` applies
+// the "FM=16" that the rule offers. `]` then files FM=16 under rung 6 and shows rung 7; `[` comes
+// back to FM=16.
+//
+// Knobs of the problem (M, N, K, TARGET …) that were changed go along to the next rung, so that a
+// whole ladder can be walked at 2048³; side branches keep the problem they were made for.
+#include "tui/session/session.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "model/readings/knob_use.h"
+#include "tui/session/nearest_rung.h"
+
+// ---- opening ------------------------------------------------------------------------------------
+
+static bool load_targets(Session *session, Diags *diags) {
+  const EmbeddedFile *file = embed_find(session->app, "gpus.json");
+  if (!file) {
+    diag_add(diags, "data", "data/gpus.json is missing");
+    return false;
+  }
+  return targets_parse(session->app, file->text, file->size, diags, &session->targets);
+}
+
+static bool load_ladders(Session *session, Diags *diags) {
+  EmbeddedList list = embed_list(session->app, "ladders/");
+  session->ladders = ARENA_ARRAY(session->app, const Ladder *, list.count);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
+    const Ladder *ladder = ladder_read(session->app, file->text, file->size, file->path, diags);
+    if (ladder) session->ladders[session->n_ladders++] = ladder;
+  }
+  if (list.count == 0) diag_add(diags, "data", "data/ladders has no ladder");
+  ladders_sort(session->ladders, session->n_ladders);
+  return diags->count == 0;
+}
+
+// A recorded file that cannot be read costs its numbers, never the explorer.
+static void load_results(Session *session) {
+  EmbeddedList list = embed_list(session->app, "results/");
+  Diags diags = diags_new(session->app);
+  results_init(&session->results, session->app);
+  for (int i = 0; i < list.count; i++) {
+    const EmbeddedFile *file = embed_find(session->app, list.paths[i]);
+    results_load(&session->results, file->text, file->size, file->path, &diags);
+  }
+  if (diags.first) session_say(session, SAID_WARNING, "%s", diags.first->text);
+}
+
+static const Ladder *find_ladder(const Session *session, const char *name, Diags *diags) {
+  if (!name) return session->ladders[0];
+  const char **names = ARENA_ARRAY(diags->arena, const char *, session->n_ladders);
+  for (int i = 0; i < session->n_ladders; i++) {
+    names[i] = session->ladders[i]->name;
+    if (str_equal_fold(names[i], name)) return session->ladders[i];
+  }
+  diag_add_unknown(diags, "ladder", "ladder", name, names, session->n_ladders);
+  return NULL;
+}
+
+static void begin_work(Session *session) {
+  session->works = ARENA_ARRAY(session->app, Schedule *, session->n_ladders);
+  for (int i = 0; i < session->n_ladders; i++) {
+    const Ladder *ladder = session->ladders[i];
+    session->works[i] = ARENA_ARRAY(session->app, Schedule, ladder->n_rungs);
+    for (int rung = 0; rung < ladder->n_rungs; rung++)
+      session->works[i][rung] = ladder->rung[rung].schedule;
+  }
+}
+
+static int ladder_index(const Session *session, const Ladder *ladder) {
+  int at = 0;
+  while (session->ladders[at] != ladder) at++;
+  return at;
+}
+
+static void take_ladder(Session *session, const Ladder *ladder) {
+  session->ladder = ladder;
+  session->work = session->works[ladder_index(session, ladder)];
+}
+
+// The ladder that a state stands on; for what is no state, the first.
+static const Ladder *ladder_of_state(const Session *session, const char *state) {
+  Schedule asked = schedule_default();
+  Diags unused = diags_new(session->trial);
+  if (!schedule_parse(&asked, state, &unused)) return session->ladders[0];
+  return standing_of(session->ladders, session->n_ladders, &asked).ladder;
+}
+
+static bool choose_rung(Session *session, const SessionOptions *options, Diags *diags) {
+  const Ladder *ladder = session->ladder;
+  session->rung = ladder->opens;
+  if (options->rung) {
+    session->rung = ladder_find_rung(ladder, options->rung, diags);
+    if (session->rung < 0) return false;
+  }
+  Schedule *schedule = &session->now.schedule;
+  *schedule = options->rung ? ladder->rung[session->rung].schedule : schedule_default();
+  if (!options->state && !options->rung) *schedule = ladder->rung[session->rung].schedule;
+  if (options->state && !schedule_parse(schedule, options->state, diags)) return false;
+  if (options->state && !options->rung) session->rung = standing_of(&ladder, 1, schedule).rung;
+  return true;
+}
+
+// Before there are slabs: what wastes most of global memory.
+static int worst_global(const Globals *global) {
+  int worst = 0;
+  for (int i = 1; i < global->n; i++)
+    if (global->site[i].sectors - global->site[i].ideal >
+        global->site[worst].sectors - global->site[worst].ideal)
+      worst = i;
+  return worst;
+}
+
+static void show_worst_site(Session *session) {
+  const Picture *picture = session->now.picture;
+  int site = picture->worst_site;
+  double most = 0;
+  session->site = 0;
+  for (int i = 0; site < 0 && i < picture->model->n_sites; i++) {
+    if (!(picture->model->site[i].clocks > most)) continue;
+    most = picture->model->site[i].clocks;
+    session->site = i;
+  }
+  if (site >= 0) session->site = site;
+  if (!picture->model->n_sites) session->site = worst_global(&picture->model->global);
+}
+
+// The cursor leaves a knob that says nothing here for the first one that makes a loop.
+static void keep_knob(Session *session) {
+  const Schedule *schedule = &session->now.schedule;
+  if (session->knob >= 0 && knob_is_used(session->knob, schedule)) return;
+  for (int i = KNOB_COUNT - 1; i >= 0; i--)
+    if (!knob_is_problem((KnobId)i) && knob_is_used((KnobId)i, schedule)) session->knob = (KnobId)i;
+}
+
+static UndoEntry undo_entry(const Session *session) {
+  return (UndoEntry){
+      .schedule = session->now.schedule, .ladder = session->ladder, .rung = session->rung};
+}
+
+static bool open_side(Session *session, const SessionOptions *options, Diags *diags) {
+  bool is_free = options->state && !options->ladder && !options->rung;
+  const Ladder *ladder = is_free ? ladder_of_state(session, options->state)
+                                 : find_ladder(session, options->ladder, diags);
+  if (!ladder) return false;
+  begin_work(session);
+  take_ladder(session, ladder);
+  if (!choose_rung(session, options, diags)) return false;
+  if (!side_build(&session->now, &session->targets)) {
+    diags_add_all(diags, session->now.reasons);
+    return false;
+  }
+  session->undo[0] = undo_entry(session);
+  show_worst_site(session);
+  keep_knob(session);
+  return true;
+}
+
+Session *session_open(const SessionOptions *options, Diags *diags) {
+  Arena *app = arena_new("session");
+  Session *session = ARENA_NEW(app, Session);
+  session->app = app;
+  session->frame = arena_new("frame");
+  session->trial = arena_new("trial");
+  session->ascii = options->ascii;
+  session->knob = KNOB_BM;
+  session->arrived = true;
+  session->undo = ARENA_ARRAY(app, UndoEntry, SESSION_UNDO);
+  session->history = ARENA_NEW(app, TextHistory);
+  session->searches = ARENA_NEW(app, TextHistory);
+  session->field.history = session->history;
+  side_init(&session->now, "now");
+  side_init(&session->then, "then");
+  session->now.ascii = session->then.ascii = options->ascii;
+  session->advice = ARENA_NEW(app, Advice);
+  session->sweep = ARENA_NEW(app, KnobSweep);
+  advice_init(session->advice);
+  knobsweep_init(session->sweep);
+  session->keymap = keymap_new(app);
+  load_results(session);
+  bool ok = load_targets(session, diags) && load_ladders(session, diags) &&
+            open_side(session, options, diags);
+  if (ok) return session;
+  diags_keep(diags);  // names out of ladders go with the session
+  session_close(session);
+  return NULL;
+}
+
+void session_close(Session *session) {
+  results_free(&session->results);
+  advice_free(session->advice);
+  knobsweep_free(session->sweep);
+  side_free(&session->now);
+  side_free(&session->then);
+  arena_free(session->trial);
+  arena_free(session->frame);
+  arena_free(session->app);
+}
+
+// ---- saying -------------------------------------------------------------------------------------
+
+void session_say(Session *session, Said said, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(session->message, sizeof session->message, format, args);
+  va_end(args);
+  session->said = said;
+}
+
+// ---- editing ------------------------------------------------------------------------------------
+
+// The name by which the selected access is found again in the next picture.
+typedef struct Chosen {
+  bool any, global;
+  char text[64];  // of a site; the matrix of an access to global memory
+} Chosen;
+
+static Chosen chosen_site(const Session *session) {
+  const Site *site = session_site(session);
+  const GlobalSite *global = session_global(session);
+  Chosen chosen = {.any = site || global, .global = global != NULL};
+  snprintf(chosen.text, sizeof chosen.text, "%s",
+           site     ? site->text
+           : global ? global->matrix->name
+                    : "");
+  return chosen;
+}
+
+// The site of the new picture that is what the selected one was: the same statement of the nest, by
+// its text. The worst one on another rung, unless the user chose one there; and where there was no
+// shared memory to choose from, the worst now that there is.
+static void keep_site(Session *session, const Chosen *chosen, int n_before) {
+  const Model *model = session->now.picture->model;
+  bool first_shared = n_before == 0 && model->n_sites;
+  if (session->site >= session_site_count(session)) session->site = 0;
+  if (!chosen || first_shared) {
+    show_worst_site(session);
+    return;
+  }
+  int at =
+      chosen->global ? side_find_global(model, chosen->text) : side_find_site(model, chosen->text);
+  if (at >= 0) session->site = chosen->global ? model->n_sites + at : at;
+  if (at < 0 && !chosen->global && session->site >= model->n_sites && model->n_sites)
+    session->site = model->n_sites - 1;
+}
+
+static void rebuild(Session *session) {
+  const Chosen chosen = chosen_site(session);
+  int n_before = session->now.picture->model->n_sites;
+  session->message[0] = '\0';
+  if (side_build(&session->now, &session->targets))
+    keep_site(session, chosen.any && !session->new_rung ? &chosen : NULL, n_before);
+  else
+    session_find_fix(session);
+  session->work[session->rung] = session->now.schedule;
+  session->change = CHANGE_FRESH;
+  session->new_rung = false;
+  session->phase = 0;
+  keep_knob(session);
+}
+
+static void push_undo(Session *session) {
+  if (session->undo_at == SESSION_UNDO - 1) {
+    memmove(session->undo, session->undo + 1, sizeof *session->undo * (SESSION_UNDO - 1));
+    session->undo_at--;
+  }
+  session->undo[++session->undo_at] = undo_entry(session);
+  session->undo_top = session->undo_at;
+}
+
+void session_set_schedule(Session *session, const Schedule *schedule) {
+  if (schedule_says_same(&session->now.schedule, schedule)) return;
+  session->now.schedule = *schedule;
+  rebuild(session);
+  push_undo(session);
+}
+
+void session_set_knob(Session *session, KnobId knob, int64_t value) {
+  Schedule schedule = session->now.schedule;
+  schedule_set(&schedule, knob, value);
+  session_set_schedule(session, &schedule);
+}
+
+// TARGET has no values of its own: they are the rows of gpus.json.
+static void step_target(Session *session, int direction) {
+  const TargetTable *table = &session->targets;
+  const Target *now = target_find(table, session->now.schedule.target, NULL);
+  int at = now ? (int)(now - table->targets) : 0;
+  at = (at + direction + table->count) % table->count;
+  Diags ignored = diags_new(session->frame);
+  session_set_text(session, arena_printf(session->frame, "TARGET=%s", table->targets[at].id),
+                   &ignored);
+}
+
+void session_step_knob(Session *session, KnobId knob, int direction) {
+  int64_t value;
+  if (knob < 0) return;
+  if (knob_table[knob].type == KNOB_TYPE_TARGET)
+    step_target(session, direction);
+  else if (knob_step(&session->now.schedule, knob, direction, &value))
+    session_set_knob(session, knob, value);
+  else
+    session_say(session, SAID_NOTE, "%s ends here: %lld to %lld", knob_table[knob].name,
+                (long long)knob_table[knob].lo, (long long)knob_table[knob].hi);
+}
+
+bool session_set_text(Session *session, const char *text, Diags *diags) {
+  Schedule schedule = session->now.schedule;
+  if (!schedule_parse(&schedule, text, diags)) return false;
+  session_set_schedule(session, &schedule);
+  return true;
+}
+
+bool session_fix(Session *session) {
+  if (!session->now.reasons || !session->has_fix) return false;
+  Schedule fix = session->fix;
+  session_set_schedule(session, &fix);
+  return true;
+}
+
+// ---- rungs --------------------------------------------------------------------------------------
+
+// Changes of the problem go along, unless the rung was given one of its own.
+static void carry_problem(const Session *session, int from, int to, Schedule *schedule) {
+  const Schedule *own = &session->ladder->rung[from].schedule;
+  const Schedule *next = &session->ladder->rung[to].schedule;
+  const Schedule *now = &session->now.schedule;
+  if (!str_equal_fold(now->target, own->target) && str_equal_fold(schedule->target, next->target))
+    snprintf(schedule->target, sizeof schedule->target, "%s", now->target);
+  bool aside = session->ladder->rung[from].aside || session->ladder->rung[to].aside;
+  for (int i = 0; i < KNOB_COUNT && !aside; i++)
+    if (knob_is_problem((KnobId)i) && i != KNOB_AUTO && now->value[i] != own->value[i] &&
+        schedule->value[i] == next->value[i])
+      schedule_set(schedule, (KnobId)i, now->value[i]);
+}
+
+// The schedule, as what has been made of that rung; what was made of the rung before stays there.
+static void stand(Session *session, const Ladder *ladder, int rung, const Schedule *schedule) {
+  bool same_ladder = ladder == session->ladder;
+  session->work[session->rung] = session->now.schedule;
+  take_ladder(session, ladder);
+  session->rung = rung;
+  session->new_rung = session->arrived = true;
+  session->now.schedule = *schedule;
+  rebuild(session);
+  push_undo(session);
+  if (!same_ladder) session->change = CHANGE_GONE;  // nothing to hold against each other
+}
+
+bool session_go_rung(Session *session, int rung) {
+  if (rung < 0 || rung >= session->ladder->n_rungs) {
+    session_say(session, SAID_NOTE, "the ladder %s ends here", session->ladder->name);
+    return false;
+  }
+  if (rung == session->rung) return true;
+  int from = session->rung, edits = session_edits(session);
+  Schedule schedule = session->work[rung];
+  carry_problem(session, from, rung, &schedule);
+  stand(session, session->ladder, rung, &schedule);
+  if (edits)
+    session_say(session, SAID_NOTE, "%d edit%s stay%s with rung %d", edits, edits == 1 ? "" : "s",
+                edits == 1 ? "s" : "", from);
+  return true;
+}
+
+bool session_go_rung_of(Session *session, const Ladder *ladder, int rung) {
+  if (ladder == session->ladder) return session_go_rung(session, rung);
+  Schedule schedule = session->works[ladder_index(session, ladder)][rung];
+  stand(session, ladder, rung, &schedule);
+  session_say(session, SAID_NOTE, "ladder %s: %s", ladder->name, ladder->title);
+  return true;
+}
+
+bool session_go_ladder(Session *session, const char *name, Diags *diags) {
+  const Ladder *ladder = find_ladder(session, name, diags);
+  if (!ladder) return false;
+  return ladder == session->ladder || session_go_rung_of(session, ladder, ladder->opens);
+}
+
+void session_go_state(Session *session, const Schedule *schedule) {
+  if (schedule_same(&session->now.schedule, schedule)) return;
+  Standing at = standing_of(session->ladders, session->n_ladders, schedule);
+  Schedule replaced = session->works[ladder_index(session, at.ladder)][at.rung];
+  stand(session, at.ladder, at.rung, schedule);
+  UndoEntry *entry = &session->undo[session->undo_at];
+  entry->replaces = true;
+  entry->replaced = replaced;
+}
+
+void session_step_ladder(Session *session, int direction) {
+  int n = session->n_ladders, to = (ladder_index(session, session->ladder) + direction + n) % n;
+  Diags ignored = diags_new(session->frame);
+  session_go_ladder(session, session->ladders[to]->name, &ignored);
+}
+
+void session_reset_rung(Session *session) {
+  session_set_schedule(session, &session_rung(session)->schedule);
+}
+
+// ---- undo ---------------------------------------------------------------------------------------
+
+static void restore(Session *session, int at) {
+  session->undo_at = at;
+  session->work[session->rung] = session->now.schedule;
+  take_ladder(session, session->undo[at].ladder);
+  session->now.schedule = session->undo[at].schedule;
+  session->rung = session->undo[at].rung;
+  rebuild(session);
+}
+
+bool session_undo(Session *session) {
+  if (session->undo_at == 0) {
+    session_say(session, SAID_NOTE, "nothing to undo");
+    return false;
+  }
+  const UndoEntry *undone = &session->undo[session->undo_at];
+  Schedule *work = &session->works[ladder_index(session, undone->ladder)][undone->rung];
+  restore(session, session->undo_at - 1);
+  if (undone->replaces && work != &session->work[session->rung]) *work = undone->replaced;
+  return true;
+}
+
+bool session_redo(Session *session) {
+  if (session->undo_at == session->undo_top) {
+    session_say(session, SAID_NOTE, "nothing to redo");
+    return false;
+  }
+  restore(session, session->undo_at + 1);
+  return true;
+}
+
+// ---- comparing ----------------------------------------------------------------------------------
+
+static void name_rung(const Session *session, int rung, char *out, size_t size) {
+  snprintf(out, size, "rung %d %s", rung, session->ladder->rung[rung].title);
+}
+
+static const Schedule *default_comparison(Session *session) {
+  int rung = session->rung;
+  if (session_edits(session) == 0 && rung > 0) rung--;
+  name_rung(session, rung, session->then_name, sizeof session->then_name);
+  return &session->ladder->rung[rung].schedule;
+}
+
+// The site whose price differs most between A and B is the one to look at.
+static void show_difference(Session *session) {
+  const Model *now = session->now.picture->model, *then = session->then.picture->model;
+  int chosen = session->site;
+  double most = 0;
+  for (int i = 0; i < now->n_sites; i++) {
+    session->site = i;
+    int other = session_matching_site(session, session->then.picture);
+    double a = other < 0 ? 0 : side_site_price(&then->site[other]);
+    double difference = fabs(side_site_price(&now->site[i]) - a);
+    if (!(difference > most)) continue;
+    most = difference;
+    chosen = i;
+  }
+  session->site = chosen;
+}
+
+bool session_compare(Session *session, const Schedule *with, const char *name) {
+  if (with && name) snprintf(session->then_name, sizeof session->then_name, "%s", name);
+  session->then.schedule = with ? *with : *default_comparison(session);
+  session->comparing = side_build(&session->then, &session->targets);
+  if (session->comparing)
+    show_difference(session);
+  else
+    session_say(session, SAID_ERROR, "cannot compare: %s", session->then.reasons->first->text);
+  return session->comparing;
+}
+
+void session_compare_off(Session *session) { session->comparing = false; }
+
+void session_swap(Session *session) {
+  if (!session->comparing) return;
+  Schedule schedule = session->then.pictured;
+  Schedule old = session->now.schedule;
+  session_compare(session, &old, "the former B");
+  session_set_schedule(session, &schedule);
+}
+
+// ---- frames -------------------------------------------------------------------------------------
+
+static void take_compilers_word(Session *session, Side *side, bool estimates) {
+  if (!side->picture) return;
+  Counted counted = results_counted(&session->results, &side->pictured);
+  const Compiled *compiled = results_compiled(&session->results, side->picture->key);
+  const SassResult *sass = compiled ? compiled->sass : NULL;
+  if (estimates)
+    side_set_compiled(side, -1, NULL);
+  else
+    side_set_compiled(side, counted.registers, sass && sass->ok ? sass : NULL);
+  if (session_view_state(session)->as_written) side_show_written(side);
+}
+
+void session_prepare(Session *session, int rows, int cols, bool estimates) {
+  arena_reset(session->frame);
+  session->rows = rows;
+  session->cols = cols;
+  session->prepared = NULL;
+  take_compilers_word(session, &session->now, estimates);
+  if (session->comparing) take_compilers_word(session, &session->then, estimates);
+  if (session->now.reasons == NULL)
+    advice_start(session->advice, &session->now.schedule, session->knob);
+}
+
+bool session_idle(Session *session) {
+  if (session->now.reasons) return false;
+  advice_start(session->advice, &session->now.schedule, session->knob);
+  if (session->sweep->n_done < session->sweep->n &&
+      knobsweep_step(session->sweep, &session->targets))
+    return true;
+  return advice_step(session->advice, &session->targets);
+}

@@ -1,0 +1,54 @@
+// Gives facts (fact.h) what the session knows: targets, ladders, records and counters of GPUs.
+//
+// The model reads no files. Records are those of data/results, counters those of data/facts;
+// lessons and claims ask for both through the two functions of FactWorld.
+#include "base/embed.h"
+#include "kernels/toolchain/counted.h"
+#include "model/lessons/fact.h"
+#include "tui/session/session.h"
+
+// Times measured here are left out: a text that compares two records has to speak of one GPU.
+static bool find_record(const void *records, const Schedule *schedule, FactRecord *out) {
+  const Results *results = records;
+  for (int i = 0; i < results->n_timed; i++) {
+    const Timed *timed = &results->timed[i];
+    if (timed->origin != ORIGIN_RECORDED || !timed->ok || !timed->gpu || !timed->date) continue;
+    if (!schedule_same(&timed->schedule, schedule)) continue;
+    *out = (FactRecord){timed->tflops,      timed->ratio, timed->registers,
+                        timed->spill_bytes, timed->gpu,   timed->date};
+    return true;
+  }
+  return false;
+}
+
+static bool find_counters(const void *counters, const Schedule *schedule, FactCounters *out) {
+  const CountedKernel *kernel = counted_find(counters, schedule);
+  if (!kernel) return false;
+  *out = (FactCounters){kernel->wavefronts_lds, kernel->wavefronts_ldgsts, kernel->time_us,
+                        kernel->gpu, kernel->date};
+  return true;
+}
+
+// A file that cannot be read costs its numbers, never the lessons.
+static const CountedKernels *load_counters(Session *session) {
+  const EmbeddedFile *file = embed_find(session->app, "facts/h200_kernels.jsonl");
+  Diags diags = diags_new(session->app);
+  if (!file) return NULL;
+  const CountedKernels *counted =
+      counted_read(session->app, file->text, file->size, file->path, &diags);
+  if (!counted) session_say(session, SAID_WARNING, "%s", diags.first->text);
+  return counted;
+}
+
+const FactWorld *session_facts(Session *session) {
+  if (session->facts) return session->facts;
+  FactWorld *facts = ARENA_NEW(session->app, FactWorld);
+  *facts = (FactWorld){.targets = &session->targets,
+                       .ladders = session->ladders,
+                       .n_ladders = session->n_ladders,
+                       .recorded = find_record,
+                       .records = &session->results,
+                       .counted = find_counters,
+                       .counters = load_counters(session)};
+  return session->facts = facts;
+}

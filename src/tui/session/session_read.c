@@ -1,0 +1,66 @@
+// Questions to a session that change nothing: its state as a text, edits, the access that is
+// selected and the one that answers to it in another picture.
+#include "base/str.h"
+#include "tui/session/session.h"
+
+char *session_state_text(Arena *arena, const Session *session) {
+  return schedule_text(arena, &session->now.schedule);
+}
+
+const Rung *session_rung(const Session *session) { return &session->ladder->rung[session->rung]; }
+
+int session_edits(const Session *session) {
+  return schedule_distance(&session->now.schedule, &session_rung(session)->schedule);
+}
+
+int session_departures(const Session *session) {
+  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_TARGET};
+  int n = session_edits(session);
+  for (int i = 0; i < 4; i++)
+    n -= schedule_differs(&session->now.schedule, &session_rung(session)->schedule, of_problem[i]);
+  return n;
+}
+
+const Site *session_site(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return session->site < model->n_sites ? &model->site[session->site] : NULL;
+}
+
+const GlobalSite *session_global(const Session *session) {
+  const Model *model = session->now.picture->model;
+  int at = session->site - model->n_sites;
+  return at >= 0 && at < model->global.n ? &model->global.site[at] : NULL;
+}
+
+const Site *session_slab_site(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return session_global(session) && model->n_sites ? &model->site[0] : session_site(session);
+}
+
+int session_site_count(const Session *session) {
+  const Model *model = session->now.picture->model;
+  return model->n_sites + model->global.n;
+}
+
+int session_matching(const Picture *other, const Site *site) {
+  for (int i = 0; i < other->model->n_sites; i++) {
+    const Site *at = &other->model->site[i];
+    if (str_equal(at->slab->name, site->slab->name) && at->is_store == site->is_store) return i;
+  }
+  return -1;
+}
+
+int session_matching_site(const Session *session, const Picture *other) {
+  const Site *site = session_site(session);
+  if (!site) return other->model->n_sites ? 0 : -1;
+  int match = session_matching(other, site);
+  for (int i = 0; i < other->model->n_sites && match < 0; i++)
+    if (other->model->site[other->model->n_sites - 1 - i].is_store == site->is_store)
+      match = other->model->n_sites - 1 - i;
+  return match;
+}
+
+ViewState *session_view_state(Session *session) { return &session->state[session->view]; }
+const ViewState *session_view_state_const(const Session *session) {
+  return &session->state[session->view];
+}

@@ -1,0 +1,36 @@
+// The matrix C as a grid of tiles: what the grid view shows of one side, and its picture.
+#pragma once
+#include "model/readings/grid.h"
+#include "tui/canvas/canvas.h"
+#include "tui/frame/view.h"
+
+// A side of the grid view in one frame: the grid, the window that was chosen, and where it lies in
+// the overview.
+typedef struct GridHalf {
+  const Grid *grid;
+  const char *name;  // "A rung 6 padding"; NULL: not comparing
+  GridSpan span;
+  int64_t at, n_windows;          // the window under the scrubber
+  GridWindow window[GRID_SPANS];  // of every kind, those around the first CTA of the chosen one
+  const uint8_t *inside;          // [overview cells] 1 where a CTA of the window works
+  const uint8_t *row, *col;  // [splits · rows], [splits · cols]: panels of A and B it touches
+  int64_t split;             // cell of the overview's splits in which the window begins
+  int spots;                 // places to click that the picture may take
+  double l2_hit;             // the part of all panels asked for that L2 has, replayed
+  bool counted;              // its waves follow from registers that the compiler counted
+  bool all_waves;            // every tile in the colour of its wave, not the window's alone
+} GridHalf;
+
+// A click on a tile: the value is the cell of the overview.
+enum { GRID_SPOT_SPAN = SPOT_VIEW, GRID_SPOT_CELL };
+
+// Places to click of a whole screen: the canvas keeps 512, tabs and footer included.
+enum { GRID_SPOTS = 400, GRID_MARKS = 36 };  // marks: 0-9 and a-z, then from the beginning again
+
+// '0' … '9', 'a' … 'z', then from the start again: a number in one column.
+char grid_mark(int64_t number);
+
+// The look of a tile in the window: in the colour of its wave, or, where all tiles are, white.
+Style grid_picture_window(const GridHalf *half, int64_t wave);
+
+void grid_picture_draw(Canvas *canvas, Rect in, const GridHalf *half);

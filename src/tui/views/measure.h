@@ -1,0 +1,43 @@
+// The pictures of the measure view, one file each: view_measure.c chooses among them.
+//
+// A picture works out what it draws in `prepare`, draws it below the line of titles, and says how
+// many lines its cursor moves over.
+#pragma once
+#include "tui/canvas/canvas.h"
+#include "tui/session/picture_numbers.h"
+#include "tui/session/session.h"
+
+enum { SPOT_MEASURE_MODE = 16, SPOT_MEASURE_LINE };
+
+typedef struct MeasurePicture {
+  const char *title, *help;
+  const void *(*prepare)(Session *session);
+  void (*draw)(Canvas *canvas, Rect in, const Session *session, const void *prepared);
+  int (*count)(const Session *session);
+  const char *(*line)(const Session *session, int i);  // for searching; NULL: nothing
+  void (*enter)(Session *session);                     // may be NULL
+  void (*take)(Session *session, int i);               // Enter; NULL: nothing
+} MeasurePicture;
+
+extern const MeasurePicture measure_ladder, measure_numbers, measure_sweep, measure_history,
+    measure_errors, measure_claims;
+
+typedef struct RungLine {
+  const Timed *timed;  // NULL: never timed
+  double before;       // TFLOP/s of the rung that it builds on, where both can be compared; 0: none
+  bool elsewhere;      // on another GPU than this one
+  double estimate;     // TFLOP/s; NaN: it breaks a rule here
+} RungLine;
+
+typedef struct LadderLines {
+  int n;
+  RungLine *line;
+  double top, reference;  // TFLOP/s; 0 = not known
+  const Timed *referred;  // the timing that `reference` stood beside
+} LadderLines;
+
+LadderLines *measure_ladder_lines(Session *session);
+
+// The style and the letter of a number's origin: m, r, e, c; a blank where it is counted, exact.
+Style measure_origin_style(Origin origin);
+char measure_origin_mark(Origin origin);

@@ -67,6 +67,23 @@ circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
 $circles"
 
 pure=$(find src/banks src/model src/ptx -name '*.[ch]')
+# What an operation is stands in op.def; who asks for one by name is its family, a pass that builds it,
+# or a breakage that takes it away. The barrier of rewrite.c is what passes build with.
+outside() { # PATTERN HOMES EXCEPTIONS WHAT
+  hits=$(grep -rnE --include='*.[ch]' "$1" src | sed 's|//.*||' | grep -E "$1" |
+    grep -vE "^src/($2)" | grep -vE "^($3):" || true)
+  [ -z "$hits" ] || say "$4:
+$hits"
+}
+outside '\bOP_[A-Z]' 'model/(ops|passes)/|model/ir/op\.[ch]|kernels/' \
+  'src/model/interp/breakage.c|src/model/ir/rewrite.c' \
+  'an operation is named outside its family, the passes and the breakages'
+# Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's.
+tuning=$(sed -n 's/^KNOB(\([A-Z_0-9]*\), *[A-Z]*, *"[^"]*",.*"\([A-Z]*\)", *".*/\1 \2/p' src/model/words/knob.def |
+  awk '$2 != "PROBLEM" {print $1}' | paste -sd'|')
+outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
+  'src/model/interp/breakage.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
+
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
 hits=$(grep -nE "^ *# *include <($impure)\.h>" $pure || true)
 [ -z "$hits" ] || say "a pure folder includes a system header it may not:

@@ -1,9 +1,9 @@
-// gemmview: the program is its table of subcommands (cli/commands.def); without one of them it is
-// the explorer.
+// gemmview: the program is its table of subcommands (cli/common/commands.def); without one of them
+// it is the explorer.
 #include <locale.h>
 
-#include "cli/cli.h"
-#include "cli/portable.h"
+#include "cli/common/cli.h"
+#include "cli/common/portable.h"
 
 int main(int argc, char **argv) {
   // Numbers keep their dot; only the width of characters follows the user's language.

@@ -33,6 +33,9 @@ done
 # those before it. What lies in no room stands above all of them: no room includes it.
 rooms() {
   case $1 in
+    banks) echo 'engine layouts solver' ;;
+    ptx) echo 'module run read tally' ;;
+    cli) echo 'common commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
     tui) echo 'canvas session frame views' ;;
@@ -40,7 +43,7 @@ rooms() {
 }
 # Which knob is auto depends on what a rule would say: the one circle of rooms.
 exceptions='src/model/words/knob_auto.c:model/readings/rule.h'
-for folder in model kernels tui; do
+for folder in banks model ptx kernels tui cli; do
   before=''
   for room in $(rooms $folder); do
     before="$before $room"
@@ -75,12 +78,12 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
   [ -z "$hits" ] || say "$4:
 $hits"
 }
-outside '\bOP_[A-Z]' 'model/(ops|passes)/|model/ir/op\.[ch]|kernels/' \
+outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
   'src/model/interp/breakage.c|src/model/ir/rewrite.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's.
-tuning=$(sed -n 's/^KNOB(\([A-Z_0-9]*\), *[A-Z]*, *"[^"]*",.*"\([A-Z]*\)", *".*/\1 \2/p' src/model/words/knob.def |
-  awk '$2 != "PROBLEM" {print $1}' | paste -sd'|')
+tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print id[2]}' \
+  src/model/words/knob.def | paste -sd'|')
 outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
   'src/model/interp/breakage.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 

@@ -5,11 +5,11 @@
 #include <assert.h>
 #include <string.h>
 
-#include "banks/bank_batch.h"
-#include "banks/bank_input.h"
-#include "banks/bank_text.h"
-#include "banks/own_access.h"
-#include "banks/solver_input.h"
+#include "banks/engine/bank_batch.h"
+#include "banks/engine/bank_input.h"
+#include "banks/engine/bank_text.h"
+#include "banks/solver/own_access.h"
+#include "banks/solver/solver_input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

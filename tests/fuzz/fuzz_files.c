@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/solver_input.h"
+#include "banks/solver/solver_input.h"
 #include "base/str.h"
 #include "kernels/device/recorded.h"
 #include "model/words/ladder.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/formula.h"
-#include "banks/notation.h"
-#include "banks/smem_descriptor.h"
-#include "banks/tma_box.h"
+#include "banks/engine/formula.h"
+#include "banks/layouts/notation.h"
+#include "banks/layouts/smem_descriptor.h"
+#include "banks/layouts/tma_box.h"
 #include "base/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

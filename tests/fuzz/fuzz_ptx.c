@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cli/open_input.h"
-#include "ptx/signature.h"
-#include "ptx/tally.h"
+#include "cli/common/open_input.h"
+#include "ptx/module/signature.h"
+#include "ptx/tally/tally.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

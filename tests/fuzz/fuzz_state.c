@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli_model.h"
+#include "cli/common/cli_model.h"
 #include "model/readings/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

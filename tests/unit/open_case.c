@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "ptx/float_format.h"
+#include "ptx/module/float_format.h"
 
 #define FOLDER "tests/data/open/"
 

@@ -2,8 +2,8 @@
 // them.
 #pragma once
 #include "base/json.h"
-#include "ptx/machine.h"
-#include "ptx/tally.h"
+#include "ptx/run/machine.h"
+#include "ptx/tally/tally.h"
 
 typedef struct OpenCase {
   const char *id;  // "k01"

@@ -1,7 +1,7 @@
 // One kernel of a PTX text on arrays of 32-bit numbers, for tests of the machine.
 #pragma once
-#include "ptx/machine.h"
-#include "ptx/tally.h"
+#include "ptx/run/machine.h"
+#include "ptx/tally/tally.h"
 
 enum { PTX_KERNEL_WORDS = 1024 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "banks/bank.h"
+#include "banks/engine/bank.h"
 
 Suite *suite_banks(void);
 

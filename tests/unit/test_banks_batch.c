@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/bank_batch.h"
+#include "banks/engine/bank_batch.h"
 
 Suite *suite_banks_batch(void);
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 
 Suite *suite_banks_cli(void);
 CommandRun cmd_banks, cmd_swizzle, cmd_solve;

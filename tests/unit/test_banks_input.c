@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/bank_input.h"
-#include "banks/formula.h"
+#include "banks/engine/bank_input.h"
+#include "banks/engine/formula.h"
 #include "base/random.h"
 #include "base/str.h"
 

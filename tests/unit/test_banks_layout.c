@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/layout.h"
+#include "banks/layouts/layout.h"
 
 Suite *suite_banks_layout(void);
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "banks/solver.h"
-#include "banks/solver_input.h"
+#include "banks/solver/solver.h"
+#include "banks/solver/solver_input.h"
 #include "stress.h"
 
 Suite *suite_banks_solver(void);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/bank_input.h"
-#include "banks/bank_text.h"
+#include "banks/engine/bank_input.h"
+#include "banks/engine/bank_text.h"
 
 Suite *suite_banks_text(void);
 

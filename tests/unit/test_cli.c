@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
 #include "cli_harness.h"
 
 Suite *suite_cli(void);
@@ -157,7 +157,7 @@ END_TEST
 START_TEST(every_option_is_explained) {
   static const char *const explained[] = {
 #define OPTION_HELP(command, option, help) command "\t" option,
-#include "cli/option.def"
+#include "cli/common/option.def"
 #undef OPTION_HELP
   };
   for (int i = 0; i < cli_command_count; i++) {

@@ -5,7 +5,7 @@
 
 #include "base/embed.h"
 #include "base/str.h"
-#include "cli/sweep.h"
+#include "cli/common/sweep.h"
 #include "cli_harness.h"
 #include "kernels/device/recorded.h"
 

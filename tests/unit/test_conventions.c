@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "cli_harness.h"
 
 #define STATE "-k AUTO=0,M=32,N=32,K=32,BM=16,BN=16,FM=2,FN=2,STAGE=11"

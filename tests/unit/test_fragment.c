@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks/formula.h"
+#include "banks/engine/formula.h"
 #include "base/str.h"
 #include "model/readings/fragment_text.h"
 #include "model/words/knob.h"

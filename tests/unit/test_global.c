@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "banks/sector.h"
+#include "banks/engine/sector.h"
 #include "base/random.h"
 #include "cli_harness.h"
 #include "model/ir/lanes.h"

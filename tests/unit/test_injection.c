@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "banks/layout.h"
+#include "banks/layouts/layout.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "kernels/device/history.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/notation.h"
+#include "banks/layouts/notation.h"
 #include "base/str.h"
 
 Suite *suite_notation(void);

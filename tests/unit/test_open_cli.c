@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "cli_harness.h"
 #include "open_case.h"
 

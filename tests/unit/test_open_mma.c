@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "model/words/fragment.h"
-#include "ptx/float_format.h"
+#include "ptx/module/float_format.h"
 #include "ptx_kernel.h"
 
 Suite *suite_open_mma(void);

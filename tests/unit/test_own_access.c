@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "banks/own_access.h"
+#include "banks/solver/own_access.h"
 #include "base/str.h"
 
 Suite *suite_own_access(void);

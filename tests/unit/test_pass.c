@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/embed.h"
-#include "cli/cli_model.h"
+#include "cli/common/cli_model.h"
 #include "golden.h"
 #include "model/readings/rule.h"
 #include "model/words/ladder.h"

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 
 Suite *suite_program(void);
 

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "banks/layout.h"
+#include "banks/layouts/layout.h"
 #include "base/embed.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "banks/notation.h"
-#include "banks/smem_descriptor.h"
-#include "banks/tma_box.h"
+#include "banks/layouts/notation.h"
+#include "banks/layouts/smem_descriptor.h"
+#include "banks/layouts/tma_box.h"
 #include "base/str.h"
 
 Suite *suite_smem_descriptor(void);

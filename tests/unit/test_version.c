@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/common/cli.h"
 #include "cli_harness.h"
 
 Suite *suite_version(void);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "banks/bank.h"
+#include "banks/engine/bank.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 // A layout typed by the user, for a slab of a program.
 #pragma once
-#include "banks/layout.h"
+#include "banks/layouts/layout.h"
 #include "base/diag.h"
 #include "model/ir/program.h"
 

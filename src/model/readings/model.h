@@ -4,8 +4,8 @@
 #pragma once
 #include <stdbool.h>
 
-#include "banks/bank.h"
-#include "banks/sector.h"
+#include "banks/engine/bank.h"
+#include "banks/engine/sector.h"
 #include "base/diag.h"
 #include "model/ir/print.h"
 #include "model/ir/program.h"

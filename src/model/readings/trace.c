@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-#include "banks/bank.h"
+#include "banks/engine/bank.h"
 #include "base/whole.h"
 #include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"

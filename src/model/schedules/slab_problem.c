@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "banks/notation.h"
+#include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "model/ir/lanes.h"

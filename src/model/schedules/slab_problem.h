@@ -10,7 +10,7 @@
 // the assembler merges. Its repetitions are all that the warps of a block run, so sums over sites
 // are wavefronts per block and slab, and weights are executions.
 #pragma once
-#include "banks/solver.h"
+#include "banks/solver/solver.h"
 #include "model/readings/model.h"
 
 // Repetitions of one site that are written out; of more, every n-th stands for n.

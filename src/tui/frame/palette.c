@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "banks/bank.h"
+#include "banks/engine/bank.h"
 #include "base/disk.h"
 #include "base/nearest.h"
 #include "base/str.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_text.h"
+#include "banks/engine/bank_text.h"
 #include "base/str.h"
 
 // ---- what colour --------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 // phase stays whole, others do while there is room, and each of the rest becomes one line that says
 // how often every bank is needed.
 #pragma once
-#include "banks/bank.h"
+#include "banks/engine/bank.h"
 #include "tui/canvas/canvas.h"
 
 enum { CARD_COLS = 35, CARD_PREFIX = 3, CARD_TABLE_COLS = 14 };

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_batch.h"
+#include "banks/engine/bank_batch.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"

@@ -5,7 +5,7 @@
 //   own_read(own, "lds32 (tid % 8) * 32 + lane / 8", &diags);
 //   own_draw(canvas, in, own, -1, PANE_CARD);
 #pragma once
-#include "banks/own_access.h"
+#include "banks/solver/own_access.h"
 #include "base/json.h"
 #include "tui/views/banks_panes.h"
 

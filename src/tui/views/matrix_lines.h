@@ -6,7 +6,7 @@
 //
 // A column of brackets is a collision, a diagonal is free; no colour is needed to see it.
 #pragma once
-#include "banks/layout.h"
+#include "banks/layouts/layout.h"
 #include "model/readings/model.h"
 #include "tui/canvas/canvas.h"
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "banks/bank_text.h"
+#include "banks/engine/bank_text.h"
 #include "base/str.h"
 #include "tui/views/bank_card.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_text.h"
+#include "banks/engine/bank_text.h"
 #include "base/whole.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/swizzle.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/notation.h"
+#include "banks/layouts/notation.h"
 #include "base/str.h"
 #include "tui/session/session.h"
 #include "tui/views/swizzle.h"

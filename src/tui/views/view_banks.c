@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_text.h"
+#include "banks/engine/bank_text.h"
 #include "base/str.h"
 #include "base/whole.h"
 #include "tui/canvas/fmt.h"

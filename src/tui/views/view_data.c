@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "banks/bank_batch.h"
+#include "banks/engine/bank_batch.h"
 #include "base/str.h"
 #include "model/readings/site_json.h"
 #include "tui/frame/view.h"

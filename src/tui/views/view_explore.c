@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "banks/bank_text.h"
+#include "banks/engine/bank_text.h"
 #include "base/str.h"
 #include "tui/canvas/utf8.h"
 #include "tui/frame/view.h"

@@ -1,0 +1,34 @@
+// The punch card of one access as plain text, and its numbers in words.
+//
+//      bank   0       8       16      24     31
+//             |       |       |       |       |
+//   h1    1   0011223344556677889 …             one row: one wavefront; a cell: the lane served
+//         2   …
+//
+// Lanes are written 0-9 a-v; a word shared by several lanes shows the lowest, and the line below it
+// how many more there are: "+3──". Phases are w1 (whole warp), h1 h2 (half-warps), q1 …
+// (quarter-warps) or m1 … (matrices).
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "banks/engine/bank.h"
+#include "base/str.h"
+
+char bank_text_lane(int lane);  // 0-9 a-v
+// Numbers of 32 columns, one cell each, so that none can be read as a lane: a run of equal ones is
+// written once behind its mark, "×8──", over idle columns where it needs them, or else is the mark
+// alone. Cells that stay "" are idle.
+typedef char BankCells[BANK_COUNT][4];
+typedef enum BankMark { BANK_TIMES, BANK_MORE } BankMark;  // × (ASCII x) and +
+void bank_text_runs(const uint8_t number[BANK_COUNT], BankMark mark, bool ascii, BankCells out);
+// Of each bank, how many lanes share the word it serves with the one that is shown.
+void bank_text_sharers(const BankRow *row, uint8_t more[BANK_COUNT]);
+char bank_text_phase(const BankMap *map, int phase);  // 'w' 'h' 'q' 'm'
+void bank_text_lanes(Str *out, uint32_t lanes);       // "0-3 8 16-31"
+
+void bank_text_card(Str *out, const BankMap *map, bool ascii);
+void bank_text_numbers(Str *out, const BankMap *map);
+// Which words collide in the worst bank of the worst phase and who asks for them; nothing when
+// there is no conflict.
+void bank_text_worst(Str *out, const BankMap *map);

@@ -1,0 +1,76 @@
+// SectorMap → text and data: a walk over its lines, no reckoning of its own.
+//
+// Worked example, ldg32 with address lane * 8: two lines, every second word has a lane, the others
+// come along: 8 sectors where 4 would do, 50 % of what moves is of use.
+#include "banks/engine/sector_text.h"
+
+#include <inttypes.h>
+
+#include "banks/engine/bank_text.h"
+
+enum { SECTOR_WORDS = SECTOR_BYTES / BANK_WORD_BYTES };
+
+static bool comes(const SectorLine *line, int word) {
+  return line->sectors >> word / SECTOR_WORDS & 1;
+}
+
+static void add_line(Str *out, const SectorLine *line, const char *unasked) {
+  for (int word = 0; word < LINE_WORDS; word++) {
+    if (line->lane[word] >= 0)
+      str_add_char(out, bank_text_lane(line->lane[word]));
+    else
+      str_add(out, comes(line, word) ? unasked : " ");
+  }
+}
+
+void sector_text_card(Str *out, const SectorMap *map, bool ascii) {
+  str_add(out, "     word   0       8       16      24     31\n");
+  str_add(out, "            |       |       |       |       |\n");
+  for (int i = 0; i < map->n_lines; i++) {
+    str_printf(out, "     %4d   ", i + 1);
+    add_line(out, &map->line[i], ascii ? "." : "·");
+    str_printf(out, "  bytes %" PRId64 " to %" PRId64 "\n", map->line[i].line * BANK_LINE_BYTES,
+               (map->line[i].line + 1) * BANK_LINE_BYTES - 1);
+  }
+}
+
+void sector_text_numbers(Str *out, const SectorMap *map) {
+  const SectorCount *count = &map->count;
+  str_printf(out, "%s  %s  %s\n", map->op->name, map->op->sass, map->op->ptx);
+  if (!count->known) {
+    str_add(out, "no count: boxes are nobody's lanes\n");
+    return;
+  }
+  double moved = (double)count->sectors * SECTOR_BYTES;
+  str_printf(out,
+             "sectors %d, ideal %d; lines %d, ideal %d; %d B asked for, %.0f %% of what moves\n",
+             count->sectors, count->ideal, count->lines, count->lines_ideal, count->bytes,
+             moved > 0 ? 100 * count->bytes / moved : 0.0);
+}
+
+static void put_line(JsonWriter *w, const SectorLine *line) {
+  json_begin_object(w);
+  json_member_int(w, "byte", line->line * BANK_LINE_BYTES);
+  json_member_int(w, "sectors", __builtin_popcount(line->sectors));
+  json_key(w, "lanes");
+  json_begin_array(w);
+  for (int word = 0; word < LINE_WORDS; word++) json_put_int(w, line->lane[word]);
+  json_end_array(w);
+  json_end_object(w);
+}
+
+void sector_text_json(JsonWriter *w, const SectorMap *map) {
+  const SectorCount *count = &map->count;
+  json_member_string(w, "op", map->op->name);
+  json_member_string(w, "sass", map->op->sass);
+  json_member_string(w, "ptx", map->op->ptx);
+  json_member_known(w, "sectors", count->known, count->sectors);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "line_count", count->known, count->lines);
+  json_member_known(w, "lines_ideal", count->known, count->lines_ideal);
+  json_member_known(w, "bytes_asked", count->known, count->bytes);
+  json_key(w, "lines");
+  json_begin_array(w);
+  for (int i = 0; i < map->n_lines; i++) put_line(w, &map->line[i]);
+  json_end_array(w);
+}

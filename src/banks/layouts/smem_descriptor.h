@@ -1,0 +1,60 @@
+// The 64 bits by which wgmma and tcgen05.mma find an operand in shared memory.
+//
+//   SmemDescriptor descriptor;
+//   smem_descriptor_parse(arena, "0x4000004000010040", 90, &descriptor, &diags)
+//   smem_descriptor_parse(arena, "start=0x400,lbo=16,sbo=1024,swizzle=128B", 90, …)
+//
+// Sources: PTX ISA, "Matrix Descriptor Format" and "Canonical Layouts" of wgmma, "Shared memory
+// descriptor" and "Valid Combinations of Type-Size, Major-ness and Swizzling" of tcgen05.
+#pragma once
+#include "banks/layouts/cute_text.h"
+#include "banks/layouts/layout.h"
+
+typedef struct DescriptorSwizzle {
+  const char *name;
+  int span_bytes;       // of a row of the pattern
+  int code[2];          // in the descriptor of sm_90 and of sm_100; -1: it has none
+  int columns;          // of K in one pattern, where M or N runs fastest
+  CuteSwizzle swizzle;  // of bytes
+} DescriptorSwizzle;
+
+typedef struct SmemDescriptor {
+  int arch;                 // 90: wgmma, 100: tcgen05
+  int64_t start, lbo, sbo;  // bytes: start address, leading and stride dimension byte offset
+  int base_offset;
+  bool lbo_absolute;                 // tcgen05: the leading dimension is an address
+  const DescriptorSwizzle *swizzle;  // NULL: the code means nothing
+  int swizzle_code, fixed[2];        // as they stand there; fixed: tcgen05's bits 46-48 and 53-60
+  uint64_t unused;                   // bits that are set and belong to no field
+} SmemDescriptor;
+
+// What an instruction reads by it: rows of M or N, and 32 bytes of K.
+typedef struct DescriptorTile {
+  bool mn_major;  // M or N runs fastest; else K
+  int rows;
+  int elem_bytes;
+} DescriptorTile;
+
+int descriptor_swizzle_count(void);
+const DescriptorSwizzle *descriptor_swizzle_at(int index);
+
+// A number, or fields; `arch` is 90 or 100. False after a finding of rule "descriptor".
+bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescriptor *out,
+                           Diags *diags);
+SmemDescriptor smem_descriptor_decode(uint64_t word, int arch);
+uint64_t smem_descriptor_encode(const SmemDescriptor *descriptor);
+
+// A finding of rule "descriptor" for everything that is illegal; in *notes a line for what is legal
+// and may surprise.
+bool smem_descriptor_check(const SmemDescriptor *descriptor, const DescriptorTile *tile, Str *notes,
+                           Diags *diags);
+
+// The canonical layout of (M or N, K) in elements, as CuTe writes it; NULL with a sentence in *why.
+// Offsets begin where the pattern does, which is smem_descriptor_lead() bytes before the start.
+const char *smem_descriptor_cute(Arena *arena, const SmemDescriptor *descriptor,
+                                 const DescriptorTile *tile, const char **why);
+int smem_descriptor_lead(const SmemDescriptor *descriptor);
+// The same as a table with the fast dimension across: rows are M or N where K runs fastest, K where
+// it does not. NULL after a finding.
+const Layout *smem_descriptor_layout(Arena *arena, const SmemDescriptor *descriptor,
+                                     const DescriptorTile *tile, Diags *diags);

@@ -1,0 +1,45 @@
+// A tensor map of TMA as its fields: checked as cuTensorMapEncodeTiled checks them, and the box as
+// it lies in shared memory.
+//
+//   shape=4096x512,box=64x64,swizzle=128B,type=f16
+//
+// Extents are innermost first, as the driver takes them: rows of 4096 halves, boxes of 64 rows
+// of 64. strides=8192 are the bytes from row to row (and so on outwards), without them rows follow
+// each other; step=1x2 takes every other row. Source of the rules: CUDA Driver API, "Tensor Map
+// Object Management"; of what is aligned to what: CUDA C++ Programming Guide, "TMA Swizzle".
+#pragma once
+#include "banks/layouts/cute_text.h"
+#include "banks/layouts/layout.h"
+
+enum { TMA_RANK_MAX = 5 };
+
+typedef struct TmaSwizzle {
+  const char *name;  // as in CU_TENSOR_MAP_SWIZZLE_128B
+  int span_bytes;    // rows of the box are at most so wide; 0: any
+  CuteSwizzle swizzle;
+  bool drawn;  // its pattern is documented to the byte
+} TmaSwizzle;
+
+extern const TmaSwizzle tma_swizzle_table[];
+extern const int tma_swizzle_count;
+
+typedef struct TmaBox {
+  int rank, elem_bytes;
+  const char *type;
+  long long shape[TMA_RANK_MAX], box[TMA_RANK_MAX], step[TMA_RANK_MAX];
+  long long stride[TMA_RANK_MAX];  // [i]: bytes from one index of dimension i to the next, i > 0
+  const TmaSwizzle *swizzle;
+} TmaBox;
+
+// False after a finding of rule "tma" with the column, or of rule "unit".
+bool tma_box_parse(Arena *arena, const char *text, TmaBox *out, Diags *diags);
+// A finding of rule "tma" for each thing that the driver would refuse.
+bool tma_box_check(const TmaBox *box, Diags *diags);
+
+// Requires tma_box_check. Rows of the box, as many as its outer dimensions have together; NULL
+// after a finding where the pattern is not documented (rule "tma_pattern").
+const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags);
+
+// What the box asks of the shared memory it comes to, in bytes.
+int tma_box_alignment(const TmaBox *box);
+int64_t tma_box_bytes(const TmaBox *box);

@@ -1,8 +1,0 @@
-// gemmview join [NAME]: follow a class on this machine. The teacher turns the pages and reveals;
-// the knobs are one's own.
-#include "cli/cli.h"
-#include "cli/cli_class.h"
-
-int cmd_join(Arena *arena, int argc, char **argv) {
-  return cli_class(arena, argc, argv, CLASS_FOLLOWER);
-}

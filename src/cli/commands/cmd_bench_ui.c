@@ -1,0 +1,144 @@
+// gemmview bench-ui: from a key press to a finished frame, over all rungs.
+//
+// At every rung each of a set of keys is pressed and the frame is built as in the explorer: the
+// model, its pictures, the view and the bytes that change the terminal. What is timed is everything
+// between the key and those bytes. Reported are the 50th and the 99th percentile and the worst.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/nearest.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "tui/canvas/canvas_diff.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+
+enum { SAMPLES_MAX = 1 << 16 };
+
+typedef struct BenchUiOptions {
+  bool json;
+  OptionSize size;
+  const char *ladder, *view, *color;
+} BenchUiOptions;
+
+#define TEXT(key) \
+  { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchUiOptions, key) }
+
+static const Option options[] = {OPTION_JSON(BenchUiOptions), OPTION_SIZE(BenchUiOptions),
+                                 TEXT(ladder), TEXT(view), TEXT(color)};
+
+typedef struct BenchUi {
+  Arena *arena, *bytes_arena;
+  Session *session;
+  Canvas *now, *before;
+  Present present;
+  int n;
+  double *us, worst_bytes;
+} BenchUi;
+
+static void sample(BenchUi *bench, Key key) {
+  arena_reset(bench->bytes_arena);
+  Str bytes = str_new(bench->bytes_arena);
+  double begin = clock_seconds();
+  view_key(bench->session, key);
+  drive_frame(bench->session, bench->now);
+  present_difference(&bytes, &bench->present, bench->before, bench->now, bench->now->rows,
+                     bench->now->cols);
+  double us = (clock_seconds() - begin) * 1e6;
+  Canvas *swap = bench->before;
+  bench->before = bench->now;
+  bench->now = swap;
+  if (bench->n < SAMPLES_MAX) bench->us[bench->n++] = us;
+  if ((double)bytes.length > bench->worst_bytes) bench->worst_bytes = (double)bytes.length;
+}
+
+// Every knob of the panel one up and back again, then some lines of the next pane.
+static void walk_rung(BenchUi *bench) {
+  static const char *const keys[] = {"Tab", "Down", "Down", "PgDn", "Down", "g", "S-Tab"};
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    if (knob_table[i].type == KNOB_TYPE_TARGET) continue;
+    bench->session->knob = (KnobId)i;
+    sample(bench, key_parse("Right", NULL));
+    sample(bench, key_parse("u", NULL));
+  }
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) sample(bench, key_parse(keys[i], NULL));
+}
+
+static int compare_doubles(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double percentile(const BenchUi *bench, double p) {
+  return bench->us[(int)(p * (bench->n - 1))];
+}
+
+static void print(BenchUi *bench, const BenchUiOptions *given) {
+  double p50 = percentile(bench, 0.5), p99 = percentile(bench, 0.99);
+  double most = bench->us[bench->n - 1];
+  if (!given->json) {
+    printf(
+        "%d key presses over %d rungs at %dx%d: p50 %.0f µs, p99 %.0f µs, worst %.0f µs, "
+        "at most %.0f bytes to the terminal\n",
+        bench->n, bench->session->ladder->n_rungs, given->size.width, given->size.height, p50, p99,
+        most, bench->worst_bytes);
+    return;
+  }
+  Str out = str_new(bench->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "bench-ui");
+  json_member_string(&w, "view", view_table[bench->session->view].name);
+  json_member_int(&w, "cols", given->size.width);
+  json_member_int(&w, "rows", given->size.height);
+  json_member_int(&w, "rungs", bench->session->ladder->n_rungs);
+  json_member_int(&w, "samples", bench->n);
+  json_member_double(&w, "p50_us", p50);
+  json_member_double(&w, "p99_us", p99);
+  json_member_double(&w, "max_us", most);
+  json_member_double(&w, "max_bytes", bench->worst_bytes);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void run(BenchUi *bench, const BenchUiOptions *given) {
+  bench->us = ARENA_ARRAY(bench->arena, double, SAMPLES_MAX);
+  bench->now = canvas_new(bench->arena, given->size.height, given->size.width, false);
+  bench->before = canvas_new(bench->arena, given->size.height, given->size.width, false);
+  drive_frame(bench->session, bench->before);
+  for (int rung = 0; rung < bench->session->ladder->n_rungs; rung++) {
+    session_go_rung(bench->session, rung);
+    drive_frame(bench->session, bench->before);
+    walk_rung(bench);
+  }
+  qsort(bench->us, (size_t)bench->n, sizeof *bench->us, compare_doubles);
+  print(bench, given);
+}
+
+int cmd_bench_ui(Arena *arena, int argc, char **argv) {
+  BenchUi bench = {.arena = arena, .bytes_arena = arena_new("bytes")};
+  BenchUiOptions given = {.size = {120, 40}, .view = "explore", .color = "256"};
+  Diags diags = diags_new(bench.arena);
+  int n = sizeof options / sizeof *options, status = CLI_OK;
+  bool ok = options_parse(options, n, &given, &argc, argv, &diags);
+  SessionOptions opening = {.ladder = given.ladder};
+  if (ok) bench.session = explorer_open(&opening, &diags);
+  const char **names = ARENA_ARRAY(bench.arena, const char *, view_count);
+  for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
+  if (ok && view_find(given.view) < 0)
+    diag_add_unknown(&diags, "view", "view", given.view, names, view_count);
+  bench.present = (Present){.theme = theme_find(bench.arena, "default", &diags), .can_erase = true};
+  color_depth(&(ColorSettings){.option = given.color}, &bench.present.depth, &diags);
+  if (diags.count || !bench.session) {
+    status = cli_fail(&diags);
+  } else {
+    view_show(bench.session, view_find(given.view));
+    run(&bench, &given);
+  }
+  if (bench.session) explorer_close(bench.session);
+  arena_free(bench.bytes_arena);
+  return status;
+}

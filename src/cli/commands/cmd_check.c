@@ -1,0 +1,256 @@
+// gemmview check: every rule, whether it holds for a schedule, and what would mend it.
+//
+//   $ gemmview check -k BM=8,BN=256
+//   BM=8,BN=256 on h200
+//
+//   FAILS  threads_fit        BM=8, BN=256: 2048 threads in a block, at most 1024 on h200
+//                             nearest: BN=128
+//   holds  cells_fit          a thread's cells and fragments fit in the registers …
+//   open   smem_fits          the slabs fit in the shared memory one block may have
+//   …
+//   1 of 36 rules fails; 2 cannot be asked until then
+//
+// Above the rules stand the knobs that the state left out and that are on all the same, with the
+// rule of each, and the same state with nothing left out:
+//   auto   BUFFER_COUNT=2     2 once slabs are staged: a double buffer
+//   pinned AUTO=0,BM=8,…,BUFFER_COUNT=2,…
+//
+// gemmview check FILE asks of a program that is written down whether it is sound; rules are of
+// states:
+//   mine.txt is sound: kernel matmul, 4 blocks of 256 threads
+//
+// Exit status 1 when a rule fails or the program is not sound; a state or a file that cannot be
+// read at all is 2, as everywhere.
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_program.h"
+#include "cli/common/options.h"
+#include "model/interp/interp.h"
+#include "model/readings/knob_use.h"
+#include "model/readings/rule.h"
+
+typedef struct CheckGiven {
+  const char *state;
+  bool json, csv, failing;
+} CheckGiven;
+
+static const Option options[] = {
+    OPTION_STATE(CheckGiven),
+    OPTION_JSON(CheckGiven),
+    OPTION_CSV(CheckGiven),
+    {.name = "failing", .kind = OPTION_KIND_FLAG, .offset = offsetof(CheckGiven, failing)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0] };
+
+static const char *const verdict_words[] = {
+    [RULE_HOLDS] = "holds", [RULE_FAILS] = "FAILS", [RULE_OPEN] = "open"};
+
+// The finding of a rule that fails; NULL otherwise.
+static const Diag *judge(Arena *arena, const Model *model, int rule, RuleVerdict *verdict) {
+  Diags diags = diags_new(arena);
+  *verdict = rule_judge(model, rule, &diags);
+  return diags.first;
+}
+
+static int count_failing(Arena *arena, const Model *model) {
+  int n = 0;
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    n += judge(arena, model, i, &verdict) != NULL;
+  }
+  return n;
+}
+
+// Whether a knob was left out and is not what it would be without the rule.
+static bool follows_to_on(const Schedule *schedule, KnobId knob) {
+  return knob_is_auto(schedule, knob) && knob_is_used(knob, schedule) &&
+         schedule->value[knob] != knob_table[knob].value;
+}
+
+// Prints the knobs that were left out and are on, and why; then the state that says all.
+static void print_auto(Arena *arena, const Schedule *schedule) {
+  int n = 0;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    KnobId knob = (KnobId)i;
+    if (!follows_to_on(schedule, knob)) continue;
+    const char *value = knob_value_text(arena, schedule, knob);
+    printf("auto   %-18s %s\n", arena_printf(arena, "%s=%s", knob_table[i].name, value),
+           knob_auto_text(knob));
+    n++;
+  }
+  if (n)
+    printf("pinned %s\n\n", schedule_record_text(arena, schedule));
+  else if (schedule->value[KNOB_AUTO])
+    printf("auto   nothing that was left out is on\n\n");
+}
+
+static void print_text(Arena *arena, const Model *model, bool failing) {
+  const char *state = schedule_text(arena, &model->schedule);
+  int n_failing = 0, n_open = 0;
+  printf("%s on %s\n\n", *state ? state : "the defaults", model->target->id);
+  print_auto(arena, &model->schedule);
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    const Diag *diag = judge(arena, model, i, &verdict);
+    n_failing += verdict == RULE_FAILS;
+    n_open += verdict == RULE_OPEN;
+    if (failing && verdict != RULE_FAILS) continue;
+    printf("%-6s %-18s %s\n", verdict_words[verdict], rule_table[i].id,
+           diag ? diag->text : rule_table[i].help);
+    if (diag && diag->nearest) printf("%-6s %-18s nearest: %s\n", "", "", diag->nearest);
+  }
+  printf("\n%d of %d rules fail%s%s\n", n_failing, rule_count, n_failing == 1 ? "s" : "",
+         n_open ? arena_printf(arena, "; %d cannot be asked until then", n_open) : "");
+}
+
+static void put_auto(Arena *arena, JsonWriter *w, const Schedule *schedule) {
+  json_key(w, "auto");
+  json_begin_array(w);
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    if (!knob_is_auto(schedule, (KnobId)i)) continue;
+    json_begin_object(w);
+    json_member_string(w, "knob", knob_table[i].name);
+    json_member_string(w, "value", knob_value_text(arena, schedule, (KnobId)i));
+    json_member_string(w, "rule", knob_auto_text((KnobId)i));
+    json_end_object(w);
+  }
+  json_end_array(w);
+  json_member_string(w, "pinned", schedule_record_text(arena, schedule));
+}
+
+static void put_knobs(Arena *arena, JsonWriter *w, const char *knobs) {
+  json_key(w, "knobs");
+  json_begin_array(w);
+  for (const char *at = knobs; *at;) {
+    size_t n = 0;
+    while (at[n] && at[n] != ',') n++;
+    json_put_string(w, arena_strndup(arena, at, n));
+    at += n + (at[n] == ',');
+  }
+  json_end_array(w);
+}
+
+static void put_rule(Arena *arena, JsonWriter *w, const Model *model, int rule) {
+  RuleVerdict verdict;
+  const Diag *diag = judge(arena, model, rule, &verdict);
+  json_begin_object(w);
+  json_member_string(w, "rule", rule_table[rule].id);
+  if (verdict == RULE_OPEN)
+    json_member_null(w, "holds");
+  else
+    json_member_bool(w, "holds", verdict == RULE_HOLDS);
+  json_member_string(w, "help", rule_table[rule].help);
+  put_knobs(arena, w, rule_table[rule].knobs);
+  json_member_string(w, "text", diag ? diag->text : NULL);
+  json_member_string(w, "nearest", diag ? diag->nearest : NULL);
+  json_end_object(w);
+}
+
+static void print_json(Arena *arena, const Model *model, bool ok) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "check");
+  json_member_string(&w, "state", schedule_text(arena, &model->schedule));
+  put_auto(arena, &w, &model->schedule);
+  json_member_string(&w, "target", model->target->id);
+  json_member_bool(&w, "ok", ok);
+  json_key(&w, "rules");
+  json_begin_array(&w);
+  for (int i = 0; i < rule_count; i++) put_rule(arena, &w, model, i);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void print_csv(Arena *arena, const Model *model, bool failing) {
+  puts("rule,verdict,text,nearest");
+  for (int i = 0; i < rule_count; i++) {
+    RuleVerdict verdict;
+    const Diag *diag = judge(arena, model, i, &verdict);
+    if (failing && verdict != RULE_FAILS) continue;
+    printf("%s,%s,", rule_table[i].id, verdict_words[verdict]);
+    cli_csv_text(diag ? diag->text : rule_table[i].help, ',');
+    cli_csv_text(diag ? diag->nearest : NULL, '\n');
+  }
+}
+
+// ---- a program out of a file --------------------------------------------------------------------
+
+static void print_sound(const Program *program, const char *name) {
+  printf("%s is sound:", name);
+  for (int k = 0; k < program->n_kernels; k++) {
+    Launch launch = kernel_launch(&program->kernel[k]);
+    printf("%s kernel %s, %lld block%s of %lld thread%s", k ? ";" : "", program->kernel[k].name,
+           (long long)launch.n_blocks, launch.n_blocks == 1 ? "" : "s",
+           (long long)launch.block_threads, launch.block_threads == 1 ? "" : "s");
+  }
+  int64_t bytes = program_smem_bytes(program);
+  if (bytes) printf("; %lld B of shared memory", (long long)bytes);
+  putchar('\n');
+}
+
+static void print_program_json(Arena *arena, const char *name, const char *fault) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "check");
+  json_member_string(&w, "file", name);
+  json_member_bool(&w, "ok", fault == NULL);
+  json_member_string(&w, "fault", fault);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// What cannot be read is the user's mistake; what can be read and is not sound is the answer no.
+static int check_file(Arena *arena, const CheckGiven *given, const char *file, Diags *diags) {
+  const char *name = cli_program_name(arena, file);
+  if (given->csv || given->failing)
+    diag_add(diags, "usage", "--csv and --failing are of rules, which a FILE is not asked about");
+  const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
+  const char *fault = program ? interpret_fault(arena, program) : NULL;
+  if (fault) fault = arena_printf(arena, "%s: %s", name, fault);
+  if (diags->first && str_equal(diags->first->rule, "program")) fault = diags->first->text;
+  if (diags->count && !fault) return cli_fail(diags);
+  if (given->json)
+    print_program_json(arena, name, fault);
+  else if (fault)
+    puts(fault);
+  else
+    print_sound(program, name);
+  return fault ? CLI_NO : CLI_OK;
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int check_state(Arena *arena, const CheckGiven *given, Diags *diags) {
+  Schedule schedule;
+  TargetTable targets;
+  bool read = cli_schedule(given->state, &schedule, diags);
+  if (!cli_targets(arena, &targets, diags) || !read || diags->count) return cli_fail(diags);
+  cli_note_gpu(arena, &targets, &schedule);
+  const Model *model = model_build(arena, &targets, &schedule);
+  if (!model->target) return cli_fail(&model->diags);
+  const bool ok = count_failing(arena, model) == 0;
+  if (given->json)
+    print_json(arena, model, ok);
+  else if (given->csv)
+    print_csv(arena, model, given->failing);
+  else
+    print_text(arena, model, given->failing);
+  return ok ? CLI_OK : CLI_NO;
+}
+
+int cmd_check(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CheckGiven given = {0};
+  const char *file = NULL;
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
+    file = cli_program_file("check", argc, argv, given.state, &diags);
+  if (given.json && given.csv) diag_add(&diags, "usage", "--json and --csv exclude each other");
+  return file ? check_file(arena, &given, file, &diags) : check_state(arena, &given, &diags);
+}

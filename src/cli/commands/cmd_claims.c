@@ -1,0 +1,107 @@
+// gemmview claims: what the articles count, beside what is found here.
+//
+//   gemmview claims              every ladder's
+//   gemmview claims tf32         those of one
+//
+// Exit status 0 also where a claim and the model differ: the sentence beside it says why.
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "tui/session/claim_rows.h"
+
+typedef struct ClaimsOptions {
+  bool json, csv;
+} ClaimsOptions;
+
+static const Option options[] = {OPTION_JSON(ClaimsOptions), OPTION_CSV(ClaimsOptions)};
+
+static void print_text(const Published *said) {
+  printf("%s: %s\n", said->list->ladder, said->list->source);
+  for (int i = 0; i < said->list->n; i++) {
+    const ClaimRow *row = &said->list->row[i];
+    const ClaimFound *found = &said->found[i];
+    printf("\n%s\n  article  %s (%s)\n", row->what, found->says, row->gpu);
+    if (*found->model)
+      printf("  here     %s, %s: %s\n", found->model, fact_origin_text(found->value.origin),
+             claim_verdict_name(found->verdict));
+    printf("  %s\n", found->why);
+  }
+}
+
+static void put_row(JsonWriter *w, Arena *arena, const Published *said, int i) {
+  const ClaimRow *row = &said->list->row[i];
+  const ClaimFound *found = &said->found[i];
+  json_begin_object(w);
+  json_member_string(w, "ladder", said->list->ladder);
+  json_member_string(w, "what", row->what);
+  json_member_string(w, "claim", found->says);
+  json_member_string(w, "gpu", row->gpu);
+  json_member_string(w, "source", said->list->source);
+  json_member_string(w, "state", schedule_text(arena, &row->schedule));
+  json_member_string(w, "fact", row->fact);
+  json_member_string(w, "found", row->fact ? found->model : NULL);
+  json_member_string(w, "origin", row->fact ? fact_origin_text(found->value.origin) : NULL);
+  json_member_string(w, "verdict", claim_verdict_name(found->verdict));
+  json_member_string(w, "why", found->why);
+  json_end_object(w);
+}
+
+static void print_csv(Arena *arena, const Published *said) {
+  for (int i = 0; i < said->list->n; i++) {
+    printf("%s,", said->list->ladder);
+    cli_csv_text(said->list->row[i].what, ',');
+    cli_csv_text(said->found[i].says, ',');
+    cli_csv_text(said->found[i].model, ',');
+    printf("%s,", claim_verdict_name(said->found[i].verdict));
+    cli_csv_text(schedule_text(arena, &said->list->row[i].schedule), '\n');
+  }
+}
+
+static void begin(JsonWriter *w) {
+  json_begin_document(w);
+  json_member_string(w, "command", "claims");
+  json_key(w, "claims");
+  json_begin_array(w);
+}
+
+static bool print(Arena *arena, Session *session, const ClaimsOptions *given, const char *name,
+                  Diags *diags) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  if (name && !session_go_ladder(session, name, diags)) return false;
+  if (given->json) begin(&w);
+  if (given->csv) puts("ladder,what,claim,found,verdict,state");
+  for (int i = 0, told = 0; i < session->n_ladders; i++) {
+    if (name && session->ladders[i] != session->ladder) continue;
+    const Published *said = published_of(session, session->ladders[i]);
+    if (said->trouble) diag_add(diags, "claims", "%s", said->trouble);
+    if (given->csv) print_csv(arena, said);
+    for (int r = 0; given->json && r < said->list->n; r++) put_row(&w, arena, said, r);
+    if (given->json || given->csv || said->list->n == 0) continue;
+    if (told++) puts("");
+    print_text(said);
+  }
+  if (given->json) {
+    json_end_array(&w);
+    json_end_object(&w);
+    puts(out.text);
+  }
+  return !diags->count;
+}
+
+int cmd_claims(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  ClaimsOptions given = {0};
+  bool ok = options_parse(options, sizeof options / sizeof *options, &given, &argc, argv, &diags);
+  if (ok && argc > 2) diag_add(&diags, "usage", "one ladder at a time, not %d", argc - 1);
+  if (ok && given.json && given.csv)
+    diag_add(&diags, "usage", "--json and --csv exclude each other");
+  if (diags.count) return cli_fail(&diags);
+  Session *session = session_open(&(SessionOptions){0}, &diags);
+  ok = session && print(arena, session, &given, argc > 1 ? argv[1] : NULL, &diags);
+  int status = ok ? CLI_OK : cli_fail(&diags);
+  if (session) session_close(session);
+  return status;
+}

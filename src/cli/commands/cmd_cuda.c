@@ -1,0 +1,209 @@
+// gemmview cuda: the CUDA C++ of a schedule, its line map, and what one pass changes in it.
+//
+//   gemmview cuda -k BM=16,BN=16,FM=8,FN=8            the text, ready for a file
+//   gemmview cuda FILE                                the same of a program that is written down
+//   gemmview cuda -k … --lines                        with line number, statement and knob in front
+//   gemmview cuda -k … --pass vectorize               the lines this pass takes away and adds
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_program.h"
+#include "cli/common/options.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "model/interp/interp.h"
+
+typedef struct CudaOptions {
+  bool json, lines;
+  const char *state, *pass;
+} CudaOptions;
+
+static const Option options[] = {
+    OPTION_JSON(CudaOptions),
+    OPTION_STATE(CudaOptions),
+    {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CudaOptions, lines)},
+    {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(CudaOptions, pass)},
+};
+
+static const Emission *emit_stage(Arena *arena, const Model *model, int stage) {
+  return emit_model(arena, model, model->pipeline.stage[stage].program);
+}
+
+static const char *line_text(Arena *arena, const Emission *emission, int line) {
+  const EmitLine *at = &emission->lines[line];
+  return arena_strndup(arena, emission->text + at->begin, at->length);
+}
+
+static const char *const *all_lines(Arena *arena, const Emission *emission) {
+  const char **lines = ARENA_ARRAY(arena, const char *, emission->n_lines);
+  for (int i = 0; i < emission->n_lines; i++) lines[i] = line_text(arena, emission, i);
+  return lines;
+}
+
+static const char *knob_name(KnobId knob) {
+  return knob == KNOB_NONE ? NULL : knob_table[knob].name;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_lines(Arena *arena, const Emission *emission) {
+  for (int i = 0; i < emission->n_lines; i++) {
+    const EmitLine *line = &emission->lines[i];
+    const char *knob = knob_name(line->knob);
+    const char *stmt = line->stmt ? arena_printf(arena, "%d", line->stmt->id) : "";
+    printf("%4d %4s %-16s|%s%s\n", i + 1, stmt, knob ? knob : "", line->length ? " " : "",
+           line_text(arena, emission, i));
+  }
+}
+
+static TextDiff stage_diff(Arena *arena, const Model *model, int stage) {
+  const Emission *before = emit_stage(arena, model, stage - 1);
+  const Emission *after = emit_stage(arena, model, stage);
+  return text_diff(arena, all_lines(arena, before), before->n_lines, all_lines(arena, after),
+                   after->n_lines);
+}
+
+static void print_diff(const TextDiff *diff) {
+  static const char marks[] = {[DIFF_SAME] = ' ', [DIFF_REMOVED] = '-', [DIFF_ADDED] = '+'};
+  for (int i = 0; i < diff->n_lines; i++) {
+    const DiffLine *line = &diff->line[i];
+    printf("%c%s%s\n", marks[line->kind], *line->text ? " " : "", line->text);
+  }
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void write_kernel(JsonWriter *w, const EmitKernel *kernel) {
+  json_begin_object(w);
+  json_member_string(w, "name", kernel->name);
+  json_member_int(w, "blocks", kernel->n_blocks);
+  json_member_int(w, "threads", kernel->n_threads);
+  json_member_int(w, "smem_bytes", kernel->smem_bytes);
+  json_member_int(w, "dynamic_smem_bytes", kernel->dynamic_smem_bytes);
+  json_key(w, "args");
+  json_begin_array(w);
+  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i]->name);
+  json_end_array(w);
+  json_member_int(w, "first_line", kernel->first_line + 1);
+  json_member_int(w, "lines", kernel->n_lines);
+  json_end_object(w);
+}
+
+// Kernels are emitted in the program's order, so a line's kernel is an index of both.
+static void write_line(JsonWriter *w, const Emission *emission, int index, const char *text) {
+  const EmitLine *line = &emission->lines[index];
+  json_begin_object(w);
+  json_member_int(w, "line", index + 1);
+  json_member_string(w, "text", text);
+  if (line->stmt)
+    json_member_int(w, "statement", line->stmt->id);
+  else
+    json_member_null(w, "statement");
+  json_member_string(w, "knob", knob_name(line->knob));
+  json_member_string(w, "kernel", line->kernel < 0 ? NULL : emission->kernel[line->kernel].name);
+  json_end_object(w);
+}
+
+static void write_emission(JsonWriter *w, Arena *arena, const Emission *emission) {
+  json_member_string(w, "cuda", emission->text);
+  json_member_int(w, "workspace_bytes", emission->workspace_bytes);
+  json_key(w, "kernels");
+  json_begin_array(w);
+  for (int i = 0; i < emission->n_kernels; i++) write_kernel(w, &emission->kernel[i]);
+  json_end_array(w);
+  json_key(w, "lines");
+  json_begin_array(w);
+  for (int i = 0; i < emission->n_lines; i++)
+    write_line(w, emission, i, line_text(arena, emission, i));
+  json_end_array(w);
+}
+
+static void write_diff(JsonWriter *w, const TextDiff *diff) {
+  static const char *const kinds[] = {
+      [DIFF_SAME] = "same", [DIFF_REMOVED] = "removed", [DIFF_ADDED] = "added"};
+  json_member_int(w, "added", diff->n_added);
+  json_member_int(w, "removed", diff->n_removed);
+  json_key(w, "diff");
+  json_begin_array(w);
+  for (int i = 0; i < diff->n_lines; i++) {
+    json_begin_object(w);
+    json_member_string(w, "kind", kinds[diff->line[i].kind]);
+    json_member_string(w, "text", diff->line[i].text);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+// What is shown: of a state its last stage, or what one pass changes; of a file its program.
+typedef struct CudaShown {
+  const Model *model;  // NULL: a file
+  int stage;
+  const Emission *emission;
+  const TextDiff *diff;  // NULL: the text itself
+} CudaShown;
+
+static void print_json(Arena *arena, const CudaShown *shown) {
+  const Model *model = shown->model;
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "state", model ? schedule_text(arena, &model->schedule) : NULL);
+  json_member_string(&w, "target", model ? model->target->id : NULL);
+  json_member_string(&w, "pass",
+                     shown->diff ? model->pipeline.stage[shown->stage].pass->name : NULL);
+  if (shown->diff)
+    write_diff(&w, shown->diff);
+  else
+    write_emission(&w, arena, shown->emission);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static int show(Arena *arena, const CudaShown *shown, const CudaOptions *given) {
+  if (given->json)
+    print_json(arena, shown);
+  else if (shown->diff)
+    print_diff(shown->diff);
+  else if (given->lines)
+    print_lines(arena, shown->emission);
+  else
+    fputs(shown->emission->text, stdout);
+  return CLI_OK;
+}
+
+static int show_state(Arena *arena, const CudaOptions *given, Diags *diags) {
+  const Model *model = cli_model(arena, given->state, diags);
+  if (!model) return cli_fail(diags);
+  int last = model->pipeline.n_stages - 1;
+  int stage = given->pass ? cli_find_stage(model, given->pass, diags) : last;
+  if (stage < 0) return cli_fail(diags);
+  const TextDiff diff = given->pass ? stage_diff(arena, model, stage) : (TextDiff){0};
+  const CudaShown shown = {model, stage, emit_stage(arena, model, stage),
+                           given->pass ? &diff : NULL};
+  return show(arena, &shown, given);
+}
+
+static int show_file(Arena *arena, const CudaOptions *given, const char *file, Diags *diags) {
+  if (given->pass) diag_add(diags, "usage", "--pass is of a state: no pass made this program");
+  const Program *program = diags->count ? NULL : cli_program(arena, file, diags);
+  const char *fault = program ? interpret_fault(arena, program) : NULL;
+  if (program && !fault) fault = emit_fault(arena, program);
+  if (fault) diag_add(diags, "program", "%s: %s", cli_program_name(arena, file), fault);
+  if (diags->count) return cli_fail(diags);
+  const CudaShown shown = {.emission = emit_cuda(arena, program, &(EmitOptions){0})};
+  return show(arena, &shown, given);
+}
+
+int cmd_cuda(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CudaOptions given = {0};
+  const char *file = NULL;
+  int n_options = sizeof options / sizeof options[0];
+  if (options_parse(options, n_options, &given, &argc, argv, &diags))
+    file = cli_program_file("cuda", argc, argv, given.state, &diags);
+  if (diags.count) return cli_fail(&diags);
+  return file ? show_file(arena, &given, file, &diags) : show_state(arena, &given, &diags);
+}

@@ -1,0 +1,231 @@
+// gemmview descriptor: what wgmma or tcgen05.mma reads by 64 bits.
+//
+//   gemmview descriptor 0x4000004000010040
+//   gemmview descriptor start=0x400,lbo=16,sbo=1024,swizzle=128B --major mn --rows 128
+//
+// Fields, what is illegal about them, and the operand as it lies in shared memory: each line is a
+// row of M or N where K runs fastest, a column of K where it does not. What is illegal ends with
+// status 1.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/engine/unit.h"
+#include "banks/layouts/smem_descriptor.h"
+#include "base/json.h"
+#include "base/nearest.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+
+CommandRun cmd_descriptor;
+
+enum { CHUNK_BYTES = 16, CORE_ROWS = 8, SHOWN_LINES = 16, SHOWN_CHUNKS = 8, BANK_GROUPS = 8 };
+
+typedef struct DescriptorOptions {
+  const char *arch, *major, *type;
+  int rows;
+  bool map, json;
+} DescriptorOptions;
+
+static const Option OPTIONS[] = {
+    {.name = "arch", .kind = OPTION_KIND_TEXT, .offset = offsetof(DescriptorOptions, arch)},
+    {.name = "major", .kind = OPTION_KIND_TEXT, .offset = offsetof(DescriptorOptions, major)},
+    {.name = "rows",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(DescriptorOptions, rows),
+     .lo = 8,
+     .hi = 256},
+    {.name = "type", .kind = OPTION_KIND_TEXT, .offset = offsetof(DescriptorOptions, type)},
+    {.name = "map", .kind = OPTION_KIND_FLAG, .offset = offsetof(DescriptorOptions, map)},
+    OPTION_JSON(DescriptorOptions),
+};
+
+typedef struct Shown {
+  Arena *arena;
+  const char *type;
+  SmemDescriptor descriptor;
+  DescriptorTile tile;
+  const char *cute;      // NULL: it is not drawn
+  const Layout *layout;  // NULL: illegal, or not drawn
+  const char *notes;
+  const Diags *findings;
+} Shown;
+
+// ---- input --------------------------------------------------------------------------------------
+
+static const char *pick(const char *option, const char *given, const char *const *names, int n,
+                        Diags *diags) {
+  for (int i = 0; i < n; i++)
+    if (!given || str_equal(given, names[i])) return names[i];
+  diag_add_unknown(diags, "usage", option, str_sanitise(diags->arena, given), names, n);
+  return NULL;
+}
+
+static bool read_tile(const DescriptorOptions *given, Shown *out, int *arch, Diags *diags) {
+  static const char *const arches[] = {"90", "100"}, *const majors[] = {"k", "mn"};
+  const char *arch_name = pick("--arch", given->arch, arches, 2, diags);
+  const char *major = pick("--major", given->major, majors, 2, diags);
+  out->type = given->type ? given->type : "f16";
+  int elem = unit_bytes(out->type, diags);
+  if (elem > 4) diag_add(diags, "usage", "--type %s: operands have 8, 16 or 32 bits", out->type);
+  if (diags->count) return false;
+  *arch = str_equal(arch_name, "100") ? 100 : 90;
+  int rows = given->rows ? given->rows : *arch == 100 ? 128 : 64;
+  out->tile = (DescriptorTile){str_equal(major, "mn"), rows, elem};
+  return true;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_fields(const Shown *shown) {
+  const SmemDescriptor *d = &shown->descriptor;
+  printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch,
+         d->arch == 100 ? "tcgen05" : "wgmma");
+  printf("  start    0x%-6" PRIx64 " bits  0-13, %" PRId64 " bytes\n", d->start, d->start);
+  printf("  lbo      %-8" PRId64 " bits 16-29, bytes%s\n", d->lbo,
+         d->lbo_absolute ? ", as an address (bit 52)" : "");
+  printf("  sbo      %-8" PRId64 " bits 32-45, bytes\n", d->sbo);
+  printf("  base     %-8d bits 49-51\n", d->base_offset);
+  printf("  swizzle  %-8s bits %s, code %d\n", d->swizzle ? d->swizzle->name : "?",
+         d->arch == 100 ? "61-63" : "62-63", d->swizzle_code);
+}
+
+static int byte_of(const Shown *shown, int line, int chunk) {
+  return shown->layout->offset_of[line * shown->layout->slab.row_bytes + chunk * CHUNK_BYTES] -
+         smem_descriptor_lead(&shown->descriptor);
+}
+
+// A core matrix is eight lines of one chunk; where the first of them is.
+static void print_cores(const Shown *shown) {
+  int chunks = shown->layout->slab.row_bytes / CHUNK_BYTES;
+  int bands = shown->layout->slab.rows / CORE_ROWS;
+  printf(
+      "\ncore matrices, 8 x 16 bytes: where the first line of each begins, in bytes from the "
+      "start\n");
+  for (int band = 0; band < bands && band < SHOWN_LINES; band++) {
+    printf("  %s %3d-%-3d", shown->tile.mn_major ? "k  " : "row", band * CORE_ROWS,
+           band * CORE_ROWS + CORE_ROWS - 1);
+    for (int chunk = 0; chunk < chunks && chunk < SHOWN_CHUNKS; chunk++)
+      printf(" %6d", byte_of(shown, band * CORE_ROWS, chunk));
+    putchar('\n');
+  }
+}
+
+static void print_lines(const Shown *shown, bool map) {
+  int chunks = shown->layout->slab.row_bytes / CHUNK_BYTES, lines = shown->layout->slab.rows;
+  int n = map ? chunks : min_int(chunks, SHOWN_CHUNKS),
+      elements = CHUNK_BYTES / shown->tile.elem_bytes;
+  printf("\neach chunk of 16 bytes, %d %s of %s: bytes from the start, and its bank group\n",
+         elements, shown->type, shown->tile.mn_major ? "M or N" : "K");
+  for (int line = 0; line < lines && (map || line < SHOWN_LINES); line++) {
+    printf("  %s %3d", shown->tile.mn_major ? "k  " : "row", line);
+    for (int chunk = 0; chunk < n; chunk++) {
+      int64_t address = shown->descriptor.start + byte_of(shown, line, chunk);
+      printf(" %6d.%d", byte_of(shown, line, chunk), (int)(address / CHUNK_BYTES % BANK_GROUPS));
+    }
+    putchar('\n');
+  }
+}
+
+static void print_text(const Shown *shown, bool map) {
+  print_fields(shown);
+  printf("\n%d rows of M or N, %d bytes of K, %s, %s fastest\n", shown->tile.rows, 32, shown->type,
+         shown->tile.mn_major ? "M or N" : "K");
+  if (shown->cute) printf("%s\n", shown->cute);
+  for (const Diag *diag = shown->findings->first; diag; diag = diag->next)
+    printf("illegal: %s%s%s\n", diag->text, diag->nearest ? "; nearest: " : "",
+           diag->nearest ? diag->nearest : "");
+  fputs(shown->notes, stdout);
+  if (!shown->layout) return;
+  print_cores(shown);
+  print_lines(shown, map);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_findings(JsonWriter *w, const Diags *findings) {
+  json_key(w, "illegal");
+  json_begin_array(w);
+  for (const Diag *diag = findings->first; diag; diag = diag->next) {
+    json_begin_object(w);
+    json_member_string(w, "text", diag->text);
+    json_member_string(w, "nearest", diag->nearest);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+// [line][chunk]: bytes from the start.
+static void put_chunks(JsonWriter *w, const Shown *shown) {
+  json_key(w, "chunks");
+  json_begin_array(w);
+  for (int line = 0; line < shown->layout->slab.rows; line++) {
+    json_begin_array(w);
+    for (int chunk = 0; chunk < shown->layout->slab.row_bytes / CHUNK_BYTES; chunk++)
+      json_put_int(w, byte_of(shown, line, chunk));
+    json_end_array(w);
+  }
+  json_end_array(w);
+}
+
+static void print_json(const Shown *shown) {
+  const SmemDescriptor *d = &shown->descriptor;
+  Str out = str_new(shown->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "descriptor",
+                     arena_printf(shown->arena, "0x%016" PRIx64, smem_descriptor_encode(d)));
+  json_member_int(&w, "arch", d->arch);
+  json_member_int(&w, "start", d->start);
+  json_member_int(&w, "lbo", d->lbo);
+  json_member_int(&w, "sbo", d->sbo);
+  json_member_int(&w, "base_offset", d->base_offset);
+  json_member_bool(&w, "lbo_absolute", d->lbo_absolute);
+  json_member_string(&w, "swizzle", d->swizzle ? d->swizzle->name : NULL);
+  json_member_int(&w, "swizzle_code", d->swizzle_code);
+  json_member_string(&w, "major", shown->tile.mn_major ? "mn" : "k");
+  json_member_int(&w, "rows", shown->tile.rows);
+  json_member_string(&w, "type", shown->type);
+  json_member_string(&w, "layout", shown->cute);
+  json_member_string(&w, "notes", shown->notes);
+  put_findings(&w, shown->findings);
+  if (shown->layout) put_chunks(&w, shown);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static int run_given(Arena *arena, const DescriptorOptions *given, int argc, char **argv,
+                     Diags *diags) {
+  Shown shown = {.arena = arena};
+  int arch;
+  if (argc != 2) {
+    diag_add(diags, "usage", "one descriptor is needed: a number, or its fields")->nearest =
+        "start=0x400,lbo=16,sbo=1024,swizzle=128B";
+    return cli_fail(diags);
+  }
+  if (!read_tile(given, &shown, &arch, diags) ||
+      !smem_descriptor_parse(arena, argv[1], arch, &shown.descriptor, diags))
+    return cli_fail(diags);
+  Diags findings = diags_new(arena), unused = diags_new(arena);
+  Str notes = str_new(arena);
+  const char *why;
+  bool legal = smem_descriptor_check(&shown.descriptor, &shown.tile, &notes, &findings);
+  shown.notes = notes.text;
+  shown.findings = &findings;
+  if (legal) {
+    shown.cute = smem_descriptor_cute(arena, &shown.descriptor, &shown.tile, &why);
+    shown.layout = smem_descriptor_layout(arena, &shown.descriptor, &shown.tile, &unused);
+  }
+  given->json ? print_json(&shown) : print_text(&shown, given->map);
+  return legal ? CLI_OK : CLI_NO;
+}
+
+int cmd_descriptor(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  DescriptorOptions given = {0};
+  int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  return run_given(arena, &given, argc, argv, &diags);
+}

@@ -1,0 +1,509 @@
+// gemmview fragment: which lane of a tensor-core instruction holds which element, and the way back.
+//
+//   gemmview fragment m16n8k16.f16 A                   the operand as a grid of lane:value
+//   gemmview fragment m16n8k16.f16 A --lane 7          what lane 7 holds, in register order
+//   gemmview fragment m16n8k16.f16 A --element 3,5     who holds row 3, column 5
+//   gemmview fragment --list                           the atoms
+//
+// A grid that is wider than 80 columns writes the neighbours that one lane holds as one cell
+// (T14:0,1), and goes on in a second panel below where that is not enough. JSON has every cell as
+// [lane, value_index, row, col].
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "cli/common/cli.h"
+#include "cli/common/options.h"
+#include "model/readings/fragment_text.h"
+
+CommandRun cmd_fragment;
+
+enum { TEXT_COLS = 80, PANELS_SHOWN = 2, CELL_BYTES = 24 };
+
+typedef struct FragmentOptions {
+  const char *lane, *element;
+  bool list, json, csv, full;
+} FragmentOptions;
+
+static const Option OPTIONS[] = {
+    {.name = "lane", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, lane)},
+    {.name = "element", .kind = OPTION_KIND_TEXT, .offset = offsetof(FragmentOptions, element)},
+    OPTION_CSV(FragmentOptions),
+    {.name = "list", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, list)},
+    {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(FragmentOptions, full)},
+    OPTION_JSON(FragmentOptions),
+};
+
+// One operand of one atom, and which part of it is asked for (-1: all).
+typedef struct Fragment {
+  Arena *arena;
+  Atom atom;
+  AtomOperand operand;
+  FragmentMap map;
+  FragmentPacking packing;
+  FragmentFormulas formulas;
+  int lane, row, col;
+} Fragment;
+
+// ---- input --------------------------------------------------------------------------------------
+
+static bool fail(Diags *diags, const char *nearest, const char *sentence) {
+  diag_add(diags, "usage", "%s", sentence)->nearest = nearest;
+  return false;
+}
+
+static bool read_operand(const char *text, Fragment *out, Diags *diags) {
+  static const char letters[] = "ABCD";
+  char upper = text[0] >= 'a' ? (char)(text[0] - 'a' + 'A') : text[0];
+  const char *at = text[0] && !text[1] ? strchr(letters, upper) : NULL;
+  if (!at)
+    return fail(diags, "A",
+                arena_printf(out->arena, "\"%.40s\" is no operand: A, B and C are",
+                             str_sanitise(out->arena, text)));
+  out->operand = at - letters >= ATOM_C ? ATOM_C : (AtomOperand)(at - letters);
+  if (!atom_in_registers(&out->atom, out->operand))
+    return fail(diags, "A",
+                arena_printf(out->arena,
+                             "B of %s is read from shared memory through a descriptor and has no "
+                             "registers: A and C have",
+                             out->atom.name));
+  return true;
+}
+
+// "3,5". A number too large for a long is one that lies outside.
+static bool read_element(const char *text, Fragment *out, Diags *diags) {
+  char *end;
+  long row = strtol(text, &end, 10), col = 0;
+  bool pair = end != text && *end == ',' && strchr("-0123456789", end[1]) && end[1];
+  const char *second = end + 1;
+  if (pair) col = strtol(second, &end, 10);
+  if (!pair || end == second || *end || (unsigned char)*text <= ' ')
+    return fail(diags, "0,0",
+                arena_printf(out->arena, "--element: \"%.40s\" is not ROW,COLUMN",
+                             str_sanitise(out->arena, text)));
+  out->row = (int)clamp_index(row, out->map.rows);
+  out->col = (int)clamp_index(col, out->map.cols);
+  if (out->row == row && out->col == col) return true;
+  return fail(
+      diags, arena_printf(out->arena, "%d,%d", out->row, out->col),
+      arena_printf(out->arena, "--element %.40s: %s of %s has rows 0 to %d and columns 0 to %d",
+                   str_sanitise(out->arena, text), atom_operand_name(out->operand), out->atom.name,
+                   out->map.rows - 1, out->map.cols - 1));
+}
+
+static bool read_part(const FragmentOptions *given, Fragment *out, Diags *diags) {
+  out->lane = out->row = out->col = -1;
+  if (given->lane && given->element)
+    return fail(diags, NULL,
+                "--lane asks what a lane holds, --element who holds an element: give one of them");
+  if (given->lane)
+    return option_parse_int(given->lane, 0, out->map.n_lanes - 1, "--lane", &out->lane, diags);
+  return !given->element || read_element(given->element, out, diags);
+}
+
+static bool read_fragment(const FragmentOptions *given, int argc, char **argv, Fragment *out,
+                          Diags *diags) {
+  if (argc < 2)
+    return fail(diags, "m16n8k16.f16 A",
+                "an atom is needed: gemmview fragment --list has them all");
+  if (!atom_parse(argv[1], &out->atom, diags)) return false;
+  if (argc != 3)
+    return fail(diags, arena_printf(out->arena, "%s A", out->atom.name),
+                argc < 3 ? "an operand is needed after the atom: A, B or C"
+                         : "one atom and one operand are needed");
+  if (!read_operand(argv[2], out, diags)) return false;
+  out->map = fragment_map(&out->atom, out->operand);
+  out->packing = fragment_packing(&out->atom, out->operand);
+  out->formulas = fragment_formulas(out->arena, &out->map);
+  return read_part(given, out, diags);
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static const char *part_name(const FragmentPacking *packing) {
+  return packing->per_register == 2 ? "half" : packing->per_register == 4 ? "byte" : "part";
+}
+
+// In lines of at most TEXT_COLS, broken at blanks.
+static void print_wrapped(const char *text) {
+  while (*text) {
+    size_t n = strlen(text);
+    if (n > TEXT_COLS) n = TEXT_COLS;
+    while (text[n] && text[n] != ' ') n--;
+    printf("%.*s\n", (int)n, text);
+    text += n + (text[n] == ' ');
+  }
+}
+
+// Explains the name of the instruction, word by word.
+static void print_words(const Fragment *f) {
+  PtxWord word[PTX_WORDS_MAX];
+  int n = ptx_words(f->arena, &f->atom, NULL, word);
+  for (int i = 0; i < n; i++) printf("  %-10s %s\n", word[i].text, word[i].meaning);
+  const char *wmma = wmma_text(f->arena, &f->atom);
+  if (wmma) print_wrapped(wmma);
+}
+
+static void print_head(const Fragment *f) {
+  const FragmentPacking *packing = &f->packing;
+  int per = packing->per_register;
+  printf("%s of %s, %d x %d (%s x %s), in %s\n", atom_operand_name(f->operand), f->atom.name,
+         f->map.rows, f->map.cols, f->operand == ATOM_B ? "k" : "m",
+         f->operand == ATOM_A ? "k" : "n", f->operand == ATOM_C ? f->atom.acc : f->atom.type);
+  printf("%s\n", atom_ptx(f->arena, &f->atom));
+  printf("%d lanes, each %d value%s in %d register%s of %d bits", f->map.n_lanes, packing->n_values,
+         packing->n_values == 1 ? "" : "s", packing->n_registers,
+         packing->n_registers == 1 ? "" : "s", packing->register_bits);
+  printf("\n\nrow  = %s\ncol  = %s\n", f->formulas.row, f->formulas.col);
+  printf("lane = %s\nv    = %s\n", f->formulas.lane, f->formulas.value);
+  if (per > 1) printf("v is %s v %% %d of register v / %d\n", part_name(packing), per, per);
+}
+
+// "T14:2", or of several neighbours "T14:2,3", "T14:4-7".
+static void cell_text(const Fragment *f, int row, int col, int run, char out[CELL_BYTES]) {
+  FragmentOwner owner = fragment_map_owner(&f->map, row, col);
+  int last = owner.value + run - 1;
+  snprintf(out, CELL_BYTES,
+           run == 1   ? "T%d:%d"
+           : run == 2 ? "T%d:%d,%d"
+                      : "T%d:%d-%d",
+           owner.lane, owner.value, last);
+}
+
+// The columns that a widest cell takes, a blank included.
+static int cell_width(const Fragment *f, int run) {
+  char widest[CELL_BYTES];
+  FragmentMap map = f->map;
+  FragmentElement at = fragment_map_element(&map, map.n_lanes - 1, map.n_values - run);
+  cell_text(f, at.row, at.col, run, widest);
+  return (int)strlen(widest) + 1;
+}
+
+// Neighbours in a row whose lane is the same and whose values follow one another.
+static int run_length(const FragmentMap *map) {
+  int run = 1;
+  for (int b = 0; b < map->n_value_bits && map->col_of_value_bit[b] == run; b++) run *= 2;
+  return run;
+}
+
+static void print_panel(const Fragment *f, int first, int end, int run) {
+  int width = cell_width(f, run), label = f->map.rows > 10 ? 2 : 1;
+  char cell[CELL_BYTES];
+  printf("\n%*s ", label, "");
+  for (int col = first; col < end; col += run) {
+    snprintf(cell, sizeof cell, "%d", col);
+    printf(" %-*s", col + run < end ? width - 1 : 0, cell);
+  }
+  putchar('\n');
+  for (int row = 0; row < f->map.rows; row++) {
+    printf("%*d ", label, row);
+    for (int col = first; col < end; col += run) {
+      cell_text(f, row, col, run, cell);
+      printf(" %-*s", col + run < end ? width - 1 : 0, cell);
+    }
+    putchar('\n');
+  }
+}
+
+// Columns side by side: all of them, or the largest power of two that fits.
+static int panel_columns(const Fragment *f, int run) {
+  int fitting = (TEXT_COLS - 3) / cell_width(f, run) * run, power = run;
+  if (fitting >= f->map.cols) return f->map.cols;
+  while (2 * power <= fitting) power *= 2;
+  return power;
+}
+
+static void print_grid(const Fragment *f, bool full) {
+  int cols = f->map.cols;
+  int run = panel_columns(f, 1) == cols ? 1 : run_length(&f->map);
+  int panel = panel_columns(f, run);
+  int shown = full || cols <= PANELS_SHOWN * panel ? cols : PANELS_SHOWN * panel;
+  for (int first = 0; first < shown; first += panel)
+    print_panel(f, first, first + panel < shown ? first + panel : shown, run);
+  if (shown < cols)
+    printf("\ncolumns %d to %d go on alike (--full prints them)\n", shown, cols - 1);
+}
+
+static void print_load(const Fragment *f, bool k_contiguous) {
+  LdMatrix load;
+  if (!fragment_ldmatrix(&f->atom, f->operand, k_contiguous, 1, &load)) return;
+  printf("\nwhere k is %s: %s\naddresses:", k_contiguous ? "contiguous" : "strided",
+         ldmatrix_ptx(f->arena, &load));
+  for (int matrix = 0; matrix < load.n_matrices; matrix++)
+    printf("%s  %-*s", matrix == 2 ? "\n          " : "",
+           matrix % 2 || matrix + 1 == load.n_matrices ? 0 : 30,
+           ldmatrix_matrix_text(f->arena, &load, matrix));
+  putchar('\n');
+  if (f->atom.warps > 1)
+    printf("            in warp w (of lanes 32*w on) rows are %d*w further down\n",
+           f->map.rows / f->atom.warps);
+}
+
+static void print_lane(const Fragment *f) {
+  const FragmentPacking *packing = &f->packing;
+  printf("\nlane %d holds %s\n\n", f->lane, fragment_lane_text(f->arena, &f->map, f->lane));
+  printf("value  register  %-4s  row  col\n", part_name(packing));
+  for (int v = 0; v < f->map.n_values; v++) {
+    FragmentElement at = fragment_map_element(&f->map, f->lane, v);
+    printf("%5d  %8d  %4d  %3d  %3d\n", v, v / packing->per_register, v % packing->per_register,
+           at.row, at.col);
+  }
+}
+
+static void print_owner(const Fragment *f) {
+  FragmentOwner owner = fragment_map_owner(&f->map, f->row, f->col);
+  int per = f->packing.per_register;
+  printf("\n%s[%d][%d] is value %d of lane %d: register %d", atom_operand_name(f->operand), f->row,
+         f->col, owner.value, owner.lane, owner.value / per);
+  if (per > 1) printf(", %s %d", part_name(&f->packing), owner.value % per);
+  putchar('\n');
+}
+
+static void print_text(const Fragment *f, bool full) {
+  print_head(f);
+  if (f->lane >= 0) {
+    print_lane(f);
+  } else if (f->row >= 0) {
+    print_owner(f);
+  } else {
+    print_grid(f, full);
+    print_load(f, true);
+    print_load(f, false);
+    putchar('\n');
+    print_words(f);
+    printf("\nPTX ISA 9.2, section %.*s\n", (int)strcspn(f->atom.section, " "), f->atom.section);
+  }
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_ints(JsonWriter *w, const char *key, const int *values, int n) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int i = 0; i < n; i++) json_put_int(w, values[i]);
+  json_end_array(w);
+}
+
+static void put_words(JsonWriter *w, Arena *arena, const Atom *atom) {
+  PtxWord word[PTX_WORDS_MAX];
+  int n = ptx_words(arena, atom, NULL, word);
+  json_key(w, "qualifiers");
+  json_begin_array(w);
+  for (int i = 0; i < n; i++) {
+    json_begin_object(w);
+    json_member_string(w, "text", word[i].text);
+    json_member_string(w, "meaning", word[i].meaning);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_atom(JsonWriter *w, Arena *arena, const Atom *atom) {
+  json_member_string(w, "atom", atom->name);
+  json_member_string(w, "ptx", atom_ptx(arena, atom));
+  put_words(w, arena, atom);
+  json_member_int(w, "m", atom->m);
+  json_member_int(w, "n", atom->n);
+  json_member_int(w, "k", atom->k);
+  json_member_string(w, "type", atom->type);
+  json_member_string(w, "accumulator", atom->acc);
+  json_member_int(w, "warps", atom->warps);
+  json_member_int(w, "flop", atom_flop(atom));
+  json_member_int(w, "cc_first", atom->cc_first);
+  if (atom->cc_last)
+    json_member_int(w, "cc_last", atom->cc_last);
+  else
+    json_member_null(w, "cc_last");
+  json_member_string(w, "knob", atom->knob);
+  json_member_string(w, "ptx_isa_section", atom->section);
+}
+
+// The place of value v of a lane: register_of_value[v], and which part of it from the low end.
+static void put_parts(JsonWriter *w, const Fragment *f) {
+  int n = f->packing.n_values, per = f->packing.per_register;
+  int *in = ARENA_ARRAY(f->arena, int, n), *part = ARENA_ARRAY(f->arena, int, n);
+  for (int v = 0; v < n; v++) in[v] = v / per, part[v] = v % per;
+  put_ints(w, "register_of_value", in, n);
+  put_ints(w, "part_of_value", part, n);
+}
+
+static void put_map(JsonWriter *w, const Fragment *f) {
+  const FragmentMap *map = &f->map;
+  json_key(w, "map");
+  json_begin_object(w);
+  put_ints(w, "row_of_lane_bit", map->row_of_lane_bit, map->n_lane_bits);
+  put_ints(w, "col_of_lane_bit", map->col_of_lane_bit, map->n_lane_bits);
+  put_ints(w, "row_of_value_bit", map->row_of_value_bit, map->n_value_bits);
+  put_ints(w, "col_of_value_bit", map->col_of_value_bit, map->n_value_bits);
+  json_member_string(w, "row", f->formulas.row);
+  json_member_string(w, "col", f->formulas.col);
+  json_member_string(w, "lane", f->formulas.lane);
+  json_member_string(w, "v", f->formulas.value);
+  json_end_object(w);
+}
+
+static void put_cell(JsonWriter *w, const Fragment *f, int lane, int value) {
+  FragmentElement at = fragment_map_element(&f->map, lane, value);
+  json_begin_array(w);
+  json_put_int(w, lane);
+  json_put_int(w, value);
+  json_put_int(w, at.row);
+  json_put_int(w, at.col);
+  json_end_array(w);
+}
+
+static void put_cells(JsonWriter *w, const Fragment *f) {
+  FragmentOwner only = {f->lane, -1};
+  if (f->row >= 0) only = fragment_map_owner(&f->map, f->row, f->col);
+  json_key(w, "cells");
+  json_begin_array(w);
+  for (int lane = 0; lane < f->map.n_lanes; lane++)
+    for (int value = 0; value < f->map.n_values; value++)
+      if ((only.lane < 0 || only.lane == lane) && (only.value < 0 || only.value == value))
+        put_cell(w, f, lane, value);
+  json_end_array(w);
+}
+
+static void put_load(JsonWriter *w, const Fragment *f, bool k_contiguous) {
+  LdMatrix load;
+  if (!fragment_ldmatrix(&f->atom, f->operand, k_contiguous, 1, &load)) return;
+  json_begin_object(w);
+  json_member_string(w, "ptx", ldmatrix_ptx(f->arena, &load));
+  json_member_bool(w, "k_contiguous", k_contiguous);
+  json_member_int(w, "matrices", load.n_matrices);
+  json_member_bool(w, "trans", load.trans);
+  json_key(w, "addresses");
+  json_begin_array(w);
+  int warp_lanes = f->map.n_lanes / f->atom.warps;
+  for (int lane = 0; lane < f->map.n_lanes; lane++) {
+    if (lane % warp_lanes >= load.n_address_lanes) continue;
+    FragmentElement at = ldmatrix_address(&load, lane);
+    json_begin_array(w);
+    json_put_int(w, lane);
+    json_put_int(w, at.row);
+    json_put_int(w, at.col);
+    json_end_array(w);
+  }
+  json_end_array(w);
+  json_end_object(w);
+}
+
+static void print_json(const Fragment *f) {
+  Str out = str_new(f->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  put_atom(&w, f->arena, &f->atom);
+  json_member_string(&w, "operand", atom_operand_name(f->operand));
+  json_member_int(&w, "rows", f->map.rows);
+  json_member_int(&w, "cols", f->map.cols);
+  json_member_int(&w, "lanes", f->map.n_lanes);
+  json_member_int(&w, "values", f->packing.n_values);
+  json_member_int(&w, "registers", f->packing.n_registers);
+  json_member_int(&w, "register_bits", f->packing.register_bits);
+  json_member_int(&w, "values_per_register", f->packing.per_register);
+  put_parts(&w, f);
+  put_map(&w, f);
+  put_cells(&w, f);
+  json_key(&w, "ldmatrix");
+  json_begin_array(&w);
+  put_load(&w, f, true);
+  put_load(&w, f, false);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- the table ----------------------------------------------------------------------------------
+
+static const char *registers_text(Arena *arena, const Atom *atom, AtomOperand operand) {
+  if (!atom_in_registers(atom, operand)) return "-";
+  return arena_printf(arena, "%d", fragment_packing(atom, operand).n_registers);
+}
+
+static void print_list_text(Arena *arena) {
+  printf("%-22s %5s %5s %7s  %3s %2s %3s %5s %4s  %s\n", "ATOM", "A,B", "C", "FLOP", "A", "B", "C",
+         "warps", "cc", "ATOM_KIND");
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *atom = &atom_table[i];
+    printf("%-22s %5s %5s %7lld  %3s %2s %3s %5d %2d.%d%s  %s\n", atom->name, atom->type,
+           atom->f16_acc ? arena_printf(arena, "%s*", atom->acc) : atom->acc,
+           (long long)atom_flop(atom), registers_text(arena, atom, ATOM_A),
+           registers_text(arena, atom, ATOM_B), registers_text(arena, atom, ATOM_C), atom->warps,
+           atom->cc_first / 10, atom->cc_first % 10, atom->cc_last ? "a" : "",
+           atom->knob ? atom->knob : "-");
+  }
+  fputs(
+      "\nA B C: registers of one lane. * or f16, as in m16n8k16.f16.f16. N of wgmma may be any\n"
+      "multiple of 8 up to 256: wgmma.m64n128k16.bf16; its B, and its A if one likes, are read "
+      "from\n"
+      "shared memory.\n",
+      stdout);
+}
+
+static void print_list_csv(Arena *arena) {
+  puts("atom,m,n,k,type,accumulator,registers_a,registers_b,registers_c,warps,flop,knob,ptx");
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *atom = &atom_table[i];
+    printf("%s,%d,%d,%d,%s,%s,", atom->name, atom->m, atom->n, atom->k, atom->type, atom->acc);
+    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
+      bool there = atom_in_registers(atom, (AtomOperand)operand);
+      if (there) printf("%d", fragment_packing(atom, (AtomOperand)operand).n_registers);
+      putchar(',');
+    }
+    printf("%d,%lld,%s,", atom->warps, (long long)atom_flop(atom), atom->knob ? atom->knob : "");
+    cli_csv_text(atom_ptx(arena, atom), '\n');
+  }
+}
+
+static void print_list_json(Arena *arena) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_key(&w, "atoms");
+  json_begin_array(&w);
+  for (int i = 0; i < atom_count; i++) {
+    const Atom *atom = &atom_table[i];
+    json_begin_object(&w);
+    put_atom(&w, arena, atom);
+    for (int operand = 0; operand < ATOM_OPERANDS; operand++) {
+      bool there = atom_in_registers(atom, (AtomOperand)operand);
+      json_key(&w, arena_printf(arena, "registers_%c", "abc"[operand]));
+      if (there)
+        json_put_int(&w, fragment_packing(atom, (AtomOperand)operand).n_registers);
+      else
+        json_put_null(&w);
+    }
+    json_end_object(&w);
+  }
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static int run_given(Arena *arena, const FragmentOptions *given, int argc, char **argv,
+                     Diags *diags) {
+  if (given->csv && (!given->list || given->json))
+    diag_add(diags, "usage", "--csv goes with --list, and without --json");
+  if (given->list && (argc > 1 || given->lane || given->element))
+    diag_add(diags, "usage", "--list stands alone, or with --json or --csv");
+  if (diags->count) return cli_fail(diags);
+  if (given->list) {
+    void (*print)(Arena * arena) = given->json ? print_list_json : print_list_text;
+    (given->csv ? print_list_csv : print)(arena);
+    return CLI_OK;
+  }
+  Fragment fragment = {.arena = arena};
+  if (!read_fragment(given, argc, argv, &fragment, diags)) return cli_fail(diags);
+  given->json ? print_json(&fragment) : print_text(&fragment, given->full);
+  return CLI_OK;
+}
+
+int cmd_fragment(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  FragmentOptions given = {.lane = NULL};
+  options_parse(OPTIONS, sizeof OPTIONS / sizeof OPTIONS[0], &given, &argc, argv, &diags);
+  return diags.count ? cli_fail(&diags) : run_given(arena, &given, argc, argv, &diags);
+}

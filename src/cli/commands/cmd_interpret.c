@@ -1,0 +1,325 @@
+// gemmview interpret: run a schedule's program on the CPU and say what is wrong with it.
+//
+//   $ gemmview interpret -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11
+//   M=4096, N=4096, K=4096 is cut down to M=256, N=256, K=32: same tiles, same edges (--full: all)
+//   4 blocks of 256 threads, 2 orders from seed 1
+//   C equals the float64 loop in all 65536 cells; no race, no deadlock, nothing unwritten
+//
+// gemmview interpret FILE runs a program that is written down, one that loops --full or --dump
+// printed and somebody changed; findings name its statements by their lines.
+//
+// --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
+// missing barrier or a lax wait looks like.
+//
+// Exit status 1 when a cell is wrong or anything was found, 2 when it would take too long or too
+// much memory: that is estimated before anything is begun.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/nearest.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_program.h"
+#include "cli/common/options.h"
+#include "model/interp/breakage.h"
+#include "model/interp/interp.h"
+#include "model/schedules/reduce.h"
+
+typedef struct InterpretOptions {
+  const char *state, *pass, *breakage;
+  const char *file;  // of a program; NULL: a state's
+  int seed, runs;
+  bool full, dump, json;
+} InterpretOptions;
+
+static const Option options[] = {
+    OPTION_STATE(InterpretOptions),
+    OPTION_JSON(InterpretOptions),
+    {.name = "seed",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(InterpretOptions, seed),
+     .lo = 0,
+     .hi = 2147483647},
+    {.name = "runs",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(InterpretOptions, runs),
+     .lo = 1,
+     .hi = 1000},
+    {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, pass)},
+    {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
+    {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
+    {.name = "dump", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, dump)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], MAP_MAX = 64, MINUTES_MAX = 10 };
+
+// The schedule that is run, and the one that was asked for.
+typedef struct Subject {
+  const InterpretOptions *given;
+  Schedule asked, run;  // of a file: its problem alone
+  const Model *model;   // NULL: a file
+  const Program *program;
+  InterpCheck check;
+} Subject;
+
+static bool is_reduced(const Subject *s) { return !schedule_same(&s->asked, &s->run); }
+
+static long long extent(const Schedule *schedule, KnobId knob) { return schedule->value[knob]; }
+
+static const Program *broken(Arena *arena, const Program *program, const char *name, Diags *diags) {
+  const char *names[BREAK_COUNT];
+  for (int id = 0; id < BREAK_COUNT; id++) {
+    names[id] = breakage_name((BreakageId)id);
+    if (!str_equal(names[id], name)) continue;
+    const Program *result = program_break(arena, program, (BreakageId)id);
+    if (!result)
+      diag_add(diags, "break", "%s: %s: this program has nothing of the kind", name,
+               breakage_help((BreakageId)id));
+    return result;
+  }
+  diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT);
+  return NULL;
+}
+
+static bool prepare_state(Arena *arena, Subject *s, Diags *diags) {
+  TargetTable targets;
+  const Model *asked = cli_model(arena, s->given->state, diags);
+  if (!asked || !cli_targets(arena, &targets, diags)) return false;
+  s->asked = s->run = asked->schedule;
+  if (!s->given->full) s->run = schedule_reduce(arena, &targets, &s->asked, REDUCE_WORK_MAX);
+  s->model = is_reduced(s) ? model_build(arena, &targets, &s->run) : asked;
+  int stage = s->model->pipeline.n_stages - 1;
+  if (s->given->pass) stage = cli_find_stage(s->model, s->given->pass, diags);
+  if (stage < 0) return false;
+  s->program = s->model->pipeline.stage[stage].program;
+  return true;
+}
+
+static bool prepare_file(Arena *arena, Subject *s, Diags *diags) {
+  s->program = cli_program(arena, s->given->file, diags);
+  if (!s->program) return false;
+  s->run = schedule_plain();
+  s->run.value[KNOB_M] = s->program->problem.m;
+  s->run.value[KNOB_N] = s->program->problem.n;
+  s->run.value[KNOB_K] = s->program->problem.k;
+  s->asked = s->run;
+  return true;
+}
+
+static bool prepare(Arena *arena, Subject *s, Diags *diags) {
+  bool ready = s->given->file ? prepare_file(arena, s, diags) : prepare_state(arena, s, diags);
+  if (!ready) return false;
+  if (s->given->breakage) s->program = broken(arena, s->program, s->given->breakage, diags);
+  return s->program != NULL;
+}
+
+// Copies that are asynchronous are run early and late.
+static double estimate_seconds(const Subject *s) {
+  if (!s->model) return program_work(s->program) * REDUCE_WORK_SECONDS * s->given->runs;
+  int extremes = program_copies_in_background(s->program) ? 2 : 1;
+  return schedule_work(&s->run) * REDUCE_WORK_SECONDS / 2 * s->given->runs * extremes;
+}
+
+static bool is_affordable(const Subject *s, Diags *diags) {
+  double minutes = estimate_seconds(s) / 60, bytes = interpret_bytes(s->program);
+  if (minutes <= MINUTES_MAX && bytes <= INTERP_BYTES_MAX) return true;
+  diag_add(diags, "size",
+           "M=%lld, N=%lld, K=%lld would take about %.0f min and %.1f GiB here, at most %d min and "
+           "%.0f GiB are given%s",
+           extent(&s->run, KNOB_M), extent(&s->run, KNOB_N), extent(&s->run, KNOB_K), minutes,
+           bytes * 0x1p-30, MINUTES_MAX, INTERP_BYTES_MAX * 0x1p-30,
+           s->given->full   ? "; without --full a part of it is run"
+           : s->given->file ? "; make its extents smaller, or dump a state that is cut down"
+                            : "");
+  return false;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_setting(const Subject *s) {
+  const Schedule *a = &s->asked, *r = &s->run;
+  if (is_reduced(s))
+    printf(
+        "M=%lld, N=%lld, K=%lld is cut down to M=%lld, N=%lld, K=%lld: same tiles, same edges "
+        "(--full: all)\n",
+        extent(a, KNOB_M), extent(a, KNOB_N), extent(a, KNOB_K), extent(r, KNOB_M),
+        extent(r, KNOB_N), extent(r, KNOB_K));
+  if (s->model && (is_reduced(s) || s->given->breakage) &&
+      schedule_slabs(r) < schedule_slabs_to_see(r))
+    printf(
+        "%lld slab%s of a split where %lld go round the ring of %lld: what is wrong with a slot "
+        "that "
+        "is used again is not seen\n",
+        (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
+        (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
+  Launch launch = kernel_launch(program_main(s->program));
+  printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
+         launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,
+         launch.block_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",
+         s->given->seed);
+}
+
+// One character a tile: '.' right, '#' wrong in every cell, '+' in some.
+static void print_map(const Subject *s) {
+  const InterpCheck *c = &s->check;
+  if (c->n_wrong == 0 || c->tiles_m > MAP_MAX || c->tiles_n > MAP_MAX) return;
+  printf("C by tiles of %lld x %lld: '#' wrong everywhere, '+' somewhere, '.' nowhere\n",
+         (long long)c->tile_m, (long long)c->tile_n);
+  for (int64_t i = 0; i < c->tiles_m; i++) {
+    fputs("  ", stdout);
+    for (int64_t j = 0; j < c->tiles_n; j++) {
+      int64_t rows = extent(&s->run, KNOB_M) - i * c->tile_m;
+      int64_t columns = extent(&s->run, KNOB_N) - j * c->tile_n;
+      if (rows > c->tile_m) rows = c->tile_m;
+      if (columns > c->tile_n) columns = c->tile_n;
+      int wrong = c->wrong_in_tile[i * c->tiles_n + j];
+      putchar(wrong == 0 ? '.' : wrong == rows * columns ? '#' : '+');
+    }
+    putchar('\n');
+  }
+}
+
+static void print_text(const Subject *s) {
+  const InterpCheck *c = &s->check;
+  long long cells = extent(&s->run, KNOB_M) * extent(&s->run, KNOB_N);
+  print_setting(s);
+  for (int i = 0; i < c->n_findings; i++) {
+    printf("%s", c->finding[i].text);
+    if (c->finding[i].times > 1) printf(" (%lld times)", (long long)c->finding[i].times);
+    putchar('\n');
+  }
+  if (c->n_wrong)
+    printf("%lld of %lld cells of C are wrong, the first C[%lld, %lld] = %g, expected %g\n",
+           (long long)c->n_wrong, cells, (long long)c->wrong_row, (long long)c->wrong_column,
+           c->wrong_got, c->wrong_expected);
+  print_map(s);
+  if (!c->result->finished) puts("the run did not come to its end");
+  if (c->result->finished && !c->n_wrong)
+    printf("C equals the float64 loop in all %lld cells%s\n", cells,
+           c->ok ? "; no race, no deadlock, nothing unwritten" : "");
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_party(JsonWriter *w, const char *key, const FindingParty *party) {
+  json_key(w, key);
+  if (!party->stmt) {
+    json_put_null(w);
+    return;
+  }
+  json_begin_object(w);
+  json_member_int(w, "stmt", party->stmt->id);
+  json_key(w, "block");
+  party->block < 0 ? json_put_null(w) : json_put_int(w, party->block);
+  json_key(w, "thread");
+  party->thread < 0 ? json_put_null(w) : json_put_int(w, party->thread);
+  json_end_object(w);
+}
+
+static void put_finding(JsonWriter *w, const Subject *s, const Finding *f) {
+  json_begin_object(w);
+  json_member_string(w, "kind", finding_name(f->kind));
+  json_member_string(w, "text", f->text);
+  json_member_string(w, "kernel", f->kernel < 0 ? NULL : s->program->kernel[f->kernel].name);
+  json_member_string(w, "buffer", f->buffer ? f->buffer->name : NULL);
+  json_key(w, "index");
+  json_begin_array(w);
+  for (int d = 0; f->buffer && d < f->buffer->rank; d++) json_put_int(w, f->index[d]);
+  json_end_array(w);
+  put_party(w, "who", &f->who);
+  put_party(w, "other", &f->other);
+  json_member_int(w, "times", f->times);
+  json_end_object(w);
+}
+
+static void put_map(JsonWriter *w, const InterpCheck *c) {
+  json_key(w, "error_map");
+  json_begin_object(w);
+  json_member_int(w, "tile_m", c->tile_m);
+  json_member_int(w, "tile_n", c->tile_n);
+  json_key(w, "wrong_cells");
+  json_begin_array(w);
+  for (int64_t i = 0; i < c->tiles_m; i++) {
+    json_begin_array(w);
+    for (int64_t j = 0; j < c->tiles_n; j++) json_put_int(w, c->wrong_in_tile[i * c->tiles_n + j]);
+    json_end_array(w);
+  }
+  json_end_array(w);
+  json_end_object(w);
+}
+
+static void put_counts(JsonWriter *w, const InterpResult *result) {
+  json_key(w, "lanes");
+  json_begin_object(w);
+  for (int op = 0; op < OP_COUNT; op++) json_member_int(w, op_name((OpKind)op), result->lanes[op]);
+  json_end_object(w);
+  json_member_int(w, "steps", result->steps);
+}
+
+static void print_json(Arena *arena, const Subject *s) {
+  const InterpCheck *c = &s->check;
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "file", s->given->file);
+  json_member_string(&w, "state", s->model ? schedule_text(arena, &s->asked) : NULL);
+  json_member_string(&w, "state_run", s->model ? schedule_text(arena, &s->run) : NULL);
+  json_member_bool(&w, "reduced", is_reduced(s));
+  json_member_string(&w, "breakage", s->given->breakage);
+  json_member_int(&w, "seed", s->given->seed);
+  json_member_int(&w, "runs", s->given->runs);
+  json_member_bool(&w, "ok", c->ok);
+  json_member_bool(&w, "finished", c->result->finished);
+  json_member_int(&w, "cells", s->run.value[KNOB_M] * s->run.value[KNOB_N]);
+  json_member_int(&w, "wrong_cells", c->n_wrong);
+  json_member_int(&w, "found", c->n_found);
+  json_key(&w, "findings");
+  json_begin_array(&w);
+  for (int i = 0; i < c->n_findings; i++) put_finding(&w, s, &c->finding[i]);
+  json_end_array(&w);
+  put_map(&w, c);
+  put_counts(&w, c->result);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// What is to be run, as a text to be looked at, changed and run again.
+static int dump(Arena *arena, const Subject *s) {
+  Str from = str_new(arena);
+  str_add(&from, "gemmview interpret");
+  if (s->model)
+    str_printf(&from, " -k %s", schedule_text(arena, &s->run));
+  else
+    str_printf(&from, " %s", cli_program_name(arena, s->given->file));
+  if (s->given->pass) str_printf(&from, " --pass %s", s->given->pass);
+  if (s->given->breakage) str_printf(&from, " --break %s", s->given->breakage);
+  cli_print_program(arena, s->program, from.text);
+  return CLI_OK;
+}
+
+static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
+  Subject subject = {.given = given};
+  if (!prepare(arena, &subject, diags)) return cli_fail(diags);
+  if (given->dump) return dump(arena, &subject);
+  if (!is_affordable(&subject, diags)) return cli_fail(diags);
+  InterpOptions how = {.seed = (uint64_t)given->seed, .runs = given->runs};
+  subject.check = interpret_check(arena, subject.program, &how);
+  if (given->json)
+    print_json(arena, &subject);
+  else
+    print_text(&subject);
+  return subject.check.ok ? CLI_OK : CLI_NO;
+}
+
+int cmd_interpret(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  InterpretOptions given = {.seed = 1, .runs = 2};
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
+    given.file = cli_program_file("interpret", argc, argv, given.state, &diags);
+  if (given.file && (given.pass || given.full || given.breakage))
+    diag_add(&diags, "usage",
+             "--pass, --break and --full are of a state: a FILE is run as it stands");
+  if (given.dump && given.json)
+    diag_add(&diags, "usage", "--dump prints the program itself, --json a run of it: give one");
+  return diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
+}

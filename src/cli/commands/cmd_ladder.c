@@ -1,0 +1,311 @@
+// gemmview ladder: every rung of a ladder timed in one run, with cuBLAS beside each.
+//
+//   $ gemmview ladder fp32 --size 4096
+//    # rung               time    TFLOP/s  x prev  of cuBLAS  registers spills occupancy  predicted
+//    0 naive          104.2 ms       1.32       -      0.026         32      0     100 %   l2
+//   …
+//    9 tma          3.387 ms      40.58   x1.33      0.797        124      0      25 %   ~shared
+//
+// "x prev" is what each rung of the main line brought over the one that it builds on.
+//
+// --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
+// branch on its own problem) is timed once. Everything is compiled before anything is timed.
+// The exit status is that of the worst rung; rungs that are not built do not count.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_ladder.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_timing.h"
+
+typedef struct LadderGiven {
+  const char *only, *record, *knobs;
+  OptionList sizes, worker;
+  bool json, csv, cold, no_time, main_line, asides;
+  double seconds;
+} LadderGiven;
+
+#define FLAG(key, field) \
+  { .name = key, .kind = OPTION_KIND_FLAG, .offset = offsetof(LadderGiven, field) }
+#define TEXT(key, field) \
+  { .name = key, .kind = OPTION_KIND_TEXT, .offset = offsetof(LadderGiven, field) }
+
+static const Option options[] = {
+    OPTION_JSON(LadderGiven),
+    OPTION_CSV(LadderGiven),
+    OPTION_WORKER(LadderGiven),
+    TEXT("only", only),
+    TEXT("record", record),
+    {.name = "with",
+     .letter = 'k',
+     .kind = OPTION_KIND_TEXT,
+     .offset = offsetof(LadderGiven, knobs)},
+    {.name = "size", .kind = OPTION_KIND_LIST, .offset = offsetof(LadderGiven, sizes)},
+    OPTION_TIMING_SECONDS(LadderGiven),
+    FLAG("cold", cold),
+    FLAG("no-time", no_time),
+    FLAG("main", main_line),
+    FLAG("asides", asides),
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], EXTENT_MAX = 1 << 20, SIZES_MAX = 64 };
+
+typedef struct Size {
+  int extent[3];
+} Size;
+
+// One line of the table: a rung at one size.
+typedef struct Item {
+  int number;
+  const Rung *rung;
+  bool runs;  // built and legal
+  CliTiming timing;
+  RecordedRow row;
+} Item;
+
+typedef struct Run {
+  Arena *arena;
+  const LadderGiven *given;
+  const Ladder *ladder;
+  bool *chosen;
+  CliWorker *worker;
+  TargetTable targets;
+  int n_sizes;
+  Size sizes[SIZES_MAX];
+  int n_items;
+  Item *items;
+  Recorded record;
+} Run;
+
+// ---- what is run --------------------------------------------------------------------------------
+
+// "4096", "4096,4096,1024" or "128x128x16384".
+static bool parse_size(const char *text, Size *size, Diags *diags) {
+  int n = 0;
+  long value = 0;
+  for (const char *at = text; n < 3; n++) {
+    char *end;
+    value = strtol(at, &end, 10);
+    if (end == at || *at == '-' || *at == '+' || value < 1 || value > EXTENT_MAX) break;
+    size->extent[n] = (int)value;
+    if (!*end && (n == 0 || n == 2)) {
+      for (int i = n; i < 3; i++) size->extent[i] = (int)value;
+      return true;
+    }
+    if (*end != ',' && *end != 'x') break;
+    at = end + 1;
+  }
+  diag_add(diags, "usage", "--size: \"%s\" is not M,N,K or one number, each from 1 to %d",
+           str_sanitise(diags->arena, text), (int)EXTENT_MAX)
+      ->nearest = value > EXTENT_MAX ? "1048576" : "4096,4096,4096";
+  return false;
+}
+
+static bool names_problem(const Schedule *schedule) {
+  for (int i = 0; i < schedule->n_given; i++) {
+    KnobId knob = schedule->given[i];
+    if (knob == KNOB_M || knob == KNOB_N || knob == KNOB_K) return true;
+  }
+  return false;
+}
+
+static void add_item(Run *run, int number, const Size *size) {
+  const Rung *rung = &run->ladder->rung[number];
+  Item *item = &run->items[run->n_items++];
+  *item = (Item){.number = number, .rung = rung};
+  Schedule schedule = rung->schedule;
+  Diags diags = diags_new(run->arena);
+  if (size && !names_problem(&schedule))
+    for (int i = 0; i < 3; i++) schedule_set(&schedule, (KnobId)(KNOB_M + i), size->extent[i]);
+  cli_worker_set_target(run->worker, &run->targets, &schedule);
+  if (run->given->knobs) schedule_parse(&schedule, run->given->knobs, &diags);
+  const Model *model =
+      rung->not_built ? NULL : cli_model_of(run->arena, &run->targets, &schedule, &diags);
+  item->runs = model != NULL;
+  if (model)
+    item->timing = cli_timing(run->arena, model, rung->name);
+  else
+    item->row = cli_timing_no_row(run->arena, rung->name, &schedule,
+                                  rung->not_built ? rung->not_built : diags.first->text);
+}
+
+static void add_items(Run *run) {
+  const int n_sizes = run->n_sizes ? run->n_sizes : 1;
+  run->items = ARENA_ARRAY(run->arena, Item, run->ladder->n_rungs * n_sizes);
+  for (int s = 0; s < n_sizes; s++)
+    for (int i = 0; i < run->ladder->n_rungs; i++) {
+      const Rung *rung = &run->ladder->rung[i];
+      bool again = s > 0 && (rung->not_built || names_problem(&rung->schedule));
+      if (run->chosen[i] && !again) add_item(run, i, run->n_sizes ? &run->sizes[s] : NULL);
+    }
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_heading(const Run *run) {
+  printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
+         run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", "of cuBLAS",
+         "regs", "spills", "occ.", "predicted", "limit");
+}
+
+// "x1.32": of the rung that this one builds on, at the same size; "-" where that was not timed.
+static const char *step_text(const Run *run, const Item *item) {
+  const int before = ladder_rung_before(run->ladder, item->number);
+  const RecordedRow *row = &item->row;
+  for (const Item *other = run->items; other < item; other++) {
+    const RecordedRow *then = &other->row;
+    if (other->number == before && then->m == row->m && then->n == row->n && then->k == row->k &&
+        then->time_ns > 0 && !then->error)
+      return arena_printf(run->arena, "x%.2f", row->tflops / then->tflops);
+  }
+  return "-";
+}
+
+static void print_row(const Run *run, const Item *item) {
+  const RecordedRow *row = &item->row;
+  Arena *arena = run->arena;
+  printf("%2d %-16s %-18s ", item->number, item->rung->name,
+         arena_printf(arena, "%lldx%lldx%lld", (long long)row->m, (long long)row->n,
+                      (long long)row->k));
+  if (row->error)
+    printf("%s%s\n", item->rung->not_built ? "not built: " : "", row->error);
+  else if (!(row->time_ns > 0))
+    printf("right in every cell; not timed\n");
+  else
+    printf("%11s %9.2f %7s %9s %5s %6s %5s %9s %-6s%s\n", cli_time_text(arena, row->time_ns),
+           row->tflops, step_text(run, item), cli_ratio_text(arena, row->ratio),
+           cli_count_text(arena, row->registers), cli_count_text(arena, row->spill_bytes),
+           cli_share_text(arena, row->occupancy),
+           row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-",
+           row->limit ? row->limit : "-", cli_is_wide(row) ? "  wide spread" : "");
+  fflush(stdout);
+}
+
+static void print_footing(const Run *run) {
+  const Recorded *r = &run->record;
+  if (!r->gpu) return;
+  printf("\n%s, driver %s, CUDA %s, %s, %s\n", r->gpu, r->driver ? r->driver : "unknown",
+         r->cuda ? r->cuda : "unknown", r->cublas ? r->cublas : "no cuBLAS",
+         r->clocks ? r->clocks : "clocks unknown");
+  if (r->method) printf("%s; predicted (~) is the model's estimate\n", r->method);
+}
+
+// ---- documents ----------------------------------------------------------------------------------
+
+static char *document(Run *run, const char *kind) {
+  Str out = str_new(run->arena);
+  RecordedRow *rows = ARENA_ARRAY(run->arena, RecordedRow, run->n_items);
+  for (int i = 0; i < run->n_items; i++) rows[i] = run->items[i].row;
+  run->record.schema = "gemmview/1";
+  run->record.kind = kind;
+  run->record.ladder = run->ladder->name;
+  run->record.rows = rows;
+  run->record.n_rows = run->n_items;
+  recorded_write_json(&out, &run->record);
+  return out.text;
+}
+
+static int write_record(Run *run) {
+  const char *text = arena_printf(run->arena, "%s\n", document(run, "recorded"));
+  return cli_write(run->arena, run->given->record, text);
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+static void print_item(const Run *run, const Item *item) {
+  if (run->given->json) return;
+  if (run->given->csv)
+    cli_csv_row(&item->row);
+  else
+    print_row(run, item);
+}
+
+static void time_items(Run *run) {
+  const CliTimingOptions how = {
+      .seconds = run->given->seconds, .cold = run->given->cold, .verify_only = run->given->no_time};
+  for (int i = 0; i < run->n_items; i++)
+    if (run->items[i].runs) cli_timing_compile(run->worker, &run->items[i].timing);
+  for (int i = 0; i < run->n_items; i++)
+    if (run->items[i].runs) cli_worker_wait(run->worker, run->items[i].timing.compile);
+  for (int i = 0; i < run->n_items && !cli_worker_interrupted(run->worker); i++) {
+    Item *item = &run->items[i];
+    if (item->runs) {
+      cli_timing_run(run->worker, &item->timing, NULL, &how);
+      item->row = item->timing.row;
+      const WorkerAnswer *bench = item->timing.bench;
+      if (bench && bench->bench && bench->bench->gpu)
+        recorded_add_header(run->arena, &run->record, bench->bench);
+    }
+    print_item(run, item);
+  }
+}
+
+static int status_of(const Run *run) {
+  int status = CLI_OK;
+  for (int i = 0; i < run->n_items; i++) {
+    const Item *item = &run->items[i];
+    int of_item = item->runs ? item->timing.status : item->rung->not_built ? CLI_OK : CLI_USAGE;
+    if (of_item > status) status = of_item;
+  }
+  return cli_worker_interrupted(run->worker) ? CLI_INTERRUPTED : status;
+}
+
+static int run_ladder(Run *run) {
+  int status = cli_worker_need_gpu(run->worker);
+  if (status) return status;
+  cli_worker_take_device(run->worker, &run->targets);
+  add_items(run);
+  if (run->given->csv) cli_csv_heading();
+  if (!run->given->csv && !run->given->json) print_heading(run);
+  time_items(run);
+  status = status_of(run);
+  if (status == CLI_INTERRUPTED) return cli_error(status, "interrupted");
+  if (run->given->json)
+    puts(document(run, "measured"));
+  else if (!run->given->csv)
+    print_footing(run);
+  if (!run->given->record) return status;
+  int written = write_record(run);
+  return status ? status : written;
+}
+
+static bool read_given(Run *run, int argc, char **argv, Diags *diags) {
+  const LadderGiven *given = run->given;
+  Schedule unused = schedule_default();
+  if (argc != 2)
+    diag_add(diags, "usage", argc < 2 ? "a ladder is needed" : "one ladder is needed")->nearest =
+        "fp32";
+  if (given->main_line && given->asides)
+    diag_add(diags, "usage", "--main and --asides exclude each other");
+  if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
+  if (given->sizes.count > SIZES_MAX)
+    diag_add(diags, "usage", "--size was given %d times, at most %d", given->sizes.count,
+             (int)SIZES_MAX);
+  for (int i = 0; i < given->sizes.count && i < SIZES_MAX; i++)
+    run->n_sizes += parse_size(given->sizes.items[i], &run->sizes[run->n_sizes], diags);
+  if (given->knobs) schedule_parse(&unused, given->knobs, diags);
+  run->ladder = argc == 2 ? cli_ladder(run->arena, argv[1], diags) : NULL;
+  if (!run->ladder || !cli_targets(run->arena, &run->targets, diags)) return false;
+  run->chosen = ARENA_ARRAY(run->arena, bool, run->ladder->n_rungs);
+  cli_choose_rungs(run->ladder, given->only, run->chosen, diags);
+  for (int i = 0; i < run->ladder->n_rungs; i++)
+    if (run->ladder->rung[i].aside ? given->main_line : given->asides) run->chosen[i] = false;
+  return diags->count == 0;
+}
+
+int cmd_ladder(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  LadderGiven given = {0};
+  Run *run = ARENA_NEW(arena, Run);
+  run->arena = arena;
+  run->given = &given;
+  bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
+  if (!read_given(run, argc, argv, &diags) || !parsed) return cli_fail(&diags);
+  run->worker = cli_worker_open(arena, &given.worker, true, &diags);
+  if (!run->worker) return cli_fail(&diags);
+  int status = run_ladder(run);
+  cli_worker_close(run->worker);
+  return status;
+}

@@ -1,0 +1,257 @@
+// gemmview layout: one layout in everybody's dialect, with its offsets and what accesses cost in
+// it.
+//
+//   gemmview layout 'Sw<3,4,3> o smem_ptr[16b](unset) o (_64,_64):(_64,_1)'
+//   gemmview layout swizzle:3,4,3 --shape 64x64 --to triton
+//   gemmview layout --tma shape=4096x512,box=64x64,swizzle=128B
+//
+// Where columns lie together and rows do not, accesses are along columns. A dialect that --to asks
+// for and that cannot say the layout says why not, and the exit status is 1.
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/engine/unit.h"
+#include "banks/layouts/notation.h"
+#include "banks/layouts/tma_box.h"
+#include "banks/solver/slab_standard.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "cli/common/cli.h"
+#include "cli/common/layout_view.h"
+#include "cli/common/options.h"
+
+CommandRun cmd_layout;
+
+enum { CORNER_ROWS = 8, CORNER_COLS = 16 };
+
+typedef struct LayoutOptions {
+  const char *shape, *type, *to, *tma;
+  bool map, json;
+} LayoutOptions;
+
+static const Option OPTIONS[] = {
+    {.name = "shape", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, shape)},
+    {.name = "type", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, type)},
+    {.name = "to", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, to)},
+    {.name = "tma", .kind = OPTION_KIND_TEXT, .offset = offsetof(LayoutOptions, tma)},
+    {.name = "map", .kind = OPTION_KIND_FLAG, .offset = offsetof(LayoutOptions, map)},
+    OPTION_JSON(LayoutOptions),
+};
+
+typedef struct Shown {
+  Arena *arena;
+  LayoutForm form;
+  LayoutView view;
+  const char *evaluated;  // what an operation of CuTe gives; NULL
+  const char *across;     // what runs fastest: "rows" or "columns"
+  const Notation *only;   // NULL: every dialect
+  bool triton;            // the first of Triton's that can say it
+  const TmaBox *tma;      // NULL: no tensor map
+} Shown;
+
+// ---- input --------------------------------------------------------------------------------------
+
+static bool read_slab(const LayoutOptions *given, LayoutSlab *out, Diags *diags) {
+  int used = 0, rows = 0, cols = 0;
+  *out = (LayoutSlab){0};
+  if (given->type && !(out->elem_bytes = unit_bytes(given->type, diags))) return false;
+  if (!given->shape) return true;
+  bool ok = sscanf(given->shape, "%6dx%6d%n", &rows, &cols, &used) == 2 && !given->shape[used];
+  if (!ok || rows < 1 || cols < 1) {
+    diag_add(diags, "usage", "--shape %s: rows and columns are needed",
+             str_sanitise(diags->arena, given->shape))
+        ->nearest = "--shape 64x64";
+    return false;
+  }
+  int elem = out->elem_bytes ? out->elem_bytes : unit_bytes("f16", diags);
+  *out = (LayoutSlab){rows, cols * elem, elem};
+  return layout_check_slab(out, diags);
+}
+
+static const Layout *read_tma(Arena *arena, const char *text, TmaBox *box, Diags *diags) {
+  if (!tma_box_parse(arena, text, box, diags) || !tma_box_check(box, diags)) return NULL;
+  return tma_box_layout(arena, box, text, diags);
+}
+
+static const Layout *read_layout(Arena *arena, const LayoutOptions *given, int argc, char **argv,
+                                 TmaBox *box, Diags *diags) {
+  if ((given->tma != NULL) + (argc - 1) != 1) {
+    diag_add(diags, "usage", "one layout is needed, or --tma with the fields of a tensor map")
+        ->nearest = "'Sw<3,3,3> o _0 o (_8,_64):(_64,_1)'";
+    return NULL;
+  }
+  if (given->tma) return read_tma(arena, given->tma, box, diags);
+  LayoutSlab slab;
+  if (!read_slab(given, &slab, diags)) return NULL;
+  return notation_parse(arena, &slab, argv[1], diags);
+}
+
+// "logical_divide((8,8):(8,1), 4:1)" as the layout that it is.
+static const char *evaluate(Arena *arena, const char *text) {
+  CuteText cute;
+  Diags unused = diags_new(arena);
+  if (!cute_text_is(text) || !strpbrk(text, "abcdefghijklmnopqrstuvwxyz")) return NULL;
+  if (!cute_text_parse(arena, text, &cute, &unused) || cute.n != 1) return NULL;
+  Str out = str_new(arena);
+  cute_print(&out, &cute.part[0].layout);
+  return out.text;
+}
+
+// Rows and columns changed round.
+static const Layout *turned(Arena *arena, const Layout *layout) {
+  const LayoutSlab *slab = &layout->slab;
+  int elem = slab->elem_bytes, cols = slab->row_bytes / elem;
+  int32_t *offset = ARENA_ARRAY(arena, int32_t, slab->rows * slab->row_bytes);
+  for (int row = 0; row < slab->rows; row++)
+    for (int col = 0; col < cols; col++)
+      memcpy(&offset[(col * slab->rows + row) * elem],
+             &layout->offset_of[row * slab->row_bytes + col * elem], sizeof *offset * (size_t)elem);
+  Layout *out = ARENA_NEW(arena, Layout);
+  *out = *layout;
+  out->slab = (LayoutSlab){cols, slab->rows * elem, elem};
+  out->offset_of = offset;
+  return out;
+}
+
+static bool columns_lie_together(const LayoutForm *form) {
+  if (form->rows < 2) return false;
+  int64_t first = layout_form_element(form, 0, 0);
+  bool along_row = form->cols > 1 && layout_form_element(form, 0, 1) == first + 1;
+  return !along_row && layout_form_element(form, 1, 0) == first + 1;
+}
+
+static Shown show(Arena *arena, const Layout *layout, const TmaBox *tma) {
+  Shown shown = {.arena = arena, .form = layout_form(arena, layout), .across = "rows", .tma = tma};
+  if (columns_lie_together(&shown.form)) {
+    layout = turned(arena, layout);
+    shown.across = "columns";
+  }
+  int n;
+  const SlabSite *sites = slab_standard_sites(arena, &layout->slab, &n);
+  shown.view = layout_view(arena, layout, sites, n);
+  if (!tma) shown.evaluated = evaluate(arena, layout->text);
+  return shown;
+}
+
+// ---- dialects -----------------------------------------------------------------------------------
+
+static bool is_asked(const Shown *shown, const Notation *notation) {
+  return !shown->only || shown->only == notation || (shown->triton && notation_is_triton(notation));
+}
+
+// --to: the text alone, to paste it.
+static int print_only(const Shown *shown) {
+  Str reasons = str_new(shown->arena);
+  for (int i = 0; i < notation_count; i++) {
+    if (!is_asked(shown, &notation_table[i])) continue;
+    const char *why = NULL;
+    const char *text = notation_print(shown->arena, &notation_table[i], &shown->form, &why);
+    if (text) {
+      puts(text);
+      return CLI_OK;
+    }
+    str_printf(&reasons, "%s%s: %s", reasons.length ? "\n" : "", notation_table[i].name, why);
+  }
+  return cli_error(CLI_NO, "%s", reasons.text);
+}
+
+static void print_dialects(const Shown *shown) {
+  putchar('\n');
+  for (int i = 0; i < notation_count; i++) {
+    const char *why = NULL;
+    const char *text = notation_print(shown->arena, &notation_table[i], &shown->form, &why);
+    printf("%-16s %s%s\n", notation_table[i].name, text ? text : "-  ", text ? "" : why);
+  }
+}
+
+static void put_dialects(JsonWriter *w, const Shown *shown) {
+  json_key(w, "dialects");
+  json_begin_array(w);
+  for (int i = 0; i < notation_count; i++) {
+    if (!is_asked(shown, &notation_table[i])) continue;
+    const char *why = NULL;
+    const char *text = notation_print(shown->arena, &notation_table[i], &shown->form, &why);
+    json_begin_object(w);
+    json_member_string(w, "name", notation_table[i].name);
+    json_member_string(w, "text", text);
+    json_member_string(w, "why_not", text ? NULL : why);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+// ---- text and JSON ------------------------------------------------------------------------------
+
+static void print_offsets(const Shown *shown, bool map) {
+  const LayoutForm *form = &shown->form;
+  int rows = map ? form->rows : min_int(form->rows, CORNER_ROWS);
+  int cols = map ? form->cols : min_int(form->cols, CORNER_COLS);
+  printf("\nwhere elements lie, in elements: rows 0 to %d, columns 0 to %d of %d x %d\n", rows - 1,
+         cols - 1, form->rows, form->cols);
+  for (int row = 0; row < rows; row++) {
+    printf("  row %3d", row);
+    for (int col = 0; col < cols; col++)
+      printf(" %5lld", (long long)layout_form_element(form, row, col));
+    putchar('\n');
+  }
+}
+
+static void print_tma(const TmaBox *box) {
+  printf("a box of %lld %s", box->box[0], box->type);
+  for (int i = 1; i < box->rank; i++) printf(" x %lld", box->box[i]);
+  printf(", swizzle %s: %lld bytes of shared memory at a multiple of %d\n", box->swizzle->name,
+         (long long)tma_box_bytes(box), tma_box_alignment(box));
+}
+
+static void print_text(const Shown *shown, bool map) {
+  if (shown->tma) print_tma(shown->tma);
+  if (shown->evaluated) printf("%s =\n", shown->evaluated);
+  LayoutView facts = shown->view;
+  facts.layout = shown->form.layout;
+  layout_view_print_facts(&facts);
+  print_dialects(shown);
+  print_offsets(shown, map);
+  if (shown->across[0] == 'c')
+    puts("\ncolumns lie together: below, a row is a column of the matrix");
+  layout_view_print_groups(&shown->view, map);
+  layout_view_print_sites(&shown->view);
+}
+
+static void print_json(const Shown *shown, bool map) {
+  Str out = str_new(shown->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "evaluated", shown->evaluated);
+  json_member_string(&w, "fastest_along", shown->across);
+  put_dialects(&w, shown);
+  if (shown->tma) {
+    json_member_int(&w, "tma_bytes", tma_box_bytes(shown->tma));
+    json_member_int(&w, "tma_alignment", tma_box_alignment(shown->tma));
+  }
+  layout_view_write(&w, &shown->view, map);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static int run_given(Arena *arena, const LayoutOptions *given, int argc, char **argv,
+                     Diags *diags) {
+  TmaBox box;
+  const Layout *layout = read_layout(arena, given, argc, argv, &box, diags);
+  const Notation *only = NULL;
+  if (given->to) only = notation_find(given->to, diags);
+  if (diags->count) return cli_fail(diags);
+  Shown shown = show(arena, layout, given->tma ? &box : NULL);
+  shown.only = only;
+  shown.triton = only && str_equal(given->to, "triton");
+  if (only && !given->json) return print_only(&shown);
+  given->json ? print_json(&shown, given->map) : print_text(&shown, given->map);
+  return layout_view_status(&shown.view);
+}
+
+int cmd_layout(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  LayoutOptions given = {0};
+  int n = (int)(sizeof OPTIONS / sizeof OPTIONS[0]);
+  if (!options_parse(OPTIONS, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  return run_given(arena, &given, argc, argv, &diags);
+}

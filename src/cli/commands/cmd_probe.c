@@ -1,0 +1,311 @@
+// gemmview probe: the clocks that accesses to shared memory take on the GPU at hand, beside the
+// wavefronts that the bank model counts for them.
+//
+//   $ gemmview probe --op lds32 --addr 'lane * 128'
+//   NVIDIA H200
+//    # access                           wavefronts ideal ways  clocks  p10..p90     a wavefront
+//      given                LDS                 32     1   32   32.01  32.00..32.03        1.00
+//
+//   gemmview probe -k STATE              every access of the schedule's kernel
+//   gemmview probe -k STATE --site 3     one of them, by its number in gemmview resources
+//   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
+//
+// If several accesses are probed, those of one operation are ordered by both numbers. Exit
+// status 1 when the orders disagree, 5 when an access could not be measured. An order that nothing
+// could be seen of, as of counts that all lie under the operation's floor, is no disagreement.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "banks/engine/bank_input.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_ladder.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_probe.h"
+#include "cli/common/cli_timing.h"
+
+typedef struct ProbeGiven {
+  const char *op, *addr, *state, *ladder;
+  OptionList worker;
+  int site;
+  bool json;
+} ProbeGiven;
+
+static const Option options[] = {
+    OPTION_STATE(ProbeGiven),
+    OPTION_JSON(ProbeGiven),
+    OPTION_WORKER(ProbeGiven),
+    {.name = "op", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, op)},
+    {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, addr)},
+    {.name = "ladder", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, ladder)},
+    {.name = "site",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(ProbeGiven, site),
+     .lo = 1,
+     .hi = 1000},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], OPS_MAX = 64 };
+
+typedef struct Verdict {
+  ProbeVerdict all;
+  ProbeOrder order[OPS_MAX];  // by the operation's row
+} Verdict;
+
+// ---- what is probed -----------------------------------------------------------------------------
+
+static bool check_given(const ProbeGiven *given, Diags *diags) {
+  if (!given->op != !given->addr)
+    diag_add(diags, "usage", "--op and --addr belong together")->nearest =
+        "--op lds32 --addr 'lane * 4'";
+  if (given->op && (given->state || given->site))
+    diag_add(diags, "usage", "--op with --addr, or a schedule with -k: one of the two");
+  if (given->ladder && (given->op || given->state || given->site))
+    diag_add(diags, "usage", "--ladder goes without -k, --site, --op and --addr");
+  return diags->count == 0;
+}
+
+static void add_given(CliProbe *probe, const ProbeGiven *given, Diags *diags) {
+  int64_t addr[BANK_LANES];
+  const BankOp *op = bank_input_op(given->op, diags);
+  if (op && bank_input_addresses(op, given->addr, addr, diags)) cli_probe_add(probe, op, addr);
+}
+
+static void add_state(CliProbe *probe, const ProbeGiven *given, CliWorker *worker,
+                      const TargetTable *targets, Diags *diags) {
+  Schedule schedule;
+  if (!cli_schedule(given->state, &schedule, diags)) return;
+  cli_worker_set_target(worker, targets, &schedule);
+  const Model *model = cli_model_of(probe->arena, targets, &schedule, diags);
+  if (!model || cli_probe_add_model(probe, NULL, model, given->site) > 0) return;
+  diag_add(diags, "usage", "the kernel of this schedule has %d accesses to shared memory",
+           model->n_sites)
+      ->nearest =
+      model->n_sites ? arena_printf(probe->arena, "--site %d", model->n_sites) : "STAGE=11";
+}
+
+static void add_ladders(CliProbe *probe, const char *name, CliWorker *worker,
+                        const TargetTable *targets, Diags *diags) {
+  const Ladder *one[2] = {NULL, NULL}, *const *ladders = one;
+  if (str_equal(name, "all"))
+    ladders = cli_ladders(probe->arena, diags);
+  else
+    one[0] = cli_ladder(probe->arena, name, diags);
+  for (int i = 0; ladders && ladders[i]; i++)
+    cli_probe_add_ladder(probe, worker, targets, ladders[i]);
+}
+
+static bool collect(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
+  TargetTable *targets = ARENA_NEW(probe->arena, TargetTable);
+  if (!cli_targets(probe->arena, targets, diags)) return false;
+  cli_worker_take_device(worker, targets);
+  if (given->ladder)
+    add_ladders(probe, given->ladder, worker, targets, diags);
+  else if (given->op)
+    add_given(probe, given, diags);
+  else
+    add_state(probe, given, worker, targets, diags);
+  return diags->count == 0;
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static void print_count(const BankCount *count) {
+  if (count->known)
+    printf("%10d %5d %4d ", count->wavefronts, count->ideal, count->ways);
+  else
+    printf("%10s %5s %4s ", "no count", "-", "-");
+}
+
+static void print_access(const CliProbe *probe, const ShownAccess *shown) {
+  const ProbeResult *result = probe->different[shown->different].result;
+  if (shown->site)
+    printf("%2d %-34s ", shown->site, shown->name);
+  else
+    printf("   %-20s %-13s ", shown->name, probe->different[shown->different].op->sass);
+  print_count(&shown->count);
+  if (!result || !result->ok) {
+    printf("%s\n", result && result->error ? result->error : "not measured");
+    return;
+  }
+  printf("%8.2f  %6.2f..%-6.2f", result->clocks, result->p10_clocks, result->p90_clocks);
+  if (result->clocks_per_wavefront > 0) printf(" %9.2f", result->clocks_per_wavefront);
+  putchar('\n');
+}
+
+static void print_accesses(const CliProbe *probe) {
+  printf("%s\n%2s %-34s %10s %5s %4s %8s  %-14s %9s\n", probe->gpu ? probe->gpu : "unknown GPU",
+         "#", "access", "wavefronts", "ideal", "ways", "clocks", "p10..p90", "each");
+  const char *rung = NULL;
+  for (int i = 0; i < probe->n_shown; i++) {
+    const ShownAccess *shown = &probe->shown[i];
+    if (shown->rung && (!rung || !str_equal(rung, shown->rung))) printf("%s\n", shown->rung);
+    rung = shown->rung;
+    print_access(probe, shown);
+  }
+}
+
+// The pair that is most against the model, in words.
+static void print_pair(const CliProbe *probe, const ProbeOrder *order) {
+  if (order->many < 0) return;
+  const DifferentAccess *few = &probe->different[order->few],
+                        *many = &probe->different[order->many];
+  printf("  %s: %d wavefronts, %.2f clocks; %s: %d wavefronts, %.2f clocks\n", few->first,
+         few->result->wavefronts, few->result->clocks, many->first, many->result->wavefronts,
+         many->result->clocks);
+}
+
+static const char *order_text(Arena *arena, const ProbeOrder *order) {
+  static const char *const words[] = {[PROBE_UNJUDGED] = "could not be judged",
+                                      [PROBE_ALIKE] = "alike",
+                                      [PROBE_NOT_ALIKE] = "NOT alike"};
+  const char *word = words[order->verdict];
+  if (!order->n_hidden) return order->n_pairs ? word : "nothing to order";
+  return arena_printf(arena, "%s, %d hidden by the floor of %.1f clocks", word, order->n_hidden,
+                      order->clocks_lo);
+}
+
+static void print_order(const CliProbe *probe, const BankOp *op, const ProbeOrder *order) {
+  if (order->n == 0) return;
+  printf("%-14s %9d %7d..%-3d %8.2f..%-6.2f %9.2f %9d %5d %6d %7d %5d  %s\n", op->name, order->n,
+         order->wavefronts_lo, order->wavefronts_hi, order->clocks_lo, order->clocks_hi,
+         order->slope, order->n_with, order->n_tied, order->n_hidden, order->n_against,
+         order->n_split, order_text(probe->arena, order));
+  print_pair(probe, order);
+}
+
+static void print_verdict(const CliProbe *probe, const Verdict *verdict) {
+  static const char *const words[] = {
+      [PROBE_UNJUDGED] = "measured and predicted order could not be judged",
+      [PROBE_ALIKE] = "measured and predicted order alike",
+      [PROBE_NOT_ALIKE] = "measured and predicted do NOT order alike"};
+  if (probe->n_different < 2) return;
+  printf("\n%-14s %9s %12s %16s %9s %9s %5s %6s %7s %5s\n", "operation", "different", "wavefronts",
+         "clocks", "each", "with", "tied", "hidden", "against", "split");
+  for (int i = 0; i < banks_op_count(); i++) print_order(probe, banks_op_at(i), &verdict->order[i]);
+  puts(
+      "Pairs of one operation with different counts: with the model, tied within the noise, tied\n"
+      "and hidden (at a clock a wavefront, both counts lie under the fastest that was measured),\n"
+      "or against it; split: the same count, further apart than half a wavefront.");
+  if (probe->n_left_out)
+    printf("%d rungs left out: not built, or not legal on this GPU\n", probe->n_left_out);
+  puts(words[verdict->all]);
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_access(JsonWriter *w, const CliProbe *probe, const ShownAccess *shown) {
+  const DifferentAccess *different = &probe->different[shown->different];
+  const BankCount *count = &shown->count;
+  json_begin_object(w);
+  json_member_string(w, "rung", shown->rung);
+  json_member_known(w, "site", shown->site != 0, shown->site);
+  json_member_string(w, "access", shown->name);
+  json_member_string(w, "op", different->op->name);
+  json_member_known(w, "wavefronts", count->known, count->wavefronts);
+  json_member_known(w, "ideal", count->known, count->ideal);
+  json_member_known(w, "conflicts", count->known, count->conflicts);
+  json_member_known(w, "ways", count->known, count->ways);
+  json_key(w, "addr");
+  json_begin_array(w);
+  for (int lane = 0; lane < BANK_LANES; lane++) json_put_int(w, different->addr[lane]);
+  json_end_array(w);
+  Str text = str_new(probe->arena);
+  if (different->result) probe_result_write_json(&text, different->result);
+  if (different->result)
+    cli_put_json(w, probe->arena, "probe", text.text);
+  else
+    json_member_null(w, "probe");
+  json_end_object(w);
+}
+
+// null: nothing could be seen.
+static void put_alike(JsonWriter *w, ProbeVerdict verdict) {
+  if (verdict == PROBE_UNJUDGED)
+    json_member_null(w, "alike");
+  else
+    json_member_bool(w, "alike", verdict == PROBE_ALIKE);
+}
+
+static void put_order(JsonWriter *w, Arena *arena, const BankOp *op, const ProbeOrder *order) {
+  json_begin_object(w);
+  json_member_string(w, "op", op->name);
+  json_member_int(w, "different", order->n);
+  json_member_int(w, "wavefronts_lo", order->wavefronts_lo);
+  json_member_int(w, "wavefronts_hi", order->wavefronts_hi);
+  json_member_double(w, "clocks_lo", order->clocks_lo);
+  json_member_double(w, "clocks_hi", order->clocks_hi);
+  json_member_double(w, "clocks_per_wavefront", order->slope);
+  json_member_int(w, "pairs", order->n_pairs);
+  json_member_int(w, "with", order->n_with);
+  json_member_int(w, "tied", order->n_tied);
+  json_member_int(w, "hidden", order->n_hidden);
+  json_member_int(w, "against", order->n_against);
+  json_member_int(w, "split", order->n_split);
+  put_alike(w, order->verdict);
+  json_member_string(w, "verdict", order_text(arena, order));
+  json_end_object(w);
+}
+
+static void print_json(const CliProbe *probe, const Verdict *verdict, int status) {
+  Str out = str_new(probe->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "probe");
+  json_member_string(&w, "gpu", probe->gpu);
+  json_member_bool(&w, "ok", status == CLI_OK || status == CLI_NO);
+  put_alike(&w, verdict->all);
+  json_member_int(&w, "rungs_left_out", probe->n_left_out);
+  json_key(&w, "probes");
+  json_begin_array(&w);
+  for (int i = 0; i < probe->n_shown; i++) put_access(&w, probe, &probe->shown[i]);
+  json_end_array(&w);
+  json_key(&w, "operations");
+  json_begin_array(&w);
+  for (int i = 0; i < banks_op_count(); i++)
+    if (verdict->order[i].n) put_order(&w, probe->arena, banks_op_at(i), &verdict->order[i]);
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- running ------------------------------------------------------------------------------------
+
+// The probe's kernels are compiled where the GPU is.
+static int need_tools(CliWorker *worker) {
+  const int missing = cli_worker_need_gpu(worker);
+  const WorkerMachine machine = cli_worker_machine(worker);
+  if (missing || machine.can_compile) return missing;
+  return cli_error(CLI_MISSING, "there is no compiler for the probe's kernels: %s", machine.nvrtc);
+}
+
+static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diags *diags) {
+  if (!collect(probe, given, worker, diags)) return cli_fail(diags);
+  int status = need_tools(worker);
+  if (!status) status = cli_probe_run(probe, worker);
+  if (status && status != CLI_BENCH) return status;
+  Verdict *verdict = ARENA_NEW(probe->arena, Verdict);
+  verdict->all = cli_probe_judge(probe, verdict->order);
+  if (!status && verdict->all == PROBE_NOT_ALIKE) status = CLI_NO;
+  if (given->json) {
+    print_json(probe, verdict, status);
+  } else {
+    print_accesses(probe);
+    print_verdict(probe, verdict);
+  }
+  return status;
+}
+
+int cmd_probe(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  ProbeGiven given = {0};
+  if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
+    diag_add(&diags, "usage", "probe takes no argument \"%s\"", str_sanitise(arena, argv[1]));
+  if (diags.count || !check_given(&given, &diags)) return cli_fail(&diags);
+  CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
+  if (!worker) return cli_fail(&diags);
+  CliProbe probe = {.arena = arena};
+  const int status = run(&probe, &given, worker, &diags);
+  cli_worker_close(worker);
+  return status;
+}

@@ -1,0 +1,70 @@
+// gemmview sass: the instructions themselves, where the toolkit's nvdisasm is installed.
+//
+//   gemmview sass -k BM=16,BN=16            address, instruction
+//   gemmview sass -k … --lines              with the line of `gemmview cuda` and the live registers
+//   gemmview sass -k … --counts             how many instructions of which kind, for each kernel
+#include <stdio.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_compile.h"
+#include "kernels/worker/result_json.h"
+
+static const char *number_text(Arena *arena, int number) {
+  return number < 0 ? "" : arena_printf(arena, "%d", number);
+}
+
+static void print_listing(const Compiled *c, const SassResult *sass) {
+  const char *kernel = "";
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *line = &sass->lines[i];
+    if (!str_equal(line->kernel, kernel)) printf("%s%s:\n", *kernel ? "\n" : "", line->kernel);
+    kernel = line->kernel;
+    if (c->given->lines)
+      printf("%5s %3s | ", number_text(c->arena, line->cuda_line),
+             number_text(c->arena, line->live_registers));
+    if (line->address < 0)
+      printf("%s\n", line->text);
+    else
+      printf("  %04x  %s\n", (unsigned)line->address, line->text);
+  }
+}
+
+static void print_counts(const SassResult *sass) {
+  const char *kernel = "";
+  for (int i = 0; i < sass->n_counts; i++) {
+    const SassCount *count = &sass->counts[i];
+    if (!str_equal(count->kernel, kernel)) printf("%s%s:\n", *kernel ? "\n" : "", count->kernel);
+    kernel = count->kernel;
+    printf("%6d  %s\n", count->count, count->opcode);
+  }
+}
+
+static void print_json(const Compiled *c, const SassResult *sass) {
+  Str text = str_new(c->arena), out = str_new(c->arena);
+  Diags diags = diags_new(c->arena);
+  sass_result_write_json(&text, sass);
+  JsonWriter w = json_writer(&out);
+  cli_compile_json_heading(&w, c, "sass");
+  json_key(&w, "sass");
+  json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void show(const Compiled *c) {
+  const SassResult *sass = c->answer->sass;
+  if (c->given->json)
+    print_json(c, sass);
+  else if (c->given->counts)
+    print_counts(sass);
+  else
+    print_listing(c, sass);
+}
+
+CommandRun cmd_sass;
+int cmd_sass(Arena *arena, int argc, char **argv) {
+  static const CompileCommand command = {
+      .name = "sass", .want = "cubin,sass", .takes_listing = true, .show = show};
+  return cli_compile_run(&command, arena, argc, argv);
+}

@@ -1,0 +1,164 @@
+// gemmview show VIEW: any screen without a terminal, through the session and canvas of the
+// explorer.
+//
+//   gemmview show banks --ladder fp32 --rung padded --size 120x40 --format svg > banks.svg
+//   gemmview show -k BM=16,BN=16,FM=8,FN=8 --keys "Tab j j" --format json
+//
+// --keys and --script act on the screen first; what a person would see then is printed.
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_worker.h"
+#include "cli/common/options.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/sass.h"
+#include "tui/canvas/export.h"
+#include "tui/canvas/terminal.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
+
+typedef struct ShowOptions {
+  const char *state, *ladder, *rung, *format, *color, *theme, *keys, *script;
+  OptionSize size;
+  bool ascii, json;
+} ShowOptions;
+
+#define TEXT(key) \
+  { .name = #key, .kind = OPTION_KIND_TEXT, .offset = offsetof(ShowOptions, key) }
+
+static const Option options[] = {
+    OPTION_STATE(ShowOptions),
+    OPTION_SIZE(ShowOptions),
+    OPTION_JSON(ShowOptions),
+    TEXT(ladder),
+    TEXT(rung),
+    TEXT(format),
+    TEXT(color),
+    TEXT(theme),
+    TEXT(keys),
+    TEXT(script),
+    {.name = "ascii", .kind = OPTION_KIND_FLAG, .offset = offsetof(ShowOptions, ascii)},
+};
+
+// The screen to draw, and the format to write it in.
+typedef struct Show {
+  Arena *arena;
+  ShowOptions given;
+  int view;
+  ExportFormat format;
+  const Theme *theme;
+  ColorDepth depth;
+  Session *session;
+  Canvas *canvas;
+} Show;
+
+static bool find_view(Show *show, const char *name, Diags *diags) {
+  show->view = name ? view_find(name) : 0;
+  if (show->view >= 0) return true;
+  const char **names = ARENA_ARRAY(show->arena, const char *, view_count);
+  for (int i = 0; i < view_count; i++) names[i] = view_table[i].name;
+  diag_add_unknown(diags, "view", "view", name, names, view_count);
+  return false;
+}
+
+static bool read_options(Show *show, int argc, char **argv, Diags *diags) {
+  int n = sizeof options / sizeof *options;
+  show->given = (ShowOptions){.size = {80, 24}, .format = "text", .theme = "default"};
+  if (!options_parse(options, n, &show->given, &argc, argv, diags)) return false;
+  cli_take_rung(&show->given.state, &show->given.ladder, &show->given.rung, diags);
+  if (argc > 2) diag_add(diags, "usage", "one view at a time; \"%s\" is left over", argv[2]);
+  find_view(show, argc > 1 ? argv[1] : NULL, diags);
+  export_format(show->given.json ? "json" : show->given.format, &show->format, diags);
+  show->theme = theme_find(show->arena, show->given.theme, diags);
+  const char *no_color = getenv("NO_COLOR");
+  const char *color = no_color && *no_color ? "never" : "truecolor";
+  ColorSettings settings = {.option = show->given.color ? show->given.color : color};
+  color_depth(&settings, &show->depth, diags);
+  return diags->count == 0;
+}
+
+static bool run_steps(Show *show, Diags *diags) {
+  const ShowOptions *given = &show->given;
+  if (given->script && !drive_script_file(show->session, show->canvas, given->script, diags))
+    return false;
+  return !given->keys || drive_keys(show->session, show->canvas, given->keys, diags);
+}
+
+static bool draw(Show *show, Diags *diags) {
+  const ShowOptions *given = &show->given;
+  bool ascii = given->ascii || (isatty(STDOUT_FILENO) && terminal_wants_ascii());
+  SessionOptions opening = {given->state, given->ladder, given->rung, ascii};
+  show->session = explorer_open(&opening, diags);
+  if (!show->session) return false;
+  cli_note_gpu(show->arena, &show->session->targets, &show->session->now.schedule);
+  show->canvas = canvas_new(show->arena, given->size.height, given->size.width, ascii);
+  view_show(show->session, show->view);
+  drive_frame(show->session, show->canvas);
+  if (!run_steps(show, diags)) return false;
+  while (session_idle(show->session)) {
+  }
+  drive_frame(show->session, show->canvas);
+  return true;
+}
+
+// A reading that others will go by says what the machine code does, where a compiler and a
+// disassembler are here to ask. A picture is the model's, the same everywhere.
+static void ask_compiler(Show *show) {
+  Session *session = show->session;
+  Diags diags = diags_new(show->arena);
+  const OptionList here = {0};
+  const Model *model = session->now.picture ? session->now.picture->model : NULL;
+  if (!model || session->now.reasons || !sass_find_tool(show->arena)) return;
+  CliWorker *worker = cli_worker_open(show->arena, &here, false, &diags);
+  if (!worker) return;
+  const Emission *emission = side_emission(&session->now);
+  const Plan *plan =
+      plan_from_emission(show->arena, emission, model->program, model->target, "show");
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = "cubin,sass"};
+  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
+  if (cli_worker_wait(worker, answer)) {
+    Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+    results_add_compile(compiled, answer->cubin);
+    results_add_sass(compiled, answer->sass);
+    drive_frame(session, show->canvas);
+  }
+  cli_worker_close(worker);
+}
+
+static void print_json(const Show *show) {
+  Str out = str_new(show->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "show");
+  view_json(&w, show->session);
+  export_json(&w, show->canvas);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void print(const Show *show) {
+  if (show->format == EXPORT_JSON) print_json(show);
+  if (show->format == EXPORT_TEXT) fputs(export_text(show->arena, show->canvas), stdout);
+  if (show->format == EXPORT_ANSI)
+    fputs(export_ansi(show->arena, show->canvas, show->theme, show->depth), stdout);
+  if (show->format == EXPORT_SVG)
+    fputs(export_svg(show->arena, show->canvas, show->theme, "gemmview"), stdout);
+}
+
+int cmd_show(Arena *arena, int argc, char **argv) {
+  Show show = {.arena = arena};
+  Diags diags = diags_new(show.arena);
+  bool ok = read_options(&show, argc, argv, &diags) && draw(&show, &diags);
+  if (ok && show.format == EXPORT_JSON) ask_compiler(&show);
+  if (ok) print(&show);
+  int status = ok ? CLI_OK : cli_fail(&diags);
+  if (show.session) explorer_close(show.session);
+  return status;
+}

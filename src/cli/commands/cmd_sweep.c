@@ -1,0 +1,321 @@
+// gemmview sweep: many schedules timed in one run, told as they come, the best one last.
+//
+//   gemmview sweep -k BM=16,BN=16,FM=8,FN=8,BK=16,STAGE=11 --knob FM=4,8,16 --knob PAD_SMEM
+//   gemmview sweep -k … --search 300 --seed 7           five minutes uphill from that schedule
+//   gemmview sweep -k … --knob SPLITK --predict         by the model alone; needs no GPU
+//
+// Illegal points are passed over, and the first is told with its reason. Each point is verified
+// before it is timed; the best one is timed again at the end, beside the start, since the luckiest
+// of many measurements is too good to be true. Standard output is a table, CSV, or JSON Lines; each
+// line is flushed.
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/cli_timing.h"
+#include "cli/common/sweep.h"
+
+typedef struct SweepGiven {
+  const char *state;
+  OptionList knobs, worker;
+  double seconds, search;
+  int limit, seed;
+  bool json, csv, cold, predict, no_reference;
+} SweepGiven;
+
+#define FLAG(key, field) \
+  { .name = key, .kind = OPTION_KIND_FLAG, .offset = offsetof(SweepGiven, field) }
+
+static const Option options[] = {
+    OPTION_STATE(SweepGiven),
+    OPTION_JSON(SweepGiven),
+    OPTION_CSV(SweepGiven),
+    OPTION_WORKER(SweepGiven),
+    OPTION_TIMING_SECONDS(SweepGiven),
+    {.name = "knob", .kind = OPTION_KIND_LIST, .offset = offsetof(SweepGiven, knobs)},
+    {.name = "search",
+     .kind = OPTION_KIND_SECONDS,
+     .offset = offsetof(SweepGiven, search),
+     .lo = 1000,
+     .hi = 86400000},
+    {.name = "limit",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(SweepGiven, limit),
+     .lo = 1,
+     .hi = SWEEP_TRIALS_MAX},
+    {.name = "seed",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(SweepGiven, seed),
+     .lo = 0,
+     .hi = 2147483647},
+    FLAG("cold", cold),
+    FLAG("predict", predict),
+    FLAG("no-reference", no_reference),
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], BATCH = 16, SEARCH_BATCH = 8 };
+
+enum { LIMIT = 500 };
+static const double POINT_SECONDS = 0.3, LAST_SECONDS = 2;
+
+typedef struct Sweep {
+  Arena *arena;
+  const SweepGiven *given;
+  CliWorker *worker;  // NULL with --predict
+  TargetTable targets;
+  Schedule base;
+  SweepAxes axes;
+  int n_done, status;
+  double started;
+  bool has_best;
+  Schedule best;
+  double best_score;
+} Sweep;
+
+// ---- printing -----------------------------------------------------------------------------------
+
+// The knobs in which a point differs from where the sweep began.
+static const char *changes(Arena *arena, const Schedule *from, const Schedule *to) {
+  Str out = str_new(arena);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (from->value[i] != to->value[i])
+      str_printf(&out, "%s%s=%s", out.length ? "," : "", knob_table[i].name,
+                 knob_value_text(arena, to, (KnobId)i));
+  return out.length ? out.text : "(the start)";
+}
+
+static void print_heading(const Sweep *s) {
+  if (s->given->json) return;
+  if (s->given->csv)
+    cli_csv_heading();
+  else
+    printf("%5s   %11s %9s %9s %5s %6s %5s %9s  %s\n", "#", "median", "TFLOP/s", "of cuBLAS",
+           "regs", "spills", "occ.", "predicted", "knobs");
+}
+
+static void print_cells(Arena *arena, const RecordedRow *row) {
+  printf("%11s %9s %9s %5s %6s %5s %9s", cli_time_text(arena, row->time_ns),
+         row->tflops > 0 ? arena_printf(arena, "%.2f", row->tflops) : "-",
+         cli_ratio_text(arena, row->ratio), cli_count_text(arena, row->registers),
+         cli_count_text(arena, row->spill_bytes), cli_share_text(arena, row->occupancy),
+         row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-");
+}
+
+static void print_row(const Sweep *s, Arena *arena, const Schedule *point, const RecordedRow *row,
+                      bool best) {
+  printf("%5d %c ", s->n_done, best ? '*' : ' ');
+  if (row->error && !s->given->predict)
+    printf("%s  ", row->error);
+  else
+    print_cells(arena, row);
+  printf("  %s\n", changes(arena, &s->base, point));
+}
+
+// One JSON line: "point" for each, "best" for the last.
+static void print_json_row(const Sweep *s, Arena *arena, const char *key, const RecordedRow *row,
+                           bool best) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "sweep");
+  json_member_int(&w, "number", s->n_done);
+  json_member_double(&w, "elapsed_s", clock_seconds() - s->started);
+  json_member_bool(&w, "best_so_far", best);
+  cli_put_row(&w, arena, key, row);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void tell(Sweep *s, Arena *arena, const Schedule *point, const RecordedRow *row, bool best) {
+  if (s->given->json)
+    print_json_row(s, arena, "point", row, best);
+  else if (s->given->csv)
+    cli_csv_row(row);
+  else
+    print_row(s, arena, point, row, best);
+  fflush(stdout);
+}
+
+// ---- timing -------------------------------------------------------------------------------------
+
+// Against cuBLAS where it ran, since clocks drift from one job to the next.
+static double score(const Sweep *s, const RecordedRow *row) {
+  if (s->given->predict) return row->predicted_tflops;
+  if (!row->verified || !(row->time_ns > 0)) return 0;
+  return s->given->no_reference || !(row->ratio > 0) ? row->tflops : row->ratio;
+}
+
+static void file(Sweep *s, Arena *arena, const Schedule *point, const CliTiming *timing) {
+  const double of_point = score(s, &timing->row);
+  const bool best = of_point > 0 && (!s->has_best || of_point > s->best_score);
+  s->n_done++;
+  if (timing->status > s->status && timing->status < CLI_TIMEOUT) s->status = timing->status;
+  if (best) {
+    s->has_best = true;
+    s->best = *point;
+    s->best_score = of_point;
+  }
+  tell(s, arena, point, &timing->row, best);
+}
+
+static CliTimingOptions how(const Sweep *s) {
+  return (CliTimingOptions){.seconds = s->given->seconds > 0 ? s->given->seconds : POINT_SECONDS,
+                            .cold = s->given->cold,
+                            .no_reference = s->given->no_reference};
+}
+
+static CliTiming timing_of(const Sweep *s, Arena *arena, const Schedule *point) {
+  return cli_timing(arena, model_build(arena, &s->targets, point), NULL);
+}
+
+static bool is_over(const Sweep *s) {
+  if (s->worker && cli_worker_interrupted(s->worker)) return true;
+  return s->given->search > 0 && clock_seconds() - s->started > s->given->search;
+}
+
+// All are compiled before the first is timed.
+static void run_batch(Sweep *s, const Schedule *points, int n) {
+  Arena *arena = arena_new("sweep batch");
+  CliTiming *timing = ARENA_ARRAY(arena, CliTiming, n);
+  const CliTimingOptions options_of_point = how(s);
+  for (int i = 0; i < n; i++) {
+    timing[i] = timing_of(s, arena, &points[i]);
+    if (s->worker) cli_timing_compile(s->worker, &timing[i]);
+    if (!s->worker) cli_timing_predict(&timing[i]);
+  }
+  for (int i = 0; s->worker && i < n; i++) cli_worker_wait(s->worker, timing[i].compile);
+  for (int i = 0; i < n && !is_over(s); i++) {
+    if (s->worker) cli_timing_run(s->worker, &timing[i], NULL, &options_of_point);
+    if (!is_over(s) || !s->worker) file(s, arena, &points[i], &timing[i]);
+  }
+  if (s->worker) cli_worker_forget(s->worker);
+  arena_free(arena);
+}
+
+// ---- the two kinds of sweep ---------------------------------------------------------------------
+
+static bool run_product(Sweep *s, Diags *diags) {
+  SweepPoints points = sweep_points(s->arena, &s->axes, &s->base, &s->targets);
+  if (points.n == 0)
+    diag_add(diags, "sweep", "none of the %lld points is legal; of %s: %s",
+             (long long)sweep_product(&s->axes), changes(s->arena, &s->base, &points.illegal),
+             points.reason);
+  const int limit = s->given->limit ? s->given->limit : LIMIT;
+  if (points.n > limit)
+    diag_add(diags, "sweep", "%d points are legal, at most %d are timed", points.n, limit)
+        ->nearest = arena_printf(s->arena, "--limit %d", points.n);
+  if (diags->count) return false;
+  if (points.n_illegal)
+    cli_error(0, "%d of %lld points are passed over; the first, %s: %s", points.n_illegal,
+              (long long)sweep_product(&s->axes), changes(s->arena, &s->base, &points.illegal),
+              points.reason);
+  print_heading(s);
+  for (int i = 0; i < points.n && !is_over(s); i += BATCH)
+    run_batch(s, &points.point[i], points.n - i < BATCH ? points.n - i : BATCH);
+  return true;
+}
+
+static bool run_search(Sweep *s, Diags *diags) {
+  (void)diags;
+  SweepSearch *search = sweep_search_new(s->arena, &s->base, &s->targets, (uint64_t)s->given->seed);
+  Schedule batch[SEARCH_BATCH];
+  print_heading(s);
+  run_batch(s, &s->base, 1);
+  const int limit = s->given->limit ? s->given->limit : SWEEP_TRIALS_MAX;
+  while (!is_over(s) && s->n_done < limit) {
+    int n = sweep_search_next(search, s->has_best ? &s->best : &s->base, batch, SEARCH_BATCH);
+    if (n == 0) break;
+    run_batch(s, batch, n);
+  }
+  return true;
+}
+
+static void print_last(const Sweep *s, const char *key, const char *what, const CliTiming *timing) {
+  if (s->given->json) {
+    print_json_row(s, s->arena, key, &timing->row, str_equal(key, "best"));
+  } else if (s->given->csv) {
+    cli_csv_row(&timing->row);
+  } else {
+    printf("%-8s", what);
+    print_cells(s->arena, &timing->row);
+    printf("  %s\n", timing->row.error && s->worker ? timing->row.error : timing->state);
+  }
+}
+
+// The winner once more, for longer, in turns with where the sweep began.
+static void tell_best(Sweep *s) {
+  if (!s->has_best) return;
+  CliTimingOptions longer = how(s);
+  if (longer.seconds < LAST_SECONDS) longer.seconds = LAST_SECONDS;
+  CliTiming best = timing_of(s, s->arena, &s->best), start = {0};
+  const bool has_start = s->given->search > 0 && !schedule_same(&s->best, &s->base);
+  if (has_start) start = timing_of(s, s->arena, &s->base);
+  if (s->worker && !cli_worker_interrupted(s->worker)) {
+    cli_timing_compile(s->worker, &best);
+    if (has_start) cli_timing_compile(s->worker, &start);
+    cli_timing_run(s->worker, &best, has_start ? &start : NULL, &longer);
+  } else {
+    cli_timing_predict(&best);
+    if (has_start) cli_timing_predict(&start);
+  }
+  if (!s->given->json && !s->given->csv)
+    printf("\nbest of %d%s\n", s->n_done, s->worker ? ", timed again:" : ":");
+  if (has_start) print_last(s, "start", "start", &start);
+  print_last(s, "best", "best", &best);
+}
+
+// ---- the command --------------------------------------------------------------------------------
+
+static bool read_given(Sweep *s, int argc, char **argv, Diags *diags) {
+  const SweepGiven *given = s->given;
+  if (argc > 1)
+    diag_add(diags, "usage", "sweep takes no argument \"%s\"; a state is given with -k",
+             str_sanitise(s->arena, argv[1]));
+  if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
+  if ((given->knobs.count > 0) == (given->search > 0))
+    diag_add(diags, "usage", "either knobs to sweep or a time to search is needed")->nearest =
+        "--knob PAD_SMEM=0,4,8";
+  if (given->predict && given->worker.count)
+    diag_add(diags, "usage", "--predict asks no worker; give one of the two");
+  if (!cli_schedule(given->state, &s->base, diags) || !cli_targets(s->arena, &s->targets, diags))
+    return false;
+  for (int i = 0; i < given->knobs.count; i++)
+    sweep_add_axis(&s->axes, given->knobs.items[i], &s->base, diags);
+  if (sweep_product(&s->axes) > SWEEP_TRIALS_MAX)
+    diag_add(diags, "usage", "the product has %lld points, at most %d are looked at",
+             (long long)sweep_product(&s->axes), (int)SWEEP_TRIALS_MAX);
+  return diags->count == 0;
+}
+
+static int run(Sweep *s, Diags *diags) {
+  if (s->worker) {
+    cli_worker_take_device(s->worker, &s->targets);
+    cli_worker_set_target(s->worker, &s->targets, &s->base);
+  }
+  if (s->given->search > 0 && !cli_model_of(s->arena, &s->targets, &s->base, diags))
+    return cli_fail(diags);
+  const int missing = s->worker ? cli_worker_need_gpu(s->worker) : CLI_OK;
+  if (missing) return missing;
+  s->started = clock_seconds();
+  if (!(s->given->search > 0 ? run_search : run_product)(s, diags)) return cli_fail(diags);
+  tell_best(s);
+  if (s->worker && cli_worker_interrupted(s->worker))
+    return cli_error(CLI_INTERRUPTED, "interrupted");
+  return s->status;
+}
+
+int cmd_sweep(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  SweepGiven given = {.seed = 1};
+  Sweep *s = ARENA_NEW(arena, Sweep);
+  s->arena = arena;
+  s->given = &given;
+  bool parsed = options_parse(options, N_OPTIONS, &given, &argc, argv, &diags);
+  if (!read_given(s, argc, argv, &diags) || !parsed) return cli_fail(&diags);
+  s->worker = given.predict ? NULL : cli_worker_open(arena, &given.worker, true, &diags);
+  if (!s->worker && !given.predict) return cli_fail(&diags);
+  const int status = run(s, &diags);
+  if (s->worker) cli_worker_close(s->worker);
+  return status;
+}

@@ -1,0 +1,140 @@
+// gemmview targets: the table of GPUs as text, JSON or CSV.
+//
+// As text: one line per GPU, or with a name every number of one GPU with its unit and source. An
+// unknown number is a dash in text, an empty cell in CSV and null in JSON.
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "cli/common/options.h"
+#include "model/words/target.h"
+
+typedef struct TargetsOptions {
+  bool json, csv;
+} TargetsOptions;
+
+static const Option options[] = {OPTION_JSON(TargetsOptions), OPTION_CSV(TargetsOptions)};
+
+static const char *number_text(Arena *arena, double number) {
+  return target_knows(number) ? arena_printf(arena, "%.10g", number) : "-";
+}
+
+static void print_table(Arena *arena, const TargetTable *table) {
+  printf("%-15s %-24s %-8s %4s %10s %6s %9s %9s %9s\n", "target", "GPU", "arch", "SMs",
+         "smem/block", "MHz", "fp32", "bf16", "DRAM");
+  printf("%-15s %-24s %-8s %4s %10s %6s %9s %9s %9s\n", "", "", "", "", "KiB", "boost", "TFLOP/s",
+         "TFLOP/s", "GB/s");
+  for (int i = 0; i < table->count; i++) {
+    const Target *t = &table->targets[i];
+    printf("%-15s %-24s %-8s %4d %10d %6s %9s %9s %9s\n", t->id, t->name, t->arch, t->sm_count,
+           t->smem_per_block / 1024, number_text(arena, t->boost_mhz),
+           number_text(arena, t->fp32_tflops), number_text(arena, t->bf16_tflops),
+           number_text(arena, t->dram_gbps));
+  }
+}
+
+static bool has_feature(const Target *target, int feature) {
+  return *(const bool *)((const char *)target + target_features[feature].offset);
+}
+
+static void print_one(Arena *arena, const Target *t) {
+  printf("%s: %s, %s, compute capability %d.%d\n\n", t->id, t->name, t->arch, t->cc / 10,
+         t->cc % 10);
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++) {
+    const TargetFieldInfo *info = &target_fields[f];
+    const TargetSource *source = t->source[f];
+    printf("%-24s %12s %-8s %s%s%s%s\n", info->name,
+           number_text(arena, target_number(t, (TargetField)f)), info->unit, info->help,
+           source ? " [" : "", source ? source->id : "", source ? "]" : "");
+  }
+  printf("\nhas:");
+  for (int i = 0; i < target_feature_count; i++)
+    if (has_feature(t, i)) printf("%s %s", i ? "," : "", target_features[i].help);
+  printf("\n\n");
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++) {
+    bool seen = !t->source[f];
+    for (int g = 0; g < f && !seen; g++) seen = t->source[g] == t->source[f];
+    if (!seen) printf("[%s] %s\n", t->source[f]->id, t->source[f]->title);
+  }
+}
+
+static void write_target(JsonWriter *w, const Target *t) {
+  json_begin_object(w);
+  json_member_string(w, "id", t->id);
+  json_member_string(w, "name", t->name);
+  json_member_string(w, "arch", t->arch);
+  json_member_int(w, "cc", t->cc);
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++)
+    json_member_double(w, target_fields[f].name, target_number(t, (TargetField)f));
+  for (int i = 0; i < target_feature_count; i++)
+    json_member_bool(w, target_features[i].name, has_feature(t, i));
+  json_key(w, "source");
+  json_begin_object(w);
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++)
+    if (t->source[f]) json_member_string(w, target_fields[f].name, t->source[f]->id);
+  json_end_object(w);
+  json_end_object(w);
+}
+
+static void print_json(Arena *arena, const TargetTable *table, const Target *only) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_key(&w, "targets");
+  json_begin_array(&w);
+  for (int i = 0; i < table->count; i++)
+    if (!only || only == &table->targets[i]) write_target(&w, &table->targets[i]);
+  json_end_array(&w);
+  json_key(&w, "sources");
+  json_begin_object(&w);
+  for (int i = 0; i < table->n_sources; i++) {
+    json_key(&w, table->sources[i].id);
+    json_begin_object(&w);
+    json_member_string(&w, "title", table->sources[i].title);
+    json_member_string(&w, "url", table->sources[i].url);
+    json_member_bool(&w, "measured", table->sources[i].measured);
+    json_end_object(&w);
+  }
+  json_end_object(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+static void print_csv(Arena *arena, const TargetTable *table, const Target *only) {
+  printf("id,name,arch,cc");
+  for (int f = 0; f < TARGET_FIELD_COUNT; f++) printf(",%s", target_fields[f].name);
+  putchar('\n');
+  for (int i = 0; i < table->count; i++) {
+    const Target *t = &table->targets[i];
+    if (only && only != t) continue;
+    printf("%s,\"%s\",%s,%d", t->id, t->name, t->arch, t->cc);
+    for (int f = 0; f < TARGET_FIELD_COUNT; f++) {
+      double number = target_number(t, (TargetField)f);
+      printf(",%s", target_knows(number) ? number_text(arena, number) : "");
+    }
+    putchar('\n');
+  }
+}
+
+int cmd_targets(Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  TargetsOptions given = {0};
+  int n_options = sizeof options / sizeof options[0];
+  if (!options_parse(options, n_options, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 2) return cli_error(CLI_USAGE, "one name at most, not %d", argc - 1);
+  if (given.json && given.csv) return cli_error(CLI_USAGE, "--json and --csv exclude each other");
+  TargetTable table;
+  if (!cli_targets(arena, &table, &diags)) return cli_fail(&diags);
+  const Target *only = argc == 2 ? target_find(&table, argv[1], &diags) : NULL;
+  if (diags.count) return cli_fail(&diags);
+  if (given.json)
+    print_json(arena, &table, only);
+  else if (given.csv)
+    print_csv(arena, &table, only);
+  else if (only)
+    print_one(arena, only);
+  else
+    print_table(arena, &table);
+  return CLI_OK;
+}

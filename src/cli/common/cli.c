@@ -1,0 +1,147 @@
+// Finds the subcommand and turns its answer into the exit status.
+//
+//   gemmview bnaks --op lds32     →  gemmview: there is no command "bnaks"; … nearest: banks (2)
+//   gemmview banks --help         →  usage and help of that row of the table on stdout         (0)
+#include "cli/common/cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/disk.h"
+#include "base/nearest.h"
+#include "base/str.h"
+
+const char cli_version[] = "0.1.0";
+
+const Command cli_commands[] = {
+#define COMMAND(name, usage, help) {#name, cmd_##name, usage, help},
+#define COMMAND_AS(id, name, usage, help) {name, cmd_##id, usage, help},
+#include "cli/common/commands.def"
+#undef COMMAND
+};
+const int cli_command_count = sizeof cli_commands / sizeof cli_commands[0];
+
+int cli_fail(const Diags *diags) {
+  for (const Diag *d = diags->first; d; d = d->next)
+    fprintf(stderr, "gemmview: %s%s%s\n", d->text, d->nearest ? "; nearest: " : "",
+            d->nearest ? str_sanitise(diags->arena, d->nearest) : "");
+  return CLI_USAGE;
+}
+
+int cli_error(int status, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("gemmview: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return status;
+}
+
+int cli_write(Arena *arena, const char *path, const char *text) {
+  if (disk_write(path, text)) return CLI_OK;
+  bool full = errno == ENOSPC || errno == EFBIG || errno == EDQUOT || errno == EIO;
+  return cli_error(full ? CLI_NO : CLI_USAGE, "%s %s: %s", str_sanitise(arena, path),
+                   full ? "could not be written whole" : "cannot be written", strerror(errno));
+}
+
+void cli_csv_text(const char *text, char after) {
+  if (text) {
+    putchar('"');
+    for (; *text; text++) {
+      if (*text == '"') putchar('"');
+      putchar(*text);
+    }
+    putchar('"');
+  }
+  putchar(after);
+}
+
+void cli_csv_number(double value, bool known) {
+  if (known) printf("%.10g", value);
+  putchar(',');
+}
+
+// Flushes stdout; a document that could not be written whole is an error of its own.
+static int cli_flush(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  int failed = cli_error(CLI_NO, "the output could not be written: %s", strerror(errno));
+  return status == CLI_OK ? failed : status;
+}
+
+static void print_overview(FILE *out) {
+  fputs(
+      "gemmview: GPU matrix multiplication, from knobs to a measured kernel\n\n"
+      "usage: gemmview [-k STATE] ...     the explorer\n"
+      "       gemmview COMMAND ...\n\n",
+      out);
+  for (int i = 0; i < cli_command_count; i++)
+    fprintf(out, "  %-12s %s\n", cli_commands[i].name, cli_commands[i].help);
+  fputs(
+      "\nSTATE is one line, [LADDER/RUNG,]KNOB=value,...: gemmview knobs and gemmview ladders\n"
+      "list them, the explorer's y copies its own.\n"
+      "gemmview COMMAND --help tells more; gemmview --version tells the version.\n",
+      out);
+}
+
+static const Command *find_command(const char *name) {
+  for (int i = 0; i < cli_command_count; i++)
+    if (str_equal(cli_commands[i].name, name)) return &cli_commands[i];
+  return NULL;
+}
+
+static int fail_unknown(const char *name) {
+  Arena *arena = arena_new("cli");
+  Diags diags = diags_new(arena);
+  const char **names = ARENA_ARRAY(arena, const char *, cli_command_count);
+  for (int i = 0; i < cli_command_count; i++) names[i] = cli_commands[i].name;
+  Diag *diag = diag_add(&diags, "usage", "there is no %s \"%s\"; gemmview --help lists them all",
+                        *name == '-' ? "option" : "command", str_sanitise(arena, name));
+  diag->nearest = nearest_name(name, names, cli_command_count);
+  int status = cli_fail(&diags);
+  arena_free(arena);
+  return status;
+}
+
+static bool asks_for_help(int argc, char **argv) {
+  for (int i = 1; i < argc && !str_equal(argv[i], "--"); i++)
+    if (str_equal(argv[i], "--help") || str_equal(argv[i], "-h")) return true;
+  return false;
+}
+
+static int run_command(const Command *command, int argc, char **argv) {
+  if (asks_for_help(argc, argv)) {
+    cli_print_help(command);
+    return CLI_OK;
+  }
+  Arena *arena = arena_new(command->name);
+  int status = command->run(arena, argc, argv);
+  arena_free(arena);
+  return status;
+}
+
+// `gemmview`, `gemmview -k STATE`: no command, so the explorer with what is given.
+static bool is_explorer(const char *first) {
+  return !first || (*first == '-' && !str_equal(first, "--version") &&
+                    !str_equal(first, "--help") && !str_equal(first, "-h"));
+}
+
+int cli_main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN);  // a write that goes too far fails, and that is said
+  const char *first = argc > 1 ? argv[1] : NULL;
+  if (is_explorer(first)) return cli_flush(run_command(find_command("explore"), argc, argv));
+  if (str_equal(first, "--version")) {
+    printf("gemmview %s\n", cli_version);
+    return cli_flush(CLI_OK);
+  }
+  if (str_equal(first, "--help") || str_equal(first, "-h") || str_equal(first, "help")) {
+    print_overview(stdout);
+    return cli_flush(CLI_OK);
+  }
+  const Command *command = find_command(first);
+  if (!command) return fail_unknown(first);
+  return cli_flush(run_command(command, argc - 1, argv + 1));
+}

@@ -1,0 +1,109 @@
+// State → model → text → worker → show.
+//
+// A text that does not compile ends with status 4 and NVRTC's words on stderr; without NVRTC, or
+// without nvdisasm where that is asked for, with status 3 and the sentence that says what is
+// missing.
+#include "cli/common/cli_compile.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "cli/common/cli_model.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/machine_code.h"
+
+// The first one where there is an assembler, the last two where there is a listing.
+static const Option options[] = {
+    {.name = "ptxas-opt", .kind = OPTION_KIND_TEXT, .offset = offsetof(CompileGiven, ptxas_opt)},
+    OPTION_STATE(CompileGiven),
+    OPTION_JSON(CompileGiven),
+    OPTION_WORKER(CompileGiven),
+    {.name = "lines", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, lines)},
+    {.name = "counts", .kind = OPTION_KIND_FLAG, .offset = offsetof(CompileGiven, counts)},
+};
+enum { N_OPTIONS = sizeof options / sizeof options[0], N_LISTING_OPTIONS = 2 };
+
+static const char *words_of_compiler(const WorkerAnswer *answer) {
+  const CompileResult *results[] = {answer->ptx, answer->cubin};
+  for (int i = 0; i < 2; i++)
+    if (results[i] && !results[i]->ok && *results[i]->log) return results[i]->log;
+  return NULL;
+}
+
+// Says on stderr why there is nothing to show.
+static int fail(const WorkerAnswer *answer) {
+  const char *words = words_of_compiler(answer);
+  cli_error(answer->status, "%s", answer->error);
+  if (words) fprintf(stderr, "%s\n", words);
+  return answer->status;
+}
+
+static int compile(const CompileCommand *command, Compiled *compiled, CliWorker *worker) {
+  Arena *arena = compiled->arena;
+  const Model *model = compiled->model;
+  compiled->emission = emit_model(arena, model, model->program);
+  Plan *plan =
+      plan_from_emission(arena, compiled->emission, model->program, model->target, command->name);
+  plan->ptxas_opt = compiled->given->ptxas_opt;
+  ClientRequest request = {.kind = MESSAGE_COMPILE, .plan = plan, .want = command->want};
+  WorkerAnswer *answer = cli_worker_submit(worker, &request, "compiling");
+  compiled->answer = answer;
+  bool done = cli_worker_wait(worker, answer);
+  if (!done && !(command->shows_failure && answer->status == CLI_MISSING)) return fail(answer);
+  command->show(compiled);
+  bool compiled_it = answer->cubin && answer->cubin->ok;
+  if (!done && !compiled_it) cli_error(0, "%s", answer->error);
+  return CLI_OK;
+}
+
+static bool check_level(const char *level, Diags *diags) {
+  if (!level || (*level && strchr("0123", *level) && !level[1])) return true;
+  diag_add(diags, "usage", "--ptxas-opt %s: the levels are 0 to 3",
+           str_sanitise(diags->arena, level))
+      ->nearest = "0";
+  return false;
+}
+
+int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv) {
+  Diags diags = diags_new(arena);
+  CompileGiven given = {0};
+  int first = strstr(command->want, "cubin") ? 0 : 1;
+  int n = N_OPTIONS - first - (command->takes_listing ? 0 : N_LISTING_OPTIONS);
+  if (!options_parse(options + first, n, &given, &argc, argv, &diags)) return cli_fail(&diags);
+  if (argc > 1)
+    return cli_error(CLI_USAGE, "%s takes no argument \"%s\"; a state is given with -k",
+                     command->name, str_sanitise(arena, argv[1]));
+  if (!check_level(given.ptxas_opt, &diags)) return cli_fail(&diags);
+  Compiled compiled = {.arena = arena, .given = &given};
+  compiled.model = cli_model(arena, given.state, &diags);
+  if (!compiled.model) return cli_fail(&diags);
+  CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
+  if (!worker) return cli_fail(&diags);
+  int status = compile(command, &compiled, worker);
+  cli_worker_close(worker);
+  return status;
+}
+
+const Model *cli_compiled_model(const Compiled *c) {
+  const CompileResult *cubin = c->answer->cubin;
+  int kernel = c->model->program->main_kernel;
+  if (!cubin || !cubin->ok || kernel >= cubin->n_kernels) return c->model;
+  const SassResult *sass = c->answer->sass;
+  const MachineAccesses *machine =
+      sass && sass->ok ? machine_accesses(c->arena, sass, c->emission, c->model) : NULL;
+  return model_compiled(c->arena, c->model, cubin->kernels[kernel].registers, machine);
+}
+
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command) {
+  const WorkerAnswer *answer = compiled->answer;
+  const CompileResult *result = answer->ptx ? answer->ptx : answer->cubin;
+  json_begin_document(writer);
+  json_member_string(writer, "command", command);
+  json_member_string(writer, "state", schedule_text(compiled->arena, &compiled->model->schedule));
+  json_member_string(writer, "target", compiled->model->target->id);
+  json_member_string(writer, "arch", compiled->model->target->arch);
+  json_member_string(writer, "compiler", result ? result->compiler : NULL);
+  json_member_string(writer, "error", answer->error);
+}

@@ -1,0 +1,36 @@
+// The common part of ptx, sass and resources: the worker compiles a state, and one of its results
+// is shown.
+#pragma once
+#include "base/json.h"
+#include "cli/common/cli_worker.h"
+#include "model/text/emit.h"
+
+typedef struct CompileGiven {
+  const char *state, *ptxas_opt;
+  bool json, lines, counts;
+  OptionList worker;
+} CompileGiven;
+
+typedef struct Compiled {
+  Arena *arena;
+  const CompileGiven *given;
+  const Model *model;
+  const Emission *emission;
+  const WorkerAnswer *answer;
+} Compiled;
+
+typedef struct CompileCommand {
+  const char *name, *want;  // "sass", "cubin,sass": as in ClientRequest
+  bool takes_listing;       // --lines and --counts
+  bool shows_failure;       // there is something to show although nothing was compiled
+  void (*show)(const Compiled *compiled);
+} CompileCommand;
+
+// The whole command: options, worker, waiting, exit status.
+int cli_compile_run(const CompileCommand *command, Arena *arena, int argc, char **argv);
+
+// The model with what the compiler said of it; the model itself where it said nothing.
+const Model *cli_compiled_model(const Compiled *compiled);
+
+// Begins a JSON document with the common members: schema, command, state, target, compiler, error.
+void cli_compile_json_heading(JsonWriter *writer, const Compiled *compiled, const char *command);

@@ -1,0 +1,30 @@
+// The input of gemmview open: the kernel's text as PTX, the launch, the arguments.
+#pragma once
+#include "ptx/run/machine.h"
+
+typedef struct OpenText {
+  const char *ptx;  // NULL after a finding
+  size_t bytes;
+  const char *compiler;  // "nvcc", "NVRTC"; NULL: the file is PTX
+  int status;            // what the command ends with when there is no text
+} OpenText;
+
+// FILE.ptx as it is, FILE.cu by nvcc with these flags, without nvcc by NVRTC.
+OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags);
+
+// "grid=8x7x1,block=32x8,smem=0".
+bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags);
+// "1,2,0" or "all": first and last block in each direction.
+typedef struct OpenBlocks {
+  int first[3], last[3];
+} OpenBlocks;
+bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags);
+
+// The arguments, given to the machine; false after findings.
+bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel, int n,
+                    const char *const *args, Diags *diags);
+
+// A whole file; NULL after a finding of rule "file".
+char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags);
+// A program of the toolkit: in PATH, else where the toolkits are; NULL.
+const char *open_find_tool(Arena *arena, const char *name);

@@ -1,0 +1,39 @@
+// The findings of gemmview open as text, JSON or Markdown.
+#pragma once
+#include "base/json.h"
+#include "ptx/tally/tally.h"
+
+typedef struct OpenCounted {
+  const char *file;
+  int line;
+  int64_t wavefronts, ideal;  // −1: not in the file
+} OpenCounted;
+
+typedef struct OpenResult {
+  Arena *arena;
+  const char *path, *compiler;
+  const PtxModule *module;
+  const PtxFunction *kernel;
+  const PtxMachine *machine;
+  const PtxTally *tally;
+  const PtxLines *lines;
+  PtxLaunch launch;
+  int64_t n_blocks;
+  PtxOutcome outcome;
+  bool as_compiled;            // widths and lines are those of the machine code
+  const char *why_not;         // a sentence when they are predicted
+  const char *assembler;       // "ptxas, sm_90a"
+  const OpenCounted *counted;  // what a profiler's file says; NULL: none was given
+  int n_counted;
+  double seconds;
+} OpenResult;
+
+void open_print_text(const OpenResult *result);
+void open_print_json(const OpenResult *result);
+void open_print_markdown(const OpenResult *result);
+// Kernels of a module with their signatures.
+void open_print_kernels(Arena *arena, const PtxModule *module, bool json);
+// Every instruction that is known, and whether it is run.
+void open_print_opcodes(void);
+// True when something was found that makes the numbers or the kernel doubtful.
+bool open_has_findings(const OpenResult *result);

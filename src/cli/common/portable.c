@@ -1,0 +1,34 @@
+// `make portable` puts terminfo/ beside the program, `make wheel` into share/ beside bin/. A
+// machine without terminal descriptions, such as a bare container, then still has the common ones;
+// those of the machine come first.
+//
+//   /opt/gemmview/gemmview  →  TERMINFO_DIRS=/etc/terminfo:…:/opt/gemmview/terminfo
+//   venv/bin/gemmview       →  TERMINFO_DIRS=/etc/terminfo:…:venv/bin/../share/gemmview/terminfo
+#include "cli/common/portable.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SYSTEM_FOLDERS "/etc/terminfo:/lib/terminfo:/usr/lib/terminfo:/usr/share/terminfo"
+
+static const char *const places[] = {"terminfo", "../share/gemmview/terminfo"};
+
+void portable_find_terminfo(void) {
+  char program[PATH_MAX], folder[PATH_MAX + 32], folders[PATH_MAX + 128];
+  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (n <= 0 || getenv("TERMINFO_DIRS")) return;
+  program[n] = '\0';
+  char *slash = strrchr(program, '/');
+  if (!slash) return;
+  *slash = '\0';
+  for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+    snprintf(folder, sizeof folder, "%s/%s", program, places[i]);
+    if (access(folder, R_OK | X_OK) != 0) continue;
+    snprintf(folders, sizeof folders, "%s:%s", SYSTEM_FOLDERS, folder);
+    setenv("TERMINFO_DIRS", folders, 1);
+    return;
+  }
+}

@@ -1,0 +1,272 @@
+// ELF sections and DWARF line programs, as much as cubins have of them. (DWARF 4, 6.2.)
+//
+// A program is a little machine that moves an address and a line and drops rows. NVIDIA's extended
+// operations (calls that were inlined) carry their length and are passed over. Which kernel a
+// sequence belongs to says the relocation of its first address.
+#include "ptx/module/line_table.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { FILES_MAX = 512 };
+
+typedef struct Bytes {
+  const unsigned char *at, *end;
+} Bytes;
+
+typedef struct Cubin {
+  const unsigned char *bytes;
+  size_t n;
+  Elf64_Ehdr header;
+} Cubin;
+
+typedef struct Program {
+  Arena *arena;
+  const Cubin *cubin;
+  const char *kernel;
+  const unsigned char *section_start;
+  Bytes relocations, symbols, names;
+  LineTable table;
+  int capacity;
+  const char *files[FILES_MAX];
+  int n_files;
+  // The machine.
+  uint64_t address, file;
+  int64_t line;
+  bool inside;  // the sequence is this kernel's
+  int line_base, line_range, opcode_base, step;
+  unsigned char lengths[256];
+} Program;
+
+// ---- ELF ----------------------------------------------------------------------------------------
+
+static bool read_header(Cubin *cubin, Elf64_Shdr *header, int index) {
+  const uint64_t at = cubin->header.e_shoff + (uint64_t)index * sizeof *header;
+  if (at > cubin->n || cubin->n - at < sizeof *header) return false;
+  memcpy(header, cubin->bytes + at, sizeof *header);
+  return true;
+}
+
+static Bytes contents(const Cubin *cubin, const Elf64_Shdr *header) {
+  if (header->sh_type == SHT_NOBITS || header->sh_offset > cubin->n ||
+      cubin->n - header->sh_offset < header->sh_size)
+    return (Bytes){0};
+  const unsigned char *at = cubin->bytes + header->sh_offset;
+  return (Bytes){at, at + header->sh_size};
+}
+
+static const char *string_at(Bytes strings, uint64_t offset) {
+  const uint64_t n = (uint64_t)(strings.end - strings.at);
+  if (!strings.at || offset >= n || !memchr(strings.at + offset, 0, n - offset)) return "";
+  return (const char *)strings.at + offset;
+}
+
+static Bytes find_section(Cubin *cubin, const char *name) {
+  Elf64_Shdr strings, header;
+  if (!read_header(cubin, &strings, cubin->header.e_shstrndx)) return (Bytes){0};
+  const Bytes names = contents(cubin, &strings);
+  for (int i = 0; i < cubin->header.e_shnum; i++)
+    if (read_header(cubin, &header, i) && strcmp(string_at(names, header.sh_name), name) == 0)
+      return contents(cubin, &header);
+  return (Bytes){0};
+}
+
+// The symbol that the eight bytes at this place of the section are relocated to; "".
+static const char *symbol_at(const Program *p, const unsigned char *place) {
+  const uint64_t offset = (uint64_t)(place - p->section_start);
+  for (const unsigned char *at = p->relocations.at;
+       p->relocations.end - at >= (ptrdiff_t)sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+    Elf64_Rela entry;
+    memcpy(&entry, at, sizeof entry);
+    if (entry.r_offset != offset) continue;
+    const uint64_t symbol = (entry.r_info >> 32) * sizeof(Elf64_Sym);
+    Elf64_Sym found;
+    if (symbol + sizeof found > (uint64_t)(p->symbols.end - p->symbols.at)) return "";
+    memcpy(&found, p->symbols.at + symbol, sizeof found);
+    return string_at(p->names, found.st_name);
+  }
+  return "";
+}
+
+// ---- bytes --------------------------------------------------------------------------------------
+
+static uint64_t take(Bytes *b, int n) {
+  uint64_t value = 0;
+  if (b->end - b->at < n) {
+    b->at = b->end;
+    return 0;
+  }
+  memcpy(&value, b->at, (size_t)n);
+  b->at += n;
+  return value;
+}
+
+static uint64_t take_uleb(Bytes *b) {
+  uint64_t value = 0;
+  for (int shift = 0; b->at < b->end; shift += 7) {
+    const unsigned char byte = *b->at++;
+    if (shift < 64) value |= (uint64_t)(byte & 127) << shift;
+    if (!(byte & 128)) break;
+  }
+  return value;
+}
+
+static int64_t take_sleb(Bytes *b) {
+  uint64_t value = 0;
+  int shift = 0;
+  unsigned char byte = 0;
+  while (b->at < b->end) {
+    byte = *b->at++;
+    if (shift < 64) value |= (uint64_t)(byte & 127) << shift;
+    shift += 7;
+    if (!(byte & 128)) break;
+  }
+  if (shift < 64 && (byte & 64)) value |= ~UINT64_C(0) << shift;
+  return (int64_t)value;
+}
+
+static const char *take_string(Bytes *b) {
+  const unsigned char *zero = b->at < b->end ? memchr(b->at, 0, (size_t)(b->end - b->at)) : NULL;
+  const char *text = zero ? (const char *)b->at : "";
+  b->at = zero ? zero + 1 : b->end;
+  return text;
+}
+
+// ---- the program --------------------------------------------------------------------------------
+
+static void drop_row(Program *p) {
+  if (!p->inside) return;
+  if (p->table.n == p->capacity) {
+    p->capacity = p->capacity ? 2 * p->capacity : 512;
+    LineRow *grown = ARENA_ARRAY(p->arena, LineRow, p->capacity);
+    if (p->table.n) memcpy(grown, p->table.rows, sizeof *grown * (size_t)p->table.n);
+    p->table.rows = grown;
+  }
+  const bool known = p->file >= 1 && p->file <= (uint64_t)p->n_files;
+  p->table.rows[p->table.n++] =
+      (LineRow){p->address, known ? p->files[p->file - 1] : "", (int)p->line};
+}
+
+static void start_sequence(Program *p) {
+  p->address = 0;
+  p->file = 1;
+  p->line = 1;
+  p->inside = false;
+}
+
+static void run_extended(Program *p, Bytes *b) {
+  const uint64_t length = take_uleb(b);
+  if (length == 0 || length > (uint64_t)(b->end - b->at)) return;
+  const unsigned char *next = b->at + length;
+  const int operation = *b->at++;
+  if (operation == 1) {
+    start_sequence(p);
+  } else if (operation == 2) {
+    p->inside = strcmp(symbol_at(p, b->at), p->kernel) == 0;
+    p->address = take(b, 8);
+  }
+  b->at = next;
+}
+
+static void run_standard(Program *p, Bytes *b, int operation) {
+  switch (operation) {
+    case 1:
+      drop_row(p);
+      return;
+    case 2:
+      p->address += take_uleb(b) * (uint64_t)p->step;
+      return;
+    case 3:
+      p->line += take_sleb(b);
+      return;
+    case 4:
+      p->file = take_uleb(b);
+      return;
+    case 8:
+      p->address += (uint64_t)((255 - p->opcode_base) / p->line_range * p->step);
+      return;
+    case 9:
+      p->address += take(b, 2);
+      return;
+    default:
+      for (int i = 0; i < p->lengths[operation]; i++) take_uleb(b);
+  }
+}
+
+static void run_program(Program *p, Bytes b) {
+  start_sequence(p);
+  while (b.at < b.end) {
+    const int operation = *b.at++;
+    if (operation == 0) {
+      run_extended(p, &b);
+    } else if (operation < p->opcode_base) {
+      run_standard(p, &b, operation);
+    } else {
+      const int moved = operation - p->opcode_base;
+      p->address += (uint64_t)(moved / p->line_range * p->step);
+      p->line += p->line_base + moved % p->line_range;
+      drop_row(p);
+    }
+  }
+}
+
+static void read_files(Program *p, Bytes *b) {
+  while (b->at < b->end && *take_string(b)) {
+  }
+  p->n_files = 0;
+  while (b->at < b->end) {
+    const char *name = take_string(b);
+    if (!*name) return;
+    for (int i = 0; i < 3; i++) take_uleb(b);
+    if (p->n_files < FILES_MAX) p->files[p->n_files++] = arena_strdup(p->arena, name);
+  }
+}
+
+// One unit; its end. NULL when it is none.
+static const unsigned char *run_unit(Program *p, Bytes b) {
+  const uint64_t length = take(&b, 4);
+  if (length == 0 || length > (uint64_t)(b.end - b.at)) return NULL;
+  b.end = b.at + length;
+  const int version = (int)take(&b, 2);
+  const uint64_t header = take(&b, 4);
+  if (version < 2 || version > 4 || header > (uint64_t)(b.end - b.at)) return NULL;
+  const Bytes program = {b.at + header, b.end};
+  p->step = (int)take(&b, 1);
+  if (version == 4) take(&b, 1);
+  take(&b, 1);
+  p->line_base = (int8_t)take(&b, 1);
+  p->line_range = (int)take(&b, 1);
+  p->opcode_base = (int)take(&b, 1);
+  for (int i = 1; i < p->opcode_base; i++) p->lengths[i] = (unsigned char)take(&b, 1);
+  if (p->line_range == 0) return NULL;
+  read_files(p, &b);
+  run_program(p, program);
+  return program.end;
+}
+
+LineTable line_table_read(Arena *arena, const void *cubin, size_t bytes, const char *section,
+                          const char *kernel) {
+  Cubin file = {.bytes = cubin, .n = bytes};
+  if (bytes < sizeof file.header || memcmp(cubin, ELFMAG, SELFMAG) != 0) return (LineTable){0};
+  memcpy(&file.header, cubin, sizeof file.header);
+  Bytes lines = find_section(&file, section);
+  if (!lines.at) return (LineTable){0};
+  Program *p = ARENA_NEW(arena, Program);
+  *p = (Program){.arena = arena, .cubin = &file, .kernel = kernel, .section_start = lines.at};
+  p->relocations = find_section(&file, arena_printf(arena, ".rela%s", section));
+  p->symbols = find_section(&file, ".symtab");
+  p->names = find_section(&file, ".strtab");
+  while (lines.at && lines.at < lines.end) lines.at = run_unit(p, lines);
+  return p->table;
+}
+
+const LineRow *line_table_find(const LineTable *table, uint64_t address) {
+  const LineRow *best = NULL;
+  for (int i = 0; i < table->n; i++) {
+    const LineRow *row = &table->rows[i];
+    if (row->address > address) continue;
+    if (!best || row->address > best->address) best = row;
+  }
+  return best;
+}

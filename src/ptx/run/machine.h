@@ -1,0 +1,88 @@
+// Runs thread blocks of a kernel: 32 lanes to a warp, the warps of a block in turns, block after
+// block.
+//
+//   PtxMachine *m = ptx_machine_new(arena, module, kernel, &launch, &diags);      NULL: see diags
+//   uint64_t a = ptx_machine_buffer(m, "A", bytes, contents, PTX_CONTENT_GIVEN);  what a pointer is
+//   ptx_machine_param(m, 0, &a, sizeof a);
+//   PtxOutcome outcome = ptx_machine_run(m, x, y, z);
+//
+// Global memory lives as long as the machine: blocks that run later see what earlier ones wrote.
+// What goes wrong is a finding: it names the instructions, hence their source lines, the threads
+// and the address. Most findings end nothing; a wild address, a trap or an instruction that is not
+// run ends the block.
+#pragma once
+#include "ptx/module/ptx_module.h"
+
+typedef struct PtxMachine PtxMachine;
+
+typedef struct PtxLaunch {
+  int grid[3], block[3];
+  int dynamic_smem;
+  int64_t budget;  // lane instructions of all blocks together; 0: no limit
+} PtxLaunch;
+
+typedef enum PtxOutcome {
+  PTX_DONE,
+  PTX_STOPPED,   // a finding says why
+  PTX_DEADLOCK,  // everybody waits
+  PTX_BUDGET,    // the budget is used up
+} PtxOutcome;
+
+typedef enum PtxFindingKind {
+#define FINDING(id, name, help) PTX_FINDING_##id,
+#include "ptx/run/finding.def"
+  PTX_FINDINGS
+} PtxFindingKind;
+
+extern const char *const ptx_finding_names[PTX_FINDINGS];  // "race"
+extern const char *const ptx_finding_helps[PTX_FINDINGS];
+
+typedef struct PtxFinding {
+  PtxFindingKind kind;
+  int pc, other_pc;          // instructions; other_pc −1: there is no other
+  int thread, other_thread;  // of the block, −1
+  uint32_t lanes;            // of the warp of `thread` that it happened to
+  int warp;
+  PtxSpace space;
+  uint64_t address;
+  int bytes;
+  int block[3];
+  int64_t count;     // how often
+  const char *text;  // more of it; NULL
+} PtxFinding;
+
+typedef enum PtxContent { PTX_CONTENT_ZERO, PTX_CONTENT_GIVEN, PTX_CONTENT_UNWRITTEN } PtxContent;
+
+// One execution of an instruction that accesses memory.
+typedef struct PtxAccess {
+  int pc;
+  const PtxInst *inst;
+  PtxSpace space;      // PTX_SPACE_SHARED or PTX_SPACE_GLOBAL
+  uint32_t mask;       // lanes
+  int64_t addr[32];    // offsets in shared memory, or addresses; −1 for a lane that is inactive
+  int64_t global[32];  // of cp.async: where it reads; unset for others
+  int bytes;           // of one lane
+  bool is_store;
+  bool data_addresses, data_mask;  // they follow from loaded data
+} PtxAccess;
+
+typedef void PtxAccessSink(void *self, const PtxAccess *access);
+
+PtxMachine *ptx_machine_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel,
+                            const PtxLaunch *launch, Diags *diags);
+// Memory of its own behind the address that is returned, with a gap behind it.
+uint64_t ptx_machine_buffer(PtxMachine *m, const char *name, int64_t bytes, const void *contents,
+                            PtxContent content);
+void ptx_machine_param(PtxMachine *m, int index, const void *value, int64_t bytes);
+void ptx_machine_watch(PtxMachine *m, PtxAccessSink *sink, void *self);
+PtxOutcome ptx_machine_run(PtxMachine *m, int x, int y, int z);
+
+const void *ptx_machine_bytes(const PtxMachine *m, uint64_t address, int64_t bytes);  // NULL
+int ptx_machine_findings(const PtxMachine *m);
+const PtxFinding *ptx_machine_finding(const PtxMachine *m, int index);
+int64_t ptx_machine_lane_instructions(const PtxMachine *m);
+int64_t ptx_machine_executions(const PtxMachine *m, int pc);  // by warps
+int64_t ptx_machine_approximations(
+    const PtxMachine *m);                         // lane instructions whose last bits may differ
+int ptx_machine_smem_bytes(const PtxMachine *m);  // static and dynamic
+int ptx_machine_static_smem(const PtxMachine *m);

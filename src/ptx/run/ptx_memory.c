@@ -1,0 +1,58 @@
+// Where an address lies: shared memory, a thread's own, parameters, or one of the buffers of global
+// memory, which lie far apart so that running off one hits no other.
+#include "ptx/run/run.h"
+
+PtxPlane ptx_plane(Arena *arena, int64_t size) {
+  return (PtxPlane){arena_alloc(arena, (size_t)size + 16), arena_alloc(arena, (size_t)size + 16),
+                    size};
+}
+
+PtxBuffer *ptx_buffer_at(const PtxMachine *m, uint64_t address) {
+  for (PtxBuffer *b = m->buffers; b; b = b->next)
+    if (address - b->address < (uint64_t)b->plane.size) return b;
+  return NULL;
+}
+
+static PtxPlace in_plane(const PtxPlane *plane, uint64_t at, uint64_t limit, int64_t bytes,
+                         uint64_t from) {
+  if (at >= limit || (uint64_t)bytes > limit - at) return (PtxPlace){0};
+  return (PtxPlace){plane->bytes + from + at, plane->state + from + at, (int64_t)at};
+}
+
+static PtxPlace in_buffers(PtxMachine *m, uint64_t address, int64_t bytes) {
+  PtxBuffer *b = m->last_buffer;
+  if (!b || address - b->address >= (uint64_t)b->plane.size) b = ptx_buffer_at(m, address);
+  if (!b) return (PtxPlace){0};
+  m->last_buffer = b;
+  return in_plane(&b->plane, address - b->address, (uint64_t)b->plane.size, bytes, 0);
+}
+
+static const struct {
+  PtxSpace space;
+  uint64_t window;
+} windows[] = {{PTX_SPACE_SHARED, PTX_SHARED_WINDOW},
+               {PTX_SPACE_LOCAL, PTX_LOCAL_WINDOW},
+               {PTX_SPACE_PARAM, PTX_PARAM_WINDOW}};
+
+PtxPlace ptx_place(PtxMachine *m, int thread, PtxSpace *space, uint64_t address, int64_t bytes) {
+  if (*space == PTX_SPACE_GENERIC) {
+    *space = PTX_SPACE_GLOBAL;
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
+      if (address - windows[i].window < PTX_WINDOW_BYTES) {
+        *space = windows[i].space;
+        address -= windows[i].window;
+        break;
+      }
+  }
+  switch (*space) {
+    case PTX_SPACE_SHARED:
+      return in_plane(&m->shared, address, (uint64_t)m->shared.size, bytes, 0);
+    case PTX_SPACE_LOCAL:
+      return in_plane(&m->local, address, (uint64_t)m->local_bytes, bytes,
+                      (uint64_t)thread * (uint64_t)m->local_bytes);
+    case PTX_SPACE_PARAM:
+      return in_plane(&m->param, address, (uint64_t)m->param.size, bytes, 0);
+    default:
+      return in_buffers(m, address, bytes);
+  }
+}

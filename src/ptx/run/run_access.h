@@ -1,0 +1,17 @@
+// One warp's access, lane by lane: what run_mem.c and run_copy.c share.
+#pragma once
+#include "ptx/run/run.h"
+
+void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, int bytes,
+                      bool is_store, const PtxGroup *address, PtxAccess *out);
+uint64_t ptx_access_address(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane);
+PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t lane,
+                         PtxSpace space, uint64_t address);
+void ptx_access_end(PtxMachine *m, const PtxAccess *access);
+// False after a finding that nobody wrote any of the bytes.
+bool ptx_check_written(PtxMachine *m, PtxWarp *w, const PtxAccess *access, uint32_t lane,
+                       const PtxPlace *place, int64_t address);
+bool ptx_place_is_data(const PtxPlace *place, int bytes);
+void ptx_mark_written(const PtxPlace *place, int bytes, bool is_data);
+// The copies that a lane issued so far have landed.
+void ptx_land_copies(PtxWarp *w, uint32_t lane);

@@ -1,0 +1,254 @@
+// Loads, stores and atomics. (PTX ISA, 9.7.9 and 9.7.13.)
+//
+// Each lane's address is looked up, checked for alignment, and the warp's addresses together go to
+// whoever watches. A byte knows whether it was written and whether its value follows from loaded
+// data; what comes out of global memory is data by definition.
+#include "ptx/module/float_format.h"
+#include "ptx/run/run_access.h"
+
+void ptx_access_begin(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, int bytes,
+                      bool is_store, const PtxGroup *address, PtxAccess *out) {
+  out->pc = w->pc;
+  out->inst = i;
+  out->space = PTX_SPACE_GENERIC;
+  out->mask = 0;
+  out->bytes = bytes;
+  out->is_store = is_store;
+  const PtxArg base = m->module->args[address->at];
+  const uint32_t data = base >= 0 ? w->frame_taint[base] : 0;
+  const uint32_t guard = i->guard >= 0 ? w->frame_pred_taint[i->guard] : 0;
+  out->data_addresses = (data & mask) != 0;
+  out->data_mask = w->control != 0 || (guard & w->mask) != 0;
+  for (int lane = 0; lane < PTX_LANES; lane++) out->addr[lane] = -1;
+}
+
+uint64_t ptx_access_address(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t lane) {
+  const uint64_t base = ptx_lanes(m, w, g, 0)[lane];
+  const uint64_t sum = base + (uint64_t)g->offset;
+  return m->module->args[g->at] >= 0 ? ptx_cut(sum, ptx_reg_bits(m, w, g, 0)) : sum;
+}
+
+// The place of one lane's access; NULL bytes after a finding that ends the block.
+PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t lane,
+                         PtxSpace space, uint64_t address) {
+  const bool aligned = address % (uint64_t)access->bytes == 0;
+  PtxPlace place = {0};
+  if (aligned) place = ptx_place(m, ptx_thread(w, (int)lane), &space, address, access->bytes);
+  if (!place.bytes) {
+    PtxFinding *finding =
+        ptx_find(m, w, aligned ? PTX_FINDING_OUT_OF_BOUNDS : PTX_FINDING_MISALIGNED, access->pc, -1,
+                 1u << lane);
+    if (finding->count == 1) {
+      finding->address = address;
+      finding->space = space;
+      finding->bytes = access->bytes;
+    }
+    m->stopped = true;
+    return place;
+  }
+  if (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL) {
+    // A warp whose lanes mean different spaces counts for the shared one.
+    if (access->space != PTX_SPACE_SHARED) access->space = space;
+    if (access->space == space) {
+      access->addr[lane] = space == PTX_SPACE_SHARED ? place.offset : (int64_t)address;
+      access->mask |= 1u << lane;
+    }
+  }
+  return place;
+}
+
+void ptx_access_end(PtxMachine *m, const PtxAccess *access) {
+  if (m->sink && access->mask) m->sink(m->sink_self, access);
+}
+
+bool ptx_check_written(PtxMachine *m, PtxWarp *w, const PtxAccess *access, uint32_t lane,
+                       const PtxPlace *place, int64_t address) {
+  unsigned known = 0;
+  for (int byte = 0; byte < access->bytes; byte++) known |= place->state[byte] & PTX_BYTE_WRITTEN;
+  if (known) return true;
+  PtxFinding *finding = ptx_find(m, w, PTX_FINDING_UNWRITTEN, access->pc, -1, 1u << lane);
+  if (finding->count == 1) {
+    finding->address = (uint64_t)address;
+    finding->space = access->space;
+    finding->bytes = access->bytes;
+  }
+  return false;
+}
+
+bool ptx_place_is_data(const PtxPlace *place, int bytes) {
+  for (int byte = 0; byte < bytes; byte++)
+    if (place->state[byte] & PTX_BYTE_DATA) return true;
+  return false;
+}
+
+void ptx_mark_written(const PtxPlace *place, int bytes, bool is_data) {
+  memset(place->state, PTX_BYTE_WRITTEN | (is_data ? PTX_BYTE_DATA : 0), (size_t)bytes);
+}
+
+// ---- loads and stores ---------------------------------------------------------------------------
+
+static bool is_watched(PtxSpace space) {
+  return space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC;
+}
+
+// A register that is wider than what is loaded takes the sign on.
+static uint64_t loaded(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g, int n,
+                       const PtxTypeRow *type, const unsigned char *bytes) {
+  uint64_t value = 0;
+  memcpy(&value, bytes, (size_t)type->bits / 8);
+  if (type->class != 'S') return value;
+  return ptx_cut((uint64_t)ptx_sign(value, type->bits), ptx_reg_bits(m, w, g, n));
+}
+
+static void set_taint(const PtxMachine *m, PtxWarp *w, const PtxGroup *g, int n, uint32_t mask,
+                      uint32_t data) {
+  const PtxArg arg = m->module->args[g->at + n];
+  if (arg >= 0) w->frame_taint[arg] = (w->frame_taint[arg] & ~mask) | (data & mask);
+}
+
+void run_ld(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
+  const PtxTypeRow *type = &ptx_types[i->form.types[0]];
+  const int n = to->n, size = type->bits / 8;
+  PtxAccess access;
+  ptx_access_begin(m, w, i, mask, size * n, false, from, &access);
+  uint32_t data = w->control;
+  FOR_LANES(mask) {
+    const uint64_t address = ptx_access_address(m, w, from, l);
+    const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
+    if (!place.bytes) return;
+    const bool is_shared = access.space == PTX_SPACE_SHARED && access.mask >> l & 1;
+    if (is_shared) ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_READS, NULL);
+    if (is_watched(i->space) && access.mask >> l & 1)
+      ptx_check_written(m, w, &access, l, &place, access.addr[l]);
+    const bool is_global = access.space == PTX_SPACE_GLOBAL && access.mask >> l & 1;
+    const bool fixed = i->space == PTX_SPACE_PARAM || i->space == PTX_SPACE_CONST;
+    if ((is_global && !fixed) || ptx_place_is_data(&place, access.bytes)) data |= 1u << l;
+    for (int k = 0; k < n; k++)
+      ptx_lanes(m, w, to, k)[l] = loaded(m, w, to, k, type, place.bytes + k * size);
+  }
+  if (access.data_addresses) {
+    const PtxArg base = m->module->args[from->at];
+    data |= base >= 0 ? w->frame_taint[base] : 0;
+  }
+  for (int k = 0; k < n; k++) set_taint(m, w, to, k, mask, data);
+  if (is_watched(i->space)) ptx_access_end(m, &access);
+}
+
+static uint32_t data_of(const PtxMachine *m, const PtxWarp *w, const PtxGroup *g) {
+  uint32_t data = w->control;
+  for (int k = 0; k < g->n; k++) {
+    const PtxArg arg = m->module->args[g->at + k];
+    if (arg >= 0) data |= w->frame_taint[arg];
+  }
+  return data;
+}
+
+void run_st(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
+  const int n = from->n, size = ptx_types[i->form.types[0]].bits / 8;
+  PtxAccess access;
+  ptx_access_begin(m, w, i, mask, size * n, true, to, &access);
+  const uint32_t data = data_of(m, w, from);
+  FOR_LANES(mask) {
+    const uint64_t address = ptx_access_address(m, w, to, l);
+    const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
+    if (!place.bytes) return;
+    unsigned char values[64];
+    for (int k = 0; k < n; k++)
+      memcpy(values + k * size, &ptx_lanes(m, w, from, k)[l], (size_t)size);
+    if (access.space == PTX_SPACE_SHARED && access.mask >> l & 1)
+      ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_WRITES, values);
+    memcpy(place.bytes, values, (size_t)access.bytes);
+    ptx_mark_written(&place, access.bytes, data >> l & 1);
+  }
+  if (is_watched(i->space)) ptx_access_end(m, &access);
+}
+
+// ---- atomics ------------------------------------------------------------------------------------
+
+static uint64_t atomic_float(const PtxInst *i, PtxType type, uint64_t old, uint64_t b) {
+  if (type == PTX_F32) return ptx_f32_bits(ptx_f32(old) + ptx_f32(b));
+  if (type == PTX_F64) return ptx_f64_bits(ptx_f64(old) + ptx_f64(b));
+  const PtxFormat *format = ptx_format_of(type);
+  uint64_t result = 0;
+  for (int at = 0; at < ptx_types[type].bits; at += 16) {
+    const double x = ptx_float_value(format, old >> at & 0xffff),
+                 y = ptx_float_value(format, b >> at & 0xffff);
+    const double value = i->form.logic == PTX_MOD_min   ? (x < y ? x : y)
+                         : i->form.logic == PTX_MOD_max ? (x > y ? x : y)
+                                                        : x + y;
+    result |= ptx_float_round(format, value, PTX_ROUND_NEAREST, false) << at;
+  }
+  return result;
+}
+
+static uint64_t atomic_whole(const PtxInst *i, const PtxTypeRow *type, uint64_t old, uint64_t b,
+                             uint64_t c) {
+  const bool less =
+      type->class == 'S' ? ptx_sign(old, type->bits) < ptx_sign(b, type->bits) : old < b;
+  switch (i->form.logic) {
+    case PTX_MOD_add:
+      return old + b;
+    case PTX_MOD_and:
+      return old & b;
+    case PTX_MOD_or:
+      return old | b;
+    case PTX_MOD_xor:
+      return old ^ b;
+    case PTX_MOD_exch:
+      return b;
+    case PTX_MOD_cas:
+      return old == b ? c : old;
+    case PTX_MOD_min:
+      return less ? old : b;
+    case PTX_MOD_max:
+      return less ? b : old;
+    case PTX_MOD_inc:
+      return old >= b ? 0 : old + 1;
+    case PTX_MOD_dec:
+      return old == 0 || old > b ? b : old - 1;
+    default:
+      return old;
+  }
+}
+
+static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, const PtxGroup *to,
+                   const PtxGroup *old, const PtxGroup *b, const PtxGroup *c) {
+  static const uint64_t zero[PTX_LANES];
+  const PtxType id = i->form.types[0];
+  const PtxTypeRow *type = &ptx_types[id];
+  const int size = type->bits / 8;
+  const bool is_float = ptx_format_of(id) != NULL;
+  PtxAccess access;
+  ptx_access_begin(m, w, i, mask, size * b->n, true, to, &access);
+  FOR_LANES(mask) {
+    const uint64_t address = ptx_access_address(m, w, to, l);
+    const PtxPlace place = ptx_access_lane(m, w, &access, l, i->space, address);
+    if (!place.bytes) return;
+    if (access.space == PTX_SPACE_SHARED && access.mask >> l & 1)
+      ptx_touch(m, w, (int)l, place.offset, access.bytes, PTX_ATOMIC, NULL);
+    for (int k = 0; k < b->n; k++) {
+      uint64_t was = 0;
+      memcpy(&was, place.bytes + k * size, (size_t)size);
+      const uint64_t with = ptx_cut(ptx_lanes(m, w, b, k)[l], type->bits),
+                     then = c ? ptx_cut(ptx_lanes(m, w, c, k)[l], type->bits) : zero[0];
+      const uint64_t now =
+          is_float ? atomic_float(i, id, was, with) : atomic_whole(i, type, was, with, then);
+      memcpy(place.bytes + k * size, &now, (size_t)size);
+      if (old && old->kind == PTX_GROUP_VALUE) ptx_lanes(m, w, old, k)[l] = was;
+    }
+    ptx_mark_written(&place, access.bytes, true);
+  }
+  // In which order lanes come is not known: what they get depends on it.
+  for (int k = 0; old && k < old->n; k++) set_taint(m, w, old, k, mask, mask);
+  ptx_access_end(m, &access);
+}
+
+void run_atom(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  atomic(m, w, i, mask, &i->groups[1], &i->groups[0], &i->groups[2],
+         i->form.logic == PTX_MOD_cas ? &i->groups[3] : NULL);
+}
+void run_red(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  atomic(m, w, i, mask, &i->groups[0], NULL, &i->groups[1], NULL);
+}

@@ -1,0 +1,199 @@
+// What the runner relies on, asked once when an instruction is read: numbers of registers, types,
+// spaces. An instruction that does not keep to it is kept as one that stops its block and says why.
+#include "ptx/module/float_format.h"
+#include "ptx/run/run.h"
+
+typedef const char *Check(const PtxInst *i);
+
+static const char *check_vector(const PtxInst *i, const PtxGroup *g) {
+  const int bits = i->form.n_types ? ptx_types[i->form.types[0]].bits : 0;
+  if (bits < 8 || bits > 64) return "a load or store of this type is not run here";
+  if (g->kind == PTX_GROUP_PRED) return "a predicate is neither loaded nor stored";
+  if (g->n != i->form.vector) return "as many registers as .v2, .v4 or .v8 says are expected";
+  return bits / 8 * g->n <= 64 ? NULL : "an access of more than 64 bytes";
+}
+static const char *check_ld(const PtxInst *i) { return check_vector(i, &i->groups[0]); }
+static const char *check_st(const PtxInst *i) { return check_vector(i, &i->groups[1]); }
+
+static bool atomic_float_runs(const PtxInst *i, PtxType type) {
+  if (type == PTX_F32 || type == PTX_F64) return i->form.logic == PTX_MOD_add;
+  return i->form.logic == PTX_MOD_add || i->form.logic == PTX_MOD_min ||
+         i->form.logic == PTX_MOD_max;
+}
+
+static const char *check_atomic(const PtxInst *i, const PtxGroup *values, int n_values) {
+  const PtxType type = i->form.types[0];
+  const int bits = ptx_types[type].bits;
+  if (bits != 16 && bits != 32 && bits != 64) return "an atomic of this width is not run here";
+  if (i->form.logic == PTX_MOD_none || i->form.logic == PTX_MOD_popc)
+    return "this atomic is not run here";
+  if (ptx_format_of(type) && i->form.logic != PTX_MOD_exch && !atomic_float_runs(i, type))
+    return "this atomic of floating-point numbers is not run here";
+  if (ptx_types[type].class == 'F' && i->form.logic == PTX_MOD_exch)
+    return "this atomic of floating-point numbers is not run here";
+  if (i->form.logic == PTX_MOD_cas && n_values < 2) return "cas takes two values";
+  for (int n = 0; n < n_values && n < 2; n++)
+    if (values[n].kind != PTX_GROUP_VALUE || values[n].n != i->form.vector)
+      return "an atomic takes registers";
+  return NULL;
+}
+static const char *check_atom(const PtxInst *i) {
+  if (i->groups[0].kind == PTX_GROUP_VALUE && i->groups[0].n != i->form.vector)
+    return "as many registers as .v2, .v4 or .v8 says are expected";
+  return check_atomic(i, &i->groups[2], i->form.logic == PTX_MOD_cas ? i->n_groups - 2 : 1);
+}
+static const char *check_red(const PtxInst *i) { return check_atomic(i, &i->groups[1], 1); }
+
+static const char *check_mov(const PtxInst *i) {
+  const PtxGroup *to = &i->groups[0], *from = &i->groups[1];
+  const int bits = ptx_types[i->form.types[0]].bits;
+  if (bits > 64) return "mov of 128 bits is not run here";
+  if (to->kind == PTX_GROUP_PRED || from->kind == PTX_GROUP_PRED)
+    return "a predicate is moved by mov.pred";
+  const bool whole = to->n > 0 && from->n > 0 && bits % to->n == 0 && bits % from->n == 0;
+  return whole ? NULL : "mov: parts that do not make up the whole";
+}
+
+static const char *check_matrix(const PtxInst *i, const PtxGroup *g, const PtxGroup *address) {
+  const int n = ptx_mods_has(&i->form.mods, PTX_MOD_x4)   ? 4
+                : ptx_mods_has(&i->form.mods, PTX_MOD_x2) ? 2
+                                                          : 1;
+  if (!ptx_mods_has(&i->form.mods, PTX_MOD_m8n8) || i->form.types[0] != PTX_B16)
+    return "ldmatrix and stmatrix run with .m8n8 and .b16";
+  if (address->kind != PTX_GROUP_ADDRESS || g->kind != PTX_GROUP_VALUE || g->n != n)
+    return "as many registers as .x1, .x2 or .x4 says are expected";
+  return NULL;
+}
+static const char *check_ldmatrix(const PtxInst *i) {
+  return check_matrix(i, &i->groups[0], &i->groups[1]);
+}
+static const char *check_stmatrix(const PtxInst *i) {
+  return check_matrix(i, &i->groups[1], &i->groups[0]);
+}
+
+static const char *check_cvt(const PtxInst *i) {
+  if (i->form.n_types < 2) return "cvt takes two types";
+  if (i->form.n_types > 2) return "cvt of this form is not run here";
+  const PtxTypeRow *to = &ptx_types[i->form.types[0]], *from = &ptx_types[i->form.types[1]];
+  if (to->bits < 8 || to->bits > 64 || from->bits < 8 || from->bits > 64)
+    return "cvt of this type is not run here";
+  const bool packs = to->class == 'X', unpacks = from->class == 'X';
+  const bool from_single = ptx_format_of(i->form.types[1]) != NULL;
+  if (!packs && unpacks) return "cvt of this type is not run here";
+  if (packs && !from_single) return "cvt of this type is not run here";
+  if (packs && (i->n_groups > 2) == unpacks) return "cvt: two numbers make a pair";
+  return !packs && i->n_groups > 2 ? "cvt of this form is not run here" : NULL;
+}
+
+static const char *check_types(const PtxInst *i, int n) {
+  for (int t = 0; t < n && t < i->form.n_types; t++) {
+    const PtxTypeRow *row = &ptx_types[i->form.types[t]];
+    if (row->bits < 8 || row->bits > 64 || row->class == 'X')
+      return "a comparison of this type is not run here";
+  }
+  return NULL;
+}
+static const char *check_setp(const PtxInst *i) {
+  return i->form.compare ? check_types(i, 1) : "setp takes a comparison";
+}
+static const char *check_set(const PtxInst *i) {
+  return i->form.compare ? check_types(i, 2) : "set takes a comparison";
+}
+
+static const char *check_cp_async(const PtxInst *i) {
+  for (int g = 2; g < i->n_groups; g++) {
+    const PtxGroupKind kind = i->groups[g].kind;
+    if (kind == PTX_GROUP_ADDRESS || (kind == PTX_GROUP_PRED && g != 3))
+      return "cp.async of this form is not run here";
+  }
+  return NULL;
+}
+static const char *check_bulk(const PtxInst *i) {
+  if (i->n_groups > 3 && i->groups[3].kind != PTX_GROUP_ADDRESS &&
+      !ptx_mods_has(&i->form.mods, PTX_MOD_bulk_group))
+    return "a bulk copy into shared memory names an mbarrier";
+  return ptx_mods_has(&i->form.mods, PTX_MOD_mbarrier) ? "a bulk copy of this form" : NULL;
+}
+static const char *check_arrive(const PtxInst *i) {
+  int n = 0;
+  for (int g = 0; g < i->n_groups; g++) {
+    n += i->groups[g].kind == PTX_GROUP_ADDRESS;
+    if (i->groups[g].kind == PTX_GROUP_PRED) return "an mbarrier takes no predicate";
+  }
+  return n == 1 ? NULL : "an mbarrier's address is expected";
+}
+static const char *check_bar_red(const PtxInst *i) {
+  const bool right =
+      i->n_groups >= 3 && i->n_groups <= 4 && i->groups[i->n_groups - 1].kind == PTX_GROUP_PRED;
+  for (int g = 1; g < i->n_groups - 1; g++)
+    if (i->groups[g].kind != PTX_GROUP_VALUE) return "bar.red takes numbers";
+  return right ? NULL : "bar.red takes a barrier and a predicate";
+}
+static const char *check_shfl(const PtxInst *i) {
+  static const PtxModifier modes[] = {PTX_MOD_up, PTX_MOD_down, PTX_MOD_bfly, PTX_MOD_idx};
+  for (size_t n = 0; n < sizeof modes / sizeof modes[0]; n++)
+    if (ptx_mods_has(&i->form.mods, modes[n])) return NULL;
+  return "shfl takes .up, .down, .bfly or .idx";
+}
+
+static const struct {
+  PtxRun *run;
+  Check *check;
+  bool vectors;  // more than one register in an operand is fine
+} checks[] = {
+    {run_ld, check_ld, true},
+    {run_st, check_st, true},
+    {run_atom, check_atom, true},
+    {run_red, check_red, true},
+    {run_mov, check_mov, true},
+    {run_ldmatrix, check_ldmatrix, true},
+    {run_stmatrix, check_stmatrix, true},
+    {run_mma, NULL, true},
+    {run_wmma_load, ptx_wmma_refuses, true},
+    {run_wmma_store, ptx_wmma_refuses, true},
+    {run_wmma_mma, ptx_wmma_refuses, true},
+    {run_cvt, check_cvt, false},
+    {run_setp, check_setp, false},
+    {run_set, check_set, false},
+    {run_cp_async, check_cp_async, false},
+    {run_cp_async_bulk, check_bulk, false},
+    {run_mbarrier_arrive, check_arrive, false},
+    {run_bar_red, check_bar_red, false},
+    {run_shfl, check_shfl, false},
+};
+
+static const char *check_single(const PtxInst *i) {
+  for (int g = 0; g < i->n_groups; g++)
+    if (i->groups[g].n != 1) return "one register is expected, not several";
+  return NULL;
+}
+
+// A predicate where a number is expected, or the other way round, in an operand of any kind.
+static const char *check_kinds(const PtxInst *i) {
+  for (int g = 0; g < i->n_groups; g++) {
+    if (i->row->operands[g] == '*') return NULL;
+    const char letter = (char)(i->row->operands[g] | 32);
+    const PtxGroupKind kind = i->groups[g].kind;
+    if ((letter == 's' && kind == PTX_GROUP_PRED && i->run != run_cp_async) ||
+        (letter == 'q' && kind != PTX_GROUP_PRED))
+      return "a predicate and a number are not the same";
+  }
+  return NULL;
+}
+
+const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst) {
+  (void)module;
+  if (inst->row->types == ~UINT64_C(0) && inst->form.n_types == 0) return "a type is missing";
+  const bool listed = inst->row->operands[0] == '*' || inst->row->operands[0] == 'f';
+  if (listed || inst->run == run_nothing) return NULL;
+  bool vectors = false;
+  Check *check = NULL;
+  for (size_t n = 0; n < sizeof checks / sizeof checks[0]; n++) {
+    if (checks[n].run != inst->run) continue;
+    vectors = checks[n].vectors;
+    check = checks[n].check;
+  }
+  const char *why = vectors ? NULL : check_single(inst);
+  if (!why && inst->row->operands[0] != '?') why = check_kinds(inst);
+  return why || !check ? why : check(inst);
+}

@@ -1,0 +1,187 @@
+// Barriers of the block and of the warp. (PTX ISA, 9.7.14.1 to 9.7.14.4.)
+//
+// A barrier counts threads as they come and lets all go when enough have: those of the block that
+// have not ended, or the number that the instruction gives, where a warp counts as 32.
+#include "ptx/run/run_sync.h"
+
+void ptx_only(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  if (w->mask & ~mask) ptx_leave(m, w, w->mask & ~mask, w->pc + 1);
+}
+
+void ptx_release(PtxMachine *m, PtxWarp *w, uint32_t *into) {
+  ptx_clock_join(into, w->clock, m->n_warps);
+  w->clock[w->index]++;
+}
+
+void ptx_acquire(PtxMachine *m, PtxWarp *w, uint32_t lanes, const uint32_t *from) {
+  ptx_clock_join(w->clock, from, m->n_warps);
+  FOR_LANES(lanes) w->lane_epoch[l]++;
+}
+
+static uint32_t living(const PtxWarp *w) { return w->exists & ~w->exited; }
+
+// Lets lanes of this warp come that may still do so; false when nobody else runs.
+bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
+  if (!(wanted & ~mask)) return false;
+  for (int i = 0; i < w->n_splits; i++) {
+    const PtxSplit *s = &w->splits[i];
+    if (i == w->now || s->state != PTX_RUNS || s->parked || !(s->mask & wanted)) continue;
+    w->splits[w->now].parked = w->again = true;
+    return true;
+  }
+  return false;
+}
+
+// ---- the block ----------------------------------------------------------------------------------
+
+// What bar.red gives to a split that waited.
+static void put_reduction(PtxMachine *m, PtxWarp *w, const PtxSplit *s, const PtxBarrier *b) {
+  const PtxInst *i = &m->module->code[s->pc - 1];
+  if (i->run != run_bar_red) return;
+  const PtxFrame *frame = &s->calls[s->depth];
+  const PtxArg arg = m->module->args[i->groups[0].at];
+  if (i->groups[0].kind == PTX_GROUP_PRED) {
+    const bool holds = i->form.logic == PTX_MOD_or ? b->any : b->all;
+    uint32_t *pred = &w->preds[frame->pred + arg];
+    *pred = holds ? *pred | s->mask : *pred & ~s->mask;
+    w->pred_taint[frame->pred + arg] |= s->mask;
+  } else if (i->groups[0].kind == PTX_GROUP_VALUE) {
+    uint64_t *D = w->regs + (size_t)(frame->reg + arg) * PTX_LANES;
+    FOR_LANES(s->mask) D[l] = b->count;
+    w->taint[frame->reg + arg] |= s->mask;
+  }
+}
+
+static void open_barrier(PtxMachine *m, int id) {
+  PtxBarrier *b = &m->barriers[id];
+  for (int n = 0; n < m->n_warps; n++)
+    for (int s = 0; s < m->warps[n].n_splits; s++) {
+      PtxSplit *split = &m->warps[n].splits[s];
+      if (split->state != PTX_WAITS_BARRIER || split->barrier != id) continue;
+      split->state = PTX_RUNS;
+      put_reduction(m, &m->warps[n], split, b);
+      ptx_acquire(m, &m->warps[n], split->mask, b->clock);
+    }
+  *b = (PtxBarrier){0};
+}
+
+static void open_if_full(PtxMachine *m, int id) {
+  const PtxBarrier *b = &m->barriers[id];
+  const int expected = b->expected > 0 ? b->expected : m->alive;
+  if (b->arrived > 0 && b->arrived >= expected) open_barrier(m, id);
+}
+
+static bool is_aligned(const PtxInst *i) {
+  return i->row->name[3] == '\0' || ptx_has(i, PTX_MOD_aligned);
+}
+
+static void tell_divergence(PtxMachine *m, PtxWarp *w, uint32_t mask) {
+  int other = -1;
+  for (int s = 0; s < w->n_splits; s++)
+    if (s != w->now && (w->splits[s].mask & living(w) & ~mask)) other = w->splits[s].pc;
+  const PtxSplit *now = &w->splits[w->now];
+  if (other >= 0 && other != now->pc)
+    ptx_find(m, w, PTX_FINDING_DIVERGENT_BARRIER, w->pc, other, mask);
+}
+
+static PtxBarrier *arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count) {
+  PtxBarrier *b = &m->barriers[id];
+  if (b->arrived == 0) b->all = true;
+  b->arrived += count > 0 && mask == living(w) ? PTX_LANES : __builtin_popcount(mask);
+  if (count > 0) b->expected = count;
+  ptx_release(m, w, b->clock);
+  return b;
+}
+
+static void wait_at(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, int id, int count,
+                    const PtxGroup *pred) {
+  if (is_aligned(i)) {
+    if (ptx_awaits(w, living(w), mask)) return;
+    if (living(w) & ~mask) tell_divergence(m, w, mask);
+  }
+  ptx_only(m, w, mask);
+  PtxBarrier *b = arrive(m, w, mask, id, count);
+  if (pred) {
+    const uint32_t bits = ptx_pred(m, w, pred) & mask;
+    b->any |= bits != 0;
+    b->all &= bits == mask;
+    b->count += (uint32_t)__builtin_popcount(bits);
+  }
+  PtxSplit *s = &w->splits[w->now];
+  s->state = PTX_WAITS_BARRIER;
+  s->barrier = id;
+  s->pc = w->pc + 1;
+  s->mask = w->mask;
+  open_if_full(m, id);
+}
+
+static int number(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
+  return (int)(uint32_t)ptx_lanes(m, w, g, 0)[__builtin_ctz(mask)];
+}
+static int barrier_id(PtxMachine *m, PtxWarp *w, const PtxGroup *g, uint32_t mask) {
+  return number(m, w, g, mask) & 15;
+}
+
+void run_bar_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const int count = i->n_groups > 1 ? number(m, w, &i->groups[1], mask) : 0;
+  wait_at(m, w, i, mask, barrier_id(m, w, &i->groups[0], mask), count, NULL);
+}
+
+// bar.red d, id, count, p: the predicate comes last.
+void run_bar_red(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const int count = i->n_groups > 3 ? number(m, w, &i->groups[2], mask) : 0;
+  wait_at(m, w, i, mask, barrier_id(m, w, &i->groups[1], mask), count, &i->groups[i->n_groups - 1]);
+}
+
+void run_bar_arrive(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const int id = barrier_id(m, w, &i->groups[0], mask);
+  arrive(m, w, mask, id, number(m, w, &i->groups[1], mask));
+  open_if_full(m, id);
+}
+
+// The cluster is one block: its barrier is one of the block's own.
+void run_cluster_wait(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  wait_at(m, w, i, mask, PTX_BARRIERS - 1, 0, NULL);
+}
+
+// ---- the warp -----------------------------------------------------------------------------------
+
+static void open_warp(PtxWarp *w) {
+  uint32_t here = 0;
+  for (int s = 0; s < w->n_splits; s++)
+    if (w->splits[s].state == PTX_WAITS_WARP) here |= w->splits[s].mask;
+  for (int s = 0; s < w->n_splits; s++) {
+    PtxSplit *split = &w->splits[s];
+    if (split->state != PTX_WAITS_WARP || (split->wants & ~w->exited & ~here)) continue;
+    split->state = PTX_RUNS;
+    FOR_LANES(split->mask) w->lane_epoch[l]++;
+  }
+}
+
+void run_warp_sync(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  const uint32_t wanted = (uint32_t)number(m, w, &i->groups[0], mask) & living(w);
+  if (!(wanted & ~mask)) {
+    FOR_LANES(mask) w->lane_epoch[l]++;
+    return;
+  }
+  if (ptx_awaits(w, wanted, mask)) return;
+  ptx_only(m, w, mask);
+  PtxSplit *s = &w->splits[w->now];
+  s->state = PTX_WAITS_WARP;
+  s->wants = wanted;
+  s->mask = w->mask;
+  open_warp(w);
+}
+
+void ptx_recheck(PtxMachine *m, PtxWarp *w) {
+  open_warp(w);
+  for (int id = 0; id < PTX_BARRIERS; id++) open_if_full(m, id);
+}
+
+void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)w, (void)i, (void)mask;
+}
+void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
+  (void)m, (void)i, (void)mask;
+  w->yields = true;
+}

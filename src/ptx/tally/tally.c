@@ -1,0 +1,242 @@
+// Counting. Rules beyond the bank engine's:
+//
+// What is counted is what the profiler's per-instruction counters say (BankCount.profiled): people
+// hold it against its source page.
+//
+// Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they
+// mean one word or several; compare-and-swap takes two for each. An increment by a constant, whose
+// old value nobody reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is
+// one. Measured on an H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
+#include "ptx/tally/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/run/run.h"
+
+struct PtxTally {
+  const PtxModule *module;
+  const PtxFunction *kernel;
+  PtxSiteCount *sites;  // by instruction of the module
+  PtxWide *wide;        // by instruction of the module
+  int *charge;          // loc by instruction
+};
+
+static const BankOp *op_of(const PtxAccess *access, int bytes) {
+  static const char *const loads[] = {"lds8", "lds16", "lds32", "lds64", "lds128"},
+                           *const stores[] = {"sts8", "sts16", "sts32", "sts64", "sts128"},
+                           *const copies[] = {"cpasync4", "cpasync8", "cpasync16"},
+                           *const rows[] = {"ldsm_x1",  "ldsm_x2",  "ldsm_x4",
+                                            "ldsm_x1t", "ldsm_x2t", "ldsm_x4t"},
+                           *const put_rows[] = {"stsm_x1",  "stsm_x2",  "stsm_x4",
+                                                "stsm_x1t", "stsm_x2t", "stsm_x4t"};
+  const PtxInst *i = access->inst;
+  const int size = __builtin_ctz((unsigned)bytes);
+  const int matrices = (ptx_has(i, PTX_MOD_x4)   ? 2
+                        : ptx_has(i, PTX_MOD_x2) ? 1
+                                                 : 0) +
+                       (ptx_has(i, PTX_MOD_trans) ? 3 : 0);
+  if (i->run == run_ldmatrix) return banks_op_find(rows[matrices]);
+  if (i->run == run_stmatrix) return banks_op_find(put_rows[matrices]);
+  if (i->run == run_cp_async) return size < 2 || size > 4 ? NULL : banks_op_find(copies[size - 2]);
+  if (size > 4) return NULL;
+  return banks_op_find(access->is_store ? stores[size] : loads[size]);
+}
+
+// ---- atomics ------------------------------------------------------------------------------------
+
+static bool increments(const PtxModule *module, const PtxInst *i) {
+  const PtxGroup *value = &i->groups[i->run == run_red ? 1 : 2];
+  const int constant = ~module->args[value->at] - PTX_SPECIALS;
+  return i->form.logic == PTX_MOD_add && ptx_types[i->form.types[0]].bits == 32 &&
+         ptx_types[i->form.types[0]].class != 'F' && constant >= 0 &&
+         module->constants[constant] == 1;
+}
+
+static BankCount count_atomics(const PtxModule *module, const PtxAccess *access) {
+  const bool shares = increments(module, access->inst);
+  BankCount count = {.known = true, .phases = 1, .ideal = 1};
+  for (int bank = 0; bank < BANK_COUNT; bank++) {
+    int64_t words[BANK_LANES];
+    int n = 0;
+    FOR_LANES(access->mask) {
+      const int64_t word = access->addr[l] / BANK_WORD_BYTES;
+      if (word % BANK_COUNT != bank) continue;
+      bool seen = false;
+      for (int k = 0; shares && k < n; k++) seen |= words[k] == word;
+      if (!seen) words[n++] = word;
+    }
+    if (n > count.wavefronts) count.wavefronts = n;
+  }
+  if (access->inst->form.logic == PTX_MOD_cas) count.wavefronts *= 2;
+  count.ways = count.profiled = count.profiled_most = count.wavefronts;
+  return count;
+}
+
+// ---- sites --------------------------------------------------------------------------------------
+
+static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr) {
+  site->countable &= count->profiled >= 0;
+  site->wavefronts += count->profiled;
+  site->wavefronts_most += count->profiled_most;
+  site->ideal += count->ideal;
+  if (count->profiled <= site->worst) return;
+  site->worst = count->profiled;
+  memcpy(site->worst_addr, addr, sizeof site->worst_addr);
+}
+
+static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
+  const PtxWide *wide = &tally->wide[access->pc];
+  const bool is_atomic = access->inst->run == run_atom || access->inst->run == run_red;
+  const bool merged = wide->leader >= 0 && wide->leader != access->pc;
+  if (merged || wide->leader == PTX_WIDE_GONE) return;
+  const int bytes = wide->leader >= 0 ? wide->bytes : access->bytes;
+  int64_t addr[32];
+  for (int lane = 0; lane < 32; lane++)
+    addr[lane] =
+        access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
+  site->executions++;
+  site->op = is_atomic ? NULL : op_of(access, bytes);
+  BankCount count = {.profiled = -1, .profiled_most = -1};
+  if (is_atomic)
+    count = count_atomics(tally->module, access);
+  else if (site->op && site->op->kind == BANK_CPASYNC)
+    count = banks_count_copy(site->op, addr, access->global);
+  else if (site->op)
+    count = banks_count(site->op, addr);
+  add(site, &count, addr);
+}
+
+// Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
+static void count_sectors(const PtxAccess *access, PtxSiteCount *site) {
+  int64_t seen[BANK_LANES * 3];
+  int n = 0, lanes = 0;
+  FOR_LANES(access->mask) {
+    lanes++;
+    for (int64_t sector = access->addr[l] / 32;
+         sector <= (access->addr[l] + access->bytes - 1) / 32; sector++) {
+      int k = 0;
+      while (k < n && seen[k] != sector) k++;
+      if (k == n && n < BANK_LANES * 3) seen[n++] = sector;
+    }
+  }
+  site->executions++;
+  site->sectors += n;
+  site->ideal_sectors += (lanes * access->bytes + 31) / 32;
+}
+
+void ptx_tally_access(void *self, const PtxAccess *access) {
+  PtxTally *tally = self;
+  PtxSiteCount *site = &tally->sites[access->pc];
+  const bool copies = access->inst->run == run_cp_async;
+  if (access->space == PTX_SPACE_GLOBAL) {
+    if (copies) site->executions--;  // it is counted with its shared side
+    count_sectors(access, site);
+    if (site->space == PTX_SPACE_GENERIC) site->space = PTX_SPACE_GLOBAL;
+    return;
+  }
+  site->space = PTX_SPACE_SHARED;
+  site->data_addresses |= access->data_addresses;
+  site->data_mask |= access->data_mask;
+  count_shared(tally, access, site);
+}
+
+PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel) {
+  PtxTally *tally = ARENA_NEW(arena, PtxTally);
+  *tally = (PtxTally){.module = module, .kernel = kernel};
+  tally->sites = ARENA_ARRAY(arena, PtxSiteCount, module->n_code + 1);
+  tally->wide = ARENA_ARRAY(arena, PtxWide, module->n_code + 1);
+  tally->charge = ARENA_ARRAY(arena, int, module->n_code + 1);
+  for (int pc = 0; pc < module->n_code; pc++) {
+    tally->sites[pc].countable = true;
+    tally->wide[pc].leader = -1;
+    tally->charge[pc] = module->code[pc].loc;
+  }
+  for (int n = 0; n < module->n_functions; n++) {
+    const PtxFunction *f = &module->functions[n];
+    if (!f->has_body || (f->is_kernel && f != kernel)) continue;
+    memcpy(tally->wide + f->first, ptx_widen(arena, module, f),
+           sizeof *tally->wide * (size_t)(f->end - f->first));
+  }
+  return tally;
+}
+
+const PtxSiteCount *ptx_tally_site(const PtxTally *tally, int pc) { return &tally->sites[pc]; }
+const PtxWide *ptx_tally_wide(const PtxTally *tally, int pc) { return &tally->wide[pc]; }
+void ptx_tally_charge(PtxTally *tally, int pc, int loc) { tally->charge[pc] = loc; }
+void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc] = wide; }
+
+// ---- lines --------------------------------------------------------------------------------------
+
+const char *ptx_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// Where the text names no source line, each line of PTX is one of its own.
+static PtxLine *line_of(PtxLines *lines, const char *file, int line, int ptx_line) {
+  for (int i = lines->n - 1; i >= 0; i--) {
+    PtxLine *item = &lines->items[i];
+    if (item->line == line && (line > 0 || item->ptx_line == ptx_line) &&
+        strcmp(item->file, file) == 0)
+      return item;
+  }
+  PtxLine *made = &lines->items[lines->n++];
+  *made = (PtxLine){.file = file,
+                    .line = line,
+                    .ptx_line = ptx_line,
+                    .countable = true,
+                    .worst_pc = -1,
+                    .loc = -1};
+  return made;
+}
+
+static void add_site(PtxLine *line, const PtxTally *tally, int pc) {
+  const PtxSiteCount *site = &tally->sites[pc];
+  line->sectors += site->sectors;
+  line->ideal_sectors += site->ideal_sectors;
+  if (line->n_pcs++ == 0) line->loc = tally->charge[pc];
+  if (site->space != PTX_SPACE_SHARED) return;
+  line->shared = true;
+  line->executions += site->executions;
+  line->wavefronts += site->wavefronts;
+  line->wavefronts_most += site->wavefronts_most;
+  line->ideal += site->ideal;
+  line->countable &= site->countable;
+  line->data |= site->data_addresses || site->data_mask;
+  if (site->worst <= line->worst) return;
+  line->worst = site->worst;
+  line->worst_pc = pc;
+}
+
+static int by_place(const void *a, const void *b) {
+  const PtxLine *x = a, *y = b;
+  const int files = strcmp(x->file, y->file);
+  if (files) return files;
+  if (x->line != y->line) return x->line > y->line ? 1 : -1;
+  return (x->ptx_line > y->ptx_line) - (x->ptx_line < y->ptx_line);
+}
+
+const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally) {
+  const PtxModule *module = tally->module;
+  PtxLines *lines = ARENA_NEW(arena, PtxLines);
+  lines->countable = true;
+  int n = 0;
+  for (int pc = 0; pc < module->n_code; pc++) n += tally->sites[pc].executions > 0;
+  lines->items = ARENA_ARRAY(arena, PtxLine, n + 1);
+  for (int pc = 0; pc < module->n_code; pc++) {
+    if (tally->sites[pc].executions == 0 && tally->sites[pc].sectors == 0) continue;
+    const int loc = tally->charge[pc];
+    const char *file = loc < 0 ? "" : ptx_base_name(ptx_file_name(module, module->locs[loc].file));
+    add_site(line_of(lines, file, loc < 0 ? 0 : module->locs[loc].line, module->code[pc].line),
+             tally, pc);
+  }
+  qsort(lines->items, (size_t)lines->n, sizeof *lines->items, by_place);
+  for (int i = 0; i < lines->n; i++) {
+    lines->wavefronts += lines->items[i].wavefronts;
+    lines->wavefronts_most += lines->items[i].wavefronts_most;
+    lines->ideal += lines->items[i].ideal;
+    lines->countable &= lines->items[i].countable;
+  }
+  return lines;
+}

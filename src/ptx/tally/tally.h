@@ -1,0 +1,62 @@
+// What accesses to memory cost: by instruction, then by source line.
+//
+//   PtxTally *tally = ptx_tally_new(arena, module, kernel);
+//   ptx_machine_watch(m, ptx_tally_access, tally);   … run blocks …
+//   const PtxLines *lines = ptx_tally_lines(arena, tally);
+//
+// Accesses to shared memory are counted by the bank engine at the width that the machine code has
+// (widen.h); the instructions that were merged into another one count nothing. An instruction's
+// cost goes to the innermost place that .loc names, a header's line too, as the profiler's does.
+#pragma once
+#include "banks/engine/bank.h"
+#include "ptx/run/machine.h"
+#include "ptx/tally/widen.h"
+
+typedef struct PtxSiteCount {
+  int64_t executions;  // by warps, of the widened access
+  int64_t wavefronts, ideal;
+  int64_t wavefronts_most;         // of copies, whose count is the least (bank.h); else the same
+  int64_t sectors, ideal_sectors;  // of 32 bytes, in global memory
+  bool countable;                  // false: the wavefronts are not known
+  bool data_addresses, data_mask;
+  int worst;  // wavefronts of the worst execution
+  int64_t worst_addr[32];
+  const BankOp *op;
+  PtxSpace space;
+} PtxSiteCount;
+
+typedef struct PtxTally PtxTally;
+
+PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction *kernel);
+void ptx_tally_access(void *tally, const PtxAccess *access);
+const PtxSiteCount *ptx_tally_site(const PtxTally *tally, int pc);
+const PtxWide *ptx_tally_wide(const PtxTally *tally, int pc);
+
+// Where instructions are charged to, in place of their own .loc: what reads the machine code may
+// set it. `loc` is an index of PtxModule.locs.
+void ptx_tally_charge(PtxTally *tally, int pc, int loc);
+// What became of an access in the machine code: width and leader, in place of the prediction.
+void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
+
+typedef struct PtxLine {
+  const char *file;  // base name; "" where the text says nothing
+  int line;          // 0: not known
+  int64_t executions, wavefronts, wavefronts_most, ideal, sectors, ideal_sectors;
+  bool countable, data, shared;
+  int worst_pc;  // instruction with the worst execution
+  int worst;
+  int loc;       // of one of its instructions: for the chain of calls
+  int ptx_line;  // of the first of them
+  int n_pcs;
+} PtxLine;
+
+typedef struct PtxLines {
+  PtxLine *items;
+  int n;
+  int64_t wavefronts, wavefronts_most, ideal;
+  bool countable;
+} PtxLines;
+
+// Lines that accessed memory, by file and line; those of shared memory first come first.
+const PtxLines *ptx_tally_lines(Arena *arena, const PtxTally *tally);
+const char *ptx_base_name(const char *path);

@@ -129,7 +129,7 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
 
 // Every warp has one of the two roles, so the second one is an else.
 static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
-  if (stmt->warps == WARPS_PRODUCE)
+  if (stmt_is_role(stmt, WORK_FETCHES))
     emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
   else
     emitter_line(emitter, "else {");
@@ -137,7 +137,7 @@ static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
 }
 
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
-  if (stmt->warps != WARPS_ALL) {
+  if (stmt->role) {
     emit_role(emitter, stmt, group);
     return;
   }

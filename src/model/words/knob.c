@@ -397,6 +397,16 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
   return true;
 }
 
+KnobId knob_first_to_turn(void) {
+  int knob = 0;
+  while (knob_is_problem((KnobId)knob)) knob++;
+  return (KnobId)knob;
+}
+
+int knob_layout_side(KnobId knob) {
+  return knob_table[knob].type == KNOB_TYPE_LAYOUT ? knob == KNOB_LAYOUT_B : -1;
+}
+
 bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
 
 // All by which two schedules are told apart in one knob: a number, or a text.

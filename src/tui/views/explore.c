@@ -58,7 +58,7 @@ typedef struct Layout {
 static bool at_rest(const Session *session, KnobId id) {
   const Knob *knob = &knob_table[id];
   if (knob->type == KNOB_TYPE_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
-  if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[id == KNOB_LAYOUT_B][0];
+  if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
   bool lowest = knob->value == knob->lo;
   return lowest && session->now.schedule.value[id] == knob->value;
 }
@@ -204,7 +204,8 @@ static void place_seat(Layout *layout, KnobId knob) {
 static bool comes_again(const Layout *layout, int class, int from) {
   const Nest *nest = layout->explore->nest;
   bool again = false;
-  for (int i = from; layout->seated[KNOB_WARP_SPECIALIZE] && i < nest->n_rows; i++)
+  const Program *program = layout->session->now.picture->model->program;
+  for (int i = from; program_main(program)->n_roles && i < nest->n_rows; i++)
     again |= class_of(nest->row[i].group) == class;
   return again;
 }

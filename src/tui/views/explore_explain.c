@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "model/readings/derive.h"
 #include "tui/canvas/fmt.h"
 #include "tui/frame/view.h"
@@ -141,24 +142,25 @@ static void explain_site(Arena *arena, const Session *session, Explore *explore,
 }
 
 // "the producer only fetches, 4 warps behind the others, of which one thread asks for slabs; …"
-static const char *role_help(Arena *arena, const Model *model, const Stmt *role) {
-  const Resources *r = &model->resources;
-  bool produces = role->warps == WARPS_PRODUCE;
-  long long warps = produces ? r->n_warps - r->n_consumers : r->n_consumers;
-  long long registers = produces ? r->producer_registers : r->consumer_registers;
+static const char *role_help(Arena *arena, const Stmt *body) {
+  const WarpRole *role = body->role;
+  long long warps = ceil_div(role->n_threads, LANES);
   Str out = str_new(arena);
-  str_printf(&out, "%s, %lld warp%s", role->note, warps, warps == 1 ? "" : "s");
-  if (produces) str_add(&out, " behind the others, of which one thread asks for slabs");
-  if (registers) str_printf(&out, "; setmaxnreg leaves them %lld registers a thread", registers);
+  str_printf(&out, "%s, %lld warp%s", body->note, warps, warps == 1 ? "" : "s");
+  if (role->work == WORK_FETCHES)
+    str_add(&out, " behind the others, of which one thread asks for slabs");
+  if (role->registers)
+    str_printf(&out, "; setmaxnreg leaves them %lld registers a thread",
+               (long long)role->registers);
   return out.text;
 }
 
-static const char *row_help(Arena *arena, const Model *model, const NestRow *row) {
+static const char *row_help(Arena *arena, const NestRow *row) {
   const Stmt *stmt = row->stmt;
   if (stmt && stmt->kind == STMT_LOOP && stmt->var->tier != TIER_SERIAL)
     return tier_help(stmt->var->tier);
   if (stmt && stmt->kind == STMT_OP) return row->note ? row->note : nest_op_help(&stmt->op);
-  if (stmt && stmt->warps != WARPS_ALL) return role_help(arena, model, stmt);
+  if (stmt && stmt->role) return role_help(arena, stmt);
   if (row->note) return row->note;
   if (stmt) return nest_group_name(row->group);
   return tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
@@ -172,8 +174,7 @@ static void explain_row(Arena *arena, const Session *session, Explore *explore) 
   const NestRow *row = &nest->row[at < nest->n_rows ? at : nest->n_rows - 1];
   bool is_op = row->stmt && row->stmt->kind == STMT_OP;
   Str out = str_new(arena);
-  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text,
-             row_help(arena, session->now.picture->model, row));
+  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text, row_help(arena, row));
   if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
   const SourcePart *code = &explore->code;
   if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);

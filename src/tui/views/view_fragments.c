@@ -14,6 +14,7 @@
 // ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
 // choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
 // f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
+#include "model/words/schedule_atom.h"
 #include "tui/views/fragments.h"
 
 #include <stdio.h>
@@ -126,21 +127,11 @@ static Fragments *with_texts(Arena *arena, Fragments seen) {
   return f;
 }
 
-// With the sums of the schedule; NULL: it multiplies on plain FMA.
-static const Atom *schedule_atom(const Session *session, const Schedule *schedule) {
-  const Atom *row = atom_find_knob(knob_value_text(session->frame, schedule, KNOB_ATOM_KIND));
-  if (!row) return NULL;
-  Atom *atom = ARENA_NEW(session->frame, Atom);
-  *atom = *row;
-  if (schedule->value[KNOB_ACC] && atom->f16_acc) atom_set_f16_acc(atom);
-  return atom;
-}
-
 static void fragments_prepare(Session *session) {
   Fragments *f = with_texts(session->frame, look(session));
   session->prepared = f;
   if (!session->comparing) return;
-  const Atom *a = schedule_atom(session, &session->then.pictured);
+  const Atom *a = schedule_atom(session->frame, &session->then.pictured);
   if (!a)
     f->about_a = "A multiplies on plain FMA: no fragments";
   else if (str_equal(atom_ptx(session->frame, a), f->ptx))
@@ -430,7 +421,7 @@ static void change_picture(Session *session, const char *argument) {
 
 // The schedule's own atom, when it has one.
 static void fragments_enter(Session *session) {
-  const Atom *atom = schedule_atom(session, &session->now.schedule);
+  const Atom *atom = schedule_atom(session->frame, &session->now.schedule);
   if (atom) set_atom_as(session, atom);
 }
 

@@ -12,12 +12,13 @@
 
 #include "base/str.h"
 #include "base/whole.h"
+#include "model/schedules/block_order.h"
 #include "tui/canvas/fmt.h"
 #include "tui/canvas/utf8.h"
 #include "tui/views/grid_picture.h"
 #include "tui/views/tiles.h"
 
-enum { BLOCKS_DEFAULT = 64, GROUP_DEFAULT = 8, JSON_CTAS_MAX = 4096 };
+enum { BLOCKS_DEFAULT = 64, JSON_CTAS_MAX = 4096 };
 enum {
   TABLE_COLS = 40,
   TABLE_ROWS = GRID_SPANS + 1,
@@ -484,19 +485,9 @@ static void toggle_order(Session *session, const char *argument) {
     session_compare_off(session);
     return;
   }
-  static const KnobId groups[] = {KNOB_GROUP_M, KNOB_GROUP_N};
   Schedule other = session->now.pictured;
-  Str name = str_new(session->frame);
-  for (int i = 0; i < 2; i++) {
-    if (other.value[groups[i]] == 1) continue;
-    other.value[groups[i]] = 1;
-    str_printf(&name, "%s%s=1", name.length ? "," : "", knob_table[groups[i]].name);
-  }
-  if (name.length == 0) {
-    other.value[KNOB_GROUP_M] = GROUP_DEFAULT;
-    str_printf(&name, "%s=%d", knob_table[KNOB_GROUP_M].name, GROUP_DEFAULT);
-  }
-  session_compare(session, &other, name.text);
+  const char *change = block_order_toggle(session->frame, &other);
+  session_compare(session, &other, change);
 }
 
 static void set_blocks(Session *session, const char *argument) {

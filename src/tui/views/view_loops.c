@@ -250,7 +250,7 @@ static Style line_style(const LoopLine *line) {
   if (line->site) return STYLE_SITE;
   if (!line->stmt) return STYLE_DIM;
   if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
-  if (line->stmt->warps != WARPS_ALL) return tier_style(TIER_WARP);
+  if (line->stmt->role) return tier_style(TIER_WARP);
   return is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
 }
 

@@ -438,7 +438,11 @@ int schedule_distance(const Schedule *a, const Schedule *b) {
   return n;
 }
 
-bool schedule_same(const Schedule *a, const Schedule *b) { return schedule_distance(a, b) == 0; }
+bool schedule_same(const Schedule *a, const Schedule *b) {
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(a, b, (KnobId)i)) return false;
+  return true;
+}
 
 bool schedule_says_same(const Schedule *a, const Schedule *b) {
   if (!schedule_same(a, b) || a->value[KNOB_AUTO] != b->value[KNOB_AUTO]) return false;

@@ -35,7 +35,7 @@ rooms() {
   case $1 in
     banks) echo 'engine layouts solver' ;;
     ptx) echo 'module run read tally' ;;
-    cli) echo 'common commands' ;;
+    cli) echo 'common open commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;
     tui) echo 'canvas session frame views' ;;

@@ -127,9 +127,10 @@ static bool parse_as(Parser *p, Buffer *buffer, bool typed) {
   if (!parse_role(p, &buffer->role)) return false;
   if (typed && !parse_type(p, &buffer->type)) return false;
   if (parse_maybe(p, "strides") && !parse_strides(p, buffer)) return false;
+  int64_t columns = buffer->dim[buffer->rank - 1];  // shorter runs are said by "pad 1 per 4"
   if (parse_maybe(p, "runs") &&
-      !(parse_number(p, 1, EXTENT_MAX, &buffer->run) && parse_word(p, "pad") &&
-        parse_number(p, 0, 1 << 16, &buffer->run_pad)))
+      !(parse_number(p, columns, EXTENT_MAX, &buffer->run) && parse_word(p, "pad") &&
+        parse_number(p, 1, 1 << 16, &buffer->run_pad)))
     return false;
   if (parse_maybe(p, "panels") && !parse_number(p, 1, EXTENT_MAX, &buffer->panel)) return false;
   if (parse_maybe(p, "at") && !parse_place(p, buffer)) return false;

@@ -112,7 +112,7 @@ static void print_role(const Printer *printer, Spans *out, const Buffer *buffer,
   if (typed) print_type(out, buffer->type);
   print_strides(out, buffer);
   bool pads_runs = buffer->run_pad && buffer->run < buffer->dim[buffer->rank - 1];
-  if (buffer->run && !pads_runs)
+  if (buffer->run_pad && !pads_runs)
     spans_printf(out, SPAN_KEYWORD, " runs %lld pad %lld", (long long)buffer->run,
                  (long long)buffer->run_pad);
   if (buffer->panel) spans_printf(out, SPAN_KEYWORD, " panels %lld", (long long)buffer->panel);

@@ -251,6 +251,8 @@ struct Machine {
   uint64_t random;
   InterpAsync async;
   bool stopped;
+  InterpTrace *trace;  // during the first run, where somebody is looked at
+  Str trace_values;    // what the statement under way has read
   int kernel, block, n_warps;
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
@@ -432,6 +434,13 @@ void shadow_land(const Memory *memory, int64_t at, const Touch *now);
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
+
+// ---- one thread looked at (interp_trace.c) ------------------------------------------------------
+
+// Whether the thread is about to execute this; around it, what it reads and what has come of it.
+bool trace_wants(const Machine *machine, const Warp *warp);
+void trace_begin(Machine *machine, const Warp *warp, const Code *code);
+void trace_end(Machine *machine, const Warp *warp, const Code *code);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
 

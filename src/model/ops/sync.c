@@ -116,12 +116,18 @@ static void report_wait(Machine *m, const Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
+static const PreludeText barrier_of = {
+    "barrier_of",
+    "// A barrier for the first n threads of the block.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void barrier_of() {\n"
+    "  asm volatile(\"bar.sync 1, %0;\" ::\"n\"(n) : \"memory\");\n}\n"};
+
 static void emit_barrier(Emitter *emitter, const Op *op) {
   if (op->count == 0)
     emitter_line(emitter, "__syncthreads();");
   else
-    emitter_line(emitter, "%s<%lld>();",
-                 emit_helper(emitter, (Prelude){.kind = PRELUDE_BARRIER_OF}), (long long)op->count);
+    emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &barrier_of), (long long)op->count);
 }
 
 // mbarrier_expect(full, slot, 49152);

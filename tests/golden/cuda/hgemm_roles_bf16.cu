@@ -75,16 +75,16 @@ __device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *m
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
-// What was read of shared memory, by all whom this thread has waited for, is read before a
-// copy that it asks for later overwrites it.
-__device__ __forceinline__ void fence_async() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 // A barrier for the first n threads of the block.
 template <int n>
 __device__ __forceinline__ void barrier_of() {
   asm volatile("bar.sync 1, %0;" ::"n"(n) : "memory");
+}
+
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 // Each thread of the warp keeps n registers and gives the others back.

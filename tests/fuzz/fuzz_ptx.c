@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "cli/common/open_input.h"
+#include "cli/open/open_input.h"
 #include "ptx/module/signature.h"
 #include "ptx/tally/tally.h"
 

@@ -92,9 +92,9 @@ START_TEST(the_articles_figures) {
 }
 END_TEST
 
-static const Stmt *find_role(const Stmt *list, WarpRole warps) {
+static const Stmt *find_role(const Stmt *list, RoleWork work) {
   for (; list; list = list->next) {
-    const Stmt *inner = list->warps == warps ? list : find_role(list->body, warps);
+    const Stmt *inner = stmt_is_role(list, work) ? list : find_role(list->body, work);
     if (inner) return inner;
   }
   return NULL;
@@ -107,7 +107,7 @@ START_TEST(one_producer_warp_says_why_it_moves_no_registers) {
     Schedule schedule = parse(arena_printf(property_data, "%s,PRODUCER_WARPS=%d", roles, warps));
     const Model *model = model_build(property_data, &property_targets, &schedule);
     ck_assert(model->ok);
-    const Stmt *role = find_role(program_main(model->program)->body, WARPS_PRODUCE);
+    const Stmt *role = find_role(program_main(model->program)->body, WORK_FETCHES);
     bool whole = warps == 0 || warps == 4;
     ck_assert_int_eq(model->resources.n_threads, 256 + 32 * (warps ? warps : 4));
     ck_assert_int_eq(model->resources.producer_registers, whole ? 40 : 0);

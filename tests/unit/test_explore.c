@@ -1,7 +1,7 @@
 // The explore view while a person turns knobs: what changed is marked and fades, a row of the nest
 // lights its lines of CUDA, an illegal knob is mended by one key, the footer keeps the way out.
 #include "tui/frame/explorer.h"
-#include "tui/views/explore.h"
+#include "tui/views/program/explore.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
 #include "tui/frame/view.h"
-#include "tui/views/bank_card.h"
+#include "tui/views/memory/bank_card.h"
 
 static Arena *arena;
 static Diags diags;

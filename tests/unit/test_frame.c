@@ -11,7 +11,7 @@
 #include "tui/frame/palette.h"
 #include "tui/frame/tutor.h"
 #include "tui/frame/view.h"
-#include "tui/views/tiles.h"
+#include "tui/views/places/tiles.h"
 
 static Arena *arena;
 static Diags diags;

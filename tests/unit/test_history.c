@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kernels/device/history.h"
+#include "model/words/knob.h"
 #include "stress.h"
 
 static Arena *arena;
@@ -377,6 +378,23 @@ START_TEST(test_full_disk) {
 }
 END_TEST
 
+// A row of years ago is found by its text, whose name stays as it was, and its state is the
+// schedule that asks today, in whatever order the knobs stand.
+START_TEST(test_old_rows_are_found) {
+  History *history = open_well();
+  Schedule asked = schedule_default(), kept = schedule_default();
+  Diags diags = diags_new(arena);
+  HistoryRow row;
+  add(history, a_row("ana", "af63dc4c8601ec8c", 5));
+  ck_assert(history_latest(history, arena, history_hash(arena, "a"), "4096x4096x4096 f32", "GPU-1",
+                           &row));
+  ck_assert(schedule_parse(&asked, "BM=16,M=4096", &diags));
+  ck_assert(schedule_parse(&kept, row.state, &diags));
+  ck_assert_uint_eq(schedule_identity(&asked), schedule_identity(&kept));
+  history_close(history);
+}
+END_TEST
+
 START_TEST(test_words) {
   Plan plan = {.m = 26, .n = 4096, .k = 32, .b_col_major = true};
   ck_assert_str_eq(history_problem(arena, &plan), "26x4096x32 f32*f32+f32->f32 NT");
@@ -406,6 +424,7 @@ Suite *suite_history(void) {
   tcase_add_test(tests, test_four_writers);
   tcase_add_test(tests, test_kills);
   tcase_add_test(tests, test_full_disk);
+  tcase_add_test(tests, test_old_rows_are_found);
   tcase_add_test(tests, test_words);
   suite_add_tcase(suite, tests);
   return suite;

@@ -18,7 +18,7 @@
 #include "tui/frame/drive.h"
 #include "tui/frame/explorer.h"
 #include "tui/frame/view.h"
-#include "tui/views/measure.h"
+#include "tui/views/measure/measure.h"
 #include "unclean.h"
 #include "vterm_harness.h"
 

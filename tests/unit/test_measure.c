@@ -1,7 +1,7 @@
 // The pictures of the measure view: what is sorted how, which points a sweep has, where the error
 // map says the wrong cells are, and that no number is shown without its origin.
 #include "tui/frame/explorer.h"
-#include "tui/views/measure.h"
+#include "tui/views/measure/measure.h"
 
 #include <check.h>
 #include <math.h>

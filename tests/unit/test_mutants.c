@@ -86,7 +86,7 @@ static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
   // A thread that loads too much into its own registers harms nobody, nor who comes by where the
   // producers work: one thread of them is asked for inside.
   bool loads = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
-  bool harmless = loads || stmt->warps == WARPS_PRODUCE;
+  bool harmless = loads || stmt_is_role(stmt, WORK_FETCHES);
   if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;
   *link = stmt->body;

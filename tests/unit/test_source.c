@@ -1,7 +1,7 @@
 // The source view of A|B: what differs, how often each instruction is used, whether the compiler
 // made the same of both, and the ribbon. Listings are handed in, as a worker would.
 #include "tui/frame/explorer.h"
-#include "tui/views/source.h"
+#include "tui/views/program/source.h"
 
 #include <check.h>
 #include <stdlib.h>

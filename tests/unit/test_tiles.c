@@ -1,7 +1,7 @@
 // The grid and tiles views by mouse and key: what a click chooses, what a second one opens, that
 // numbers follow edits and undo, and that both sides of a comparison are their own.
 #include "tui/frame/explorer.h"
-#include "tui/views/tiles.h"
+#include "tui/views/places/tiles.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "tui/canvas/export.h"
 #include "tui/frame/drive.h"
-#include "tui/views/explore.h"
-#include "tui/views/grid_picture.h"
+#include "tui/views/places/grid_picture.h"
+#include "tui/views/program/explore.h"
 
 static Arena *arena;
 static Diags diags;

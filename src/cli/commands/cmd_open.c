@@ -20,11 +20,11 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
-#include "cli/common/open_compiled.h"
-#include "cli/common/open_input.h"
-#include "cli/common/open_ncu.h"
-#include "cli/common/open_report.h"
 #include "cli/common/options.h"
+#include "cli/open/open_compiled.h"
+#include "cli/open/open_input.h"
+#include "cli/open/open_ncu.h"
+#include "cli/open/open_report.h"
 
 CommandRun cmd_open;
 

@@ -47,7 +47,7 @@ typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_SOME } Reache
 
 static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {
   if (stmt->kind != STMT_IF || !depends_on_thread(check->program, stmt->expr)) return reach;
-  return stmt->warps != WARPS_ALL && reach == REACHED_BY_ALL ? REACHED_BY_ROLE : REACHED_BY_SOME;
+  return stmt->role && reach == REACHED_BY_ALL ? REACHED_BY_ROLE : REACHED_BY_SOME;
 }
 
 static void check_barriers(Check *check, const Stmt *list, Reached reach) {

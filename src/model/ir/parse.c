@@ -151,13 +151,26 @@ static bool parse_for(Parser *p, Stmt **out) {
   return true;
 }
 
-static bool parse_condition(Parser *p, const ConditionWord *word, Stmt **out) {
+static bool parse_condition(Parser *p, bool predicated, const WarpRole *role, Stmt **out) {
   int indent = parse_line(p)->indent;
   Stmt *stmt = *out = new_stmt(p, STMT_IF, true);
-  stmt->predicated = word->predicated;
-  stmt->warps = word->warps;
+  stmt->predicated = predicated;
+  stmt->role = role;
   stmt->expr = parse_expr(p);
   return stmt->expr && parse_marks(p, stmt, stmt) && parse_body(p, indent, stmt->knob, &stmt->body);
+}
+
+// "role producer: 255 < thread": one of those that the head lists.
+static bool parse_role_body(Parser *p, Stmt **out) {
+  const Kernel *listed = &p->program->kernel[0];
+  Str names = str_new(p->arena);
+  for (int i = 0; i < listed->n_roles; i++) {
+    const WarpRole *role = listed->role[i];
+    if (parse_maybe(p, role->name))
+      return parse_word(p, ":") && parse_condition(p, false, role, out);
+    str_printf(&names, "%s\"%s\"", i ? " or " : "", role->name);
+  }
+  return parse_fail(p, listed->n_roles ? names.text : "no role: the head lists none");
 }
 
 // "let k_n = k_o + 1   in 0..256": known to all that follow in the same body.
@@ -184,9 +197,9 @@ static bool parse_stmt(Parser *p, Stmt **out) {
   p->n_operators = 0;
   if (parse_maybe(p, "for")) return parse_for(p, out);
   if (parse_maybe(p, "let")) return parse_let(p, out);
-  for (int i = 0; i < CONDITION_WORDS; i++)
-    if (parse_maybe(p, condition_words[i].word))
-      return parse_condition(p, &condition_words[i], out);
+  if (parse_maybe(p, "if")) return parse_condition(p, false, NULL, out);
+  if (parse_maybe(p, "predicate")) return parse_condition(p, true, NULL, out);
+  if (parse_maybe(p, "role")) return parse_role_body(p, out);
   if (parse_operation(p, out)) return true;
   if (p->failed_at != begin) return false;
   p->n_expected = 0;
@@ -276,21 +289,29 @@ static bool parse_kernels(Parser *p) {
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-// Threads are said by the head and by the loops; those that only fetch are the rest of a block.
+// What the head said of the main kernel, before any was known.
+static void settle_main(Program *program) {
+  Kernel *first = &program->kernel[0], *main = &program->kernel[program->main_kernel];
+  if (first == main) return;
+  main->min_blocks = first->min_blocks;
+  main->n_roles = first->n_roles;
+  memcpy(main->role, first->role, sizeof main->role);
+  first->min_blocks = first->n_roles = 0;
+}
+
+// Threads are said by the head, by the loops and by the roles, if there are any.
 static bool settle_threads(Parser *p) {
   Program *program = p->program;
-  Kernel *main = &program->kernel[program->main_kernel];
-  int min_blocks = program->kernel[0].min_blocks;
-  program->kernel[0].min_blocks = 0;
-  main->min_blocks = min_blocks;
-  int64_t threads = kernel_launch(main).n_threads;
-  int64_t producers = program->any_thread ? program->any_thread->extent - threads : 0;
-  main->n_producers = (int)producers;
-  if (program->thread->extent == threads && producers >= 0) return true;
+  settle_main(program);
+  Launch launch = kernel_launch(program_main(program));
+  int64_t all = program->any_thread ? program->any_thread->extent : launch.n_threads;
+  if (program->thread->extent == launch.n_threads && all == launch.block_threads) return true;
   p->failed_at = NULL;  // what was expected of later lines
   p->at_line = p->threads_line;
-  const char *wanted = producers < 0 ? "threads in all, no fewer than multiply"
-                                     : arena_printf(p->arena, "%lld", (long long)threads);
+  const char *wanted = program->thread->extent != launch.n_threads
+                           ? arena_printf(p->arena, "%lld", (long long)launch.n_threads)
+                           : arena_printf(p->arena, "%lld threads in all, as the roles say",
+                                          (long long)launch.block_threads);
   return parse_fail_at(p, p->threads_at, wanted);
 }
 

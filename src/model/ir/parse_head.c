@@ -2,6 +2,7 @@
 //
 // A line begins with its word (`rows` below) and is read up to its end. What follows from other
 // words of it, or from the problem, is compared: bytes of a slab, extents of the axes.
+#include <ctype.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -126,9 +127,10 @@ static bool parse_as(Parser *p, Buffer *buffer, bool typed) {
   if (!parse_role(p, &buffer->role)) return false;
   if (typed && !parse_type(p, &buffer->type)) return false;
   if (parse_maybe(p, "strides") && !parse_strides(p, buffer)) return false;
+  int64_t columns = buffer->dim[buffer->rank - 1];  // shorter runs are said by "pad 1 per 4"
   if (parse_maybe(p, "runs") &&
-      !(parse_number(p, 1, EXTENT_MAX, &buffer->run) && parse_word(p, "pad") &&
-        parse_number(p, 0, 1 << 16, &buffer->run_pad)))
+      !(parse_number(p, columns, EXTENT_MAX, &buffer->run) && parse_word(p, "pad") &&
+        parse_number(p, 1, 1 << 16, &buffer->run_pad)))
     return false;
   if (parse_maybe(p, "panels") && !parse_number(p, 1, EXTENT_MAX, &buffer->panel)) return false;
   if (parse_maybe(p, "at") && !parse_place(p, buffer)) return false;
@@ -362,6 +364,38 @@ static bool parse_threads(Parser *p) {
   return p->program->any_thread != NULL;
 }
 
+static bool parse_work(Parser *p, RoleWork *work) {
+  for (int i = 0; i < WORK_COUNT; i++) {
+    *work = (RoleWork)i;
+    if (parse_maybe(p, role_work_name(*work))) return true;
+  }
+  return parse_fail(p, "\"fetches\" or \"multiplies\"");
+}
+
+static bool parse_one_role(Parser *p, WarpRole *role) {
+  int64_t end;
+  if (!(role->name = parse_name(p, "a name")) || !parse_word(p, "threads") ||
+      !parse_number(p, 0, THREADS_MAX - 1, &role->first_thread) || !parse_word(p, "..") ||
+      !parse_number(p, role->first_thread + 1, THREADS_MAX, &end) || !parse_work(p, &role->work))
+    return false;
+  role->n_threads = end - role->first_thread;
+  parse_blanks(p);
+  if (!isdigit((unsigned char)*p->at)) return true;
+  return parse_number(p, 1, 255, &role->registers) && parse_word(p, "registers");
+}
+
+// Moved to the main kernel at the end, as the launch bounds are.
+static bool parse_roles(Parser *p) {
+  Kernel *kernel = &p->program->kernel[0];
+  do {
+    if (kernel->n_roles == ROLES_MAX) return parse_fail(p, "at most 8 roles");
+    WarpRole *role = ARENA_NEW(p->arena, WarpRole);
+    if (!parse_one_role(p, role)) return false;
+    kernel->role[kernel->n_roles++] = role;
+  } while (parse_comma(p));
+  return true;
+}
+
 static bool parse_lane(Parser *p) {
   const char *name = parse_name(p, "a variable");
   if (name) p->program->product.lane = parse_range(p, name, VAR_LOOP);
@@ -392,6 +426,7 @@ static const struct {
   bool (*parse)(Parser *);
 } rows[] = {{"axis", parse_axis},
             {"thread", parse_threads},
+            {"roles", parse_roles},
             {"lane", parse_lane},
             {"values", parse_values},
             {"global", parse_global},

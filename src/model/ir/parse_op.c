@@ -61,11 +61,20 @@ static bool parse_dst(OpParser *o) { return parse_access(o, &o->op->dst); }
 static bool parse_src(OpParser *o) { return parse_access(o, &o->op->src); }
 static bool parse_src2(OpParser *o) { return parse_access(o, &o->op->src2); }
 
+// A loop that was made shorter may leave one behind that always holds.
+static bool parse_idle_guard(Parser *p) {
+  if (!parse_maybe(p, "if")) return true;
+  const char *at = p->at;
+  const Expr *guard = parse_expr(p);
+  if (!guard) return false;
+  return expr_is_const(guard, 1) || parse_fail_at(p, at, "no condition, or one that always holds");
+}
+
 // It follows from the indices: one that is said must be the one that is there.
 static bool parse_guard(OpParser *o) {
   const Expr *guard = access_guard(o->p->arena, &o->op->dst);
   if (!guard) guard = access_guard(o->p->arena, &o->op->src);
-  if (!guard) return true;
+  if (!guard) return parse_idle_guard(o->p);
   if (parse_maybe(o->p, "if")) return parse_same_expr(o->p, guard);
   Str missing = str_new(o->p->arena);
   str_add(&missing, "\"if ");

@@ -115,16 +115,11 @@ static void print_let(Spans *out, const Stmt *stmt, bool full) {
   print_range(out, stmt->var);
 }
 
-const ConditionWord condition_words[CONDITION_WORDS] = {{"if", false, WARPS_ALL},
-                                                        {"predicate", true, WARPS_ALL},
-                                                        {"role producer:", false, WARPS_PRODUCE},
-                                                        {"role consumer:", false, WARPS_CONSUME}};
-
 static void print_condition(Spans *out, const Stmt *stmt) {
-  const ConditionWord *row = condition_words, *end = row + CONDITION_WORDS;
-  while (row < end && (row->predicated != stmt->predicated || row->warps != stmt->warps)) row++;
-  assert(row < end);
-  spans_add(out, SPAN_KEYWORD, row->word);
+  if (stmt->role)
+    spans_printf(out, SPAN_KEYWORD, "role %s:", stmt->role->name);
+  else
+    spans_add(out, SPAN_KEYWORD, stmt->predicated ? "predicate" : "if");
   spans_add(out, SPAN_PLAIN, " ");
   print_expr(out, stmt->expr);
 }

@@ -27,14 +27,6 @@ ProgramText program_print_full(Arena *arena, const Program *program);
 // The lines, indented by two blanks each.
 char *program_text(Arena *arena, const Program *program);
 char *program_text_full(Arena *arena, const Program *program);
-// The word that a condition begins with, by what it is; the reader has it from here, too.
-typedef struct ConditionWord {
-  const char *word;
-  bool predicated;
-  WarpRole warps;
-} ConditionWord;
-enum { CONDITION_WORDS = 4 };
-extern const ConditionWord condition_words[CONDITION_WORDS];
 
 // Line diff (longest common subsequence of the texts).
 typedef enum DiffKind { DIFF_SAME, DIFF_REMOVED, DIFF_ADDED } DiffKind;

@@ -112,7 +112,7 @@ static void print_role(const Printer *printer, Spans *out, const Buffer *buffer,
   if (typed) print_type(out, buffer->type);
   print_strides(out, buffer);
   bool pads_runs = buffer->run_pad && buffer->run < buffer->dim[buffer->rank - 1];
-  if (buffer->run && !pads_runs)
+  if (buffer->run_pad && !pads_runs)
     spans_printf(out, SPAN_KEYWORD, " runs %lld pad %lld", (long long)buffer->run,
                  (long long)buffer->run_pad);
   if (buffer->panel) spans_printf(out, SPAN_KEYWORD, " panels %lld", (long long)buffer->panel);
@@ -254,6 +254,24 @@ static void declare_threads(Printer *printer) {
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 
+// "roles producer threads 256..384 fetches 40 registers, consumer threads 0..256 multiplies"
+static void declare_roles(Printer *printer) {
+  const Kernel *kernel = program_main(printer->program);
+  if (kernel->n_roles == 0) return;
+  Spans out = spans_new(printer->arena);
+  spans_add(&out, SPAN_KEYWORD, "roles");
+  for (int i = 0; i < kernel->n_roles; i++) {
+    const WarpRole *role = kernel->role[i];
+    spans_printf(&out, SPAN_KEYWORD, "%s %s threads", i ? "," : "", role->name);
+    spans_printf(&out, SPAN_NUMBER, " %lld..%lld", (long long)role->first_thread,
+                 (long long)(role->first_thread + role->n_threads));
+    spans_printf(&out, SPAN_KEYWORD, " %s", role_work_name(role->work));
+    if (role->registers)
+      spans_printf(&out, SPAN_NUMBER, " %lld registers", (long long)role->registers);
+  }
+  printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
+}
+
 static void declare_lane(Printer *printer) {
   if (!printer->program->product.lane) return;
   Spans out = spans_new(printer->arena);
@@ -280,6 +298,7 @@ void print_head(Printer *printer) {
     declare_problem(printer);
     for (int i = 0; i < AXIS_COUNT; i++) declare_axis(printer, &printer->program->axis[i]);
     declare_threads(printer);
+    declare_roles(printer);
     declare_lane(printer);
     declare_values(printer);
     declare_space(printer, SPACE_GLOBAL, declare_global);

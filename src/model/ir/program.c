@@ -134,6 +134,21 @@ static int64_t digits_stride(HardwareDigit *digit, int n) {
   return stride;
 }
 
+const char *role_work_name(RoleWork work) {
+  static const char *const names[WORK_COUNT] = {"fetches", "multiplies"};
+  return names[work];
+}
+
+const WarpRole *kernel_role(const Kernel *kernel, RoleWork work) {
+  for (int i = 0; i < kernel->n_roles; i++)
+    if (kernel->role[i]->work == work) return kernel->role[i];
+  return NULL;
+}
+
+bool stmt_is_role(const Stmt *stmt, RoleWork work) {
+  return stmt->role && stmt->role->work == work;
+}
+
 Launch kernel_launch(const Kernel *kernel) {
   Launch launch = {0};
   const Stmt *at = kernel->body;
@@ -152,7 +167,11 @@ Launch kernel_launch(const Kernel *kernel) {
   launch.body = at;
   launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
-  launch.block_threads = launch.n_threads + kernel->n_producers;
+  launch.block_threads = launch.n_threads;
+  for (int i = 0; i < kernel->n_roles; i++) {
+    int64_t end = kernel->role[i]->first_thread + kernel->role[i]->n_threads;
+    if (end > launch.block_threads) launch.block_threads = end;
+  }
   return launch;
 }
 

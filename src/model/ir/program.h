@@ -25,7 +25,14 @@
 #include "model/words/dtype.h"
 #include "model/words/knob.h"
 
-enum { RANK_MAX = 4, KERNELS_MAX = 4, DIGITS_MAX = 16, BUFFERS_MAX = 24, XOR_TERMS_MAX = 16 };
+enum {
+  RANK_MAX = 4,
+  KERNELS_MAX = 4,
+  DIGITS_MAX = 16,
+  BUFFERS_MAX = 24,
+  ROLES_MAX = 8,
+  XOR_TERMS_MAX = 16
+};
 
 typedef struct Problem {
   int64_t m, n, k;    // C[M, N] = A[M, K] · B[K, N], C row-major
@@ -118,23 +125,33 @@ typedef struct Op {
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
 
-// Which warps of the block run a body. An IF that says so has the condition too.
-typedef enum WarpRole { WARPS_ALL, WARPS_PRODUCE, WARPS_CONSUME } WarpRole;
+// What some warps of a block do apart from the others: threads first … first + n - 1. A kernel has
+// a table of them, or none; passes share them, as they never change.
+typedef enum RoleWork { WORK_FETCHES, WORK_MULTIPLIES, WORK_COUNT } RoleWork;
+
+typedef struct WarpRole {
+  const char *name;  // "producer"
+  RoleWork work;
+  int64_t first_thread, n_threads;
+  int64_t registers;  // left to each of its threads by setmaxnreg; 0: as the launch gives them out
+} WarpRole;
+
+const char *role_work_name(RoleWork work);  // "fetches"
 
 typedef struct Stmt Stmt;
 struct Stmt {
   StmtKind kind;
-  int id;            // unique in its program; stable from one pass to the next
-  KnobId knob;       // the knob that put it here; KNOB_NONE: the naive nest
-  const char *note;  // why it is here, for the CUDA comment and the screen; may be NULL
-  Stmt *next;        // the following statement of the same body
-  Var *var;          // LOOP, LET
-  int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
-  const Expr *expr;  // LET: value; IF: condition
-  Stmt *body;        // LOOP, IF
-  bool predicated;   // IF around copies: each carries the condition itself, nothing branches
-  WarpRole warps;    // IF: a role, of some of the block's warps
-  Op op;             // OP
+  int id;                // unique in its program; stable from one pass to the next
+  KnobId knob;           // the knob that put it here; KNOB_NONE: the naive nest
+  const char *note;      // why it is here, for the CUDA comment and the screen; may be NULL
+  Stmt *next;            // the following statement of the same body
+  Var *var;              // LOOP, LET
+  int unroll;            // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
+  const Expr *expr;      // LET: value; IF: condition
+  Stmt *body;            // LOOP, IF
+  bool predicated;       // IF around copies: each carries the condition itself, nothing branches
+  const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
+  Op op;                 // OP
 };
 
 enum { UNROLL_FULL = -1 };
@@ -159,8 +176,9 @@ typedef struct Kernel {
   const char *name;  // "matmul", "zero", "reduce"
   Stmt *body;
   KnobId knob;
-  int min_blocks;   // blocks an SM shall have room for; 0: not said
-  int n_producers;  // threads behind those of the digits, which only fetch
+  int min_blocks;  // blocks an SM shall have room for; 0: not said
+  int n_roles;     // 0: all warps do the same
+  const WarpRole *role[ROLES_MAX];
 } Kernel;
 
 // What the passes know of the product they act on: how its operands lie in the registers of a warp.
@@ -217,6 +235,11 @@ typedef struct Launch {
   const Stmt *let[DIGITS_MAX];
 } Launch;
 
+// The role of a kernel that does this work; NULL: none does.
+const WarpRole *kernel_role(const Kernel *kernel, RoleWork work);
+// Whether a statement is the body of a role that does this work.
+bool stmt_is_role(const Stmt *stmt, RoleWork work);
+
 Launch kernel_launch(const Kernel *kernel);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
@@ -228,6 +251,8 @@ const Kernel *program_main(const Program *program);  // the kernel that multipli
 int launch_warps(const Launch *launch);
 int launch_block_warps(const Launch *launch);
 
+// What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
+const char *op_help_here(const Op *op);  // model/ops/table.c
 // The atom by which the program multiplies; NULL: plain FMA.
 const struct Atom *program_atom(const Program *program);
 // Whether any copy of the main kernel completes later than it is issued.

@@ -325,6 +325,6 @@ Stmt *kernel_inner(Kernel *kernel) {
     inner = at;
   }
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
-    if (role->warps == WARPS_CONSUME) return role;
+    if (stmt_is_role(role, WORK_MULTIPLIES)) return role;
   return inner;
 }

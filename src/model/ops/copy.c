@@ -135,6 +135,6 @@ static void emit_cp_wait(Emitter *emitter, const Op *op) {
 static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of A",
                                                [ROLE_SLAB_B] = "start the copy of the slab of B"};
 
-const OpRules rules_CP_ASYNC = {{emit_cp_async, NULL, copies}, {.run = run_cp_async}};
-const OpRules rules_CP_COMMIT = {{.write = emit_cp_commit}, {.run = run_cp_commit}};
-const OpRules rules_CP_WAIT = {{.write = emit_cp_wait}, {.run = run_cp_wait}};
+const OpRules rules_CP_ASYNC = {.text = {emit_cp_async, NULL, copies}, {.run = run_cp_async}};
+const OpRules rules_CP_COMMIT = {.text = {.write = emit_cp_commit}, {.run = run_cp_commit}};
+const OpRules rules_CP_WAIT = {.text = {.write = emit_cp_wait}, {.run = run_cp_wait}};

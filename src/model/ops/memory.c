@@ -202,7 +202,9 @@ static const char *const stores[ROLE_COUNT] = {
     [ROLE_PARTIAL] = "write this split's partial sums"};
 static const char *const adds[ROLE_COUNT] = {[ROLE_C] = "add this split's part of the cells"};
 
-const OpRules rules_INIT = {{.write = emit_init, .is_split = init_is_split}, {.run = run_init}};
-const OpRules rules_LOAD = {{emit_load, load_is_split, loads}, {.run = run_load}};
-const OpRules rules_STORE = {{emit_store, store_is_split, stores}, {.run = run_store}};
-const OpRules rules_ATOMIC_ADD = {{emit_atomic_add, always_split, adds}, {.run = run_atomic_add}};
+const OpRules rules_INIT = {.text = {.write = emit_init, .is_split = init_is_split},
+                            {.run = run_init}};
+const OpRules rules_LOAD = {.text = {emit_load, load_is_split, loads}, {.run = run_load}};
+const OpRules rules_STORE = {.text = {emit_store, store_is_split, stores}, {.run = run_store}};
+const OpRules rules_ATOMIC_ADD = {.text = {emit_atomic_add, always_split, adds},
+                                  {.run = run_atomic_add}};

@@ -256,8 +256,8 @@ static const char *const products[ROLE_COUNT] = {[ROLE_ACC] =
                                                      "multiply each fragment of A by each of B"};
 
 const OpRules rules_LDMATRIX = {
-    {emit_ldmatrix, NULL, fragments},
+    .text = {emit_ldmatrix, NULL, fragments},
     {.run = run_ldmatrix, .fault = ldmatrix_fault, .width = ldmatrix_width}};
 const OpRules rules_MMA = {
-    {emit_mma, NULL, products},
+    .text = {emit_mma, NULL, products},
     {.run = run_mma, .fault = mma_fault, .width = mma_width, .prepare = prepare_mma}};

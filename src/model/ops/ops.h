@@ -8,8 +8,11 @@
 #include "model/text/emit_op.h"
 
 typedef struct OpRules {
-  OpEmission text;        // how it is written in CUDA
+  OpEmission text;    // how it is written in CUDA
   OpMachine machine;  // how the interpreter runs it
+  // For a reader of the program: what it is for, by the role of what it writes; ROLE_COUNT + 1
+  // places, the last for all others. NULL: op.def says enough.
+  const char *const *helps;
 } OpRules;
 
 #define OP(id, ...) extern const OpRules rules_##id;

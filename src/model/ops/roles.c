@@ -68,8 +68,8 @@ static void emit_take(Emitter *emitter, const Op *op) {
 }
 
 const OpRules rules_REGS_GIVE = {
-    {.write = emit_give},
+    .text = {.write = emit_give},
     {.run = run_registers, .may_go_on = may_take, .report_stuck = report_registers}};
 const OpRules rules_REGS_TAKE = {
-    {.write = emit_take},
+    .text = {.write = emit_take},
     {.run = run_registers, .may_go_on = may_take, .report_stuck = report_registers}};

@@ -162,16 +162,38 @@ static const char *const arrivals[ROLE_COUNT] = {[ROLE_EMPTY] =
 static const char *const waits[ROLE_COUNT] = {
     [ROLE_FULL] = "the slab's bytes are there", [ROLE_EMPTY] = "every consumer has left the slot"};
 
-const OpRules rules_BARRIER = {{.write = emit_barrier},
+static const char *const help_of_init[ROLE_COUNT + 1] = {
+    [ROLE_FULL] =
+        "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come",
+    [ROLE_EMPTY] = "phase 0 begins; a phase ends when every consumer warp has arrived"};
+static const char *const help_of_expect[ROLE_COUNT + 1] = {
+    [ROLE_FULL] =
+        "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"};
+static const char *const help_of_arrive[ROLE_COUNT + 1] = {
+    [ROLE_EMPTY] =
+        "this warp has read the slot to the end; after the last warp's the producer fills it "
+        "again"};
+static const char *const help_of_wait[ROLE_COUNT + 1] = {
+    [ROLE_FULL] =
+        "until the slab's bytes have come; the first slab of a slot ends phase 0, the next "
+        "phase 1, then 0 again",
+    [ROLE_EMPTY] =
+        "until every consumer warp has read the slot to the end; the first turn of the "
+        "ring is free"};
+
+const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};
-const OpRules rules_MBAR_INIT = {{.write = emit_mbar_init},
-                                 {.run = run_mbar_init, .fault = init_fault}};
-const OpRules rules_MBAR_EXPECT = {{.write = emit_mbar_expect},
-                                   {.run = run_mbar_expect, .fault = mbar_place_fault}};
-const OpRules rules_MBAR_ARRIVE = {{emit_mbar_arrive, NULL, arrivals},
-                                   {.run = run_mbar_arrive, .fault = mbar_place_fault}};
-const OpRules rules_MBAR_WAIT = {{emit_mbar_wait, NULL, waits},
+const OpRules rules_MBAR_INIT = {
+    .text = {.write = emit_mbar_init}, {.run = run_mbar_init, .fault = init_fault}, help_of_init};
+const OpRules rules_MBAR_EXPECT = {.text = {.write = emit_mbar_expect},
+                                   {.run = run_mbar_expect, .fault = mbar_place_fault},
+                                   help_of_expect};
+const OpRules rules_MBAR_ARRIVE = {.text = {emit_mbar_arrive, NULL, arrivals},
+                                   {.run = run_mbar_arrive, .fault = mbar_place_fault},
+                                   help_of_arrive};
+const OpRules rules_MBAR_WAIT = {.text = {emit_mbar_wait, NULL, waits},
                                  {.run = run_mbar_wait,
                                   .fault = wait_fault,
                                   .may_go_on = wait_may_go_on,
-                                  .report_stuck = report_wait}};
+                                  .report_stuck = report_wait},
+                                 help_of_wait};

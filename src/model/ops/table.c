@@ -7,4 +7,11 @@ static const OpRules *const rules[OP_COUNT] = {
 };
 
 const OpEmission *op_emission(OpKind kind) { return &rules[kind]->text; }
+const char *op_help_here(const Op *op) {
+  const char *const *helps = rules[op->kind]->helps;
+  if (!helps) return NULL;
+  const char *here = op->dst.buffer ? helps[op->dst.buffer->role] : NULL;
+  return here ? here : helps[ROLE_COUNT];
+}
+
 const OpMachine *op_machine(OpKind kind) { return &rules[kind]->machine; }

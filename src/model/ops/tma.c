@@ -138,6 +138,16 @@ static void emit_fence(Emitter *emitter, const Op *op) {
 static const char *const boxes[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "ask for the slab of A", [ROLE_SLAB_B] = "ask for the slab of B"};
 
-const OpRules rules_TMA_LOAD = {{emit_tma_load, NULL, boxes},
-                                {.run = run_tma_load, .fault = box_fault}};
-const OpRules rules_FENCE_ASYNC = {{.write = emit_fence}, {.run = run_fence}};
+static const char *const help_of_box[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] =
+        "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
+        "for what is outside, and counts the bytes at full[slot]"};
+static const char *const help_of_fence[ROLE_COUNT + 1] = {
+    [ROLE_COUNT] =
+        "reads of the slab that still wait for a bank come before the copy that fills it "
+        "again, which does not queue up behind them"};
+
+const OpRules rules_TMA_LOAD = {
+    .text = {emit_tma_load, NULL, boxes}, {.run = run_tma_load, .fault = box_fault}, help_of_box};
+const OpRules rules_FENCE_ASYNC = {
+    .text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};

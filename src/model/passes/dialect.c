@@ -68,7 +68,7 @@ static const char *say_pipeline(Arena *arena, const Program *program) {
 
 static const char *say_roles(Arena *arena, const Program *program) {
   return arena_printf(arena, "warp_specialize(ring=%lld, n_prod=%d)", (long long)slots_of(program),
-                      program_main(program)->n_producers);
+                      (int)kernel_role(program_main(program), WORK_FETCHES)->n_threads);
 }
 
 static const char *say_vectorize(Arena *arena, const Program *program) {

@@ -13,19 +13,11 @@
 
 #include "model/passes/passes.h"
 #include "model/words/fragment.h"
+#include "model/words/schedule_atom.h"
 
 static const KnobId knob = KNOB_ATOM_KIND;
 
 bool pass_atomize_wanted(const Schedule *schedule) { return schedule->value[KNOB_ATOM_KIND] != 0; }
-
-static const Atom *choose_atom(Program *program, const Schedule *schedule) {
-  const Atom *row = atom_find_knob(knob_value_text(program->arena, schedule, KNOB_ATOM_KIND));
-  assert(row);
-  Atom *atom = ARENA_NEW(program->arena, Atom);
-  *atom = *row;
-  if (program->problem.acc == DTYPE_F16) atom_set_f16_acc(atom);
-  return atom;
-}
 
 // axis = block · (warps·atoms·extent) + warp · (atoms·extent) + atom · extent
 static void factor(Program *program, Axis *axis, const char *const names[3], int64_t warps,
@@ -135,7 +127,7 @@ void pass_atomize(Program *program, const Schedule *schedule) {
   static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
                                                                                   "n_r"};
   const int64_t *v = schedule->value;
-  const Atom *atom = program->product.atom = choose_atom(program, schedule);
+  const Atom *atom = program->product.atom = schedule_atom(program->arena, schedule);
   Axis *k = &program->axis[AXIS_K];
   factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
   factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);

@@ -56,10 +56,15 @@ static const Expr *any_thread(Program *program) {
   return ex_var(program->arena, program->any_thread);
 }
 
-static Stmt *role(Program *program, WarpRole warps, const Expr *condition, Stmt *body,
-                  const char *note) {
+// The kernel gains a role, whose body stands under its condition.
+static Stmt *add_role(Program *program, WarpRole what, const Expr *condition, Stmt *body,
+                      const char *note) {
+  Kernel *kernel = main_kernel(program);
+  WarpRole *role = ARENA_NEW(program->arena, WarpRole);
+  *role = what;
+  kernel->role[kernel->n_roles++] = role;
   Stmt *stmt = stmt_if(program, knob, condition, body);
-  stmt->warps = warps;
+  stmt->role = role;
   stmt->note = note;
   return stmt;
 }
@@ -109,7 +114,6 @@ void pass_warp_specialize(Program *program, const Schedule *schedule) {
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = consumer_registers(schedule, consumers, producers);
-  kernel->n_producers = (int)producers;
   if (mine && kernel->min_blocks == 0) kernel->min_blocks = 1;
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
@@ -120,12 +124,16 @@ void pass_warp_specialize(Program *program, const Schedule *schedule) {
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
   Stmt *loop = stmt_if(program, knob, first, produce(program, k_o, empty, fetch));
-  Stmt *give = registers(program, OP_REGS_GIVE, mine ? REGISTERS_OF_PRODUCER : 0);
-  Stmt *take = registers(program, OP_REGS_TAKE, mine);
+  WarpRole fetches = {"producer", WORK_FETCHES, consumers, producers,
+                      mine ? REGISTERS_OF_PRODUCER : 0};
+  WarpRole multiplies = {"consumer", WORK_MULTIPLIES, 0, consumers, mine};
+  Stmt *give = registers(program, OP_REGS_GIVE, fetches.registers);
+  Stmt *take = registers(program, OP_REGS_TAKE, multiplies.registers);
   Stmt *barrier = inner->body->next, *rest = barrier->next;
-  Stmt *producer = role(program, WARPS_PRODUCE, ex_lt(arena, last, any_thread(program)),
-                        give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
-  Stmt *consumer = role(program, WARPS_CONSUME, ex_lt(arena, any_thread(program), limit),
-                        take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
+  Stmt *producer = add_role(program, fetches, ex_lt(arena, last, any_thread(program)),
+                            give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
+  Stmt *consumer =
+      add_role(program, multiplies, ex_lt(arena, any_thread(program), limit),
+               take ? stmt_list(take, rest, NULL) : rest, "the consumers only multiply");
   barrier->next = stmt_list(producer, consumer, NULL);
 }

@@ -72,9 +72,9 @@ static void derive_fit(Resources *r, int min_blocks, const Target *target) {
   if (limit.blocks > 0) r->waves = (double)r->n_blocks / ((double)limit.blocks * target->sm_count);
 }
 
-static int64_t set_registers(const Kernel *kernel, OpAction action) {
-  const Stmt *stmt = find_action(kernel->body, action, ROLE_COUNT);
-  return stmt ? stmt->op.count : 0;
+static int64_t registers_of(const Kernel *kernel, RoleWork work) {
+  const WarpRole *role = kernel_role(kernel, work);
+  return role ? role->registers : 0;
 }
 
 typedef struct Held {
@@ -110,8 +110,8 @@ Resources derive_resources(const Program *program, const Target *target) {
       .n_threads = launch.block_threads,
       .n_warps = launch_block_warps(&launch),
       .n_consumers = launch_warps(&launch)};
-  r.producer_registers = set_registers(kernel, ACTION_GIVE);
-  r.consumer_registers = set_registers(kernel, ACTION_TAKE);
+  r.producer_registers = registers_of(kernel, WORK_FETCHES);
+  r.consumer_registers = registers_of(kernel, WORK_MULTIPLIES);
   r.n_needed = estimate_registers(&r, holds_staging(program));
   r.n_registers =
       r.consumer_registers ? (int)start_registers(r.n_threads, kernel->min_blocks) : r.n_needed;

@@ -249,7 +249,7 @@ static void start(Walk *walk, const Launch *launch, int64_t thread) {
 // What a producer issues is one row, whatever its order.
 static void walk_producer(Walk *walk, const Launch *launch) {
   const Stmt *role = launch->body;
-  while (role && role->warps != WARPS_PRODUCE) role = role->next;
+  while (role && !stmt_is_role(role, WORK_FETCHES)) role = role->next;
   if (!role) return;
   start(walk, launch, launch->n_threads);
   walk_list(walk, find_tier(role->body, TIER_SERIAL_OUTER)->body);

@@ -379,7 +379,7 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
 static int64_t measure(Walk *walk, const Stmt *list, int64_t each) {
   int64_t sum = 0;
   for (; list; list = list->next) {
-    int64_t inner = list->warps == WARPS_PRODUCE ? 0 : each;
+    int64_t inner = stmt_is_role(list, WORK_FETCHES) ? 0 : each;
     int64_t size = list->kind == STMT_OP ? each : measure(walk, list->body, inner);
     if (list->kind == STMT_LOOP) size *= list->var->extent;
     walk->size[list->id] = size;
@@ -392,7 +392,7 @@ static int64_t measure(Walk *walk, const Stmt *list, int64_t each) {
 static bool time_before(const Walk *walk, const Stmt *list, const Stmt *target, int64_t *time) {
   for (; list && list != target; list = list->next) {
     int64_t inside = *time;
-    if (list->warps != WARPS_ALL && time_before(walk, list->body, target, &inside)) {
+    if (list->role && time_before(walk, list->body, target, &inside)) {
       *time = inside;
       return true;
     }
@@ -405,7 +405,7 @@ static void find_roles(Walk *walk) {
   const Buffer *empty = program_buffer(walk->program, ROLE_EMPTY);
   if (!empty || !walk->k_loop) return;
   const Stmt *role = walk->launch.body;
-  while (role && role->warps == WARPS_ALL) role = role->next;
+  while (role && !role->role) role = role->next;
   walk->slots = empty->dim[0];
   time_before(walk, walk->launch.body, role, &walk->roles_at);
   time_before(walk, walk->launch.body, walk->k_loop, &walk->loop_at);

@@ -54,8 +54,8 @@ typedef struct Emission {
   int64_t workspace_bytes;  // of the global buffers beyond A, B and C
 } Emission;
 
-// What of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It can say
-// all programs that passes make.
+// What of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It can
+// say all programs that passes make.
 const char *emit_fault(Arena *arena, const Program *program);
 
 // Never NULL. The program must satisfy program_check and have no emit_fault.

@@ -12,9 +12,9 @@ static bool is_small_float(DType type) { return type == DTYPE_E4M3 || type == DT
 // There is an instruction that rounds to f16 or bf16, and none here that rounds to 8 bits.
 static bool rounds_to_8_bits(const Op *op) {
   const Buffer *dst = op->dst.buffer, *src = op->src.buffer;
-  bool computes =
-      op->kind == OP_FMA || op->kind == OP_ADD || op->kind == OP_SCALE || op->kind == OP_ATOMIC_ADD;
-  bool converts = dst && src && op->kind != OP_MMA && dst->type != src->type;
+  bool alone = !op_is_collective(op->kind);
+  bool computes = alone && op_facts(op->kind)->dst.read && !op_takes_mbarrier(op->kind);
+  bool converts = alone && dst && src && dst->type != src->type;
   return dst && is_small_float(dst->type) && (computes || converts);
 }
 

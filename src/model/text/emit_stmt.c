@@ -86,12 +86,18 @@ static void emit_unroll(Emitter *emitter, const Stmt *loop) {
     emitter_line(emitter, "#pragma unroll %d", loop->unroll);
 }
 
+// The variable of a loop over a digit of an axis, or of another loop that is written alike.
+static bool is_digit(const Digit *digit, const Var *var) {
+  return digit->var == var || (digit->var->tier == var->tier && digit->var->kind == var->kind &&
+                               str_equal(digit->var->name, var->name));
+}
+
 // A loop over a whole axis of the problem ends at the axis' name.
 static const char *print_extent(Emitter *emitter, const Var *var) {
   for (int a = 0; a < AXIS_COUNT; a++) {
     const Axis *axis = &emitter->program->axis[a];
     for (int d = 0; d < axis->n_digits; d++) {
-      if (axis->digit[d].var != var || var->extent != axis->extent) continue;
+      if (!is_digit(&axis->digit[d], var) || var->extent != axis->extent) continue;
       emitter->symbols.extent[a] = true;
       return emit_extent_names[a];
     }
@@ -130,7 +136,7 @@ static void emit_predicated(Emitter *emitter, const Stmt *stmt, const char *grou
 
 // Every warp has one of the two roles, so the second one is an else.
 static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
-  if (stmt->warps == WARPS_PRODUCE)
+  if (stmt_is_role(stmt, WORK_FETCHES))
     emitter_line(emitter, "if (threadIdx.x >= %lld) {", (long long)emitter->n_threads);
   else
     emitter_line(emitter, "else {");
@@ -138,7 +144,7 @@ static void emit_role(Emitter *emitter, const Stmt *stmt, const char *group) {
 }
 
 static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
-  if (stmt->warps != WARPS_ALL) {
+  if (stmt->role) {
     emit_role(emitter, stmt, group);
     return;
   }

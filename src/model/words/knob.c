@@ -397,40 +397,50 @@ bool knob_step(const Schedule *schedule, KnobId id, int direction, int64_t *valu
   return true;
 }
 
+KnobId knob_first_to_turn(void) {
+  int knob = 0;
+  while (knob_is_problem((KnobId)knob)) knob++;
+  return (KnobId)knob;
+}
+
+int knob_layout_side(KnobId knob) {
+  return knob_table[knob].type == KNOB_TYPE_LAYOUT ? knob == KNOB_LAYOUT_B : -1;
+}
+
 bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
 
-// All by which two schedules are told apart in one knob: a number, or a text.
+// All by which two schedules are told apart in one knob: a number, or a text. AUTO says nothing.
 typedef struct KnobSays {
   int64_t number;
-  const char *text;  // TARGET in small letters
+  const char *text;  // NULL: it is the number
 } KnobSays;
 
-static KnobSays knob_says(const Schedule *schedule, KnobId knob, char small[TARGET_TEXT_MAX]) {
-  if (knob == KNOB_AUTO) return (KnobSays){0, ""};
-  if (knob_table[knob].type == KNOB_TYPE_LAYOUT)
-    return (KnobSays){0, schedule->layout[layout_side(knob)]};
-  if (knob_table[knob].type != KNOB_TYPE_TARGET) return (KnobSays){schedule->value[knob], ""};
-  for (int i = 0; i < TARGET_TEXT_MAX; i++)
-    small[i] = (char)tolower((unsigned char)schedule->target[i]);
-  return (KnobSays){0, small};
+static inline KnobSays knob_says(const Schedule *schedule, KnobId knob) {
+  const KnobType type = knob_table[knob].type;
+  if (type == KNOB_TYPE_LAYOUT) return (KnobSays){0, schedule->layout[layout_side(knob)]};
+  if (type == KNOB_TYPE_TARGET) return (KnobSays){0, schedule->target};
+  return (KnobSays){knob == KNOB_AUTO ? 0 : schedule->value[knob], NULL};
 }
+
+// The letters of a layout count, the case of a GPU's name does not.
+static bool any_case(KnobId knob) { return knob_table[knob].type == KNOB_TYPE_TARGET; }
 
 bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob) {
-  char small[2][TARGET_TEXT_MAX];
-  const KnobSays in_a = knob_says(a, knob, small[0]), in_b = knob_says(b, knob, small[1]);
-  return in_a.number != in_b.number || !str_equal(in_a.text, in_b.text);
+  const KnobSays in_a = knob_says(a, knob), in_b = knob_says(b, knob);
+  if (!in_a.text) return in_a.number != in_b.number;
+  return any_case(knob) ? !str_equal_fold(in_a.text, in_b.text) : !str_equal(in_a.text, in_b.text);
 }
 
-// A knob is eight bytes, a text and 255, which is part of no text.
+// A knob is eight bytes, or a text and 255, which is part of no text.
 uint64_t schedule_identity(const Schedule *schedule) {
   uint64_t hash = HASH_START;
   for (int i = 0; i < KNOB_COUNT; i++) {
-    char small[TARGET_TEXT_MAX];
-    const KnobSays says = knob_says(schedule, (KnobId)i, small);
-    uint64_t number = (uint64_t)says.number;
-    for (int byte = 0; byte < 8; byte++, number >>= 8)
-      hash = hash_byte(hash, (unsigned char)(number & 255));
-    hash = hash_byte(hash_text(hash, says.text), 255);
+    const KnobSays says = knob_says(schedule, (KnobId)i);
+    if (!says.text) hash = hash_bytes(hash, &says.number, sizeof says.number);
+    for (const char *c = says.text; c && *c; c++)
+      hash =
+          hash_byte(hash, (unsigned char)(any_case((KnobId)i) ? tolower((unsigned char)*c) : *c));
+    if (says.text) hash = hash_byte(hash, 255);
   }
   return hash;
 }
@@ -441,7 +451,11 @@ int schedule_distance(const Schedule *a, const Schedule *b) {
   return n;
 }
 
-bool schedule_same(const Schedule *a, const Schedule *b) { return schedule_distance(a, b) == 0; }
+bool schedule_same(const Schedule *a, const Schedule *b) {
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(a, b, (KnobId)i)) return false;
+  return true;
+}
 
 bool schedule_says_same(const Schedule *a, const Schedule *b) {
   if (!schedule_same(a, b) || a->value[KNOB_AUTO] != b->value[KNOB_AUTO]) return false;

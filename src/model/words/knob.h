@@ -112,6 +112,10 @@ bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *va
 // name.
 KnobId knob_find(const char *name, const char **nearest);
 
+// The first knob of how the task is done: where a cursor may begin.
+KnobId knob_first_to_turn(void);
+// 0 for the layout of A, 1 for that of B; -1: the knob is no layout.
+int knob_layout_side(KnobId knob);
 // Part of the task (M, N, K, types, GPU), not of how it is done.
 bool knob_is_problem(KnobId knob);
 

@@ -11,6 +11,7 @@
 // those advance, and the rest of the row must not depend on it.
 #include "tui/canvas/canvas_diff.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tui/canvas/sgr.h"
@@ -52,6 +53,26 @@ static bool changed(const Painter *painter, const Cell *before, const Cell *afte
   return !look_equal(look_of(painter, before), look_of(painter, after));
 }
 
+// To a place in the next row, counted from where the cursor is: down, or to its begin and right.
+static const char *step_down(const Painter *painter, int col, char *text, size_t size) {
+  if (col == painter->col)
+    snprintf(text, size, "\033[B");
+  else if (col == 0)
+    snprintf(text, size, "\r\n");
+  else
+    snprintf(text, size, "\r\n\033[%dC", col);
+  return text;
+}
+
+// The shorter of two ways: "\e[13;4H" says the place, "\r\n\e[3C" how to get there.
+static void move_by_text(Painter *painter, int row, int col) {
+  char place[32], step[32];
+  snprintf(place, sizeof place, "\033[%d;%dH", row + 1, col + 1);
+  const bool below = painter->row >= 0 && row == painter->row + 1;
+  const char *way = below ? step_down(painter, col, step, sizeof step) : place;
+  str_add(painter->out, strlen(way) < strlen(place) ? way : place);
+}
+
 static void move_to(Painter *painter, int row, int col) {
   if (painter->row == row && painter->col == col) return;
   if (painter->how->move)
@@ -59,7 +80,7 @@ static void move_to(Painter *painter, int row, int col) {
   else if (painter->row == row && painter->col < col)
     str_printf(painter->out, "\033[%dC", col - painter->col);
   else
-    str_printf(painter->out, "\033[%d;%dH", row + 1, col + 1);
+    move_by_text(painter, row, col);
   painter->row = row;
   painter->col = col;
 }

@@ -41,10 +41,10 @@ typedef struct Walk {
   const Model *model;
   Nest *nest;
   int kernel;
-  const char *arrow;    // " ← " or "<-"
-  const char *at_most;  // "≤" or "<=": one character alone would say "<"
-  WarpRole role;        // whose statements these are
-  bool has_tma;         // a row is TMA's seat
+  const char *arrow;     // " ← " or "<-"
+  const char *at_most;   // "≤" or "<=": one character alone would say "<"
+  const WarpRole *role;  // whose statements these are; NULL: every warp's
+  bool has_box;          // a row is the seat of the knob that made boxes
 } Walk;
 
 static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text) {
@@ -165,11 +165,16 @@ static const char *brief_text(Walk *walk, const Op *op, int64_t count, bool room
 
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth);
 
+static bool is_of_group(const Stmt *stmt, OpAction action) {
+  return stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == action &&
+         op_facts(stmt->op.kind)->completes == COMPLETES_BY_GROUP;
+}
+
 // "commit" and the wait that follows it are one row.
 static bool joins_commit(Walk *walk, const Stmt *stmt, NestRow *row) {
   NestRow *last = row - 1;
-  if (stmt->op.kind != OP_CP_WAIT || walk->nest->n_rows < 2 || !last->stmt) return false;
-  if (last->stmt->next != stmt || last->stmt->op.kind != OP_CP_COMMIT) return false;
+  if (!is_of_group(stmt, ACTION_WAIT) || walk->nest->n_rows < 2 || !last->stmt) return false;
+  if (last->stmt->next != stmt || !is_of_group(last->stmt, ACTION_SIGNAL)) return false;
   last->text =
       arena_printf(walk->arena, "commit, wait %s %lld", walk->at_most, (long long)stmt->op.count);
   return true;
@@ -183,17 +188,16 @@ static bool joins_previous(Walk *walk, const NestRow *row) {
          str_equal(last->text, row->text);
 }
 
-// A role is WARP_SPECIALIZE's row, the first box is TMA's.
+// The role that fetches, and the first box, are the rows of the knobs that made them.
 static void take_seat(Walk *walk, NestRow *row) {
-  if (row->stmt->warps == WARPS_PRODUCE) row->seat = KNOB_WARP_SPECIALIZE;
-  if (walk->has_tma || row->stmt->kind != STMT_OP || row->stmt->op.kind != OP_TMA_LOAD) return;
-  walk->has_tma = true;
-  row->seat = KNOB_TMA;
+  if (stmt_is_role(row->stmt, WORK_FETCHES)) row->seat = row->stmt->knob;
+  if (walk->has_box || row->stmt->kind != STMT_OP || !op_moves_box(row->stmt->op.kind)) return;
+  walk->has_box = true;
+  row->seat = row->stmt->knob;
 }
 
 static void add_operation(Walk *walk, const Stmt *stmt, int64_t count, NestGroup group, int depth) {
-  bool multiplies = stmt->op.kind == OP_FMA || stmt->op.kind == OP_MMA;
-  if (multiplies) group = NEST_ATOM;
+  if (op_multiplies(stmt->op.kind)) group = NEST_ATOM;
   NestRow *row = add_row(walk, group, depth, brief_text(walk, &stmt->op, count, false));
   const char *wide = brief_text(walk, &stmt->op, count, true);
   if (!str_equal(wide, row->text)) row->wide = wide;
@@ -227,25 +231,30 @@ static void add_condition(Walk *walk, const Stmt *stmt, NestGroup group, int dep
 
 // ---- mbarriers and roles ------------------------------------------------------------------------
 
-static const bool is_by_one_thread[OP_COUNT] = {[OP_TMA_LOAD] = true,
-                                                [OP_FENCE_ASYNC] = true,
-                                                [OP_MBAR_INIT] = true,
-                                                [OP_MBAR_EXPECT] = true,
-                                                [OP_MBAR_WAIT] = true};
+// One thread does it for the others, or waits in front of what it does.
+static bool is_by_one_thread(OpKind kind) {
+  const OpFacts *op = op_facts(kind);
+  bool waits = op->action == ACTION_WAIT && op_takes_mbarrier(kind);
+  return op->scope == SCOPE_THREAD || op->action == ACTION_FENCE || waits;
+}
 
 static bool by_one_thread(const Stmt *list) {
   for (; list; list = list->next)
-    if (list->kind == STMT_OP ? !is_by_one_thread[list->op.kind] : !by_one_thread(list->body))
+    if (list->kind == STMT_OP ? !is_by_one_thread(list->op.kind) : !by_one_thread(list->body))
       return false;
   return true;
 }
 
-static bool is_op_of(const Stmt *stmt, OpKind kind) {
-  return stmt->kind == STMT_OP && stmt->op.kind == kind;
+static bool does(const Stmt *stmt, OpAction action) {
+  return stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == action;
+}
+
+static bool inits_mbarrier(const Stmt *stmt) {
+  return does(stmt, ACTION_SET) && op_takes_mbarrier(stmt->op.kind);
 }
 
 static bool inits_mbarriers(const Stmt *stmt) {
-  if (stmt->kind == STMT_OP || !stmt->body) return is_op_of(stmt, OP_MBAR_INIT);
+  if (stmt->kind == STMT_OP || !stmt->body) return inits_mbarrier(stmt);
   for (const Stmt *inner = stmt->body; inner; inner = inner->next)
     if (!inits_mbarriers(inner)) return false;
   return true;
@@ -253,7 +262,7 @@ static bool inits_mbarriers(const Stmt *stmt) {
 
 // A condition that has no row.
 static bool is_unsaid(const Stmt *stmt) {
-  bool is_plain = stmt->kind == STMT_IF && stmt->warps == WARPS_ALL;
+  bool is_plain = stmt->kind == STMT_IF && !stmt->role;
   return is_plain && !inits_mbarriers(stmt) && by_one_thread(stmt->body);
 }
 
@@ -261,7 +270,7 @@ static bool is_unsaid(const Stmt *stmt) {
 static void list_mbarriers(Str *out, const Stmt *list, bool sizes) {
   for (; list; list = list->next) {
     if (list->body) list_mbarriers(out, list->body, sizes);
-    if (!is_op_of(list, OP_MBAR_INIT)) continue;
+    if (!inits_mbarrier(list)) continue;
     const Buffer *bar = list->op.dst.buffer;
     str_printf(out, "%s%s", out->length > 4 ? ", " : " ", bar->name);
     if (sizes) str_printf(out, "[%lld]", (long long)bar->dim[0]);
@@ -280,38 +289,34 @@ static void add_inits(Walk *walk, const Stmt *stmt, int depth) {
   row->knob = stmt->knob;
 }
 
-static const Stmt *first_op(const Stmt *list, OpKind kind) {
-  while (list && !is_op_of(list, kind)) list = list->next;
-  return list;
-}
-
 // "role producer: 40 registers, one thread": a heading, so that what stands below it has as much
 // room as in a kernel without roles.
 static void add_role(Walk *walk, const Stmt *stmt, int depth) {
-  bool produces = stmt->warps == WARPS_PRODUCE;
-  const Stmt *set = first_op(stmt->body, produces ? OP_REGS_GIVE : OP_REGS_TAKE);
-  const char *name = produces ? "role producer" : "role consumer";
+  const WarpRole *role = stmt->role;
+  const bool fetches = role->work == WORK_FETCHES;
+  const char *name = arena_printf(walk->arena, "role %s", role->name);
   NestRow *row = add_row(walk, NEST_WARP, depth, name);
   Str wide = str_new(walk->arena);
-  str_printf(&wide, "%s%s", name, set || produces ? ":" : "");
-  if (set) str_printf(&wide, " %lld registers%s", (long long)set->op.count, produces ? "," : "");
-  if (produces) str_add(&wide, " one thread");
+  str_printf(&wide, "%s%s", name, role->registers || fetches ? ":" : "");
+  if (role->registers)
+    str_printf(&wide, " %lld registers%s", (long long)role->registers, fetches ? "," : "");
+  if (fetches) str_add(&wide, " one thread");
   row->wide = wide.text;
   row->stmt = stmt;
   row->knob = stmt->knob;
   take_seat(walk, row);
-  walk->role = stmt->warps;
+  walk->role = role;
   add_list(walk, stmt->body, NEST_REGISTER, depth);
-  walk->role = WARPS_ALL;
+  walk->role = NULL;
 }
 
 static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
   Fold fold = fold_of(stmt);
   if (stmt->kind == STMT_LET || fold.n == 0) return;
-  if (is_op_of(stmt, OP_REGS_GIVE) || is_op_of(stmt, OP_REGS_TAKE)) return;
+  if (does(stmt, ACTION_GIVE) || does(stmt, ACTION_TAKE)) return;
   if (stmt->kind == STMT_IF && inits_mbarriers(stmt))
     add_inits(walk, stmt, depth);
-  else if (stmt->warps != WARPS_ALL)
+  else if (stmt->role)
     add_role(walk, stmt, depth);
   else if (is_unsaid(stmt))
     add_list(walk, stmt->body, group, depth);
@@ -332,11 +337,11 @@ static const Op *only_op(const Stmt *stmt) {
 }
 
 static bool loads_global(const Op *op) {
-  return op && op->kind == OP_LOAD && in_space(&op->src, SPACE_GLOBAL);
+  return op && op_is_plain_access(op->kind) && in_space(&op->src, SPACE_GLOBAL);
 }
 
 static bool stores_shared(const Op *op) {
-  return op && op->kind == OP_STORE && in_space(&op->dst, SPACE_SHARED);
+  return op && op_is_plain_access(op->kind) && in_space(&op->dst, SPACE_SHARED);
 }
 
 // Whether a later statement of the same list stores what `load` loaded to shared memory.
@@ -365,8 +370,9 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
 // again, so they are one row. Registers set to a constant are not part of it.
 static bool in_prologue(const Stmt *stmt) {
   const Op *op = only_op(stmt);
-  if (walks_k(stmt) || (op && op->kind == OP_INIT) || inits_mbarriers(stmt)) return false;
-  if (op && (op->kind == OP_REGS_TAKE || op->kind == OP_REGS_GIVE)) return false;
+  if (walks_k(stmt) || inits_mbarriers(stmt)) return false;
+  const OpAction action = op ? op_facts(op->kind)->action : ACTION_MOVE;
+  if (action == ACTION_SET || action == ACTION_GIVE || action == ACTION_TAKE) return false;
   for (const Stmt *later = stmt->next; later; later = later->next)
     if (walks_k(later) && later->var->tier == TIER_SERIAL_OUTER) return true;
   return false;
@@ -375,7 +381,7 @@ static bool in_prologue(const Stmt *stmt) {
 static void add_prologue(Walk *walk, const Stmt *stmt) {
   NestRow *last = walk->nest->n_rows ? &walk->nest->row[walk->nest->n_rows - 1] : NULL;
   if (last && last->group == NEST_SERIAL) return;
-  bool reads = walk->role == WARPS_CONSUME;  // what others have fetched
+  bool reads = walk->role && walk->role->work == WORK_MULTIPLIES;  // what others have fetched
   const char *text = reads ? "first k-step read" : "first slab fetched";
   NestRow *row = add_row(walk, NEST_SERIAL, 0, text);
   if (reads) row->note = "the consumers wait for slab 0 and read ahead of the loop";
@@ -386,7 +392,7 @@ static void add_prologue(Walk *walk, const Stmt *stmt) {
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
   bool sets_up = false;  // mbarriers: their initialisation, and the barrier behind it
   for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
-    sets_up = inits_mbarriers(stmt) || (sets_up && is_op_of(stmt, OP_BARRIER));
+    sets_up = inits_mbarriers(stmt) || (sets_up && does(stmt, ACTION_MEET));
     if (depth == 0 && !sets_up && in_prologue(stmt)) {
       add_prologue(walk, stmt);
       continue;
@@ -446,7 +452,7 @@ static NestGroup group_of_tier(Tier tier, NestGroup outside) {
 
 static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
   bool op = line->stmt && line->stmt->kind == STMT_OP;
-  if (op && (line->stmt->op.kind == OP_FMA || line->stmt->op.kind == OP_MMA)) group = NEST_ATOM;
+  if (op && op_multiplies(line->stmt->op.kind)) group = NEST_ATOM;
   NestRow *row = add_row(walk, group, line->depth, line->text);
   row->stmt = line->stmt;
   row->note = line->stmt ? line->stmt->note : NULL;
@@ -469,11 +475,11 @@ Nest nest_listing(Arena *arena, const Model *model) {
     NestGroup group = line->depth ? open[line->depth] : NEST_REGISTER;
     if (loop) group = group_of_tier(line->tier, group);
     if (!line->stmt) group = NEST_KERNEL;
-    sets_up = line->stmt &&
-              (inits_mbarriers(line->stmt) || (sets_up && is_op_of(line->stmt, OP_BARRIER)));
+    sets_up =
+        line->stmt && (inits_mbarriers(line->stmt) || (sets_up && does(line->stmt, ACTION_MEET)));
     if (sets_up) group = NEST_THREAD;
-    if (line->stmt && line->stmt->warps != WARPS_ALL) group = NEST_WARP;
-    bool produces = line->stmt && line->stmt->warps == WARPS_PRODUCE;
+    if (line->stmt && line->stmt->role) group = NEST_WARP;
+    bool produces = line->stmt && stmt_is_role(line->stmt, WORK_FETCHES);
     bool inside_hardware = group <= NEST_THREAD && !produces;
     open[line->depth + 1] = inside_hardware ? NEST_REGISTER : group;
     add_line(&walk, line, group);
@@ -484,36 +490,8 @@ Nest nest_listing(Arena *arena, const Model *model) {
 // ---- what operations are for --------------------------------------------------------------------
 
 const char *nest_op_help(const Op *op) {
-  static const struct {
-    OpKind kind;
-    BufferRole at;
-    const char *help;
-  } rows[] = {
-      {OP_MBAR_INIT, ROLE_FULL,
-       "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come"},
-      {OP_MBAR_INIT, ROLE_EMPTY,
-       "phase 0 begins; a phase ends when every consumer warp has arrived"},
-      {OP_MBAR_WAIT, ROLE_FULL,
-       "until the slab's bytes have come; the first slab of a slot ends phase 0, the next phase 1, "
-       "then 0 again"},
-      {OP_MBAR_WAIT, ROLE_EMPTY,
-       "until every consumer warp has read the slot to the end; the first turn of the ring is "
-       "free"},
-      {OP_MBAR_EXPECT, ROLE_FULL,
-       "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"},
-      {OP_MBAR_ARRIVE, ROLE_EMPTY,
-       "this warp has read the slot to the end; after the last warp's the producer fills it again"},
-      {OP_TMA_LOAD, ROLE_COUNT,
-       "one thread asks; the tensor memory accelerator finds the addresses, swizzles, puts zeros "
-       "for what is outside, and counts the bytes at full[slot]"},
-      {OP_FENCE_ASYNC, ROLE_COUNT,
-       "reads of the slab that still wait for a bank come before the copy that fills it again, "
-       "which does not queue up behind them"},
-  };
-  BufferRole at = op->kind == OP_TMA_LOAD || !op->dst.buffer ? ROLE_COUNT : op->dst.buffer->role;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].kind == op->kind && rows[i].at == at) return rows[i].help;
-  return op_help(op->kind);
+  const char *here = op_help_here(op);
+  return here ? here : op_help(op->kind);
 }
 
 // ---- changes ------------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ Session *session_open(const SessionOptions *options, Diags *diags) {
   session->frame = arena_new("frame");
   session->trial = arena_new("trial");
   session->ascii = options->ascii;
-  session->knob = KNOB_BM;
+  session->knob = knob_first_to_turn();
   session->arrived = true;
   session->undo = ARENA_ARRAY(app, UndoEntry, SESSION_UNDO);
   session->history = ARENA_NEW(app, TextHistory);

@@ -1,0 +1,65 @@
+// PTX → ptxas → cubin → nvdisasm → which accesses the machine code has, by line of the PTX.
+#include "cli/open/open_compiled.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "kernels/toolchain/sass.h"
+#include "kernels/toolchain/tool.h"
+#include "ptx/tally/reconcile.h"
+
+enum { ASSEMBLE_SECONDS = 60, DISASSEMBLE_SECONDS = 60 };
+
+static const char *assemble(Arena *arena, const char *ptxas, const OpenText *text,
+                            const char *target, size_t *bytes) {
+  const char *base = getenv("TMPDIR");
+  char *folder = arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+  if (!mkdtemp(folder)) return NULL;
+  const char *output = arena_printf(arena, "%s/kernel.cubin", folder);
+  const char *const argv[] = {
+      ptxas, "-lineinfo", arena_printf(arena, "-arch=%s", target), "INPUT", "-o", output, NULL};
+  Diags ignored = diags_new(arena);
+  const ToolResult result = tool_run(arena, argv, text->ptx, text->bytes, ASSEMBLE_SECONDS);
+  const char *cubin = result.ok ? open_read_file(arena, output, bytes, &ignored) : NULL;
+  unlink(output);
+  rmdir(folder);
+  return cubin;
+}
+
+static MachineInst *code_of(Arena *arena, const SassResult *sass, const char *kernel, int *n) {
+  MachineInst *code = ARENA_ARRAY(arena, MachineInst, sass->n_lines + 1);
+  *n = 0;
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *line = &sass->lines[i];
+    if (line->opcode && line->address >= 0 && str_equal(line->kernel, kernel))
+      code[(*n)++] = (MachineInst){(uint64_t)line->address, line->opcode};
+  }
+  return code;
+}
+
+bool open_reconcile(Arena *arena, const OpenText *text, const PtxModule *module,
+                    const PtxFunction *kernel, PtxTally *tally, const char **why) {
+  const char *ptxas = open_find_tool(arena, "ptxas");
+  if (!ptxas || !sass_find_tool(arena)) {
+    *why = "widths are predicted: there is no ptxas or no nvdisasm here to compare with";
+    return false;
+  }
+  size_t bytes = 0;
+  const char *cubin =
+      assemble(arena, ptxas, text, module->target ? module->target : "sm_90a", &bytes);
+  const SassResult *sass =
+      cubin ? sass_disassemble(arena, cubin, bytes, DISASSEMBLE_SECONDS) : NULL;
+  if (!sass || !sass->ok) {
+    *why = cubin ? "widths are predicted: nvdisasm does not read the machine code"
+                 : "widths are predicted: ptxas does not take this text";
+    return false;
+  }
+  int n = 0;
+  const MachineInst *code = code_of(arena, sass, kernel->name, &n);
+  const LineTable source = line_table_read(arena, cubin, bytes, ".debug_line", kernel->name),
+                  ptx = line_table_read(arena, cubin, bytes, ".nv_debug_line_sass", kernel->name);
+  return ptx_reconcile(arena, module, kernel, tally, code, n, &source, &ptx, why);
+}

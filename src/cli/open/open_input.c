@@ -1,0 +1,403 @@
+// Files, compilers and arguments of gemmview open.
+//
+// nvcc writes its PTX into a folder of its own below the one for temporary files, which is removed:
+// nothing appears beside the user's source. Random contents are whole numbers from −4 to 4 (0 to 7
+// in integers), so that sums of products stay exact.
+#include "cli/open/open_input.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/common/cli.h"
+#include "kernels/toolchain/dl.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "kernels/toolchain/tool.h"
+#include "ptx/module/float_format.h"
+#include "ptx/module/signature.h"
+#include "ptx/tally/tally.h"
+
+enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, ARGV_MAX = 64 };
+
+char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  FILE *file = fopen(path, "rb");
+  struct stat status;
+  if (!file || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
+    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path),
+             file ? "not a file" : strerror(errno));
+    if (file) fclose(file);
+    return NULL;
+  }
+  if (status.st_size > FILE_BYTES_MAX) {
+    diag_add(diags, "file", "%s has more than 256 MiB", str_sanitise(arena, path));
+    fclose(file);
+    return NULL;
+  }
+  char *text = arena_alloc(arena, (size_t)status.st_size + 1);
+  *bytes = fread(text, 1, (size_t)status.st_size, file);
+  const bool broken = ferror(file) != 0;
+  fclose(file);
+  if (broken) diag_add(diags, "file", "%s cannot be read", str_sanitise(arena, path));
+  return broken ? NULL : text;
+}
+
+// ---- compilers ----------------------------------------------------------------------------------
+
+const char *open_find_tool(Arena *arena, const char *name) {
+  const char *path = getenv("PATH");
+  while (path && *path) {
+    const size_t length = strcspn(path, ":");
+    char *file = arena_printf(arena, "%.*s/%s", (int)length, path, name);
+    if (length > 0 && path[0] == '/' && access(file, X_OK) == 0) return file;
+    path += length + (path[length] == ':');
+  }
+  return dl_find_tool(arena, name);
+}
+
+static bool names_arch(int n_flags, char **flags) {
+  for (int i = 0; i < n_flags; i++)
+    if (str_starts(flags[i], "-arch") || str_starts(flags[i], "--gpu-architecture") ||
+        str_starts(flags[i], "-gencode") || str_starts(flags[i], "--generate-code"))
+      return true;
+  return false;
+}
+
+static OpenText compile_by_nvcc(Arena *arena, const char *nvcc, const char *path, int n_flags,
+                                char **flags, Diags *diags) {
+  OpenText text = {.compiler = "nvcc", .status = CLI_COMPILE};
+  const char *base = getenv("TMPDIR");
+  char *folder = arena_printf(arena, "%s/gemmview-XXXXXX", base && base[0] == '/' ? base : "/tmp");
+  if (!mkdtemp(folder)) {
+    diag_add(diags, "file", "no folder for nvcc's output can be made: %s", strerror(errno));
+    return text;
+  }
+  const char *output = arena_printf(arena, "%s/kernel.ptx", folder);
+  const char *argv[ARGV_MAX] = {nvcc, "-ptx", "-lineinfo", "-o", output, path};
+  int n = 6;
+  if (!names_arch(n_flags, flags)) argv[n++] = "-arch=sm_90a";
+  for (int i = 0; i < n_flags && n < ARGV_MAX - 1; i++) argv[n++] = flags[i];
+  const ToolResult result = tool_run(arena, argv, "", 0, COMPILE_SECONDS);
+  if (result.ok)
+    text.ptx = open_read_file(arena, output, &text.bytes, diags);
+  else
+    diag_add(diags, "compile", "nvcc: %s\n%s", result.error ? result.error : "it failed",
+             result.output ? str_sanitise(arena, result.output) : "");
+  unlink(output);
+  rmdir(folder);
+  return text;
+}
+
+// The file's own name goes into the lines.
+static const char *ptx_by_nvrtc(Arena *arena, const char *cuda, const char *name,
+                                const char **log) {
+  static const char *const options[] = {"--gpu-architecture=compute_90a", "--std=c++17",
+                                        "--generate-line-info"};
+  const NvrtcApi *api = dl_nvrtc(log);
+  void *program = NULL;
+  size_t bytes = 0;
+  if (!api || api->nvrtcCreateProgram(&program, cuda, name, 0, NULL, NULL) != NVRTC_SUCCESS)
+    return NULL;
+  char *ptx = NULL;
+  if (api->nvrtcCompileProgram(program, 3, options) == NVRTC_SUCCESS &&
+      api->nvrtcGetPTXSize(program, &bytes) == NVRTC_SUCCESS) {
+    ptx = arena_alloc(arena, bytes + 1);
+    if (api->nvrtcGetPTX(program, ptx) != NVRTC_SUCCESS) ptx = NULL;
+  } else if (api->nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS) {
+    char *said = arena_alloc(arena, bytes + 1);
+    if (api->nvrtcGetProgramLog(program, said) == NVRTC_SUCCESS) *log = str_sanitise(arena, said);
+  }
+  api->nvrtcDestroyProgram(&program);
+  return ptx;
+}
+
+static OpenText compile_by_nvrtc(Arena *arena, const char *path, Diags *diags) {
+  OpenText text = {.compiler = "NVRTC", .status = CLI_COMPILE};
+  size_t bytes = 0;
+  const char *cuda = open_read_file(arena, path, &bytes, diags);
+  if (!cuda) {
+    text.status = CLI_USAGE;
+    return text;
+  }
+  bool found = false;
+  const char *why = nvrtc_describe(arena, &found);
+  int line = 0;
+  if (!found || nvrtc_reads_files(cuda, &line)) {
+    text.status = CLI_MISSING;
+    diag_add(
+        diags, "compile",
+        "%s: there is no nvcc here; %s; a text without #include, or PTX (nvcc -ptx -lineinfo), "
+        "can be read",
+        str_sanitise(arena, path), found ? "NVRTC takes kernels alone" : why);
+    return text;
+  }
+  const char *log = "";
+  text.ptx = ptx_by_nvrtc(arena, cuda, ptx_base_name(path), &log);
+  text.bytes = text.ptx ? strlen(text.ptx) : 0;
+  if (!text.ptx) diag_add(diags, "compile", "NVRTC: it did not compile\n%s", log);
+  return text;
+}
+
+OpenText open_read_text(Arena *arena, const char *path, int n_flags, char **flags, Diags *diags) {
+  const char *dot = strrchr(path, '.');
+  const bool is_cuda = dot && (str_equal(dot, ".cu") || str_equal(dot, ".cuh"));
+  if (!is_cuda) {
+    OpenText text = {.status = CLI_USAGE};
+    text.ptx = open_read_file(arena, path, &text.bytes, diags);
+    return text;
+  }
+  if (access(path, R_OK) != 0) {
+    diag_add(diags, "file", "%s cannot be read: %s", str_sanitise(arena, path), strerror(errno));
+    return (OpenText){.status = CLI_USAGE};
+  }
+  const char *named = getenv("GEMMVIEW_NVCC");
+  const char *nvcc =
+      named ? (access(named, X_OK) == 0 ? named : NULL) : open_find_tool(arena, "nvcc");
+  return nvcc ? compile_by_nvcc(arena, nvcc, path, n_flags, flags, diags)
+              : compile_by_nvrtc(arena, path, diags);
+}
+
+// ---- launch -------------------------------------------------------------------------------------
+
+// "8x7x1": what is left out is 1.
+static bool read_extents(const char *text, size_t n, int out[3]) {
+  const char *end = text + n;
+  for (int d = 0; d < 3; d++) {
+    char *after = NULL;
+    out[d] = 1;
+    if (text >= end) continue;
+    const long value = *text >= '0' && *text <= '9' ? strtol(text, &after, 10) : -1;
+    if (value < 0 || value > INT32_MAX || after > end) return false;
+    out[d] = (int)value;
+    if (after < end && *after != 'x' && *after != 'X') return false;
+    text = after < end ? after + 1 : after;
+    if (after < end && text == end) return false;
+  }
+  return text >= end;
+}
+
+bool open_read_launch(const char *text, PtxLaunch *launch, Diags *diags) {
+  const int before = diags->count;
+  for (int d = 0; d < 3; d++) launch->grid[d] = 1;
+  bool has_block = false;
+  while (*text) {
+    const size_t n = strcspn(text, ",");
+    const char *equals = memchr(text, '=', n);
+    const size_t key = equals ? (size_t)(equals - text) : n;
+    const char *value = equals ? equals + 1 : text + n;
+    const size_t length = (size_t)(text + n - value);
+    int extents[3];
+    const bool ok = equals && length > 0 && read_extents(value, length, extents);
+    if (ok && key == 4 && memcmp(text, "grid", 4) == 0) {
+      memcpy(launch->grid, extents, sizeof extents);
+    } else if (ok && key == 5 && memcmp(text, "block", 5) == 0) {
+      memcpy(launch->block, extents, sizeof extents);
+      has_block = true;
+    } else if (ok && key == 4 && memcmp(text, "smem", 4) == 0 && !memchr(value, 'x', length)) {
+      launch->dynamic_smem = extents[0];
+    } else {
+      Diag *diag = diag_add(diags, "launch",
+                            "--launch: \"%.*s\" is none of grid=X[xY[xZ]], "
+                            "block=X[xY[xZ]], smem=BYTES",
+                            (int)n, text);
+      diag->nearest = "--launch grid=8x8,block=256,smem=0";
+    }
+    text += n + (text[n] == ',');
+  }
+  if (!has_block && diags->count == before)
+    diag_add(diags, "launch", "--launch: block=X[xY[xZ]] is missing");
+  return diags->count == before;
+}
+
+bool open_read_blocks(const char *text, const PtxLaunch *launch, OpenBlocks *blocks, Diags *diags) {
+  *blocks = (OpenBlocks){0};
+  if (text && str_equal(text, "all")) {
+    for (int d = 0; d < 3; d++) blocks->last[d] = launch->grid[d] - 1;
+    return true;
+  }
+  const char *at = text ? text : "0";
+  for (int d = 0; d < 3 && *at; d++) {
+    char *end = NULL;
+    const long value = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : -1;
+    if (value < 0 || value >= launch->grid[d] || (*end && *end != ',')) {
+      diag_add(diags, "launch",
+               "--blocks: \"%s\" is neither a block of the grid (%dx%dx%d) nor all", text,
+               launch->grid[0], launch->grid[1], launch->grid[2]);
+      return false;
+    }
+    blocks->first[d] = blocks->last[d] = (int)value;
+    at = *end ? end + 1 : end;
+  }
+  if (*at) diag_add(diags, "launch", "--blocks: \"%s\" has more than three numbers", text);
+  return *at == '\0';
+}
+
+// ---- arguments ----------------------------------------------------------------------------------
+
+typedef struct ArgGiver {
+  Arena *arena;
+  PtxMachine *machine;
+  const PtxFunction *kernel;
+  int index;
+  const PtxParamType *type;
+  Diags *diags;
+  uint64_t seed;
+} ArgGiver;
+
+static void say(const ArgGiver *g, const char *arg, const char *expected) {
+  diag_add(g->diags, "arg", "argument %d (%s): \"%s\": %s", g->index + 1, g->type->text,
+           str_sanitise(g->arena, arg), expected);
+}
+
+static void fill_random(ArgGiver *g, unsigned char *bytes, int64_t n) {
+  const PtxElement element = g->type->element;
+  const int size = element == PTX_ELEMENT_UNKNOWN || g->type->bytes == 0 ? 4 : g->type->bytes;
+  for (int64_t at = 0; at + size <= n; at += size) {
+    g->seed = g->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const uint64_t whole = g->seed >> 61;
+    const float single = (float)whole - 4;
+    const double twice = (double)single;
+    const uint16_t half = ptx_f16_of(single);
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    const uint16_t brain = (uint16_t)(bits >> 16);
+    const void *from = element == PTX_ELEMENT_F64    ? (const void *)&twice
+                       : element == PTX_ELEMENT_F16  ? (const void *)&half
+                       : element == PTX_ELEMENT_BF16 ? (const void *)&brain
+                       : element == PTX_ELEMENT_INT  ? (const void *)&whole
+                                                     : (const void *)&single;
+    memcpy(bytes + at, from, (size_t)size);
+  }
+}
+
+static void give_pointer(const ArgGiver *g, int64_t bytes, const void *contents,
+                         PtxContent content) {
+  const char *name = arena_printf(g->arena, "argument %d", g->index + 1);
+  const uint64_t address = ptx_machine_buffer(g->machine, name, bytes, contents, content);
+  ptx_machine_param(g->machine, g->index, &address, sizeof address);
+}
+
+static bool takes_pointer(const ArgGiver *g, const char *arg) {
+  if (g->kernel->params[g->index].bytes == 8) return true;
+  say(g, arg, "a pointer, where the parameter is no 64-bit number");
+  return false;
+}
+
+// mem:BYTES[:zero|random|unwritten]
+static void give_memory(ArgGiver *g, const char *arg) {
+  char *end = NULL;
+  const long long bytes = strtoll(arg + 4, &end, 10);
+  const char *how = *end == ':' ? end + 1 : "random";
+  if (end == arg + 4 || (*end && *end != ':') || bytes < 1 || bytes > (1ll << 31)) {
+    say(g, arg, "mem:BYTES[:zero|random|unwritten] is expected, with 1 to 2^31 bytes");
+    return;
+  }
+  unsigned char *contents = NULL;
+  if (str_equal(how, "random")) {
+    contents = arena_alloc(g->arena, (size_t)bytes);
+    fill_random(g, contents, bytes);
+  } else if (!str_equal(how, "zero") && !str_equal(how, "unwritten")) {
+    say(g, arg, "zero, random or unwritten is expected behind the bytes");
+    return;
+  }
+  if (takes_pointer(g, arg))
+    give_pointer(g, bytes, contents,
+                 str_equal(how, "unwritten") ? PTX_CONTENT_UNWRITTEN : PTX_CONTENT_GIVEN);
+}
+
+static void give_file(ArgGiver *g, const char *arg) {
+  size_t bytes = 0;
+  const char *contents = open_read_file(g->arena, arg + 5, &bytes, g->diags);
+  if (contents && bytes == 0) say(g, arg, "the file is empty");
+  if (contents && bytes > 0 && takes_pointer(g, arg))
+    give_pointer(g, (int64_t)bytes, contents, PTX_CONTENT_GIVEN);
+}
+
+static int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char letter = (char)(c | 32);
+  return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : -1;
+}
+
+static void give_bytes(const ArgGiver *g, const char *arg) {
+  const char *hex = arg + 6;
+  const size_t n = strlen(hex);
+  const int64_t wanted = g->kernel->params[g->index].bytes;
+  unsigned char *bytes = arena_alloc(g->arena, n / 2 + 1);
+  bool ok = n % 2 == 0 && (int64_t)(n / 2) == wanted;
+  for (size_t i = 0; ok && i < n; i += 2) {
+    const int high = hex_digit(hex[i]), low = hex_digit(hex[i + 1]);
+    ok = high >= 0 && low >= 0;
+    bytes[i / 2] = (unsigned char)(high << 4 | (low & 15));
+  }
+  if (ok)
+    ptx_machine_param(g->machine, g->index, bytes, wanted);
+  else
+    say(g, arg,
+        arena_printf(g->arena, "bytes:HEX with two digits for each of %lld bytes",
+                     (long long)wanted));
+}
+
+// A number in the parameter's own type.
+static void give_number(const ArgGiver *g, const char *arg) {
+  const PtxParam *param = &g->kernel->params[g->index];
+  const PtxTypeRow *row = &ptx_types[param->type];
+  char *end = NULL;
+  errno = 0;
+  if (row->bits != param->bytes * 8 || row->bits > 64) {
+    say(g, arg,
+        arena_printf(g->arena, "the parameter has %lld bytes: bytes:HEX is expected",
+                     (long long)param->bytes));
+  } else if (row->class == 'F') {
+    const double twice = strtod(arg, &end);
+    const float single = (float)twice;
+    if (end == arg || *end)
+      say(g, arg, "a number is expected");
+    else
+      ptx_machine_param(g->machine, g->index, row->bits == 64 ? (const void *)&twice : &single,
+                        param->bytes);
+  } else {
+    const bool negative = arg[0] == '-';
+    const uint64_t value =
+        negative ? (uint64_t)strtoll(arg, &end, 0) : (uint64_t)strtoull(arg, &end, 0);
+    const uint64_t most = row->bits == 64 ? UINT64_MAX : (UINT64_C(1) << row->bits) - 1;
+    const bool fits = negative ? 0 - value <= most / 2 + 1 : value <= most;
+    if (end == arg || *end || errno || !fits)
+      say(g, arg,
+          arena_printf(g->arena,
+                       "a whole number of %d bits is expected, or mem:BYTES, "
+                       "file:PATH, bytes:HEX",
+                       row->bits));
+    else
+      ptx_machine_param(g->machine, g->index, &value, param->bytes);
+  }
+}
+
+bool open_give_args(Arena *arena, PtxMachine *machine, const PtxFunction *kernel, int n,
+                    const char *const *args, Diags *diags) {
+  const int before = diags->count;
+  if (n != kernel->n_params) {
+    diag_add(diags, "arg", "%s takes %d arguments, %d are given", ptx_signature_text(arena, kernel),
+             kernel->n_params, n);
+    return false;
+  }
+  ArgGiver giver = {
+      .arena = arena, .machine = machine, .kernel = kernel, .diags = diags, .seed = 1};
+  const PtxParamType *types = ptx_signature(arena, kernel);
+  for (int i = 0; i < n; i++) {
+    giver.index = i;
+    giver.type = &types[i];
+    if (str_starts(args[i], "mem:"))
+      give_memory(&giver, args[i]);
+    else if (str_starts(args[i], "file:"))
+      give_file(&giver, args[i]);
+    else if (str_starts(args[i], "bytes:"))
+      give_bytes(&giver, args[i]);
+    else
+      give_number(&giver, args[i]);
+  }
+  return diags->count == before;
+}

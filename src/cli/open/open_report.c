@@ -1,0 +1,449 @@
+// Lines, findings and warnings of gemmview open.
+#include "cli/open/open_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ptx/module/signature.h"
+#include "ptx/run/run.h"
+
+// ---- places -------------------------------------------------------------------------------------
+
+static const char *loc_text(Arena *arena, const PtxModule *module, int loc) {
+  if (loc < 0) return NULL;
+  const PtxLoc *l = &module->locs[loc];
+  return arena_printf(arena, "%s:%d", ptx_base_name(ptx_file_name(module, l->file)), l->line);
+}
+
+static const char *pc_text(const OpenResult *r, int pc) {
+  const char *place = loc_text(r->arena, r->module, r->module->code[pc].loc);
+  const char *ptx = arena_printf(r->arena, "PTX line %d", r->module->code[pc].line);
+  return place ? arena_printf(r->arena, "%s (%s)", place, ptx) : ptx;
+}
+
+static const char *space_name(PtxSpace space) {
+  static const char *const names[] = {
+      [PTX_SPACE_GENERIC] = "generic", [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared",
+      [PTX_SPACE_LOCAL] = "local",     [PTX_SPACE_CONST] = "const",   [PTX_SPACE_PARAM] = "param"};
+  return names[space];
+}
+
+// The shared variable that an offset lies in: "As+128".
+static const char *variable_at(const OpenResult *r, int64_t offset) {
+  const int function = (int)(r->kernel - r->module->functions);
+  for (int i = 0; i < r->module->n_variables; i++) {
+    const PtxVariable *v = &r->module->variables[i];
+    const bool own = v->function < 0 || v->function == function;
+    if (v->space != PTX_SPACE_SHARED || !own || v->is_extern) continue;
+    if (offset >= v->offset && offset < v->offset + v->bytes)
+      return arena_printf(r->arena, "%s+%" PRId64, ptx_plain_name(r->arena, v->name),
+                          offset - v->offset);
+  }
+  const int dynamic = ptx_machine_static_smem(r->machine);
+  if (offset >= dynamic) return arena_printf(r->arena, "dynamic+%" PRId64, offset - dynamic);
+  return "";
+}
+
+static const char *address_text(const OpenResult *r, const PtxFinding *f) {
+  if (f->bytes == 0) return "";
+  if (f->space == PTX_SPACE_SHARED)
+    return arena_printf(r->arena, ", shared address %" PRIu64 " (%s)", f->address,
+                        variable_at(r, (int64_t)f->address));
+  return arena_printf(r->arena, ", %s address 0x%" PRIx64 ", %d B", space_name(f->space),
+                      f->address, f->bytes);
+}
+
+static const char *finding_text(const OpenResult *r, const PtxFinding *f) {
+  Arena *arena = r->arena;
+  Str out = str_new(arena);
+  str_printf(&out, "%s: %s", ptx_finding_names[f->kind], pc_text(r, f->pc));
+  if (f->other_pc >= 0) str_printf(&out, " and %s", pc_text(r, f->other_pc));
+  if (f->thread >= 0)
+    str_printf(&out, ", thread %d (warp %d, lane %d)", f->thread, f->thread / 32, f->thread % 32);
+  if (f->other_thread >= 0)
+    str_printf(&out, " and thread %d (warp %d, lane %d)", f->other_thread, f->other_thread / 32,
+               f->other_thread % 32);
+  str_printf(&out, "%s, block %d,%d,%d", address_text(r, f), f->block[0], f->block[1], f->block[2]);
+  if (f->count > 1) str_printf(&out, ", %" PRId64 " times", f->count);
+  str_printf(&out, ": %s", f->text ? f->text : ptx_finding_helps[f->kind]);
+  return str_sanitise(arena, out.text);
+}
+
+bool open_has_findings(const OpenResult *r) {
+  return ptx_machine_findings(r->machine) > 0 || r->outcome != PTX_DONE;
+}
+
+static const char *outcome_text(const OpenResult *r) {
+  switch (r->outcome) {
+    case PTX_DONE:
+      return NULL;
+    case PTX_STOPPED:
+      return "a block was stopped; the counts end there";
+    case PTX_DEADLOCK:
+      return "every warp waits: the block does not end; the counts end there";
+    case PTX_BUDGET:
+      return "the budget of instructions is used up; the counts end there";
+  }
+  return NULL;
+}
+
+static bool is_shared_access(const PtxInst *i) {
+  return i->space == PTX_SPACE_SHARED && i->row && strchr(i->row->operands, 'a') != NULL;
+}
+
+static bool same_line(const PtxModule *module, int a, int b) {
+  if (a < 0 || b < 0) return false;
+  return module->locs[a].file == module->locs[b].file &&
+         module->locs[a].line == module->locs[b].line;
+}
+
+// A loop that was unrolled has copies that need not run: what counts is whether its line did.
+static bool line_ran(const OpenResult *r, int pc) {
+  for (int other = r->kernel->first; other < r->kernel->end; other++)
+    if (ptx_machine_executions(r->machine, other) > 0 &&
+        is_shared_access(&r->module->code[other]) &&
+        same_line(r->module, r->module->code[pc].loc, r->module->code[other].loc))
+      return true;
+  return false;
+}
+
+// Accesses to shared memory whose line never ran: a loop of no iterations, a branch not taken.
+static int never_ran(const OpenResult *r, const char **first) {
+  int n = 0;
+  for (int pc = r->kernel->first; pc < r->kernel->end; pc++) {
+    const PtxInst *i = &r->module->code[pc];
+    if (!is_shared_access(i) || ptx_machine_executions(r->machine, pc) > 0 || line_ran(r, pc))
+      continue;
+    if (n++ == 0) *first = pc_text(r, pc);
+  }
+  return n;
+}
+
+static const char *warning_text(const OpenResult *r) {
+  const char *first = NULL;
+  const int n = never_ran(r, &first);
+  if (n == 0) return NULL;
+  return arena_printf(r->arena,
+                      "%d access%s to shared memory never ran, the first at %s: were the arguments "
+                      "meant so?",
+                      n, n == 1 ? "" : "es", first);
+}
+
+static const char *approximation_text(const OpenResult *r) {
+  const int64_t n = ptx_machine_approximations(r->machine);
+  return n == 0 ? NULL
+                : arena_printf(r->arena,
+                               "%" PRId64
+                               " lane instructions are approximations on hardware (ex2, "
+                               "rcp, mma, ...): last bits may differ",
+                               n);
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+static const char *what_of(const OpenResult *r, const PtxLine *line) {
+  const PtxSiteCount *site = line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
+  if (!site) return "";
+  if (site->op) return site->op->sass;
+  return ptx_inst_text(r->arena, r->module, &r->module->code[line->worst_pc]);
+}
+
+static const char *times_text(Arena *arena, const PtxLine *line) {
+  if (!line->countable || line->ideal == 0) return "";
+  if (line->wavefronts == line->ideal) return "";
+  return arena_printf(arena, "x%.3g", (double)line->wavefronts / (double)line->ideal);
+}
+
+// What the order in which copies arrive can make of them: ", at most 6144"; "" where it is certain.
+static const char *most_text(Arena *arena, bool countable, int64_t wavefronts, int64_t most) {
+  if (!countable || most == wavefronts) return "";
+  return arena_printf(arena, ", at most %" PRId64, most);
+}
+
+static const char *place_of(Arena *arena, const PtxLine *line) {
+  if (line->line > 0) return arena_printf(arena, "%s:%d", line->file, line->line);
+  return arena_printf(arena, "PTX line %d", line->ptx_line);
+}
+
+// The calls that the line was inlined into: " < k.cu:86 < k.cu:96".
+static const char *chain_text(const OpenResult *r, const PtxLine *line) {
+  Str out = str_new(r->arena);
+  int loc = line->loc < 0 ? -1 : r->module->locs[line->loc].inlined_at;
+  for (int depth = 0; loc >= 0 && depth < 16; depth++, loc = r->module->locs[loc].inlined_at)
+    str_printf(&out, " < %s", loc_text(r->arena, r->module, loc));
+  return out.text;
+}
+
+static const OpenCounted *counted_of(const OpenResult *r, const PtxLine *line) {
+  for (int i = 0; i < r->n_counted; i++)
+    if (r->counted[i].line == line->line &&
+        (!r->counted[i].file[0] || str_equal(r->counted[i].file, line->file)))
+      return &r->counted[i];
+  return NULL;
+}
+
+static void print_row(const OpenResult *r, const PtxLine *line) {
+  const char *count = line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+  const char *ideal = line->countable ? arena_printf(r->arena, "%" PRId64, line->ideal) : "-";
+  const OpenCounted *counted = counted_of(r, line);
+  printf("%-32s %10s %10s %-7s", str_sanitise(r->arena, place_of(r->arena, line)), count, ideal,
+         times_text(r->arena, line));
+  if (r->counted && counted)
+    printf(" %10" PRId64, counted->wavefronts);
+  else if (r->counted)
+    printf(" %10s", "-");
+  printf(" %s%s%s%s\n", what_of(r, line), line->data ? ", depends on data" : "",
+         chain_text(r, line),
+         most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
+}
+
+static void print_heading(const OpenResult *r) {
+  const PtxLaunch *l = &r->launch;
+  printf("%s · %s\n", str_sanitise(r->arena, r->path), ptx_signature_text(r->arena, r->kernel));
+  printf("%" PRId64 " of %dx%dx%d blocks of %dx%dx%d threads, %d B shared · %s · %s\n", r->n_blocks,
+         l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+         ptx_machine_smem_bytes(r->machine),
+         str_sanitise(r->arena, r->module->target ? r->module->target : "?"),
+         r->as_compiled ? "as compiled (machine code agrees)" : "predicted from PTX");
+}
+
+static void print_global(const OpenResult *r) {
+  bool first = true;
+  for (int i = 0; i < r->lines->n; i++) {
+    const PtxLine *line = &r->lines->items[i];
+    if (line->sectors == 0) continue;
+    if (first) printf("\n%-32s %10s %10s\n", "global memory", "sectors", "at least");
+    first = false;
+    printf("%-32s %10" PRId64 " %10" PRId64 "\n", str_sanitise(r->arena, place_of(r->arena, line)),
+           line->sectors, line->ideal_sectors);
+  }
+}
+
+void open_print_text(const OpenResult *r) {
+  print_heading(r);
+  printf("\n%-32s %10s %10s %-7s%s\n", "shared memory", "wavefronts", "ideal", "",
+         r->counted ? "    counted" : "");
+  for (int i = 0; i < r->lines->n; i++)
+    if (r->lines->items[i].shared) print_row(r, &r->lines->items[i]);
+  printf("%-32s %10" PRId64 " %10" PRId64 "%s%s\n", "total", r->lines->wavefronts, r->lines->ideal,
+         most_text(r->arena, true, r->lines->wavefronts, r->lines->wavefronts_most),
+         r->lines->countable ? "" : "  without the lines that are not countable");
+  print_global(r);
+  const int n = ptx_machine_findings(r->machine);
+  printf("\n%s\n", n ? "findings" : "no race, no unwritten read, nothing out of bounds");
+  for (int i = 0; i < n; i++) printf("  %s\n", finding_text(r, ptx_machine_finding(r->machine, i)));
+  const char *notes[] = {outcome_text(r), warning_text(r), approximation_text(r), r->why_not};
+  for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+    if (notes[i]) printf("%s\n", notes[i]);
+}
+
+// ---- Markdown -----------------------------------------------------------------------------------
+
+void open_print_markdown(const OpenResult *r) {
+  printf("**%s** `%s`: %" PRId64 " wavefronts, ideal %" PRId64 "%s, %s\n\n",
+         str_sanitise(r->arena, ptx_base_name(r->path)), ptx_signature_text(r->arena, r->kernel),
+         r->lines->wavefronts, r->lines->ideal, r->lines->countable ? "" : " (not all countable)",
+         r->as_compiled ? "as compiled" : "predicted from PTX");
+  puts("| line | wavefronts | ideal | | access |\n|---|--:|--:|--:|---|");
+  for (int i = 0; i < r->lines->n; i++) {
+    const PtxLine *line = &r->lines->items[i];
+    if (!line->shared) continue;
+    const char *count =
+        line->countable ? arena_printf(r->arena, "%" PRId64, line->wavefronts) : "?";
+    printf("| %s | %s | %" PRId64 " | %s | `%s`%s%s |\n",
+           str_sanitise(r->arena, place_of(r->arena, line)), count, line->ideal,
+           times_text(r->arena, line), what_of(r, line), line->data ? ", depends on data" : "",
+           most_text(r->arena, line->countable, line->wavefronts, line->wavefronts_most));
+  }
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++)
+    printf("%s- %s\n", i ? "" : "\n", finding_text(r, ptx_machine_finding(r->machine, i)));
+  if (outcome_text(r)) printf("\n%s\n", outcome_text(r));
+}
+
+// ---- JSON ---------------------------------------------------------------------------------------
+
+static void put_place(JsonWriter *w, const OpenResult *r, int loc) {
+  const PtxLoc *l = loc < 0 ? NULL : &r->module->locs[loc];
+  json_member_string(w, "file", l ? ptx_base_name(ptx_file_name(r->module, l->file)) : NULL);
+  json_member_known(w, "line", l != NULL, l ? l->line : 0);
+}
+
+static void put_chain(JsonWriter *w, const OpenResult *r, int loc) {
+  json_key(w, "inlined_at");
+  json_begin_array(w);
+  loc = loc < 0 ? -1 : r->module->locs[loc].inlined_at;
+  for (int depth = 0; loc >= 0 && depth < 16; depth++, loc = r->module->locs[loc].inlined_at) {
+    json_begin_object(w);
+    put_place(w, r, loc);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_worst(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
+  const PtxSiteCount *site = line->worst_pc < 0 ? NULL : ptx_tally_site(r->tally, line->worst_pc);
+  json_member_string(w, "op", site && site->op ? site->op->name : NULL);
+  json_member_string(w, "access", what_of(r, line));
+  json_member_known(w, "worst_wavefronts", line->countable, line->worst);
+  json_key(w, "worst_addresses");
+  json_begin_array(w);
+  for (int lane = 0; site && lane < 32; lane++) json_put_int(w, site->worst_addr[lane]);
+  json_end_array(w);
+}
+
+static void put_line(JsonWriter *w, const OpenResult *r, const PtxLine *line) {
+  json_begin_object(w);
+  json_member_string(w, "file", line->line > 0 ? line->file : NULL);
+  json_member_known(w, "line", line->line > 0, line->line);
+  json_member_int(w, "ptx_line", line->ptx_line);
+  json_member_known(w, "wavefronts", line->countable, line->wavefronts);
+  json_member_known(w, "wavefronts_at_most", line->countable, line->wavefronts_most);
+  json_member_known(w, "ideal", line->countable, line->ideal);
+  json_member_known(w, "conflicts", line->countable, line->wavefronts - line->ideal);
+  json_member_int(w, "executed", line->executions);
+  json_member_bool(w, "depends_on_data", line->data);
+  json_member_bool(w, "as_compiled", r->as_compiled);
+  const OpenCounted *counted = counted_of(r, line);
+  json_member_known(w, "counted_wavefronts", counted != NULL, counted ? counted->wavefronts : 0);
+  json_member_known(w, "counted_ideal", counted && counted->ideal >= 0,
+                    counted ? counted->ideal : 0);
+  put_worst(w, r, line);
+  put_chain(w, r, line->loc);
+  json_end_object(w);
+}
+
+static void put_lines(JsonWriter *w, const OpenResult *r) {
+  json_key(w, "lines");
+  json_begin_array(w);
+  for (int i = 0; i < r->lines->n; i++)
+    if (r->lines->items[i].shared) put_line(w, r, &r->lines->items[i]);
+  json_end_array(w);
+  json_key(w, "global");
+  json_begin_array(w);
+  for (int i = 0; i < r->lines->n; i++) {
+    const PtxLine *line = &r->lines->items[i];
+    if (line->sectors == 0) continue;
+    json_begin_object(w);
+    json_member_string(w, "file", line->line > 0 ? line->file : NULL);
+    json_member_known(w, "line", line->line > 0, line->line);
+    json_member_int(w, "sectors", line->sectors);
+    json_member_int(w, "ideal_sectors", line->ideal_sectors);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_side(JsonWriter *w, const OpenResult *r, const char *key, int pc, int thread) {
+  json_key(w, key);
+  json_begin_object(w);
+  put_place(w, r, pc < 0 ? -1 : r->module->code[pc].loc);
+  json_member_known(w, "ptx_line", pc >= 0, pc >= 0 ? r->module->code[pc].line : 0);
+  json_member_known(w, "thread", thread >= 0, thread);
+  json_member_known(w, "warp", thread >= 0, thread / 32);
+  json_member_known(w, "lane", thread >= 0, thread % 32);
+  json_end_object(w);
+}
+
+static void put_findings(JsonWriter *w, const OpenResult *r, const char *key, bool races) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int i = 0; i < ptx_machine_findings(r->machine); i++) {
+    const PtxFinding *f = ptx_machine_finding(r->machine, i);
+    const bool is_race = f->kind == PTX_FINDING_RACE || f->kind == PTX_FINDING_MISSING_WAIT;
+    if (is_race != races) continue;
+    json_begin_object(w);
+    json_member_string(w, "kind", ptx_finding_names[f->kind]);
+    put_side(w, r, "at", f->pc, f->thread);
+    put_side(w, r, "other", f->other_pc, f->other_thread);
+    json_member_int(w, "lanes", f->lanes);
+    json_member_known(w, "address", f->bytes > 0, (int64_t)f->address);
+    json_member_string(w, "space", f->bytes > 0 ? space_name(f->space) : NULL);
+    json_member_int(w, "count", f->count);
+    json_member_string(w, "text", finding_text(r, f));
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_triple(JsonWriter *w, const char *key, const int v[3]) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int d = 0; d < 3; d++) json_put_int(w, v[d]);
+  json_end_array(w);
+}
+
+void open_print_json(const OpenResult *r) {
+  static const char *const outcomes[] = {"done", "stopped", "deadlock", "budget"};
+  Str out = str_new(r->arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "open");
+  json_member_string(&w, "file", r->path);
+  json_member_string(&w, "kernel", ptx_plain_name(r->arena, r->kernel->name));
+  json_member_string(&w, "entry", r->kernel->name);
+  json_member_string(&w, "signature", ptx_signature_text(r->arena, r->kernel));
+  json_member_string(&w, "compiler", r->compiler);
+  json_member_string(&w, "target", r->module->target);
+  put_triple(&w, "grid", r->launch.grid);
+  put_triple(&w, "block", r->launch.block);
+  json_member_int(&w, "blocks", r->n_blocks);
+  json_member_int(&w, "smem_bytes", ptx_machine_smem_bytes(r->machine));
+  json_member_string(&w, "outcome", outcomes[r->outcome]);
+  json_member_bool(&w, "as_compiled", r->as_compiled);
+  json_member_string(&w, "predicted_because", r->why_not);
+  json_member_known(&w, "wavefronts", r->lines->countable, r->lines->wavefronts);
+  json_member_known(&w, "wavefronts_at_most", r->lines->countable, r->lines->wavefronts_most);
+  json_member_known(&w, "ideal", r->lines->countable, r->lines->ideal);
+  put_lines(&w, r);
+  put_findings(&w, r, "races", true);
+  put_findings(&w, r, "findings", false);
+  json_member_string(&w, "warning", warning_text(r));
+  json_member_int(&w, "approximations", ptx_machine_approximations(r->machine));
+  json_member_int(&w, "lane_instructions", ptx_machine_lane_instructions(r->machine));
+  json_member_double(&w, "time_ms", r->seconds * 1e3);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// ---- kernels ------------------------------------------------------------------------------------
+
+void open_print_kernels(Arena *arena, const PtxModule *module, bool json) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  if (json) {
+    json_begin_document(&w);
+    json_member_string(&w, "command", "open");
+    json_key(&w, "kernels");
+    json_begin_array(&w);
+  }
+  for (int i = 0; i < module->n_functions; i++) {
+    const PtxFunction *f = &module->functions[i];
+    if (!f->is_kernel || !f->has_body) continue;
+    if (!json) {
+      printf("%s\n  %s\n", ptx_signature_text(arena, f), str_sanitise(arena, f->name));
+      continue;
+    }
+    json_begin_object(&w);
+    json_member_string(&w, "kernel", ptx_plain_name(arena, f->name));
+    json_member_string(&w, "entry", f->name);
+    json_member_string(&w, "signature", ptx_signature_text(arena, f));
+    json_end_object(&w);
+  }
+  if (!json) return;
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+void open_print_opcodes(void) {
+  for (int i = 0; i < ptx_opcode_count; i++) {
+    const PtxOpcode *row = &ptx_opcodes[i];
+    const bool again = i > 0 && str_equal(row->name, ptx_opcodes[i - 1].name) &&
+                       str_equal(row->help, ptx_opcodes[i - 1].help) &&
+                       str_equal(row->needs, ptx_opcodes[i - 1].needs);
+    if (!again)
+      printf("%-20s %-26s %s%s\n", row->name, row->needs, row->help, row->run ? "" : " (not run)");
+  }
+}

@@ -1,0 +1,54 @@
+// A row for each lesson: its number, name and title, how many of its questions were guessed right,
+// and what it is about where there is room. Worked example:
+//    4 banks       Banks and broadcast                    3 of 7 right
+#include "tui/views/lesson/lesson_list.h"
+
+#include "tui/frame/view.h"
+
+static int count_bits(uint32_t bits) {
+  int n = 0;
+  for (; bits; bits &= bits - 1) n++;
+  return n;
+}
+
+static int count_questions(const Lesson *lesson) {
+  int n = 0;
+  for (int i = 0; i < lesson->n_steps; i++) n += lesson->step[i].ask.kind != ASK_NOTHING;
+  return n;
+}
+
+static void draw_lesson(Canvas *canvas, Rect row, const Tutor *tutor, int i, int spot) {
+  enum { NAME_COLS = 12, TITLE_COLS = 38 };
+  const Lesson *lesson = tutor->lesson[i];
+  const LessonMark *mark = &tutor->mark[i];
+  int right = count_bits(mark->right), asked = count_questions(lesson);
+  int seen = count_bits(mark->right | mark->shown);
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i + 1);
+  canvas_fit(canvas, row, 0, 4, NAME_COLS, ALIGN_LEFT, STYLE_ACCENT, lesson->name);
+  canvas_fit(canvas, row, 0, 4 + NAME_COLS, TITLE_COLS, ALIGN_LEFT, STYLE_TEXT, lesson->title);
+  int col = 5 + NAME_COLS + TITLE_COLS;
+  Style style = right == asked ? STYLE_OK : seen ? STYLE_TEXT : STYLE_DIM;
+  canvas_printf(canvas, row, 0, col, style, "%d of %d right", right, asked);
+  col += 15;
+  if (row.cols > col + 10)
+    canvas_fit(canvas, row, 0, col, row.cols - col - 1, ALIGN_LEFT, STYLE_DIM, lesson->about);
+  canvas_spot(canvas, row, spot, i);
+  if (i == tutor->list_at) canvas_over(canvas, row, STYLE_CURSOR);
+}
+
+void lesson_draw_list(Canvas *canvas, Rect in, const Tutor *tutor, int spot) {
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER,
+              "LESSONS  read, predict, reveal; Enter begins or goes on");
+  Rect foot = rect_take_bottom(&in, tutor->trouble ? 2 : 1);
+  int first = view_scroll(tutor->list_at, tutor->n_lessons, in.rows);
+  for (int i = 0; i < in.rows && first + i < tutor->n_lessons; i++)
+    draw_lesson(canvas, (Rect){in.row + i, in.col, 1, in.cols}, tutor, first + i, spot);
+  view_draw_more(canvas, in, first, tutor->n_lessons);
+  rect_take_left(&foot, 1);
+  if (tutor->trouble)
+    canvas_wrap(canvas, foot, STYLE_BAD, tutor->trouble);
+  else if (tutor->n_lessons)
+    canvas_fit(canvas, foot, 0, 0, foot.cols, ALIGN_LEFT, STYLE_NOTE,
+               tutor->lesson[tutor->list_at]->about);
+}

@@ -1,0 +1,355 @@
+// The ladder: every rung with its number, where the number comes from, and a bar; below, the rung
+// under the cursor and what limits the present kernel.
+//
+//   #  rung               TFLOP/s    × prev cuBLAS  model
+//   6  padding               31.2 r  ×1.05    0.61   48.3  ██████▓     ┊
+//
+// The shaded end of a bar is the gain over the rung it builds on, the light shade behind it the
+// loss: all of them together are a waterfall of what paid. Estimates never stand in the column of
+// measurements; a claim of an article is quoted as a claim, on a line of its own. The rows are the
+// ladder's own states, whatever the present one is.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/view.h"
+#include "tui/session/at_hand.h"
+#include "tui/views/measure/measure.h"
+#include "tui/views/program/explore.h"
+
+enum {
+  LIMIT_ROWS = 1 + TRAFFIC_UNITS,
+  TALL_ROWS = 22,
+  TITLE_COL = 5,
+  TITLE_COLS = 22,
+  FIGURE_COL = 28,
+  MARK_COL = 36,
+  BEFORE_COL = 38,
+  RATIO_COL = 45,
+  MODEL_COL = 51,
+  FIGURE_COLS = 57,
+  BAR_COL = 58
+};
+
+// ---- lines --------------------------------------------------------------------------------------
+
+// Estimates need a model of every rung; they change with the ladder only.
+static double estimate_rung(Session *session, const Rung *rung) {
+  arena_reset(session->trial);
+  const Model *model = model_build(session->trial, &session->targets, &rung->schedule);
+  return model->ok ? model->traffic.roofline_tflops : NAN;
+}
+
+static const double *ladder_estimates(Session *session) {
+  if (session->estimated == session->ladder) return session->estimates;
+  for (int i = 0; i < session->ladder->n_rungs && i < SESSION_RUNGS_MAX; i++)
+    session->estimates[i] = estimate_rung(session, &session->ladder->rung[i]);
+  session->estimated = session->ladder;
+  return session->estimates;
+}
+
+static bool same_problem(const Schedule *a, const Schedule *b) {
+  static const KnobId of_problem[] = {KNOB_M, KNOB_N, KNOB_K, KNOB_DTYPE, KNOB_TARGET};
+  bool same = true;
+  for (int i = 0; i < 5; i++) same = same && !schedule_differs(a, b, of_problem[i]);
+  return same;
+}
+
+// Only numbers of one origin and one problem are set against each other.
+static double find_before(const Session *session, const LadderLines *lines, int rung) {
+  const int before = ladder_rung_before(session->ladder, rung);
+  if (before < 0) return 0;
+  const Timed *now = lines->line[rung].timed, *then = lines->line[before].timed;
+  const Rung *all = session->ladder->rung;
+  bool known = now && then && now->ok && then->ok && now->origin == then->origin;
+  return known && same_problem(&all[rung].schedule, &all[before].schedule) ? then->tflops : 0;
+}
+
+LadderLines *measure_ladder_lines(Session *session) {
+  LadderLines *lines = ARENA_NEW(session->frame, LadderLines);
+  const double *estimates = ladder_estimates(session);
+  int n = session->ladder->n_rungs;
+  lines->n = n < SESSION_RUNGS_MAX ? n : SESSION_RUNGS_MAX;
+  lines->line = ARENA_ARRAY(session->frame, RungLine, lines->n);
+  for (int i = 0; i < lines->n; i++) {
+    RungLine *line = &lines->line[i];
+    const Schedule *schedule = &session->ladder->rung[i].schedule;
+    line->timed = results_find(&session->results, schedule);
+    if (!line->timed) line->timed = results_find_elsewhere(&session->results, schedule);
+    line->elsewhere = line->timed && (!str_equal(line->timed->schedule.target, schedule->target) ||
+                                      at_hand_is_other(session, line->timed));
+    line->estimate = estimates[i];
+    line->before = find_before(session, lines, i);
+    if (line->estimate > 0) lines->top = fmax(lines->top, line->estimate);
+    if (!line->timed || line->elsewhere) continue;
+    if (line->timed->ok) lines->top = fmax(lines->top, line->timed->tflops);
+    if (i == session->rung) {
+      lines->reference = line->timed->reference_tflops;
+      lines->referred = line->timed;
+    }
+    lines->top = fmax(lines->top, line->timed->reference_tflops);
+  }
+  return lines;
+}
+
+static const void *prepare(Session *session) { return measure_ladder_lines(session); }
+
+// ---- the table ----------------------------------------------------------------------------------
+
+static void draw_figures(Canvas *canvas, Rect row, const Rung *rung, const RungLine *line) {
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX];
+  const Timed *timed = line->timed;
+  if (timed && timed->ok) {
+    char mark[2] = {measure_origin_mark(timed->origin), 0};
+    Style style = measure_origin_style(timed->origin);
+    canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style, fmt_figure(a, timed->tflops));
+    canvas_text(canvas, row, 0, MARK_COL, style, mark);
+    canvas_fit(canvas, row, 0, RATIO_COL, 6, ALIGN_RIGHT, STYLE_TEXT, fmt_ratio(b, timed->ratio));
+  } else {
+    const char *why = rung->not_built ? "not built" : timed ? "failed" : "–";
+    canvas_fit(canvas, row, 0, FIGURE_COL, 9, ALIGN_RIGHT, timed ? STYLE_BAD : STYLE_UNKNOWN, why);
+  }
+  if (line->before > 0) {
+    const double step = timed->tflops / line->before;
+    snprintf(b, sizeof b, "×%s", step < 10 ? fmt_ratio(a, step) : fmt_figure(a, step));
+    Style style = timed->tflops < line->before ? STYLE_BAD : STYLE_TEXT;
+    canvas_fit(canvas, row, 0, BEFORE_COL, 6, ALIGN_RIGHT, style, b);
+  }
+  canvas_fit(canvas, row, 0, MODEL_COL, 6, ALIGN_RIGHT, STYLE_ESTIMATED,
+             line->estimate > 0 ? fmt_figure(c, line->estimate) : "–");
+}
+
+// The step from the rung before: dark shade on what it gained, light on what it lost.
+static void draw_step(Canvas *canvas, Rect row, int cols, const RungLine *line, double top) {
+  const double now = line->timed->tflops;
+  int from = (int)(cols * line->before / top), to = (int)(cols * now / top);
+  for (int col = from; col < to; col++)
+    canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_OK, GLYPH_SHADE_DARK);
+  for (int col = to + 1; col < from; col++)
+    canvas_glyph(canvas, row, 0, BAR_COL + col, STYLE_BAD, GLYPH_SHADE_LIGHT);
+}
+
+// The bar of the measurement, and a mark where the estimate stands. What was timed on another GPU
+// than this one has that GPU's name in the place of a bar.
+static void draw_bar(Canvas *canvas, Rect row, const RungLine *line, double top, bool here) {
+  int cols = row.cols - BAR_COL - 1;
+  if (cols < 6 || !(top > 0)) return;
+  const Timed *timed = line->timed;
+  if (timed && timed->ok && line->elsewhere)
+    canvas_fit(canvas, row, 0, BAR_COL, cols, ALIGN_LEFT, STYLE_DIM,
+               timed->gpu ? timed->gpu : timed->schedule.target);
+  else if (timed && timed->ok)
+    canvas_bar(canvas, row, 0, BAR_COL, cols, timed->tflops / top,
+               here ? STYLE_BAR_BEST : STYLE_BAR);
+  if (line->before > 0 && !line->elsewhere) draw_step(canvas, row, cols, line, top);
+  if (line->estimate > 0 && !line->elsewhere) {
+    int at = (int)((cols - 1) * line->estimate / top);
+    canvas_text(canvas, row, 0, BAR_COL + at, STYLE_ESTIMATED, "┊");
+  }
+}
+
+static void draw_rung(Canvas *canvas, Rect row, const Session *session, const LadderLines *lines,
+                      int index) {
+  const Rung *rung = &session->ladder->rung[index];
+  const RungLine *line = &lines->line[index];
+  bool here = index == session->rung;
+  canvas_printf(canvas, row, 0, 1, here ? STYLE_ACCENT : STYLE_DIM, "%2d%s", index,
+                here          ? "▸"
+                : rung->aside ? "·"
+                              : " ");
+  canvas_fit(canvas, row, 0, TITLE_COL, TITLE_COLS, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT,
+             rung->title);
+  draw_figures(canvas, row, rung, line);
+  draw_bar(canvas, row, line, lines->top, here);
+  canvas_spot(canvas, row, SPOT_MEASURE_LINE, index);
+}
+
+// "▓ won ░ lost ┊ model"
+static void draw_bar_legend(Canvas *canvas, Rect head) {
+  static const struct {
+    const char *mark, *text;
+    Style style;
+  } marks[] = {{"▓", "won", STYLE_OK}, {"░", "lost", STYLE_BAD}, {"┊", "model", STYLE_ESTIMATED}};
+  int col = BAR_COL;
+  for (int i = 0; i < 3; i++) {
+    col = canvas_text(canvas, head, 0, col, marks[i].style, marks[i].mark) + 1;
+    col = canvas_text(canvas, head, 0, col, STYLE_DIM, marks[i].text) + 1;
+  }
+}
+
+static void draw_table(Canvas *canvas, Rect in, const Session *session, const LadderLines *lines) {
+  Rect head = rect_take_top(&in, 1);
+  int col = canvas_text(canvas, head, 0, 1, STYLE_HEADER, " #  rung as written");
+  canvas_text(canvas, head, 0, col + 1, STYLE_DIM, "· side");
+  canvas_text(canvas, head, 0, FIGURE_COL, STYLE_HEADER, "TFLOP/s");
+  canvas_text(canvas, head, 0, BEFORE_COL, STYLE_HEADER, "× prev");
+  canvas_text(canvas, head, 0, RATIO_COL, STYLE_HEADER, "cuBLAS");
+  canvas_text(canvas, head, 0, MODEL_COL + 1, STYLE_HEADER, "model");
+  draw_bar_legend(canvas, head);
+  int cursor = session_view_state_const(session)->cursor;
+  int first = view_scroll(cursor, lines->n, in.rows);
+  for (int i = 0; i < in.rows && first + i < lines->n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_rung(canvas, row, session, lines, first + i);
+    if (first + i == cursor)
+      canvas_over(canvas, (Rect){row.row, row.col, 1, FIGURE_COLS}, STYLE_CURSOR);
+  }
+  view_draw_more(canvas, in, first, lines->n);
+}
+
+// The reference is a row of its own, so that its bar can be compared with every other.
+static void draw_reference(Canvas *canvas, Rect row, const LadderLines *lines) {
+  char figure[FMT_MAX];
+  if (!(lines->reference > 0) || row.rows < 1) return;
+  char mark[2] = {measure_origin_mark(lines->referred->origin), 0};
+  Style style = measure_origin_style(lines->referred->origin);
+  canvas_text(canvas, row, 0, TITLE_COL, STYLE_TITLE, "cuBLAS, same run");
+  canvas_fit(canvas, row, 0, FIGURE_COL, 7, ALIGN_RIGHT, style,
+             fmt_figure(figure, lines->reference));
+  canvas_text(canvas, row, 0, MARK_COL, style, mark);
+  canvas_fit(canvas, row, 0, RATIO_COL, 6, ALIGN_RIGHT, STYLE_TEXT, "1.00");
+  if (row.cols > BAR_COL + 6)
+    canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, lines->reference / lines->top,
+               STYLE_BAR_BEST);
+}
+
+// ---- the rung under the cursor ------------------------------------------------------------------
+
+// "4096³ f16, " and what is known of its time.
+static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Rung *rung,
+                       const Timed *timed) {
+  char problem[64];
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "%s, ",
+                          view_problem(session, &rung->schedule, problem, sizeof problem));
+  if (!timed)
+    return canvas_printf(canvas, in, 0, col, STYLE_UNKNOWN, "never timed on %s",
+                         rung->schedule.target) > 0;
+  Style style = measure_origin_style(timed->origin);
+  col = canvas_text(canvas, in, 0, col, style, origin_name(timed->origin));
+  if (timed->by) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " by %s", timed->by);
+  if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
+  if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
+  char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX], spread[64];
+  if (timed->ok) {
+    col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));
+    snprintf(spread, sizeof spread, " (%s to %s in 8 of 10)", fmt_time(b, timed->p10_ns),
+             fmt_time(c, timed->p90_ns));
+    bool known = timed->p10_ns > 0 && timed->p90_ns > 0;
+    if (known && col + utf8_columns(spread) < in.cols)
+      col = canvas_text(canvas, in, 0, col, STYLE_DIM, spread);
+    if (timed->note) canvas_printf(canvas, in, 0, col, STYLE_WARN, "  %s", timed->note);
+  } else if (timed->error) {
+    canvas_printf(canvas, in, 0, col, STYLE_BAD, ": %s", timed->error);
+  }
+  return 1;
+}
+
+// The claim comes first: a narrow screen cuts off where it was seen.
+static int draw_claim(Canvas *canvas, Rect in, const Claim *claim) {
+  if (!claim) return 0;
+  char text[400];
+  snprintf(text, sizeof text, "claim: %s (%s%s%s)", claim->text, claim->gpu ? claim->gpu : "?",
+           claim->source ? ", article " : "", claim->source ? claim->source : "");
+  canvas_fit(canvas, in, 0, 1, in.cols - 2, ALIGN_LEFT, STYLE_CLAIM, text);
+  return 1;
+}
+
+static const Rung *rung_under_cursor(const Session *session, const LadderLines *lines, int *at) {
+  int cursor = session_view_state_const(session)->cursor;
+  *at = cursor < lines->n ? cursor : lines->n - 1;
+  return &session->ladder->rung[*at];
+}
+
+// A line above, the time, the claim, and the sentence whole.
+static int details_rows(Rect in, const Session *session, const LadderLines *lines) {
+  int at;
+  const Rung *rung = rung_under_cursor(session, lines, &at);
+  int rows = 2 + (rung->claim != NULL) + canvas_wrap_rows(rung->line, in.cols - 2);
+  return in.rows > 10 ? rows : 0;
+}
+
+static void draw_details(Canvas *canvas, Rect in, const Session *session,
+                         const LadderLines *lines) {
+  int at;
+  const Rung *rung = rung_under_cursor(session, lines, &at);
+  rect_take_top(&in, draw_origin(canvas, in, session, rung, lines->line[at].timed));
+  rect_take_top(&in, draw_claim(canvas, in, rung->claim));
+  canvas_wrap(canvas, rect_inset(in, 0, 1), STYLE_TEXT, rung->line);
+}
+
+// ---- what limits this kernel --------------------------------------------------------------------
+
+static void draw_clock(Canvas *canvas, Rect row, const char *name, double clocks, double other,
+                       double top, bool limits) {
+  char a[FMT_MAX], b[FMT_MAX];
+  canvas_text(canvas, row, 0, 1, limits ? STYLE_ACCENT : STYLE_TEXT, name);
+  canvas_fit(canvas, row, 0, 9, 7, ALIGN_RIGHT, limits ? STYLE_ACCENT : STYLE_TEXT,
+             fmt_figure(a, clocks));
+  if (other >= 0)
+    canvas_fit(canvas, row, 0, 17, 9, ALIGN_RIGHT, STYLE_SIDE_A, fmt_figure(b, other));
+  int cols = row.cols - 28;
+  if (cols > 4)
+    canvas_bar(canvas, row, 0, 27, cols, clocks / top, limits ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+static void draw_limits(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  const Traffic *a = session->comparing ? &session->then.picture->model->traffic : NULL;
+  TrafficUnit now[TRAFFIC_UNITS], then[TRAFFIC_UNITS];
+  traffic_units(&model->traffic, program_atom(model->program) != NULL, now);
+  traffic_units(a ? a : &model->traffic, false, then);
+  double top = 0;
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    now[i].clocks = traffic_per_kfma(&model->traffic, now[i].clocks);
+    then[i].clocks = traffic_per_kfma(a ? a : &model->traffic, then[i].clocks);
+    top = fmax(top, now[i].clocks);
+  }
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+              a ? "LIMIT    B clk        A   of one SM per 1024 FMA (model)"
+                : "LIMIT      clk            of one SM per 1024 FMA (model)");
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    draw_clock(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, now[i].title, now[i].clocks,
+               a ? then[i].clocks : -1, top, !(now[i].clocks < top));
+}
+
+static void draw(Canvas *canvas, Rect in, const Session *session, const void *prepared) {
+  const LadderLines *lines = prepared;
+  bool tall = in.rows > TALL_ROWS;
+  Rect all = in, limits = rect_take_bottom(&in, tall ? LIMIT_ROWS : in.rows > 16);
+  Rect details = rect_take_bottom(&in, details_rows(in, session, lines));
+  Rect reference = {in.row, in.col, 0, in.cols};
+  if (lines->reference > 0 && in.rows > 6) reference = rect_take_bottom(&in, 1);
+  Rect table = rect_take_top(&in, lines->n + 1);
+  if (!rect_empty(reference)) reference.row = table.row + table.rows;
+  if (details.rows) {
+    canvas_hline(canvas, all, details.row - all.row, 0, all.cols, STYLE_BORDER);
+    rect_take_top(&details, 1);
+  }
+  draw_table(canvas, table, session, lines);
+  draw_reference(canvas, reference, lines);
+  draw_details(canvas, details, session, lines);
+  if (tall)
+    draw_limits(canvas, limits, session);
+  else if (limits.rows)
+    explore_draw_limit(canvas, limits, session);
+}
+
+// ---- moving -------------------------------------------------------------------------------------
+
+static void enter(Session *session) { session_view_state(session)->cursor = session->rung; }
+static int count(const Session *session) { return session->ladder->n_rungs; }
+static const char *line(const Session *session, int i) { return session->ladder->rung[i].title; }
+static void take(Session *session, int i) { session_go_rung(session, i); }
+
+const MeasurePicture measure_ladder = {
+    .title = "LADDER",
+    .help = "every rung: measured, recorded, estimated, claimed",
+    .prepare = prepare,
+    .draw = draw,
+    .count = count,
+    .line = line,
+    .enter = enter,
+    .take = take,
+};

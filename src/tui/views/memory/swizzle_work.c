@@ -1,0 +1,194 @@
+// Slab, layouts and costs, each computed when it changes.
+//
+// Worked example: hgemm at the ldmatrix rung with the cursor on a <- A_s. The slab is A_s, 128 rows
+// of 128 bytes, with two sites; "none" and "now" are the same layout there, 2048 wavefronts for 64
+// executions. The solver's swizzle:3,4,3 becomes the trial: 256. Applied, the picture changes, the
+// slab is walked again, "now" is the swizzle and the trial is gone.
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/layouts/notation.h"
+#include "base/str.h"
+#include "tui/session/session.h"
+#include "tui/views/memory/swizzle.h"
+
+void swizzle_init(void *state) {
+  Swizzle *work = state;
+  work->slab_arena = arena_new("slab");
+  work->trial_arena = arena_new("trial layout");
+  work->scratch = arena_new("solver");
+}
+
+void swizzle_done(void *state) {
+  Swizzle *work = state;
+  arena_free(work->slab_arena);
+  arena_free(work->trial_arena);
+  arena_free(work->scratch);
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+static void fill_column(Arena *arena, const SlabProblem *slab, const char *name,
+                        const Layout *layout, SwizzleColumn *out) {
+  *out = (SwizzleColumn){.name = name, .layout = layout, .legal = true};
+  out->facts = layout_examine(arena, layout);
+  if (!out->facts.bijective) return;
+  SlabCost *cost = ARENA_ARRAY(arena, SlabCost, slab->problem.n_sites);
+  for (int i = 0; i < slab->problem.n_sites; i++) {
+    const SlabSite *site = &slab->problem.sites[i];
+    cost[i] = slab_site_cost(site, layout);
+    out->legal &= cost[i].legal;
+    if (cost[i].known && cost[i].legal) out->total += (double)cost[i].wavefronts * site->weight;
+  }
+  out->cost = cost;
+}
+
+const SwizzleColumn *swizzle_after(const Swizzle *work) {
+  const SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
+  return trial->layout ? trial : &work->column[SWIZZLE_NOW];
+}
+
+void swizzle_drop(Swizzle *work) {
+  arena_reset(work->trial_arena);
+  work->column[SWIZZLE_TRIAL] = (SwizzleColumn){0};
+  work->error = NULL;
+  work->solved = false;
+}
+
+// ---- the slab -----------------------------------------------------------------------------------
+
+// The slab outlives the model it was walked in: undo and redo lead back to an equal schedule.
+static void keep_names(Swizzle *work) {
+  SlabSite *site = (SlabSite *)work->slab.problem.sites;
+  work->slab.problem.name = arena_strdup(work->slab_arena, work->slab.problem.name);
+  for (int i = 0; i < work->slab.problem.n_sites; i++)
+    site[i].name = arena_strdup(work->slab_arena, site[i].name);
+}
+
+static void build(Swizzle *work, const Model *model, const Buffer *buffer) {
+  arena_reset(work->slab_arena);
+  swizzle_drop(work);
+  Diags diags = diags_new(work->slab_arena);
+  work->why = NULL;
+  work->built = slab_problem_build(work->slab_arena, model, buffer, &work->slab, &diags);
+  if (!work->built) {
+    work->why = diags.first->text;
+    return;
+  }
+  keep_names(work);
+  fill_column(work->slab_arena, &work->slab, "none", work->slab.plain, &work->column[0]);
+  fill_column(work->slab_arena, &work->slab, "now", work->slab.layout, &work->column[1]);
+}
+
+// A's layout of the same slab in place of "none"; a slab of another shape says nothing about this.
+static void lay_beside_a(Swizzle *work, const Session *session) {
+  const Model *a = session->then.picture->model;
+  const Buffer *buffer = program_buffer(a->program, work->role);
+  SlabProblem slab;
+  Diags diags = diags_new(work->slab_arena);
+  if (!buffer || !slab_problem_build(work->slab_arena, a, buffer, &slab, &diags)) return;
+  const LayoutSlab *of_a = &slab.problem.slab, *of_b = &work->slab.problem.slab;
+  if (of_a->rows != of_b->rows || of_a->row_bytes != of_b->row_bytes ||
+      of_a->elem_bytes != of_b->elem_bytes)
+    return;
+  work->beside_a = true;
+  fill_column(work->slab_arena, &work->slab, "A's layout", slab.layout,
+              &work->column[SWIZZLE_PLAIN]);
+}
+
+// The uses point at sites of the model they were built from; a model that is built anew has others.
+static void renew_sites(Swizzle *work, const Model *model) {
+  SlabUse *use = (SlabUse *)work->slab.use;
+  int n = 0;
+  for (int i = 0; i < model->n_sites && n < work->slab.problem.n_sites; i++)
+    if (model->site[i].slab->role == work->role) use[n++].site = &model->site[i];
+  work->slab.slab = program_buffer(model->program, work->role);
+}
+
+void swizzle_follow(Swizzle *work, const Session *session) {
+  const Site *site = session_slab_site(session);
+  const Model *model = session->now.picture->model;
+  work->model = model;
+  if (!site) {
+    work->built = false;
+    work->why = "This kernel does not touch shared memory.";
+    return;
+  }
+  bool comparing = session->comparing;
+  const Schedule *a = comparing ? &session->then.picture->model->schedule : &work->a;
+  bool same = work->built && work->role == site->slab->role && work->comparing == comparing &&
+              schedule_same(&work->schedule, &model->schedule) && schedule_same(&work->a, a);
+  if (same) {
+    renew_sites(work, model);
+    return;
+  }
+  work->role = site->slab->role;
+  work->schedule = model->schedule;
+  work->comparing = comparing;
+  work->a = *a;
+  work->beside_a = false;
+  build(work, model, site->slab);
+  if (work->built && comparing) lay_beside_a(work, session);
+}
+
+// ---- trials -------------------------------------------------------------------------------------
+
+static const char *say_clash(Arena *arena, const SwizzleColumn *column) {
+  const LayoutSlab *slab = &column->layout->slab;
+  int at[2][2];
+  for (int i = 0; i < 2; i++) {
+    at[i][0] = column->facts.clash[i] / slab->row_bytes;
+    at[i][1] = column->facts.clash[i] % slab->row_bytes / slab->elem_bytes;
+  }
+  return arena_printf(
+      arena, "not a bijection: row %d, col %d and row %d, col %d both lie at byte %d", at[0][0],
+      at[0][1], at[1][0], at[1][1], column->layout->offset_of[column->facts.clash[0]]);
+}
+
+// Which access is taken apart, and by how much.
+static const char *say_cut(const Swizzle *work, const SwizzleColumn *column) {
+  const SolverProblem *problem = &work->slab.problem;
+  int i = 0;
+  while (i < problem->n_sites && column->cost[i].legal) i++;
+  if (i == problem->n_sites) return NULL;
+  return arena_printf(
+      work->trial_arena, "%s moves %d bytes at a time, and only %d stay whole%s",
+      work->slab.use[i].site->text, problem->sites[i].op->bytes, column->facts.whole_bytes,
+      column->facts.whole_bytes >= problem->sites[i].op->bytes ? " and aligned" : "");
+}
+
+void swizzle_try(Swizzle *work, const char *text) {
+  if (!work->built) return;
+  swizzle_drop(work);
+  Diags diags = diags_new(work->trial_arena);
+  const Layout *layout = layout_parse(work->trial_arena, &work->slab.problem.slab, text, &diags);
+  if (!layout) {
+    const Diag *diag = diags.first;
+    work->error = diag->nearest ? arena_printf(work->trial_arena, "%s; nearest: %s", diag->text,
+                                               diag->nearest)
+                                : diag->text;
+    return;
+  }
+  if (notation_is(text))  // shown, and made into knobs, as this program writes it
+    layout = layout_parse(work->trial_arena, &layout->slab,
+                          notation_canonical(work->trial_arena, layout), &diags);
+  SwizzleColumn *trial = &work->column[SWIZZLE_TRIAL];
+  fill_column(work->trial_arena, &work->slab, "trial", layout, trial);
+  if (!trial->facts.bijective)
+    work->error = say_clash(work->trial_arena, trial);
+  else if (!trial->legal)
+    work->error = say_cut(work, trial);
+}
+
+void swizzle_solve(Swizzle *work) {
+  if (!work->built) return;
+  swizzle_drop(work);
+  work->result = solver_solve(work->trial_arena, work->scratch, &work->slab.problem);
+  arena_reset(work->scratch);
+  work->solved = true;
+  if (!work->result.found) return;
+  Diags diags = diags_new(work->trial_arena);
+  const Layout *layout =
+      layout_parse(work->trial_arena, &work->slab.problem.slab, work->result.best.layout, &diags);
+  fill_column(work->trial_arena, &work->slab, "best", layout, &work->column[SWIZZLE_TRIAL]);
+}

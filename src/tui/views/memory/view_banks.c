@@ -1,0 +1,533 @@
+// banks: what each shared-memory access of a warp costs, and why.
+//
+// The selected site is drawn as a punch card, as a map of lanes and banks, or as the slab it reads,
+// with its companions beside it where there is room (banks_panes.h). While A|B is on, A stands on
+// the left and B on the right, phase beside phase. Below, every site with its numbers: wavefronts,
+// ideal, conflicts and ways are four different numbers and each is named. p times the selected
+// access on the GPU, by the clock: the clocks then stand beside the wavefronts, of every access
+// that asks the same of the banks.
+//
+// For ldmatrix the slab is the card: the lines that the eight lanes of a matrix address, side by
+// side where there is an A and a B; its punch card comes last.
+//
+// Addresses of one's own come in by e, by a paste or by ":banks OP TEXT" (banks_own.h). They are
+// the last row of the list.
+//
+// Up and Down choose the site, Left and Right the phase, v the picture. ViewState: mode is the
+// picture, session->phase is 0 for all phases, else 1 + the phase.
+#include <stdio.h>
+#include <string.h>
+
+#include "banks/engine/bank_text.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/view.h"
+#include "tui/views/data/view_data.h"
+#include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/banks_global.h"
+#include "tui/views/memory/banks_own.h"
+#include "tui/views/memory/banks_panes.h"
+
+enum { PICTURES = PANE_SLAB + 1 };  // of every access; ldmatrix has PANE_LINES before them
+enum { SPOT_SITE = SPOT_VIEW, LIST_ROWS_MAX = 9, OWN_LIST_ROWS = 4, SENTENCE_FROM = 15 };
+enum { BOTH_LISTS = 30 };  // rows from which the accesses to global memory stand below the others
+enum {
+  NAME_COLS = 24,
+  BAR_COL = 76,
+  CLOCKS_COLS = 9
+};  // the list: the share's bar, behind the clocks if any
+
+// The texts that drawing needs beyond the pictures: the lines that an ldmatrix addresses, of A and
+// of B.
+typedef struct BanksFrame {
+  MatrixLines then, now;
+  const char *then_forms, *now_forms;  // "32 LDS.128, as written"
+  const char *matrix;                  // "matrix 1 of 4: …"
+} BanksFrame;
+
+static Own *own_of(const Session *session) { return view_own(session, &banks_view); }
+
+// Addresses of one's own belong to this view, not to a lesson that shows it.
+static bool own_here(const Session *session) {
+  return own_of(session)->set && session->view == view_find("banks");
+}
+
+static bool own_shown(const Session *session) {
+  return own_here(session) && own_of(session)->shown;
+}
+
+// ldmatrix begins with the lines and ends with the card.
+static BanksPane picture_of(const Session *session, const Site *site) {
+  int mode = session_view_state_const(session)->mode;
+  if (matrix_lines_fit(site) && mode % (PICTURES + 1) == 0) return PANE_LINES;
+  return (BanksPane)(mode % PICTURES);
+}
+
+static void banks_prepare(Session *session) {
+  BanksFrame *frame = ARENA_NEW(session->frame, BanksFrame);
+  session->prepared = frame;
+  const Picture *now = session->now.picture, *then = session->then.picture;
+  const Site *site = session_site(session);
+  if (!site) return;
+  frame->now = matrix_lines_make(session->frame, now->model, site, &now->map[session->site]);
+  frame->matrix = matrix_lines_say(session->frame, &frame->now, session->phase - 1);
+  int other = session->comparing ? session_matching_site(session, then) : -1;
+  frame->now_forms = site_forms_text(session->frame, site);
+  if (other < 0) return;
+  frame->then =
+      matrix_lines_make(session->frame, then->model, &then->model->site[other], &then->map[other]);
+  frame->then_forms = site_forms_text(session->frame, &then->model->site[other]);
+}
+
+// ---- one side -----------------------------------------------------------------------------------
+
+static int phase_of(const Session *session, const BankMap *map) {
+  return session->phase <= map->count.phases ? session->phase - 1 : -1;
+}
+
+static void draw_probed(Canvas *canvas, Rect in, int col, const Probed *probed) {
+  if (!probed) return;
+  if (in.cols - col >= 32)
+    canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "  %.2f clocks, measured here",
+                  probed->clocks);
+  else
+    canvas_printf(canvas, in, 1, col, STYLE_MEASURED, "  %.2f clk", probed->clocks);
+}
+
+static void draw_title(Canvas *canvas, Rect in, const Session *session, const Site *site,
+                       const char *forms, const char *side, Style side_style) {
+  const Probed *probed = results_probed(&session->results, site->op, site->addr);
+  char verdict[32];
+  Style style;
+  int col = 0;
+  if (side) col = canvas_printf(canvas, in, 0, 0, side_style, "%s  ", side);
+  col = canvas_printf(canvas, in, 0, col, STYLE_HEADER, "SITE %d ", site->number);
+  col = canvas_text(canvas, in, 0, col + 1, STYLE_SITE, site->text);
+  if ((int)strlen(forms) <= in.cols - col - 2)
+    canvas_text(canvas, in, 0, col + 2, site->word == ACCESS_COMPILED ? STYLE_TEXT : STYLE_DIM,
+                forms);
+  card_verdict(&site->count, verdict, &style);
+  col = canvas_text(canvas, in, 1, 0, style, verdict) + 2;
+  if (site->count.known)
+    col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, "%d wavefront%s, ideal %d",
+                        site->count.wavefronts, site->count.wavefronts == 1 ? "" : "s",
+                        site->count.ideal);
+  draw_probed(canvas, in, col, probed);
+}
+
+static void draw_side(Canvas *canvas, Rect in, const Session *session, const Picture *picture,
+                      int index, const char *name, Style style) {
+  if (index < 0) {
+    canvas_text(canvas, in, 0, 0, style, name ? name : "");
+    canvas_wrap(canvas, (Rect){in.row + 1, in.col, in.rows - 1, in.cols}, STYLE_DIM,
+                "This kernel does not touch shared memory.");
+    return;
+  }
+  const Site *site = &picture->model->site[index];
+  const BankMap *map = &picture->map[index];
+  const BanksFrame *frame = session->prepared;
+  const bool now = picture == session->now.picture;
+  const MatrixLines *lines = now ? &frame->now : &frame->then;
+  draw_title(canvas, in, session, site, now ? frame->now_forms : frame->then_forms, name, style);
+  rect_take_top(&in, 2);
+  const AccessPicture access = {.map = map,
+                                .addr = site->addr,
+                                .site = site,
+                                .lines = lines,
+                                .phase = phase_of(session, map)};
+  banks_panes_draw(canvas, in, &access, picture_of(session, site));
+}
+
+// ---- all sites ----------------------------------------------------------------------------------
+
+static double share_of(const Picture *picture, const Site *site) {
+  if (!site->count.known || !(picture->model->totals.wavefronts > 0)) return 0;
+  return site->clocks / picture->model->totals.wavefronts;
+}
+
+static bool any_probed(const Session *session) {
+  const Model *model = session->now.picture->model;
+  for (int i = 0; i < model->n_sites; i++)
+    if (results_probed(&session->results, model->site[i].op, model->site[i].addr)) return true;
+  return false;
+}
+
+// Room for "A_s <- A  LDGSTS.E.BYPASS.128" where there is any.
+static int name_cols(Rect row) { return row.cols >= 100 ? NAME_COLS + 8 : NAME_COLS; }
+
+// Behind the share: where A's wavefronts, the clocks measured and the bar begin; 0: not there. What
+// a narrow screen has no room for stands above the picture only.
+typedef struct Columns {
+  int a, clocks, bar;
+} Columns;
+
+static Columns columns_of(const Session *session, int cols) {
+  Columns at = {.bar = BAR_COL};
+  if (session->comparing && at.bar + CLOCKS_COLS <= cols) at.a = at.bar, at.bar += CLOCKS_COLS;
+  if (at.bar + CLOCKS_COLS <= cols && any_probed(session))
+    at.clocks = at.bar, at.bar += CLOCKS_COLS;
+  return at;
+}
+
+// The wavefronts of the same access in A; a dash if it has no count there.
+static void draw_of_a(Canvas *canvas, Rect row, int col, const Session *session, const Site *site) {
+  const Picture *a = session->then.picture;
+  int other = session_matching(a, site);
+  const BankCount *count = other < 0 ? NULL : &a->model->site[other].count;
+  if (count && count->known)
+    canvas_printf(canvas, row, 0, col, STYLE_SIDE_A, "%8d", count->wavefronts);
+  else
+    canvas_text(canvas, row, 0, col, STYLE_UNKNOWN, "       –");
+}
+
+static void draw_site_row(Canvas *canvas, Rect row, const Session *session, int index,
+                          const Columns *at) {
+  const Picture *picture = session->now.picture;
+  const Site *site = &picture->model->site[index];
+  const BankCount *count = &site->count;
+  char badge[16];
+  Style style;
+  card_badge(count, badge, &style);
+  canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", site->number);
+  const int more = name_cols(row) - NAME_COLS;
+  canvas_fit(canvas, row, 0, 4, name_cols(row) - 1, ALIGN_LEFT, STYLE_SITE, site->text);
+  const Rect all = row;
+  rect_take_left(&row, more);
+  canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
+  if (count->known)
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
+                  count->conflicts, count->ways);
+  else
+    canvas_text(canvas, row, 0, 32, STYLE_UNKNOWN, "    –      –         –     –");
+  if (site->executions > 0)
+    canvas_printf(canvas, row, 0, 61, STYLE_DIM, "%7.0f×", site->executions);
+  else
+    canvas_text(canvas, row, 0, 61, STYLE_DIM, " outside");  // of the loop over slabs
+  double share = share_of(picture, site);
+  if (row.cols >= BAR_COL) canvas_printf(canvas, row, 0, 70, STYLE_TEXT, "%3.0f %%", 100 * share);
+  const Probed *probed = results_probed(&session->results, site->op, site->addr);
+  if (at->a) draw_of_a(canvas, row, at->a - 1, session, site);
+  if (at->clocks && probed)
+    canvas_printf(canvas, row, 0, at->clocks, STYLE_MEASURED, "%8.2f", probed->clocks);
+  if (row.cols > at->bar + 2)
+    canvas_bar(canvas, row, 0, at->bar, row.cols - at->bar - 1, share, STYLE_BAR);
+  canvas_spot(canvas, all, SPOT_SITE, index);
+  if (index == session->site && !own_shown(session))
+    canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
+}
+
+// An access of one's own, in the same columns; it runs in no kernel.
+static void draw_own_row(Canvas *canvas, Rect row, const Session *session) {
+  const OwnAccess *access = &own_of(session)->access;
+  const BankCount *count = &access->count;
+  char badge[16], text[128];
+  Style style;
+  const Rect all = row;
+  const int more = name_cols(row) - NAME_COLS;
+  card_badge(count, badge, &style);
+  snprintf(text, sizeof text, "%s  %.96s", access->input.op->sass, access->text);
+  canvas_glyph(canvas, row, 0, 2, STYLE_KEY, GLYPH_POINTER);
+  canvas_fit(canvas, row, 0, 4, name_cols(row) - 1, ALIGN_LEFT, STYLE_SITE, text);
+  rect_take_left(&row, more);
+  canvas_fit(canvas, row, 0, 28, 4, ALIGN_LEFT, style, badge);
+  if (count->known)
+    canvas_printf(canvas, row, 0, 32, STYLE_TEXT, "%5d%7d%10d%6d", count->wavefronts, count->ideal,
+                  count->conflicts, count->ways);
+  canvas_text(canvas, row, 0, 61, STYLE_DIM, "   yours");
+  canvas_spot(canvas, all, SPOT_SITE, session_site_count(session));
+  if (own_shown(session))
+    canvas_over(canvas, (Rect){all.row, all.col, 1, BAR_COL - 1 + more}, STYLE_CURSOR);
+}
+
+// The rows that the cursor goes over: shared memory, global memory, then one's own.
+static int rows_count(const Session *session) {
+  return session_site_count(session) + own_here(session);
+}
+
+static int row_at(const Session *session) {
+  return own_shown(session) ? session_site_count(session) : session->site;
+}
+
+// Rows of the list of shared memory, one's own behind it.
+static int shared_rows(const Session *session) {
+  return session->now.picture->model->n_sites + own_here(session);
+}
+
+static int shared_row_at(const Session *session) {
+  const int last = session->now.picture->model->n_sites - 1;
+  return own_shown(session) ? last + 1 : min_int(session->site, last);
+}
+
+static void draw_sites(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, " # access");
+  rect_take_left(&head, name_cols(head) - NAME_COLS);
+  const Columns at = columns_of(session, head.cols);
+  canvas_text(canvas, head, 0, 31, STYLE_HEADER, "wavef.  ideal conflicts  ways per slab");
+  if (head.cols >= BAR_COL) canvas_text(canvas, head, 0, 70, STYLE_HEADER, "share");
+  if (at.a) canvas_text(canvas, head, 0, at.a, STYLE_SIDE_A, "A wavef.");
+  if (at.clocks) canvas_text(canvas, head, 0, at.clocks, STYLE_HEADER, "clk here");
+  const int n = shared_rows(session), first = view_scroll(shared_row_at(session), n, in.rows);
+  for (int i = 0; i < in.rows && first + i < n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    if (first + i < model->n_sites)
+      draw_site_row(canvas, row, session, first + i, &at);
+    else
+      draw_own_row(canvas, row, session);
+  }
+  view_draw_more(canvas, in, first, n);
+}
+
+// ---- the view -----------------------------------------------------------------------------------
+
+static void draw_sentence(Canvas *canvas, Rect in, const Session *session) {
+  const BanksFrame *frame = session->prepared;
+  canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TITLE, frame->matrix);
+}
+
+static bool global_shown(const Session *session) {
+  return session_global(session) && !own_shown(session);
+}
+
+static int list_rows(const Session *session, Rect in) {
+  const bool global = global_shown(session);
+  int n = global ? session->now.picture->model->global.n : shared_rows(session);
+  n = min_int(n, own_shown(session) ? OWN_LIST_ROWS : LIST_ROWS_MAX);
+  return in.rows >= 18 ? n + 1 : in.rows > 12 ? 3 : 0;
+}
+
+// The lists below: of what is selected, and the other kind where there is room for both.
+static void draw_lists(Canvas *canvas, Rect *in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  const Rect all = *in;
+  const bool both = in->rows >= BOTH_LISTS, global = global_shown(session);
+  const int rows = global && both ? 1 + model->n_sites : list_rows(session, *in);
+  Rect more = rect_take_bottom(in, both ? 1 + model->global.n : 0);
+  Rect list = rect_take_bottom(in, rows), line = rect_take_bottom(in, 1);
+  canvas_hline(canvas, all, line.row - all.row, 0, all.cols, STYLE_BORDER);
+  if (both) banks_global_list(canvas, more, session, SPOT_SITE);
+  if (rows && global && !both)
+    banks_global_list(canvas, list, session, SPOT_SITE);
+  else if (rows)
+    draw_sites(canvas, list, session);
+}
+
+static void draw_own(Canvas *canvas, Rect in, const Session *session) {
+  const Own *own = own_of(session);
+  const int phase = session->phase <= own->access.count.phases ? session->phase - 1 : -1;
+  const int mode = session_view_state_const(session)->mode;
+  rect_take_left(&in, 1);
+  own_draw(canvas, in, own, phase, (BanksPane)(mode % PANE_SLAB));
+}
+
+static void draw_global(Canvas *canvas, Rect in, const Session *session) {
+  banks_global_legend(canvas, rect_take_bottom(&in, 1), session);
+  rect_take_left(&in, 1);
+  banks_global_draw(canvas, in, session);
+}
+
+static void draw_shared(Canvas *canvas, Rect in, const Session *session) {
+  const Picture *now = session->now.picture, *then = session->then.picture;
+  const int site = session->site < now->model->n_sites ? session->site : -1;
+  if (picture_of(session, session_site(session)) == PANE_LINES && in.rows >= SENTENCE_FROM)
+    draw_sentence(canvas, rect_take_bottom(&in, 1), session);
+  rect_take_left(&in, 1);
+  if (!session->comparing) {
+    draw_side(canvas, in, session, now, site, NULL, STYLE_TEXT);
+    return;
+  }
+  const Rect left = view_take_a(canvas, &in, 2);
+  const int other = session_matching_site(session, then);
+  draw_side(canvas, left, session, then, other, "A", STYLE_SIDE_A);
+  draw_side(canvas, in, session, now, site, "B", STYLE_SIDE_B);
+}
+
+static void banks_draw(Canvas *canvas, Rect in, const Session *session) {
+  draw_lists(canvas, &in, session);
+  if (own_shown(session))
+    draw_own(canvas, in, session);
+  else if (session_global(session))
+    draw_global(canvas, in, session);
+  else
+    draw_shared(canvas, in, session);
+}
+
+static void banks_go(Session *session, int i) {
+  int n = rows_count(session), n_sites = session_site_count(session);
+  if (n == 0) return;
+  i = (int)clamp_index(i, n);
+  own_of(session)->shown = i == n_sites;
+  if (i < n_sites) session->site = i;
+  session->phase = 0;
+}
+
+static void banks_move(Session *session, int delta) { banks_go(session, row_at(session) + delta); }
+
+static void step_phase(Session *session, int step) {
+  const Site *site = session_site(session);
+  if (!site && !own_of(session)->shown) return;  // lines of global memory have no phases
+  const BankCount *count = own_of(session)->shown ? &own_of(session)->access.count : &site->count;
+  int n = count->phases + 1;
+  session->phase = (session->phase + step + n) % n;
+}
+
+static void phase_before(Session *s, const char *a) { (void)a, step_phase(s, -1); }
+static void phase_after(Session *s, const char *a) { (void)a, step_phase(s, 1); }
+
+static void change_picture(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  int n = own_of(session)->shown                    ? PANE_SLAB
+          : matrix_lines_fit(session_site(session)) ? PICTURES + 1
+                                                    : PICTURES;
+  state->mode = (state->mode + 1) % n;
+}
+
+static void probe(Session *session, const char *argument) {
+  (void)argument;
+  if (own_of(session)->shown)
+    session_say(session, SAID_NOTE,
+                "addresses of your own are counted, not timed: "
+                "gemmview probe times those of a schedule");
+  else if (session_site(session))
+    session->wishes.probe = true;
+  else
+    session_say(session, SAID_NOTE, "only accesses to shared memory are timed");
+}
+
+// ---- addresses of one's own ---------------------------------------------------------------------
+
+static void say_finding(Session *session, const Diags *diags) {
+  const Diag *diag = diags->first;
+  session_say(session, SAID_ERROR, "%s%s%s", diag->text, diag->nearest ? "; nearest: " : "",
+              diag->nearest ? diag->nearest : "");
+}
+
+static bool banks_command(Session *session, const char *argument, Diags *diags) {
+  if (!own_read(own_of(session), argument, diags)) return false;
+  session->phase = 0;
+  return true;
+}
+
+// Everything but what only the command line can: files, lists, data.
+static bool banks_takes(const char *argument) {
+  for (const char *at = argument; (at = strstr(at, "--")); at += 2)
+    if (!str_starts(at, "--op ") && !str_starts(at, "--addr ")) return false;
+  return true;
+}
+
+static void banks_paste(Session *session, const char *text) {
+  Diags diags = diags_new(session->frame);
+  if (!banks_command(session, text, &diags)) say_finding(session, &diags);
+}
+
+static void banks_typed(Session *session, TextFieldResult result) {
+  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
+    banks_paste(session, session->field.text);
+}
+
+static void own_edit(Session *session, const char *argument) {
+  if (argument && *argument) {
+    banks_paste(session, argument);
+    return;
+  }
+  const Own *own = own_of(session);
+  session->prompt = PROMPT_FIELD;
+  session->field.history = NULL;
+  const char *text = "lds32 ";
+  if (own->set)
+    text = arena_printf(session->frame, "%s %s%s%s", own->access.input.op->name,
+                        own->access.expression ? own->access.unit : "",
+                        own->access.expression ? " " : "", own->access.text);
+  textfield_set(&session->field, text);
+}
+
+static void step_own(Session *session, bool (*step)(Own *, int, Diags *)) {
+  Diags diags = diags_new(session->frame);
+  if (!own_of(session)->shown)
+    session_say(session, SAID_NOTE, "this needs addresses of your own: %s types them",
+                view_key_name(session, "own"));
+  else if (!step(own_of(session), 1, &diags))
+    say_finding(session, &diags);
+  session->phase = 0;
+}
+
+static void own_op(Session *s, const char *a) { (void)a, step_own(s, own_step_op); }
+
+static void own_unit(Session *session, const char *argument) {
+  (void)argument;
+  if (own_of(session)->shown && !own_of(session)->access.expression)
+    session_say(session, SAID_NOTE, "addresses are bytes; an expression has a unit");
+  else
+    step_own(session, own_step_unit);
+}
+
+static void own_forget(Session *s, const char *a) { (void)a, own_drop(own_of(s)); }
+
+static const char *banks_line(const Session *session, int i) {
+  const Model *model = session->now.picture->model;
+  if (i < model->n_sites) return model->site[i].text;
+  if (i < session_site_count(session)) return model->global.site[i - model->n_sites].text;
+  return own_line(own_of(session));
+}
+
+static void banks_click(Session *session, int what, int value) {
+  if (what == SPOT_SITE) banks_go(session, value);
+}
+
+static void show_written(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->as_written = !state->as_written;
+  if (state->as_written)
+    session_say(session, SAID_NOTE, "as the program says it; %s: as it is executed",
+                view_key_name(session, "written"));
+}
+
+static const Action actions[] = {
+    {"phase-before", "Left h", "phase", "phase-after", "the phase before; all of them comes first",
+     phase_before},
+    {"phase-after", "Right l", NULL, NULL, "the next phase", phase_after},
+    {"picture", "v", "picture", NULL,
+     "punch card, lanes by banks, the slab; of ldmatrix first its lines", change_picture},
+    {"written", "w", NULL, NULL,
+     "accesses as the program says them, or as they are executed: neighbours merged", show_written},
+    {"own", "e", "own addresses", NULL,
+     "addresses of your own: own lds32 (tid % 8) * 32 + lane / 8, a list, or a debugger's",
+     own_edit},
+    {"own-op", "o", NULL, NULL, "your own addresses by the next operation", own_op},
+    {"own-unit", "t", NULL, NULL, "the next unit of your own expression: bytes, f16, f32, f64",
+     own_unit},
+    {"own-drop", "Backspace", NULL, NULL, "forget your own addresses", own_forget},
+    {"probe", "p", "probe", NULL, "time this access on the GPU: clocks beside its wavefronts",
+     probe},
+};
+
+static void banks_site_chosen(Session *session) { own_of(session)->shown = false; }
+
+const ViewBody banks_view = {
+    .state_bytes = sizeof(Own),
+    .open = own_init,
+    .close = own_done,
+    .site_chosen = banks_site_chosen,
+    .prepare = banks_prepare,
+    .draw = banks_draw,
+    .json = banks_json,
+    .move = banks_move,
+    .move_label = "site",
+    .count = rows_count,
+    .line = banks_line,
+    .at = row_at,
+    .go = banks_go,
+    .click = banks_click,
+    .typed = banks_typed,
+    .field_label = "own ",
+    .takes = banks_takes,
+    .command = banks_command,
+    .paste = banks_paste,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

@@ -1,0 +1,86 @@
+// Beside the picture of the tiles: where the CTA stands in the order of launch, and what the
+// characters of this level mean.
+//
+//   CTA 396 of 1024, launched in wave 2 of 4
+//   tile 12, 12 of 32 × 32; k 2048 to 2063
+//
+//   █   its tile; its slabs at hand
+//   ▒   its panels of A and B
+//   1 a the next CTAs: 1-9, a-z
+//   ▓ ░ CTAs before it; later ones
+#include <stdio.h>
+
+#include "tui/views/places/tiles.h"
+
+enum { MARK_COLS = 5 };
+
+// The look of a mark in the picture: as what stands out, as a number, as all the rest.
+typedef enum LegendLook { LOOK_OUT, LOOK_NUMBER, LOOK_REST } LegendLook;
+
+typedef struct LegendRow {
+  const char *mark;
+  LegendLook look;
+  const char *text;
+} LegendRow;
+
+enum { LEGEND_ROWS = 4 };
+
+static const LegendRow of_atoms[TILES_LEVELS][LEGEND_ROWS] = {
+    {{"█", LOOK_OUT, "its tile; its slabs at hand"},
+     {"▒", LOOK_OUT, "its panels of A and B"},
+     {"1 a", LOOK_NUMBER, "the next CTAs: 1-9, a-z"},
+     {"▓ ░", LOOK_REST, "CTAs before it; later ones"}},
+    {{"0 1", LOOK_NUMBER, "the warp that computes a cell"},
+     {"█", LOOK_OUT, "in A and B: multiplied now"},
+     {"▒", LOOK_OUT, "and in this slab"}},
+    {{"0 1", LOOK_NUMBER, "the atoms of this warp"},
+     {"█", LOOK_OUT, "in A and B: of this atom"},
+     {"░", LOOK_REST, "all the others"}},
+    {{"n:v", LOOK_NUMBER, "lane n holds it as value v"}},
+};
+
+static const LegendRow of_threads[TILES_LEVELS][LEGEND_ROWS] = {
+    [2] = {{"0 a", LOOK_NUMBER, "the lane that computes a cell"},
+           {"█", LOOK_OUT, "in A and B: of this lane"},
+           {"░", LOOK_REST, "all the others"}},
+    [3] = {{"n", LOOK_NUMBER, "this thread keeps it in acc[n]"}},
+};
+
+static const LegendRow *rows_of(const TilesHalf *half) {
+  bool atom = program_atom(half->side->model->program) != NULL;
+  return !atom && of_threads[half->level][0].mark ? of_threads[half->level] : of_atoms[half->level];
+}
+
+// "CTA 396 of 1024, launched in wave 2 of 4"
+static int draw_place(Canvas *canvas, Rect in, const TilesSide *side) {
+  const Grid *grid = side->grid;
+  if (side->cta.index < 0) return 0;
+  char text[96];
+  int rows = 0;
+  snprintf(text, sizeof text, "CTA %lld of %lld, launched in wave %lld of %lld",
+           (long long)side->cta.index, (long long)grid->n_ctas,
+           (long long)grid_wave(grid, side->cta.index) + 1, (long long)grid->n_waves);
+  rows += canvas_wrap(canvas, in, STYLE_TEXT, text);
+  rect_take_top(&in, rows);
+  const TilesRegion *tile = &side->region[1];
+  int n = snprintf(text, sizeof text, "tile %lld, %lld of %lld × %lld; k %lld",
+                   (long long)side->cta.row, (long long)side->cta.col, (long long)grid->rows,
+                   (long long)grid->cols, (long long)tile->k);
+  if (tile->ks > 1)
+    snprintf(text + n, sizeof text - (size_t)n, " to %lld", (long long)(tile->k + tile->ks - 1));
+  return rows + canvas_wrap(canvas, in, STYLE_TEXT, text);
+}
+
+void tiles_legend_draw(Canvas *canvas, Rect in, const TilesHalf *half) {
+  rect_take_top(&in, half->level < 2 ? draw_place(canvas, in, half->side) + 1 : 0);
+  const LegendRow *row = rows_of(half);
+  const Style styles[] = {[LOOK_OUT] = tiles_level_style(half, half->level),
+                          [LOOK_NUMBER] = STYLE_ACCENT,
+                          [LOOK_REST] = STYLE_DIM};
+  for (int i = 0; i < LEGEND_ROWS && row[i].mark && in.rows > 0; i++) {
+    canvas_text(canvas, in, 0, 0, styles[row[i].look], row[i].mark);
+    Rect text = in;
+    rect_take_left(&text, MARK_COLS);
+    rect_take_top(&in, canvas_wrap(canvas, text, STYLE_DIM, row[i].text));
+  }
+}

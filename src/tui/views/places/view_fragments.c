@@ -1,0 +1,476 @@
+// fragments: which lane of a tensor-core instruction holds which element, and how ldmatrix brings
+// it there.
+//
+// The cursor stands on an element of an operand; the lane that holds it is shown with all its
+// registers. v goes from the grid to ldmatrix, where the same cursor chooses a row of shared
+// memory: who gives its address and who receives it. Tab changes the operand, a the atom; without a
+// choice of one's own the atom is the schedule's.
+//
+// From 120 x 40 on the grid is the whole instruction, A, B and C with one lane in all three, and
+// ldmatrix beside it where there is room for both.
+//
+// A|B shows the same operand of both atoms side by side, where they differ.
+//
+// ViewState: pane is the operand, cursor is row · FRAGMENTS_BASE + column, mode is
+// choice · PICTURES + picture, where a choice is a row of the table, its sums and its N: (row · 2 +
+// f16 sums) · N_CHOICES + N / 8, 0 for the N of the row.
+#include "model/words/schedule_atom.h"
+#include "tui/views/places/fragments.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/canvas/utf8.h"
+#include "tui/views/data/view_data.h"
+#include "tui/views/places/element_text.h"
+
+enum { PICTURE_GRID, PICTURE_LOAD, PICTURE_LOAD_TRANS, PICTURE_WORDS, PICTURES };
+enum { LOAD_ROWS = 18, LOAD_COLS = 80 };  // of ldmatrix beside a whole instruction
+enum { SIDE_COLS = 20, FULL_ROWS = 15, SHUFFLE_COLS = 42, GAP_COLS = 2, MIN_TILES_COLS = 18 };
+enum { N_STEP = 8, N_CHOICES = 256 / N_STEP + 1 };
+
+// ---- what is chosen -----------------------------------------------------------------------------
+
+static int choice_of(const ViewState *state) { return state->mode / PICTURES; }
+static int atom_index(const ViewState *state) {
+  return choice_of(state) / N_CHOICES / 2 % atom_count;
+}
+
+static Atom atom_of(const ViewState *state) {
+  Atom atom = atom_table[atom_index(state)];
+  int n = choice_of(state) % N_CHOICES * N_STEP;
+  if (n) atom_set_n(&atom, n);
+  if (choice_of(state) / N_CHOICES % 2) atom_set_f16_acc(&atom);
+  return atom;
+}
+
+static int picture_of(const ViewState *state) { return state->mode % PICTURES; }
+
+// The lane whose address the element under the cursor is read from: the receiver's register says
+// which matrix, and its place in the matrix which row.
+static int find_address_lane(const Fragments *f) {
+  const LdMatrix *load = &f->memory.load;
+  int half = f->part * f->packing.value_bits / 16;
+  int row = ldmatrix_element(load->trans, f->owner.lane % 32, half).row;
+  return f->owner.lane / 32 * 32 + ldmatrix_addressing_lane(f->reg, row);
+}
+
+static void map_memory(FragmentMemory *memory, const FragmentMap *map) {
+  memset(memory->lane_at, -1, sizeof memory->lane_at);
+  for (int lane = 0; lane < map->n_lanes; lane++) {
+    if (lane % 32 >= memory->load.n_address_lanes) continue;
+    FragmentElement at = ldmatrix_address(&memory->load, lane);
+    int row = memory->row_is_row ? at.row : at.col, col = memory->row_is_row ? at.col : at.row;
+    memory->lane_at[row][col / memory->chunk_elems] = (int8_t)lane;
+  }
+}
+
+static const char *why_not(const Fragments *f, bool k_contiguous) {
+  if (f->operand == ATOM_C) return "C is no operand that is loaded: stmatrix stores such tiles.";
+  if (f->packing.register_bits > 32) return "ldmatrix moves 32 bits to a register: no f64.";
+  if (!k_contiguous && f->packing.value_bits != 16)
+    return ".trans exchanges elements of 16 bits: k has to be contiguous here.";
+  return "";
+}
+
+static FragmentMemory find_memory(const Fragments *f, bool k_contiguous) {
+  FragmentMemory memory = {.row_is_row = (f->operand == ATOM_A) == k_contiguous};
+  memory.legal = fragment_ldmatrix(f->atom, f->operand, k_contiguous, 1, &memory.load);
+  memory.why = why_not(f, k_contiguous);
+  if (!memory.legal) return memory;
+  const char *other = f->operand == ATOM_A ? "m" : "n";
+  memory.row_axis = k_contiguous ? other : "k";
+  memory.col_axis = k_contiguous ? "k" : other;
+  memory.chunk_elems = 8 * LDMATRIX_ROW_BYTES / f->packing.value_bits;
+  memory.rows = memory.row_is_row ? f->map.rows : f->map.cols;
+  memory.chunks = (memory.row_is_row ? f->map.cols : f->map.rows) / memory.chunk_elems;
+  map_memory(&memory, &f->map);
+  return memory;
+}
+
+// Everything but the texts.
+static Fragments look_at(const ViewState *state, const Atom *atom) {
+  Fragments f = {.atom = atom, .operand = (AtomOperand)(state->pane % ATOM_OPERANDS)};
+  f.held = atom_in_registers(f.atom, f.operand);
+  if (!f.held) return f;
+  f.map = fragment_map(f.atom, f.operand);
+  f.packing = fragment_packing(f.atom, f.operand);
+  f.row = (int)clamp_index(state->cursor / FRAGMENTS_BASE, f.map.rows);
+  f.col = (int)clamp_index(state->cursor % FRAGMENTS_BASE, f.map.cols);
+  f.owner = fragment_map_owner(&f.map, f.row, f.col);
+  f.reg = f.owner.value / f.packing.per_register;
+  f.part = f.owner.value % f.packing.per_register;
+  f.memory = find_memory(&f, picture_of(state) != PICTURE_LOAD_TRANS);
+  f.address_lane = f.memory.legal ? find_address_lane(&f) : -1;
+  return f;
+}
+
+static Fragments look(const Session *session) {
+  const ViewState *state = session_view_state_const(session);
+  Atom *atom = ARENA_NEW(session->frame, Atom);
+  *atom = atom_of(state);
+  return look_at(state, atom);
+}
+
+static Fragments *with_texts(Arena *arena, Fragments seen) {
+  Fragments *f = ARENA_NEW(arena, Fragments);
+  *f = seen;
+  f->ptx = atom_ptx(arena, f->atom);
+  f->n_words = ptx_words(arena, f->atom, NULL, f->word);
+  f->wmma = wmma_text(arena, f->atom);
+  if (f->held) f->formulas = fragment_formulas(arena, &f->map);
+  if (f->memory.legal) f->memory.ptx = ldmatrix_ptx(arena, &f->memory.load);
+  for (int i = 0; f->memory.legal && i < f->memory.load.n_matrices; i++)
+    f->memory.matrix_text[i] = ldmatrix_matrix_text(arena, &f->memory.load, i);
+  return f;
+}
+
+static void fragments_prepare(Session *session) {
+  Fragments *f = with_texts(session->frame, look(session));
+  session->prepared = f;
+  if (!session->comparing) return;
+  const Atom *a = schedule_atom(session->frame, &session->then.pictured);
+  if (!a)
+    f->about_a = "A multiplies on plain FMA: no fragments";
+  else if (str_equal(atom_ptx(session->frame, a), f->ptx))
+    f->about_a = "the same in A";
+  else
+    f->a = with_texts(session->frame, look_at(session_view_state(session), a));
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+static void draw_title(Canvas *canvas, Rect row, const Fragments *f, int picture,
+                       const char *side) {
+  static const char *const axes[] = {"m×k", "k×n", "m×n"};
+  int col = 1;
+  if (side)
+    col = canvas_text(canvas, row, 0, col, *side == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B, side) + 2;
+  for (int i = 0; i < ATOM_OPERANDS; i++) {
+    Style style = i == (int)f->operand ? STYLE_TITLE : STYLE_DIM;
+    col = canvas_text(canvas, row, 0, col, style, atom_operand_name((AtomOperand)i));
+    if (i == (int)f->operand)
+      canvas_over(canvas, rect_intersect(row, (Rect){row.row, row.col + col - 1, 1, 1}),
+                  STYLE_SELECTED);
+    col++;
+  }
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "of ");
+  col = canvas_text(canvas, row, 0, col, STYLE_ACCENT, f->atom->name);
+  if (f->held)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "  %d×%d %s", f->map.rows, f->map.cols,
+                        axes[f->operand]);
+  if (f->about_a) col = canvas_text(canvas, row, 0, col + 2, STYLE_SIDE_A, f->about_a);
+  if (f->held && picture == PICTURE_GRID && col + 20 < row.cols)
+    col = canvas_text(canvas, row, 0, col + 2, STYLE_DIM, "cell = lane:values");
+  int width = utf8_columns(f->ptx);
+  if (col + 2 + width < row.cols)
+    canvas_text(canvas, row, 0, row.cols - width - 1, STYLE_DIM, f->ptx);
+}
+
+void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
+  const Atom *atom = f->atom;
+  int row = 0;
+  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%d × %d bits a lane", f->packing.n_registers,
+                f->packing.register_bits);
+  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
+  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
+  canvas_printf(canvas, in, row, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
+                atom->cc_first % 10, atom->cc_last ? " alone" : " and later");
+}
+
+static void draw_element(Canvas *canvas, Rect row, const Fragments *f) {
+  int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "%s[%d][%d]",
+                          atom_operand_name(f->operand), f->row, f->col);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d: ", f->owner.value,
+                      f->owner.lane);
+  col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "r%d", f->reg);
+  if (f->packing.per_register > 1)
+    canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s %d from the low end",
+                  f->packing.per_register == 2 ? "half" : "byte", f->part);
+}
+
+// Where the second of two formulas in a line begins, and whether both fit.
+static int second_column(const Fragments *f) {
+  int row = utf8_columns(f->formulas.row), lane = utf8_columns(f->formulas.lane);
+  return (row > lane ? row : lane) + 10;
+}
+
+static bool two_in_a_line(const Fragments *f, int cols) {
+  int col = utf8_columns(f->formulas.col), value = utf8_columns(f->formulas.value);
+  return second_column(f) + 6 + (col > value ? col : value) <= cols;
+}
+
+void fragments_draw_formulas(Canvas *canvas, Rect in, const Fragments *f) {
+  const char *const names[] = {"row", "col", "lane", "v"};
+  const char *const texts[] = {f->formulas.row, f->formulas.col, f->formulas.lane,
+                               f->formulas.value};
+  bool pairs = two_in_a_line(f, in.cols);
+  for (int i = 0; i < 4; i++) {
+    int row = pairs ? i / 2 : i, col = pairs && i % 2 ? second_column(f) : 1;
+    col = canvas_text(canvas, in, row, col, STYLE_ACCENT, names[i]);
+    col = canvas_text(canvas, in, row, col, STYLE_TEXT, " = ");
+    int room = in.cols - col, need = utf8_columns(texts[i]);
+    canvas_fit(canvas, in, row, col, need < room ? need : room, ALIGN_LEFT, STYLE_TEXT, texts[i]);
+  }
+}
+
+int fragments_formula_rows(const Fragments *f, int cols) { return two_in_a_line(f, cols) ? 2 : 4; }
+
+static void draw_grid_picture(Canvas *canvas, Rect in, const Fragments *f) {
+  if (in.rows >= FULL_ROWS)
+    fragments_draw_formulas(canvas, rect_take_bottom(&in, fragments_formula_rows(f, in.cols)), f);
+  if (in.rows > 4) draw_element(canvas, rect_take_bottom(&in, 1), f);
+  rect_take_left(&in, 1);
+  int grid = fragments_grid_cols(f), left = in.cols - SIDE_COLS - GAP_COLS + 1;
+  if (in.cols < 2 * SIDE_COLS + GAP_COLS) left = in.cols;
+  fragments_draw_grid(canvas, rect_take_left(&in, grid < left ? grid : left), f);
+  rect_take_left(&in, GAP_COLS - 1);
+  if (in.cols < SIDE_COLS - 1) return;
+  int registers = f->packing.n_registers + 1, room = in.rows - 5;
+  Rect lane = rect_take_top(&in, registers < room || room < 3 ? registers : room);
+  fragments_draw_lane(canvas, lane, f);
+  rect_take_top(&in, 1);
+  fragments_draw_facts(canvas, in, f);
+}
+
+static void draw_load_foot(Canvas *canvas, Rect in, const Fragments *f) {
+  canvas_text(canvas, in, 0, 1, STYLE_ACCENT, f->memory.ptx);
+  int col = canvas_text(canvas, in, 1, 1, STYLE_TEXT, "where k is ");
+  col =
+      canvas_text(canvas, in, 1, col, STYLE_TITLE, f->memory.load.trans ? "strided" : "contiguous");
+  col =
+      canvas_printf(canvas, in, 1, col, STYLE_TEXT, " in shared memory: one address, %s receivers",
+                    f->memory.load.trans ? "eight" : "four");
+  if (f->operand == ATOM_B && f->memory.load.n_matrices == 2 && col + 24 < in.cols)
+    canvas_text(canvas, in, 1, col, STYLE_DIM, "; LDMATRIX=2: two by .x4");
+}
+
+static void draw_load_picture(Canvas *canvas, Rect in, const Fragments *f) {
+  if (!f->memory.legal) {
+    canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT, f->memory.why);
+    return;
+  }
+  if (in.rows >= FULL_ROWS) draw_load_foot(canvas, rect_take_bottom(&in, 2), f);
+  rect_take_left(&in, 1);
+  int tiles = fragments_tiles_cols(f), left = in.cols - SHUFFLE_COLS;
+  if (left >= MIN_TILES_COLS)
+    fragments_draw_tiles(canvas, rect_take_left(&in, tiles < left ? tiles : left), f);
+  fragments_draw_shuffle(canvas, in, f);
+}
+
+static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, const char *side) {
+  draw_title(canvas, rect_take_top(&in, 1), f, picture, side);
+  if (picture == PICTURE_WORDS)
+    fragments_draw_words(canvas, in, f);
+  else if (!f->held)
+    canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
+                "B of a warpgroup's instruction is read from shared memory through a descriptor: "
+                "no register holds it. Tab goes on to C.");
+  else if (picture == PICTURE_GRID)
+    draw_grid_picture(canvas, in, f);
+  else
+    draw_load_picture(canvas, in, f);
+}
+
+static bool shows_whole(const Session *session, Rect in) {
+  const Fragments *f = session->prepared;
+  return picture_of(session_view_state_const(session)) == PICTURE_GRID && f->held && !f->a &&
+         in.rows >= FRAGMENTS_WHOLE_ROWS && in.cols >= FRAGMENTS_WHOLE_COLS;
+}
+
+// The other operands with the lane that is under the cursor of this one.
+static void draw_instruction(Canvas *canvas, Rect in, const Session *session) {
+  const Fragments *f = session->prepared;
+  FragmentsWhole whole;
+  draw_title(canvas, rect_take_top(&in, 1), f, PICTURES, NULL);
+  Rect foot = rect_take_bottom(&in, 1);
+  draw_element(canvas, foot, f);
+  for (int i = 0; i < ATOM_OPERANDS; i++) {
+    ViewState state = {.pane = i, .mode = session_view_state_const(session)->mode};
+    whole.of[i] = i == (int)f->operand ? *f : look_at(&state, f->atom);
+    Fragments *of = &whole.of[i];
+    if (i == (int)f->operand || !of->held) continue;
+    of->beside = true;
+    of->owner = (FragmentOwner){.lane = f->owner.lane};
+    FragmentElement at = fragment_map_element(&of->map, f->owner.lane, 0);
+    of->row = at.row;
+    of->col = at.col;
+  }
+  rect_take_left(&in, 1);
+  Rect spare = fragments_whole_spare(&whole, &in, LOAD_ROWS, LOAD_COLS);
+  spare.rows = min_int(spare.rows, LOAD_ROWS + 4);
+  if (f->memory.legal) draw_load_picture(canvas, spare, f);
+  fragments_draw_whole(canvas, in, &whole, f->operand);
+  const char *cells = "cell = lane:values, or lane";
+  if (whole.of[ATOM_A].bare)
+    canvas_text(canvas, foot, 0, foot.cols - utf8_columns(cells) - 1, STYLE_DIM, cells);
+}
+
+static void fragments_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Fragments *f = session->prepared;
+  int picture = picture_of(session_view_state_const(session));
+  if (shows_whole(session, in)) {
+    draw_instruction(canvas, in, session);
+    return;
+  }
+  if (!f->a) {
+    draw_side(canvas, in, f, picture, NULL);
+    return;
+  }
+  const Rect left = view_take_a(canvas, &in, 1);
+  draw_side(canvas, left, f->a, picture, "A");
+  draw_side(canvas, in, f, picture, "B");
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+static void set_element(Session *session, int row, int col) {
+  session_view_state(session)->cursor = row * FRAGMENTS_BASE + col;
+}
+
+// In the picture of ldmatrix a step goes along shared memory: to the next row, or the next chunk.
+static void step(Session *session, int rows, int cols) {
+  Fragments f = look(session);
+  if (!f.held) return;
+  int picture = picture_of(session_view_state(session));
+  bool loads = (picture == PICTURE_LOAD || picture == PICTURE_LOAD_TRANS) && f.memory.legal;
+  if (loads) cols *= f.memory.chunk_elems;
+  bool turned = loads && !f.memory.row_is_row;
+  set_element(session, (int)clamp_index(f.row + (turned ? cols : rows), f.map.rows),
+              (int)clamp_index(f.col + (turned ? rows : cols), f.map.cols));
+}
+
+static void fragments_move(Session *session, int delta) { step(session, delta, 0); }
+static void column_before(Session *s, const char *a) { (void)a, step(s, 0, -1); }
+static void column_after(Session *s, const char *a) { (void)a, step(s, 0, 1); }
+
+static void set_choice(Session *session, int index, bool f16_acc, int n) {
+  ViewState *state = session_view_state(session);
+  int choice = (index * 2 + f16_acc) * N_CHOICES + n / N_STEP;
+  state->mode = choice * PICTURES + picture_of(state);
+}
+
+static void set_atom(Session *session, int index) {
+  set_choice(session, (index + atom_count) % atom_count, false, 0);
+}
+
+// A row of the table with its N and its sums chosen.
+static void set_atom_as(Session *session, const Atom *atom) {
+  for (int i = 0; i < atom_count; i++)
+    if (atom_table[i].pattern == atom->pattern)
+      set_choice(session, i, atom->acc != atom_table[i].acc, atom->n_step ? atom->n : 0);
+}
+
+static void atom_next(Session *s, const char *a) {
+  (void)a, set_atom(s, atom_index(session_view_state(s)) + 1);
+}
+static void atom_before(Session *s, const char *a) {
+  (void)a, set_atom(s, atom_index(session_view_state(s)) - 1);
+}
+
+static void choose_atom(Session *session, const char *argument) {
+  Diags diags = diags_new(session->frame);
+  Atom atom;
+  if (!atom_parse(argument ? argument : "", &atom, &diags)) {
+    session_say(session, SAID_ERROR, "%s; nearest: %s", diags.first->text, diags.first->nearest);
+    return;
+  }
+  set_atom_as(session, &atom);
+}
+
+// With a letter of the operand that it names, else of the one that is shown.
+static void choose_element(Session *session, const char *argument) {
+  ViewState *state = session_view_state(session);
+  Fragments f = look(session);
+  AtomOperand operand = f.operand;
+  int64_t index[2];
+  bool read = element_read(argument ? argument : "", &operand, index);
+  Fragments at = look_at(&(ViewState){.pane = (int)operand, .mode = state->mode}, f.atom);
+  if (read && at.held && index[0] < at.map.rows && index[1] < at.map.cols) {
+    state->pane = (int)operand;
+    set_element(session, (int)index[0], (int)index[1]);
+  } else if (at.held) {
+    session_say(session, SAID_ERROR,
+                "element takes ROW,COLUMN: of %s rows 0 to %d, columns 0 to %d",
+                atom_operand_name(operand), at.map.rows - 1, at.map.cols - 1);
+  } else {
+    session_say(session, SAID_ERROR, "no register holds %s of this instruction",
+                atom_operand_name(operand));
+  }
+}
+
+static void choose_lane(Session *session, const char *argument) {
+  Fragments f = look(session);
+  int lane, end = 0;
+  bool one = argument && sscanf(argument, "%6d%n", &lane, &end) == 1 && !argument[end];
+  if (f.held && one && lane >= 0 && lane < f.map.n_lanes) {
+    FragmentElement at = fragment_map_element(&f.map, lane, 0);
+    set_element(session, at.row, at.col);
+  } else if (f.held) {
+    session_say(session, SAID_ERROR, "lane takes a number from 0 to %d", f.map.n_lanes - 1);
+  }
+}
+
+static void change_picture(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode += (picture_of(state) + 1) % PICTURES - picture_of(state);
+}
+
+// The schedule's own atom, when it has one.
+static void fragments_enter(Session *session) {
+  const Atom *atom = schedule_atom(session->frame, &session->now.schedule);
+  if (atom) set_atom_as(session, atom);
+}
+
+static int fragments_count(const Session *session) {
+  (void)session;
+  return atom_count;
+}
+static const char *fragments_line(const Session *session, int i) {
+  (void)session;
+  return atom_table[i].name;
+}
+static int fragments_at(const Session *session) {
+  return atom_index(session_view_state_const(session));
+}
+static void fragments_go(Session *session, int i) { set_atom(session, i); }
+
+static void fragments_click(Session *session, int what, int value) {
+  if (what != FRAGMENTS_SPOT_ELEMENT) return;
+  session_view_state(session)->pane = value / FRAGMENTS_BASE / FRAGMENTS_BASE;
+  set_element(session, value / FRAGMENTS_BASE % FRAGMENTS_BASE, value % FRAGMENTS_BASE);
+}
+
+static const Action actions[] = {
+    {"column-before", "Left h", "column", "column-after", "the column before", column_before},
+    {"column-after", "Right l", NULL, NULL, "the next column", column_after},
+    {"picture", "v", "grid/ldmatrix/words", NULL,
+     "the registers, ldmatrix, ldmatrix where k is strided, or the instruction word by word",
+     change_picture},
+    {"atom-next", "a", "atom", NULL, "the next atom", atom_next},
+    {"atom-before", "A", NULL, NULL, "the atom before", atom_before},
+    {"atom", "", NULL, NULL, "an atom by name: atom m16n8k8.tf32", choose_atom},
+    {"element", "", NULL, NULL, "the lane that holds an element: element 3,5", choose_element},
+    {"lane", "", NULL, NULL, "the elements of a lane: lane 7", choose_lane},
+};
+
+const ViewBody fragments_view = {
+    .enter = fragments_enter,
+    .prepare = fragments_prepare,
+    .draw = fragments_draw,
+    .json = fragments_json,
+    .move = fragments_move,
+    .move_label = "row",
+    .pane_label = "operand",
+    .count = fragments_count,
+    .line = fragments_line,
+    .at = fragments_at,
+    .go = fragments_go,
+    .click = fragments_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+    .n_panes = ATOM_OPERANDS,
+};

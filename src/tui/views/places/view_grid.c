@@ -1,0 +1,592 @@
+// grid: which CTA computes which tile of C, in which wave, and what a run of CTAs fetches.
+//
+// Left and Right move a window of consecutive CTAs through the launch order; Up and Down choose how
+// long it is: a lap (until the order comes back to a panel it left), a row of blocks, a wave, or
+// any number. The margins show the panels of A and B that it touches, the table what they weigh
+// beside L2. o sets the order with and without CTA groups side by side.
+//
+// ViewState: cursor is the window's number, mode = (blocks · 2 + all waves) · GRID_SPANS + span,
+// where 0 blocks stand for BLOCKS_DEFAULT.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/schedules/block_order.h"
+#include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
+#include "tui/views/places/grid_picture.h"
+#include "tui/views/places/tiles.h"
+
+enum { BLOCKS_DEFAULT = 64, JSON_CTAS_MAX = 4096 };
+enum {
+  TABLE_COLS = 40,
+  TABLE_ROWS = GRID_SPANS + 1,
+  BESIDE_COLS = 76,
+  PICTURE_ROWS_MIN = 5,
+  STACKED_ROWS = TABLE_ROWS + 6
+};
+
+// Whether every tile has the colour of its wave: on a large screen it has, unless somebody said
+// otherwise.
+enum { WAVES_COLS = 120, WAVES_ROWS = 40 };
+typedef enum Colours { COLOURS_AUTO, COLOURS_WAVES, COLOURS_WINDOW, COLOURS } Colours;
+
+// The data of a frame: A and B when comparing, else B alone.
+typedef struct GridFrame {
+  int n;
+  GridHalf half[2];
+} GridFrame;
+
+// ---- what is chosen -----------------------------------------------------------------------------
+
+static GridSpan span_of(const ViewState *state) { return (GridSpan)(state->mode % GRID_SPANS); }
+static int blocks_of(const ViewState *state) {
+  int blocks = state->mode / GRID_SPANS / COLOURS;
+  return blocks ? blocks : BLOCKS_DEFAULT;
+}
+static Colours colours_of(const ViewState *state) {
+  return (Colours)(state->mode / GRID_SPANS % COLOURS);
+}
+
+static void choose(ViewState *state, GridSpan span, Colours colours, int blocks) {
+  state->mode = (blocks * COLOURS + (int)colours) * GRID_SPANS + (int)span;
+}
+
+static bool all_waves(const Session *session, const ViewState *state) {
+  bool large = session->cols >= WAVES_COLS && session->rows >= WAVES_ROWS;
+  return colours_of(state) == COLOURS_AUTO ? large : colours_of(state) == COLOURS_WAVES;
+}
+
+static int64_t windows_of(const Grid *grid, int64_t ctas) { return ceil_div(grid->n_ctas, ctas); }
+
+// ---- preparing ----------------------------------------------------------------------------------
+
+static void mark_window(Arena *arena, GridHalf *half) {
+  const GridOverview *o = &half->grid->overview;
+  const GridWindow *window = &half->window[half->span];
+  uint8_t *inside = ARENA_ARRAY(arena, uint8_t, o->splits * o->rows * o->cols);
+  uint8_t *row = ARENA_ARRAY(arena, uint8_t, o->splits * o->rows);
+  uint8_t *col = ARENA_ARRAY(arena, uint8_t, o->splits * o->cols);
+  half->split = grid_cta(half->grid, window->first).split / o->split_step;
+  for (int64_t i = 0; i < window->n; i += GRID_BATCH) {
+    GridCta cta[GRID_BATCH];
+    int n = grid_ctas(half->grid, window->first + i, cta);
+    for (int b = 0; b < n && i + b < window->n; b++) {
+      int64_t cell = grid_overview_cell(o, &cta[b]), split = cell / o->cols / o->rows;
+      inside[cell] = 1;
+      row[cell / o->cols] = 1;
+      col[split * o->cols + cell % o->cols] = 1;
+    }
+  }
+  half->inside = inside;
+  half->row = row;
+  half->col = col;
+}
+
+static void prepare_half(Session *session, GridHalf *half, Side *side, const char *name) {
+  const ViewState *state = session_view_state(session);
+  *half = (GridHalf){.grid = side_grid(side), .name = name, .span = span_of(state)};
+  half->counted = side->picture->model->resources.counted;
+  half->all_waves = all_waves(session, state);
+  half->l2_hit = side->picture->model->traffic.l2_hit;
+  half->spots = GRID_SPOTS / (session->comparing ? 2 : 1);
+  const Grid *grid = half->grid;
+  int blocks = blocks_of(state);
+  int64_t ctas = grid_span_ctas(grid, half->span, blocks);
+  half->n_windows = windows_of(grid, ctas);
+  half->at = clamp_index(state->cursor, half->n_windows);
+  for (int i = 0; i < GRID_SPANS; i++) {
+    int64_t n = grid_span_ctas(grid, (GridSpan)i, blocks);
+    half->window[i] = grid_window(session->frame, grid, half->at * ctas / n * n, n);
+  }
+  mark_window(session->frame, half);
+}
+
+static void grid_prepare(Session *session) {
+  GridFrame *frame = ARENA_NEW(session->frame, GridFrame);
+  bool comparing = session->comparing;
+  if (comparing)
+    prepare_half(session, &frame->half[frame->n++], &session->then,
+                 arena_printf(session->frame, "A %s", session->then_name));
+  prepare_half(session, &frame->half[frame->n++], &session->now, comparing ? "B now" : NULL);
+  session->prepared = frame;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+static const char *share_text(char out[FMT_MAX], const Grid *grid, const GridWindow *window) {
+  double share = (double)window->bytes / (double)grid->l2_bytes;
+  if (share >= 10)
+    snprintf(out, FMT_MAX, "%.0f×", share);
+  else
+    snprintf(out, FMT_MAX, share < 0.01 ? "<1 %%" : "%.0f %%", 100 * share);
+  return out;
+}
+
+// Three digits are enough, and leave room: "64 MiB", "1.25 MiB".
+static const char *size_text(char out[FMT_MAX], double bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  char figure[FMT_MAX];
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; unit++) bytes /= 1024;
+  snprintf(out, FMT_MAX, "%.20s %s", fmt_figure(figure, bytes), units[unit]);
+  return out;
+}
+
+static void draw_span(Canvas *canvas, Rect row, const GridHalf *half, GridSpan span) {
+  const GridWindow *window = &half->window[span];
+  char bytes[FMT_MAX], share[FMT_MAX];
+  bool here = span == half->span, fits = window->bytes <= half->grid->l2_bytes;
+  if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
+  canvas_text(canvas, row, 0, 1, here ? STYLE_TITLE : STYLE_TEXT, grid_span_name(span));
+  canvas_printf(canvas, row, 0, 7, STYLE_NUMBER, "%6lld%6lld%5lld", (long long)window->n,
+                (long long)window->a_panels, (long long)window->b_panels);
+  canvas_fit(canvas, row, 0, 24, 9, ALIGN_RIGHT, here ? STYLE_TITLE : STYLE_NUMBER,
+             size_text(bytes, (double)window->bytes));
+  canvas_fit(canvas, row, 0, 33, 6, ALIGN_RIGHT, fits ? STYLE_OK : STYLE_BAD,
+             share_text(share, half->grid, window));
+  canvas_spot(canvas, row, GRID_SPOT_SPAN, (int)span);
+}
+
+static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "window  CTAs     A    B  fetches of L2");
+  for (int i = 0; i < GRID_SPANS && i + 1 < in.rows; i++)
+    draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
+}
+
+static void draw_grid_line(Canvas *canvas, Rect row, const Grid *grid) {
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)grid->n_ctas,
+                          grid->n_ctas == 1 ? "" : "s");
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
+                      (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
+                      (long long)grid->tile_n);
+  if (grid->splits > 1)
+    canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits", (long long)grid->splits);
+}
+
+static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld wave%s", (long long)grid->n_waves,
+                          grid->n_waves == 1 ? "" : "s");
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " of %lld = %lld SMs × %lld",
+                      (long long)grid->wave_ctas, (long long)grid->sm_count,
+                      (long long)grid->blocks_per_sm);
+  char l2[FMT_MAX];
+  fmt_bytes(l2, (double)grid->l2_bytes);
+  if (col + 5 + utf8_columns(l2) <= row.cols)
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, "  L2 %s", l2);
+}
+
+static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
+  if (grid->tail_ctas == grid->wave_ctas) {
+    canvas_text(canvas, row, 0, 0, STYLE_OK, "the last wave is full");
+    return;
+  }
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "tail %lld", (long long)grid->tail_ctas);
+  col =
+      canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
+                    " CTA%s: %.0f %% idle", grid->tail_ctas == 1 ? "" : "s", 100 * grid->tail_idle);
+  canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
+}
+
+static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  const GridWindow *window = &half->window[half->span];
+  int64_t last = window->first + (window->n ? window->n - 1 : 0);
+  int64_t wave = grid_wave(half->grid, window->first), to = grid_wave(half->grid, last);
+  int col =
+      canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
+                    (long long)half->at + 1, (long long)half->n_windows);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": CTA %lld", (long long)window->first);
+  if (last > window->first)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "–%lld", (long long)last);
+  if (wave == to)
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", wave %lld", (long long)wave + 1);
+  else
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", waves %lld–%lld", (long long)wave + 1,
+                  (long long)to + 1);
+}
+
+static void draw_reuse_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  const GridWindow *window = &half->window[half->span];
+  char reuse[FMT_MAX];
+  canvas_printf(canvas, row, 0, 0, STYLE_TEXT, "%lld panels read, %lld distinct: %s× each",
+                (long long)(2 * window->n), (long long)(window->a_panels + window->b_panels),
+                fmt_figure(reuse, window->reuse));
+}
+
+static void draw_hit_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  int col =
+      canvas_printf(canvas, row, 0, 0, STYLE_ESTIMATED, "L2 hit rate %.0f %%", 100 * half->l2_hit);
+  canvas_text(canvas, row, 0, col, STYLE_DIM, ", replayed: an estimate");
+}
+
+static void draw_split_line(Canvas *canvas, Rect row, const Grid *grid) {
+  if (grid->partial)
+    canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits leave partial sums for `reduce`");
+  else
+    canvas_text(canvas, row, 0, 0, STYLE_TIER_BLOCK, "splits add into C, cleared by `zero`");
+}
+
+// The lines under or beside the picture, the ones that matter most first.
+static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
+  const Grid *grid = half->grid;
+  draw_here_line(canvas, rect_take_top(&in, 1), half);
+  draw_waves_line(canvas, rect_take_top(&in, 1), grid);
+  draw_tail_line(canvas, rect_take_top(&in, 1), grid);
+  if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
+  draw_hit_line(canvas, rect_take_top(&in, 1), half);
+  draw_reuse_line(canvas, rect_take_top(&in, 1), half);
+}
+
+static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
+  char text[256];
+  snprintf(text, sizeof text,
+           "%s: %s.%s Panels are the program's own; waves are an estimate: blocks per SM by the "
+           "%s registers, and CTAs move up one by one.",
+           grid_span_name(half->span), grid_span_help(half->span),
+           half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
+           half->counted ? "compiler's" : "model's");
+  return canvas_wrap(canvas, in, STYLE_DIM, text);
+}
+
+// ---- waves --------------------------------------------------------------------------------------
+
+// "2 264–527": its digit in its colour, and a bar of how much of the GPU it fills.
+static void draw_wave(Canvas *canvas, Rect row, const GridHalf *half, int64_t wave) {
+  enum { CTAS_COL = 5, BAR_COL = 24 };
+  const Grid *grid = half->grid;
+  const int64_t first = wave * grid->wave_ctas, n = grid_wave_size(grid, wave);
+  const GridWindow *window = &half->window[half->span];
+  bool here = window->first < first + n && window->first + window->n > first;
+  if (here) canvas_glyph(canvas, row, 0, 0, STYLE_TITLE, GLYPH_POINTER);
+  char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
+  canvas_text(canvas, row, 0, 1, style_address((int)(wave % STYLE_ADDRESSES)), mark);
+  canvas_printf(canvas, row, 0, CTAS_COL, here ? STYLE_TEXT : STYLE_DIM, "%lld–%lld",
+                (long long)first, (long long)(first + n - 1));
+  canvas_bar(canvas, row, 0, BAR_COL, row.cols - BAR_COL - 1, (double)n / (double)grid->wave_ctas,
+             here ? STYLE_BAR_BEST : STYLE_BAR);
+}
+
+// The legend of the colours; of more waves than rows the first and the last.
+static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
+  const int64_t n = half->grid->n_waves;
+  if (in.rows < 3) return;
+  Rect head = rect_take_top(&in, 1);
+  canvas_text(canvas, head, 0, 1, STYLE_HEADER, "wave CTAs              share of GPU");
+  for (int i = 0; i < in.rows && i < n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    bool cut = n > in.rows;
+    if (cut && i == in.rows - 2)
+      canvas_printf(canvas, row, 0, 1, STYLE_DIM, " … %lld more", (long long)(n - in.rows + 1));
+    else
+      draw_wave(canvas, row, half, cut && i == in.rows - 1 ? n - 1 : i);
+  }
+}
+
+// The same in a line: as many as fit.
+static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  enum { WAVE_COLS = 4, WORD_COLS = 6 };
+  const int64_t n = half->grid->n_waves;
+  int col = canvas_text(canvas, row, 0, 0, STYLE_DIM, "waves ");
+  for (int64_t wave = 0; wave < n && col + WAVE_COLS + WORD_COLS <= row.cols; wave++) {
+    char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
+    col = canvas_text(canvas, row, 0, col, style_address((int)(wave % STYLE_ADDRESSES)), mark) + 1;
+    if (wave + 1 < n && col + WAVE_COLS + WORD_COLS > row.cols)
+      canvas_glyph(canvas, row, 0, col, STYLE_DIM, GLYPH_ELLIPSIS);
+  }
+}
+
+// ---- the picture and what stands with it --------------------------------------------------------
+
+static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  int col =
+      canvas_text(canvas, row, 0, 2, STYLE_DIM,
+                  half->grid->n_waves > GRID_MARKS ? "1-9 a-z wave, modulo 36 " : "1-9 a-z wave ");
+  col = canvas_text(canvas, row, 0, col, grid_picture_window(half, 0), "1");
+  col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
+  col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);
+  col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_SHADE_MEDIUM);
+  canvas_text(canvas, row, 0, col, STYLE_DIM, " partly");
+}
+
+static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
+  Rect right = rect_take_right(&in, TABLE_COLS);
+  rect_take_right(&in, 1);
+  draw_key_line(canvas, rect_take_bottom(&in, 1), half);
+  grid_picture_draw(canvas, in, half);
+  draw_grid_line(canvas, rect_take_top(&right, 1), half->grid);
+  rect_take_top(&right, 1);
+  draw_table(canvas, rect_take_top(&right, TABLE_ROWS), half);
+  rect_take_top(&right, 1);
+  draw_facts(canvas, rect_take_top(&right, half->grid->splits > 1 ? 6 : 5), half);
+  rect_take_top(&right, 1);
+  rect_take_top(&right, draw_explained(canvas, right, half) + 1);
+  if (half->all_waves) draw_wave_list(canvas, right, half);
+}
+
+static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
+  draw_grid_line(canvas, rect_take_top(&in, 1), half->grid);
+  int spare = in.rows - TABLE_ROWS - PICTURE_ROWS_MIN;
+  int facts = half->grid->splits > 1 ? 6 : 5;
+  if (facts > spare / 2) facts = spare > 0 ? 1 + spare / 3 : 0;
+  draw_facts(canvas, rect_take_bottom(&in, facts), half);
+  if (spare >= 0)
+    draw_table(canvas, rect_take_bottom(&in, TABLE_ROWS), half);
+  else
+    draw_span(canvas, rect_take_bottom(&in, 1), half, half->span);
+  if (half->all_waves && spare > facts) draw_wave_line(canvas, rect_take_bottom(&in, 1), half);
+  grid_picture_draw(canvas, in, half);
+}
+
+// The numbers stand where they leave more of the picture; a row is as high as two columns are wide.
+static bool goes_beside(Rect in) {
+  int beside = min_int(in.cols - TABLE_COLS - 1, 2 * (in.rows - 1));
+  int stacked = min_int(in.cols, 2 * (in.rows - STACKED_ROWS));
+  return in.cols >= BESIDE_COLS && beside >= stacked;
+}
+
+static void draw_half(Canvas *canvas, Rect in, const GridHalf *half) {
+  if (half->name) {
+    Style style = half->name[0] == 'A' ? STYLE_SIDE_A : STYLE_SIDE_B;
+    canvas_fit(canvas, rect_take_top(&in, 1), 0, 0, in.cols, ALIGN_LEFT, style, half->name);
+  }
+  if (goes_beside(in))
+    draw_beside(canvas, in, half);
+  else
+    draw_stacked(canvas, in, half);
+}
+
+static void grid_draw(Canvas *canvas, Rect in, const Session *session) {
+  const GridFrame *frame = session->prepared;
+  rect_take_left(&in, 1);
+  if (frame->n == 1) {
+    draw_half(canvas, in, &frame->half[0]);
+    return;
+  }
+  draw_half(canvas, canvas_halve(canvas, &in), &frame->half[0]);
+  draw_half(canvas, in, &frame->half[1]);
+}
+
+// ---- as data ------------------------------------------------------------------------------------
+
+static void put_window(JsonWriter *w, const GridHalf *half, GridSpan span) {
+  const GridWindow *window = &half->window[span];
+  json_begin_object(w);
+  json_member_string(w, "kind", grid_span_name(span));
+  json_member_bool(w, "shown", span == half->span);
+  json_member_int(w, "first_cta", window->first);
+  json_member_int(w, "ctas", window->n);
+  json_member_int(w, "a_panels", window->a_panels);
+  json_member_int(w, "b_panels", window->b_panels);
+  json_member_int(w, "a_bytes", window->a_bytes);
+  json_member_int(w, "b_bytes", window->b_bytes);
+  json_member_int(w, "bytes", window->bytes);
+  json_member_double(w, "l2_share", (double)window->bytes / (double)half->grid->l2_bytes);
+  json_member_double(w, "reuse", window->reuse);
+  json_end_object(w);
+}
+
+// The CTAs of the window that is shown, in launch order.
+static void put_ctas(JsonWriter *w, const GridHalf *half) {
+  const GridWindow *window = &half->window[half->span];
+  json_key(w, "ctas");
+  json_begin_array(w);
+  for (int64_t i = 0; i < window->n && i < JSON_CTAS_MAX; i++) {
+    GridCta cta = grid_cta(half->grid, window->first + i);
+    GridRange k = grid_k_range(half->grid, cta.split);
+    json_begin_object(w);
+    json_member_int(w, "cta", cta.index);
+    json_member_int(w, "wave", grid_wave(half->grid, cta.index));
+    json_member_int(w, "tile_row", cta.row);
+    json_member_int(w, "tile_col", cta.col);
+    json_member_int(w, "split", cta.split);
+    json_member_int(w, "k_begin", k.begin);
+    json_member_int(w, "k_end", k.end);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_half(JsonWriter *w, const GridHalf *half) {
+  const Grid *grid = half->grid;
+  json_member_int(w, "n_ctas", grid->n_ctas);
+  json_member_int(w, "tile_rows", grid->rows);
+  json_member_int(w, "tile_cols", grid->cols);
+  json_member_int(w, "splits", grid->splits);
+  json_member_int(w, "tile_m", grid->tile_m);
+  json_member_int(w, "tile_n", grid->tile_n);
+  json_member_int(w, "sm_count", grid->sm_count);
+  json_member_int(w, "blocks_per_sm_estimated", grid->blocks_per_sm);
+  json_member_int(w, "wave_ctas", grid->wave_ctas);
+  json_member_int(w, "n_waves", grid->n_waves);
+  json_member_int(w, "tail_ctas", grid->tail_ctas);
+  json_member_double(w, "tail_idle", grid->tail_idle);
+  json_member_double(w, "idle", grid->idle);
+  json_member_int(w, "l2_bytes", grid->l2_bytes);
+  json_member_double(w, "l2_hit_rate_estimated", half->l2_hit);
+  json_key(w, "windows");
+  json_begin_array(w);
+  for (int i = 0; i < GRID_SPANS; i++) put_window(w, half, (GridSpan)i);
+  json_end_array(w);
+  put_ctas(w, half);
+}
+
+static void grid_json(JsonWriter *w, Session *session) {
+  const GridFrame *frame = session->prepared;
+  put_half(w, &frame->half[frame->n - 1]);
+  if (frame->n == 1) return;
+  json_key(w, "compared_with");
+  json_begin_object(w);
+  put_half(w, &frame->half[0]);
+  json_end_object(w);
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+// The window of another length that holds the first CTA of this one.
+static void change_span(Session *session, GridSpan span, int blocks) {
+  ViewState *state = session_view_state(session);
+  const Grid *grid = side_grid(&session->now);
+  int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
+  int64_t first = clamp_index(state->cursor, windows_of(grid, ctas)) * ctas;
+  choose(state, span, colours_of(state), blocks);
+  state->cursor = (int)(first / grid_span_ctas(grid, span, blocks));
+}
+
+static void grid_move(Session *session, int delta) {
+  const ViewState *state = session_view_state(session);
+  int span = (int)clamp_index((int64_t)span_of(state) + delta, GRID_SPANS);
+  change_span(session, (GridSpan)span, blocks_of(state));
+}
+
+static void step_window(Session *session, int64_t step) {
+  ViewState *state = session_view_state(session);
+  const Grid *grid = side_grid(&session->now);
+  int64_t n = windows_of(grid, grid_span_ctas(grid, span_of(state), blocks_of(state)));
+  state->cursor = (int)clamp_index(clamp_index(state->cursor, n) + step, n);
+}
+
+static void window_before(Session *s, const char *a) { (void)a, step_window(s, -1); }
+static void window_after(Session *s, const char *a) { (void)a, step_window(s, 1); }
+static void window_first(Session *s, const char *a) { (void)a, step_window(s, -INT32_MAX); }
+static void window_last(Session *s, const char *a) { (void)a, step_window(s, INT32_MAX); }
+
+// "waves on" and "waves off" say which; alone it is the other of both.
+static void colour_waves(Session *session, const char *argument) {
+  ViewState *state = session_view_state(session);
+  bool on = argument && *argument ? str_equal(argument, "on") : !all_waves(session, state);
+  choose(state, span_of(state), on ? COLOURS_WAVES : COLOURS_WINDOW, blocks_of(state));
+}
+
+// A as this schedule in row order, or in groups where it is in row order itself.
+static void toggle_order(Session *session, const char *argument) {
+  (void)argument;
+  if (session->comparing) {
+    session_compare_off(session);
+    return;
+  }
+  Schedule other = session->now.pictured;
+  const char *change = block_order_toggle(session->frame, &other);
+  session_compare(session, &other, change);
+}
+
+static void set_blocks(Session *session, const char *argument) {
+  char *end = NULL;
+  long blocks = argument ? strtol(argument, &end, 10) : 0;
+  if (!argument || end == argument || *end || blocks < 1 || blocks > GRID_WINDOW_MAX)
+    session_say(session, SAID_ERROR, "blocks takes the CTAs of a window: 1 to %d", GRID_WINDOW_MAX);
+  else
+    change_span(session, GRID_SPAN_BLOCKS, (int)blocks);
+}
+
+static void scale_blocks(Session *session, bool more) {
+  const ViewState *state = session_view_state(session);
+  int blocks = blocks_of(state);
+  if (span_of(state) == GRID_SPAN_BLOCKS) blocks = more ? blocks * 2 : blocks / 2;
+  if (blocks >= 1 && blocks <= GRID_WINDOW_MAX) change_span(session, GRID_SPAN_BLOCKS, blocks);
+}
+
+static void blocks_more(Session *s, const char *a) { (void)a, scale_blocks(s, true); }
+static void blocks_fewer(Session *s, const char *a) { (void)a, scale_blocks(s, false); }
+
+static void say_cta(Session *session, const Grid *grid, int64_t index) {
+  GridCta cta = grid_cta(grid, index);
+  GridRange k = grid_k_range(grid, cta.split);
+  session_say(session, SAID_NOTE,
+              "CTA %lld, wave %lld: tile (%lld, %lld), rows from %lld, columns from %lld of C, k "
+              "%lld to %lld",
+              (long long)index, (long long)grid_wave(grid, index) + 1, (long long)cta.row,
+              (long long)cta.col, (long long)(cta.row * grid->tile_m),
+              (long long)(cta.col * grid->tile_n), (long long)k.begin, (long long)k.end - 1);
+}
+
+static void go_to_cta(Session *session, const Grid *grid, int64_t index) {
+  ViewState *state = session_view_state(session);
+  state->cursor = (int)(index / grid_span_ctas(grid, span_of(state), blocks_of(state)));
+  say_cta(session, grid, index);
+}
+
+static void choose_cta(Session *session, const char *argument) {
+  const Grid *grid = side_grid(&session->now);
+  char *end = NULL;
+  long long index = argument ? strtoll(argument, &end, 10) : -1;
+  if (!argument || end == argument || *end || index < 0 || index >= grid->n_ctas)
+    session_say(session, SAID_ERROR, "cta takes a number from 0 to %lld",
+                (long long)grid->n_ctas - 1);
+  else
+    go_to_cta(session, grid, index);
+}
+
+// The tile of the window's first CTA, cut down the tiers.
+static void open_tile(Session *session, const char *argument) {
+  (void)argument;
+  const ViewState *state = session_view_state(session);
+  const Grid *grid = side_grid(&session->now);
+  int64_t ctas = grid_span_ctas(grid, span_of(state), blocks_of(state));
+  GridCta cta = grid_cta(grid, clamp_index(state->cursor, windows_of(grid, ctas)) * ctas);
+
+  tiles_of(session)->placed = true;
+  tiles_of(session)->at = (TraceAt){cta.row * grid->tile_m, cta.col * grid->tile_n,
+                                    grid_k_range(grid, cta.split).begin};
+  view_show(session, view_find("tiles"));
+  session_view_state(session)->mode = 1;
+}
+
+static void grid_click(Session *session, int what, int value) {
+  const Grid *grid = side_grid(&session->now);
+  const GridOverview *o = &grid->overview;
+  if (what == GRID_SPOT_SPAN && value >= 0 && value < GRID_SPANS)
+    change_span(session, (GridSpan)value, blocks_of(session_view_state(session)));
+  if (what == GRID_SPOT_CELL && value >= 0 && value < o->splits * o->rows * o->cols &&
+      o->first[value] >= 0)
+    go_to_cta(session, grid, o->first[value]);
+}
+
+static const Action actions[] = {
+    {"window-before", "Left h", "window", "window-after", "the window before", window_before},
+    {"window-after", "Right l", NULL, NULL, "the next window of the launch order", window_after},
+    {"order", "o", "order on/off", NULL, "A|B: with and without CTA groups (GROUP_M, GROUP_N)",
+     toggle_order},
+    {"waves", "v", "waves", NULL, "every tile in the colour of its wave, or the window alone",
+     colour_waves},
+    {"open-tile", "Enter", "tile", NULL, "the first tile of the window, in the tiles view",
+     open_tile},
+    {"blocks-more", "+ =", "blocks", "blocks-fewer", "twice as many CTAs in a window of blocks",
+     blocks_more},
+    {"blocks-fewer", "-", NULL, NULL, "half as many", blocks_fewer},
+    {"window-first", "", NULL, NULL, "the first window", window_first},
+    {"window-last", "", NULL, NULL, "the last window", window_last},
+    {"blocks", "", NULL, NULL, "a window of so many CTAs: blocks 8", set_blocks},
+    {"cta", "", NULL, NULL, "the tile of a CTA: cta 37", choose_cta},
+};
+
+const ViewBody grid_view = {
+    .prepare = grid_prepare,
+    .draw = grid_draw,
+    .move = grid_move,
+    .move_label = "kind",
+    .click = grid_click,
+    .json = grid_json,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

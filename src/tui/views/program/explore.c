@@ -1,0 +1,274 @@
+// Nest rows and knobs → one list of rows.
+//
+// Each group of tiers (blocks; warps and threads; registers; serial and stage) has its rows in the
+// nest and its knobs in knob.def. Knobs that do something come first, in the table's order; where
+// rows are left, knobs at rest fill them; the others go to the end of the list under "off". Worked
+// example, the register tile 8×8: REG has one row before the loop over k, and FM, FN at 8 sit there
+// as "FM 8  FN 8"; CELL_GROUP is 0, finds the row full, and goes to the end. The row that
+// multiplies stands among those of the k loop with a knob of its own, the atom, and so do the rows
+// that are a knob's seat (roles, boxes of TMA); knobs of the other family of kernels (BM and BN
+// where warps are tiled) are nowhere. With roles the loop over k is there twice: its knobs begin
+// beside the producer's rows and go on beside the consumers'.
+#include "tui/views/program/explore.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/readings/knob_use.h"
+#include "tui/canvas/utf8.h"
+
+enum {
+  KNOB_COLS = 15,
+  KNOB_COLS_WIDE = 26,
+  WIDE = 60,
+  LISTING = 100,
+  ROWS_MAX = 320,
+  CLASS_ATOM = 4,
+  CLASSES = 5,
+  NAME_MAX_COLS = 10
+};
+
+// The rows of the nest that share their knobs.
+static int class_of(NestGroup group) {
+  static const int classes[NEST_GROUP_COUNT + 1] = {
+      [NEST_KERNEL] = -1, [NEST_BLOCK] = 0,         [NEST_WARP] = 1,
+      [NEST_THREAD] = 1,  [NEST_REGISTER] = 2,      [NEST_SERIAL] = 3,
+      [NEST_STAGE] = 3,   [NEST_ATOM] = CLASS_ATOM, [NEST_GROUP_COUNT] = -1};
+  return classes[group];
+}
+
+// "PIPELINE": the name, or the first alias when the name is longer than eleven characters.
+static const char *knob_name(Arena *arena, const Knob *knob) {
+  if (strlen(knob->name) <= NAME_MAX_COLS + 1) return knob->name;
+  size_t n = strcspn(knob->aliases, " ");
+  if (n > 0 && n <= NAME_MAX_COLS) return arena_strndup(arena, knob->aliases, n);
+  return arena_printf(arena, "%.9s…", knob->name);
+}
+
+typedef struct Layout {
+  Arena *arena;
+  const Session *session;
+  Explore *explore;
+  const char *text[KNOB_COUNT];
+  bool placed[KNOB_COUNT];
+  bool seated[KNOB_COUNT];  // a row of the nest is kept for it
+} Layout;
+
+static bool at_rest(const Session *session, KnobId id) {
+  const Knob *knob = &knob_table[id];
+  if (knob->type == KNOB_TYPE_STAGE || knob->type == KNOB_TYPE_TARGET) return false;
+  if (knob->type == KNOB_TYPE_LAYOUT) return !session->now.schedule.layout[knob_layout_side(id)][0];
+  bool lowest = knob->value == knob->lo;
+  return lowest && session->now.schedule.value[id] == knob->value;
+}
+
+// "ATOM_KIND mma_m16n8k16_f16" in fewer columns: "ATOM m16n8k16_f16", else without
+// the name, else cut.
+static const char *shorten(const Layout *layout, const Knob *knob, const char *value) {
+  int cols = layout->explore->knob_cols;
+  size_t alias = strcspn(knob->aliases, " ");
+  const char *tail = knob->type == KNOB_TYPE_ATOM ? strchr(value, '_') : NULL;
+  const char *text =
+      arena_printf(layout->arena, "%.*s %s", (int)alias, knob->aliases, tail ? tail + 1 : value);
+  if (!alias) text = arena_printf(layout->arena, "%s %s", knob->name, value);
+  if (utf8_columns(text) >= cols && tail) text = tail + 1;
+  if (utf8_columns(text) < cols) return text;
+  return arena_printf(layout->arena, "%.*s…", (int)utf8_fit(text, cols - 2), text);
+}
+
+// "2", or "(2)" where it follows by auto.
+static const char *value_text(const Layout *layout, KnobId knob) {
+  const Schedule *schedule = &layout->session->now.schedule;
+  const char *value = knob_value_text(layout->arena, schedule, knob);
+  return knob_is_auto(schedule, knob) ? arena_printf(layout->arena, "(%s)", value) : value;
+}
+
+static void write_texts(Layout *layout) {
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    const Knob *knob = &knob_table[i];
+    bool wide = layout->explore->knob_cols > KNOB_COLS;
+    const char *name = wide ? knob->name : knob_name(layout->arena, knob);
+    const char *value = value_text(layout, (KnobId)i);
+    layout->text[i] = arena_printf(layout->arena, "%s %s", name, value);
+    if (utf8_columns(layout->text[i]) >= layout->explore->knob_cols)
+      layout->text[i] = shorten(layout, knob, value);
+    // Knobs that say nothing about this family of kernels have no cell.
+    layout->placed[i] = !knob_is_used((KnobId)i, &layout->session->now.schedule);
+  }
+}
+
+static void place(Layout *layout, KnobId knob, int row, int col, bool off) {
+  Explore *explore = layout->explore;
+  explore->cell[explore->n_cells++] = (KnobCell){knob, row, col, off, layout->text[knob]};
+  layout->placed[knob] = true;
+}
+
+static ExploreRow *add_row(Layout *layout, const char *label, int nest) {
+  Explore *explore = layout->explore;
+  if (explore->n_rows < ROWS_MAX) explore->n_rows++;
+  ExploreRow *row = &explore->row[explore->n_rows - 1];
+  *row = (ExploreRow){label, nest};
+  return row;
+}
+
+// The knobs of a class, those that do something first and in the table's order; `n_live` of them.
+static int knobs_of(const Layout *layout, int class, KnobId out[KNOB_COUNT], int *n_live) {
+  int n = 0;
+  for (int rest = 0; rest < 2; rest++) {
+    for (int i = 0; i < KNOB_COUNT; i++)
+      // A layout is typed, so where there is none it waits at the end.
+      if (!layout->placed[i] && !layout->seated[i] &&
+          !(rest && knob_table[i].type == KNOB_TYPE_LAYOUT) &&
+          class_of(nest_group_of_knobs(knob_table[i].tier)) == class &&
+          at_rest(layout->session, (KnobId)i) == rest)
+        out[n++] = (KnobId)i;
+    if (!rest) *n_live = n;
+  }
+  return n;
+}
+
+// How many of the knobs from `at` on stand in one row: two when both are short.
+static int knobs_in_row(const Layout *layout, const KnobId *knob, int at, int n) {
+  if (at + 1 >= n) return 1;
+  int cols = utf8_columns(layout->text[knob[at]]) + 1 + utf8_columns(layout->text[knob[at + 1]]);
+  return cols < layout->explore->knob_cols ? 2 : 1;
+}
+
+static int class_of_row(const Layout *layout, int row) {
+  int nest = layout->explore->row[row].nest;
+  return nest < 0 ? -1 : class_of(layout->explore->nest->row[nest].group);
+}
+
+// The first row that multiplies takes the knob of the atom.
+static void place_atom(Layout *layout, int row) {
+  KnobId knob[KNOB_COUNT];
+  int n_live, n = knobs_of(layout, CLASS_ATOM, knob, &n_live);
+  if (n > 0) place(layout, knob[0], row, layout->explore->knob_col, false);
+}
+
+static bool is_seat(const Layout *layout, int row) {
+  int nest = layout->explore->row[row].nest;
+  return nest >= 0 && layout->explore->nest->row[nest].seat != KNOB_NONE;
+}
+
+// Fills the rows of a class, the last so far, with its knobs; adds rows while live knobs are left
+// over, unless the class comes again.
+static void flow_knobs(Layout *layout, int class, int begin, bool again) {
+  KnobId knob[KNOB_COUNT];
+  int n_live = 0, n = knobs_of(layout, class, knob, &n_live), at = 0;
+  if (again) n = n_live;
+  for (int row = begin; at < n; row++) {
+    if (row >= layout->explore->n_rows) {
+      if (again || at >= n_live) return;
+      add_row(layout, NULL, -1);
+    }
+    if (class_of_row(layout, row) == CLASS_ATOM || is_seat(layout, row)) continue;
+    int k = knobs_in_row(layout, knob, at, n), col = layout->explore->knob_col;
+    for (; k > 0; k--, at++) {
+      place(layout, knob[at], row, col, at >= n_live);
+      col += utf8_columns(layout->text[knob[at]]) + 1;
+    }
+  }
+}
+
+// Places the knobs that are left: those of the problem, then those that are off, as many in a row
+// as fit.
+static void flow_rest(Layout *layout, const char *label, bool problem, int cols) {
+  int col = 0, row = -1;
+  for (int i = 0; i < KNOB_COUNT; i++) {
+    if (layout->placed[i] || knob_is_problem((KnobId)i) != problem) continue;
+    int width = utf8_columns(layout->text[i]);
+    if (row < 0 || col + width > cols) {
+      add_row(layout, row < 0 ? label : NULL, -1);
+      row = layout->explore->n_rows - 1;
+      col = 0;
+    }
+    place(layout, (KnobId)i, row, col, !problem);
+    col += width + 2;
+  }
+}
+
+static void find_seats(Layout *layout) {
+  const Nest *nest = layout->explore->nest;
+  for (int i = 0; i < nest->n_rows; i++)
+    if (nest->row[i].seat != KNOB_NONE) layout->seated[nest->row[i].seat] = true;
+}
+
+static void place_seat(Layout *layout, KnobId knob) {
+  const Explore *explore = layout->explore;
+  if (knob != KNOB_NONE) place(layout, knob, explore->n_rows - 1, explore->knob_col, false);
+}
+
+// Whether rows of the class come after row `from`: with roles, in the consumers' loop.
+static bool comes_again(const Layout *layout, int class, int from) {
+  const Nest *nest = layout->explore->nest;
+  bool again = false;
+  const Program *program = layout->session->now.picture->model->program;
+  for (int i = from; program_main(program)->n_roles && i < nest->n_rows; i++)
+    again |= class_of(nest->row[i].group) == class;
+  return again;
+}
+
+static void add_nest(Layout *layout) {
+  const Picture *picture = layout->session->now.picture;
+  const Nest *nest = layout->explore->nest;
+  int begin[CLASSES], last_class = -1, main_kernel = picture->model->program->main_kernel;
+  bool flowed[CLASSES] = {false};
+  NestGroup last = NEST_GROUP_COUNT;
+  for (int i = 0; i < nest->n_rows; i++) {
+    const NestRow *row = &nest->row[i];
+    int class = row->kernel == main_kernel ? class_of(row->group) : -1;
+    bool multiplies = class == CLASS_ATOM;
+    if (multiplies) class = last_class;
+    if (class != last_class && last_class >= 0 && !flowed[last_class]) {
+      bool again = comes_again(layout, last_class, i);
+      flow_knobs(layout, last_class, begin[last_class], again);
+      flowed[last_class] = !again;
+    }
+    add_row(layout, row->group == last ? NULL : nest_group_name(row->group), i);
+    if (class != last_class && class >= 0) begin[class] = layout->explore->n_rows - 1;
+    if (multiplies) place_atom(layout, layout->explore->n_rows - 1);
+    place_seat(layout, row->seat);
+    last_class = class;
+    last = row->group;
+  }
+  if (last_class >= 0 && !flowed[last_class])
+    flow_knobs(layout, last_class, begin[last_class], false);
+}
+
+static void sort_cells(Explore *explore) {
+  for (int i = 1; i < explore->n_cells; i++) {
+    KnobCell cell = explore->cell[i];
+    int at = i;
+    for (; at > 0; at--) {
+      const KnobCell *before = &explore->cell[at - 1];
+      if (before->row < cell.row || (before->row == cell.row && before->col < cell.col)) break;
+      explore->cell[at] = *before;
+    }
+    explore->cell[at] = cell;
+  }
+}
+
+const Nest *explore_nest_in(const Session *session, int cols) {
+  const Picture *picture = session->now.picture;
+  return cols >= LISTING ? &picture->listing : &picture->nest;
+}
+
+Explore *explore_layout(Arena *arena, const Session *session, int cols) {
+  Explore *explore = ARENA_NEW(arena, Explore);
+  explore->row = ARENA_ARRAY(arena, ExploreRow, ROWS_MAX);
+  explore->cell = ARENA_ARRAY(arena, KnobCell, KNOB_COUNT);
+  explore->knob_cols = cols >= WIDE ? KNOB_COLS_WIDE : KNOB_COLS;
+  explore->knob_col = cols > explore->knob_cols ? cols - explore->knob_cols : 0;
+  explore->nest = explore_nest_in(session, cols);
+  Layout layout = {.arena = arena, .session = session, .explore = explore};
+  write_texts(&layout);
+  find_seats(&layout);
+  add_nest(&layout);
+  flow_rest(&layout, "INPUT", true, cols);
+  explore->n_used = explore->n_rows;
+  flow_rest(&layout, "off", false, cols);
+  sort_cells(explore);
+  return explore;
+}

@@ -1,0 +1,75 @@
+// The explore view's data, made before it draws: which row says what, where each knob sits, and the
+// sentences. Made by `prepare` in the frame arena.
+//
+//    TIER   LOOPS                KNOBS
+//    BLOCK  1024 tiles 128×128   GROUP_M 8        the knobs of a tier flow down beside its rows,
+//    THREAD 16×16 threads        BM 16  BN 16     two in a row where they are short
+//    …
+//    off    SPLITK 1  TMA 0  ASYNC_COPY 0         what does nothing here, at the end
+#pragma once
+#include "tui/canvas/canvas.h"
+#include "tui/session/session.h"
+#include "tui/views/program/source.h"
+
+// The state that the view keeps between frames.
+typedef struct ExploreOwn {
+  bool per_slab;  // LIMIT in clocks of a slab instead of clocks per 1024 multiply-adds
+} ExploreOwn;
+
+typedef struct ExploreRow {
+  const char *label;  // "SERIAL"; NULL: as the row above
+  int nest;           // index of the nest's row; -1: only knobs
+} ExploreRow;
+
+typedef struct KnobCell {
+  KnobId knob;
+  int row, col;  // col counts from the start of the loops' column
+  bool off;
+  const char *text;  // "BM 16"
+} KnobCell;
+
+typedef struct Sentence {
+  Style style;
+  const char *text;
+  bool whole;  // goes on in the next row where there is one, however few there are
+} Sentence;
+
+enum { EXPLORE_SENTENCES = 6 };
+
+typedef struct Explore {
+  const Nest *nest;  // folded, or the full listing where there is room for it
+  int n_rows, n_cells;
+  int n_used;  // rows before the knobs that do nothing here
+  ExploreRow *row;
+  KnobCell *cell;
+  int knob_col, knob_cols;  // the column of knobs
+  int n_sentences;
+  Sentence sentence[EXPLORE_SENTENCES];
+  SourcePart code;        // of the row under the cursor of the nest
+  SourceKernel kernel;    // all of it where the screen has room for it; part.n 0: it has none
+  const char *collision;  // which lanes collide where; NULL: nobody does
+} Explore;
+
+// The nest that the view shows on a screen as wide as the session's: its cursor is a row of it.
+const Nest *explore_nest(const Session *session);
+// The same where `cols` are left for loops and knobs.
+const Nest *explore_nest_in(const Session *session, int cols);
+Explore *explore_layout(Arena *arena, const Session *session, int cols);
+// Says what the cursor is on, what its neighbours would do, the best single change, and what the
+// rung tells: first where somebody has just come to it, and not at all of a schedule that has left
+// it.
+void explore_explain(Arena *arena, const Session *session, Explore *explore);
+
+// The best single change; NULL while there is none, and where what was timed of the present state
+// beats what the change is estimated to reach.
+const Trial *explore_best(const Session *session);
+
+// In what the nest leaves: the last change, or CUDA text (explore_below.c); and the text alone.
+void explore_draw_below(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_kernel(Canvas *canvas, Rect in, const Session *session);
+
+// The numbers below: LIMIT, FIT, SLABS and, on the right, speed, where it is from, the ladder.
+void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session);
+// LIMIT alone, in one row.
+void explore_draw_limit(Canvas *canvas, Rect in, const Session *session);
+void explore_draw_speed(Canvas *canvas, Rect in, const Session *session);

@@ -1,0 +1,248 @@
+// Sentences: what the cursor is on, what one step of it would do, and what would help most.
+//
+// Every figure comes from a trial of the model (knob_trials.h) or from the site under the card; a
+// figure that has not been worked out yet is left out, never guessed. Worked example, the cursor on
+// CELL_GROUP at 0:
+//   CELL_GROUP  cut a thread's rows and columns into groups of this many, …
+//   ◀ 0 is the lowest   ▶ 4: shared 2752 → 1728 clk, 48.3 → 64.9 TFLOP/s estimated
+#include <math.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/readings/derive.h"
+#include "tui/canvas/fmt.h"
+#include "tui/frame/view.h"
+#include "tui/session/knob_gain.h"
+#include "tui/views/memory/bank_card.h"
+#include "tui/views/memory/sector_card.h"
+#include "tui/views/program/explore.h"
+
+// Rows of a screen on which sentences are wrapped, and on which there are three.
+enum { EFFECTS = 4, WRAP_SCREEN = 39, STORY_SCREEN = 21 };
+
+static void say(Explore *explore, Style style, const char *text) {
+  if (explore->n_sentences < EXPLORE_SENTENCES && text && *text)
+    explore->sentence[explore->n_sentences++] = (Sentence){.style = style, .text = text};
+}
+
+// "shared 2752 → 1728 clk"; nothing when both read alike, or when *left of them are said.
+static void add_change(Str *out, const Session *session, int *left, const char *what, double before,
+                       double after, const char *unit) {
+  char a[FMT_MAX], b[FMT_MAX];
+  if (str_equal(fmt_figure(a, before), fmt_figure(b, after)) || (*left)-- <= 0) return;
+  bool follows = out->length && out->text[out->length - 1] != ' ';
+  str_printf(out, "%s%s %s %s %s%s", follows ? ", " : "", what, a, session->ascii ? "->" : "→", b,
+             unit);
+}
+
+// Counted from what FIT says: the compiler's registers, where it was asked, and what the change
+// adds to them by the model.
+static Resources expected_resources(const Session *session, const Trial *trial) {
+  const Picture *picture = session->now.picture;
+  const Resources *fit = &picture->model->resources, *guess = &picture->estimate->resources;
+  if (!fit->counted) return trial->resources;
+  int registers = fit->n_registers + trial->resources.n_registers - guess->n_registers;
+  return resources_with_registers(&trial->resources, picture->model->target,
+                                  registers < 1 ? 1 : registers);
+}
+
+// "recorded 36.7 → 38.3 TFLOP/s", "est. 36.7 → 49.2 TFLOP/s".
+static void add_promise(Str *out, const Session *session, int *left, const Promise *promise) {
+  const char *who = promise->origin == ORIGIN_ESTIMATED ? "est." : origin_name(promise->origin);
+  add_change(out, session, left, who, promise->from, promise->to, " TFLOP/s");
+}
+
+static Promise promise_here(const Session *session, const Trial *trial) {
+  const Traffic *now = &session->now.picture->estimate->traffic;
+  return promise_of(&session->results, &session->now.pictured, now, trial);
+}
+
+static void add_effects(Str *out, const Session *session, const Trial *trial, int most) {
+  const Model *now = session->now.picture->estimate;
+  size_t before = out->length;
+  const Promise promise = promise_here(session, trial);
+  add_promise(out, session, &most, &promise);
+  add_change(out, session, &most, "shared",
+             traffic_per_kfma(&now->traffic, now->traffic.shared_clocks),
+             traffic_per_kfma(&trial->traffic, trial->traffic.shared_clocks), " clk/kFMA");
+  const Resources *fit = &session->now.picture->model->resources;
+  const Resources after = expected_resources(session, trial);
+  add_change(out, session, &most, fit->counted ? "registers" : "est. registers", fit->n_registers,
+             after.n_registers, fit->counted ? " est." : "");
+  add_change(out, session, &most, "blocks/SM", fit->blocks_per_sm, after.blocks_per_sm, "");
+  if (out->length == before) str_add(out, "no change by the model");
+}
+
+static const char *trial_value(Arena *arena, const Session *session, const Trial *trial) {
+  Schedule schedule = session->now.schedule;
+  schedule.value[trial->knob] = trial->value;
+  return knob_value_text(arena, &schedule, trial->knob);
+}
+
+static void add_trial(Str *out, const Session *session, const Trial *trial, const char *arrow,
+                      const char *gap, int most) {
+  if (!trial || !trial->exists) return;
+  str_printf(out, "%s%s %s: ", out->length ? gap : "", arrow,
+             trial_value(out->arena, session, trial));
+  if (trial->legal)
+    add_effects(out, session, trial, most);
+  else
+    str_printf(out, "breaks %s", trial->rule);
+}
+
+// Says what a step down and a step up would do: each on a line of its own, or as many figures of
+// both as have room beside each other.
+static const char *say_neighbours(Arena *arena, const Session *session) {
+  const bool wraps = session->rows >= WRAP_SCREEN;
+  const char *gap = wraps ? "\n" : "   ";
+  const Advice *advice = session->advice;
+  for (int most = EFFECTS;; most--) {
+    Str out = str_new(arena);
+    add_trial(&out, session, advice_find(advice, session->knob, -1), "◀", gap, most);
+    add_trial(&out, session, advice_find(advice, session->knob, +1), "▶", gap, most);
+    if (most == 1 || canvas_wrap_rows(out.text, session->cols - 2) <= 1 + wraps) return out.text;
+  }
+}
+
+static void explain_knob(Arena *arena, const Session *session, Explore *explore) {
+  const Knob *knob = &knob_table[session->knob];
+  const char *follows = knob_is_auto(&session->now.schedule, session->knob)
+                            ? arena_printf(arena, " (auto: %s)", knob_auto_text(session->knob))
+                            : "";
+  say(explore, STYLE_TEXT, arena_printf(arena, "%s%s: %s", knob->name, follows, knob->help));
+  say(explore, STYLE_DIM, say_neighbours(arena, session));
+}
+
+// "LDS.128: 8 wavefronts (ideal 4) × 32 per slab × 8 warps = 2048 of 2752"; where not every warp or
+// iteration pays that, "LDS.128: 8 wavefronts (ideal 4) at most, 1840 of 2752 per slab".
+static void explain_site(Arena *arena, const Session *session, Explore *explore, int index) {
+  const Picture *picture = session->now.picture;
+  if (index >= picture->model->n_sites) {
+    const GlobalSite *global = &picture->model->global.site[index - picture->model->n_sites];
+    if (global->count.known) say(explore, STYLE_DIM, sector_card_say(arena, global));
+    return;
+  }
+  const Site *site = &picture->model->site[index];
+  double warps = (double)picture->model->resources.n_consumers;
+  if (!site->count.known) return;
+  double all = picture->model->totals.wavefronts, alike = site->executions * warps;
+  Str out = str_new(arena);
+  str_printf(&out, "%s: %d wavefront%s (ideal %d)", site->op->sass, site->count.wavefronts,
+             site->count.wavefronts == 1 ? "" : "s", site->count.ideal);
+  if (!(site->executions > 0))
+    str_add(&out, ", outside of the loop over slabs");
+  else if (fabs(alike * site->count.wavefronts - site->clocks) < 0.5)
+    str_printf(&out, " × %.0f per slab × %.0f warps = %.0f of %.0f", site->executions, warps,
+               site->clocks, all);
+  else
+    str_printf(&out, " at most, %.0f of %.0f per slab", site->clocks, all);
+  if (site->word != ACCESS_WRITTEN) str_printf(&out, " (%s)", site_forms_text(arena, site));
+  say(explore, STYLE_DIM, out.text);
+}
+
+// "the producer only fetches, 4 warps behind the others, of which one thread asks for slabs; …"
+static const char *role_help(Arena *arena, const Stmt *body) {
+  const WarpRole *role = body->role;
+  long long warps = ceil_div(role->n_threads, LANES);
+  Str out = str_new(arena);
+  str_printf(&out, "%s, %lld warp%s", body->note, warps, warps == 1 ? "" : "s");
+  if (role->work == WORK_FETCHES)
+    str_add(&out, " behind the others, of which one thread asks for slabs");
+  if (role->registers)
+    str_printf(&out, "; setmaxnreg leaves them %lld registers a thread",
+               (long long)role->registers);
+  return out.text;
+}
+
+static const char *row_help(Arena *arena, const NestRow *row) {
+  const Stmt *stmt = row->stmt;
+  if (stmt && stmt->kind == STMT_LOOP && stmt->var->tier != TIER_SERIAL)
+    return tier_help(stmt->var->tier);
+  if (stmt && stmt->kind == STMT_OP) return row->note ? row->note : nest_op_help(&stmt->op);
+  if (stmt && stmt->role) return role_help(arena, stmt);
+  if (row->note) return row->note;
+  if (stmt) return nest_group_name(row->group);
+  return tier_help(row->group == NEST_BLOCK  ? TIER_BLOCK
+                   : row->group == NEST_WARP ? TIER_WARP
+                                             : TIER_THREAD);
+}
+
+static void explain_row(Arena *arena, const Session *session, Explore *explore) {
+  const Nest *nest = explore->nest;
+  int at = session_view_state_const(session)->cursor;
+  const NestRow *row = &nest->row[at < nest->n_rows ? at : nest->n_rows - 1];
+  bool is_op = row->stmt && row->stmt->kind == STMT_OP;
+  Str out = str_new(arena);
+  str_printf(&out, "%s: %s", row->wide && is_op ? row->wide : row->text, row_help(arena, row));
+  if (row->knob != KNOB_NONE) str_printf(&out, "  (made by %s)", knob_table[row->knob].name);
+  const SourcePart *code = &explore->code;
+  if (code->n == 1) str_printf(&out, "  (CUDA line %d)", code->first);
+  if (code->n > 1) str_printf(&out, "  (CUDA lines %d to %d)", code->first, code->last);
+  say(explore, STYLE_TEXT, out.text);
+  if (row->site) explain_site(arena, session, explore, row->site - 1);
+}
+
+const Trial *explore_best(const Session *session) {
+  return promise_best(&session->results, session->advice, &session->now.picture->estimate->traffic);
+}
+
+static void explain_best(Arena *arena, const Session *session, Explore *explore) {
+  const Trial *best = explore_best(session);
+  if (!best) return;
+  Str out = str_new(arena);
+  char name[KEY_PRINT_MAX];
+  Key key = keymap_key(session->keymap, "explore", "take-advice");
+  str_printf(&out, "try %s %s", knob_table[best->knob].name, trial_value(arena, session, best));
+  if (key != KEY_NONE) str_printf(&out, " (%s)", key_print(key, name));
+  str_add(&out, ": ");
+  add_effects(&out, session, best, EFFECTS);
+  const Promise promise = promise_here(session, best);
+  if (promise.reached > 0)
+    str_printf(&out, "; as this state, at %.0f %% of the roofline", 100 * promise.reached);
+  say(explore, STYLE_NOTE, out.text);
+}
+
+// Says what has been made of the rung: "since rung 11: CELL_GROUP 0 → 4, FM 8 → 4".
+static void explain_edits(Arena *arena, const Session *session, Explore *explore) {
+  const Schedule *own = &session_rung(session)->schedule, *now = &session->now.schedule;
+  Str out = str_new(arena);
+  for (int i = 0; i < KNOB_COUNT; i++)
+    if (schedule_differs(own, now, (KnobId)i))
+      str_printf(&out, "%s%s %s %s %s", out.length ? ", " : "", knob_table[i].name,
+                 knob_value_text(arena, own, (KnobId)i), session->ascii ? "->" : "→",
+                 knob_value_text(arena, now, (KnobId)i));
+  say(explore, STYLE_DIM, arena_printf(arena, "since rung %d: %s", session->rung, out.text));
+}
+
+static void explain_legality(Arena *arena, const Session *session, Explore *explore) {
+  if (session->now.reasons)
+    say(explore, STYLE_WARN,
+        arena_printf(
+            arena, "The screen shows the last legal schedule; %s mends this one, %s takes it back.",
+            view_key_name(session, "fix"), view_key_name(session, "undo")));
+  else
+    explain_best(arena, session, explore);
+}
+
+void explore_explain(Arena *arena, const Session *session, Explore *explore) {
+  const bool holds = session_departures(session) == 0;
+  const bool roomy = session->rows >= WRAP_SCREEN,
+             of_knob = session_view_state_const(session)->pane == 0;
+  const bool small = session->rows < STORY_SCREEN;
+  const bool first = holds && session->arrived && of_knob && !roomy && !small;
+  if (first) {
+    say(explore, STYLE_TEXT, session_rung(session)->line);
+    explore->sentence[0].whole = true;
+    explain_legality(arena, session, explore);
+  }
+  if (of_knob)
+    explain_knob(arena, session, explore);
+  else
+    explain_row(arena, session, explore);
+  if (!first) explain_legality(arena, session, explore);
+  if (holds && !first) say(explore, STYLE_DIM, session_rung(session)->line);
+  if (session_edits(session)) explain_edits(arena, session, explore);
+  if (session->site >= session->now.picture->model->n_sites) return;
+  explore->collision = card_collision(arena, &session->now.picture->map[session->site]);
+}

@@ -1,0 +1,336 @@
+// LIMIT, FIT, SLABS; speed and where it comes from; the ladder as a strip of bars.
+//
+// After a change the figures show what they were: "shared 2752 → 1728". While A|B is on, "before"
+// is A. A number measured here, recorded elsewhere, estimated or claimed differs in word and in
+// style.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/canvas/fmt.h"
+#include "tui/frame/view.h"
+#include "tui/session/at_hand.h"
+#include "tui/views/measure/measure.h"
+#include "tui/views/program/explore.h"
+
+// Widths of " clk", "; ~124 regs" (and " registers"), "  0.53 of cuBLAS" and "90.3 TFLOP/s roofline
+// (estimate)".
+enum { CLK_COLS = 4, REGS_COLS = 11, RATIO_COLS = 16, ROOFLINE_COLS = 31 };
+
+typedef struct Clocks {
+  const char *name;
+  double clocks, before;
+  bool shown;
+} Clocks;
+
+// The numbers to hold the present ones against: those before the last change, or A's. Estimates
+// stand beside estimates and counts beside counts; where the compiler has counted only what is
+// there now, what depends on registers has no "before".
+static PictureNumbers before_of(const Session *session) {
+  const Picture *picture = session->now.picture, *a = session->then.picture;
+  PictureNumbers now = picture_numbers(picture->model), old = picture->before;
+  PictureNumbers guess = picture->before_estimate;
+  if (!session->comparing && (!picture->has_before || session->change == CHANGE_GONE)) return now;
+  if (session->comparing) {
+    old = picture_numbers(a->model);
+    guess = picture_numbers(a->estimate);
+  }
+  if (now.resources.counted == old.resources.counted) return old;
+  if (!now.resources.counted) return guess;
+  now.resources.smem_bytes = old.resources.smem_bytes;
+  old.traffic.dram_clocks = now.traffic.dram_clocks;
+  return (PictureNumbers){now.resources, old.traffic};
+}
+
+// Descending; unknown ones last.
+static void sort_clocks(Clocks *clocks, int n) {
+  for (int i = 1; i < n; i++)
+    for (int at = i; at > 0 && clocks[at].clocks > clocks[at - 1].clocks; at--) {
+      Clocks swap = clocks[at];
+      clocks[at] = clocks[at - 1];
+      clocks[at - 1] = swap;
+    }
+}
+
+// A changed figure is bright until the next key, then like the others with the old one beside it.
+static Style changed_style(const Session *session, Style style) {
+  return session->comparing || session->change == CHANGE_FRESH ? STYLE_CHANGED : style;
+}
+
+static int draw_change(Canvas *canvas, Rect in, int row, int col, const Session *session,
+                       double before, double now, Style style) {
+  char a[FMT_MAX], b[FMT_MAX];
+  fmt_figure(a, before);
+  fmt_figure(b, now);
+  if (!str_equal(a, b))
+    col = canvas_printf(canvas, in, row, col, STYLE_DIM, "%s%s", a, canvas->ascii ? "->" : "→");
+  return canvas_text(canvas, in, row, col, str_equal(a, b) ? style : changed_style(session, style),
+                     b);
+}
+
+// " > shared 2752→1728"
+static int limit_cols(const Clocks *clocks, bool ascii) {
+  char a[FMT_MAX], b[FMT_MAX];
+  fmt_figure(a, clocks->before);
+  fmt_figure(b, clocks->clocks);
+  int changed = str_equal(a, b) ? 0 : (int)strlen(a) + 1 + ascii;
+  return 4 + (int)strlen(clocks->name) + changed + (int)strlen(b);
+}
+
+// If not all fit: the limit itself, then the units that the change moved, then the largest.
+static void choose_clocks(Clocks *clocks, int n, int cols, bool ascii) {
+  for (int pass = 0; pass < 3; pass++)
+    for (int i = 0; i < n; i++) {
+      char a[FMT_MAX], b[FMT_MAX];
+      bool moved = !str_equal(fmt_figure(a, clocks[i].before), fmt_figure(b, clocks[i].clocks));
+      if (clocks[i].shown || !(clocks[i].clocks > 0)) continue;
+      if ((pass == 0 && i > 0) || (pass == 1 && !moved)) continue;
+      int need = limit_cols(&clocks[i], ascii) - (i ? 0 : 3);
+      clocks[i].shown = need <= cols;
+      if (clocks[i].shown)
+        cols -= need;
+      else if (pass == 2)
+        return;
+    }
+}
+
+static int unknown_cols(const Clocks *clocks, int n) {
+  int cols = 0;
+  for (int i = 0; i < n; i++)
+    if (clocks[i].clocks < 0) cols += (int)strlen(clocks[i].name) + 5;
+  return cols;
+}
+
+// " · mma ?": what nobody states may be the limit after all.
+static int draw_unknown(Canvas *canvas, Rect in, int col, const Clocks *clocks, int n) {
+  for (int i = 0; i < n; i++) {
+    int need = (int)strlen(clocks[i].name) + 5;
+    if (clocks[i].clocks >= 0 || col + need > in.cols - CLK_COLS) continue;
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " · %s ?", clocks[i].name);
+  }
+  return col;
+}
+
+// The clocks of each unit, now and before, in the order of traffic_units().
+static void find_clocks(const Session *session, bool per_slab, Clocks clocks[TRAFFIC_UNITS]) {
+  const Traffic *now = &session->now.picture->model->traffic;
+  const PictureNumbers before = before_of(session);
+  const bool atom = program_atom(session->now.picture->model->program) != NULL;
+  TrafficUnit unit[TRAFFIC_UNITS], was[TRAFFIC_UNITS];
+  traffic_units(now, atom, unit);
+  traffic_units(&before.traffic, atom, was);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    const double here = unit[i].clocks, there = was[i].clocks;
+    clocks[i] = (Clocks){unit[i].title, per_slab ? here : traffic_per_kfma(now, here),
+                         per_slab ? there : traffic_per_kfma(&before.traffic, there), false};
+  }
+}
+
+void explore_draw_limit(Canvas *canvas, Rect in, const Session *session) {
+  const ExploreOwn *own = view_own(session, &explore_view);
+  const char *brief = own->per_slab ? "clk" : "clk/kFMA";
+  const char *whole = own->per_slab ? "clk of one SM per slab" : "clk of one SM per 1024 FMA";
+  Clocks clocks[TRAFFIC_UNITS];
+  find_clocks(session, own->per_slab, clocks);
+  sort_clocks(clocks, TRAFFIC_UNITS);
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "LIMIT") + 2;
+  int unit_cols = 1 + (int)strlen(brief);
+  int room = in.cols - col - unit_cols - unknown_cols(clocks, TRAFFIC_UNITS);
+  choose_clocks(clocks, TRAFFIC_UNITS, room, canvas->ascii);
+  for (int i = 0; i < TRAFFIC_UNITS; i++) {
+    const Style style = i ? STYLE_TEXT : STYLE_ACCENT;
+    if (!clocks[i].shown) continue;
+    if (i) col = canvas_text(canvas, in, 0, col, STYLE_DIM, clocks[i - 1].shown ? " > " : " … ");
+    col = canvas_text(canvas, in, 0, col, style, clocks[i].name) + 1;
+    col = draw_change(canvas, in, 0, col, session, clocks[i].before, clocks[i].clocks, style);
+  }
+  col = draw_unknown(canvas, in, col, clocks, TRAFFIC_UNITS);
+  bool fits = col + 1 + (int)strlen(whole) <= in.cols;
+  canvas_text(canvas, in, 0, col + 1, STYLE_UNIT, fits ? whole : brief);
+}
+
+// The registers that setmaxnreg leaves a consumer and a producer.
+static void draw_roles(Canvas *canvas, Rect in, int col, const Resources *now) {
+  char text[48];
+  if (!now->consumer_registers) return;
+  snprintf(text, sizeof text, ", %lld/%lld by role", (long long)now->consumer_registers,
+           (long long)now->producer_registers);
+  if (col + (int)strlen(text) <= in.cols) canvas_text(canvas, in, 1, col, STYLE_DIM, text);
+}
+
+// "125 registers, 8 B spilled", "~124 registers": the sign says that nobody has counted.
+static int draw_registers(Canvas *canvas, Rect in, int col, const Session *session,
+                          const Resources *old, const Resources *now) {
+  Counted counted = results_counted(&session->results, &session->now.pictured);
+  Style style = now->counted ? measure_origin_style(counted.origin) : STYLE_ESTIMATED;
+  if (!now->counted) col = canvas_text(canvas, in, 1, col, style, "~");
+  col = draw_change(canvas, in, 1, col, session, old->n_registers, now->n_registers, style);
+  bool whole = str_equal(now->limiter, "registers") && col + REGS_COLS <= in.cols;
+  col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
+  if (now->counted && counted.spill_bytes > 0)
+    col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
+  return col;
+}
+
+static void draw_fit(Canvas *canvas, Rect in, const Session *session) {
+  const Resources *now = &session->now.picture->model->resources;
+  const PictureNumbers before = before_of(session);
+  const Resources *old = &before.resources;
+  int col = canvas_text(canvas, in, 1, 1, STYLE_HEADER, "FIT") + 4;
+  col =
+      draw_change(canvas, in, 1, col, session, old->blocks_per_sm, now->blocks_per_sm, STYLE_TEXT);
+  col = canvas_printf(canvas, in, 1, col, STYLE_TEXT,
+                      " block%s/SM = %.0f %%: ", now->blocks_per_sm == 1 ? "" : "s",
+                      100 * now->occupancy);
+  if (!str_equal(now->limiter, "registers")) {
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, now->limiter);
+    if (col + REGS_COLS > in.cols) return;  // no half of a number
+    col = canvas_text(canvas, in, 1, col, STYLE_TEXT, "; ");
+  }
+  draw_roles(canvas, in, draw_registers(canvas, in, col, session, old, now), now);
+}
+
+static void draw_slabs(Canvas *canvas, Rect in, const Session *session) {
+  const Model *model = session->now.picture->model;
+  const int64_t old = before_of(session).resources.smem_bytes;
+  char bytes[FMT_MAX], was[FMT_MAX], figure[FMT_MAX];
+  int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "SLABS") + 2;
+  bool changed = old != model->resources.smem_bytes;
+  if (changed)
+    col = canvas_printf(canvas, in, 2, col, STYLE_DIM, "%s %s ", fmt_bytes(was, (double)old),
+                        canvas->ascii ? "->" : "→");
+  col = canvas_text(canvas, in, 2, col, changed ? changed_style(session, STYLE_TEXT) : STYLE_TEXT,
+                    fmt_bytes(bytes, (double)model->resources.smem_bytes));
+  char intensity[FMT_MAX + 16];
+  snprintf(intensity, sizeof intensity, "%s FLOP/L2 byte",
+           fmt_figure(figure, model->traffic.flop_per_l2_byte));
+  if (col + 2 + (int)strlen(intensity) > in.cols) return;  // no half of a unit
+  col = canvas_text(canvas, in, 2, col + 2, STYLE_TEXT, intensity);
+  if (in.cols - col > 12)
+    canvas_printf(canvas, in, 2, col + 2, STYLE_TEXT, "%s waves",
+                  fmt_figure(figure, model->resources.waves));
+}
+
+void explore_draw_numbers(Canvas *canvas, Rect in, const Session *session) {
+  explore_draw_limit(canvas, in, session);
+  draw_fit(canvas, in, session);
+  draw_slabs(canvas, in, session);
+}
+
+// ---- speed --------------------------------------------------------------------------------------
+
+// "A 111 → B ": only numbers of one origin stand beside each other.
+static int draw_speed_of_a(Canvas *canvas, Rect in, const Session *session, Origin origin) {
+  if (!session->comparing) return 1;
+  const Timed *a = results_find(&session->results, &session->then.schedule);
+  double tflops = origin == ORIGIN_ESTIMATED ? session->then.picture->model->traffic.roofline_tflops
+                  : a && a->ok && a->origin == origin ? a->tflops
+                                                      : NAN;
+  if (!(tflops > 0)) return 1;
+  char figure[FMT_MAX];
+  return canvas_printf(canvas, in, 0, 1, STYLE_SIDE_A, "A %s %s B ", fmt_figure(figure, tflops),
+                       canvas->ascii ? "->" : "→");
+}
+
+static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Timed *timed) {
+  char a[FMT_MAX], b[FMT_MAX];
+  if (!timed->ok) {
+    canvas_text(canvas, in, 0, 1, STYLE_BAD, "no speed: it failed");
+    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT,
+               timed->error ? timed->error : "");
+    return;
+  }
+  int col = draw_speed_of_a(canvas, in, session, timed->origin);
+  col = canvas_printf(canvas, in, 0, col, measure_origin_style(timed->origin), "%s TFLOP/s",
+                      fmt_figure(a, timed->tflops));
+  if (timed->ratio > 0 && col + RATIO_COLS <= in.cols)
+    canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%s of cuBLAS", fmt_ratio(b, timed->ratio));
+  else if (timed->ratio > 0 && col + RATIO_COLS - 4 <= in.cols)
+    canvas_printf(canvas, in, 0, col + 1, STYLE_TEXT, "%s cuBLAS", fmt_ratio(b, timed->ratio));
+  col = canvas_text(canvas, in, 1, 1, measure_origin_style(timed->origin),
+                    origin_name(timed->origin));
+  if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
+  if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
+  if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
+}
+
+// "no record; rung 6 is 1 knob off"
+static void draw_nearest(Canvas *canvas, Rect in, const Session *session) {
+  int distance, rung = 0;
+  const Timed *nearest = results_nearest(&session->results, &session->now.schedule, &distance);
+  if (!nearest) {
+    bool nowhere = session->worker.gpu_error[0] || !session->worker.present;
+    char name[KEY_PRINT_MAX];
+    Key key = keymap_key(session->keymap, "explore", "bench");
+    int col = canvas_text(canvas, in, 1, 1, STYLE_DIM, "never timed; ");
+    if (nowhere)
+      canvas_text(canvas, in, 1, col, STYLE_DIM, "there is no GPU here");
+    else if (key != KEY_NONE)
+      canvas_printf(canvas, in, 1, col, STYLE_DIM, "%s times it", key_print(key, name));
+    return;
+  }
+  while (rung < session->ladder->n_rungs &&
+         !schedule_same(&session->ladder->rung[rung].schedule, &nearest->schedule))
+    rung++;
+  char name[24] = "the nearest", text[64];
+  if (rung < session->ladder->n_rungs) snprintf(name, sizeof name, "rung %d", rung);
+  snprintf(text, sizeof text, "no record; %s is %d knob%s off", name, distance,
+           distance == 1 ? "" : "s");
+  canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, text);
+}
+
+static void draw_estimate(Canvas *canvas, Rect in, const Session *session) {
+  const Traffic *traffic = &session->now.picture->model->traffic;
+  char figure[FMT_MAX];
+  int col = draw_speed_of_a(canvas, in, session, ORIGIN_ESTIMATED);
+  canvas_printf(
+      canvas, in, 0, col, STYLE_ESTIMATED,
+      in.cols - col < ROOFLINE_COLS ? "%s TFLOP/s (estimate)" : "%s TFLOP/s roofline (estimate)",
+      fmt_figure(figure, traffic->roofline_tflops));
+  if (session->worker.line[0])
+    canvas_fit(canvas, in, 1, 1, in.cols - 1, ALIGN_LEFT, STYLE_DIM, session->worker.line);
+  else
+    draw_nearest(canvas, in, session);
+}
+
+// ---- the ladder ---------------------------------------------------------------------------------
+
+// The present rung counts as it is now, edits included.
+static double rung_tflops(const Session *session, int rung, Origin *origin) {
+  const Schedule *schedule =
+      rung == session->rung ? &session->now.schedule : &session->ladder->rung[rung].schedule;
+  const Timed *timed = results_find(&session->results, schedule);
+  bool here = timed && timed->ok && !at_hand_is_other(session, timed);
+  *origin = here ? timed->origin : ORIGIN_NONE;
+  return *origin ? timed->tflops : NAN;
+}
+
+// One column of eighths for each rung, the present one in brackets; a dot where there is no number.
+static void draw_strip(Canvas *canvas, Rect in, const Session *session) {
+  double top = 0;
+  Origin origin;
+  for (int i = 0; i < session->ladder->n_rungs; i++)
+    top = fmax(top, rung_tflops(session, i, &origin));
+  int col = canvas_text(canvas, in, 2, 1, STYLE_HEADER, "ladder") + 1;
+  for (int i = 0; i < session->ladder->n_rungs && col + 2 < in.cols; i++) {
+    bool here = i == session->rung;
+    double tflops = rung_tflops(session, i, &origin);
+    int eighths = top > 0 && tflops > 0 ? 1 + (int)(7 * tflops / top) : 0;
+    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "[");
+    Style style = here ? STYLE_ACCENT : origin ? measure_origin_style(origin) : STYLE_DIM;
+    const char *bar = session->ladder->rung[i].not_built ? "-" : "·";
+    if (eighths) bar = glyph_bar(eighths, false);
+    col = canvas_text(canvas, in, 2, col, style, bar);
+    if (here) col = canvas_text(canvas, in, 2, col, STYLE_ACCENT, "]");
+  }
+}
+
+void explore_draw_speed(Canvas *canvas, Rect in, const Session *session) {
+  const Timed *timed = results_find(&session->results, &session->now.schedule);
+  if (timed)
+    draw_timed(canvas, in, session, timed);
+  else
+    draw_estimate(canvas, in, session);
+  draw_strip(canvas, in, session);
+}

@@ -1,0 +1,240 @@
+// Texts → lines, each with the statement and the knob it comes from; and how a line is coloured.
+//
+// A PTX or SASS line takes over the statement of the CUDA line it was made from, so one cursor
+// links all three. Of A|B only CUDA is shown as a difference: compilers rename registers, and what
+// matters there is whether the instructions are the same and how many there are (source_opcodes.c).
+#include <ctype.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tui/canvas/utf8.h"
+#include "tui/views/program/source.h"
+#include "tui/views/program/tier_style.h"
+
+enum { CONTEXT = 2 };
+
+static Style cuda_style(const char *text, const Stmt *stmt) {
+  const char *at = text + strspn(text, " ");
+  bool inside = str_starts(at, "* ") || str_starts(at, "*/");  // of a comment, not *pointer = …
+  if (str_starts(at, "//") || str_starts(at, "/*") || inside) return STYLE_COMMENT;
+  if (str_starts(at, "#")) return STYLE_LABEL;
+  bool waits = strstr(at, "__syncthreads") || strstr(at, "cp_async_wait");
+  if (waits || is_barrier(stmt)) return STYLE_BARRIER;
+  if (str_starts(at, "for (") && stmt && stmt->kind == STMT_LOOP)
+    return tier_style(stmt->var->tier);
+  return STYLE_TEXT;
+}
+
+// Line i of an emission; statements are known of B alone.
+static SourceLine emitted_line(Session *session, const Emission *emission, int i, const Model *b) {
+  const EmitLine *from = &emission->lines[i];
+  const char *text = arena_strndup(session->frame, emission->text + from->begin, from->length);
+  int site = b ? model_site_number(b, from->stmt) : 0;
+  return (SourceLine){.text = text,
+                      .style = site ? STYLE_SITE : cuda_style(text, from->stmt),
+                      .number = i + 1,
+                      .knob = from->knob,
+                      .stmt = b ? from->stmt : NULL,
+                      .site = site,
+                      .cuda_line = -1};
+}
+
+void source_list_cuda(Session *session, Source *source) {
+  const Emission *emission = side_emission(&session->now);
+  source->line = ARENA_ARRAY(session->frame, SourceLine, emission->n_lines + 1);
+  for (int i = 0; i < emission->n_lines; i++)
+    source->line[source->n_lines++] =
+        emitted_line(session, emission, i, session->now.picture->model);
+}
+
+// ---- A|B ----------------------------------------------------------------------------------------
+
+const char **source_texts(Arena *arena, const Emission *emission) {
+  const char **text = ARENA_ARRAY(arena, const char *, emission->n_lines + 1);
+  for (int i = 0; i < emission->n_lines; i++)
+    text[i] =
+        arena_strndup(arena, emission->text + emission->lines[i].begin, emission->lines[i].length);
+  return text;
+}
+
+static bool near_change(const TextDiff *diff, int i) {
+  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
+  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
+    if (diff->line[at].kind != DIFF_SAME) return true;
+  return false;
+}
+
+void source_list_diff(Session *session, Source *source) {
+  const Emission *a = side_emission(&session->then), *b = side_emission(&session->now);
+  if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) {
+    source_list_cuda(session, source);
+    return;
+  }
+  Arena *arena = session->frame;
+  TextDiff diff =
+      text_diff(arena, source_texts(arena, a), a->n_lines, source_texts(arena, b), b->n_lines);
+  source->line = ARENA_ARRAY(arena, SourceLine, diff.n_lines + 1);
+  source->n_added = diff.n_added;
+  source->n_removed = diff.n_removed;
+  for (int i = 0; i < diff.n_lines; i++) {
+    const DiffLine *from = &diff.line[i];
+    bool left_out = !near_change(&diff, i);
+    SourceLine *last = source->n_lines ? &source->line[source->n_lines - 1] : NULL;
+    if (left_out && last && !last->text) continue;
+    SourceLine line = from->kind == DIFF_REMOVED
+                          ? emitted_line(session, a, from->from, NULL)
+                          : emitted_line(session, b, from->to, session->now.picture->model);
+    line.kind = from->kind;
+    if (left_out) line = (SourceLine){.knob = KNOB_NONE, .cuda_line = -1};
+    source->line[source->n_lines++] = line;
+  }
+}
+
+// ---- PTX and SASS -------------------------------------------------------------------------------
+
+static Style ptx_style(const char *text) {
+  const char *at = text + strspn(text, " \t");
+  if (str_starts(at, "//")) return STYLE_COMMENT;
+  return *at == '.' || *at == '$' ? STYLE_LABEL : STYLE_TEXT;
+}
+
+static Style opcode_style(const char *opcode, Style otherwise) {
+  if (!opcode) return otherwise;
+  char letter = source_class_of(opcode);
+  return letter == '.' || letter == 'J' ? STYLE_TEXT : source_class_style(letter);
+}
+
+// Lines of CUDA are counted from 1.
+static SourceLine from_cuda(const Session *session, const Emission *emission, const char *text,
+                            Style style, int cuda_line) {
+  SourceLine line = {.text = text, .style = style, .knob = KNOB_NONE, .cuda_line = cuda_line};
+  if (cuda_line < 1 || cuda_line > emission->n_lines) return line;
+  line.stmt = emission->lines[cuda_line - 1].stmt;
+  line.knob = emission->lines[cuda_line - 1].knob;
+  line.site = model_site_number(session->now.picture->model, line.stmt);
+  return line;
+}
+
+static void add_line(Source *source, SourceLine line) {
+  line.number = source->n_lines + 1;
+  source->line[source->n_lines++] = line;
+}
+
+void source_list_ptx(Session *session, Source *source) {
+  const PtxListing *listing = source->compiled->listing;
+  const Emission *emission = side_emission(&session->now);
+  source->line = ARENA_ARRAY(session->frame, SourceLine, listing->n_lines + 1);
+  for (int i = 0; i < listing->n_lines; i++) {
+    const PtxLine *from = &listing->lines[i];
+    Style style = opcode_style(from->opcode, ptx_style(from->text));
+    add_line(source, from_cuda(session, emission, from->text, style, from->cuda_line));
+  }
+}
+
+void source_list_sass(Session *session, Source *source) {
+  const SassResult *sass = source->compiled->sass;
+  const Emission *emission = side_emission(&session->now);
+  source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines + 1);
+  for (int i = 0; i < sass->n_lines; i++) {
+    const SassLine *from = &sass->lines[i];
+    Style style = opcode_style(from->opcode, STYLE_LABEL);
+    add_line(source, from_cuda(session, emission, from->text, style, from->cuda_line));
+  }
+}
+
+// ---- colours ------------------------------------------------------------------------------------
+
+static const struct {
+  const char *word;
+  Style style;
+} words[] = {
+    {"for", STYLE_KEYWORD},
+    {"if", STYLE_KEYWORD},
+    {"else", STYLE_KEYWORD},
+    {"while", STYLE_KEYWORD},
+    {"return", STYLE_KEYWORD},
+    {"const", STYLE_KEYWORD},
+    {"constexpr", STYLE_KEYWORD},
+    {"static", STYLE_KEYWORD},
+    {"extern", STYLE_KEYWORD},
+    {"struct", STYLE_KEYWORD},
+    {"asm", STYLE_KEYWORD},
+    {"volatile", STYLE_KEYWORD},
+    {"__global__", STYLE_KEYWORD},
+    {"__device__", STYLE_KEYWORD},
+    {"__shared__", STYLE_KEYWORD},
+    {"__restrict__", STYLE_KEYWORD},
+    {"__forceinline__", STYLE_KEYWORD},
+    {"__launch_bounds__", STYLE_KEYWORD},
+    {"__align__", STYLE_KEYWORD},
+    {"int", STYLE_TYPE},
+    {"unsigned", STYLE_TYPE},
+    {"float", STYLE_TYPE},
+    {"double", STYLE_TYPE},
+    {"void", STYLE_TYPE},
+    {"char", STYLE_TYPE},
+    {"bool", STYLE_TYPE},
+    {"long", STYLE_TYPE},
+    {"float2", STYLE_TYPE},
+    {"float4", STYLE_TYPE},
+    {"uint2", STYLE_TYPE},
+    {"uint4", STYLE_TYPE},
+    {"f16", STYLE_TYPE},
+    {"bf16", STYLE_TYPE},
+    {"short", STYLE_TYPE},
+};
+
+static Style word_style(const char *word, size_t n) {
+  if (isdigit((unsigned char)*word)) return STYLE_LITERAL;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strlen(words[i].word) == n && strncmp(words[i].word, word, n) == 0) return words[i].style;
+  return STYLE_TEXT;
+}
+
+static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+// The end of the piece that begins at `text` and has one colour.
+static size_t piece_at(const char *text, Style *style) {
+  *style = STYLE_TEXT;
+  if (str_starts(text, "//")) {
+    *style = STYLE_COMMENT;
+    return strlen(text);
+  }
+  size_t n = 1;
+  if (in_word(*text)) {
+    while (in_word(text[n])) n++;
+    *style = word_style(text, n);
+    return n;
+  }
+  while (text[n] && !in_word(text[n]) && !str_starts(text + n, "//")) n++;
+  return n;
+}
+
+static void draw_pieces(Canvas *canvas, Rect area, int col, const char *text) {
+  char piece[256];
+  for (const char *at = text; *at;) {
+    Style style;
+    size_t n = piece_at(at, &style), kept = n < sizeof piece ? n : sizeof piece - 1;
+    memcpy(piece, at, kept);
+    piece[kept] = '\0';
+    col = canvas_text(canvas, area, 0, col, style, piece);
+    at += kept;
+  }
+}
+
+// What goes beyond either end shows it there.
+void source_draw_text(Canvas *canvas, Rect row, int col, const SourceLine *line, int across) {
+  Rect area = row;
+  rect_take_left(&area, col);
+  Style style = line->kind == DIFF_ADDED     ? STYLE_DIFF_ADD
+                : line->kind == DIFF_REMOVED ? STYLE_DIFF_DELETE
+                                             : line->style;
+  if (style == STYLE_TEXT)
+    draw_pieces(canvas, area, -across, line->text);
+  else
+    canvas_text(canvas, area, 0, -across, style, line->text);
+  if (across && line->text[strspn(line->text, " ")])
+    canvas_glyph(canvas, area, 0, 0, STYLE_DIM, GLYPH_ELLIPSIS);
+  if (area.cols > 0 && utf8_columns(line->text) - across > area.cols)
+    canvas_glyph(canvas, area, 0, area.cols - 1, STYLE_DIM, GLYPH_ELLIPSIS);
+}

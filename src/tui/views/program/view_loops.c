@@ -1,0 +1,549 @@
+// loops: the program after any pass, what the pass changed, and what separates it from the rung
+// before; below, how m, n and k are rebuilt from their digits.
+//
+//   PASS 4 of 9  staging  STAGE BK   slabs of A and B go through shared memory, once per block
+//   - for k in 0..4096
+//   + for k_o in 0..256 SERIAL_OUTER
+//   …
+//   m = m_b·128 + m_t·8 + m_r      32 × 16 × 8
+//
+// Left and Right step through the passes, d changes what is shown, s shows what one iteration of
+// k_o issues (loops_steps.c). ViewState: mode is what is shown, pane how many passes before the
+// last one the view stands.
+#include <string.h>
+
+#include "base/str.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "model/passes/dialect.h"
+#include "model/readings/fragment_text.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
+#include "tui/views/memory/sector_card.h"
+#include "tui/views/program/loops_steps.h"
+#include "tui/views/program/source.h"
+#include "tui/views/program/tier_style.h"
+
+enum { SHOW_PROGRAM, SHOW_PASS, SHOW_CUDA, SHOW_RUNG, SHOW_COUNT, SHOW_STEPS = SHOW_COUNT };
+enum { CHROME_ROWS = 9 };  // tabs, state, head; a line, the axes, why, the footer
+enum { CONTEXT = 3, PASSES_COLS = 34, PASSES_MIN_SCREEN = 112 };
+enum { SPOT_LINE = SPOT_VIEW, SPOT_PASS };
+
+typedef struct LoopLine {
+  DiffKind kind;
+  const char *text;  // NULL: lines were left out here
+  int depth;
+  const Stmt *stmt;
+  Tier tier;
+  KnobId knob;
+  int site;
+} LoopLine;
+
+typedef struct Loops {
+  int n_lines, n_added, n_removed, stage;
+  LoopLine *line;
+  const char *axis[AXIS_COUNT], *factors[AXIS_COUNT];
+  const char *atom[AXIS_COUNT], *atom_is[AXIS_COUNT];  // "m_a", "m_a = lane / 4 …"; NULL: no atom
+  const char *title;
+  const char *dialect;  // the pass in the words of another compiler; NULL: it has none
+  StepsPicture *steps;  // NULL: not shown
+  bool cuda;            // the lines are a difference of CUDA
+} Loops;
+
+static const Pipeline *pipeline_of(const Session *session) {
+  return &session->now.picture->model->pipeline;
+}
+
+// A|B opens with what differs: the difference from A and the program change places then.
+static int mode_of(const Session *session) {
+  int mode = session_view_state_const(session)->mode;
+  if (!session->comparing || (mode != SHOW_PROGRAM && mode != SHOW_RUNG)) return mode;
+  return mode == SHOW_PROGRAM ? SHOW_RUNG : SHOW_PROGRAM;
+}
+
+static int stage_of(const Session *session) {
+  int n = pipeline_of(session)->n_stages, back = session_view_state_const(session)->pane;
+  if (mode_of(session) >= SHOW_RUNG) back = 0;
+  return back < n ? n - 1 - back : 0;
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static void list_program(Session *session, Loops *loops, const Program *program) {
+  ProgramText text = program_print(session->frame, program);
+  loops->line = ARENA_ARRAY(session->frame, LoopLine, text.n_lines);
+  for (int i = 0; i < text.n_lines; i++) {
+    const ProgramLine *from = &text.line[i];
+    loops->line[loops->n_lines++] =
+        (LoopLine){DIFF_SAME,
+                   from->text,
+                   from->depth,
+                   from->stmt,
+                   from->tier,
+                   from->knob,
+                   model_site_number(session->now.picture->model, from->stmt)};
+  }
+}
+
+// Whether line i is a change or close to one.
+static bool near_change(const TextDiff *diff, int i) {
+  int first = i - CONTEXT > 0 ? i - CONTEXT : 0;
+  for (int at = first; at <= i + CONTEXT && at < diff->n_lines; at++)
+    if (diff->line[at].kind != DIFF_SAME) return true;
+  return false;
+}
+
+static void list_diff(Session *session, Loops *loops, TextDiff diff) {
+  loops->line = ARENA_ARRAY(session->frame, LoopLine, diff.n_lines + 1);
+  loops->n_added = diff.n_added;
+  loops->n_removed = diff.n_removed;
+  // A text that fits on the screen is shown whole, with its changes in their places.
+  bool whole = diff.n_lines <= session->rows - CHROME_ROWS;
+  for (int i = 0; i < diff.n_lines; i++) {
+    const DiffLine *from = &diff.line[i];
+    LoopLine line = {.kind = from->kind, .text = from->text, .depth = from->depth};
+    line.knob = KNOB_NONE;
+    if (!whole && !near_change(&diff, i)) line.text = NULL;
+    if (!line.text && loops->n_lines && !loops->line[loops->n_lines - 1].text) continue;
+    loops->line[loops->n_lines++] = line;
+  }
+}
+
+// Finds what a pass changes in the CUDA text. Texts too long to be held against each other, those
+// of a body unrolled by hand, are not: false.
+static bool list_cuda_diff(Session *session, Loops *loops, const Program *before,
+                           const Program *after) {
+  Arena *arena = session->frame;
+  const Model *model = session->now.picture->model;
+  const Emission *a = emit_model(arena, model, before), *b = emit_model(arena, model, after);
+  if ((int64_t)a->n_lines * b->n_lines > SOURCE_DIFF_CELLS_MAX) return false;
+  list_diff(
+      session, loops,
+      text_diff(arena, source_texts(arena, a), a->n_lines, source_texts(arena, b), b->n_lines));
+  return true;
+}
+
+// The program to compare with: A, or the rung before, whose model is built into `then` on demand.
+static const Program *other_program(Session *session) {
+  if (session->comparing) return session->then.picture->model->program;
+  const Schedule *schedule = &session_rung(session)->schedule;
+  if (session_edits(session) == 0 && session->rung > 0)
+    schedule = &session->ladder->rung[session->rung - 1].schedule;
+  const Model *model = model_build(session->frame, &session->targets, schedule);
+  return model->ok ? model->program : NULL;
+}
+
+static const char *other_name(const Session *session) {
+  if (session->comparing) return session->then_name;
+  return session_edits(session) || session->rung == 0 ? "this rung without edits"
+                                                      : "the rung before";
+}
+
+// ---- the mixed radix ----------------------------------------------------------------------------
+
+// The last digit of an atom's axis has no loop: the lane and the value of the register are it.
+// Along k the two operands read it each in its own way; A's is shown.
+static void rebuild_atom(Session *session, Loops *loops, const Program *program, int i) {
+  static const AtomOperand shown[] = {ATOM_C, ATOM_C, ATOM_A};
+  static const char *const of[] = {"C", "C", "A"};
+  if (!program_atom(program)) return;
+  FragmentMap map = fragment_map(program_atom(program), shown[i]);
+  FragmentFormulas formulas = fragment_formulas(session->frame, &map);
+  const char *name = program->axis[i].name;
+  loops->atom[i] = arena_printf(session->frame, "%s_a", name);
+  loops->atom_is[i] = arena_printf(session->frame, "%s_a = %s in %s", name,
+                                   i == AXIS_M ? formulas.row : formulas.col, of[i]);
+}
+
+static int atom_extent(const Atom *atom, int axis) {
+  const int extents[] = {atom->m, atom->n, atom->k};
+  return extents[axis];
+}
+
+static void rebuild_axis(Session *session, Loops *loops, const Program *program, int i) {
+  const Axis *axis = &program->axis[i];
+  Str sum = str_new(session->frame), factors = str_new(session->frame);
+  str_printf(&sum, "%s = ", axis->name);
+  for (int d = 0; d < axis->n_digits; d++) {
+    const Digit *digit = &axis->digit[d];
+    str_printf(&sum, "%s%s", d ? " + " : "", digit->var->name);
+    if (digit->weight != 1) str_printf(&sum, "·%lld", (long long)digit->weight);
+    str_printf(&factors, "%s%lld", d ? " × " : "", (long long)digit->var->extent);
+  }
+  rebuild_atom(session, loops, program, i);
+  if (loops->atom[i]) {
+    str_printf(&sum, " + %s", loops->atom[i]);
+    str_printf(&factors, " × %d", atom_extent(program_atom(program), i));
+  }
+  str_printf(&factors, " for %lld", (long long)axis->extent);
+  loops->axis[i] = sum.text;
+  loops->factors[i] = factors.text;
+}
+
+static void loops_prepare(Session *session) {
+  Loops *loops = ARENA_NEW(session->frame, Loops);
+  const Pipeline *pipeline = pipeline_of(session);
+  int mode = mode_of(session);
+  loops->stage = stage_of(session);
+  if (mode == SHOW_STEPS) loops->steps = steps_picture(session->frame, session->now.picture->model);
+  const Program *program = pipeline->stage[loops->stage].program;
+  const Program *before = NULL;
+  bool pass = mode == SHOW_PASS || mode == SHOW_CUDA;
+  if (pass && loops->stage > 0) before = pipeline->stage[loops->stage - 1].program;
+  if (mode == SHOW_RUNG) before = other_program(session);
+  loops->cuda = mode == SHOW_CUDA && before && list_cuda_diff(session, loops, before, program);
+  if (before && !loops->cuda)
+    list_diff(session, loops, program_diff(session->frame, before, program));
+  else if (!before)
+    list_program(session, loops, program);
+  for (int i = 0; i < AXIS_COUNT; i++) rebuild_axis(session, loops, program, i);
+  if (mode != SHOW_RUNG) loops->dialect = dialect_text(session->frame, pipeline, loops->stage);
+  session->prepared = loops;
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "STEPS");
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_TITLE, "one iteration of %s",
+                      steps->n_slots ? "k_o" : "k");
+  if (steps->n_slots)
+    col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
+                        steps->n_slots == 1 ? "" : "s in the ring");
+  col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
+  canvas_fit(canvas, in, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_DIM,
+             "computations per transfer");
+}
+
+static void draw_head(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  const Pass *pass = pipeline->stage[loops->stage].pass;
+  int mode = mode_of(session);
+  if (loops->steps) {
+    draw_steps_head(canvas, in, &loops->steps->steps);
+    return;
+  }
+  if (mode == SHOW_RUNG) {
+    int col = canvas_printf(canvas, in, 0, 1, STYLE_TEXT, "against %s: ", other_name(session));
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
+    canvas_printf(canvas, in, 0, col, STYLE_DIFF_DELETE, "-%d", loops->n_removed);
+    return;
+  }
+  int col = canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "PASS %d of %d", loops->stage,
+                          pipeline->n_stages - 1);
+  col = canvas_text(canvas, in, 0, col + 2, STYLE_TITLE, pass ? pass->title : "the naive nest");
+  if (pass) col = canvas_text(canvas, in, 0, col + 2, STYLE_KNOB, pass->knobs);
+  if (loops->cuda) {
+    col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT, "in CUDA: ");
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIFF_ADD, "+%d ", loops->n_added);
+    canvas_printf(canvas, in, 0, col, STYLE_DIFF_DELETE, "-%d", loops->n_removed);
+    return;
+  }
+  const char *help = pass ? pass->help : "three loops over C = A·B, before any pass";
+  canvas_fit(canvas, in, 0, col + 2, in.cols - col - 2, ALIGN_LEFT, STYLE_TEXT, help);
+}
+
+static Style line_style(const LoopLine *line) {
+  if (line->kind == DIFF_ADDED) return STYLE_DIFF_ADD;
+  if (line->kind == DIFF_REMOVED) return STYLE_DIFF_DELETE;
+  if (line->site) return STYLE_SITE;
+  if (!line->stmt) return STYLE_DIM;
+  if (line->stmt->kind == STMT_LOOP) return tier_style(line->tier);
+  if (line->stmt->role) return tier_style(TIER_WARP);
+  return is_barrier(line->stmt) ? STYLE_BARRIER : STYLE_TEXT;
+}
+
+// At the end of the row; returns the columns it takes.
+static int draw_badge(Canvas *canvas, Rect row, const Session *session, int site) {
+  char badge[16];
+  Style style;
+  site_badge(session->now.picture->model, site, badge, &style);
+  int cols = utf8_columns(badge) + 4 + (site > 9);
+  int col = canvas_printf(canvas, row, 0, row.cols - cols, STYLE_DIM, " %d ", site);
+  canvas_text(canvas, row, 0, col, style, badge);
+  return cols;
+}
+
+// The long lines of global memory keep their text where there is no room for both.
+static bool has_badge(const Session *session, const LoopLine *line, int room) {
+  enum { BADGE_COLS = 8 };
+  bool shared = line->site <= session->now.picture->model->n_sites;
+  return line->site && (shared || utf8_columns(line->text) + BADGE_COLS <= room);
+}
+
+static void draw_line(Canvas *canvas, Rect row, const Session *session, const LoopLine *line) {
+  static const char *const marks[] = {[DIFF_SAME] = " ", [DIFF_REMOVED] = "-", [DIFF_ADDED] = "+"};
+  if (!line->text) {
+    canvas_text(canvas, row, 0, 1, STYLE_DIM, "  …");
+    return;
+  }
+  Style style = line_style(line);
+  char mark[2] = " ";
+  bool loop = line->stmt && line->stmt->kind == STMT_LOOP && line->kind == DIFF_SAME;
+  if (loop) mark[0] = tier_mark(line->tier);
+  canvas_text(canvas, row, 0, 1, style, loop ? mark : marks[line->kind]);
+  int col = 3 + 2 * line->depth;
+  bool badge = has_badge(session, line, row.cols - col);
+  int badge_cols = badge ? draw_badge(canvas, row, session, line->site) : 0;
+  canvas_fit(canvas, row, 0, col, row.cols - col - badge_cols, ALIGN_LEFT, style, line->text);
+}
+
+static void draw_lines(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  if (cursor >= loops->n_lines) cursor = loops->n_lines - 1;
+  int first = view_scroll(cursor, loops->n_lines, in.rows);
+  for (int i = 0; i < in.rows && first + i < loops->n_lines; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_line(canvas, row, session, &loops->line[first + i]);
+    canvas_spot(canvas, row, SPOT_LINE, first + i);
+    if (first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+  view_draw_more(canvas, in, first, loops->n_lines);
+}
+
+static int widest(const char *const text[AXIS_COUNT]) {
+  int cols = 0;
+  for (int i = 0; i < AXIS_COUNT; i++)
+    if (text[i] && utf8_columns(text[i]) > cols) cols = utf8_columns(text[i]);
+  return cols;
+}
+
+// Each digit in the colour of its tier, the atom's at the end.
+static void draw_axes(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Program *program = pipeline_of(session)->stage[loops->stage].program;
+  for (int i = 0; i < AXIS_COUNT; i++) {
+    const Axis *axis = &program->axis[i];
+    int col = canvas_printf(canvas, in, i, 1, STYLE_TITLE, "%s = ", axis->name);
+    for (int d = 0; d < axis->n_digits; d++) {
+      const Digit *digit = &axis->digit[d];
+      if (d) col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
+      col = canvas_text(canvas, in, i, col, tier_style(digit->var->tier), digit->var->name);
+      if (digit->weight != 1)
+        col = canvas_printf(canvas, in, i, col, STYLE_TEXT, "·%lld", (long long)digit->weight);
+    }
+    if (loops->atom[i]) {
+      col = canvas_text(canvas, in, i, col, STYLE_DIM, " + ");
+      canvas_text(canvas, in, i, col, STYLE_TIER_ATOM, loops->atom[i]);
+    }
+    const int at = 1 + widest(loops->axis) + 4, is_at = at + widest(loops->factors) + 4;
+    canvas_text(canvas, in, i, at, STYLE_DIM, loops->factors[i]);
+    if (loops->atom_is[i] && is_at + widest(loops->atom_is) <= in.cols)
+      canvas_text(canvas, in, i, is_at, STYLE_DIM, loops->atom_is[i]);
+  }
+}
+
+static const char *line_why(const LoopLine *line) {
+  if (!line->stmt) return "";
+  if (line->stmt->note) return line->stmt->note;
+  if (line->stmt->kind == STMT_LOOP) return tier_help(line->tier);
+  return line->stmt->kind == STMT_OP ? nest_op_help(&line->stmt->op) : "";
+}
+
+// The whole of a line that the screen cuts; otherwise why the line is there.
+static void draw_why(Canvas *canvas, Rect in, const Session *session, int cols) {
+  const Loops *loops = session->prepared;
+  int cursor = session_view_state_const(session)->cursor;
+  if (loops->n_lines == 0) return;
+  const LoopLine *line = &loops->line[cursor < loops->n_lines ? cursor : loops->n_lines - 1];
+  int col = 1;
+  if (line->text && 3 + 2 * line->depth + utf8_columns(line->text) > cols) {
+    canvas_fit(canvas, in, 0, 1, in.cols - 1, ALIGN_LEFT, STYLE_TEXT, line->text);
+    return;
+  }
+  if (line->stmt && line->stmt->kind == STMT_LOOP)
+    col = canvas_printf(canvas, in, 0, col, tier_style(line->tier), "%c = %s",
+                        tier_mark(line->tier), tier_name(line->tier)) +
+          2;
+  if (line->knob != KNOB_NONE)
+    col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
+  canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_DIM, line_why(line));
+}
+
+static bool has_tier(const Loops *loops, Tier tier) {
+  for (int i = 0; i < loops->n_lines; i++)
+    if (loops->line[i].stmt && loops->line[i].stmt->kind == STMT_LOOP &&
+        loops->line[i].tier == tier)
+      return true;
+  return false;
+}
+
+// Explains the letters before the loops, those that are there.
+static void draw_letters(Canvas *canvas, Rect in, const Loops *loops) {
+  canvas_text(canvas, rect_take_top(&in, 1), 0, 1, STYLE_HEADER, "LETTERS");
+  for (int i = 0; i < TIER_COUNT; i++) {
+    if (!has_tier(loops, (Tier)i)) continue;
+    Rect row = rect_take_top(&in, 1);
+    canvas_printf(canvas, row, 0, 2, tier_style((Tier)i), "%c", tier_mark((Tier)i));
+    canvas_text(canvas, row, 0, 4, STYLE_TEXT, tier_name((Tier)i));
+  }
+}
+
+static void draw_passes(Canvas *canvas, Rect in, const Session *session) {
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PASSES");
+  for (int i = 0; i < pipeline->n_stages && i + 1 < in.rows; i++) {
+    const Pass *pass = pipeline->stage[i].pass;
+    Rect row = {in.row + 1 + i, in.col, 1, in.cols};
+    canvas_printf(canvas, row, 0, 1, STYLE_DIM, "%2d", i);
+    int col = canvas_text(canvas, row, 0, 4, STYLE_TEXT, pass ? pass->title : "naive nest");
+    if (pass)
+      canvas_fit(canvas, row, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_KNOB, pass->knobs);
+    canvas_spot(canvas, row, SPOT_PASS, i);
+    if (i == loops->stage) canvas_over(canvas, row, STYLE_SELECTED);
+  }
+  rect_take_top(&in, pipeline->n_stages + 2);
+  if (mode_of(session) == SHOW_PROGRAM) draw_letters(canvas, in, loops);
+}
+
+// On the line that ends the program: the same pass in the words of another compiler.
+static void draw_dialect(Canvas *canvas, Rect line, const Session *session) {
+  const char *text = ((const Loops *)session->prepared)->dialect;
+  if (!text || line.cols < utf8_columns(text) + 16) return;
+  int col = line.cols - utf8_columns(text) - 14;
+  col = canvas_text(canvas, line, 0, col, STYLE_DIM, " deplodock ");
+  canvas_printf(canvas, line, 0, col, STYLE_DIM, "%s ", text);
+}
+
+static void draw_steps(Canvas *canvas, Rect in, const Session *session) {
+  const StepsPicture *steps = ((const Loops *)session->prepared)->steps;
+  int cursor = session_view_state_const(session)->cursor, n = steps->steps.n;
+  if (cursor >= n) cursor = n ? n - 1 : 0;
+  steps_picture_why(canvas, rect_take_bottom(&in, 2), steps, cursor);
+  steps_picture_draw(canvas, in, steps, cursor, SPOT_LINE);
+}
+
+static void loops_draw(Canvas *canvas, Rect in, const Session *session) {
+  Rect all = in;
+  draw_head(canvas, rect_take_top(&in, 1), session);
+  if (((const Loops *)session->prepared)->steps) {
+    draw_steps(canvas, in, session);
+    return;
+  }
+  Rect why = rect_take_bottom(&in, 1);
+  Rect axes = rect_take_bottom(&in, AXIS_COUNT);
+  rect_take_bottom(&in, 1);
+  canvas_hline(canvas, all, axes.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
+  if (all.cols >= PASSES_MIN_SCREEN) {
+    Rect passes = rect_take_right(&in, PASSES_COLS);
+    canvas_vline(canvas, all, 1, passes.col, axes.row - 1 - all.row, STYLE_BORDER);
+    rect_take_left(&passes, 1);
+    draw_passes(canvas, passes, session);
+  }
+  draw_dialect(canvas, (Rect){axes.row - 1, in.col, 1, in.cols}, session);
+  draw_lines(canvas, in, session);
+  draw_axes(canvas, axes, session);
+  draw_why(canvas, why, session, in.cols);
+}
+
+// ---- data ---------------------------------------------------------------------------------------
+
+static void put_line(JsonWriter *w, const LoopLine *line) {
+  bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
+  json_begin_object(w);
+  view_json_kind(w, line->kind);
+  json_member_int(w, "depth", line->depth);
+  json_member_string(w, "text", line->text);
+  json_member_string(w, "tier", loop ? tier_name(line->tier) : NULL);
+  view_json_knob(w, "knob", line->knob);
+  if (line->site)
+    json_member_int(w, "site", line->site);
+  else
+    json_member_null(w, "site");
+  json_end_object(w);
+}
+
+static void loops_json(JsonWriter *w, Session *session) {
+  static const char *const shows[] = {"program", "pass", "cuda", "rung", "steps"};
+  const Loops *loops = session->prepared;
+  const Pipeline *pipeline = pipeline_of(session);
+  json_member_string(w, "shows", shows[mode_of(session)]);
+  json_member_int(w, "stage", loops->stage);
+  json_key(w, "passes");
+  json_begin_array(w);
+  for (int i = 1; i < pipeline->n_stages; i++) {
+    json_begin_object(w);
+    json_member_string(w, "name", pipeline->stage[i].pass->name);
+    json_member_string(w, "knobs", pipeline->stage[i].pass->knobs);
+    json_end_object(w);
+  }
+  json_end_array(w);
+  json_key(w, "program");
+  json_begin_array(w);
+  for (int i = 0; i < loops->n_lines; i++)
+    if (loops->line[i].text) put_line(w, &loops->line[i]);
+  json_end_array(w);
+  json_key(w, "axes");
+  json_begin_array(w);
+  for (int i = 0; i < AXIS_COUNT; i++) json_put_string(w, loops->axis[i]);
+  json_end_array(w);
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+static void step_pass(Session *session, int step) {
+  ViewState *state = session_view_state(session);
+  int n = pipeline_of(session)->n_stages, stage = stage_of(session) + step;
+  if (mode_of(session) >= SHOW_RUNG) state->mode = SHOW_PASS;
+  if (stage < 0 || stage >= n) return;
+  state->pane = n - 1 - stage;
+}
+
+static void pass_before(Session *s, const char *a) { (void)a, step_pass(s, -1); }
+static void pass_after(Session *s, const char *a) { (void)a, step_pass(s, 1); }
+
+static void change_mode(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode = state->mode < SHOW_COUNT ? (state->mode + 1) % SHOW_COUNT : SHOW_PROGRAM;
+  state->cursor = 0;
+}
+
+static void show_steps(Session *session, const char *argument) {
+  (void)argument;
+  ViewState *state = session_view_state(session);
+  state->mode = state->mode == SHOW_STEPS ? SHOW_PROGRAM : SHOW_STEPS;
+  state->cursor = 0;
+}
+
+static int loops_count(const Session *session) {
+  const Loops *loops = session->prepared;
+  if (loops && loops->steps) return loops->steps->steps.n;
+  return loops ? loops->n_lines : 0;
+}
+
+static const char *loops_line(const Session *session, int i) {
+  const Loops *loops = session->prepared;
+  return loops->steps ? loops->steps->text[i].line : loops->line[i].text;
+}
+
+static void loops_click(Session *session, int what, int value) {
+  ViewState *state = session_view_state(session);
+  if (what == SPOT_LINE) state->cursor = value;
+  if (what == SPOT_PASS) state->pane = pipeline_of(session)->n_stages - 1 - value;
+}
+
+static const Action actions[] = {
+    {"pass-before", "Left h", "pass", "pass-after", "the program before this pass", pass_before},
+    {"pass-after", "Right l", NULL, NULL, "the program after the next pass", pass_after},
+    {"diff", "d", "program/diff", NULL,
+     "the program; what the pass changed in it, and in the CUDA text; what differs from the rung "
+     "before or from A",
+     change_mode},
+    {"steps", "s", "steps", NULL,
+     "the instructions of one iteration of k_o, and other orders of reading", show_steps},
+};
+
+const ViewBody loops_view = {
+    .prepare = loops_prepare,
+    .draw = loops_draw,
+    .json = loops_json,
+    .count = loops_count,
+    .line = loops_line,
+    .click = loops_click,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

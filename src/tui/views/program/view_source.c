@@ -1,0 +1,573 @@
+// source: the CUDA text, and what the compiler made of it.
+//
+//   CUDA  PTX  SASS   178 lines                    SASS identical: yes   NVRTC 13.0  118 registers
+//   A LLFFFFFFFFFFFFFFFFFFFFFF…B     the ribbon: what the instructions do, in order
+//   B L·FFFFFFFFFFFFFFFFFFFFFF…B
+//    12 T  for (int k_i = 0; …        tier or site, then the line
+//
+// Lines of the statement under the cursor are linked; below stands the knob that put the line
+// there. CUDA, PTX and SASS show one place: the line under the cursor and what was made of it; on a
+// wide screen they stand side by side and move together. PTX and SASS come when a worker has
+// compiled this state. With A|B, CUDA shows what differs, PTX and SASS how often each instruction
+// is used in both. s goes to the next line that touches shared memory.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "kernels/toolchain/asm_words.h"
+#include "tui/canvas/fmt.h"
+#include "tui/canvas/utf8.h"
+#include "tui/frame/view.h"
+#include "tui/views/data/view_data.h"
+#include "tui/views/memory/bank_card.h"
+#include "tui/views/program/explore.h"
+#include "tui/views/program/source.h"
+#include "tui/views/program/tier_style.h"
+
+// A line of a text is SPOT_LINE + its mode.
+enum { SPOT_TEXT = SPOT_VIEW, SPOT_LINE, GUTTER = 7, SIDE_COLS = 44 };
+enum { COUNTS_MIN_SCREEN = 76, SIDE_MIN_SCREEN = 110, NEST_MIN_SCREEN = 140 };
+enum { BESIDE_MIN_SCREEN = 160, ACROSS_STEP = 16 };
+
+static const char *const text_names[] = {"CUDA", "PTX", "SASS"};
+
+// ---- what is there ------------------------------------------------------------------------------
+
+static const char *missing_text(const Session *session, const Source *source) {
+  SourceMode mode = source->mode;
+  const Compiled *compiled = source->compiled;
+  if (mode == SOURCE_CUDA) return NULL;
+  if (!compiled) {
+    if (!session->worker.present)
+      return "Nothing compiles on this screen, beside which no worker runs. The explorer and "
+             "`gemmview ptx` compile; `gemmview doctor` says whether they can.";
+    if (session->worker.line[0]) return session->worker.line;
+    return "Compiling begins when the knobs rest.";
+  }
+  if (compiled->error) return compiled->error;
+  if (mode == SOURCE_PTX) return compiled->listing ? NULL : "Compiling …";
+  if (!compiled->sass)
+    return compiled->running
+               ? "SASS has not arrived yet."
+               : "No SASS: nvdisasm is not installed here. `gemmview doctor` says where "
+                 "it was looked for; PTX and register counts are there without it.";
+  return compiled->sass->ok ? NULL : compiled->sass->error;
+}
+
+static const char *status_text(Session *session, const Compiled *compiled) {
+  Str out = str_new(session->frame);
+  if (!compiled) return "";
+  if (compiled->compiler) str_printf(&out, "%s  ", compiled->compiler);
+  if (compiled->ptx_ms >= 0) str_printf(&out, "PTX %.0f ms  ", compiled->ptx_ms);
+  if (compiled->cubin_ms >= 0) str_printf(&out, "ptxas %.0f ms  ", compiled->cubin_ms);
+  if (compiled->registers >= 0)
+    str_printf(&out, "%d registers, %d B spilled", compiled->registers, compiled->spill_bytes);
+  return out.text;
+}
+
+// ---- one place in three texts -----------------------------------------------------------------
+
+// ViewState.pane is the line of CUDA that the other text showed: once this text is there, the
+// cursor goes to the first line made from it, else to the one from nearest by.
+static void follow_line(ViewState *state, const Source *source) {
+  if (state->pane == 0 || source->missing) return;
+  int best = source_nearest(source, state->pane);
+  if (best < 0) return;
+  state->cursor = best;
+  state->pane = 0;
+}
+
+static void list_lines(Session *session, Source *source) {
+  bool comparing = session->comparing;
+  if (source->mode == SOURCE_CUDA && comparing) source_list_diff(session, source);
+  if (source->mode == SOURCE_CUDA && !comparing) source_list_cuda(session, source);
+  if (source->missing) return;
+  if (source->mode == SOURCE_PTX) source_list_ptx(session, source);
+  if (source->mode == SOURCE_SASS) source_list_sass(session, source);
+  source->whole = source->line;
+  source->n_whole = source->n_lines;
+  if (!comparing && !session_view_state(session)->unfolded)
+    source_fold(session->frame, source, side_emission(&session->now));
+}
+
+static Source *make_text(Session *session, SourceMode mode) {
+  Source *source = ARENA_NEW(session->frame, Source);
+  Results *results = &session->results;
+  source->mode = mode;
+  source->compiled = results_compiled(results, session->now.picture->key);
+  source->compiled_a =
+      session->comparing ? results_compiled(results, session->then.picture->key) : NULL;
+  source->missing = missing_text(session, source);
+  list_lines(session, source);
+  return source;
+}
+
+static int side_cols(const Session *session, const Source *source) {
+  // Counts are worth more room than the nest, and most where there are two of each.
+  bool counts = source->mode != SOURCE_CUDA && !source->missing;
+  int least = counts ? session->comparing ? COUNTS_MIN_SCREEN : SIDE_MIN_SCREEN : NEST_MIN_SCREEN;
+  return source->beside[0] || session->cols < least ? 0 : SIDE_COLS;
+}
+
+// Columns that a line of the text under the cursor has for itself.
+static int text_cols(const Session *session, const Source *source) {
+  int cols = source->beside[0] ? session->cols / SOURCE_MODES : session->cols;
+  return cols - side_cols(session, source) - GUTTER;
+}
+
+// The three texts in columns, where there is room and a compiler; the others at the place of this.
+static void put_beside(Session *session, Source *source) {
+  bool compiles = source->compiled || session->worker.present;
+  if (session->cols < BESIDE_MIN_SCREEN || session->comparing || !compiles) return;
+  int place = session_view_state(session)->place;
+  Source *text[SOURCE_MODES];
+  for (int i = 0; i < SOURCE_MODES; i++) {
+    text[i] = i == (int)source->mode ? source : make_text(session, (SourceMode)i);
+    if (text[i] != source) text[i]->cursor = source_nearest(text[i], place);
+  }
+  for (int i = 0; i < SOURCE_MODES; i++) source->beside[i] = text[i];
+}
+
+static void source_prepare(Session *session) {
+  ViewState *state = session_view_state(session);
+  Source *source = make_text(session, (SourceMode)state->mode);
+  source->status = status_text(session, source->compiled);
+  source->identity = source_identity(session->frame, source->compiled_a, source->compiled);
+  session->prepared = source;
+  if (state->compared != session->comparing && state->place) state->pane = state->place;
+  state->compared = session->comparing;
+  follow_line(state, source);
+  source->cursor = state->cursor < source->n_lines ? state->cursor : source->n_lines - 1;
+  state->place = source->missing ? state->pane : source_place(source, source->cursor);
+  put_beside(session, source);
+  if (source->mode != SOURCE_CUDA && !source->missing) {
+    source_count(session->frame, source);
+    source_make_ribbons(session->frame, source);
+  }
+  if (!state->across) return;
+  int most = source_across_max(source, text_cols(session, source));
+  if (state->across > most) state->across = most;
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+// The name of a text, which is what is clicked on to get there.
+static int draw_name(Canvas *canvas, Rect in, int row, int col, const Source *source, int mode) {
+  bool here = mode == (int)source->mode;
+  Rect area = {in.row + row, in.col + col, 1, utf8_columns(text_names[mode])};
+  col = canvas_text(canvas, in, row, col, here ? STYLE_TITLE : STYLE_DIM, text_names[mode]);
+  if (here) canvas_over(canvas, area, STYLE_SELECTED);
+  canvas_spot(canvas, area, SPOT_TEXT, mode);
+  return col;
+}
+
+static void draw_head(Canvas *canvas, Rect in, const Session *session) {
+  const Source *source = session->prepared;
+  int col = 1;
+  for (int i = 0; i < SOURCE_MODES && !source->beside[0]; i++)
+    col = draw_name(canvas, in, 0, col, source, i) + 2;
+  if (source->n_added + source->n_removed) {
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_ADD, "+%d", source->n_added);
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIFF_DELETE, "-%d", source->n_removed);
+  } else if (session->comparing && source->mode == SOURCE_CUDA) {
+    col = canvas_text(canvas, in, 0, col + 1, STYLE_OK, "CUDA identical: yes");
+  } else if (source->beside[0]) {
+    col = canvas_text(canvas, in, 0, col, STYLE_DIM, "compiled from the line under the cursor");
+  } else {
+    col = canvas_printf(canvas, in, 0, col + 1, STYLE_DIM, "%d lines", source->n_whole);
+  }
+  if (*source->identity) col = canvas_text(canvas, in, 0, col + 2, STYLE_ACCENT, source->identity);
+  int width = utf8_columns(source->status);
+  if (in.cols - width > col + 2)
+    canvas_text(canvas, in, 0, in.cols - width - 1, STYLE_MEASURED, source->status);
+}
+
+// ---- the ribbon ---------------------------------------------------------------------------------
+
+// The letter that occurs most often among instructions first … end. A barrier always shows, and
+// what has no letter, the addresses around everything else, only where it is alone.
+static char letter_of(const Ribbon *ribbon, int first, int end) {
+  int counts[128] = {0};
+  char most = '.';
+  for (int i = first; i < end; i++) {
+    char letter = ribbon->letter[i];
+    if (letter == 'B') return letter;
+    if (letter != '.' && ++counts[(int)letter] > counts[(int)most]) most = letter;
+  }
+  return most;
+}
+
+static void draw_ribbon(Canvas *canvas, Rect row, const char *label, Style label_style,
+                        const Ribbon *ribbon, int longest) {
+  int cols = row.cols - 4;
+  if (ribbon->n == 0 || cols < 8) return;
+  int each = (int)ceil_div(longest, cols);
+  canvas_text(canvas, row, 0, 1, label_style, label);
+  for (int i = 0; i * each < ribbon->n; i++) {
+    int end = (i + 1) * each < ribbon->n ? (i + 1) * each : ribbon->n;
+    char text[2] = {letter_of(ribbon, i * each, end), 0};
+    canvas_text(canvas, row, 0, 3 + i, source_class_style(text[0]), text);
+  }
+}
+
+// B alone, or A above B at the same scale.
+static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
+  const Ribbon *a = &source->ribbon_a, *b = &source->ribbon;
+  int longest = a->n > b->n ? a->n : b->n;
+  if (b->n == 0 || in.rows < 8) return 0;
+  Rect row = {in.row, in.col, 1, in.cols};
+  if (a->n) {
+    draw_ribbon(canvas, row, "A", STYLE_SIDE_A, a, longest);
+    row.row++;
+  }
+  draw_ribbon(canvas, row, "B", STYLE_SIDE_B, b, longest);
+  row.row++;
+  canvas_fit(canvas, row, 0, 3, row.cols - 3, ALIGN_LEFT, STYLE_DIM,
+             "F fma  M mma  L S shared  G W global  A async  B barrier  J jump  . other");
+  return row.row + 1 - in.row;
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+// The facts by which the lines of a text are drawn: the place of the text that has the cursor.
+typedef struct Place {
+  const Stmt *stmt;
+  int cuda_line;
+  bool has_cursor;
+  int across;
+} Place;
+
+static void draw_fold(Canvas *canvas, Rect row, const Session *session, const SourceLine *line) {
+  canvas_printf(canvas, row, 0, GUTTER, STYLE_DIM, "… %d lines folded, %s opens them",
+                line->n_folded, view_key_name(session, "fold"));
+}
+
+static void draw_match(Canvas *canvas, Rect row, const Session *session, const SourceLine *line,
+                       int across) {
+  SourceMatch match = source_match(session->frame, line->text, session->search);
+  Rect area = row;
+  rect_take_left(&area, GUTTER);
+  Rect found = {row.row, area.col + match.col - across, 1, match.cols};
+  if (match.cols) canvas_over(canvas, rect_intersect(area, found), STYLE_MATCH);
+}
+
+static void draw_line(Canvas *canvas, Rect row, const Session *session, const Source *source,
+                      int index, const Place *place) {
+  const SourceLine *line = &source->line[index];
+  canvas_spot(canvas, row, SPOT_LINE + (int)source->mode, index);
+  if (!line->text) {
+    if (line->n_folded) draw_fold(canvas, row, session, line);
+    if (!line->n_folded) canvas_text(canvas, row, 0, 3, STYLE_DIM, "…");
+    return;
+  }
+  const Stmt *stmt = line->stmt;
+  canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%4d", line->number);
+  if (stmt && stmt->kind == STMT_LOOP) {
+    char mark[2] = {tier_mark(stmt->var->tier), 0};
+    canvas_text(canvas, row, 0, 5, tier_style(stmt->var->tier), mark);
+  }
+  if (line->site) canvas_printf(canvas, row, 0, 5, STYLE_ACCENT, "%d", line->site);
+  if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
+  if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
+  source_draw_text(canvas, row, GUTTER, line, place->across);
+  bool made = place->cuda_line && source_cuda_line(source, line) == place->cuda_line;
+  if (made || (place->stmt && stmt == place->stmt)) canvas_over(canvas, row, STYLE_LINKED);
+  if (place->has_cursor) draw_match(canvas, row, session, line, place->across);
+}
+
+static void draw_lines(Canvas *canvas, Rect in, const Session *session, const Source *source,
+                       const Place *place) {
+  if (source->missing) {
+    canvas_wrap(canvas, rect_inset(in, 1, 2), STYLE_DIM, source->missing);
+    return;
+  }
+  int cursor = source->cursor, first = view_scroll(cursor, source->n_lines, in.rows);
+  for (int i = 0; i < in.rows && first + i < source->n_lines; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    draw_line(canvas, row, session, source, first + i, place);
+    if (source_stmt_holds(place->stmt, source->line[first + i].stmt))
+      canvas_text(canvas, row, 0, 4, STYLE_ACCENT, "┃");
+    if (place->has_cursor && first + i == cursor) canvas_over(canvas, row, STYLE_CURSOR);
+  }
+}
+
+// CUDA, PTX and SASS under their names.
+static void draw_columns(Canvas *canvas, Rect in, const Session *session, Place place) {
+  const Source *source = session->prepared;
+  const int across = place.across;
+  for (int i = 0; i < SOURCE_MODES; i++) {
+    const Source *text = source->beside[i];
+    Rect column = rect_take_left(&in, i < SOURCE_MODES - 1 ? canvas->cols / SOURCE_MODES : in.cols);
+    if (i) canvas_vline(canvas, column, 0, 0, column.rows, STYLE_BORDER);
+    if (i) rect_take_left(&column, 1);
+    int col = draw_name(canvas, column, 0, 1, source, i);
+    if (!text->missing)
+      canvas_printf(canvas, column, 0, col + 2, STYLE_DIM, "%d lines", text->n_whole);
+    rect_take_top(&column, 1);
+    place.has_cursor = text == source;
+    place.across = place.has_cursor ? across : 0;
+    draw_lines(canvas, column, session, text, &place);
+  }
+}
+
+// The nest beside the text, with the row of the cursor's statement linked.
+static void draw_nest(Canvas *canvas, Rect in, const Session *session) {
+  const Source *source = session->prepared;
+  const Nest *nest = &session->now.picture->nest;
+  const Stmt *stmt = source->cursor >= 0 ? source->line[source->cursor].stmt : NULL;
+  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "NEST");
+  for (int i = 0; i < nest->n_rows && i + 1 < in.rows; i++) {
+    const NestRow *row = &nest->row[i];
+    Rect line = {in.row + 1 + i, in.col, 1, in.cols};
+    canvas_text(canvas, line, 0, 1, nest_style(row->group), nest_group_name(row->group));
+    canvas_fit(canvas, line, 0, 9 + 2 * row->depth, in.cols - 9 - 2 * row->depth, ALIGN_LEFT,
+               row->site ? STYLE_SITE : STYLE_TEXT, row->text);
+    if (stmt && row->stmt == stmt) canvas_over(canvas, line, STYLE_CURSOR);
+  }
+}
+
+// How often each instruction stands in the text, in A and in B: of a loop that one compilation
+// unrolled and another did not the lines differ and the work is the same.
+static void draw_opcodes(Canvas *canvas, Rect in, const Source *source) {
+  bool both = source->compiled_a && source->ribbon_a.n;
+  int end = canvas_text(canvas, in, 0, 1, STYLE_HEADER,
+                        both ? "OPCODES       A       B" : "OPCODES  count");
+  canvas_fit(canvas, in, 0, end + 2, in.cols - end - 2, ALIGN_LEFT, STYLE_DIM, "in the text");
+  for (int i = 0; i < source->n_opcodes && i + 1 < in.rows; i++) {
+    const OpcodeRow *row = &source->opcode[i];
+    Rect line = {in.row + 1 + i, in.col, 1, in.cols};
+    bool differs = both && row->a != row->b;
+    if (both) canvas_printf(canvas, line, 0, 9, STYLE_SIDE_A, "%6d", row->a);
+    canvas_printf(canvas, line, 0, both ? 17 : 9, both ? STYLE_SIDE_B : STYLE_NUMBER, "%6d",
+                  row->b);
+    if (differs) canvas_printf(canvas, line, 0, 1, STYLE_CHANGED, "%+6d", row->b - row->a);
+    int col = both ? 25 : 17;
+    canvas_fit(canvas, line, 0, col, in.cols - col, ALIGN_LEFT,
+               source_class_style(source_class_of(row->opcode)), row->shown);
+  }
+}
+
+static void draw_why(Canvas *canvas, Rect in, const Session *session) {
+  const Source *source = session->prepared;
+  int col = 1;
+  if (source->cursor < 0 || source->missing) return;
+  const SourceLine *line = &source->line[source->cursor];
+  if (line->knob != KNOB_NONE) {
+    col = canvas_text(canvas, in, 0, col, STYLE_KNOB, knob_table[line->knob].name) + 2;
+    const char *help = knob_table[line->knob].help;
+    int cols = utf8_columns(help) < in.cols - col ? utf8_columns(help) : in.cols - col;
+    col = canvas_fit(canvas, in, 0, col, cols, ALIGN_LEFT, STYLE_DIM, help) + 2;
+  }
+  if (line->cuda_line > 0)
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, "CUDA line %d", line->cuda_line) + 2;
+  if (line->stmt && line->stmt->note)
+    canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, line->stmt->note);
+  char asked[ASM_WORDS_BYTES];
+  if (col == 1 && line->text && asm_words(line->text, asked))
+    canvas_fit(canvas, in, 0, col, in.cols - col, ALIGN_LEFT, STYLE_TEXT, asked);
+}
+
+static void draw_side(Canvas *canvas, Rect side, const Session *session) {
+  const Source *source = session->prepared;
+  canvas_vline(canvas, side, 0, 0, side.rows, STYLE_BORDER);
+  rect_take_left(&side, 1);
+  if (source->mode != SOURCE_CUDA && !source->missing)
+    draw_opcodes(canvas, side, source);
+  else
+    draw_nest(canvas, side, session);
+}
+
+static void source_draw(Canvas *canvas, Rect in, const Session *session) {
+  const Source *source = session->prepared;
+  const ViewState *state = session_view_state_const(session);
+  Rect all = in;
+  draw_head(canvas, rect_take_top(&in, 1), session);
+  if (!source->beside[0]) rect_take_top(&in, draw_ribbons(canvas, in, source));
+  Rect why = rect_take_bottom(&in, 1);
+  rect_take_bottom(&in, 1);
+  canvas_hline(canvas, all, why.row - 1 - all.row, 0, all.cols, STYLE_BORDER);
+  Place place = {.has_cursor = true, .across = state->across};
+  if (source->cursor >= 0 && !source->missing) {
+    place.stmt = source->line[source->cursor].stmt;
+    if (source->beside[0])
+      place.cuda_line = source_cuda_line(source, &source->line[source->cursor]);
+  }
+  int side = side_cols(session, source);
+  if (side) draw_side(canvas, rect_take_right(&in, side), session);
+  if (source->beside[0])
+    draw_columns(canvas, in, session, place);
+  else
+    draw_lines(canvas, in, session, source, &place);
+  draw_why(canvas, why, session);
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+static void change_text(Session *session, int step) {
+  ViewState *state = session_view_state(session);
+  const Source *source = session->prepared;
+  // A text that has not come, or has no line map, keeps the line that the one before it asked for.
+  int here = source && !source->missing ? source_place(source, state->cursor) : 0;
+  if (here) state->pane = here;
+  state->mode = (state->mode + step + SOURCE_MODES) % SOURCE_MODES;
+  state->cursor = 0;
+  state->across = 0;
+}
+
+static void text_before(Session *s, const char *a) { (void)a, change_text(s, -1); }
+static void text_after(Session *s, const char *a) { (void)a, change_text(s, 1); }
+
+static int count_lines(const Session *session) {
+  const Source *source = session->prepared;
+  return source ? source->n_lines : 0;
+}
+
+static const char *source_line(const Session *session, int i) {
+  const Source *source = session->prepared;
+  return source->line[i].text;
+}
+
+// The next line that touches shared or global memory; it becomes the selected site.
+static void site_line(Session *session, const char *argument) {
+  (void)argument;
+  const Source *source = session->prepared;
+  ViewState *state = session_view_state(session);
+  for (int i = 1; source && i <= source->n_lines; i++) {
+    int at = (state->cursor + i) % source->n_lines;
+    if (!source->line[at].site) continue;
+    state->cursor = at;
+    session->site = source->line[at].site - 1;
+    return;
+  }
+  session_say(session, SAID_NOTE, "no line here touches memory");
+}
+
+// ---- going there --------------------------------------------------------------------------------
+
+// The line with what was searched for comes into sight, and so does its match.
+static void go_line(Session *session, int i) {
+  const Source *source = session->prepared;
+  ViewState *state = session_view_state(session);
+  state->cursor = i;
+  SourceMatch match = source_match(session->frame, source->line[i].text, session->search);
+  if (match.cols)
+    state->across = source_across_for(match, state->across, text_cols(session, source));
+}
+
+// The folded lines open, or fold again; the cursor stays on its line.
+static void fold(Session *session, const char *argument) {
+  (void)argument;
+  const Source *source = session->prepared;
+  ViewState *state = session_view_state(session);
+  if (!source || source->missing || session->comparing) return;
+  const SourceLine *line = source->n_lines ? &source->line[source->cursor] : NULL;
+  int number = line && line->text ? line->number : 1;
+  state->unfolded = !state->unfolded;
+  Source *other = make_text(session, source->mode);
+  int at = source_numbered(other, number);
+  for (int i = 0; at < 0 && i < other->n_lines; i++)
+    if (other->line[i].n_folded) at = i;
+  state->cursor = at < 0 ? 0 : at;
+}
+
+static void go_number(Session *session, const char *text) {
+  char *end;
+  const Source *source = session->prepared;
+  ViewState *state = session_view_state(session);
+  long number = strtol(text, &end, 10);
+  if (!source || source->missing) return;
+  if (end == text || *end || number < 1 || number > source->n_whole) {
+    session_say(session, SAID_NOTE, "lines here are 1 to %d, not \"%s\"", source->n_whole, text);
+    return;
+  }
+  if (source_numbered(source, (int)number) < 0 && !session->comparing) {
+    state->unfolded = true;
+    source = make_text(session, source->mode);
+  }
+  int at = source_numbered(source, (int)number);
+  if (at < 0) session_say(session, SAID_NOTE, "line %ld is left out of the comparison", number);
+  if (at >= 0) state->cursor = at;
+}
+
+// ":line 174", ":174", or a number asked for.
+static void line(Session *session, const char *argument) {
+  if (argument && *argument) {
+    go_number(session, argument);
+    return;
+  }
+  session->prompt = PROMPT_FIELD;
+  session->field.history = NULL;
+  textfield_set(&session->field, "");
+}
+
+static void source_typed(Session *session, TextFieldResult result) {
+  if (result == TEXTFIELD_ACCEPTED && session->field.text[0])
+    go_number(session, session->field.text);
+}
+
+static void scroll(Session *session, int by) {
+  const Source *source = session->prepared;
+  ViewState *state = session_view_state(session);
+  int most = source ? source_across_max(source, text_cols(session, source)) : 0;
+  int to = state->across + by;
+  state->across = to < 0 ? 0 : to > most ? most : to;
+}
+
+static void scroll_left(Session *s, const char *a) { (void)a, scroll(s, -ACROSS_STEP); }
+static void scroll_right(Session *s, const char *a) { (void)a, scroll(s, ACROSS_STEP); }
+
+static void source_click(Session *session, int what, int value) {
+  ViewState *state = session_view_state(session);
+  int mode = what == SPOT_TEXT ? value : what - SPOT_LINE;
+  if (state->mode != mode) change_text(session, mode - state->mode);
+  if (what == SPOT_TEXT) return;
+  state->cursor = value;
+  state->pane = 0;
+}
+
+// From the nest of the explore view one comes to the lines of the row under its cursor; from
+// anywhere, the first time, to the loop over slabs.
+static void source_enter(Session *session) {
+  int explore = view_find("explore");
+  const ViewState *from = &session->state[explore];
+  ViewState *state = session_view_state(session);
+  if (session->comparing) return;
+  Source *source = make_text(session, SOURCE_CUDA);
+  const Nest *nest = explore_nest(session);
+  bool of_row = session->view_before == explore && from->pane == 1 && from->cursor < nest->n_rows;
+  bool is_new = state->cursor == 0 && state->mode == SOURCE_CUDA;
+  int first = of_row   ? source_first_of(source, &nest->row[from->cursor])
+              : is_new ? source_main_loop(source, session->now.picture->model)
+                       : -1;
+  if (first >= 0) *state = (ViewState){.cursor = first, .unfolded = state->unfolded};
+}
+
+static const Action actions[] = {
+    {"text-before", "Left h", "CUDA/PTX/SASS", "text-after", "the text before: CUDA, PTX, SASS",
+     text_before},
+    {"text-after", "Right l", NULL, NULL, "the next text", text_after},
+    {"site-next", "s", "next access", NULL, "the next line that touches shared or global memory",
+     site_line},
+    {"line", "#", NULL, NULL, "a line by its number; :174 does the same", line},
+    {"scroll-left", "<", "sideways", "scroll-right", "long lines: what is left of the screen",
+     scroll_left},
+    {"scroll-right", ">", NULL, NULL, "long lines: what is right of it", scroll_right},
+    {"fold", "z", NULL, NULL, "show or fold what stands before the kernel", fold},
+};
+
+const ViewBody source_view = {
+    .enter = source_enter,
+    .prepare = source_prepare,
+    .draw = source_draw,
+    .json = source_json,
+    .count = count_lines,
+    .line = source_line,
+    .go = go_line,
+    .click = source_click,
+    .typed = source_typed,
+    .field_label = "line ",
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+};

@@ -76,6 +76,10 @@ for page in ARCHITECTURE.md CONTRIBUTING.md; do
     pattern=$(printf '%s' "${path%/}" | sed 's/\./\\./g; s/NAME/[^\/]*/g')
     printf '%s\n' "$tree" | grep -qE "/$pattern\$" || say "$page names $path, which is not there"
   done
+  # Type.member, of which the member shows whether it is still there.
+  for member in $(grep -oE '`[A-Z][A-Za-z]+\.[a-z_]+`' "$page" | tr -d '`' | grep -v '\.md$' | sort -u); do
+    grep -rqwE --include='*.h' "\*?${member#*.}(\[[^]]*\])?[;,]" src || say "$page names $member, which is not there"
+  done
 done
 
 # Nor do two files of src/tui need each other, by whatever way round: a file is a .c with its .h.

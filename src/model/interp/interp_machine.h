@@ -109,7 +109,7 @@ typedef struct Code {
   const char *fault;  // OP: why it cannot run at all; NULL when it can
   int n_conditions;   // IF
   const Condition *condition;
-  Value value;  // LET; OP: the phase bit that is waited for
+  Value value;  // LET; OP: the phase bit that is waited for, or the number of a barrier
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
   Value corner[2];        // of a box: where the box begins in src
@@ -221,6 +221,7 @@ typedef enum WarpState {
 typedef struct Warp {
   int index;
   WarpState state;
+  int barrier;  // the number of the barrier that it waits at
   int pc;
   uint32_t alive, active;
   int depth;

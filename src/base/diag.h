@@ -1,4 +1,4 @@
-// What is wrong with the user's input: a list of findings, each a sentence with its numbers.
+// The findings about the user's input: a list, each a sentence with its numbers.
 //
 // Nothing is printed here and nothing stops at the first finding: readers add to the list, the
 // command line or the screen shows all of it. Worked example: BM=1000,BN=32 gives

@@ -17,12 +17,12 @@ typedef enum DiskFolder { DISK_CONFIG, DISK_STATE, DISK_CACHE } DiskFolder;
 // `name` is NULL. NULL when neither XDG's variable nor HOME holds an absolute path.
 char *disk_path(Arena *arena, DiskFolder folder, const char *name);
 
-// What can fail returns false and leaves the reason in errno.
+// A function that can fail returns false and leaves the reason in errno.
 
 // Makes every folder above the last slash that is missing, for this user only; a home that is
 // missing stays so.
 bool disk_make_folders(const char *path);
-// All of the bytes, into a file or a pipe that makes its writer wait.
+// Writes all of the bytes, into a file or a pipe that makes its writer wait.
 bool write_all(int fd, const void *bytes, size_t n);
 // A file that was not there before, open for reading and writing, with exactly this mode whatever
 // the umask; EEXIST where there is anything of that name, a link to nowhere included.

@@ -56,7 +56,7 @@ char *json_path(Arena *arena, const JsonValue *value);
 Diag *json_diag(Diags *diags, const JsonValue *value, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// One value, whose type and range are checked. An int must be whole and within lo … hi; the
+// Reads one value and checks its type and range. An int must be whole and within lo … hi; the
 // diagnostic carries the nearest end of the range.
 bool json_read_bool(const JsonValue *value, bool *out, Diags *diags);
 bool json_read_int(const JsonValue *value, int lo, int hi, int *out, Diags *diags);

@@ -56,7 +56,7 @@ static int hex4(const JsonScan *s, size_t at) {
   return code;
 }
 
-// At the backslash.
+// Scans an escape, from its backslash on.
 static bool scan_escape(JsonScan *s) {
   char c = s->at + 1 < s->n ? s->text[s->at + 1] : '\0';
   if (c == '\0') return fail(s, "the text ends inside an escape");
@@ -87,7 +87,7 @@ static bool scan_utf8(JsonScan *s) {
   return true;
 }
 
-// At the opening quote.
+// Scans a string, from its opening quote on.
 static bool scan_string(JsonScan *s) {
   s->at++;
   while (s->at < s->n) {
@@ -149,7 +149,7 @@ static bool scan_member(JsonScan *s, int depth) {
   return scan_value(s, depth);
 }
 
-// At the opening bracket: elements or members up to `close`.
+// Scans elements or members, from the opening bracket up to `close`.
 static bool scan_container(JsonScan *s, char close, int depth) {
   if (depth > JSON_DEPTH_MAX) return fail(s, "nested deeper than 64 levels");
   s->at++;

@@ -1,4 +1,4 @@
-// Who runs the program, as others are told: in the shared history, in a class.
+// The name of the user as others see it: in the shared history, in a class.
 #pragma once
 #include "base/arena.h"
 

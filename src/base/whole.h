@@ -14,13 +14,13 @@ static inline int64_t clamp_index(int64_t value, int64_t n) {
   return max64(0, min64(value, n - 1));
 }
 
-// How many units of `unit` > 0 hold `value` >= 0: 33 in units of 32 are 2.
+// The units of `unit` > 0 that hold `value` >= 0: 33 in units of 32 are 2.
 static inline int64_t ceil_div(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 // The least multiple of `unit` that is not below `value`: 33 in units of 32 is 64.
 static inline int64_t round_up(int64_t value, int64_t unit) { return ceil_div(value, unit) * unit; }
 
-// Every how manieth of `n` is taken where `most` may be: 1 for all of them, else odd, for an even
-// step would meet the same places of a power of two again and again. 9 of 40: every fifth.
+// The step that takes at most `most` of `n`: 1 takes all of them. A larger step is odd, because an
+// even one would meet the same places of a power of two again and again. 9 of 40: every fifth.
 static inline int64_t sample_step(int64_t n, int64_t most) {
   return n > most ? ceil_div(n, most) | 1 : 1;
 }

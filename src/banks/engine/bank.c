@@ -117,7 +117,7 @@ int banks_merge_distance(const BankOp *op, const int64_t addr[BANK_LANES]) {
   return pairs_agree(1, shift, addr) ? 1 : pairs_agree(2, shift, addr) ? 2 : 0;
 }
 
-// How this access is cut: which lanes go together and which bits of an address matter.
+// The way this access is cut: which lanes go together and which bits of an address matter.
 typedef struct Cut {
   int n_phases, lanes_per_phase;
   int unit_shift;  // log2 of the unit's bytes

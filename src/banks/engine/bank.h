@@ -1,4 +1,4 @@
-// What one shared-memory access of one warp costs, and why.
+// The cost of one shared-memory access of one warp, and its causes.
 //
 // An access is an operation (a row of the table below) and a byte offset into shared memory for
 // each of the 32 lanes, BANK_INACTIVE for a lane that takes no part. Shared memory has 32 banks,

@@ -32,8 +32,8 @@ enum { LINE = BANK_LINE_BYTES, SECTOR_BYTES = 32, HALF_BYTES = 16, MOVE_BYTES = 
 
 typedef enum Piece { WHOLE, EVEN_HALF, ODD_HALF } Piece;
 
-// What lanes have in common that are written together. A half sector that several of them read is
-// written once for each: `again` counts the lanes before that did.
+// The facts that lanes written together have in common. A half sector that several of them read is
+// written once for each: `again` counts the lanes that read it before.
 typedef struct Write {
   int64_t from_line, to_line, moved;
   Piece piece;
@@ -119,7 +119,7 @@ static int most_lanes(const int *column, int n) {
   return most;
 }
 
-// One wavefront: the lanes that are left go on, in their order. How many do.
+// Serves one wavefront: the lanes that are left go on, in their order. Returns how many do.
 static int serve(Phase *phase) {
   uint32_t taken = 0, waits = 0;  // slab columns, source columns
   int left = 0;

@@ -54,7 +54,7 @@ static const BankOp *op_at(int index) {
   return index < n ? banks_op_at(index) : sectors_op_at(index - n);
 }
 
-// As disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
+// Finds an operation as disassemblers and PTX spell it: "LDS.128", "ld.shared.v4.f32", "LDS128".
 static const BankOp *op_spelled(const char *name, int n) {
   for (int i = 0; i < n; i++)
     if (str_equal(name, op_at(i)->name)) return op_at(i);
@@ -66,7 +66,7 @@ static const BankOp *op_spelled(const char *name, int n) {
   return NULL;
 }
 
-// Of the first `n` operations.
+// Finds a name among the first `n` operations.
 static const BankOp *find_op(const char *name, int n, Diags *diags) {
   const BankOp *op = op_spelled(name, n);
   if (op) return op;

@@ -48,7 +48,7 @@ bool bank_input_read(const BankInput *input, const char *text, int64_t addr[BANK
                      Diags *diags);
 // Whether the text is an expression: a lane or a thread is named in it.
 bool bank_input_is_expression(const char *text);
-// What an expression is for the lanes that give an address, in its own unit and unchecked.
+// Evaluates an expression for the lanes that give an address, in its own unit and unchecked.
 bool bank_input_values(const BankInput *input, const char *expression, int64_t values[BANK_LANES],
                        Diags *diags);
 

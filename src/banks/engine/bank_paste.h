@@ -1,4 +1,4 @@
-// What stands around addresses where people copy them from, taken off.
+// Takes off the text that stands around addresses where people copy them from.
 //
 // bank_paste_plain turns a paste into a list as bank_input.h reads it, in the order of the lanes:
 //   $1 = {0, 16, 32}          int row[32] = {0, 16};          addr: [0, 16]      the brackets'

@@ -22,13 +22,13 @@ char bank_text_lane(int lane);  // 0-9 a-v
 typedef char BankCells[BANK_COUNT][4];
 typedef enum BankMark { BANK_TIMES, BANK_MORE } BankMark;  // × (ASCII x) and +
 void bank_text_runs(const uint8_t number[BANK_COUNT], BankMark mark, bool ascii, BankCells out);
-// Of each bank, how many lanes share the word it serves with the one that is shown.
+// Counts for each bank the lanes that share the word it serves with the one that is shown.
 void bank_text_sharers(const BankRow *row, uint8_t more[BANK_COUNT]);
 char bank_text_phase(const BankMap *map, int phase);  // 'w' 'h' 'q' 'm'
 void bank_text_lanes(Str *out, uint32_t lanes);       // "0-3 8 16-31"
 
 void bank_text_card(Str *out, const BankMap *map, bool ascii);
 void bank_text_numbers(Str *out, const BankMap *map);
-// Which words collide in the worst bank of the worst phase and who asks for them; nothing when
-// there is no conflict.
+// Says which words collide in the worst bank of the worst phase and who asks for them; adds nothing
+// when there is no conflict.
 void bank_text_worst(Str *out, const BankMap *map);

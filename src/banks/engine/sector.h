@@ -1,4 +1,5 @@
-// What one access to global memory by one warp asks for, and what of it is of use.
+// The sectors that one access to global memory by one warp asks for, and how much of them is of
+// use.
 //
 // Global memory comes in sectors of 32 bytes, four to a line of 128, which is what L1 and L2 look
 // up. A request (one instruction of one warp) fetches or writes each sector that one of its lanes

@@ -267,7 +267,7 @@ static CuteLayout multiply(CuteAlgebra *algebra, CuteLayout a, CuteLayout b) {
   return pair_of(algebra, a, cute_composition(algebra, rest, b));
 }
 
-// One mode of the tiler too many is a fault; modes of `a` without one stay as they are.
+// A tiler with more modes than `a` is a fault; modes of `a` without one stay as they are.
 static bool has_modes(CuteAlgebra *algebra, const CuteLayout *a, const CuteTiler *b) {
   if (b->n <= cute_rank(a)) return true;
   set_fault(algebra, arena_printf(algebra->arena, "a tiler of %d modes on a layout of %d", b->n,

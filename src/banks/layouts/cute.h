@@ -28,7 +28,7 @@ typedef struct CuteLayout {
   const struct CuteLayout *mode;  // [rank]
 } CuteLayout;
 
-// By mode (n > 0: one layout for each of the first n modes), or of the whole layout (n = 0).
+// Divides by mode (n > 0: one layout for each of the first n modes), or the whole layout (n = 0).
 typedef struct CuteTiler {
   int n;
   const CuteLayout *mode;  // [n], or one
@@ -56,7 +56,7 @@ int cute_leaves(const CuteLayout *layout, CuteLayout *out);
 CuteLayout cute_coalesce(CuteAlgebra *algebra, CuteLayout layout);
 // c → a(b(c)), with a domain compatible with b's.
 CuteLayout cute_composition(CuteAlgebra *algebra, CuteLayout a, CuteLayout b);
-// What a layout leaves out of 0 … `size` - 1, in repeats of it.
+// Covers the part of 0 … `size` - 1 that the layout leaves out, in repeats of the layout.
 CuteLayout cute_complement(CuteAlgebra *algebra, CuteLayout layout, int64_t size);
 CuteLayout cute_right_inverse(CuteAlgebra *algebra, CuteLayout layout);
 

@@ -187,7 +187,7 @@ static bool read_layout(Reader *r, CuteLayout *out) {
 
 // ---- compositions -------------------------------------------------------------------------------
 
-// What follows the name of a swizzle: <B,M,S>.
+// Reads the part behind the name of a swizzle: <B,M,S>.
 static bool read_swizzle(Reader *r, CutePart *part) {
   long long n[3];
   static const char *const what[3] = {"B, the number of bits", "M, the lowest bit", "S, the shift"};

@@ -27,7 +27,7 @@ enum { VAR_ROW, VAR_COL, VAR_OFF };
 
 static const FormulaName NAMES[] = {{"row", VAR_ROW}, {"col", VAR_COL}, {"off", VAR_OFF}};
 
-// What a stage works on: the slab as the stages before left it.
+// The input of a stage: the slab as the stages before left it.
 typedef struct Stage {
   Arena *arena;
   Diags *diags;

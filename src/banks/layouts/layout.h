@@ -1,4 +1,4 @@
-// Where the elements of a slab lie in shared memory: pads, swizzles and XOR expressions, examined.
+// The places of a slab's elements in shared memory: pads, swizzles and XOR expressions, examined.
 //
 // A slab is a matrix of rows; without a layout, row r begins at byte r * row_bytes. A layout is a
 // text of one or more stages, applied from left to right and separated by ';':

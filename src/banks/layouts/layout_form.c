@@ -52,7 +52,7 @@ static int64_t along(const Axis *axis, int i) {
   return axis->rows ? place(axis->form, i, 0) : place(axis->form, 0, i);
 }
 
-// How many multiples of the stride follow each other from the start, in steps of `step`.
+// The number of multiples of the stride that follow each other from the start, in steps of `step`.
 static int run_of(const Axis *axis, int step, int64_t stride) {
   int n = 1;
   while (n < axis->n / step && along(axis, n * step) == n * stride) n++;

@@ -1,4 +1,4 @@
-// What a layout is, read off its table: nested shapes and strides, then one swizzle.
+// The form of a layout, read off its table: nested shapes and strides, then one swizzle.
 //
 // Every dialect's text ends as a table of offsets, and every dialect is printed from this:
 //   offset of (row, col) = swizzle(base + shape(row, col)), in elements

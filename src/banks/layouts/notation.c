@@ -94,7 +94,7 @@ const Layout *notation_parse(Arena *arena, const LayoutSlab *slab, const char *t
 
 // ---- the dialects of layout.h -------------------------------------------------------------------
 
-// How the rows and columns of a layout lie, for a dialect that wants them one way.
+// Says how the rows and columns of a layout lie, for a dialect that wants them one way.
 static const char *say_shape(Arena *arena, const LayoutForm *form, const char **why) {
   if (!form->affine) {
     *why = form->facts.linear ? "its bits are XORed in more ways than one swizzle does"
@@ -232,7 +232,8 @@ static const char *print_proven(Arena *arena, const Notation *notation, const La
   return NULL;
 }
 
-// Its kin: Triton's encodings, or all others of the table.
+// If this dialect cannot say the layout, its kin are tried: Triton's encodings, or all others of
+// the table.
 const char *notation_print(Arena *arena, const Notation *notation, const LayoutForm *form,
                            const char **why) {
   const char *text = print_proven(arena, notation, form, why), *unused;

@@ -29,8 +29,8 @@ typedef struct Notation {
 extern const Notation notation_table[];
 extern const int notation_count;
 
-// By name; "triton" is the first encoding that can say it, here the first of them. NULL after a
-// finding of rule "dialect" with the nearest name.
+// Finds a dialect by its name; "triton" is the first encoding that can say a layout, here the first
+// of them. NULL after a finding of rule "dialect" with the nearest name.
 const Notation *notation_find(const char *name, Diags *diags);
 // Whether "triton" means this one too.
 bool notation_is_triton(const Notation *notation);
@@ -38,12 +38,12 @@ bool notation_is_triton(const Notation *notation);
 // Whether the text is one of these and none of layout.h's own.
 bool notation_is(const char *text);
 
-// What the text must be of. rows = 0: it has to say its shape itself; elem_bytes = 0: it may say
-// them, and has 2 where it does not. NULL after findings (rules "layout", "slab").
+// The text must describe `slab`. rows = 0: it has to say its shape itself; elem_bytes = 0: it may
+// say them, and has 2 where it does not. NULL after findings (rules "layout", "slab").
 const Layout *notation_parse(Arena *arena, const LayoutSlab *slab, const char *text, Diags *diags);
 
-// What is printed has been read again and lies the same. NULL with a sentence in *why: what this
-// dialect cannot say, and which of its kin can.
+// The printed text has been read again and lies the same. NULL with a sentence in *why: it names
+// what this dialect cannot say, and which of its kin can.
 const char *notation_print(Arena *arena, const Notation *notation, const LayoutForm *form,
                            const char **why);
 

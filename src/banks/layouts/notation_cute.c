@@ -19,7 +19,7 @@ static bool check_swizzles(const CuteText *text, const char *source, int elem_by
   return true;
 }
 
-// Where the element with this number begins, in bytes.
+// The first byte of the element with this number.
 static int64_t byte_of(const CuteText *text, int64_t element, int elem_bytes) {
   int64_t at = element, scale = elem_bytes;
   for (int i = 0; i < text->n; i++) {

@@ -1,4 +1,4 @@
-// One finding a text, at the place where reading stopped: what follows a mistake is guesswork.
+// A text gets one finding, at the place where reading stopped: what follows a mistake is guesswork.
 #include "banks/layouts/notation_scan.h"
 
 #include <ctype.h>

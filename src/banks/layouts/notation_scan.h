@@ -15,7 +15,7 @@ bool scan_fail(Scan *scan, const char *expected);
 // The same for what was read well and means nothing: "…", column 9: `sentence`.
 bool scan_refuse(Scan *scan, const char *sentence);
 
-// What stands next after blanks; the text is taken only where it does.
+// These skip blanks first. scan_take goes past the text only if it stands there.
 char scan_peek(Scan *scan);
 bool scan_take(Scan *scan, const char *text);
 bool scan_expect(Scan *scan, const char *text);  // a finding where it does not

@@ -1,4 +1,5 @@
-// What the dialects' files offer to the table in notation.c, and what they build layouts with.
+// The functions that the dialects' files offer to the table in notation.c, and the helpers that
+// they build layouts with.
 #pragma once
 #include "banks/layouts/notation.h"
 #include "banks/layouts/notation_scan.h"
@@ -24,7 +25,7 @@ typedef struct Extents {
 // where they differ, where one is missing, or where it is too large for shared memory.
 bool notation_slab(const char *text, const LayoutSlab *known, Extents said, LayoutSlab *out,
                    Diags *diags);
-// From the first byte of each element, row after row. NULL after a finding.
+// Makes a layout from the first byte of each element, row after row. NULL after a finding.
 const Layout *notation_layout(Arena *arena, const char *text, const LayoutSlab *slab,
                               const int64_t *offset, Diags *diags);
 

@@ -242,7 +242,7 @@ static int64_t place_swizzled(const TritonText *t, const Turned *turned, int slo
   return (int64_t)slow * turned->fast + (fast ^ flip);
 }
 
-// In elements; the swizzle is of bytes and leaves elements whole.
+// The place is in elements; the swizzle is of bytes and leaves elements whole.
 static int64_t place_nvmma(const TritonText *t, const Turned *turned, int slow, int fast) {
   int elem = turned->slab->elem_bytes;
   if (t->width == 0) return (int64_t)slow * turned->fast + fast;

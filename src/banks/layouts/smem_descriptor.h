@@ -28,7 +28,7 @@ typedef struct SmemDescriptor {
   uint64_t unused;                   // bits that are set and belong to no field
 } SmemDescriptor;
 
-// What an instruction reads by it: rows of M or N, and 32 bytes of K.
+// The tile that an instruction reads by a descriptor: rows of M or N, and 32 bytes of K.
 typedef struct DescriptorTile {
   bool mn_major;  // M or N runs fastest; else K
   int rows;

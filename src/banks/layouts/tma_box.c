@@ -179,7 +179,7 @@ static int64_t rows_of(const TmaBox *box) {
 
 int64_t tma_box_bytes(const TmaBox *box) { return rows_of(box) * pitch_of(box); }
 
-// Where the pattern repeats: 2^B rows of it, each a line of 128 bytes.
+// The pattern repeats every 2^B rows, each a line of 128 bytes.
 int tma_box_alignment(const TmaBox *box) {
   const CuteSwizzle *s = &box->swizzle->swizzle;
   return s->bits ? 1 << (s->base + s->shift + s->bits) : BANK_LINE_BYTES;

@@ -40,6 +40,6 @@ bool tma_box_check(const TmaBox *box, Diags *diags);
 // after a finding where the pattern is not documented (rule "tma_pattern").
 const Layout *tma_box_layout(Arena *arena, const TmaBox *box, const char *text, Diags *diags);
 
-// What the box asks of the shared memory it comes to, in bytes.
+// The alignment in shared memory that the box asks for, in bytes.
 int tma_box_alignment(const TmaBox *box);
 int64_t tma_box_bytes(const TmaBox *box);

@@ -59,7 +59,8 @@ static bool take_warp(Arena *arena, const char **at, OwnAccess *out) {
   return true;
 }
 
-// What stands before the text; "--addr" ends it, and means bytes unless a unit was named.
+// Reads the words in front of the text; "--addr" ends them, and means bytes unless a unit was
+// named.
 static const char *take_words(Arena *arena, const char *at, OwnAccess *out, bool *unit_named) {
   const char *end, *word;
   for (; (word = peek_word(arena, at, &end)); at = end) {
@@ -198,7 +199,7 @@ static const char *swizzle_words(Arena *arena, const OwnAccess *own, const char 
                       ((1 << bits) - 1) << (base - unit));
 }
 
-// What a name of the solver's formula is in the index.
+// The words of the index that stand for a name of the solver's formula.
 static const char *name_words(Arena *arena, const OwnAccess *own, char name, bool first) {
   const char *i = own->name;
   if (name == 'r') return arena_printf(arena, "(%s / %d)", i, own->row);
@@ -228,7 +229,7 @@ static const char *formula_words(Arena *arena, const OwnAccess *own, const char 
   return own->step > 1 ? arena_printf(arena, "(%s) * %d", out.text, own->step) : out.text;
 }
 
-// What to write for a layout; NULL where there is no way to say it.
+// The expression to write for a layout; NULL where no expression can say it.
 static const char *expression_of(Arena *arena, const OwnAccess *own, const Rows *rows,
                                  OwnLayout *out) {
   const char *colon = strchr(out->layout, ':');
@@ -243,7 +244,7 @@ static const char *expression_of(Arena *arena, const OwnAccess *own, const Rows 
   return arena_printf(arena, "%s + %s / %d * %d", own->name, own->name, own->row, out->pad);
 }
 
-// What the words mean, lane by lane, checked as if they had been typed.
+// Computes the addresses that the words mean, lane by lane, checked as if they had been typed.
 static bool words_addresses(Arena *scratch, const OwnAccess *own, const OwnLayout *layout,
                             int64_t addr[BANK_LANES]) {
   Diags unused = diags_new(scratch);

@@ -16,7 +16,7 @@
 #include "banks/solver/solver.h"
 #include "base/json.h"
 
-// One way to write it.
+// One way to write the access.
 typedef struct OwnLayout {
   const char *layout;      // as layout_parse reads it
   const char *expression;  // in the user's terms

@@ -24,7 +24,7 @@ static bool fault(const SlabSiteText *text, int lane, int i, const char *what, D
   return false;
 }
 
-// One formula for one lane; false after a diagnostic.
+// Evaluates one formula for one lane; false after a diagnostic.
 static bool evaluate(const Formula *formula, const SlabSiteText *text, int lane, int i,
                      int64_t *out, Diags *diags) {
   const int64_t values[2] = {[VAR_LANE] = lane, [VAR_I] = i};

@@ -45,6 +45,6 @@ SlabCost slab_site_cost(const SlabSite *site, const Layout *layout);
 // equal, which no layout changes, so it is settled on logical bytes.
 int slab_site_phases(const SlabSite *site, int i, int *n_lanes);
 
-// Where lane l's access lies in shared memory in repetition i, for a punch card of it.
+// Computes the address in shared memory of each lane l in repetition i, for a punch card of it.
 void slab_site_addresses(const SlabSite *site, const Layout *layout, int i,
                          int64_t addr[BANK_LANES]);

@@ -73,8 +73,8 @@ static bool at_floor(const Solver *s, SolverFamily family) {
   return best->layout && best->total <= s->patterns.floor;
 }
 
-// Those that keep whole chunks, or the finer ones, which may cut a chunk that nobody asks for
-// whole.
+// Tries the pads that keep whole chunks, or the finer ones, which may cut a chunk that nobody asks
+// for whole.
 static void try_pads(Solver *s, bool fine) {
   const LayoutSlab *slab = &s->problem->slab;
   for (int bytes = slab->elem_bytes; bytes <= BANK_LINE_BYTES; bytes += slab->elem_bytes) {
@@ -219,7 +219,7 @@ static void add_floor_sentence(const Solver *s, Str *out) {
   }
 }
 
-// What the phases allow when their words lie as well as can be.
+// The least that the phases allow, when their words lie as well as can be.
 static int64_t floor_of_words(const Solver *s) {
   int64_t floor = 0;
   for (int i = 0; i < s->problem->n_sites; i++) {

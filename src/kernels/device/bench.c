@@ -110,7 +110,7 @@ static bool load(Bench *bench, int i) {
   return false;
 }
 
-// One run on poisoned memory, every cell checked. False when this plan is out.
+// Checks every cell of one run on poisoned memory. False when this plan is out.
 static bool verify(Bench *bench, int i) {
   BenchEntry *entry = &bench->result->entries[i];
   Gpu *gpu = bench->gpu;

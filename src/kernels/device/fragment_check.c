@@ -1,4 +1,4 @@
-// What is fed to the lanes, and what they must give back.
+// The words that are fed to the lanes, and the words that they must give back.
 //
 // ldmatrix: shared memory holds 16-bit tags, element i is i. A round is 32 addresses. In the
 // scattered rounds every lane addresses 16 bytes of its own, those included whose addresses do not
@@ -138,7 +138,7 @@ static int byte_address(const OperandLoad *load, int row, int col) {
   return element * load->atom->bits / 8;
 }
 
-// Where byte `byte` of register `r` of a lane comes from, by the maps.
+// The source of byte `byte` of register `r` of a lane, by the maps.
 static int source_byte(const OperandLoad *load, int lane, int r, int byte) {
   const int fragment = r / load->packing.n_registers, bit = 8 * byte;
   const int value =
@@ -174,7 +174,7 @@ static void add_operand_round(Rounds *rounds, const OperandLoad *load, const LdM
   }
 }
 
-// Every way to load a fragment by the form of ldmatrix at hand.
+// Adds every way to load a fragment by the form of ldmatrix at hand.
 static void add_operands(Rounds *rounds, const Atom *atom) {
   const LdMatrix *form = &rounds->tagged->load;
   for (int way = 0; way < 12 && atom->warps == 1; way++) {
@@ -296,7 +296,7 @@ static void put_one(const Rounds *rounds, const Mma *mma, int round, FragmentOwn
   }
 }
 
-// From the last round to the first, so that the templates are overwritten last.
+// Goes from the last round to the first, so that the templates are overwritten last.
 static void build_mma(Arena *arena, TaggedCase *tagged) {
   Rounds rounds = {.arena = arena, .tagged = tagged};
   const Mma mma = mma_of(tagged);

@@ -1,5 +1,5 @@
-// What the files that drive the GPU share: memory, programs, launches, errors. Callers outside use
-// driver.h and bench.h.
+// The declarations that the files driving the GPU share: memory, programs, launches, errors.
+// Callers outside use driver.h and bench.h.
 //
 // Every function that can fail returns false and leaves a sentence in gpu_error(gpu).
 #pragma once
@@ -90,7 +90,7 @@ bool gpu_wait(Gpu *gpu);
 // launch.c: modules and launches.
 bool gpu_load(Gpu *gpu, const BenchInput *input, GpuProgram *program);
 void gpu_unload(Gpu *gpu, GpuProgram *program);
-// One product: the plan's kernels in order, on the problem's buffers; does not wait.
+// Launches one product: the plan's kernels in order, on the problem's buffers. It does not wait.
 bool gpu_launch(Gpu *gpu, GpuProgram *program);
 // Blocks an SM holds at once, registers and local bytes of the plan's longest kernel, taken to be
 // the one with the most threads · registers; −1 where the driver does not say.

@@ -90,7 +90,7 @@ static bool run_case(Gpu *gpu, const Case *c) {
   Verdict got = judge(result);
   // A sum added to the poison may keep the poison's very bits.
   bool fits = got == c->expected || (c->expected == WRONG && got == UNWRITTEN);
-  // Where the plan is right, cuBLAS must agree with the float64 product too.
+  // If the plan is right, cuBLAS must agree with the float64 product too.
   bool reference_fits = got != RIGHT || (reference->ok && reference->verify.ok);
   printf("%-26s %-10s %-10s %-8s %s\n", c->name, verdict_names[c->expected], verdict_names[got],
          !fits            ? "NO"

@@ -101,7 +101,7 @@ static int ask_number(sqlite3 *db, const char *sql, const char *text, int64_t *n
   return failed ? failed : ended;
 }
 
-// Nothing but our table and our index: a trigger would run when a row is added.
+// Accepts only our table and our index: a trigger would run when a row is added.
 static int check_schema(sqlite3 *db) {
   int64_t n_ours = 0, n_all = 0;
   int failed = ask_number(db, "SELECT count(*) FROM sqlite_master", NULL, &n_all);
@@ -155,7 +155,7 @@ static bool is_damage(int failed) {
   return (failed & 0xFF) == SQLITE_CORRUPT || (failed & 0xFF) == SQLITE_NOTADB;
 }
 
-// Whoever waited for the turn may find the file mended.
+// Puts a damaged file aside, unless another process mended it while this one waited for its turn.
 static int mend(Arena *arena, History *history, Diags *diags) {
   int turn = history_file_begin_mending(arena, history->path, MENDERS_PATIENCE_MS);
   if (turn < 0) return SQLITE_CORRUPT;

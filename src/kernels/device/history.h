@@ -1,4 +1,4 @@
-// What was measured here before: an SQLite file that several processes and users share.
+// The measurements made here before: an SQLite file that several processes and users share.
 //
 //   History *history = history_open(arena, NULL, &diags);    NULL: no history, the program goes on
 //   history_add(history, &row, &diags);
@@ -57,11 +57,11 @@ bool history_shared(History *history, Arena *arena, const char *text_hash, const
 // The rows that were added last, the last one first; gives how many were put into `rows`.
 int history_recent(History *history, Arena *arena, HistoryRow *rows, int max);
 
-// Why what was asked last was not answered, or not wholly; NULL: it was. Nothing is waited for
-// longer than two seconds.
+// Says why the last question was not answered, or not wholly; NULL: it was. No call waits longer
+// than two seconds.
 const char *history_failure(const History *history);
 
-// Of cuBLAS in the same run; 0 = not known.
+// The speed relative to cuBLAS in the same run; 0 = not known.
 double history_ratio(const HistoryRow *row);
 // "2026-11-22T03:54:03Z", as results carry it; "0000-00-00T00:00:00Z" of what is no date.
 const char *history_date(Arena *arena, const HistoryRow *row);

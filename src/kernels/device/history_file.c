@@ -103,7 +103,7 @@ bool history_file_prepare(Arena *arena, const char *path, const char **real) {
 
 // ---- putting it aside ---------------------------------------------------------------------------
 
-// Whose file it is; one that is not there is anybody's.
+// Whether the file is the user's own; a file that is not there is anybody's.
 static bool is_mine(const char *path) {
   struct stat info;
   if (lstat(path, &info) != 0) return errno == ENOENT;

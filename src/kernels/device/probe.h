@@ -48,7 +48,7 @@ typedef struct ProbeResults {
   const ProbeResult *result;
 } ProbeResults;
 
-// What the worker lends: its cache of compilations, and its pipe. Each may be NULL.
+// The worker lends these: its cache of compilations, and its pipe. Each may be NULL.
 typedef struct ProbeHooks {
   const CompileResult *(*compile)(void *context, const Plan *plan);
   bool (*progress)(void *context, const char *stage, double fraction);  // true cancels
@@ -62,7 +62,7 @@ Plan *probe_plan(Arena *arena, const char *arch, const BankOp *op, const int64_t
 
 // Never NULL.
 ProbeResult *probe_run(Arena *arena, Gpu *gpu, const BankOp *op, const int64_t addr[BANK_LANES]);
-// One after the other; `hooks` may be NULL. The operations must exist.
+// Runs the accesses one after the other; `hooks` may be NULL. The operations must exist.
 ProbeResults *probe_run_all(Arena *arena, Gpu *gpu, const ProbeRequest *request,
                             const ProbeHooks *hooks);
 

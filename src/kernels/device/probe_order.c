@@ -41,7 +41,7 @@ static void widen(ProbeOrder *order, const ProbeResult *result) {
   if (first || result->clocks > order->clocks_hi) order->clocks_hi = result->clocks;
 }
 
-// With one count only there is no line to fit: its mean clocks per wavefront stand for it.
+// A single count gives no line to fit: its mean clocks per wavefront stand for the slope.
 static double slope_of(const ProbeResult *const *results, int n, const char *op) {
   double w = 0, c = 0, ww = 0, wc = 0, k = 0;
   for (int i = 0; i < n; i++) {

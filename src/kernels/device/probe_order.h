@@ -30,6 +30,6 @@ typedef struct ProbeOrder {
 // Results that are not ok, of other operations or without a count are passed over; they may be
 // NULL.
 ProbeOrder probe_order(const ProbeResult *const *results, int n, const char *op);
-// Of several operations: one that is not alike counts for all, one that could not be judged for
-// nothing.
+// Joins the verdicts of several operations: one that is not alike counts for all, one that could
+// not be judged for nothing.
 ProbeVerdict probe_verdict(const ProbeOrder *orders, int n);

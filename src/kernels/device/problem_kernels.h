@@ -5,7 +5,7 @@
 extern const char helper_cuda[];
 extern const char *const helper_names[];
 
-// What the comparison leaves behind, as the text declares it too.
+// The counters that the comparison leaves behind, as the text declares them too.
 typedef struct HelperCounters {
   unsigned long long n_wrong, n_unwritten, first_wrong, n_outside;
   unsigned worst_bits;  // of a float; unsigned order is the order of floats that are not negative

@@ -40,15 +40,15 @@ typedef struct Recorded {
 
 enum { RECORDED_ROWS_MAX = 4096 };
 
-// One line without its end.
+// Writes one line without its end.
 void recorded_write_json(Str *out, const Recorded *recorded);
 void recorded_row_write_json(Str *out, const RecordedRow *row);
 // NULL and the findings when the text is not what the writer writes. `what` names the file.
 const Recorded *recorded_read_json(Arena *arena, const char *text, size_t n, const char *what,
                                    Diags *diags);
 
-// What a benchmark says, as a row; the caller adds rung, state, spills, occupancy and the model's
-// view.
+// Makes a row of a benchmark's result; the caller adds rung, state, spills, occupancy and the
+// model's view.
 RecordedRow recorded_row(const BenchResult *result, int entry);
 // Fills gpu, driver, cuda, cublas, date, clocks and method from a benchmark; later calls widen the
 // range of clocks.

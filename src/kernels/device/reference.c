@@ -198,7 +198,7 @@ static int run_row(Gpu *gpu, const Row *row) {
   return row->lt ? run_lt(gpu, row) : run_gemm_ex(gpu, row);
 }
 
-// One timed launch in ms; < 0 when the row is refused. False when the GPU failed.
+// Times one launch, in ms; < 0 when the row is refused. False when the GPU failed.
 static bool time_once(Gpu *gpu, const Row *row, double *ms) {
   const ReferenceState *state = gpu->reference;
   float elapsed = -1;

@@ -1,4 +1,4 @@
-// What a line of inline PTX asks of the compiler, in words.
+// Puts into words what a line of inline PTX asks of the compiler.
 //
 //   char out[ASM_WORDS_BYTES];
 //   asm_words("    : \"=r\"(to[0]) : \"r\"(from) : \"memory\");", out)

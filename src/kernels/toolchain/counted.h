@@ -1,4 +1,4 @@
-// What a GPU's counters said of whole kernels: data/facts/h200_kernels.jsonl.
+// A GPU's counters over whole kernels: data/facts/h200_kernels.jsonl.
 //
 //   CountedKernels *counted = counted_read(arena, file->text, file->size, file->path, &diags);
 //   const CountedKernel *kernel = counted_find(counted, &schedule);     NULL: never counted
@@ -28,5 +28,6 @@ typedef struct CountedKernels {
 // NULL when anything is wrong; the findings say what and where. `what` names the file.
 const CountedKernels *counted_read(Arena *arena, const char *text, size_t n, const char *what,
                                    Diags *diags);
-// Whatever GPU the schedule is for: where it was counted, the kernel says. `counted` may be NULL.
+// Finds the schedule, whatever GPU it is for: the kernel says where it was counted. `counted` may
+// be NULL.
 const CountedKernel *counted_find(const CountedKernels *counted, const Schedule *schedule);

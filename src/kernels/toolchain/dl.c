@@ -1,4 +1,4 @@
-// Where CUDA's libraries are looked for, and what is said when they are not there.
+// Finds CUDA's libraries, and words the error when they are not there.
 //
 // Toolkit libraries (NVRTC, cuBLAS) live in many places, so folders are tried one by one, then the
 // system's own search, then Python packages:

@@ -17,7 +17,7 @@ const CublasApi *dl_cublas(const char **error);
 const CublasLtApi *dl_cublaslt(const char **error);
 const NvmlApi *dl_nvml(const char **error);
 
-// What the doctor prints: opens the library if that was not tried yet.
+// The library as the doctor prints it; dl_status opens it if that was not tried yet.
 typedef struct DlStatus {
   const char *name;     // "NVRTC"
   const char *path;     // where it was found; NULL when it was not
@@ -29,5 +29,5 @@ DlStatus dl_status(DlLibrary library);
 // `name` ("nvdisasm") in the bin folders of the toolkits found; NULL when there is none.
 const char *dl_find_tool(Arena *arena, const char *name);
 
-// For tests: answers with this table of functions instead of a library's; NULL searches again.
+// Answers with this table of functions instead of a library's, for tests; NULL searches again.
 void dl_replace(DlLibrary library, const void *api);

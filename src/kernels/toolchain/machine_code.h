@@ -1,4 +1,4 @@
-// What the machine code says of a program's accesses to shared memory.
+// The accesses to shared memory in a program's machine code.
 #pragma once
 #include "kernels/toolchain/sass.h"
 #include "model/readings/model.h"

@@ -16,7 +16,7 @@ typedef enum CompileStage {
   COMPILE_BOTH = 3
 } CompileStage;
 
-// Of one kernel, as ptxas reports it; −1 = not known.
+// The resources of one kernel, as ptxas reports them; −1 = not known.
 typedef struct KernelResources {
   const char *name;
   int registers;  // per thread

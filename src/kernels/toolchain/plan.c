@@ -177,7 +177,7 @@ static void check_matrix(Diags *diags, const char *what, int64_t rows, int64_t c
               bytes_max);
 }
 
-// What a type may be: PLAN_OPERAND, PLAN_SUM, PLAN_OUTPUT.
+// The uses that a type may have: PLAN_OPERAND, PLAN_SUM, PLAN_OUTPUT.
 enum { PLAN_OPERAND = 1, PLAN_SUM = 2, PLAN_OUTPUT = 4, PLAN_ANYTHING = 7 };
 
 static void check_type(Diags *diags, const char *what, PlanType type, int use,

@@ -68,8 +68,9 @@ typedef struct Plan {
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   int64_t m, n, k;
   bool a_col_major, b_col_major;
-  // What one copy through the operand's map moves, {columns, rows, swizzle bits}: with 3 bits, the
-  // 16-byte chunks of a row of up to 16 << 3 bytes are permuted. All 0 = the operand has no map.
+  // The box that one copy through the operand's map moves, {columns, rows, swizzle bits}: with 3
+  // bits, the 16-byte chunks of a row of up to 16 << 3 bytes are permuted. All 0 = the operand has
+  // no map.
   int a_box[3], b_box[3];
   int64_t workspace_bytes;
   int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
@@ -85,8 +86,8 @@ bool plan_check(const Plan *plan, Diags *diags);
 // Whether both compute the same product on the same data (types, sizes, layouts).
 bool plan_same_problem(const Plan *a, const Plan *b);
 
-// What a map argument describes: the operand as a matrix whose rows lie one after another in
-// memory. A column-major A[m × k] has k rows of m columns.
+// A map argument describes the operand as a matrix whose rows lie one after another in memory. A
+// column-major A[m × k] has k rows of m columns.
 typedef struct PlanTensor {
   int64_t columns, rows;  // elements
   const int *box;         // the plan's

@@ -1,4 +1,4 @@
-// What a reader wants to see of NVRTC's PTX.
+// Keeps the lines of NVRTC's PTX that a reader wants to see.
 //
 // With line information every instruction follows a .loc, and what was inlined names its call:
 //   .loc 1 10 3, function_name $L__info_string0, inlined_at 1 104 7

@@ -36,7 +36,7 @@ static int memory_file(const void *bytes, size_t n) {
   return fd;
 }
 
-// Between fork and exec only calls that are safe there.
+// Runs between fork and exec, so it makes only calls that are safe there.
 static _Noreturn void become(char *const *argv, int input, int output) {
   const struct rlimit size = {OUTPUT_MAX, OUTPUT_MAX};
   setpgid(0, 0);
@@ -108,7 +108,7 @@ ToolResult tool_run(Arena *arena, const char *const *argv, const void *input, si
   if (child == 0) become(words, in, out);
   int status = -1;
   if (child > 0) {
-    // Both sides set it, so that it holds before either goes on.
+    // Parent and child both set it, so that it holds before either goes on.
     setpgid(child, child);
     status = wait_until(child, clock_seconds() + deadline_s);
   }

@@ -20,7 +20,7 @@ static double unit_roundoff(PlanType type) {
   return units[type];
 }
 
-// Of one addition inside the sum.
+// The relative roundoff of one addition inside the sum.
 static double sum_roundoff(const Plan *plan) {
   bool eight_bit_floats = plan->operand_type == PLAN_E4M3 || plan->operand_type == PLAN_E5M2;
   if (plan->accumulate_type == PLAN_F32 && eight_bit_floats) return 0x1p-13;

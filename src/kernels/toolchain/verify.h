@@ -58,10 +58,11 @@ typedef struct VerifyResult {
 } VerifyResult;
 
 double verify_tolerance(const Plan *plan);
-// What is relative to |ref|: rounding the sum to the output type, and what tf32 cuts off the
-// operands on average. 0 where neither is done.
+// The part of the bound relative to |ref|: rounding the sum to the output type, and what tf32 cuts
+// off the operands on average. 0 where neither is done.
 double verify_rounding(const Plan *plan);
-// What is relative to nothing: half a step of the subnormal numbers that a cell is rounded to.
+// The part of the bound that is absolute: half a step of the subnormal numbers that a cell is
+// rounded to.
 double verify_floor(const Plan *plan);
 // The bound of one cell, from its exact value and from the sum of its products' sizes.
 double verify_bound(const Plan *plan, double exact, double magnitude);

@@ -103,7 +103,7 @@ static void copy_message(ClientEvent *event, const Message *message) {
     die("a message of the worker could not be copied: %s", diags_text(event->arena, &diags));
 }
 
-// What the result holds is checked here, off the user's thread; what is not as it should be leaves
+// Checks what the result holds, off the user's thread. A result that is not as it should be leaves
 // the pointer NULL and becomes an error event.
 static void read_result(ClientEvent *event) {
   const char *what = event->message.what, *data = event->message.data;
@@ -450,7 +450,8 @@ Client *client_start(const ClientOptions *options) {
   return NULL;
 }
 
-// Its thread gives up what it can; what is in the kernel's hands (a disk that hangs) it cannot.
+// Waits for the thread to end. It gives up the work it can, but not a call that hangs in the
+// operating system (a disk).
 static bool thread_ended(Client *client) {
   struct timespec until;
   clock_gettime(CLOCK_REALTIME, &until);

@@ -35,7 +35,7 @@ typedef struct ClientOptions {
   // this program.
   const char *const *const *workers;
   int n_workers;
-  // Where every timing is recorded (by the thread, before its event is handed over): history.h's
+  // The file in which the thread records every timing, before it hands its event over: history.h's
   // default place when `history` is set and the path NULL.
   bool history;
   const char *history_path;

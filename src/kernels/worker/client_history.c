@@ -1,4 +1,4 @@
-// What the client keeps of timings, and what it takes from others instead of a timing.
+// The timings that the client keeps, and those it takes from others instead of timing itself.
 //
 // Worked example, a class of two on one GPU: ana times a kernel, and her client adds a row with the
 // hash of its text. A minute later ben, with the same kernel before him, presses b: his client

@@ -215,7 +215,7 @@ static void note_progress(Client *client, Worker *worker, const Message *said) {
   publish_status(client, worker);
 }
 
-// What is said about a request that is over (cancelled, timed out) is not passed on.
+// Passes an answer on, unless its request is over (cancelled, timed out).
 static void on_answer(Client *client, Worker *worker, const Message *said) {
   Flight *flight = find_flight(&worker->flights, said->id);
   if (!flight) return;
@@ -436,7 +436,8 @@ static void check_worker(Client *client, Worker *worker) {
     worker_died(client, worker, ERROR_TIMEOUT, how);
   } else if (client->now_ms - worker->heard_at > limit_ms) {
     snprintf(how, sizeof how, "said nothing for %.1f s and was ended", (double)limit_ms / 1000);
-    // Who ran all that time without a hello has had its chance: nobody waits for it three times.
+    // A worker that ran all that time without a hello has had its chance: the client does not wait
+    // for it three times.
     if (!worker->said_hello) worker->n_failures = ATTEMPTS;
     worker_died(client, worker, ERROR_WORKER, how);
   }

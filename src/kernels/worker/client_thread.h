@@ -8,7 +8,7 @@
 #include "kernels/worker/client.h"
 #include "kernels/worker/process.h"
 
-// What the history says of one side beside its result.
+// The history's entry about one side, beside its result.
 typedef struct FlightSide {
   const char *state, *text_hash, *problem;
 } FlightSide;
@@ -96,7 +96,7 @@ void flight_free(Flight *flight);
 void client_copy_text(char *to, size_t size, const char *from);
 // Takes the message (whose strings may live anywhere) into an event of its own.
 ClientEvent *client_event_new(int64_t id, uint64_t key, int worker, const Message *message);
-// One of the client's own, without words of a worker.
+// An event of the client's own, without words of a worker.
 ClientEvent *client_event_of(int64_t id, uint64_t key, int worker, MessageKind kind);
 void client_hand_over(Client *client, ClientEvent *event);
 void client_publish(Client *client, int64_t id, uint64_t key, int worker, const Message *message);

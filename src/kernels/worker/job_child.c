@@ -1,4 +1,4 @@
-// Where hostile texts meet the compiler and kernels meet the GPU.
+// In this process hostile texts meet the compiler and kernels meet the GPU.
 //
 // Nothing here guards against a hang or a crash: the worker does, from outside. A compile looks
 // into the cache under (compiler, flags, text) first. Worked example, want "ptx,cubin,sass", cold
@@ -334,7 +334,7 @@ static void run_probe(Job *job, const Message *ask) {
 
 // ---- what this machine has ----------------------------------------------------------------------
 
-// What a driver does not tell is empty, not absent: absent means that there is no GPU.
+// A text that a driver does not tell is empty, not absent: absent means that there is no GPU.
 static const char *known_text(Job *job, const char *text) {
   return arena_strdup(job->app, text ? text : "");
 }

@@ -29,7 +29,7 @@ void line_reader_free(LineReader *reader);
 // the end). Reads once, at most 64 KiB.
 long line_reader_fill(LineReader *reader, int fd);
 LineStatus line_reader_next(LineReader *reader, char **line, size_t *n);
-// What is left without a newline, for the last words of a stream; terminated.
+// The rest that has no newline, for the last words of a stream; terminated.
 const char *line_reader_rest(LineReader *reader);
 
 typedef struct OutQueue {

@@ -49,7 +49,7 @@ static void begin(Server *server, Slot *slot, Request *request) {
   slot_feed(slot, request);
 }
 
-// What follows a compile child that did what it was asked.
+// Goes on after a compile child that did what it was asked.
 static void end_well(Server *server, Slot *slot) {
   Request *request = slot->request;
   slot->request = NULL;

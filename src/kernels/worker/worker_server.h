@@ -100,5 +100,5 @@ void compile_supersede(Server *server, const Request *newer);
 void bench_step(Server *server);
 void bench_read(Server *server);
 void bench_cancel(Server *server, Request *request);
-// When the next step is due, at the latest.
+// The time at which the next step is due, at the latest.
 int64_t bench_next_ms(const Server *server);

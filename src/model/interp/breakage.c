@@ -25,7 +25,7 @@ static bool is_op(const Stmt *stmt, OpKind kind) {
   return stmt->kind == STMT_OP && stmt->op.kind == kind;
 }
 
-// Of a kind, on the mbarriers of a role.
+// Whether the statement is an operation of this kind on the mbarriers of a role.
 static bool is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
   return is_op(stmt, kind) && stmt->op.dst.buffer->role == role;
 }
@@ -292,7 +292,7 @@ static bool break_arrive(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_MBAR_ARRIVE, ROLE_EMPTY);
 }
 
-// Nothing to do where the ring is never gone round.
+// Changes nothing if the ring is never gone round.
 static bool stay_in_phase_0(Program *program, Stmt *stmt) {
   if (!is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL) || stmt->op.phase->op == EXPR_CONST) return false;
   stmt->op.phase = ex_const(program->arena, 0);
@@ -395,8 +395,9 @@ static bool break_silent_warp(Program *program) {
   return change_each(program, await_less) && silence_warp(program, &main_kernel(program)->body);
 }
 
-// In the loop over slabs `k_o`; NULL: it is still to come. Not in its last iteration, which waits
-// for nothing where the first k-step is read a slab ahead.
+// Skips the wait in the middle iteration of the loop over slabs, whose variable is `k_o`; NULL: the
+// loop is still to come. The last iteration would not do: it waits for nothing if the first k-step
+// is read a slab ahead.
 static bool skip_middle(Program *program, Stmt **link, const Var *k_o) {
   bool found = false;
   for (; *link; link = &(*link)->next) {
@@ -449,7 +450,7 @@ static bool break_fence(Program *program) {
   return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
 }
 
-// What the wait tells comes after the fence then, and is not covered by it.
+// Puts the fence in front of the wait, so that it does not cover what the wait makes known.
 static bool fence_before_wait(Stmt **link) {
   for (; *link; link = &(*link)->next) {
     Stmt *wait = *link, *fence = wait->next;

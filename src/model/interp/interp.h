@@ -24,8 +24,8 @@
 #include "base/str.h"
 #include "model/ir/program.h"
 
-// What can be wrong with a run. One row each: enum, the word it is shown by, what it means.
-// The last rows, from "operand" on, say that the program could not be run to its end.
+// The findings about a run. One row each: enum, the word it is shown by, what it means. The last
+// rows, from "operand" on, say that the program could not be run to its end.
 #define INTERP_FINDING_TABLE(X)                                                                   \
   X(RACE, "race", "two accesses without an order between them, at least one of them a write")     \
   X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \
@@ -51,7 +51,7 @@ typedef enum FindingKind {
 const char *finding_name(FindingKind kind);
 const char *finding_help(FindingKind kind);
 
-// Who did it: a thread of a block, at a statement. thread -1: nobody in particular.
+// The party of a finding: a thread of a block, at a statement. thread -1: nobody in particular.
 typedef struct FindingParty {
   const Stmt *stmt;  // NULL: no statement
   int block, thread;
@@ -106,9 +106,9 @@ typedef struct InterpResult {
   int64_t steps;            // warp-steps, control flow included
 } InterpResult;
 
-// What no run would get past, whatever its data: an operand in the wrong memory, a width that
-// cannot move at once, a statement behind a loop over threads. A sentence, without running
-// anything; NULL when there is none. Programs that passes made have none.
+// The fault that stops every run, whatever its data: an operand in the wrong memory, a width that
+// cannot move at once, a statement behind a loop over threads. It is a sentence, found without
+// running anything; NULL when there is none. Programs that passes made have none.
 const char *interpret_fault(Arena *arena, const Program *program);
 
 // Memory that interpret_check takes, estimated before anything is allocated; a program that needs

@@ -9,9 +9,10 @@
 #include "model/words/fragment.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
-// Who carries out copies by TMA, counted behind the warps: an agent for each mbarrier that copies
-// count at, because copies have no order but the one that their own mbarriers make. Programs with
-// more of them share agents, and an order may be taken for granted that is none.
+// Agents carry out copies by TMA and are counted behind the warps: one for each mbarrier that
+// copies count at, because copies have no order but the one that their own mbarriers make. Programs
+// with more mbarriers share agents; then the interpreter may take an order for granted that does
+// not exist.
 enum {
   INTERP_AGENT = INTERP_THREADS_MAX / LANES,
   INTERP_AGENTS = 8,
@@ -37,7 +38,7 @@ typedef union Lanes {
 
 // ---- compiled expressions -----------------------------------------------------------------------
 
-// What an expression depends on.
+// The things that an expression depends on.
 enum { DEP_LANE = 1, DEP_LOOP = 2, DEP_BLOCK = 4 };
 
 // coef · variable, or coef · expr where var < 0.
@@ -86,7 +87,7 @@ typedef struct Operand {
   bool offset_proven;      // the ranges prove the whole access inside the buffer
 } Operand;
 
-// Which element of its operand a lane's value is, tabulated: row · columns + column.
+// The element of its operand that a lane's value is, tabulated: row · columns + column.
 typedef struct FragmentTable {
   int n_values, columns;
   const uint16_t (*at)[LANES];  // [value][lane]
@@ -146,17 +147,17 @@ typedef struct Touch {
   uint16_t thread, code;
 } Touch;
 
-// What is remembered of one element. Where barriers alone make the order, of reads and atomic adds
-// the latest and one more that is unordered with it are enough: whatever conflicts with any of them
-// conflicts with one of these. Mbarriers order some readers and not others, so of a slab each
-// warp's latest read is kept instead (Memory.reads).
+// The accesses that are remembered of one element. If barriers alone make the order, the latest
+// read and the latest atomic add are enough, each with one more that is unordered with it: an
+// access that conflicts with any earlier one conflicts with one of these. Mbarriers order some
+// readers and not others, so each warp's latest read of a slab is kept instead (Memory.reads).
 typedef struct Shadow {
   Touch write, read, other_read, atomic, other_atomic;
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
-// What is known of the epochs of each warp and agent: of which accesses were before, of which a
-// fence has said so to TMA, and which waits are over.
+// The epochs of each warp and agent up to which something is known: accesses have come before
+// (`seen`), a fence has made them known to TMA (`fenced`), waits are over (`passed`).
 typedef struct Clock {
   uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS], passed[INTERP_CLOCKS];
 } Clock;
@@ -288,14 +289,14 @@ float interp_alpha(const InterpOptions *options);
 
 // How an operation runs: one for each row of op.def, in the file of its family (model/ops).
 typedef struct OpMachine {
-  // For the active lanes of one warp.
+  // Runs it for the active lanes of one warp.
   void (*run)(Machine *machine, Warp *warp, const Code *code);
   // Why it cannot run, beyond what its facts say; NULL: nothing is wrong. The member may be NULL.
   const char *(*fault)(Arena *arena, const Program *program, const Code *code);
   // Elements that an operand takes (C stands for the destination, A and B for the sources); NULL:
   // as many as the operation is wide.
   int (*width)(const Op *op, AtomOperand operand);
-  // What it wants to have at hand whenever it runs; NULL: nothing.
+  // Prepares what the operation wants to have at hand whenever it runs; NULL: nothing.
   void (*prepare)(Arena *arena, Code *code);
   // A warp that has to wait stands before it (WARP_ASLEEP): may it go on? And, where nobody goes on
   // any more, for what it waits. NULL: the operation never waits.
@@ -315,7 +316,7 @@ static inline bool value_is_uniform(const Value *value) {
 
 // ---- reaching registers and memory (interp_reach.c) ---------------------------------------------
 
-// Which lanes of an access get where.
+// The lanes of an access, by where they get.
 typedef struct Reach {
   const Memory *memory;
   uint32_t inside;   // reach an element of the buffer
@@ -369,7 +370,7 @@ bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, con
 
 // ---- order (interp_order.c) ---------------------------------------------------------------------
 
-// What this thread knows.
+// The clock of what this thread knows.
 static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
   int w = thread / LANES;
   bool is_rest = w < INTERP_AGENT && !(m->knows[w] >> thread % LANES & 1);
@@ -398,7 +399,8 @@ Mbar *mbar_ready(Machine *machine, const Warp *warp, const Code *code, const Ope
 void mbar_arrive(Machine *machine, const Warp *warp, const Code *code, Mbar *bar);
 // Ends the phase under way if nothing is missing from it.
 void mbar_end_phase(Machine *machine, const Code *code, Mbar *bar);
-// What is one thread's to do is done once for each lane that reaches it.
+// Reports an operation that one thread should do and several lanes reach: it is done once for each
+// of them.
 void mbar_check_alone(Machine *machine, const Warp *warp, const Code *code);
 // A fault of operations whose operands must be at one place for the whole warp.
 bool operand_is_uniform(const Operand *operand);

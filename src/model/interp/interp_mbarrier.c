@@ -67,7 +67,7 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
   return bar;
 }
 
-// Who waited for the phase before must have gone on before this one ends.
+// A thread that waited for the phase before must have gone on before this phase ends.
 static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
   const Touch *waited = bar->waited[~bar->phase & 1];
   for (int w = 0; w < m->n_warps; w++) {
@@ -96,7 +96,7 @@ void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
   mbar_end_phase(m, code, bar);
 }
 
-// What is one thread's to do is done once for each lane that reaches it.
+// An operation that is one thread's to do is done once for each lane that reaches it.
 void mbar_check_alone(Machine *m, const Warp *w, const Code *code) {
   if (w->active & (w->active - 1))
     mbar_report(m, w, code, FINDING_DIVERGENCE, "is not alone in doing what one thread must");

@@ -1,9 +1,9 @@
-// Who goes on when every warp of a block has stopped.
+// Decides which warps go on when every warp of a block has stopped.
 //
-// Warps at a barrier go on when all of them are there, or as many as it asks for; warps before an
-// mbarrier, or before registers that they take, when there is what they wait for. If nobody can, a
-// copy by TMA lands at last: that is as late as it may. If that is of no help either, they wait for
-// ever, and it is told who waits for what.
+// Warps at a barrier go on when all of them are there, or as many as it asks for. Warps before an
+// mbarrier, or before registers that they take, go on when the thing they wait for is there. If no
+// warp can go on, a copy by TMA lands at last: that is as late as it may. If that does not help
+// either, they wait for ever, and the report says who waits for what.
 //
 // Worked example, producer and two consumer warps: the producer sleeps before empty[0], the
 // consumers before full[1], whose box has not landed. Nobody can go on, so the box lands; a phase

@@ -1,13 +1,15 @@
-// What is known to be over: a vector clock for each warp.
+// Keeps what is known to be over: a vector clock for each warp.
 //
-// clock[w].seen[v] says that what warp v did in epochs before it is known to w. An arrival starts a
-// new epoch and gathers the clock of its warp; the end of a phase hands what was gathered to all
-// that wait for it. A copy by TMA overtakes accesses that are known to be over, unless a fence
-// between has said so: clock[w].fenced, handed on in the same way.
+// clock[w].seen[v] = e says that warp w knows of everything that warp v did in epochs before e. An
+// arrival starts a new epoch and gathers the clock of its warp; the end of a phase hands the
+// gathered clocks to all that wait for it. A copy by TMA overtakes accesses that are known to be
+// over, unless a fence in between has made them known to it: clock[w].fenced, handed on in the same
+// way.
 //
-// What a lane waits or fences for alone, it alone knows: the other lanes of its warp keep what they
-// had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept apart,
-// it knows what the rest does; so an order may be missed in odd programs, and is never made up.
+// A lane that waits or fences alone is alone in knowing it: the other lanes of its warp keep what
+// they had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept
+// apart but knows what the rest does; so an order may be missed in odd programs, and is never made
+// up.
 #include <string.h>
 
 #include "model/interp/interp_machine.h"
@@ -28,7 +30,7 @@ void interp_join_none(Machine *m) {
       m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
 }
 
-// Those that have met know all of each other; of fences, what each of them had said.
+// Those that have met know everything that any of them knew; of fences, what each of them had said.
 static void join(Machine *m, const bool *takes_part) {
   Clock clock = {{0}, {0}, {0}};
   for (int w = 0; w < m->n_warps; w++)

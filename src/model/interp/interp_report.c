@@ -23,7 +23,7 @@ static const struct {
 const char *finding_name(FindingKind kind) { return finding_rows[kind].name; }
 const char *finding_help(FindingKind kind) { return finding_rows[kind].help; }
 
-// What each operation does to memory, in the words of a race report.
+// The effect of each operation on memory, in the words of a race report.
 typedef struct Verb {
   const char *now, *then;
 } Verb;
@@ -84,7 +84,7 @@ static int64_t xored_bits(const Buffer *buffer, int64_t byte) {
   return bits;
 }
 
-// Where an element would lie without the permutation. The offset solves x ^ bits(x) = at; x =
+// The offset at which an element would lie without the permutation. It solves x ^ bits(x) = at: x =
 // at ^ bits(x) is repeated until it holds, which it soon does as bits come from higher ones.
 static int64_t unpermuted(const Buffer *buffer, int64_t at) {
   enum { ROUNDS = 32 };

@@ -179,7 +179,7 @@ void shadow_launch(Machine *machine, const Memory *memory, int64_t at, const Tou
     write_granule(machine, memory, first_of(memory, at) + i, now, true);
 }
 
-// What is in the way of a copy by TMA, of everything that was there before; NULL: nothing.
+// The earlier access that is in the way of a copy by TMA; NULL: none.
 static const Touch *in_the_way(const Machine *machine, const Memory *memory, const Shadow *shadow,
                                const Touch *now) {
   uint32_t first = first_epoch(machine, memory);

@@ -42,7 +42,7 @@ static bool depends_on_thread(const Program *program, const Expr *expr) {
          depends_on_thread(program, expr->c);
 }
 
-// Who gets to a statement: every thread of the block, of a role, or nobody knows.
+// The threads that get to a statement: every thread of the block, of a role, or an unknown part.
 typedef enum Reached { REACHED_BY_ALL, REACHED_BY_ROLE, REACHED_BY_SOME } Reached;
 
 static Reached reach_below(const Check *check, const Stmt *stmt, Reached reach) {

@@ -16,7 +16,7 @@ enum { LINE_BYTES_MAX = 1 << 16, BLOCKS_MAX = 1 << 30, THREADS_MAX = 1024 };
 
 // ---- lines --------------------------------------------------------------------------------------
 
-// Where the remark begins: a # outside of quotes.
+// The length up to the remark, which begins at a # outside of quotes.
 static size_t length_of_line(const char *at, size_t n) {
   bool quoted = false;
   for (size_t i = 0; i < n; i++) {
@@ -73,8 +73,8 @@ static bool parse_note(Parser *p, const char **note) {
   return true;
 }
 
-// Without a mark the knob is that of the statement around; one mark is for all of `first`, its
-// body, … down to `last`, or there is one for each.
+// Reads the marks at the end of a line. Without a mark a statement has the knob of the statement
+// around it. One mark is for all of `first`, its body, … down to `last`; else each has its own.
 static bool parse_marks(Parser *p, Stmt *first, const Stmt *last) {
   if (parse_at_end(p)) return true;
   if (!parse_peek(p, "@")) return parse_end(p);
@@ -111,7 +111,7 @@ static void open_scope(Parser *p, const Var *var) {
   p->scope = scope;
 }
 
-// What is indented further than the line that was read, which had `indent`.
+// Reads the lines that are indented further than the line before them, which had `indent`.
 static bool parse_body(Parser *p, int indent, KnobId knob, Stmt **body) {
   const ScopeVar *outer = p->scope;
   KnobId around = p->around;
@@ -289,7 +289,7 @@ static bool parse_kernels(Parser *p) {
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-// What the head said of the main kernel, before any was known.
+// Hands the main kernel what the head said of it before any kernel was known.
 static void settle_main(Program *program) {
   Kernel *first = &program->kernel[0], *main = &program->kernel[program->main_kernel];
   if (first == main) return;

@@ -34,7 +34,7 @@ static int64_t reach(ExprOp op, const Expr *a, const Expr *b) {
   return out;
 }
 
-// What is missing from the operands; NULL: they are as the builders want them.
+// Says what the operands lack; NULL: they are as the builders want them.
 static const char *operand_fault(ExprOp op, const Expr *a, const Expr *b, bool *at_right) {
   bool divides = op == EXPR_DIV || op == EXPR_MOD;
   *at_right = false;

@@ -122,7 +122,7 @@ static bool parse_place(Parser *p, Buffer *buffer) {
   return true;
 }
 
-// What stands behind "as": "slab_a strides 2112 16 1 panels 64 @PAD_SMEM".
+// Reads the part behind "as": "slab_a strides 2112 16 1 panels 64 @PAD_SMEM".
 static bool parse_as(Parser *p, Buffer *buffer, bool typed) {
   if (!parse_role(p, &buffer->role)) return false;
   if (typed && !parse_type(p, &buffer->type)) return false;

@@ -70,7 +70,7 @@ static bool parse_idle_guard(Parser *p) {
   return expr_is_const(guard, 1) || parse_fail_at(p, at, "no condition, or one that always holds");
 }
 
-// It follows from the indices: one that is said must be the one that is there.
+// The guard follows from the indices: a guard that is written must be that one.
 static bool parse_guard(OpParser *o) {
   const Expr *guard = access_guard(o->p->arena, &o->op->dst);
   if (!guard) guard = access_guard(o->p->arena, &o->op->src);
@@ -220,7 +220,7 @@ static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {
   return true;
 }
 
-// Where the operand may lie: op.def's, which tells a load from a store.
+// The spaces in which the operand may lie: op.def's, which tells a load from a store.
 static unsigned spaces_of(OpKind kind, OpField field) {
   const OpFacts *facts = op_facts(kind);
   return field == FIELD_dst   ? facts->dst.spaces

@@ -77,7 +77,7 @@ bool parse_at_end(Parser *p) {
 
 bool parse_end(Parser *p) { return parse_at_end(p) || parse_fail(p, "the end of the line"); }
 
-// Where the text goes on behind `word`, NULL when it is another: a word ends where its letters do.
+// The text behind `word`, NULL when another word stands there: a word ends where its letters do.
 static const char *behind_word(const char *at, const char *word) {
   while (*at == ' ') at++;
   for (; *word; word++) {

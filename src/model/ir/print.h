@@ -20,8 +20,8 @@ typedef struct ProgramText {
   const ProgramLine *line;
 } ProgramText;
 
-// What a person reads of a program; and the complete text, which is read back (parse.h): the same
-// lines, longer, below a head that says the problem and its axes.
+// Prints what a person reads of a program, and the complete text, which is read back (parse.h): the
+// same lines, longer, below a head that says the problem and its axes.
 ProgramText program_print(Arena *arena, const Program *program);
 ProgramText program_print_full(Arena *arena, const Program *program);
 // The lines, indented by two blanks each.

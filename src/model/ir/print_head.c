@@ -176,7 +176,7 @@ static bool is_listed(const Buffer *buffer, bool temporary) {
   return buffer->space == SPACE_REGISTER && (buffer->role == ROLE_TEMP) == temporary;
 }
 
-// All of them in one line, and what each is behind it, in the same order.
+// Declares all of them in one line, then says what each is, in the same order.
 static void declare_registers(Printer *printer, const char *word, bool temporary) {
   const Program *program = printer->program;
   Spans out = spans_new(printer->arena);

@@ -6,7 +6,7 @@
 
 Spans spans_new(Arena *arena) { return (Spans){.text = str_new(arena)}; }
 
-// What was added to the text since `begin` is a span; neighbours of one kind are one.
+// Makes a span of the text added since `begin`; neighbours of one kind become one span.
 static void close_span(Spans *spans, SpanKind kind, size_t begin) {
   int length = (int)(spans->text.length - begin);
   if (length == 0) return;

@@ -29,7 +29,8 @@ Stmt *find_loop(Stmt *list, const Var *var) {
   return NULL;
 }
 
-// What the multiplying threads of a kernel run: the body below its hardware loops, or their role.
+// The statements that the multiplying threads of a kernel run: the body below its hardware loops,
+// or their role.
 static Stmt *inner_body(const Kernel *kernel) {
   Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);
   return inner ? inner->body : kernel->body;

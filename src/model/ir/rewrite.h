@@ -69,8 +69,8 @@ typedef const Expr *PartOf(Program *program, int operand, int dimension, const v
 void tile_position(Program *program, int operand, PartOf *part, const void *context,
                    const Expr **slow, const Expr **fast);
 
-// What lane and value add to the row (dimension 0) or column (1) of an operand's element: the
-// fragment map of the program's atom; 0 without an atom.
+// The part of the row (dimension 0) or column (1) of an operand's element that lane and value add:
+// the fragment map of the program's atom; 0 without an atom.
 const Expr *fragment_part(Program *program, int operand, int dimension);
 
 // sum of bit i of x times coefficient[i], bits whose coefficients double gathered:

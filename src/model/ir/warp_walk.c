@@ -25,7 +25,7 @@ enum { LOOPS_MAX = 16, VISITS_MAX = 1024, TURNS_MIN = 2, SLABS_MAX = 32 };
 
 typedef enum Pace { UNKNOWN, EVEN, UNEVEN } Pace;  // whether all of them cost alike
 
-// What an IF that all lanes answer alike lets through.
+// The iterations that pass an IF which all lanes answer alike.
 typedef struct Passing {
   bool known;
   double share;      // of the iterations of the loops that it reads
@@ -109,8 +109,8 @@ static int64_t uneven_inside(const Walk *walk, const Stmt *list) {
   return most;
 }
 
-// How many iterations are looked at, and in which steps: all, as long as VISITS_MAX have room,
-// in a whole kernel the register loops inside first.
+// The number of iterations to look at, and their step: all, as long as VISITS_MAX have room; in a
+// whole kernel the register loops inside come first.
 static int64_t turns_of(const Walk *walk, const Stmt *loop, int64_t *step) {
   int64_t extent = loop->var->extent;
   *step = 1;
@@ -173,8 +173,8 @@ static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
 
 // ---- conditions ---------------------------------------------------------------------------------
 
-// In how many of the iterations of the loops from `from` on some lane passes; all others stand at
-// their first.
+// Counts the iterations of the loops from `from` on in which some lane passes; all other loops
+// stand at their first.
 static int64_t count_passing(Walk *walk, const Expr *condition, const bool *active, int from) {
   while (from < walk->n_loops && !expr_uses(condition, walk->loop[from])) from++;
   int64_t value[LANES], n = 0;
@@ -200,7 +200,7 @@ static double passing_share(Walk *walk, const Expr *condition, const bool *activ
   return all == 1 ? 1 : (double)count_passing(walk, condition, active, 0) / all;
 }
 
-// Where one loop alone decides, the first iteration that passes.
+// If one loop alone decides: its first iteration that passes.
 static int64_t first_passing(Walk *walk, const Expr *condition, const Var *var) {
   int64_t value[LANES], at = 0;
   for (; at < var->extent; at++) {
@@ -222,7 +222,8 @@ static int only_loop(const Walk *walk, const Expr *condition) {
   return found;
 }
 
-// What passes a condition that all lanes answer alike, asked once; the loops stay where they are.
+// The iterations that pass a condition which all lanes answer alike. It is asked once; the loops
+// stay where they are.
 static const Passing *passing_of(Walk *walk, const Stmt *stmt, const bool *active) {
   int64_t at[LOOPS_MAX];
   Passing *passing = &walk->passing[stmt->id];

@@ -104,7 +104,7 @@ static ClaimVerdict judge(const ClaimRow *row, const FactValue *value) {
   return right ? CLAIM_AGREES : CLAIM_DIFFERS;
 }
 
-// Where records are other people's, or none, a sentence about them keeps its dashes.
+// A sentence about records keeps its dashes if the records are other people's, or none.
 static const char *fill(const FactScene *scene, const char *why, Diags *diags) {
   Diags inner = diags_new(scene->arena);
   const char *text = fact_fill(scene, why, &inner);

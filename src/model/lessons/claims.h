@@ -1,4 +1,4 @@
-// What articles say in numbers, each beside what is found here.
+// The numbers that articles claim, each beside what is found here.
 //
 //   const ClaimList *list = claims_read(arena, text, size, "claims/fp32.json", &world, &diags);
 //   ClaimFound found;

@@ -249,7 +249,7 @@ static bool read_number(const char *guess, double *out) {
   if (end > guess && *end == '/' && isdigit((unsigned char)end[1]))  // "1/4"
     *out /= strtod(end + 1, &end);
   end += strspn(end, " ");
-  // What follows may be a unit, not another number.
+  // A unit may follow the number, but not another number.
   return end != guess && isfinite(*out) && !strpbrk(end, "0123456789");
 }
 

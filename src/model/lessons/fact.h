@@ -17,7 +17,7 @@
 
 typedef enum FactKind { FACT_COUNT, FACT_REAL, FACT_PAIR, FACT_WORD, FACT_TEXT } FactKind;
 
-// Where a number comes from; the screen says it beside the number.
+// The origin of a number; the screen says it beside the number.
 typedef enum FactOrigin {
   FACT_DERIVED,    // read off the program
   FACT_COUNTED,    // by the bank model
@@ -45,7 +45,7 @@ typedef struct FactRecord {
   const char *gpu, *date;
 } FactRecord;
 
-// Of a whole kernel: wavefronts of all blocks and slabs, and the profiler's time.
+// The counters of a whole kernel: wavefronts of all blocks and slabs, and the profiler's time.
 typedef struct FactCounters {
   double wavefronts_lds, wavefronts_ldgsts, time_us;
   const char *gpu, *date;
@@ -55,8 +55,8 @@ typedef struct FactWorld {
   const TargetTable *targets;
   const Ladder *const *ladders;
   int n_ladders;
-  // What a GPU made of a schedule; false: no record. The model reads no files: whoever has the
-  // records answers. NULL: nobody has any.
+  // Fills in the record of a schedule on a GPU; false: no record. The model reads no files: whoever
+  // has the records answers. NULL: nobody has any.
   bool (*recorded)(const void *records, const Schedule *schedule, FactRecord *out);
   const void *records;
   // The same for what a GPU's counters said; false: never counted.
@@ -107,10 +107,10 @@ const char *fact_knobs(Arena *arena, const char *text);
 // "8", "0.29", "(27, 12)", "shared memory". In `out` or in the scene's arena.
 const char *fact_print(const FactValue *value, char out[FACT_TEXT_MAX]);
 
-// With its unit: "8 wavefronts", "1 block", "thread 37".
+// The value with its unit: "8 wavefronts", "1 block", "thread 37".
 const char *fact_say(Arena *arena, const FactValue *value);
 
-// What a guess is, compared with the value.
+// The outcome of comparing a guess with the value.
 typedef enum FactVerdict {
   FACT_RIGHT,
   FACT_IS_MORE,  // the value is more than the guess

@@ -46,7 +46,7 @@ static double copies(const Site *site) {
   return site->op->kind == BANK_CPASYNC ? site->profiled : 0;
 }
 
-// Of all blocks and slabs.
+// Sums the wavefronts of all blocks and slabs.
 static double of_kernel(const Model *model, double (*wavefronts)(const Site *site)) {
   const Stmt *k_o = slab_loop(model->program);
   double sum = 0;

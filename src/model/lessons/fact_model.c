@@ -29,8 +29,8 @@ static char *without_blanks(Arena *arena, const char *text) {
   return out;
 }
 
-// Which of `n` accesses, numbered from `first`, is meant: by number or by the beginning of its
-// text. -1 after a finding with the nearest one.
+// The one of `n` accesses, numbered from `first`, that the text means: by number or by the
+// beginning of its text. -1 after a finding with the nearest one.
 static int find_access(const char *text, const char *const *texts, int first, int n, Diags *diags) {
   int64_t number;
   if (isdigit((unsigned char)*text))
@@ -107,7 +107,7 @@ GLOBAL_FACT(sector_lines, site->count.lines)
 GLOBAL_FACT(sector_requests, site->requests)
 GLOBAL_FACT(block_sectors, site->sectors)
 
-// Of either memory; of a cp.async its side in shared memory.
+// The access may be of either memory; a cp.async is taken by its side in shared memory.
 bool fact_site(const FactScene *scene, const FactArgs *args, FactValue *value, Diags *diags) {
   const Model *model = scene->model;
   int n_shared = model->n_sites, n = n_shared + model->global.n;

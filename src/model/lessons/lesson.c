@@ -57,7 +57,7 @@ static void check_texts(const JsonValue *value, Diags *diags) {
   check_text(value, diags);
 }
 
-// What a command line can name, and a file of progress or a class be called after.
+// The name must be one that a command line can type and a file (of progress, of a class) can have.
 static void read_name(const JsonValue *root, Lesson *lesson, Diags *diags) {
   if (!json_require_string(root, "name", &lesson->name, diags)) return;
   size_t n = strlen(lesson->name), good = 0;

@@ -114,8 +114,8 @@ typedef struct StepFacts {
 bool lesson_compute(Arena *arena, const LessonWorld *world, const Lesson *lesson, int step,
                     StepFacts *out, Diags *diags);
 
-// What a guess is worth. For ASK_CHOICE it is a letter from "a" on or the knobs; for ASK_MAKE the
-// knobs of a schedule, over the step's.
+// The verdict on a guess. For ASK_CHOICE the guess is a letter from "a" on or the knobs; for
+// ASK_MAKE the knobs of a schedule, over the step's.
 typedef struct Verdict {
   FactVerdict fact;
   const char *text;  // one sentence; of a wrong guess it does not give the answer away

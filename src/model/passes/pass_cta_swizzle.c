@@ -38,8 +38,9 @@ static const Expr *cut_side(Arena *arena, int64_t side, int64_t all, const Expr 
   return ex_min(arena, ex_const(arena, side), ex_sub(arena, ex_const(arena, all), first));
 }
 
-// Which patch of its band a tile is in, as a LET: where bands differ in width the quotient does not
-// show that its range is [0, patches - 1], and the height of the last patch follows from that.
+// Names the patch of its band that a tile is in, as a LET: where bands differ in width the quotient
+// does not show that its range is [0, patches - 1], and the height of the last patch follows from
+// that.
 static const Expr *name_patch(Program *program, Stmt **let, int64_t patches, const Expr *quotient) {
   Var *p = program_var(program, "m_p", VAR_LET, TIER_BLOCK, patches);
   if (patches > 1) *let = stmt_let(program, KNOB_GROUP_M, p, quotient);

@@ -40,7 +40,7 @@ static void set_dims(Buffer *buffer, int rank, const int64_t *dim) {
   }
 }
 
-// What the index [atom, value] of a fragment becomes: [step, atom - first, value].
+// The index [atom, value] of a fragment becomes [step, atom - first, value].
 typedef struct Reindex {
   const Buffer *fragment;
   const Expr *step, *atom;  // atom: NULL leaves it as it is

@@ -128,8 +128,8 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
   k_o->body = body;
 }
 
-// What waits, multiplies and meets stays as it is; only the asking moves ahead. Nobody has read the
-// first slots before they are filled: no fence there.
+// Waits, multiplications and barriers stay as they are; only the requests move ahead. The first
+// slots need no fence: nobody has read them before they are filled.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
   Stmt *fence = cut(find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT));

@@ -29,7 +29,7 @@ bool pass_tma_wanted(const Schedule *schedule) {
 static const BufferRole slabs[] = {ROLE_SLAB_A, ROLE_SLAB_B};
 static const BufferRole registers[] = {ROLE_STAGE_A, ROLE_STAGE_B};
 
-// For a single thread.
+// Guards a list so that a single thread runs it.
 static Stmt *by_one_thread(Program *program, Stmt *list) {
   Arena *arena = program->arena;
   const Expr *first = ex_binary(arena, EXPR_EQ, ex_var(arena, program->thread), ex_const(arena, 0));
@@ -43,7 +43,8 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
   return wrap_register(program, by, i, stmt_op(program, by, op));
 }
 
-// In front of everything: each barrier awaits the one arrival that says how many bytes will come.
+// Stands in front of everything: each barrier awaits the one arrival that says how many bytes will
+// come.
 static void initialise(Program *program, Buffer *full) {
   Stmt *init = by_one_thread(program, build_inits(program, full, 1, knob));
   init->note = "a phase of full ends when a slab's bytes have come";

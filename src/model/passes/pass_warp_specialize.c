@@ -37,7 +37,7 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers) {
   return consumers % WARPGROUP ? LANES : WARPGROUP;
 }
 
-// What setmaxnreg shall leave a consumer; 0 when nothing need be moved.
+// The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 static int64_t consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
   int64_t start = start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
   int64_t given = start * (consumers + producers);

@@ -1,4 +1,5 @@
-// What every pass file defines: whether the schedule wants it, and the rewrite itself.
+// Every pass file defines two functions: whether the schedule wants the pass, and the rewrite
+// itself.
 #pragma once
 #include "base/whole.h"
 #include "model/ir/program.h"

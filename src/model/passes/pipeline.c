@@ -19,8 +19,8 @@ enum { N_PASSES = sizeof pass_table / sizeof *pass_table };
 const int pass_count = N_PASSES;
 _Static_assert((int)N_PASSES < (int)PIPELINE_PROGRAMS_MAX, "every pass and the naive nest");
 
-// What is summed in what, and stored as what: 8-bit integers sum in s32, f64 in f64, all others in
-// f32 or, if asked, f16; C has the operands' type where that is a 16-bit one, else the sum's.
+// The types of a problem: 8-bit integers sum in s32, f64 in f64, all others in f32 or, if asked,
+// f16; C has the operands' type where that is a 16-bit one, else the sum's.
 static Problem problem_of(const Schedule *schedule) {
   const int64_t *v = schedule->value;
   DType type = (DType)v[KNOB_DTYPE];

@@ -24,8 +24,8 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   return access;
 }
 
-// Which operand a slab stages, and how large it is as the operand lies in memory: rows run along
-// the fast dimension.
+// The operand that a slab stages, and its size as the operand lies in memory: rows run along the
+// fast dimension.
 typedef struct Staged {
   BufferRole operand, registers;
   const char *counter, *box;

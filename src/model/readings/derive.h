@@ -1,4 +1,4 @@
-// What a program costs, derived from its own statements: sites, resources, traffic.
+// The cost of a program, derived from its own statements: sites, resources, traffic.
 #pragma once
 #include "model/readings/model.h"
 
@@ -11,10 +11,11 @@ typedef struct Sites {
   // what boxes of TMA and copies of 16 bytes write, which come past it.
   double lines, copies;
 } Sites;
-// As written: of each site what every width would cost that its accesses could be merged to, the
-// written one first, as if all of them were.
+// Derives the sites as written: each has the cost of every width that its accesses could be merged
+// to, as if all of them were; the written width comes first.
 Sites derive_sites(Arena *arena, const Program *program);
-// As executed, by `machine`'s word; sites that it does not name are taken over as `word` has them.
+// Derives the sites as executed, by `machine`'s word; sites that it does not name are taken over as
+// `word` has them.
 Sites sites_executed(Arena *arena, const Sites *written, const MachineAccesses *machine,
                      AccessWord word);
 // Gives a site these forms, the one with the most clocks first, and what follows from them.

@@ -32,6 +32,6 @@ enum { PTX_WORDS_MAX = 16 };
 // and types are read off the atom; `load` is NULL for the atom itself.
 int ptx_words(Arena *arena, const Atom *atom, const LdMatrix *load, PtxWord out[PTX_WORDS_MAX]);
 
-// What WMMA's one shape, 16 x 16 x 16, is in this atom: "2 of m16n8k16: …"; NULL where WMMA has no
-// such type.
+// Says how WMMA's one shape, 16 x 16 x 16, is made in this atom: "2 of m16n8k16: …"; NULL where
+// WMMA has no such type.
 const char *wmma_text(Arena *arena, const Atom *atom);

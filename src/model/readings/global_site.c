@@ -18,7 +18,7 @@
 
 enum { GLOBALS_MAX = 16 };
 
-// What addresses are evaluated by, made when a statement is first come by.
+// The expressions that give a statement's addresses, made at its first visit.
 typedef struct Place {
   GlobalSite *site;    // NULL: not asked for yet
   const Expr *offset;  // in elements

@@ -52,7 +52,7 @@ static int64_t block_count(const Axis *axis) {
   return count;
 }
 
-// Where the CTAs' parts begin along an axis, in steps.
+// The place along an axis where each CTA's part begins, in steps.
 static void block_position(const Axis *axis, const int64_t *env, int64_t out[LANES]) {
   int64_t step = block_step(axis);
   memset(out, 0, LANES * sizeof *out);

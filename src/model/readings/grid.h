@@ -60,7 +60,7 @@ typedef struct Grid {
   int64_t l2_bytes;
 } Grid;
 
-// Of `model` the program, the resources and the target are read.
+// Reads the program, the resources and the target of `model`.
 const Grid *grid_build(Arena *arena, const Model *model);
 // The same without the map of every CTA and without the overview: enough for waves and windows.
 const Grid *grid_outline(Arena *arena, const Model *model);

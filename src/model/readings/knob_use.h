@@ -1,5 +1,5 @@
-// Which knobs say anything about a schedule: with a tensor-core atom warps are tiled by WM and WN
-// and BM and BN mean nothing; with plain FMA it is the other way round.
+// Tells which knobs say anything about a schedule: with a tensor-core atom warps are tiled by WM
+// and WN, and BM and BN mean nothing; with plain FMA it is the other way round.
 //
 //   for (int i = 0; i < KNOB_COUNT; i++)
 //     if (knob_is_used((KnobId)i, schedule)) …

@@ -22,12 +22,12 @@
 
 enum { LOOPS_MAX = 8, INSTANCES_MAX = 2048, BASES_MAX = 256, MERGED_BYTES_MAX = 16 };
 
-// As LLVM does it for this target: a loop of known length is unrolled whole while all its
+// LLVM does it so for this target: a loop of known length is unrolled whole while all its
 // iterations together have WHOLE_MAX instructions, and else by as many as have a quarter of that.
 // OVERHEAD of them keep the loop going.
 enum { WHOLE_MAX = 300, PARTIAL_MAX = WHOLE_MAX / 4, OVERHEAD = 3 };
 
-// What a thread addresses in one iteration of the unrolled loops: a register and a constant.
+// The address that a thread has in one iteration of the unrolled loops: a register and a constant.
 typedef struct Instance {
   int base;
   int64_t offset;  // in bytes

@@ -1,6 +1,6 @@
-// What the assembler is expected to make of neighbouring accesses of a thread: wider ones.
+// Predicts which neighbouring accesses of a thread the assembler merges into wider ones.
 #pragma once
 #include "model/readings/derive.h"
 
-// Of the sites of `written` that lie inside of k_o and whose accesses are merged, all widths.
+// All widths of those sites of `written` that lie inside of k_o and whose accesses are merged.
 MachineAccesses merge_predict(Arena *arena, const Program *program, const Sites *written);

@@ -13,7 +13,7 @@
 #include "model/words/knob.h"
 #include "model/words/target.h"
 
-// Who says in which widths a site's accesses are executed.
+// The source of the widths in which a site's accesses are executed.
 typedef enum AccessWord {
   ACCESS_WRITTEN,    // nobody merges them: ldmatrix, cp.async, or as wide as can be
   ACCESS_PREDICTED,  // merge.h: what the assembler is expected to make of neighbours
@@ -61,8 +61,8 @@ typedef struct Site {
   SiteForm *width, *as_written;
 } Site;
 
-// So many bytes at once are what the machine code of a statement reads or writes, how often per
-// slab and warp. Widths that are not named are not used.
+// One width at which the machine code of a statement reads or writes, and how often per slab and
+// warp. Widths that are not named are not used.
 typedef struct MachineAccess {
   int stmt_id;
   bool is_store;
@@ -75,7 +75,7 @@ typedef struct MachineAccesses {
   const MachineAccess *access;
 } MachineAccesses;
 
-// What one block asks of shared memory for one slab.
+// The load that one block puts on shared memory for one slab.
 typedef struct SiteTotals {
   double wavefronts, ideal;  // of the sites with counts, as the pipe makes them
   double profiled;           // the same as the profiler's per-instruction counters have them
@@ -103,7 +103,8 @@ typedef struct GlobalSite {
 typedef struct Globals {
   int n;
   const GlobalSite *site;
-  // Of one block: lines looked up, sectors fetched into slabs beyond the ideal, sectors written.
+  // Totals of one block: lines looked up, sectors fetched into slabs beyond the ideal, sectors
+  // written.
   double lines, wasted_sectors, store_sectors;
 } Globals;
 
@@ -113,8 +114,8 @@ typedef struct Resources {
   bool counted;        // the compiler's count
   int n_needed;        // estimate of what a thread needs, whatever roles let it start with
   int n_accumulators, n_fragments, n_staging;
-  // With roles, what setmaxnreg leaves a thread that fetches and one that multiplies; 0: nothing is
-  // moved.
+  // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
+  // 0: none are moved.
   int64_t producer_registers, consumer_registers;
   int64_t n_blocks, n_threads, n_warps;  // of the grid; of a block
   int64_t n_consumers;                   // warps of a block that multiply: all without roles

@@ -1,4 +1,4 @@
-// What one block needs, and how many blocks an SM holds.
+// The resources that one block needs, and how many blocks an SM holds.
 //
 // What a thread needs is an estimate until the compiler has spoken: accumulators, both fragments,
 // staging registers that live through the multiplies, and a fixed allowance for addresses and
@@ -49,8 +49,9 @@ static Limit blocks_per_sm(const Resources *r, int min_blocks, const Target *t) 
   int64_t warp_registers = round_up((int64_t)each * LANES, t->reg_alloc_unit);
   if (warp_registers * warps > t->regs_per_sm) warp_registers = t->regs_per_sm / warps;
   int64_t smem = round_up(r->smem_bytes + t->smem_reserved_per_block, t->smem_alloc_unit);
-  // That a block fits at all is checked as if it had as many warps in every part of the SM; how
-  // many do goes by its own, and each part gives its share of the registers to whole warps.
+  // Whether a block fits at all is checked as if it had as many warps in every part of the SM. The
+  // number of blocks goes by the warps it has, and each part gives its share of the registers to
+  // whole warps.
   int64_t own = ceil_div(r->n_threads, LANES), parts = t->warp_alloc_unit;
   int64_t resident = warp_registers ? t->regs_per_sm / parts / warp_registers * parts : 0;
   Limit limit[] = {{"registers", resident / own},
@@ -119,7 +120,7 @@ Resources derive_resources(const Program *program, const Target *target) {
   return r;
 }
 
-// What the compiler gives out is what counts: launch bounds have had their say already.
+// The compiler's count replaces the estimate: launch bounds have had their say in it already.
 Resources resources_with_registers(const Resources *estimate, const Target *target, int registers) {
   Resources r = *estimate;
   r.n_registers = registers;

@@ -427,7 +427,7 @@ static void add_finding(int rule, const Facts *facts, Diags *diags) {
 static void check(RulePhase phase, const Facts *facts, Diags *diags) {
   for (int i = 0; i < rule_count; i++) {
     if (rule_code[i].phase != phase || rule_code[i].holds(facts)) continue;
-    // What is wrong with the slab itself comes before what is wrong with its layout.
+    // A fault of the slab itself comes before one of its layout.
     if (rule_layout_side(i) < 0 || diags->count == 0) add_finding(i, facts, diags);
   }
 }

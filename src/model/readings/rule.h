@@ -17,8 +17,8 @@ void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *di
 // Checks the rules that need the program's resources.
 void rules_check_program(const Model *model, Diags *diags);
 
-// What one rule says of a model whose target is known; OPEN: it looks at the program, and there is
-// none because a rule about the knobs fails. A failing rule adds its finding.
+// The verdict of one rule on a model whose target is known; OPEN: it looks at the program, and
+// there is none because a rule about the knobs fails. A failing rule adds its finding.
 typedef enum RuleVerdict { RULE_HOLDS, RULE_FAILS, RULE_OPEN } RuleVerdict;
 RuleVerdict rule_judge(const Model *model, int rule, Diags *diags);
 

@@ -5,7 +5,7 @@
 
 enum { FM_BM, FN_BN };  // the sides of a tile: A's, and B's
 
-// What a rule is judged by.
+// The facts that a rule is judged by.
 typedef struct Facts {
   Arena *arena;  // for what a rule must build to be judged
   const Schedule *schedule;

@@ -10,7 +10,7 @@
 #include "model/readings/derive.h"
 #include "model/readings/rule_facts.h"
 
-// What a nearest value is looked for.
+// The search for a nearest value: the rule that fails, and where it starts from.
 typedef struct Hunt {
   Arena *arena;
   int rule;
@@ -77,7 +77,7 @@ static char *nearest_number(const Hunt *hunt, KnobId id) {
   return NULL;
 }
 
-// What an atom shall share with the one that cannot be, for it to be the nearest.
+// The traits that an atom shall share with the one that cannot be, for it to be the nearest.
 typedef enum Likeness { SAME_TYPE_AND_DEPTH, SAME_TYPE, SAME_DEPTH, N_LIKENESS } Likeness;
 
 static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) {
@@ -89,7 +89,7 @@ static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) 
   return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);
 }
 
-// Of those that are alike, the nearest in the list of names.
+// The atom nearest in the list of names, among those that are alike.
 static char *nearest_atom(const Hunt *hunt) {
   const Knob *knob = &knob_table[KNOB_ATOM_KIND];
   int64_t now = hunt->from->value[KNOB_ATOM_KIND];

@@ -20,7 +20,7 @@ static void lead(Site *site, const SiteForm *form) {
   for (int lane = 0; lane < BANK_LANES; lane++) site->addr[lane] = form->addr[lane];
 }
 
-// Of equal ones the wider: fewer instructions stand for as much.
+// The wider of two equal ones costs more: fewer instructions stand for as much.
 static bool costs_more(const SiteForm *a, const SiteForm *b) {
   return a->clocks != b->clocks ? a->clocks > b->clocks : a->executions < b->executions;
 }

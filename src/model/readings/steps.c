@@ -246,7 +246,7 @@ static void start(Walk *walk, const Launch *launch, int64_t thread) {
     walk->env[launch->let[l]->var->id] = expr_eval(launch->let[l]->expr, walk->env);
 }
 
-// What a producer issues is one row, whatever its order.
+// A producer's operations are one row, whatever their order.
 static void walk_producer(Walk *walk, const Launch *launch) {
   const Stmt *role = launch->body;
   while (role && !stmt_is_role(role, WORK_FETCHES)) role = role->next;

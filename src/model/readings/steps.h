@@ -1,6 +1,7 @@
-// What one thread issues in one iteration of the loop over slabs, in order: copies, waits, reads of
-// fragments, multiplies. It is read from the program, iteration 0 with thread 0, never from knobs.
-// Where a producer fetches, a row of its own stands first: what its one thread issues for slab 0.
+// The operations that one thread issues in one iteration of the loop over slabs, in order: copies,
+// waits, reads of fragments, multiplies. They are read from the program, iteration 0 with thread 0,
+// never from knobs. If a producer fetches, it has a row of its own first: the operations that its
+// one thread issues for slab 0.
 //
 //   Steps steps = derive_steps(arena, program);
 //   steps.step[i]                  copies → wait → barrier → reads → multiplies; a row ends where
@@ -53,7 +54,7 @@ typedef struct Steps {
 Steps derive_steps(Arena *arena, const Program *program);
 double steps_intensity(const Steps *steps);  // products / moved; 0 when nothing is read
 
-// From where on the copies of `step` are safe: "k_o + 2 lands where k_o - 1 lay: safe behind the
-// barrier after its last read"; for a producer once all have arrived at empty. Empty where it
+// Says from where on the copies of `step` are safe: "k_o + 2 lands where k_o - 1 lay: safe behind
+// the barrier after its last read"; for a producer once all have arrived at empty. Empty where it
 // copies nothing.
 const char *steps_say_safe(Arena *arena, const Steps *steps, const Step *step);

@@ -31,7 +31,7 @@ static Kept kept_along(const Axis *axis) {
   return kept;
 }
 
-// Where register `index` of each lane begins along the axis, inside the tile.
+// The place along the axis, inside the tile, where register `index` of each lane begins.
 static void positions(const Kept *kept, int64_t index, const int64_t *env, int64_t out[LANES]) {
   const Axis *axis = kept->axis;
   memset(out, 0, LANES * sizeof *out);

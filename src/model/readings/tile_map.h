@@ -1,4 +1,5 @@
-// Who keeps what of a tile of C: for every cell of a CTA's tile the thread and its register.
+// The owners of a tile of C: for every cell of a CTA's tile the thread that keeps it, and its
+// register.
 //
 //   const TileMap *map = tile_map_build(arena, program);
 //   TileOwner owner = tile_map_owner(map, 3, 5);      thread 14, acc[0, 0, 1]

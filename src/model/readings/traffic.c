@@ -1,4 +1,4 @@
-// Where the time of one slab goes: clocks of the FMA pipe, shared memory, L2 and DRAM.
+// The clocks that one slab takes: of the FMA pipe, shared memory, L2 and DRAM.
 //
 // First-order reckoning for one resident block on one SM, per k_o iteration. Worked example, a
 // 128 × 128 tile, BK = 16, 128 lanes: 128·128·16 / 128 = 2048 clocks of FMA; shared memory serves
@@ -39,8 +39,8 @@ static Tile tile_of(const Model *model) {
   return tile;
 }
 
-// What all sites take of the pipe per slab, and the lines beside them. Without shared memory the
-// pipe is L1's alone, and its lines are those of global memory.
+// The clocks of the pipe that all sites take per slab, and the lines beside them. Without shared
+// memory the pipe is L1's alone, and its lines are those of global memory.
 static double shared_clocks(const Model *model) {
   double clocks = model->n_sites ? model->lines : 0;
   for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
@@ -62,7 +62,7 @@ static double per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
 }
 
-// What the tensor cores can do at most, by what they multiply; NaN where nobody says.
+// The peak of the tensor cores for the types that they multiply; NaN where no source states it.
 static double tensor_tflops(const Target *t, const Atom *atom) {
   bool f16_sums = atom->acc_bits == 16;
   const struct {
@@ -80,7 +80,8 @@ static double tensor_tflops(const Target *t, const Atom *atom) {
   return NAN;
 }
 
-// What of that peak the atom can have. f64 is multiplied by mma.sync alone, so it has all of it.
+// The share of that peak that the atom can have. f64 is multiplied by mma.sync alone, so it has all
+// of it.
 static double share_of_peak(const Target *t, const Atom *atom) {
   return atom->warps == 1 && !is_f64(atom) ? t->mma_sync_share : 1;
 }

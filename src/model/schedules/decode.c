@@ -230,7 +230,7 @@ static const struct {
               {"16816", 16, 8, 16}, {"16832", 16, 8, 32}, {"16864", 16, 8, 64},
               {"8816", 8, 8, 16},   {"8832", 8, 8, 32},   {"161616", 16, 16, 16}};
 
-// What A and B are when the name does not say: h and s by the instruction, i is s8.
+// The type of A and B when the name does not say: h and s by the instruction, i is s8.
 static DType type_by_letter(char sums, int k) {
   if (sums == 'd') return DTYPE_F64;
   if (sums == 'i') return DTYPE_S8;
@@ -426,7 +426,7 @@ static const char *read_word(Reader *r, const char *piece) {
   return NULL;
 }
 
-// What CUTLASS writes where a name has a hole.
+// Names the part that CUTLASS writes where a name has a hole.
 static void read_gap(Reader *r, const char *piece) {
   const DecodedKernel *out = r->out;
   const char *there = !out->mma_m    ? "the instruction and the type of C"

@@ -32,7 +32,7 @@ typedef struct DecodedPart {
 
 enum { DECODED_PARTS_MAX = 48, DECODED_NOTES_MAX = 12, DECODED_NAME_MAX = 512 };
 
-// What is not said is 0.
+// A field that the name does not say is 0.
 typedef struct DecodedKernel {
   const char *name;  // as found in what was given
   DecodedFamily family;

@@ -1,4 +1,4 @@
-// What a kernel's name says → the nearest schedule, and what no knob can say.
+// A kernel's name → the nearest schedule, and the parts of the name that no knob can say.
 //
 // A tile of the name becomes warps × atoms: warps as the name has them, else as CUTLASS chooses (64
 // x 64 each, at least four). The depth becomes BK, slabs the ring. What such kernels always do and
@@ -196,7 +196,8 @@ static DecodedKernel exchanged(const DecodedKernel *kernel) {
   return turned;
 }
 
-// Its A, "t", runs along K: so does B here, which is then column-major. Its B, "n", too.
+// The kernel's A, "t", runs along K: so does B here, which is then column-major. Its B, "n", does
+// too.
 static void say_layout(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   if (!is_exchanged(kernel)) return;
@@ -214,7 +215,7 @@ static void say_unread(Builder *b) {
   if (out.length) NOTE("not read:%s", out.text);
 }
 
-// What an older architecture's kernel does without, wherever it runs.
+// Names the features that an older architecture's kernel does without, wherever it runs.
 static void say_age(Builder *b) {
   static const struct {
     int arch;

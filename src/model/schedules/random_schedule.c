@@ -128,8 +128,9 @@ static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
   return n;
 }
 
-// What goes with an atom: its types, a pad in whole 16-byte chunks, no swizzle where there is one.
-// Both operands staged and K in one piece are what ldmatrix, swizzles and staged epilogues live on.
+// Draws the knobs that go with an atom: its types, a pad in whole 16-byte chunks, no swizzle where
+// there is a pad. ldmatrix, swizzles and staged epilogues need both operands staged and K in one
+// piece.
 static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
@@ -151,9 +152,9 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
 
 // ---- TMA ----------------------------------------------------------------------------------------
 
-// What its rules ask for, so that not nearly all of the draws are refused: plain slabs as the
-// matrices lie, mostly with rows of a power of two of 16 bytes or more; half of the time warps have
-// roles, in a ring. Box sides, the alignment of rows and whole warps are left to the rules.
+// Draws what TMA's rules ask for, so that not nearly all of the draws are refused: plain slabs as
+// the matrices lie, mostly with rows of a power of two of 16 bytes or more; half of the time warps
+// have roles, in a ring. Box sides, the alignment of rows and whole warps are left to the rules.
 static void draw_tma(uint64_t *state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_TMA] = 1;

@@ -11,8 +11,8 @@ enum { REDUCE_WORK_MAX = 1 << 24, REDUCE_FOR_SLABS = 8 };
 // by the thousand and are an eighth of the trouble: they count as an eighth. A double, for the
 // largest extents have more of them than 63 bits count.
 double schedule_fma(const Schedule *schedule);
-// What it costs to interpret the grid once, counted in multiply-adds: those, the steps of warps
-// that are not full, the cells of C, which are cleared, watched and compared, and the blocks.
+// The work of interpreting the grid once, counted in multiply-adds: those, the steps of warps that
+// are not full, the cells of C, which are cleared, watched and compared, and the blocks.
 double schedule_work(const Schedule *schedule);
 // The same of a program that no schedule stands behind: its multiply-adds alone.
 double program_work(const Program *program);
@@ -22,7 +22,7 @@ double program_work(const Program *program);
 // How far one block reaches along the axis of KNOB_M or KNOB_N, and how far all splits of K reach
 // with one slab each, in elements.
 int64_t schedule_tile(const Schedule *schedule, KnobId axis);
-// What the extent has to be a multiple of: 8 for K and N where rows of f16 are copied 16 bytes at a
+// The extent has to be a multiple of this: 8 for K and N where rows of f16 are copied 16 bytes at a
 // time (M or K where an operand is column-major), 4 where TMA copies rows of f32, else 1.
 int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 
@@ -30,8 +30,8 @@ int64_t schedule_grain(const Schedule *schedule, KnobId axis);
 int64_t schedule_slabs(const Schedule *schedule);
 // Slabs in the ring, 1 where there is none.
 int64_t schedule_ring_slots(const Schedule *schedule);
-// How many of them show all that a ring can do wrong: each slot is used again, and with mbarriers
-// once more, for only then does a phase bit come back.
+// The number of slabs that show all that a ring can do wrong: each slot is used again, and with
+// mbarriers once more, for only then does a phase bit come back.
 int64_t schedule_slabs_to_see(const Schedule *schedule);
 
 // `schedule` with M, N and K cut down until the grid takes at most `work_max` work, keeping

@@ -179,7 +179,7 @@ static int list_uses(Arena *arena, const Model *model, SlabProblem *out) {
   return out->problem.n_sites = n;
 }
 
-// Of more executions than are written out every n-th is.
+// If there are more executions than the problem holds, it takes every n-th of them.
 static void make_room(Walk *walk) {
   int n = walk->out->problem.n_sites;
   SlabSite *site = ARENA_ARRAY(walk->arena, SlabSite, n);

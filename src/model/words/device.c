@@ -36,7 +36,7 @@ const Target *device_target(const TargetTable *table, const Device *device) {
   return first;
 }
 
-// What the driver tells of a field; 0: nothing.
+// The driver's number for a field; 0: it tells none.
 static double told(const Device *device, TargetField field) {
 #define X(name) \
   if (field == TARGET_FIELD_##name) return (double)device->name;

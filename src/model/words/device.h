@@ -40,7 +40,7 @@ typedef struct DeviceDifference {
 // "l2_bytes: 62914560 bytes by the driver, 52428800 in the row h200 (NVIDIA H100 …)".
 const char *device_difference_text(Arena *arena, const Target *row, const DeviceDifference *d);
 
-// What a driver said of its GPU's row.
+// The driver's corrections of its GPU's row.
 typedef struct DeviceWord {
   const Target *row;  // as it was before; NULL: there is none for the device
   int n;              // numbers that the driver gives otherwise, in the order of target.def

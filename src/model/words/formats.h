@@ -17,8 +17,8 @@ double number_round(DType type, double value);
 double number_read(DType type, const void *bytes);
 void number_write(DType type, void *bytes, double value);  // rounds
 
-// What a tensor core takes an operand for: of tf32 it ignores the low 13 bits of the f32 (PTX ISA,
-// "Fundamental types: alternate floating-point data formats").
+// The value that a tensor core takes an operand for: it ignores the low 13 bits of the f32 of a
+// tf32 (PTX ISA, "Fundamental types: alternate floating-point data formats").
 double number_tensor(DType type, double value);
 
 // Every whole number from -limit to limit is exact: 2048 for f16.

@@ -95,7 +95,7 @@ bool atom_in_registers(const Atom *atom, AtomOperand operand) {
 
 enum { SPELLED_MAX = 96, TYPES_MAX = 4 };
 
-// What a name says, whichever way it is spelled.
+// The parts of a name, whichever way it is spelled.
 typedef struct Spelling {
   char text[SPELLED_MAX];  // lower case, '.' for '_'
   bool warpgroup;

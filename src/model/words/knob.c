@@ -186,7 +186,7 @@ static bool set_target(Schedule *schedule, const char *text, Diags *diags) {
   return true;
 }
 
-// Which slab a LAYOUT knob is about: 0 for A, 1 for B.
+// The slab that a LAYOUT knob is about: 0 for A, 1 for B.
 static int layout_side(KnobId id) { return id == KNOB_LAYOUT_B; }
 
 static bool set_layout(Schedule *schedule, KnobId id, const char *text, Diags *diags) {
@@ -241,8 +241,8 @@ void schedule_take_type(Schedule *schedule) {
     schedule->value[KNOB_DTYPE] = atom_dtype(schedule->value[KNOB_ATOM_KIND]);
 }
 
-// What follows of a knob that was set, unless it is given otherwise: an atom multiplies the type in
-// its name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
+// Sets what follows from a knob, unless it is given otherwise: an atom multiplies the type in its
+// name, and TMA copies slabs, which both operands then have. The article's lines rely on both.
 static void imply(Schedule *schedule, KnobId set) {
   int64_t *value = schedule->value;
   if (set == KNOB_ATOM_KIND || set == KNOB_DTYPE) schedule_take_type(schedule);
@@ -409,7 +409,8 @@ int knob_layout_side(KnobId knob) {
 
 bool knob_is_problem(KnobId knob) { return str_equal(knob_table[knob].tier, "PROBLEM"); }
 
-// All by which two schedules are told apart in one knob: a number, or a text. AUTO says nothing.
+// The word of a schedule on one knob, a number or a text: two schedules differ in the knob if it
+// differs. AUTO says nothing.
 typedef struct KnobSays {
   int64_t number;
   const char *text;  // NULL: it is the number

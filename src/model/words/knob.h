@@ -85,7 +85,7 @@ const char *knob_auto_text(KnobId knob);
 // Gives such knobs their values. The functions below do so by themselves; who writes into value[]
 // means those values.
 void schedule_settle(Schedule *schedule);
-// What is not given is off.
+// Switches off the knobs that were not given.
 void schedule_switch_off(Schedule *schedule);
 // DTYPE, where it is not given, is what the atom multiplies.
 void schedule_take_type(Schedule *schedule);
@@ -126,10 +126,9 @@ bool schedule_differs(const Schedule *a, const Schedule *b, KnobId knob);
 int schedule_distance(const Schedule *a, const Schedule *b);
 // Whether two schedules ask for the same kernel, or at least for a kernel of the same problem.
 bool schedule_same(const Schedule *a, const Schedule *b);
-// One number for schedules that are the same, in all likelihood another for any other: what
-// results, pictures and requests are filed under. The history names a kernel by its CUDA text
-// instead, which begins with the state and is another one once the program writes that kernel
-// differently.
+// One number for schedules that are the same, in all likelihood another for any other: results,
+// pictures and requests are filed under it. The history names a kernel by its CUDA text instead,
+// which begins with the state and is another one once the program writes that kernel differently.
 uint64_t schedule_identity(const Schedule *schedule);
 // The same, and the same knobs follow by auto: nothing that the two say of themselves differs.
 bool schedule_says_same(const Schedule *a, const Schedule *b);

@@ -99,8 +99,8 @@ void schedule_switch_off(Schedule *schedule) {
       schedule->value[rows[i].knob] = knob_table[rows[i].knob].value;
 }
 
-// What was given in its order, then what auto came to. Texts come last: until then those that were
-// never given differ, and are marked.
+// Sets the given knobs in their order, then those that auto chose. Texts come last: until then
+// those that were never given differ, and are marked.
 Schedule schedule_pinned(const Schedule *schedule) {
   Schedule pinned = schedule_plain();
   for (int i = 0; i < schedule->n_given; i++) {

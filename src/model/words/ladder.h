@@ -23,7 +23,7 @@
 #include "base/json.h"
 #include "model/words/knob.h"
 
-// What an article says about a rung; never a number of ours.
+// The claim of an article about a rung; never a number of ours.
 typedef struct Claim {
   const char *text;  // the sentence
   bool has_value;    // the figure below it rests on, where there is one

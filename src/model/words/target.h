@@ -63,7 +63,7 @@ const Target *target_find(const TargetTable *table, const char *name, Diags *dia
 // Whether a TARGET_REAL number is known.
 static inline bool target_knows(double number) { return !isnan(number); }
 
-// What the tables say about a field: for listings, help and tests.
+// The tables' facts about a field: for listings, help and tests.
 typedef struct TargetFieldInfo {
   const char *name, *unit, *help;
   bool is_int;

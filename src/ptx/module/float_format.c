@@ -69,7 +69,7 @@ static bool goes_up(uint64_t whole, long double rest, PtxRounding rounding, bool
   return false;
 }
 
-// What is beyond the largest number.
+// The result of rounding a value beyond the largest number.
 static uint64_t overflow(const PtxFormat *format, PtxRounding rounding, bool negative,
                          bool finite) {
   const bool stays = finite || rounding == PTX_ROUND_ZERO ||

@@ -60,7 +60,7 @@ static inline void ptx_mods_add(PtxMods *mods, PtxModifier modifier) {
   mods->bits[modifier / 64] |= UINT64_C(1) << (modifier % 64);
 }
 
-// What follows an instruction's name: "global.nc.v4.f32".
+// The modifiers and types behind an instruction's name: "global.nc.v4.f32".
 typedef struct PtxForm {
   PtxMods mods;
   PtxType types[4];  // in the order of the text
@@ -76,7 +76,7 @@ struct PtxInst;
 typedef void PtxRun(struct PtxMachine *m, struct PtxWarp *w, const struct PtxInst *i,
                     uint32_t mask);
 
-// How values flow, for whoever follows where addresses come from.
+// The way values flow, for a reader that follows where addresses come from.
 typedef enum PtxFlow {
   PTX_FLOW_LANE,  // each lane's results come from its own operands
   PTX_FLOW_WARP,  // and from other lanes'

@@ -22,8 +22,8 @@ typedef enum PtxSpace {
   PTX_SPACE_PARAM,  // of the kernel
 } PtxSpace;
 
-// Where a register's 32 lanes are: its index in the function's frame, or ~index of what is fixed
-// for a warp: special registers first, then the module's constants.
+// The place of a register's 32 lanes: its index in the function's frame, or ~index of a value that
+// is fixed for a warp: special registers first, then the module's constants.
 typedef int32_t PtxArg;
 
 // Predicates: index in the function's frame of predicates, or one of these.
@@ -122,7 +122,7 @@ typedef struct PtxFunction {
   int line;
 } PtxFunction;
 
-// What a call hands over: registers, or .param variables in the thread's memory.
+// The values that a call hands over: registers, or .param variables in the thread's memory.
 typedef struct PtxActual {
   bool in_register;
   PtxArg reg;
@@ -164,8 +164,8 @@ typedef struct PtxModule {
 PtxModule *ptx_module_read(Arena *arena, const char *text, size_t bytes, const char *what,
                            Diags *diags);
 
-// By its name as PTX has it, or as CUDA has it ("hgemm" for "_Z5hgemmPf"); NULL: the only one. NULL
-// after a finding.
+// Finds a kernel by its name as PTX has it, or as CUDA has it ("hgemm" for "_Z5hgemmPf"); NULL: the
+// only one. NULL after a finding.
 const PtxFunction *ptx_module_kernel(const PtxModule *module, const char *name, Diags *diags);
 // "hgemm" of "_Z5hgemmPKfi": the name alone.
 const char *ptx_plain_name(Arena *arena, const char *symbol);

@@ -1,5 +1,5 @@
-// What a kernel takes, as CUDA has it: "const half *", read from its mangled name where that says
-// it (PTX itself knows 64 bits only), otherwise the type of PTX.
+// The parameters of a kernel as CUDA has them: "const half *", read from its mangled name where
+// that says it (PTX itself knows 64 bits only), otherwise the type of PTX.
 #pragma once
 #include "ptx/module/ptx_module.h"
 

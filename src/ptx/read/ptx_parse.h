@@ -1,6 +1,6 @@
-// What the parts of the reader share: directives and functions in ptx_parse.c, declarations in
-// ptx_parse_var.c, instructions in ptx_parse_inst.c, their operands in ptx_parse_operand.c, names
-// and scopes in ptx_names.c.
+// The interface that the parts of the reader share: directives and functions in ptx_parse.c,
+// declarations in ptx_parse_var.c, instructions in ptx_parse_inst.c, their operands in
+// ptx_parse_operand.c, names and scopes in ptx_names.c.
 #pragma once
 #include "ptx/module/ptx_lex.h"
 #include "ptx/module/ptx_module.h"
@@ -86,7 +86,7 @@ PtxArg ptx_special(PtxParser *p, const char *text, int length);  // 0 when there
 
 // ptx_parse_inst.c: [@p] opcode operands ;
 void ptx_parse_instruction(PtxParser *p);
-// What runs off the end of a function returns.
+// Ends a function: a thread that runs off its end returns.
 void ptx_parse_end(PtxParser *p);
 
 // ptx_parse.c: a whole number with its sign; 0 after a finding.
@@ -110,7 +110,7 @@ int ptx_type_bytes(PtxType type);
 // ptx_parse_operand.c. All give false after a finding.
 // A number, with its sign: its bits as the type has them.
 bool ptx_parse_number(PtxParser *p, PtxType type, uint64_t *bits);
-// What a word means as a value.
+// The value that a word means.
 bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg *arg);
 // A number or a word, perhaps with an offset behind it ("var+16").
 bool ptx_parse_value(PtxParser *p, const PtxForm *form, PtxGroup *group, PtxArg *arg);

@@ -244,7 +244,7 @@ static void settle_row(PtxParser *p, PtxInst *inst, const PtxToken *word, int na
                        const char *unknown, int n_unknown) {
   bool known = false;
   inst->row = ptx_opcode_find(word->text, name_length, &inst->form, &known);
-  // What changes no value may be told in words that are not known.
+  // An instruction that changes no value may have modifiers that are not known.
   if (inst->row && inst->row->run && (!unknown || inst->row->run == run_nothing)) {
     inst->run = inst->row->run;
     return;

@@ -127,7 +127,7 @@ static PtxKnown result_of(const PtxAddressing *a, const PtxInst *i) {
   return nothing;
 }
 
-// What both are: as many low bits as agree.
+// Keeps only the facts that hold of both: as many low bits as agree.
 static bool weaken(PtxKnown *to, const PtxKnown *with, bool first) {
   if (first) {
     const bool changed = to->bits != with->bits || to->residue != with->residue;

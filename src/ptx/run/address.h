@@ -1,5 +1,5 @@
-// What is known of addresses without running anything: which register and constant they are made
-// of, their low bits, and which variable of shared memory they lie in.
+// The facts about addresses that are known without running anything: which register and constant
+// they are made of, their low bits, and which variable of shared memory they lie in.
 #pragma once
 #include "ptx/module/ptx_module.h"
 

@@ -360,7 +360,7 @@ static void make_warps(PtxMachine *m) {
   }
 }
 
-// Where the kernel's own shared variables end and the dynamic ones begin.
+// The byte where the kernel's own shared variables end and the dynamic ones begin.
 static int static_end(const PtxModule *module, int kernel) {
   int64_t end = 0, align = 16;
   for (int i = 0; i < module->n_variables; i++) {

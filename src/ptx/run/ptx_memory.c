@@ -1,5 +1,5 @@
-// Where an address lies: shared memory, a thread's own, parameters, or one of the buffers of global
-// memory, which lie far apart so that running off one hits no other.
+// Finds the memory of an address: shared memory, a thread's own, parameters, or one of the buffers
+// of global memory, which lie far apart so that running off one hits no other.
 #include "ptx/run/run.h"
 
 PtxPlane ptx_plane(Arena *arena, int64_t size) {

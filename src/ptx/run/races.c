@@ -1,4 +1,5 @@
-// Who touched which byte of shared memory, and whether something lies between.
+// Remembers which warps touched a byte of shared memory, and tells whether something lies between
+// two touches.
 //
 // Every byte remembers its last writer and its last two readers. A touch by another warp happened
 // before now when this warp's clock of that warp has come to it: barriers and mbarriers carry

@@ -34,7 +34,7 @@ enum {
 #define PTX_SLOT_TAG UINT64_C(0x5107000000000000)
 #define PTX_FUNCTION_TAG UINT64_C(0xf0c7000000000000)
 
-// What is known of a byte.
+// The facts known of a byte.
 enum { PTX_BYTE_WRITTEN = 1, PTX_BYTE_DATA = 2 };
 
 // Some memory: its bytes and what is known of each.
@@ -112,7 +112,7 @@ typedef struct PtxMbarrier {
   int pc;
 } PtxMbarrier;
 
-// Who touched a byte of shared memory last.
+// The last touch of a byte of shared memory, and the thread that made it.
 typedef struct PtxTouch {
   uint32_t clock;  // of the warp; 0: nobody
   uint32_t epoch;  // of the lane
@@ -218,8 +218,8 @@ static inline int ptx_thread(const PtxWarp *w, int lane) { return w->index * PTX
 
 // ---- memory.c -----------------------------------------------------------------------------------
 
-// Where `bytes` bytes at an address of a space are, for a thread; a plane of size 0 when nowhere. A
-// generic address is told apart; `*space` becomes what it is.
+// The place of `bytes` bytes at an address of a space, for a thread; a plane of size 0 when the
+// address lies nowhere. The space of a generic address is found out and put into `*space`.
 typedef struct PtxPlace {
   unsigned char *bytes, *state;  // NULL: nowhere
   int64_t offset;                // in shared memory
@@ -252,7 +252,7 @@ PtxRun ptx_run_why;
 // may be relied on by the functions: numbers of registers, types.
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
-// Of wmma, asked by ptx_run_refuses().
+// The part of ptx_run_refuses() that is about wmma.
 const char *ptx_wmma_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;

@@ -56,7 +56,7 @@ static uint64_t *row_at(PtxWarp *w, const PtxFrame *frame, PtxArg arg) {
                   : w->fixed + (size_t)~arg * PTX_LANES;
 }
 
-// One value between a caller's actual and a function's formal, either way.
+// Copies one value between a caller's actual and a function's formal, either way.
 static void hand_over(PtxMachine *m, PtxWarp *w, uint32_t mask, const PtxActual *actual,
                       const PtxFrame *caller, const PtxParam *formal, const PtxFrame *callee,
                       bool back) {
@@ -94,7 +94,7 @@ static bool call_outside(PtxMachine *m, PtxWarp *w, const PtxInst *i, const PtxF
   return true;
 }
 
-// Which function a call through a pointer means: that of the first lane; the others come again.
+// The function that a call through a pointer means: that of the first lane; the others come again.
 static int called(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t *mask) {
   if (i->target >= 0) return i->target;
   const uint64_t *A = ptx_lanes(m, w, &i->groups[0], 0);

@@ -38,7 +38,7 @@ static Order order_of(const PtxInst *i, PtxType type, uint64_t a, uint64_t b) {
   return x < y ? LESS : x > y ? GREATER : EQUAL;
 }
 
-// Which orders a comparison accepts: bits 1 << LESS …
+// The orders that a comparison accepts: bits 1 << LESS …
 static unsigned accepted(PtxModifier compare) {
   enum { L = 1 << LESS, E = 1 << EQUAL, G = 1 << GREATER, U = 1 << UNORDERED };
   switch (compare) {

@@ -240,7 +240,7 @@ static void atomic(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask, c
     }
     ptx_mark_written(&place, access.bytes, true);
   }
-  // In which order lanes come is not known: what they get depends on it.
+  // The order of the lanes is not known, and the values they get depend on it.
   for (int k = 0; old && k < old->n; k++) set_taint(m, w, old, k, mask, mask);
   ptx_access_end(m, &access);
 }

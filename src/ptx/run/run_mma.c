@@ -69,7 +69,7 @@ const PtxMma *ptx_mma_plan(Arena *arena, const PtxInst *inst, const char **why) 
   return mma;
 }
 
-// One loop for each type, so that what a value is is asked once.
+// Each type has a loop of its own, so that the type of a value is asked once.
 #define GATHER(expression)                           \
   for (int v = 0; v < side->n_values; v++) {         \
     const uint64_t *A = ptx_lanes(m, w, g, v / per); \

@@ -1,5 +1,6 @@
-// What the runner relies on, asked once when an instruction is read: numbers of registers, types,
-// spaces. An instruction that does not keep to it is kept as one that stops its block and says why.
+// Checks the conditions that the runner relies on, once when an instruction is read: numbers of
+// registers, types, spaces. An instruction that breaks one is kept as one that stops its block and
+// says why.
 #include "ptx/module/float_format.h"
 #include "ptx/run/run.h"
 

@@ -34,7 +34,7 @@ bool ptx_awaits(PtxWarp *w, uint32_t wanted, uint32_t mask) {
 
 // ---- the block ----------------------------------------------------------------------------------
 
-// What bar.red gives to a split that waited.
+// Gives the result of bar.red to a split that waited.
 static void put_reduction(PtxMachine *m, PtxWarp *w, const PtxSplit *s, const PtxBarrier *b) {
   const PtxInst *i = &m->module->code[s->pc - 1];
   if (i->run != run_bar_red) return;

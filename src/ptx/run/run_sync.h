@@ -1,4 +1,4 @@
-// Who meets whom: what run_sync.c, run_mbarrier.c and run_control.c share.
+// The functions by which threads meet, shared by run_sync.c, run_mbarrier.c and run_control.c.
 #pragma once
 #include "ptx/run/run.h"
 

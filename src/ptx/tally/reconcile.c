@@ -1,10 +1,11 @@
 // Each access of the machine code names the PTX line that it was made of: the first load or one of
-// the stores that it took together. What the prediction put together with that one is its group; a
-// narrower access cuts the group at its own width; a wider one took more along than was foreseen,
-// and begins where the group's address is rounded down to (the bank engine does that). Lines are
-// told only where they change, so that a second access right behind a first may seem to be of its
-// line: what is left over that way goes to the nearest group of its width that nobody named. A
-// group that stays without is gone: the assembler found its value elsewhere.
+// the stores that it took together. The accesses that the prediction put together with that one are
+// its group. A narrower access cuts the group at its own width; a wider one took more along than
+// was foreseen, and begins where the group's address is rounded down to (the bank engine does
+// that). The line table has a row only where the line changes, so a second access right behind a
+// first may seem to be of its line: an access left over that way goes to the nearest group of its
+// width that nobody named. A group that stays without an access is gone: the assembler found its
+// value elsewhere.
 #include "ptx/tally/reconcile.h"
 
 #include <string.h>
@@ -127,7 +128,8 @@ static void take_inst(Reconciler *r, const MachineInst *inst, const LineTable *s
   const LineRow *at = line_table_find(ptx, inst->address);
   const bool words = accesses[row].moves_words;
   const int pc = at ? find_pc(r, at->line, words) : -1;
-  // What was put in for another purpose (a dummy load, a spill) belongs to no access of the text.
+  // An instruction put in for another purpose (a dummy load, a spill) belongs to no access of the
+  // text.
   if (pc < 0) return;
   const int loc = chain_loc(r->module, pc, line_table_find(source, inst->address));
   if (words)

@@ -173,7 +173,7 @@ const char *ptx_base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-// Where the text names no source line, each line of PTX is one of its own.
+// If the text names no source line, each line of PTX is a line of its own.
 static PtxLine *line_of(PtxLines *lines, const char *file, int line, int ptx_line) {
   for (int i = lines->n - 1; i >= 0; i--) {
     PtxLine *item = &lines->items[i];

@@ -1,4 +1,4 @@
-// What accesses to memory cost: by instruction, then by source line.
+// The cost of accesses to memory: by instruction, then by source line.
 //
 //   PtxTally *tally = ptx_tally_new(arena, module, kernel);
 //   ptx_machine_watch(m, ptx_tally_access, tally);   … run blocks …
@@ -32,10 +32,10 @@ void ptx_tally_access(void *tally, const PtxAccess *access);
 const PtxSiteCount *ptx_tally_site(const PtxTally *tally, int pc);
 const PtxWide *ptx_tally_wide(const PtxTally *tally, int pc);
 
-// Where instructions are charged to, in place of their own .loc: what reads the machine code may
-// set it. `loc` is an index of PtxModule.locs.
+// Charges an instruction to `loc`, an index of PtxModule.locs, in place of its own .loc; a reader
+// of the machine code may call it.
 void ptx_tally_charge(PtxTally *tally, int pc, int loc);
-// What became of an access in the machine code: width and leader, in place of the prediction.
+// Sets the width and leader that an access has in the machine code, in place of the prediction.
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide);
 
 typedef struct PtxLine {

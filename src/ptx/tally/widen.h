@@ -1,4 +1,4 @@
-// Which scalar accesses to shared memory the assembler makes one wide access of.
+// Predicts which scalar accesses to shared memory the assembler makes one wide access of.
 //
 // Measured with ptxas 13.0 (sm_90a), about sixty small kernels: loads and stores of one basic block
 // whose addresses are one register and constants, where the register's low bits are known well
@@ -20,6 +20,7 @@ typedef struct PtxWide {
   int n;           // accesses of the text in it
 } PtxWide;
 
-// By instruction of the function, from its first: what it became part of. A lone access has itself
-// as leader; an instruction that is no plain load or store of shared memory has leader −1.
+// For each instruction of the function, from its first: the access that it became part of. A lone
+// access has itself as leader; an instruction that is no plain load or store of shared memory has
+// leader −1.
 const PtxWide *ptx_widen(Arena *arena, const PtxModule *module, const PtxFunction *function);

@@ -36,8 +36,9 @@ typedef struct Touch {
 
 typedef enum Wanted { WANT_READS, WANT_WRITES } Wanted;
 typedef enum Which { FIRST, LAST } Which;
+typedef enum Side { DST, SRC, N_SIDES } Side;  // of an operation
 
-// What is looked for.
+// The touch that a walk looks for.
 typedef struct Query {
   const Buffer *buffer;
   int64_t offset;
@@ -66,8 +67,8 @@ typedef struct Walk {
   const Query *query;
   Touch best;
   int n_touching;       // threads with a touch of the best one's statement and time
-  const Expr **offset;  // [statement][2] of dst and src, made when first needed
-  const Expr **guard;   // [statement][2]
+  const Expr **offset;  // [statement][N_SIDES], made when first needed
+  const Expr **guard;   // [statement][N_SIDES], likewise
 } Walk;
 
 // ---- the loop over slabs ------------------------------------------------------------------------
@@ -84,7 +85,7 @@ static const Digit *k_digit(const Program *program) {
   return NULL;
 }
 
-// Which weights of K lie outside the CTA: what is left of k inside its part.
+// The rest of k inside the CTA's part of K.
 static int64_t inside_part(const Program *program, int64_t k) {
   const Axis *axis = &program->axis[AXIS_K];
   for (int i = 0; i < axis->n_digits; i++)
@@ -102,19 +103,24 @@ bool trace_k_step(const Program *program, int64_t k, TraceStep *step) {
 
 // ---- one operation ------------------------------------------------------------------------------
 
-static const Access *side_of(const Op *op, int side) { return side == 0 ? &op->dst : &op->src; }
+static const Access *access_of(const Op *op, Side side) {
+  return side == DST ? &op->dst : &op->src;
+}
 
-static const Expr *offset_of(Walk *walk, const Stmt *stmt, int side) {
-  const Expr **at = &walk->offset[2 * stmt->id + side];
-  if (!*at) *at = access_offset(walk->arena, side_of(&stmt->op, side));
+// The side of an operation that touches the place a query asks for.
+static Side asked_side(const Query *query) { return query->wanted == WANT_WRITES ? DST : SRC; }
+
+static const Expr *offset_of(Walk *walk, const Stmt *stmt, Side side) {
+  const Expr **at = &walk->offset[N_SIDES * stmt->id + (int)side];
+  if (!*at) *at = access_offset(walk->arena, access_of(&stmt->op, side));
   return *at;
 }
 
-// Lanes that make the access at all: registers and shared memory have no guard.
-static void apply_guard(Walk *walk, const Stmt *stmt, int side, bool active[LANES]) {
-  const Access *access = side_of(&stmt->op, side);
+// Leaves the lanes that make the access at all: registers and shared memory have no guard.
+static void apply_guard(Walk *walk, const Stmt *stmt, Side side, bool active[LANES]) {
+  const Access *access = access_of(&stmt->op, side);
   if (!access->buffer || access->buffer->space != SPACE_GLOBAL) return;
-  const Expr **guard = &walk->guard[2 * stmt->id + side];
+  const Expr **guard = &walk->guard[N_SIDES * stmt->id + (int)side];
   if (!*guard) {
     const Expr *made = access_guard(walk->arena, access);
     *guard = made ? made : ex_const(walk->arena, 1);
@@ -125,8 +131,8 @@ static void apply_guard(Walk *walk, const Stmt *stmt, int side, bool active[LANE
 }
 
 // Elements that one lane's operand covers.
-static int64_t covered(const Op *op, int side) {
-  if (op_facts(op->kind)->src.unit == UNIT_ROW && side == 1)
+static int64_t covered(const Op *op, Side side) {
+  if (op_facts(op->kind)->src.unit == UNIT_ROW && side == SRC)
     return LDMATRIX_ROW_BYTES / dtype_bytes(op->src.buffer->type);
   return op->width > 0 ? op->width : 1;
 }
@@ -148,8 +154,9 @@ static void step_on(TracePlace *place, int64_t delta) {
   }
 }
 
-static TracePlace place_at(Walk *walk, const Stmt *stmt, int side, int lane, int64_t delta) {
-  const Access *access = side_of(&stmt->op, side);
+// The place `delta` elements behind the one that a lane's operand begins at.
+static TracePlace place_at(Walk *walk, const Stmt *stmt, Side side, int lane, int64_t delta) {
+  const Access *access = access_of(&stmt->op, side);
   TracePlace place = {.buffer = access->buffer};
   int64_t value[LANES];
   expr_eval_warp(offset_of(walk, stmt, side), walk->env, value);
@@ -174,16 +181,16 @@ static TraceMove ldmatrix_move(Walk *walk, const Stmt *stmt, int lane, int64_t d
   int matrix = lane / LDMATRIX_ROWS, row = lane % LDMATRIX_ROWS;
   LdMatrixReceiver to = ldmatrix_receiver(op->trans, row, byte / 2);
   int64_t value = matrix * (4 / bytes) + (to.half * 2 + byte % 2) / bytes;
-  return (TraceMove){.from = place_at(walk, stmt, 1, lane, delta),
-                     .to = place_at(walk, stmt, 0, to.lane, value),
+  return (TraceMove){.from = place_at(walk, stmt, SRC, lane, delta),
+                     .to = place_at(walk, stmt, DST, to.lane, value),
                      .thread = walk->warp * LANES + to.lane,
                      .address_lane = lane};
 }
 
 static TraceMove plain_move(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
   TraceMove move = {.thread = walk->warp * LANES + lane, .address_lane = -1};
-  if (stmt->op.src.buffer) move.from = place_at(walk, stmt, 1, lane, delta);
-  if (stmt->op.dst.buffer) move.to = place_at(walk, stmt, 0, lane, delta);
+  if (stmt->op.src.buffer) move.from = place_at(walk, stmt, SRC, lane, delta);
+  if (stmt->op.dst.buffer) move.to = place_at(walk, stmt, DST, lane, delta);
   return move;
 }
 
@@ -192,22 +199,30 @@ static int preference(const Query *query, int thread) {
   return thread == query->prefer ? 2 : thread / LANES == query->prefer / LANES ? 1 : 0;
 }
 
-// Of all touches the first (or last) in time, and of those at one time the preferred thread's.
-static bool better(const Walk *walk, int thread) {
-  if (!walk->best.found) return true;
+// Whether a touch now comes before the best so far: the first (or last) in time is the best, and of
+// those at one time the preferred thread's.
+static bool is_better(const Walk *walk, int thread) {
   const Query *query = walk->query;
-  if (walk->time != walk->best.time)
-    return (query->which == FIRST) == (walk->time < walk->best.time);
-  return preference(query, thread) > preference(query, walk->best.move.thread);
+  const Touch *best = &walk->best;
+  if (!best->found) return true;
+  if (walk->time != best->time) return (query->which == FIRST) == (walk->time < best->time);
+  return preference(query, thread) > preference(query, best->move.thread);
+}
+
+static bool is_asked_for(const Query *query, int64_t time, int thread) {
+  return time > query->after && time < query->before &&
+         (query->thread < 0 || query->thread == thread);
 }
 
 static void keep_move(Walk *walk, const Stmt *stmt, TraceMove move) {
-  if (walk->time <= walk->query->after || walk->time >= walk->query->before) return;
-  if (walk->query->thread >= 0 && move.thread != walk->query->thread) return;
-  walk->n_touching = walk->best.found && walk->best.time == walk->time ? walk->n_touching + 1
-                     : better(walk, move.thread)                       ? 1
-                                                                       : walk->n_touching;
-  if (!better(walk, move.thread)) return;
+  if (!is_asked_for(walk->query, walk->time, move.thread)) return;
+  bool at_same_time = walk->best.found && walk->best.time == walk->time;
+  bool is_best = is_better(walk, move.thread);
+  if (at_same_time)
+    walk->n_touching++;
+  else if (is_best)
+    walk->n_touching = 1;
+  if (!is_best) return;
   move.stmt = stmt;
   move.k_o = walk->k_o;
   walk->best = (Touch){walk->time, true, move};
@@ -223,8 +238,8 @@ static void touch(Walk *walk, const Stmt *stmt, int lane, int64_t delta) {
 
 // ---- boxes --------------------------------------------------------------------------------------
 
-// Where the lane's box begins, and the element `row`, `column` of it. A box is counted along the
-// rows of global memory: slow dimension, fast one.
+// The element at[0], at[1] of the lane's box: its row and column. A box is counted along the rows
+// of global memory; `slow` and `fast` are the buffer's dimensions that they run along.
 static TracePlace box_place(Walk *walk, const Access *access, int lane, const int64_t at[2],
                             int slow, int fast) {
   TracePlace place = {.buffer = access->buffer};
@@ -249,18 +264,22 @@ static TracePlace box_target(Walk *walk, const Op *op, int lane, const int64_t a
   return box_place(walk, &op->dst, lane, at, last - 1, last);
 }
 
-// Which element of the box the query asks for. Of a place that is written it only matters that it
-// is, so the swizzle, which stays within a box, is not undone.
+// Finds the element of the box that the query asks for; false when it lies outside. A place that is
+// written only matters as such, so the swizzle, which stays within a box, is not undone.
 static bool find_in_box(Walk *walk, const Op *op, int lane, int64_t at[2]) {
-  const int64_t corner[2] = {0, 0};
-  bool reads = walk->query->wanted == WANT_READS;
-  TracePlace first =
-      reads ? box_source(walk, op, lane, corner) : box_target(walk, op, lane, corner);
-  const Buffer *buffer = first.buffer;
-  int64_t row = reads ? buffer->stride[1 - buffer_fast_dimension(buffer)] : op->box[1];
-  int64_t begin = first.offset, wanted = walk->query->offset;
-  at[0] = reads ? wanted / row - begin / row : (wanted - begin) / row;
-  at[1] = reads ? wanted % row - begin % row : (wanted - begin) % row;
+  const int64_t corner[2] = {0, 0}, wanted = walk->query->offset;
+  int64_t begin;
+  if (walk->query->wanted == WANT_READS) {  // the box's rows are parts of the matrix's
+    TracePlace first = box_source(walk, op, lane, corner);
+    int64_t pitch = first.buffer->stride[1 - buffer_fast_dimension(first.buffer)];
+    begin = first.offset;
+    at[0] = wanted / pitch - begin / pitch;
+    at[1] = wanted % pitch - begin % pitch;
+  } else {  // they follow each other in the slab
+    begin = box_target(walk, op, lane, corner).offset;
+    at[0] = (wanted - begin) / op->box[1];
+    at[1] = (wanted - begin) % op->box[1];
+  }
   return wanted >= begin && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
 }
 
@@ -277,33 +296,36 @@ static void visit_box(Walk *walk, const Stmt *stmt, const bool *active) {
   }
 }
 
-static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
-  const Query *query = walk->query;
-  int side = query->wanted == WANT_WRITES ? 0 : 1;
-  const Op *op = &stmt->op;
-  if (side_of(op, side)->buffer != query->buffer || op_multiplies(op->kind)) return;
-  if (op_moves_box(op->kind)) {
-    visit_box(walk, stmt, active);
-    return;
-  }
+// Every lane whose operand covers the element that the query asks for touches it.
+static void visit_lanes(Walk *walk, const Stmt *stmt, Side side, const bool *active) {
   bool does[LANES];
   memcpy(does, active, sizeof does);
-  int64_t offset[LANES], reach = covered(op, side);
+  apply_guard(walk, stmt, DST, does);
+  apply_guard(walk, stmt, SRC, does);
+  int64_t offset[LANES], reach = covered(&stmt->op, side);
   expr_eval_warp(offset_of(walk, stmt, side), walk->env, offset);
-  apply_guard(walk, stmt, 0, does);
-  apply_guard(walk, stmt, 1, does);
   for (int lane = 0; lane < LANES; lane++) {
-    int64_t delta = query->offset - offset[lane];
+    int64_t delta = walk->query->offset - offset[lane];
     if (does[lane] && delta >= 0 && delta < reach) touch(walk, stmt, lane, delta);
   }
+}
+
+static void visit_op(Walk *walk, const Stmt *stmt, const bool *active) {
+  const Op *op = &stmt->op;
+  Side side = asked_side(walk->query);
+  if (access_of(op, side)->buffer != walk->query->buffer || op_multiplies(op->kind)) return;
+  if (op_moves_box(op->kind))
+    visit_box(walk, stmt, active);
+  else
+    visit_lanes(walk, stmt, side, active);
 }
 
 // ---- the walk -----------------------------------------------------------------------------------
 
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
-// Whether the next `size` operations can hold a better touch than the best so far. Nobody knows of
-// a producer's, which take no time.
+// Whether the next `size` operations can hold a better touch than the best so far. size 0, a
+// producer's operations, which take no time: they can.
 static bool may_matter(const Walk *walk, int64_t size) {
   if (size == 0) return true;
   const Query *query = walk->query;
@@ -313,7 +335,7 @@ static bool may_matter(const Walk *walk, int64_t size) {
   return walk->time + size > after && walk->time + 1 < before;
 }
 
-// When slab k_o can be fetched at the earliest.
+// The earliest time at which slab k_o can be fetched.
 static int64_t fetched_at(const Walk *walk, int64_t k_o) {
   if (k_o < walk->slots) return walk->roles_at;
   const Stmt *consumers = walk->k_loop;
@@ -375,7 +397,8 @@ static void walk_list(Walk *walk, const Stmt *list, const bool *active) {
   }
 }
 
-// `each`: what one operation takes, nothing if it is a producer's.
+// Fills in Walk.size for a list and returns its sum. `each`: the time of one operation; a
+// producer's take none.
 static int64_t measure(Walk *walk, const Stmt *list, int64_t each) {
   int64_t sum = 0;
   for (; list; list = list->next) {
@@ -388,7 +411,8 @@ static int64_t measure(Walk *walk, const Stmt *list, int64_t each) {
   return sum;
 }
 
-// Adds what is passed before a role, or the loop over slabs in one.
+// Adds the operations passed before `target`: a role, or the loop over slabs in one. False when it
+// is not in the list.
 static bool time_before(const Walk *walk, const Stmt *list, const Stmt *target, int64_t *time) {
   for (; list && list != target; list = list->next) {
     int64_t inside = *time;
@@ -411,13 +435,14 @@ static void find_roles(Walk *walk) {
   time_before(walk, walk->launch.body, walk->k_loop, &walk->loop_at);
 }
 
+// Fills in Walk.near; true when any statement of the list is near.
 static bool mark_near(Walk *walk, const Stmt *list) {
   bool any = false;
   for (; list; list = list->next) {
     const Op *op = &list->op;
     bool near = list->body && mark_near(walk, list->body);
     if (list->kind == STMT_OP)
-      near = side_of(op, walk->query->wanted == WANT_WRITES ? 0 : 1)->buffer == walk->query->buffer;
+      near = access_of(op, asked_side(walk->query))->buffer == walk->query->buffer;
     walk->near[list->id] = near;
     any |= near;
   }
@@ -451,8 +476,8 @@ static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t 
   walk.env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   walk.size = ARENA_ARRAY(arena, int64_t, n);
   walk.near = ARENA_ARRAY(arena, bool, n);
-  walk.offset = ARENA_ARRAY(arena, const Expr *, 2 * n);
-  walk.guard = ARENA_ARRAY(arena, const Expr *, 2 * n);
+  walk.offset = ARENA_ARRAY(arena, const Expr *, N_SIDES *n);
+  walk.guard = ARENA_ARRAY(arena, const Expr *, N_SIDES *n);
   measure(&walk, walk.launch.body, 1);
   TraceStep step;
   if (trace_k_step(program, k, &step)) {
@@ -467,9 +492,10 @@ static Walk new_walk(Arena *arena, const Program *program, int64_t cta, int64_t 
 
 // ---- the way ------------------------------------------------------------------------------------
 
-static int64_t constant_offset(Arena *arena, Buffer *buffer, int64_t row, int64_t col) {
-  Access access = access2(buffer, ex_const(arena, row), ex_const(arena, col));
-  return expr_eval(access_offset(arena, &access), NULL);
+// The element at (row, col) of a matrix in global memory, without its indices.
+static TracePlace element_of(Arena *arena, Buffer *matrix, int64_t row, int64_t col) {
+  Access access = access2(matrix, ex_const(arena, row), ex_const(arena, col));
+  return (TracePlace){.buffer = matrix, .offset = expr_eval(access_offset(arena, &access), NULL)};
 }
 
 static Query query_of(const TracePlace *place, Wanted wanted, Which which, int thread) {
@@ -490,37 +516,37 @@ static bool add_move(Trace *trace, const Touch *touch) {
   return true;
 }
 
-// From the element in global memory to the fragment of thread `owner`.
-static void follow(Walk *walk, Trace *trace, Buffer *buffer, int owner) {
-  TracePlace at = {.buffer = buffer,
-                   .offset = constant_offset(walk->arena, buffer, trace->row, trace->col)};
+// The first read of the place that a touch wrote, before anything else is written there. Among
+// reads at one time that of thread `owner` is preferred.
+static Touch next_read(Walk *walk, const Touch *written, int owner) {
+  const TraceMove *move = &written->move;
+  Query rewrite = query_of(&move->to, WANT_WRITES, FIRST, move->thread);
+  rewrite.after = written->time;
+  Touch rewritten = look_for(walk, &rewrite);
+  Query read = query_of(&move->to, WANT_READS, FIRST, move->thread);
+  read.after = written->time;
+  if (rewritten.found) read.before = rewritten.time;
+  read.prefer = owner;
+  return look_for(walk, &read);
+}
+
+// The last write, before a touch read it, of the place that it read.
+static Touch previous_write(Walk *walk, const Touch *read) {
+  Query write = query_of(&read->move.from, WANT_WRITES, LAST, read->move.thread);
+  write.before = read->time;
+  return look_for(walk, &write);
+}
+
+// Follows the element at `at` in global memory to the fragment of thread `owner`.
+static void follow(Walk *walk, Trace *trace, TracePlace at, int owner) {
   Query query = query_of(&at, WANT_READS, FIRST, -1);
   query.prefer = owner;
   Touch found = look_for(walk, &query);
-  while (add_move(trace, &found) && !buffer_is_fragment(found.move.to.buffer)) {
-    at = found.move.to;
-    int64_t now = found.time;
-    Query next = query_of(&at, WANT_WRITES, FIRST, found.move.thread);
-    next.after = now;
-    Touch again = look_for(walk, &next);
-    query = query_of(&at, WANT_READS, FIRST, found.move.thread);
-    query.after = now;
-    if (again.found) query.before = again.time;
-    query.prefer = owner;
-    found = look_for(walk, &query);
-  }
+  while (add_move(trace, &found) && !buffer_is_fragment(found.move.to.buffer))
+    found = next_read(walk, &found, owner);
 }
 
-// From the element in global memory back to the accumulator.
-static void go_back(Walk *walk, Trace *trace, TracePlace at) {
-  Query query = query_of(&at, WANT_WRITES, LAST, -1);
-  Touch found = look_for(walk, &query);
-  while (add_move(trace, &found) && found.move.from.buffer->role != ROLE_ACC) {
-    at = found.move.from;
-    query = query_of(&at, WANT_WRITES, LAST, found.move.thread);
-    query.before = found.time;
-    found = look_for(walk, &query);
-  }
+static void reverse_moves(Trace *trace) {
   for (int i = 0, j = trace->n_moves - 1; i < j; i++, j--) {
     TraceMove swap = trace->move[i];
     trace->move[i] = trace->move[j];
@@ -528,14 +554,20 @@ static void go_back(Walk *walk, Trace *trace, TracePlace at) {
   }
 }
 
-// Where the CTA leaves C[i][j]: C itself, or its split's partial sums.
+// Goes from the element at `at` in global memory back to the accumulator.
+static void go_back(Walk *walk, Trace *trace, TracePlace at) {
+  Query query = query_of(&at, WANT_WRITES, LAST, -1);
+  Touch found = look_for(walk, &query);
+  while (add_move(trace, &found) && found.move.from.buffer->role != ROLE_ACC)
+    found = previous_write(walk, &found);
+  reverse_moves(trace);
+}
+
+// The place to which the CTA writes C[i][j]: C itself, or its split's partial sums.
 static TracePlace destination(Walk *walk, TraceAt at) {
   const Program *program = walk->program;
   Buffer *partial = program_buffer(program, ROLE_PARTIAL);
-  if (!partial) {
-    Buffer *c = program_buffer(program, ROLE_C);
-    return (TracePlace){.buffer = c, .offset = constant_offset(walk->arena, c, at.i, at.j)};
-  }
+  if (!partial) return element_of(walk->arena, program_buffer(program, ROLE_C), at.i, at.j);
   int64_t part = program->axis[AXIS_K].digit[0].weight;
   return (TracePlace){.buffer = partial,
                       .offset = at.k / part * partial->stride[0] + at.i * partial->stride[1] +
@@ -548,14 +580,15 @@ static Trace trace_c(Walk *walk, TraceAt at) {
   return trace;
 }
 
-// `c`: the way of C[i][j], whose owner reads the operand.
+// `c`: the trace of C[i][j], whose owner reads the operand.
 static Trace trace_operand(Walk *walk, AtomOperand operand, TraceAt at, const Trace *c) {
   bool a = operand == ATOM_A;
   Trace trace = {.operand = operand, .cta = walk->cta};
   trace.row = a ? at.i : at.k;
   trace.col = a ? at.k : at.j;
   Buffer *buffer = program_buffer(walk->program, a ? ROLE_A : ROLE_B);
-  follow(walk, &trace, buffer, c->n_moves ? c->move[0].thread : 0);
+  TracePlace element = element_of(walk->arena, buffer, trace.row, trace.col);
+  follow(walk, &trace, element, c->n_moves ? c->move[0].thread : 0);
   return trace;
 }
 

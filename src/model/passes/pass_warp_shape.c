@@ -15,11 +15,14 @@ bool pass_warp_shape_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_LANES_M] > 0 && schedule->value[KNOB_ATOM_KIND] == 0;
 }
 
+// One axis of the tile.
 typedef struct Side {
-  const char *warp;                // names of the digits; lane[i] is the one that starts at bit i
+  const char *warp;                // names of its digits; lane[i] is the one that starts at bit i
   const char *lane[LANE_BITS];     // of the axis
   int64_t threads, lanes, weight;  // extent of the thread digit, of its lane part, its weight
-  int bits_left;
+  int bits_left;                   // of the lane part, not dealt out yet
+  Digit digit[LANE_BITS + 1];      // in place of the thread digit, least significant first
+  int n_digits;
 } Side;
 
 static Side side_of(const Program *program, int axis, int64_t threads, int64_t lanes) {
@@ -35,8 +38,8 @@ static Side side_of(const Program *program, int axis, int64_t threads, int64_t l
   return side;
 }
 
-// Whose bit is lane bit `bit`? Row order: the low bits are N's. Alternating: N, M, N, M, … while
-// both have bits left.
+// The axis that lane bit `bit` belongs to. Row order: the low bits are N's. Alternating: N, M, N,
+// M, … while both have bits left.
 static int owner_of_bit(const Side *m, const Side *n, int bit, int64_t order) {
   if (n->bits_left == 0) return AXIS_M;
   if (m->bits_left == 0 || order == 0) return AXIS_N;
@@ -60,45 +63,58 @@ static int deal_bits(Side *side, int64_t order, LaneDigit *digit) {
   return n;
 }
 
-// Takes the THREAD digit out of the axis and puts the new ones in its place, most significant
-// first.
-static void replace_thread_digit(Axis *axis, const Digit *digit, int n) {
-  int at = 0;
-  while (axis->digit[at].var->tier != TIER_THREAD) at++;
-  for (int i = axis->n_digits - 1; i > at; i--) axis->digit[i + n - 1] = axis->digit[i];
-  for (int i = 0; i < n; i++) axis->digit[at + i] = digit[i];
-  axis->n_digits += n - 1;
+// Puts the loops over lanes around `nest`, from the lowest lane bits outwards.
+static Stmt *add_lane_loops(Program *program, Side side[2], const LaneDigit *lane, int n_lane,
+                            Stmt *nest) {
+  for (int i = 0; i < n_lane; i++) {
+    Side *s = &side[lane[i].axis];
+    int64_t extent = INT64_C(1) << lane[i].bits;
+    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD, extent);
+    s->digit[s->n_digits++] = (Digit){var, s->weight << lane[i].at};
+    nest = stmt_loop(program, i ? KNOB_LANE_ORDER : KNOB_LANES_M, var, nest);
+  }
+  return nest;
 }
 
-void pass_warp_shape(Program *program, const Schedule *schedule) {
-  int64_t lanes_m = schedule->value[KNOB_LANES_M], order = schedule->value[KNOB_LANE_ORDER];
-  Side side[2] = {side_of(program, AXIS_M, schedule->value[KNOB_BM], lanes_m),
-                  side_of(program, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
-  LaneDigit lane[LANE_BITS];
-  int n_lane = deal_bits(side, order, lane);
-  Stmt *blocks = find_tier(main_kernel(program)->body, TIER_THREAD);
-  Stmt *nest = blocks->body->body;  // below m_t and n_t
-  Digit digits[2][1 + LANE_BITS];
-  int n_digits[2] = {1, 1}, place[2] = {0, 0};
-  for (int i = 0; i < n_lane; i++) n_digits[lane[i].axis]++;
-  for (int i = 0; i < n_lane; i++) {  // from the lowest lane bits outwards
-    Side *s = &side[lane[i].axis];
-    Var *var = program_var(program, s->lane[lane[i].at], VAR_LOOP, TIER_THREAD,
-                           INT64_C(1) << lane[i].bits);
-    nest = stmt_loop(program, i ? KNOB_LANE_ORDER : KNOB_LANES_M, var, nest);
-    int axis = lane[i].axis;
-    digits[axis][n_digits[axis] - ++place[axis]] = (Digit){var, s->weight << lane[i].at};
-  }
+// Puts the loops over warps around `nest`: n_w, and m_w outside of it.
+static Stmt *add_warp_loops(Program *program, Side side[2], Stmt *nest) {
   for (int axis = AXIS_N; axis >= AXIS_M; axis--) {
     Side *s = &side[axis];
     Var *var = program_var(program, s->warp, VAR_LOOP, TIER_WARP, s->threads / s->lanes);
+    s->digit[s->n_digits++] = (Digit){var, s->weight * s->lanes};
     nest = stmt_loop(program, KNOB_LANES_M, var, nest);
-    digits[axis][0] = (Digit){var, s->weight * s->lanes};
-    replace_thread_digit(&program->axis[axis], digits[axis], n_digits[axis]);
   }
-  blocks->kind = nest->kind;
-  blocks->var = nest->var;
-  blocks->body = nest->body;
-  blocks->knob = nest->knob;
+  return nest;
+}
+
+// Takes the THREAD digit out of the axis and puts the side's in its place; an axis holds its most
+// significant digit first.
+static void replace_thread_digit(Axis *axis, const Side *side) {
+  int at = 0, n = side->n_digits;
+  while (axis->digit[at].var->tier != TIER_THREAD) at++;
+  for (int i = axis->n_digits - 1; i > at; i--) axis->digit[i + n - 1] = axis->digit[i];
+  for (int i = 0; i < n; i++) axis->digit[at + i] = side->digit[n - 1 - i];
+  axis->n_digits += n - 1;
+}
+
+// The loop `old` becomes `loop` where it stands.
+static void replace_loop(Stmt *old, const Stmt *loop) {
+  old->kind = loop->kind;
+  old->var = loop->var;
+  old->body = loop->body;
+  old->knob = loop->knob;
+}
+
+void pass_warp_shape(Program *program, const Schedule *schedule) {
+  int64_t lanes_m = schedule->value[KNOB_LANES_M];
+  Side side[2] = {side_of(program, AXIS_M, schedule->value[KNOB_BM], lanes_m),
+                  side_of(program, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
+  LaneDigit lane[LANE_BITS];
+  int n_lane = deal_bits(side, schedule->value[KNOB_LANE_ORDER], lane);
+  Stmt *m_t = find_tier(main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
+  Stmt *nest = add_lane_loops(program, side, lane, n_lane, n_t->body);
+  replace_loop(m_t, add_warp_loops(program, side, nest));
+  for (int axis = AXIS_M; axis <= AXIS_N; axis++)
+    replace_thread_digit(&program->axis[axis], &side[axis]);
   apply_axes(program);
 }

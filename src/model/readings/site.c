@@ -1,8 +1,8 @@
 // Sites: which shared-memory words a warp asks for, statement by statement.
 //
 // The main kernel is walked warp by warp (warp_walk.h), k_o at its first iteration. The address is
-// the access's own offset expression, so what is counted here is what the emitter prints. Of all
-// warps and iterations the one with the most wavefronts is kept.
+// the access's own offset expression, so what is counted here is what the emitter prints. The warp
+// and iteration with the most wavefronts are kept.
 //
 // A loop that moves the addresses of all lanes alike, by whole words, only turns the banks round:
 // its first iteration stands for all of them.
@@ -11,11 +11,12 @@
 // eight lanes ask for chunks 0, 2, 4, … 14, so lanes 0 and 4 meet on banks 0–3: 8 wavefronts,
 // ideal 4.
 //
-// Neighbouring accesses of a thread may be merged by the assembler. What every width would cost is
-// counted in the same walk: the lanes' addresses rounded down to it, where all lanes lie equally
-// far into it. site_form.c puts together what is really executed.
+// The assembler may merge neighbouring accesses of a thread. The same walk counts what every width
+// would cost: the lanes' addresses are rounded down to it, if all lanes lie equally far into it.
+// site_form.c puts together what is really executed.
 #include <string.h>
 
+#include "base/whole.h"
 #include "model/ir/warp_walk.h"
 #include "model/readings/derive.h"
 #include "model/words/fragment.h"
@@ -109,7 +110,7 @@ static bool round_down(const int64_t *addr, int bytes, int64_t *out) {
   return true;
 }
 
-// What has no count comes past the pipe.
+// An access without a count comes past the pipe and takes no clocks of it.
 static void pay(const WarpVisit *visit, SiteForm *form, const BankCount *count, double weight) {
   int n_active = count_active(visit);
   if (!visit->in_loop || n_active == 0) return;
@@ -128,7 +129,7 @@ static void visit_width(const WarpVisit *visit, SiteForm *form, const int64_t *a
   memcpy(form->addr, addr, sizeof form->addr);
 }
 
-// Offsets in elements of what a statement reads from global memory.
+// Offsets, in elements, at which a statement reads global memory.
 static void source_offsets(Finder *finder, const WarpVisit *visit, int64_t *offset) {
   const Expr **known = &finder->offset[visit->stmt->id];
   if (!*known) *known = access_offset(finder->arena, &visit->stmt->op.src);
@@ -145,35 +146,49 @@ static BankCount count_at(Finder *finder, const WarpVisit *visit, const BankOp *
   return banks_count_copy(op, addr, source);
 }
 
-// What a width costs: its first piece stands for all of those that an access is cut into.
+// Counts a width: its first piece stands for all of those that an access is cut into. False when
+// the lanes lie differently in pieces of this width.
 static bool count_width(Finder *finder, const WarpVisit *visit, Site *site, SiteForm *form,
                         const int64_t *addr) {
-  int64_t at[LANES];
-  if (!round_down(addr, form->op->bytes, at) && form != site->as_written) return false;
-  const int64_t *used = form == site->as_written ? addr : at;
+  int64_t rounded[LANES];
+  bool is_written = form == site->as_written;
+  if (!is_written && !round_down(addr, form->op->bytes, rounded)) return false;
+  const int64_t *used = is_written ? addr : rounded;
   BankCount count = count_at(finder, visit, form->op, used);
-  double share = (double)site->as_written->op->bytes / form->op->bytes;
-  visit_width(visit, form, used, &count, visit->weight * share);
+  double n_pieces = (double)site->as_written->op->bytes / form->op->bytes;
+  visit_width(visit, form, used, &count, visit->weight * n_pieces);
   return true;
 }
 
-// The first visit adds the site; the others look whether they fare worse.
-static void visit_site(Finder *finder, const WarpVisit *visit, const Access *shared, bool store) {
+// The site of an access, added at its first visit; NULL when there is no room for it.
+static Site *site_at(Finder *finder, const WarpVisit *visit, const Access *shared, bool store) {
   int index = find_site(finder, visit->stmt, store);
-  if (index >= SITES_MAX) return;
-  Site *site = &finder->site[index];
+  if (index >= SITES_MAX) return NULL;
   if (index == finder->n_sites) {
-    *site = new_site(finder->arena, visit, shared, store);
+    finder->site[index] = new_site(finder->arena, visit, shared, store);
     finder->prologue[index] = !visit->in_loop;
     finder->n_sites++;
   }
+  return &finder->site[index];
+}
+
+// Lines that a copy past the pipe writes.
+static void count_copy(Finder *finder, const WarpVisit *visit, const BankOp *op) {
+  if (op->counted || !visit->in_loop) return;
+  finder->copies += visit->weight * count_active(visit) * op->bytes / (double)BANK_LINE_BYTES;
+}
+
+// Counts a visit for every width of the site, and drops a width in which the lanes lie differently,
+// with all wider ones.
+static void visit_site(Finder *finder, const WarpVisit *visit, const Access *shared, bool store) {
+  Site *site = site_at(finder, visit, shared, store);
+  if (!site) return;
   int64_t addr[LANES];
   site_addresses(visit, site, addr);
-  if (!site->as_written->op->counted && visit->in_loop)
-    finder->copies +=
-        visit->weight * count_active(visit) * site->as_written->op->bytes / (double)BANK_LINE_BYTES;
-  for (int i = 0; i < site->n_widths; i++)
-    if (!count_width(finder, visit, site, &site->width[i], addr)) site->n_widths = i;
+  count_copy(finder, visit, site->as_written->op);
+  int n = 0;
+  while (n < site->n_widths && count_width(finder, visit, site, &site->width[n], addr)) n++;
+  site->n_widths = n;
 }
 
 // A fragment read straight from global memory goes through L1, which shares its pipe with shared
@@ -192,17 +207,16 @@ static bool copies_past_l1(Arena *arena, const Op *op) {
   return is_group_copy(op) && !bank_op(arena, op, op->dst.buffer)->counted;
 }
 
-// By how much the addresses of one side may move, all alike, and still cost the same: whole words,
-// or vectors; whole lines through L1 and past it. 0: whatever they do.
+// The step in bytes by which all addresses of one side may move and still cost the same: whole
+// words, or vectors; whole lines through L1 and past it. 0: any step.
 static int64_t even_step(const Finder *finder, const Op *op, const Access *side) {
   const Buffer *buffer = side->buffer;
-  const int64_t bytes = buffer ? op->width * dtype_bytes(buffer->type) : 0;
   if (!buffer) return 0;
-  if (copies_past_l1(finder->arena, op) || (side == &op->src && reads_by_l1(op)))
-    return BANK_LINE_BYTES;
+  bool by_l1 = side == &op->src && reads_by_l1(op);
+  if (by_l1 || copies_past_l1(finder->arena, op)) return BANK_LINE_BYTES;
   if (buffer->space != SPACE_SHARED && !is_group_copy(op)) return 0;
   if (op_facts(op->kind)->src.unit == UNIT_ROW) return LDMATRIX_ROW_BYTES;
-  return bytes < BANK_WORD_BYTES ? BANK_WORD_BYTES : bytes;
+  return max64(op->width * dtype_bytes(buffer->type), BANK_WORD_BYTES);
 }
 
 // Whether an access meets other banks, or the same in another order, as `var` goes on.
@@ -266,7 +280,7 @@ static void look(void *context, const WarpVisit *visit) {
       visit_site(finder, visit, side[i], i == 0);
 }
 
-// Is there a site inside the loop that does what this prologue site does?
+// Whether a site inside the loop does what this prologue site does.
 static bool repeated(const Finder *finder, int index) {
   for (int i = 0; i < finder->n_sites; i++)
     if (!finder->prologue[i] && finder->site[i].slab == finder->site[index].slab &&

@@ -260,6 +260,12 @@ static bool inits_mbarriers(const Stmt *stmt) {
   return true;
 }
 
+// The initialisation of mbarriers and the barrier behind it stand together; `before`: the statement
+// before this one is part of it.
+static bool sets_up_mbarriers(const Stmt *stmt, bool before) {
+  return inits_mbarriers(stmt) || (before && does(stmt, ACTION_MEET));
+}
+
 // A condition that has no row.
 static bool is_unsaid(const Stmt *stmt) {
   bool is_plain = stmt->kind == STMT_IF && !stmt->role;
@@ -389,24 +395,33 @@ static void add_prologue(Walk *walk, const Stmt *stmt) {
   row->knob = stmt->knob;
 }
 
+// A store of what an earlier statement of `list` loaded is one copy with it: "A_s <- A".
+static void name_copy(Walk *walk, const Stmt *list, const Stmt *stmt, NestRow *row) {
+  const Buffer *from = loaded_earlier(list, stmt);
+  if (!from) return;
+  const char *to = only_op(stmt)->dst.buffer->name;
+  row->text = arena_printf(walk->arena, "%s%s%s", to, walk->arrow, from->name);
+}
+
+// Adds the rows of a statement of `list`; the first row carries its note.
+static void add_with_note(Walk *walk, const Stmt *list, const Stmt *stmt, NestGroup group,
+                          int depth) {
+  int first = walk->nest->n_rows;
+  add_statement(walk, stmt, group, depth);
+  if (walk->nest->n_rows == first) return;
+  NestRow *row = &walk->nest->row[first];
+  if (!is_unsaid(stmt)) row->note = stmt->note;
+  name_copy(walk, list, stmt, row);
+}
+
 static void add_list(Walk *walk, const Stmt *list, NestGroup group, int depth) {
-  bool sets_up = false;  // mbarriers: their initialisation, and the barrier behind it
+  bool sets_up = false;
   for (const Stmt *stmt = list; stmt; stmt = stmt->next) {
-    sets_up = inits_mbarriers(stmt) || (sets_up && does(stmt, ACTION_MEET));
-    if (depth == 0 && !sets_up && in_prologue(stmt)) {
+    sets_up = sets_up_mbarriers(stmt, sets_up);
+    if (depth == 0 && !sets_up && in_prologue(stmt))
       add_prologue(walk, stmt);
-      continue;
-    }
-    if (lands_later(stmt)) continue;
-    int n_before = walk->nest->n_rows;
-    add_statement(walk, stmt, sets_up ? NEST_THREAD : group, depth);
-    if (walk->nest->n_rows == n_before) continue;
-    if (!is_unsaid(stmt)) walk->nest->row[n_before].note = stmt->note;
-    const Buffer *from = loaded_earlier(list, stmt);
-    if (!from) continue;
-    const char *to = only_op(stmt)->dst.buffer->name;
-    walk->nest->row[n_before].text =
-        arena_printf(walk->arena, "%s%s%s", to, walk->arrow, from->name);
+    else if (!lands_later(stmt))
+      add_with_note(walk, list, stmt, sets_up ? NEST_THREAD : group, depth);
   }
 }
 
@@ -462,26 +477,33 @@ static void add_line(Walk *walk, const ProgramLine *line, NestGroup group) {
   if (line->stmt) take_seat(walk, row);
 }
 
+// `outside`: the group of the lines at this depth, unless they say another.
+static NestGroup group_of_line(const ProgramLine *line, NestGroup outside, bool sets_up) {
+  const Stmt *stmt = line->stmt;
+  if (!stmt) return NEST_KERNEL;
+  if (stmt->role) return NEST_WARP;
+  if (sets_up) return NEST_THREAD;
+  return stmt->kind == STMT_LOOP ? group_of_tier(line->tier, outside) : outside;
+}
+
+// Below the hardware's loops stands what a thread does; a producer's lines stay its warp's.
+static NestGroup group_below(const ProgramLine *line, NestGroup group) {
+  bool produces = line->stmt && stmt_is_role(line->stmt, WORK_FETCHES);
+  return group <= NEST_THREAD && !produces ? NEST_REGISTER : group;
+}
+
 Nest nest_listing(Arena *arena, const Model *model) {
   enum { DEPTH_MAX = 64 };
   Nest nest = {.row = ARENA_ARRAY(arena, NestRow, NEST_ROWS_MAX)};
   Walk walk = {.arena = arena, .model = model, .nest = &nest};
-  NestGroup open[DEPTH_MAX + 1] = {NEST_REGISTER};
+  NestGroup outside[DEPTH_MAX + 1] = {NEST_REGISTER};  // by depth
   bool sets_up = false;
   for (int i = 0; i < model->text.n_lines; i++) {
     const ProgramLine *line = &model->text.line[i];
     if (line->kernel < 0 || line->depth >= DEPTH_MAX) continue;
-    bool loop = line->stmt && line->stmt->kind == STMT_LOOP;
-    NestGroup group = line->depth ? open[line->depth] : NEST_REGISTER;
-    if (loop) group = group_of_tier(line->tier, group);
-    if (!line->stmt) group = NEST_KERNEL;
-    sets_up =
-        line->stmt && (inits_mbarriers(line->stmt) || (sets_up && does(line->stmt, ACTION_MEET)));
-    if (sets_up) group = NEST_THREAD;
-    if (line->stmt && line->stmt->role) group = NEST_WARP;
-    bool produces = line->stmt && stmt_is_role(line->stmt, WORK_FETCHES);
-    bool inside_hardware = group <= NEST_THREAD && !produces;
-    open[line->depth + 1] = inside_hardware ? NEST_REGISTER : group;
+    sets_up = line->stmt && sets_up_mbarriers(line->stmt, sets_up);
+    NestGroup group = group_of_line(line, outside[line->depth], sets_up);
+    outside[line->depth + 1] = group_below(line, group);
     add_line(&walk, line, group);
   }
   return nest;

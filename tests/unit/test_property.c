@@ -154,8 +154,7 @@ START_TEST(every_knob_is_drawn) {
     Schedule drawn =
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
     const Schedule plain = schedule_plain();
-    for (int k = 0; k < KNOB_COUNT; k++)
-      moved[k] |= schedule_differs(&drawn, &plain, (KnobId)k);
+    for (int k = 0; k < KNOB_COUNT; k++) moved[k] |= schedule_differs(&drawn, &plain, (KnobId)k);
   }
   for (int k = 0; k < KNOB_COUNT; k++) {
     bool free = false;

@@ -9,7 +9,7 @@
 //   {"type":"done"}         →  worker: a "done" message has no member "id"
 //
 // JSON members (plans, results) are not looked into here: they are rewritten on one line and left
-// to their own strict readers. What a worker sent loses its control characters on the way; a plan
+// to their own strict readers. A worker's texts lose their control characters on the way; a plan
 // keeps them, because a compiler is to see the text as it is.
 #include "kernels/worker/protocol.h"
 

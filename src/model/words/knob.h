@@ -2,8 +2,9 @@
 //
 // A schedule is a value for every knob, plus the order in which the user gave some of them, so that
 // the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
-// those of the articles; aliases are accepted and echo in the table's spelling. What a state leaves
-// out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it says.
+// those of the articles; aliases are accepted and echo in the table's spelling. A knob that a state
+// leaves out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it
+// says.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -67,8 +67,9 @@ static void meet_all(Machine *m) {
   interp_join_all(m);
 }
 
-// Those at the barrier `at`, which asks for some threads only; false when they are not all there.
-// When more are there than it asks for, any of them may have been the first: it is drawn who meets.
+// Lets the warps go on that are at the barrier `at`, which asks for some threads only; false when
+// they are not all there. If more are there than it asks for, any of them may have been the first:
+// it is drawn who meets.
 static bool meet_some(Machine *m, const Stmt *at) {
   bool meets[INTERP_AGENT] = {false};
   int there[INTERP_AGENT], n = 0, wanted = (int)(at->op.count / LANES);

@@ -30,7 +30,8 @@ void interp_join_none(Machine *m) {
       m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
 }
 
-// Those that have met know everything that any of them knew; of fences, what each of them had said.
+// Joins the clocks of those that have met: each knows everything that any of them knew; of fences,
+// what each of them had said.
 static void join(Machine *m, const bool *takes_part) {
   Clock clock = {{0}, {0}, {0}};
   for (int w = 0; w < m->n_warps; w++)

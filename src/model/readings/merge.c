@@ -152,7 +152,8 @@ static int by_address(const void *a, const void *b) {
 
 // ---- merging ------------------------------------------------------------------------------------
 
-// How many instances from i on begin in the `bytes` at `start`, as far as they have i's register.
+// Counts the instances from i on that begin in the `bytes` at `start`, as far as they have i's
+// register.
 static int count_within(const Merger *merger, int64_t i, int64_t start, int64_t bytes) {
   int base = merger->instance[i].base, n = 0;
   for (; i < merger->n && merger->instance[i].base == base; i++, n++)

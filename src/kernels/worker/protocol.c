@@ -88,7 +88,8 @@ int error_kind_exit_status(ErrorKind kind) { return error_rows[kind].exit_status
 
 // ---- writing ------------------------------------------------------------------------------------
 
-// At most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the end.
+// Cuts a text to at most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the
+// end.
 static const char *text_cut(Arena *arena, const char *text, size_t limit) {
   const char *clean = str_sanitise(arena, text);
   size_t n = utf8_cut(clean, limit);

@@ -163,7 +163,7 @@ typedef struct TrafficUnit {
   const char *name, *title;
   double clocks;  // -1: unknown
 } TrafficUnit;
-// All units, in the order of the table.
+// Lists all units, in the order of the table.
 void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
 
 typedef struct Model {

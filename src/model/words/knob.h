@@ -109,8 +109,8 @@ bool schedule_is_given(const Schedule *schedule, KnobId knob);
 // steps here: whoever holds the table of targets steps through it; neither have layouts.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
-// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest
-// name.
+// Finds a knob by name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the
+// closest name.
 KnobId knob_find(const char *name, const char **nearest);
 
 // The first knob of how the task is done: where a cursor may begin.

@@ -91,7 +91,7 @@ void ptx_parse_end(PtxParser *p);
 
 // ptx_parse.c: a whole number with its sign; 0 after a finding.
 int64_t ptx_parse_int(PtxParser *p);
-// Behind the next semicolon, or before a brace.
+// Goes on behind the next semicolon, or before a brace.
 void ptx_skip_statement(PtxParser *p);
 
 // ptx_parse_var.c: what stands before a name, .align 4 .v2 .b8; false after a finding.

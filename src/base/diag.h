@@ -25,7 +25,7 @@ Diags diags_new(Arena *arena);
 Diag *diag_add(Diags *diags, const char *rule, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// What is nearest may be a name out of what is about to be freed; after this it is the list's own.
+// Copies the names in `nearest`, which may lie in memory that is about to be freed, into the list.
 void diags_keep(Diags *diags);
 
 // Adds the findings of another list, which may go afterwards.

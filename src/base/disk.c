@@ -72,7 +72,8 @@ int disk_create(const char *path, mode_t mode) {
   return -1;
 }
 
-// Where the bytes of `path` lie: links are followed one by one, for the last may lead to nothing.
+// The file that holds the bytes of `path`: links are followed one by one, for the last may lead to
+// nothing.
 static const char *behind_links(Arena *arena, const char *path) {
   enum { LINKS_MAX = 40, TARGET_MAX = 4096 };
   char target[TARGET_MAX];

@@ -2,7 +2,7 @@
 //
 // Paths are relative to data/: "gpus.json", "ladders/fp32.json". When the environment variable
 // GEMMVIEW_DATA names a folder, a file of that path in it stands in for the embedded one, and files
-// that only the folder has are listed too. Where the variable is unset nothing touches the disk.
+// that only the folder has are listed too. If the variable is unset nothing touches the disk.
 #pragma once
 #include <stddef.h>
 

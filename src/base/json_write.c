@@ -1,6 +1,6 @@
 // The writing half of json.h: text appended to a Str, commas kept by a small stack.
 //
-// What leaves here is always valid UTF-8 and safe to print on a terminal, whatever came in: strings
+// The text written is always valid UTF-8 and safe to print on a terminal, whatever came in: strings
 // may hold a compiler's log or a file name. Every double is written so that it reads back equal,
 // with 15, 16 or 17 digits: 0.1 → 0.1, 1/3 → 0.3333333333333333, NaN → null.
 #include <assert.h>

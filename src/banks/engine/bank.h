@@ -12,8 +12,8 @@
 // banks_count() allocates nothing and is meant for searches; banks_map() is the same reckoning with
 // everything a picture needs. Neither checks its input for legality: an address that is not a
 // multiple of the access size is rounded down to one, as if its low bits were not there (hardware
-// raises a fault instead), and `misaligned` says for which lanes. Whoever reads addresses from a
-// person reports it before it comes to this: see bank_input.h.
+// raises a fault instead), and `misaligned` says for which lanes. Readers of addresses that a
+// person gave report such faults earlier: see bank_input.h.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,11 +69,11 @@ typedef struct BankCount {
   int conflicts;   // wavefronts - ideal: what the hardware counter reports
   int ways;        // the largest wavefront count of one phase
   int phases;      // phases after the pair merge, active or not
-  // What the profiler's per-instruction counters say, which is not always what the pipe does: where
+  // The profiler's per-instruction counters, which do not always count what the pipe does: if
   // merged phases still conflict they count them as if they had not merged, and they do count
-  // copies that bypass L1. -1 where nobody knows. Of a cp.async it is the least they say: what the
-  // order in which its data arrives can make of it is no more than `profiled_most`, which is
-  // `profiled` where nothing depends on that order.
+  // copies that bypass L1. -1: not known. For a cp.async this is the least they can say: the order
+  // in which its data arrives can make it more, up to `profiled_most`, which is `profiled` if
+  // nothing depends on that order.
   int profiled, profiled_most;
 } BankCount;
 

@@ -4,16 +4,16 @@
 // one word do not share it. Each bank of L1 hands out its words in the order of the lanes, one a
 // wavefront, and only when the bank that the word goes to takes no other one: a lane that has to
 // wait holds up those behind it. So a phase takes at least as many wavefronts as the most lanes
-// that one bank of either side is asked for. Of all that was counted none takes more than those of
-// both sides together less one, which is what it comes to when every lane waits for all that share
-// its source bank and for all that share its slab bank.
+// that one bank of either side is asked for. No counted phase takes more than those of both sides
+// together less one: that is the number when every lane waits for all that share its source bank
+// and for all that share its slab bank.
 //
 // Copies of 16 bytes (.cg) bypass L1: their sectors are written as they come from L2, and the
 // pipe's counters do not see them. The profiler's per-instruction ones do. One wavefront takes what
 // comes from one 128-byte line, goes to one line of the slab, and is moved by the same distance
-// modulo 64 bytes; whole sectors of 32 bytes apart from even and odd halves, and each half once. Of
-// lanes that copy to the same 16 bytes the first is written. That is the least: sectors that come
-// late are written on their own, so a kernel can make as many wavefronts as pieces of 16 bytes are
+// modulo 64 bytes; whole sectors of 32 bytes apart from even and odd halves, and each half once. If
+// lanes copy to the same 16 bytes, the first is written. That is the least: sectors that come late
+// are written on their own, so a kernel can make as many wavefronts as pieces of 16 bytes are
 // written.
 //
 // Measured on an H200 (driver 580.159.04, 2026-11-22): tests/data/h200_copies.jsonl. Of 912 copies

@@ -3,9 +3,9 @@
 //
 // C's operators, precedence and 64-bit integers: ? : || && | ^ & == != < <= > >= << >> + - * / %
 // and unary - + ~ !; decimal and 0x numbers (a trailing u or l is ignored), none of C's octal ones,
-// which begin with a 0. What C leaves undefined is an error here: overflow, division by zero,
-// shifts by less than 0 or more than 62. Both arms of ?: are computed, but an error counts only in
-// the arm that is taken.
+// which begin with a 0. Operations that C leaves undefined are errors here: overflow, division by
+// zero, shifts by less than 0 or more than 62. Both arms of ?: are computed, but an error counts
+// only in the arm that is taken.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // Triton's encodings of shared memory as layouts, and back.
 //
-// What each means is said in TritonGPUAttrDefs.td, and by LinearLayoutConversions where a shape is
-// larger than a tile:
+// TritonGPUAttrDefs.td says what each means, and LinearLayoutConversions does for shapes larger
+// than a tile:
 //   swizzled_shared  row r of C columns: column c lies at r * C + (c ^ vec * (r / perPhase %
 //                    maxPhase)), the rows being those of order[1]
 //   nvmma_shared     panels swizzlingByteWidth bytes wide, each with all rows, one after the other;

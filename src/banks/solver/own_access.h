@@ -8,9 +8,9 @@
 // command line. An expression is the index of an element, of four bytes unless another unit is
 // named; lists and debuggers' addresses are bytes, and so is all that --addr brings.
 //
-// Where a factor of the expression is the pitch of its rows ("* 32": what is left fits into a row),
-// the slab has these rows and a pad is another factor. Else it is shared memory line by line of 128
-// bytes.
+// If a factor of the expression is the pitch of its rows ("* 32": what is left fits into a row),
+// the slab has these rows and a pad is another factor. Else the slab is shared memory line by line
+// of 128 bytes.
 #pragma once
 #include "banks/engine/bank_input.h"
 #include "banks/solver/solver.h"

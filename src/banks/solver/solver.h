@@ -7,7 +7,7 @@
 //   xor       every XOR of column bits with bits of the row            (layout "xor:…")
 //   xoroff    every bijection linear over the bits of the index        (layout "xoroff:…")
 //   pad       every pad up to one bank line; it alone costs memory
-// Of equally good ones the first in this list wins.
+// The first in this list wins among equally good ones.
 //
 //   SolverResult result = solver_solve(arena, scratch, &problem);
 //   result.best.layout      "swizzle:3,4,3"; layout_parse() reads it

@@ -1,6 +1,6 @@
 // One case on the GPU: words up, one warp, words down.
 //
-// What a lane does not store stays 0xFFFFFFFF, which no case expects.
+// Words that no lane stores stay 0xFFFFFFFF, which no case expects.
 #include "kernels/device/fragment_check.h"
 #include "kernels/device/gpu.h"
 #include "kernels/toolchain/nvrtc.h"

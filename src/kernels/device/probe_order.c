@@ -4,9 +4,9 @@
 // equal. A tie is no contradiction, an inversion is one. Where counts differ and the clock ties all
 // that it could have told apart, that is no agreement either.
 //
-// What feeds the pipe takes its time too: no access of an operation is faster than the fastest that
-// was measured, its floor. A wavefront takes a clock, so two counts below the floor are expected to
-// tie, and a pair of them that ties says nothing: the floor hides it.
+// The instructions that feed the pipe take time too: no access of an operation is faster than the
+// fastest that was measured, its floor. A wavefront takes a clock, so two counts below the floor
+// are expected to tie, and a pair of them that ties says nothing: the floor hides it.
 //
 // Worked example, lds128 with 2, 4 and 8 wavefronts at 2.1, 4.0 and 8.0 clocks: three pairs, all
 // with the model, slope 0.98. Had the last taken 3.0: one pair with it, two against, the worse one

@@ -14,7 +14,7 @@
 //   s8         s32   s32        CUBLAS_COMPUTE_32I             s32
 //   e4m3 e5m2  f32   f32        CUBLAS_COMPUTE_32F             f32; k-contiguous, cublasLt only
 //
-// Where the library has no kernel for a product (8-bit types in layouts it does not support), the
+// If the library has no kernel for a product (8-bit types in layouts it does not support), the
 // reference says so and the plan is timed alone. Every row is run once to load it and then timed in
 // at most three launches; one that takes 1.3 times the best so far is dropped after the first. The
 // winner must pass the same check as a plan, so that a library talked into tf32 by an environment

@@ -7,9 +7,9 @@
 // with 3 swizzle bits:
 //   extents {4096, 512}, 8192 B from row to row, box {64, 32}, CU_TENSOR_MAP_SWIZZLE_128B
 //
-// What the driver would refuse without a word (plan_check: sides, multiples of 16 bytes) never gets
-// here. The driver wants the map at a multiple of 64 bytes, which arenas do not promise; so it is
-// encoded on the stack and kept as words.
+// Operands that the driver would refuse without a word (plan_check: sides, multiples of 16 bytes)
+// never get here. The driver wants the map at a multiple of 64 bytes, which arenas do not promise;
+// so it is encoded on the stack and kept as words.
 #include <string.h>
 
 #include "kernels/device/gpu.h"

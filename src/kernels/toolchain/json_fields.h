@@ -5,8 +5,7 @@
 //   const Record timing_record = {timing_fields, n, sizeof(Timing)};
 //
 // Reading is strict: every key must be there, no other key may be, and a value of the wrong kind is
-// a finding of rule "json". What is not known is null in the text and the kind's own mark in
-// memory.
+// a finding of rule "json". An unknown value is null in the text and the kind's own mark in memory.
 #pragma once
 #include <stddef.h>
 

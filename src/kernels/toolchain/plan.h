@@ -1,6 +1,6 @@
-// What to compile, launch, verify and time. A plan knows nothing of knobs or programs: it is a
-// CUDA text, the ordered launches in it, and the matrix product the launches together compute. It
-// crosses the worker's pipe as one JSON object and is everything the GPU side is ever told.
+// A plan says what to compile, launch, verify and time. It knows nothing of knobs or programs: it
+// is a CUDA text, the ordered launches in it, and the matrix product the launches together compute.
+// It crosses the worker's pipe as one JSON object and is everything the GPU side is ever told.
 //
 //   C[m × n] = A[m × k] · B[k × n]
 //

@@ -110,9 +110,9 @@ typedef struct ClientStatus {
 
 // NULL when no thread or descriptor could be had.
 Client *client_start(const ClientOptions *options);
-// Ends the workers at once and frees everything but the events that were handed out. Whatever the
-// thread was asked of the history is given up; where a disk hangs, so that it cannot be, the thread
-// is left behind with what it works on.
+// Ends the workers at once and frees everything but the events that were handed out. Requests to
+// the history are given up. If one cannot be, because a disk hangs, the thread is left behind with
+// what it works on.
 void client_stop(Client *client);
 
 int64_t client_submit(Client *client, const ClientRequest *request);

@@ -1,7 +1,7 @@
 // The disposable processes of a worker: `gemmview worker --job compile|bench|machine`.
 //
 // Each reads request lines of the protocol on stdin and answers on stdout exactly as the worker
-// passes it on. What NVRTC, ptxas or a driver print by themselves goes to stderr.
+// passes it on. Text that NVRTC, ptxas or a driver print by themselves goes to stderr.
 //
 //   compile  one request, then it ends: a compile is answered by its results; a bench is only made
 //            ready (its cubins are in the cache afterwards)

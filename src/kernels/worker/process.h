@@ -50,7 +50,8 @@ void process_kill(Process *process, Reaper *reaper);
 // Collects whatever has ended, without waiting. Gives how many are still to come.
 int reaper_collect(Reaper *reaper);
 
-// After its stdout ended: waits up to `timeout_ms` for the exit status and describes it ("ended by
-// signal 9 (Killed)", "ended with status 127"); kills a child that closed its stdout but lives on.
+// Describes the exit of a child whose stdout has ended ("ended by signal 9 (Killed)", "ended with
+// status 127"): waits up to `timeout_ms` for the exit status, and kills a child that closed its
+// stdout but lives on.
 void process_describe_end(Process *process, Reaper *reaper, int timeout_ms, char *text,
                           size_t n_text);

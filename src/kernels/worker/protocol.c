@@ -9,7 +9,7 @@
 //   {"type":"done"}         →  worker: a "done" message has no member "id"
 //
 // JSON members (plans, results) are not looked into here: they are rewritten on one line and left
-// to their own strict readers. What a worker sent loses its control characters on the way; a plan
+// to their own strict readers. A worker's texts lose their control characters on the way; a plan
 // keeps them, because a compiler is to see the text as it is.
 #include "kernels/worker/protocol.h"
 
@@ -88,7 +88,8 @@ int error_kind_exit_status(ErrorKind kind) { return error_rows[kind].exit_status
 
 // ---- writing ------------------------------------------------------------------------------------
 
-// At most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the end.
+// Cuts a text to at most `limit` bytes, never inside a UTF-8 sequence, without the newlines at the
+// end.
 static const char *text_cut(Arena *arena, const char *text, size_t limit) {
   const char *clean = str_sanitise(arena, text);
   size_t n = utf8_cut(clean, limit);

@@ -14,8 +14,8 @@
 //   → {"type":"error","id":3,"error":"compiler","text":"the compiler ended by signal 11 …"}
 //   → {"type":"done","id":3}
 //
-// What a GPU this machine has is found out by a third kind of child while requests are already
-// served, because asking a driver can take seconds or never end.
+// A third kind of child finds out which GPU this machine has while requests are already served,
+// because asking a driver can take seconds or never end.
 #include "kernels/worker/worker.h"
 
 #include <poll.h>

@@ -249,7 +249,7 @@ static void read_plain(Stmt *stmt, int depth, void *context) {
     stmt->op.src.buffer = alias->plain;
 }
 
-// The same memory under another name, without the permutation.
+// Gives the same memory another name, without the permutation.
 static bool break_layout(Program *program) {
   for (int i = 0; i < program->n_buffers && program->n_buffers < BUFFERS_MAX; i++) {
     const Buffer *slab = program->buffer[i];

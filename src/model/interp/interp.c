@@ -372,7 +372,7 @@ static void run_exit(Machine *m, Warp *w) {
   }
 }
 
-// Until the next barrier, the end, or the end of everything.
+// Runs a warp until the next barrier, its end, or the end of everything.
 static void run_warp(Machine *m, Warp *w) {
   int64_t limit = m->options->step_limit > 0 ? m->options->step_limit : (int64_t)1 << 31;
   while (w->state == WARP_RUNNABLE && !m->stopped) {

@@ -2,8 +2,9 @@
 //
 // Inputs are small whole numbers, so every sum is exact in the type of the accumulators whatever
 // its order, and "equal" means equal: the first term that is missing, doubled or taken from a
-// neighbour shows. What C's type cannot hold is rounded once, here as in the store. Worked example,
-// 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was left out:
+// neighbour shows. A sum that C's type cannot hold is rounded once, here as in the store. Worked
+// example, 8 × 8 blocks of C in 2 × 2 tiles where the last slab of the second column of tiles was
+// left out:
 //
 //   wrong_in_tile = { 0, 64,      n_wrong = 128, first at (0, 8)
 //                     0, 64 }     the picture says "a column of tiles", before any line is read

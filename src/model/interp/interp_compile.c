@@ -12,8 +12,8 @@
 // so executing the access costs three multiplications and one vector addition. The numbers are
 // those of access_offset(), the program's one address truth: only the order of summation differs.
 //
-// Requires: hardware loops outermost (kernel_launch). Whatever an operation cannot do (operands of
-// a wrong kind, a register index that differs between lanes) becomes the row's `fault`, which is
+// Requires: hardware loops outermost (kernel_launch). An operation that cannot run (operands of a
+// wrong kind, a register index that differs between lanes) sets the row's `fault`, which is
 // reported when a warp gets there.
 #include <assert.h>
 #include <string.h>
@@ -415,8 +415,8 @@ static void emit_list(Compiler *c, const Stmt *stmt, int depth) {
     }
 }
 
-// LETs between hardware loops run at the start of a block. What stands behind such a loop is
-// nobody's: kernel_launch() does not see it, so it is a fault instead of being silently left out.
+// LETs between hardware loops run at the start of a block. A statement behind such a loop is run by
+// no thread: kernel_launch() does not see it, so it is a fault instead of being silently left out.
 static void emit_outer(Compiler *c, const Kernel *kernel) {
   const Launch *launch = &c->out->launch;
   for (int i = 0; i < launch->n_lets; i++) {

@@ -364,7 +364,7 @@ void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
                   const Memory *memory, int64_t at, Row *to, uint32_t lane);
 void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
                       const Memory *memory, int64_t at);
-// Only what a copy does of it: is it written, does it race?
+// Checks a read without its value, as a copy needs it: is the element written, does the read race?
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at);
 
@@ -410,7 +410,8 @@ const char *mbar_place_fault(Arena *arena, const Program *program, const Code *c
 bool interp_wake(Machine *machine);
 bool interp_land_one(Machine *machine);
 BoxCopy *interp_new_box(Machine *machine);
-// At the end of a block: copies still under way. When nobody can go on: who waits for what.
+// Reports, at the end of a block, the copies still under way; and, when no warp can go on, who
+// waits for what.
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
 

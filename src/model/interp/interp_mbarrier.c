@@ -1,4 +1,4 @@
-// Mbarriers, and what is on its way to them. What order they make is in interp_order.c.
+// Mbarriers, and what is on its way to them. interp_order.c has the order that they make.
 //
 // An mbarrier is what the PTX ISA says of it (9.7.13.15): a phase ends when as many arrivals have
 // come as it was initialised for and no bytes are outstanding; a wait for phase bit p goes on when

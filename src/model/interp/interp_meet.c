@@ -73,9 +73,9 @@ static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
   return a->barrier == b->barrier && waits_at(m, a)->op.count == waits_at(m, b)->op.count;
 }
 
-// Those at the barrier of warp `w`, which asks for some threads only; false when they are not all
-// there. When more are there than it asks for, any of them may have been the first: it is drawn who
-// meets.
+// Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
+// when they are not all there. If more are there than it asks for, any of them may have been the
+// first: it is drawn who meets.
 static bool meet_some(Machine *m, const Warp *w) {
   bool meets[INTERP_AGENT] = {false};
   int there[INTERP_AGENT], n = 0, wanted = (int)(waits_at(m, w)->op.count / LANES);

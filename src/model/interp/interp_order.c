@@ -30,7 +30,8 @@ void interp_join_none(Machine *m) {
       m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
 }
 
-// Those that have met know everything that any of them knew; of fences, what each of them had said.
+// Joins the clocks of those that have met: each knows everything that any of them knew; of fences,
+// what each of them had said.
 static void join(Machine *m, const bool *takes_part) {
   Clock clock = {{0}, {0}, {0}};
   for (int w = 0; w < m->n_warps; w++)
@@ -70,8 +71,8 @@ Clock *order_of_lanes(Machine *m, const Warp *w) {
 
 static void fence(Clock *clock) { memcpy(clock->fenced, clock->seen, sizeof clock->fenced); }
 
-// fence.proxy.async: what the thread knows to be over is over for TMA as well, whoever did it. Of
-// what its own warp did since they last met it knows all only where every lane fences.
+// fence.proxy.async: an access that the thread knows to be over is over for TMA as well, whoever
+// made it. It knows all that its own warp did since its lanes last met only if every lane fences.
 void order_fence(Machine *m, const Warp *w) {
   if (!warp_is_whole(w)) {
     fence(order_of_lanes(m, w));

@@ -1,4 +1,5 @@
-// Is the program sound? What every pass must keep true, told from what the user may ask for.
+// Checks that the program is sound: what every pass must keep true, told from what the user may ask
+// for.
 //
 // The ranges that expressions carry decide all of it: shared and register indices lie inside their
 // buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not

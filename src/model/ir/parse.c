@@ -206,7 +206,7 @@ static bool parse_stmt(Parser *p, Stmt **out) {
   return parse_fail_at(p, begin, "a statement");
 }
 
-// All lines of one indentation, which is more than `above`.
+// Reads all lines of one indentation, which is more than `above`.
 static bool parse_list(Parser *p, int above, Stmt **list) {
   int indent = parse_line(p)->indent;
   if (!parse_line(p)->number || indent <= above) return true;

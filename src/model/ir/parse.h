@@ -3,10 +3,10 @@
 //   Program *program = program_parse(arena, text, size, "mine.txt", &diags);
 //   if (!program) …  diags: mine.txt:12:31: expected "]", found "*"
 //
-// What the text says twice (bytes, guards, threads) is checked, not believed. Blanks between words
-// are free, indentation is what makes bodies, # begins a remark. A statement's id is the number of
-// its line, so that findings name lines; loops that share a line have ids behind the last line's,
-// but for the first.
+// Facts that the text says twice (bytes, guards, threads) are checked, not believed. Blanks between
+// words are free, indentation is what makes bodies, # begins a remark. A statement's id is the
+// number of its line, so that findings name lines; loops that share a line have ids behind the last
+// line's, but for the first.
 #pragma once
 #include "base/diag.h"
 #include "model/ir/program.h"

@@ -1,7 +1,7 @@
 // Declarations: the problem first, then what is there of axes, threads, buffers and bounds.
 //
-// A line begins with its word (`rows` below) and is read up to its end. What follows from other
-// words of it, or from the problem, is compared: bytes of a slab, extents of the axes.
+// A line begins with its word (`rows` below) and is read up to its end. Values that follow from
+// other words of it, or from the problem, are compared: bytes of a slab, extents of the axes.
 #include <ctype.h>
 #include <string.h>
 

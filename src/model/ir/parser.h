@@ -1,9 +1,9 @@
 // The state of one reading: parse.c (lines, statements), parse_scan.c (words and what was
 // expected), parse_head.c (declarations), parse_expr.c, parse_op.c. Others use parse.h.
 //
-// Every function that takes something off the line says whether it could; where it could not, what
-// it expected is noted. Of all that was expected, what is furthest to the right is reported: so
-// alternatives are simply tried one after the other.
+// Every function that takes something off the line says whether it could; if it could not, it notes
+// what it expected. The expectation furthest to the right is reported, so alternatives are simply
+// tried one after the other.
 #pragma once
 #include "model/ir/op_text.h"
 #include "model/ir/parse.h"

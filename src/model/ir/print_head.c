@@ -1,7 +1,7 @@
 // The declarations of a program: what lives where.
 //
-// A person is told of shared memory, mbarriers, registers and launch bounds. What the reader needs
-// besides is said by the complete text alone:
+// A person is told of shared memory, mbarriers, registers and launch bounds. The complete text
+// alone says what the reader needs besides:
 //   problem C[512 x 512] f16 = A[512 x 512] f16 * B[512 x 512] f16 column-major, sums f32
 //   axis m in 0..512: m_b in 0..4 BLOCK by 128, m_w in 0..2 WARP by 64, m_r in 0..4 REGISTER by 16
 //   thread tid in 0..128, thread in 0..256            the second: with those that only fetch

@@ -239,7 +239,7 @@ static const Passing *passing_of(Walk *walk, const Stmt *stmt, const bool *activ
   return passing;
 }
 
-// Behind the IF, at an iteration that passes where the one at hand does not.
+// Walks the list behind an IF, at an iteration that passes if the one at hand does not.
 static void walk_passing(Walk *walk, const Stmt *stmt, const Passing *passing, const bool *active) {
   int64_t value[LANES];
   int loop = only_loop(walk, stmt->expr);

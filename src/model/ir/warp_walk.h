@@ -5,8 +5,8 @@
 //   static const WarpVisitor VISITOR = {.visit = look, .is_uneven = is_uneven};
 //   warp_walk(arena, program, &VISITOR, &mine);
 //
-// One block stands for all. Of a loop whose iterations all cost alike the first is walked; of the
-// others all, or every n-th where there are too many, and a visit says how many it stands for.
+// One block stands for all. If all iterations of a loop cost alike, the first is walked; else all
+// are, or every n-th if there are too many, and a visit says how many it stands for.
 #pragma once
 #include "model/ir/program.h"
 

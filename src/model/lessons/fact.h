@@ -97,8 +97,9 @@ const char *fact_origin_text(FactOrigin origin);  // "counted by the bank model"
 // knobs, with the nearest name.
 bool fact_compute(const FactScene *scene, const char *text, FactValue *value, Diags *diags);
 
-// A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. What
-// cannot be computed is a dash, after findings that begin with the place: "{wavefronts 9}: …".
+// A text with its "{FACT}" places filled in: "{wavefronts 4}" becomes "8", "{{" is a brace. A place
+// that cannot be computed becomes a dash, after findings that begin with the place: "{wavefronts
+// 9}: …".
 const char *fact_fill(const FactScene *scene, const char *text, Diags *diags);
 
 // The KNOBS of a text "with KNOBS | …"; NULL when it is not of that form.

@@ -85,7 +85,7 @@ typedef struct LessonWorld {
 const Lesson *lesson_read(Arena *arena, const char *text, size_t n, const char *what,
                           const LessonWorld *world, Diags *diags);
 
-// By name or by number from 1; NULL after a finding with the nearest name.
+// Finds a lesson by its name or by its number from 1; NULL after a finding with the nearest name.
 const Lesson *lesson_find(const Lesson *const *lessons, int n, const char *name, Diags *diags);
 
 // One choice, computed.

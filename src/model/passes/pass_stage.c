@@ -47,7 +47,7 @@ static int64_t panel_of(const Program *program, const Schedule *schedule, Buffer
   return cut ? reach / bytes : 0;
 }
 
-// As the operand lies in global memory: slow dimension first.
+// A slab has its dimensions as the operand lies in global memory: the slow one first.
 static Buffer *new_slab(Program *program, BufferRole role, const Schedule *schedule) {
   int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
   int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),

@@ -29,7 +29,8 @@ int copy_width(Program *program, BufferRole slab);
 // column-major, or turned round.
 bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab);
 
-// How many neighbours in a row of the slab belong to one thread's cells; the row where none do.
+// The number of neighbours in a row of the slab that belong to one thread's cells; the whole row if
+// none do.
 int64_t slab_cell_run(const Program *program, const Buffer *slab);
 
 // Whether B's slab, as it lies, is read by plain loads of 4 bytes, lane / 4 along its rows: an atom
@@ -46,8 +47,8 @@ Stmt *build_boxes(Program *program, BufferRole slab, Access full, KnobId knob);
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
 
-// How many threads only fetch where so many multiply: what PRODUCER_WARPS says, or a warpgroup, or
-// a warp where those that multiply are no whole warpgroups.
+// The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
+// else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.

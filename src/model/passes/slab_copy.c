@@ -115,7 +115,7 @@ static Piece piece_of(Program *program, const Staged *s, int width) {
                  elements};
 }
 
-// From staging register (round·width + v) to the slab, `store_width` elements at a time.
+// Stores staging register (round·width + v) to the slab, `store_width` elements at a time.
 static Stmt *store_piece(Program *program, KnobId knob, Buffer *slab, Buffer *registers,
                          const Piece *piece, int width) {
   Arena *arena = program->arena;

@@ -54,8 +54,8 @@ typedef struct Grid {
   int64_t tail_ctas;  // of the last wave; wave_ctas when it is full
   double tail_idle;   // part of the GPU that the last wave leaves idle, 0 … 1
   double idle;        // the same over all waves
-  // CTAs until the order comes back to a panel that it left: a row of blocks, or a group.
-  // What they fetch has to stay in L2 for anything to be fetched once.
+  // CTAs until the order comes back to a panel that it left: a row of blocks, or a group. Their
+  // data has to stay in L2 for anything to be fetched once.
   int64_t lap_ctas;
   int64_t l2_bytes;
 } Grid;

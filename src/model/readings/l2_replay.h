@@ -1,4 +1,4 @@
-// How much of what the blocks ask of L2 is there: the blocks' order replayed against its size.
+// The share of the blocks' requests that L2 answers: the blocks' order replayed against its size.
 //
 //   L2Replay replay = l2_replay(scratch, grid);      replay.hit: 0.67 in rows, 0.93 in groups of 8
 #pragma once

@@ -1,10 +1,10 @@
 // Sites as written → how many accesses of which width the assembler is expected to make of them.
 //
-// What ptxas merges are neighbours of one thread: accesses in one basic block whose addresses are
-// one register and a constant, where the constants follow each other without a gap and the address
-// is known to be a multiple of the wider access (up to 16 bytes). A basic block is what is left of
-// the loops around a statement once they are unrolled, so every loop that is known to be
-// contributes its iterations, and every other one is part of the register.
+// ptxas merges neighbours of one thread: accesses in one basic block whose addresses are one
+// register and a constant, where the constants follow each other without a gap and the address is
+// known to be a multiple of the wider access (up to 16 bytes). A basic block is what is left of the
+// loops around a statement once they are unrolled, so every loop that is known to be contributes
+// its iterations, and every other one is part of the register.
 //
 // Two things make addresses that look alike different registers: a remainder or an xor that does
 // not fold into a constant. And a pad ends what is known of the alignment row by row, not
@@ -152,7 +152,8 @@ static int by_address(const void *a, const void *b) {
 
 // ---- merging ------------------------------------------------------------------------------------
 
-// How many instances from i on begin in the `bytes` at `start`, as far as they have i's register.
+// Counts the instances from i on that begin in the `bytes` at `start`, as far as they have i's
+// register.
 static int count_within(const Merger *merger, int64_t i, int64_t start, int64_t bytes) {
   int base = merger->instance[i].base, n = 0;
   for (; i < merger->n && merger->instance[i].base == base; i++, n++)

@@ -28,8 +28,8 @@ typedef struct SiteForm {
   int warp;                  // the warp shown: the worst of the block, the first among equals
   BankCount count;           // for those addresses
   double executions;  // times a warp comes by per slab (per k_o iteration); 0: outside of k_o
-  // Of all warps and iterations, per slab: clocks of the pipe, which are wavefronts, or bytes / 128
-  // where those have no count; and the ideal ones.
+  // Sums over all warps and iterations, per slab: clocks of the pipe, which are wavefronts, or
+  // bytes / 128 where those have no count; and the ideal ones.
   double clocks, ideal;
   // Wavefronts as the profiler's per-instruction counters have them: no fewer than these, and no
   // more; equal but for copies by cp.async.
@@ -56,7 +56,7 @@ typedef struct Site {
   int n_forms;
   const SiteForm *form;
   const struct Site *written;  // the same as the program says it; itself where nothing merges it
-  // What each width would cost if all accesses had it, narrow ones first, as far as lanes allow.
+  // The cost of each width if all accesses had it, narrow ones first, as far as lanes allow.
   int n_widths;
   SiteForm *width, *as_written;
 } Site;
@@ -95,7 +95,7 @@ typedef struct GlobalSite {
   int64_t addr[BANK_LANES];  // byte offsets in the matrix, of the lanes of `warp`; -1 inactive
   int warp;                  // the one shown: the most wasteful, the first among equals
   SectorCount count;         // for those addresses
-  // Of all its warps and iterations, in block 0: that is of every block inside of C.
+  // Sums over all its warps and iterations, in block 0, which stands for every block inside of C.
   double requests, sectors, ideal, lines;
   const char *text;  // "r_a <- A  LDG.E.128"
 } GlobalSite;
@@ -139,9 +139,9 @@ enum { TRAFFIC_UNITS = 5 };
 // is -1 (printed as null).
 typedef struct Traffic {
   double flop;  // of the whole problem: 2·M·N·K
-  // One resident block, one slab. Where there are slabs, what fragments ask of L1 is counted with
-  // shared memory, whose pipe it is. global: lines of global memory that L1 looks up, one a clock,
-  // those of C's cells included.
+  // One resident block, one slab. If there are slabs, the lines that fragments ask of L1 are
+  // counted with shared memory, whose pipe it is. global: lines of global memory that L1 looks up,
+  // one a clock, those of C's cells included.
   double fma_clocks, shared_clocks, global_clocks, l2_clocks, dram_clocks;
   const char *limit;            // which of them is the largest: "fma", "shared", "global", …
   double l2_bytes, dram_bytes;  // fetched for the whole problem (from DRAM: and C), estimates
@@ -163,7 +163,7 @@ typedef struct TrafficUnit {
   const char *name, *title;
   double clocks;  // -1: unknown
 } TrafficUnit;
-// All units, in the order of the table.
+// Lists all units, in the order of the table.
 void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]);
 
 typedef struct Model {
@@ -190,10 +190,11 @@ int model_site_number(const Model *model, const Stmt *stmt);
 // Never fails: an illegal schedule gives a model with ok = false and the reasons in diags.
 const Model *model_build(Arena *arena, const TargetTable *targets, const Schedule *schedule);
 
-// The same once the compiler has spoken. What follows from `registers` per thread (-1: not known)
-// instead of the estimate is derived anew, so blocks per SM, waves and what they fetch from DRAM;
-// and from the widths of shared-memory accesses in the machine code (NULL: not known) instead of
-// the predicted ones. All else is shared with `model`, which must live as long.
+// The same once the compiler has spoken. Everything that follows from the registers per thread is
+// derived anew from `registers` (-1: not known) instead of the estimate: blocks per SM, waves and
+// what they fetch from DRAM; likewise from the widths of shared-memory accesses in the machine code
+// (NULL: not known) instead of the predicted ones. All else is shared with `model`, which must live
+// as long.
 const Model *model_compiled(Arena *arena, const Model *model, int registers,
                             const MachineAccesses *machine);
 

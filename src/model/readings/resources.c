@@ -1,8 +1,8 @@
 // The resources that one block needs, and how many blocks an SM holds.
 //
-// What a thread needs is an estimate until the compiler has spoken: accumulators, both fragments,
-// staging registers that live through the multiplies, and a fixed allowance for addresses and
-// counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
+// The registers of a thread are an estimate until the compiler has spoken: accumulators, both
+// fragments, staging registers that live through the multiplies, and a fixed allowance for
+// addresses and counters. Worked example, 8 × 8 cells with prefetch: 64 + 16 + 16 + 28 = 124.
 //
 // With warp roles every thread of the block starts with the same share of the file, and setmaxnreg
 // moves registers inside the block's allocation: blocks per SM follow from the start, 384 threads

@@ -1,4 +1,4 @@
-// Between rule.c, which judges, and rule_nearest.c, which looks for values that hold.
+// The interface between rule.c, which judges, and rule_nearest.c, which looks for values that hold.
 #pragma once
 #include "model/readings/rule.h"
 #include "model/words/fragment.h"

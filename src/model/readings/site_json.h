@@ -10,8 +10,8 @@
 
 // An access to shared memory. `number` is its place in program order; wavefronts, ideal, conflicts
 // and ways are of the form with the most clocks, `forms` has all of them, `written` what the
-// program says. What has no count is null. `clocks_measured`: of one access on the GPU at hand;
-// NaN: not timed.
+// program says. An access without a count has null. `clocks_measured`: of one access on the GPU at
+// hand; NaN: not timed.
 void site_put_json(JsonWriter *writer, const Site *site, double clocks_measured);
 // The accesses to global memory: an array "global_sites", a member of an object that is open.
 void global_sites_put_json(JsonWriter *writer, const Model *model);

@@ -47,7 +47,7 @@ typedef struct Trace {
 Trace trace_element(Arena *arena, const Program *program, int64_t cta, AtomOperand operand,
                     TraceAt at);
 
-// All three elements of a product at once.
+// Traces all three elements of a product at once.
 void trace_product(Arena *arena, const Program *program, int64_t cta, TraceAt at,
                    Trace out[ATOM_OPERANDS]);
 

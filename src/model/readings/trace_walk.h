@@ -41,18 +41,18 @@ typedef struct TraceWalk {
   int64_t *size;              // [statement] operations that one execution passes
   const Expr **offset;        // [statement][2] of dst and src, made when first needed
   const Expr **guard;         // [statement][2], likewise
-  // Where the walk is:
+  // The point that the walk has come to:
   int warp;
   int64_t time, k_o;
   int64_t *env;  // [n_vars][32]
-  // What it looks for, and has found:
+  // The touch that it looks for, and the best so far:
   const TraceQuery *query;
   bool *near;  // [statement] whether the query's buffer occurs in it
   TraceTouch best;
   int n_touching;  // threads with a touch of the best one's statement and time
 } TraceWalk;
 
-// A walk through the main kernel for one CTA. Of the loop over slabs it sees the iterations around
+// A walk through the main kernel for one CTA. It sees the iterations of the loop over slabs around
 // the one that multiplies element k of K.
 TraceWalk trace_walk_new(Arena *arena, const Program *program, int64_t cta, int64_t k);
 // The touch that `query` asks for; `found` is false when there is none.

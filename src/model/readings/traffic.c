@@ -159,8 +159,9 @@ static void find_limit(Traffic *t) {
 
 static double known(double value) { return isnan(value) ? -1 : value; }
 
-// All blocks at the pace of the slowest unit, the last wave counted whole. The tensor cores have
-// their stated peak at the clock it is stated at, everything else goes by the highest one.
+// The speed (TFLOP/s) of all blocks at the pace of the slowest unit, the last wave counted whole.
+// The tensor cores have their stated peak at the clock it is stated at, everything else goes by the
+// highest one.
 static double roofline(const Model *model, const Traffic *t, const Tile *tile) {
   if (t->fma_clocks < 0) return NAN;
   double pipes = fmax(t->shared_clocks, t->global_clocks);

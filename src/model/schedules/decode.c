@@ -14,8 +14,8 @@
 //   nn          A and B column-major
 //
 // Sources: the letters of layouts and types are those of CUTLASS's functionality table and of
-// cublasLt's heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). What cuBLAS
-// has not documented (the letters behind nvjet's cluster) is listed as unknown, not guessed.
+// cublasLt's heuristics; cta_k x stages is confirmed in NVIDIA's forum (topic 297449). Letters that
+// cuBLAS has not documented (those behind nvjet's cluster) are listed as unknown, not guessed.
 #include "model/schedules/decode.h"
 
 #include <ctype.h>

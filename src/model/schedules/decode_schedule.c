@@ -1,9 +1,9 @@
 // A kernel's name → the nearest schedule, and the parts of the name that no knob can say.
 //
 // A tile of the name becomes warps × atoms: warps as the name has them, else as CUTLASS chooses (64
-// x 64 each, at least four). The depth becomes BK, slabs the ring. What such kernels always do and
-// their names do not say is added: both operands staged, ldmatrix, swizzled slabs, two sets of
-// fragments.
+// x 64 each, at least four). The depth becomes BK, slabs the ring. Things that such kernels always
+// do and their names do not say are added: both operands staged, ldmatrix, swizzled slabs, two sets
+// of fragments.
 //
 // Worked example, s1688gemm_64x256_16x4: tf32, m16n8k8, so 1 x 4 warps of 64 x 64 are WM=1, WN=4,
 // FM = 64 / 16 = 4, FN = 64 / 8 = 8, BK = 16 / 8 = 2; four slabs by cp.async; rows of A are 64

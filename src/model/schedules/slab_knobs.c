@@ -92,7 +92,7 @@ static int find_swizzle(const Wish *wish) {
 static const char *const KNOB_OF_ROLE[ROLE_COUNT] = {
     [ROLE_SLAB_A] = "LAYOUT_A", [ROLE_SLAB_B] = "LAYOUT_B"};
 
-// As a state line holds it: no comma outside quotes.
+// The layout as a state line holds it: no comma outside quotes.
 static const char *typed_text(Arena *arena, const char *layout) {
   char *text = arena_strdup(arena, layout);
   if (!strchr(layout, ',') && !strchr(layout, '\'') && str_starts(layout, "xor")) {

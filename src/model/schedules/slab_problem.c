@@ -1,10 +1,10 @@
 // Program → the rows and columns that each access to one slab addresses, for all warps.
 //
-// site.c counts what the accesses cost in the layout there is. What another layout would cost is
-// asked of the rows and columns behind the addresses, so here the main kernel is walked again, warp
-// after warp, every loop run to its end but k_o, which stands at its first iteration. At each
-// access to the slab its row and column are evaluated for 32 lanes; the ring's slot, which moves
-// all of them alike, is left out.
+// site.c counts what the accesses cost in the layout there is. The cost of another layout depends
+// on the rows and columns behind the addresses, so here the main kernel is walked again, warp after
+// warp, every loop run to its end but k_o, which stands at its first iteration. At each access to
+// the slab its row and column are evaluated for 32 lanes; the ring's slot, which moves all of them
+// alike, is left out.
 //
 // Worked example, tf32 with B transposed: 8 warps store B_s[tid % 32 * 4 + v, c_b * 8 + tid / 32]
 // for c_b in 0..2 and v in 0..4: 64 repetitions of sts32, row after row 32 ways, 2048 wavefronts.

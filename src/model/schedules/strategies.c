@@ -1,5 +1,5 @@
-// In which order a slab's fragments may be read: each row is a schedule near the one at hand, built
-// and read by the same pipeline and steps.
+// The orders in which a slab's fragments may be read: each row is a schedule near the one at hand,
+// built and read by the same pipeline and steps.
 #include "model/schedules/strategies.h"
 
 #include "base/str.h"

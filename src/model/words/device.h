@@ -47,8 +47,8 @@ typedef struct DeviceWord {
   DeviceDifference differs[DEVICE_FIELDS];
 } DeviceWord;
 // The table with the driver's numbers in the device's row, and the driver as their source. Rows
-// that were handed out before stay as they were. Whoever runs kernels on the GPU at hand builds
-// its models by this table: the explorer and the commands that measure.
+// that were handed out before stay as they were. The explorer and the commands that measure run
+// kernels on the GPU at hand, so they build their models by this table.
 DeviceWord device_apply(Arena *arena, const Device *device, TargetTable *table);
 // All differences, "; " between them; "" where there is none.
 const char *device_word_text(Arena *arena, const DeviceWord *word);

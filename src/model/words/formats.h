@@ -3,10 +3,10 @@
 //   number_round(DTYPE_F16, 2049) is 2048, number_round(DTYPE_F16, 70000) infinity
 //   number_write(DTYPE_BF16, bytes, 1.0)   two bytes 0x80 0x3f
 //
-// Rounding is to nearest, ties to even, as cvt.rn does. What is too large becomes infinity in f16,
-// bf16 and f32; the largest number in e4m3 and e5m2 (cvt has only .satfinite for them); and the
-// nearest integer there is in s8 and s32. A NaN becomes one of the type's, or 0 of an integer. tf32
-// is stored as the f32 it is given; it is the tensor core that leaves out the low bits
+// Rounding is to nearest, ties to even, as cvt.rn does. A value that is too large becomes infinity
+// in f16, bf16 and f32; the largest number in e4m3 and e5m2 (cvt has only .satfinite for them); and
+// the nearest integer there is in s8 and s32. A NaN becomes one of the type's, or 0 of an integer.
+// tf32 is stored as the f32 it is given; it is the tensor core that leaves out the low bits
 // (number_tensor).
 #pragma once
 #include "model/words/dtype.h"

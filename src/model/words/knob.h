@@ -2,8 +2,9 @@
 //
 // A schedule is a value for every knob, plus the order in which the user gave some of them, so that
 // the one-line state "BM=8,BN=32,FM=26,…" echoes back as it was typed. Knob and value spellings are
-// those of the articles; aliases are accepted and echo in the table's spelling. What a state leaves
-// out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it says.
+// those of the articles; aliases are accepted and echo in the table's spelling. A knob that a state
+// leaves out is `auto` and settled by the rows of knob_auto.def, unless AUTO=0 is among what it
+// says.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -108,8 +109,8 @@ bool schedule_is_given(const Schedule *schedule, KnobId knob);
 // steps here: whoever holds the table of targets steps through it; neither have layouts.
 bool knob_step(const Schedule *schedule, KnobId knob, int direction, int64_t *value);
 
-// By name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the closest
-// name.
+// Finds a knob by name or alias, any case; KNOB_NONE when unknown. `nearest` (may be NULL) gets the
+// closest name.
 KnobId knob_find(const char *name, const char **nearest);
 
 // The first knob of how the task is done: where a cursor may begin.

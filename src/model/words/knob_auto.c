@@ -35,8 +35,8 @@ static bool is_given(const Schedule *S, KnobId knob) {
 
 static bool begun(const Schedule *S) { return V(STAGE) || V(ATOM_KIND) || is_given(S, KNOB_STAGE); }
 
-// A schedule knows its target by name alone; of those gpus.json has, these are older than sm_80. Of
-// others the rule async_arch will say it.
+// A schedule knows its target by name alone; these of gpus.json are older than sm_80. The rule
+// async_arch says it of others.
 static bool has_cp_async(const Schedule *S) {
   static const char *const older[] = {"t4", "v100"};
   for (size_t i = 0; i < sizeof older / sizeof *older; i++)

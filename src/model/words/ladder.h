@@ -56,15 +56,15 @@ typedef struct Ladder {
 // NULL when anything is wrong; the findings say what and where. `what` names the file.
 const Ladder *ladder_read(Arena *arena, const char *text, size_t n, const char *what, Diags *diags);
 
-// By name ("double_buffer") or by number from 0 ("7"); -1, with a finding of rule "rung" and the
-// nearest one, when there is none. `diags` may be NULL.
+// Finds a rung by its name ("double_buffer") or by its number from 0 ("7"); -1, with a finding of
+// rule "rung" and the nearest one, when there is none. `diags` may be NULL.
 int ladder_find_rung(const Ladder *ladder, const char *rung, Diags *diags);
 
 // The rung that a rung builds on: the one before it on the main line, or, of an aside, the aside
 // before it where that is of the same kind; -1: none.
 int ladder_rung_before(const Ladder *ladder, int rung);
 
-// In the order of their places; those of one place stay as they are.
+// Sorts ladders by their places; those of one place stay as they are.
 void ladders_sort(const Ladder **ladders, int n);
 
 // Whether what the rung says of itself holds for a schedule that was made of it: it multiplies by

@@ -3,5 +3,5 @@
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
 
-// With the schedule's type of sums; NULL: it multiplies by plain FMA.
+// The schedule's atom, with its type of sums; NULL: it multiplies by plain FMA.
 const Atom *schedule_atom(Arena *arena, const Schedule *schedule);

@@ -81,7 +81,7 @@ static uint64_t take_digits(PtxLexer *lexer, int base) {
   return value;
 }
 
-// What follows the whole part of "1.5e-3".
+// Reads the part of "1.5e-3" behind its whole part.
 static double take_fraction(PtxLexer *lexer, double value) {
   if (peek(lexer, 0) == '.') {
     lexer->at++;

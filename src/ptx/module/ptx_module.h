@@ -4,9 +4,9 @@
 //   const PtxModule *module = ptx_module_read(arena, text, bytes, "k.ptx", &diags);   NULL: see
 //   diags const PtxFunction *kernel = ptx_module_kernel(module, "hgemm", &diags);
 //
-// Text of .version 6 to 9 as nvcc and NVRTC write it. What the reader does not know is a finding
-// with its line; an instruction that is known but not run becomes one that stops the block that
-// comes to it, by name.
+// Text of .version 6 to 9 as nvcc and NVRTC write it. A text that the reader does not know is a
+// finding with its line; an instruction that is known but not run becomes one that stops the block
+// that comes to it, by name.
 #pragma once
 #include "base/diag.h"
 #include "ptx/module/ptx_isa.h"

@@ -13,7 +13,7 @@
 
 enum { EXTENT_MAX = 1 << 16 };
 
-// Behind the next semicolon, or before a brace.
+// Goes on behind the next semicolon, or before a brace.
 void ptx_skip_statement(PtxParser *p) {
   while (p->token.kind != PTX_TOKEN_END) {
     if (ptx_accept(p, ';')) return;

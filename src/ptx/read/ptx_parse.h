@@ -91,7 +91,7 @@ void ptx_parse_end(PtxParser *p);
 
 // ptx_parse.c: a whole number with its sign; 0 after a finding.
 int64_t ptx_parse_int(PtxParser *p);
-// Behind the next semicolon, or before a brace.
+// Goes on behind the next semicolon, or before a brace.
 void ptx_skip_statement(PtxParser *p);
 
 // ptx_parse_var.c: what stands before a name, .align 4 .v2 .b8; false after a finding.
@@ -115,7 +115,7 @@ bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg 
 // A number or a word, perhaps with an offset behind it ("var+16").
 bool ptx_parse_value(PtxParser *p, const PtxForm *form, PtxGroup *group, PtxArg *arg);
 bool ptx_parse_operand(PtxParser *p, PtxInst *inst, PtxGroup *group);
-// Against the letters of the opcode's row.
+// Checks the operands against the letters of the opcode's row.
 bool ptx_check_operands(PtxParser *p, PtxInst *inst, const char *name);
-// Its index among the module's.
+// Adds an argument to the module's and returns its index.
 int ptx_add_arg(PtxParser *p, PtxArg arg);

@@ -6,10 +6,10 @@
 //   ptx_machine_param(m, 0, &a, sizeof a);
 //   PtxOutcome outcome = ptx_machine_run(m, x, y, z);
 //
-// Global memory lives as long as the machine: blocks that run later see what earlier ones wrote.
-// What goes wrong is a finding: it names the instructions, hence their source lines, the threads
-// and the address. Most findings end nothing; a wild address, a trap or an instruction that is not
-// run ends the block.
+// Global memory lives as long as the machine: blocks that run later see what earlier ones wrote. A
+// fault of the program is a finding: it names the instructions, hence their source lines, the
+// threads and the address. Most findings end nothing; a wild address, a trap or an instruction that
+// is not run ends the block.
 #pragma once
 #include "ptx/module/ptx_module.h"
 

@@ -248,8 +248,8 @@ void ptx_clock_join(uint32_t *into, const uint32_t *from, int n);
 // ---- functions of opcode.def --------------------------------------------------------------------
 
 PtxRun ptx_run_why;
-// A sentence when the runner cannot run this instruction; NULL when it can. What it lets through
-// may be relied on by the functions: numbers of registers, types.
+// A sentence when the runner cannot run this instruction; NULL when it can. The functions may rely
+// on what it lets through: numbers of registers, types.
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
 // The part of ptx_run_refuses() that is about wmma.

@@ -2,8 +2,8 @@
 //
 // An f32 or f64 result is the C library's, in the rounding mode that the instruction names; a half
 // result is computed in f64 and rounded once: exact for sums and products, and for fma by keeping
-// the sum's lost part in its last bit ("round to odd"). What the hardware only approximates is
-// computed more exactly and counted, since its last bits may differ.
+// the sum's lost part in its last bit ("round to odd"). A result that the hardware only
+// approximates is computed more exactly and counted, since its last bits may differ.
 #include <fenv.h>
 #include <math.h>
 
@@ -67,8 +67,8 @@ EXTREME(double, extreme_f64)
 SIGNED_EXTREME(float, minmax_f32, extreme_f32, fabsf)
 SIGNED_EXTREME(double, minmax_f64, extreme_f64, fabs)
 
-// The operands are volatile so that the compiler computes where the rounding mode is set. What the
-// hardware approximates is computed in double for both.
+// The operands are volatile so that the compiler computes where the rounding mode is set. Functions
+// that the hardware approximates are computed in double for both.
 #define VALUE(T, name, f, extreme)                                                        \
   static T name(const PtxInst *i, FloatOp op, volatile T a, volatile T b, volatile T c) { \
     switch (op) {                                                                         \

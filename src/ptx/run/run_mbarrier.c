@@ -2,8 +2,9 @@
 // 9.7.14.15 and 9.7.9.27.)
 //
 // A phase is over when no arrival and no byte is awaited any more; the next one begins at once.
-// What arrived carries its clock to whoever sees the phase end. A bulk copy is carried out where it
-// is issued: its bytes are writes of that thread, so reading them without waiting is a race.
+// Arrivals hand their clocks to the threads that see the phase end. A bulk copy is carried
+// out where it is issued: its bytes are writes of that thread, so reading them without waiting is a
+// race.
 #include "ptx/run/run_access.h"
 #include "ptx/run/run_sync.h"
 

@@ -1,7 +1,7 @@
 // Counting. Rules beyond the bank engine's:
 //
-// What is counted is what the profiler's per-instruction counters say (BankCount.profiled): people
-// hold it against its source page.
+// Counts are those of the profiler's per-instruction counters (BankCount.profiled): people hold
+// them against its source page.
 //
 // Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they
 // mean one word or several; compare-and-swap takes two for each. An increment by a constant, whose

@@ -3,9 +3,9 @@
 // Measured with ptxas 13.0 (sm_90a), about sixty small kernels: loads and stores of one basic block
 // whose addresses are one register and constants, where the register's low bits are known well
 // enough, become one access of twice or four times the width. For four times, three of the four
-// loads are enough (the fourth is loaded for nothing); stores must be all there. What may write the
-// same array between two loads keeps them apart, as does any barrier or atomic of shared memory;
-// volatile accesses stay as they are.
+// loads are enough (the fourth is loaded for nothing); stores must be all there. An instruction
+// that may write the same array between two loads keeps them apart, as does any barrier or atomic
+// of shared memory; volatile accesses stay as they are.
 #pragma once
 #include "ptx/module/ptx_module.h"
 

@@ -1,13 +1,13 @@
 // Program → rows. One walk per kernel: the launch gives the hardware rows, then every statement
 // becomes a row, a folded row, or nothing.
 //
-// What folds: a loop or a condition around a single operation is said by the operation's size, so
+// Folding: a loop or a condition around a single operation is said by the operation's size, so
 //   for i in 0..2 REGISTER                     a[8] <- A_s
 //     a[i*4 .. 4] = load A_s[k_i, i*64 + …]
 // and a load from global memory whose value a statement of the same body stores to shared memory is
 // one copy with that store: "A_s <- A". Where other work stands between (a pipelined kernel) both
-// are shown. Loops over k always stand for themselves. LETs are left to the full listing. What only
-// one thread ever does needs no condition around it, and what a role's registers are is said of it.
+// are shown. Loops over k always stand for themselves. LETs are left to the full listing. Work of
+// one thread needs no condition around it, and a role's row says its registers.
 #include "tui/session/nest.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static bool walks_k(const Stmt *stmt) {
          (stmt->var->tier == TIER_SERIAL_OUTER || stmt->var->tier == TIER_STAGE_INNER);
 }
 
-// What a subtree does, as far as folding needs to know.
+// The operations of a subtree, as far as folding needs to know.
 typedef struct Fold {
   const Stmt *op;  // the first operation
   int64_t count;   // how often the loops around it repeat it

@@ -63,6 +63,25 @@ for folder in banks model ptx kernels tui cli; do
   done
 done
 
+# The map says the same rooms, and every path that it or the recipes name is there. A path is a word
+# in backticks with a slash or a file's ending; NAME stands for any name, build/ for what is built.
+for folder in banks model ptx kernels tui cli; do
+  row="| \`src/$folder\` | \`$(rooms $folder | sed 's/ /` → `/g')\` |"
+  grep -qF "$row" ARCHITECTURE.md || say "ARCHITECTURE.md has no row that begins: $row"
+done
+tree=$(find . -name .git -prune -o -path ./build -prune -o -print)
+for page in ARCHITECTURE.md CONTRIBUTING.md; do
+  for path in $(grep -oE '`[A-Za-z0-9_./-]+`' "$page" | tr -d '`' | grep -v '^build' |
+    grep -E '/|\.(c|h|def|sh|json|md|keys|cu|svg)$' | sort -u); do
+    pattern=$(printf '%s' "${path%/}" | sed 's/\./\\./g; s/NAME/[^\/]*/g')
+    printf '%s\n' "$tree" | grep -qE "/$pattern\$" || say "$page names $path, which is not there"
+  done
+  # Type.member, of which the member shows whether it is still there.
+  for member in $(grep -oE '`[A-Z][A-Za-z]+\.[a-z_]+`' "$page" | tr -d '`' | grep -v '\.md$' | sort -u); do
+    grep -rqwE --include='*.h' "\*?${member#*.}(\[[^]]*\])?[;,]" src || say "$page names $member, which is not there"
+  done
+done
+
 # Nor do two files of src/tui need each other, by whatever way round: a file is a .c with its .h.
 circles=$(grep -roE --include='*.[ch]' '^ *# *include "tui/[^"]+\.h"' src/tui |
   sed -E 's/^src\/(.*)\.[ch]: *# *include "(.*)\.h"/\1 \2/' | awk '$1 != $2' | sort -u | tsort 2>&1 >/dev/null || true)

@@ -60,39 +60,6 @@ START_TEST(every_rung_compiles_without_local_memory) {
 }
 END_TEST
 
-// ---- op.def's column of PTX ---------------------------------------------------------------------
-
-static void note_op(Stmt *stmt, int depth, void *context) {
-  bool *used = context;
-  (void)depth;
-  if (stmt->kind == STMT_OP) used[stmt->op.kind] = true;
-}
-
-START_TEST(every_operation_becomes_the_ptx_of_its_row) {
-  static const char *const states[] = {
-      "FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384",
-      "FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384",
-      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2",
-      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
-      "BUFFER_COUNT=2,WARP_SPECIALIZE=1"};
-  bool ever[OP_COUNT] = {false};
-  for (size_t i = 0; has_nvrtc && i < sizeof states / sizeof states[0]; i++) {
-    const Model *model = emit_state(&cases, states[i]);
-    const char *ptx = compile(model, COMPILE_PTX, states[i])->ptx;
-    bool used[OP_COUNT] = {false};
-    for (int k = 0; k < model->program->n_kernels; k++)
-      stmt_walk(model->program->kernel[k].body, note_op, used);
-    for (int op = 0; op < OP_COUNT; op++) {
-      ever[op] |= used[op];
-      ck_assert_msg(!used[op] || strstr(ptx, op_ptx((OpKind)op)), "%s: no %s in the PTX of %s",
-                    op_name((OpKind)op), op_ptx((OpKind)op), states[i]);
-    }
-  }
-  for (int op = 0; has_nvrtc && op < OP_COUNT; op++)
-    ck_assert_msg(ever[op], "no program here has %s", op_name((OpKind)op));
-}
-END_TEST
-
 START_TEST(guarded_texts_compile_for_every_generation) {
   static const char *const states[] = {
       "BM=16,BN=16",
@@ -162,7 +129,6 @@ Suite *suite_emit_compile(void) {
   tcase_set_timeout(tc, 180);
   tcase_add_test(tc, every_rung_compiles_without_local_memory);
   tcase_add_test(tc, guarded_texts_compile_for_every_generation);
-  tcase_add_test(tc, every_operation_becomes_the_ptx_of_its_row);
   tcase_add_test(tc, wide_accesses_are_wide);
   tcase_add_test(tc, copies_are_asynchronous_and_guarded_by_their_size);
   tcase_add_test(tc, splits_add_by_one_instruction);

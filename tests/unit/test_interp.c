@@ -169,6 +169,25 @@ START_TEST(counts_are_those_of_the_nest) {
 }
 END_TEST
 
+// One thread runs all of the naive nest: 3 · 2 cells of an INIT, 5 rounds of LOAD, LOAD, FMA, and a
+// STORE, under 1 + 3 + 3 · 2 loops; what it is seen to store is what lies in C.
+START_TEST(a_thread_that_is_looked_at) {
+  const Problem problem = {.m = 3, .n = 2, .k = 5};
+  InterpTrace trace = {.limit = 1000, .text = str_new(arena)};
+  const InterpResult *result =
+      interpret(arena, recipe_naive(problem), &(InterpOptions){.seed = 1, .trace = &trace});
+  ck_assert_int_eq(trace.n_lines, 6 * (1 + 5 * 3 + 1) + 3 + 3 * 2 + 3 * 2 * 5);
+  for (int i = 0; i < 6; i++) {
+    const char *stored = arena_printf(arena, "C[%d, %d] = %g\n", i / 2, i % 2, result->c[i]);
+    ck_assert_msg(strstr(trace.text.text, stored) != NULL, "no %s in %s", stored, trace.text.text);
+  }
+  trace = (InterpTrace){.limit = 2, .text = str_new(arena)};
+  interpret(arena, recipe_naive(problem), &(InterpOptions){.seed = 1, .trace = &trace});
+  ck_assert_int_gt(trace.n_lines, 100);
+  ck_assert_uint_lt(trace.text.length, 100);
+}
+END_TEST
+
 START_TEST(same_seed_same_run) {
   const Recipe *recipe = &sound[4];
   InterpOptions options = {.seed = 5};
@@ -586,6 +605,7 @@ Suite *suite_interp(void) {
   tcase_add_test(tc, naive_nest_agrees_with_the_loop);
   tcase_add_test(tc, naive_and_tiled_agree_with_each_other);
   tcase_add_test(tc, counts_are_those_of_the_nest);
+  tcase_add_test(tc, a_thread_that_is_looked_at);
   tcase_add_test(tc, same_seed_same_run);
   tcase_add_test(tc, inputs_are_small_whole_numbers_without_zero);
   tcase_add_loop_test(tc, planted_faults_are_told, 0, N_PLANTED);

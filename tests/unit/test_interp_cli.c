@@ -65,6 +65,12 @@ static const struct {
     {"-k " HALF " --break layout", 1, "'#' wrong everywhere"},
     {"-k " HALF " --break first_barrier", 1, "reads (ldmatrix"},
     {"-k " SMALL " --break trans", 2, "this program has nothing of the kind"},
+    {"-k " SMALL " --trace 0,5 --runs 1", 0, "A[0, 5] is -3; r_a[0] = -3\n"},
+    {"-k " SMALL " --trace 0,5 --limit 1 --runs 1", 0, "more; --limit "},
+    {"-k " SMALL " --trace 9,0", 2, "--trace, block: \"9\" is not a whole number from 0 to 5"},
+    {"-k " SMALL " --trace 0,64", 2, "is not a whole number from 0 to 63"},
+    {"-k " SMALL " --trace 5", 2, "--trace takes BLOCK,THREAD"},
+    {"-k " SMALL " --trace 0,0 --json", 2, "it goes with neither --dump nor --json"},
     {"-k BM=64,BN=64", 2, "4096 threads in a block"},
     {"some.txt", 2, "a state is given with -k"},
 };

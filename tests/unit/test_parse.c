@@ -238,10 +238,31 @@ START_TEST(a_text_written_by_hand_computes) {
 }
 END_TEST
 
+// Which of the block's barriers a warp meets at is an expression: each half has its own, and
+// whoever waits for another half's waits for ever.
+START_TEST(halves_of_a_block_meet_at_barriers_of_their_own) {
+  static const struct {
+    const char *meet;
+    bool ok;
+  } meetings[] = {{"barrier", true},
+                  {"barrier 3 of 256 threads", true},
+                  {"barrier tid / 128 + 1 of 128 threads", true},
+                  {"barrier tid / 64 + 1 of 128 threads", false}};
+  for (size_t i = 0; i < sizeof meetings / sizeof *meetings; i++) {
+    const char *line = arena_printf(arena(), "    %s\n    acc[0, 0] = 0", meetings[i].meet);
+    const Program *program = read_back(text_with(9, line), meetings[i].meet);
+    InterpCheck check = interpret_check(arena(), program, &(InterpOptions){.seed = 3});
+    ck_assert_msg(check.ok == meetings[i].ok, "%s", meetings[i].meet);
+    ck_assert(strstr(program_text_full(arena(), program), meetings[i].meet) != NULL);
+  }
+}
+END_TEST
+
 static const struct {
   int line;
   const char *instead, *message;
 } errors[] = {
+    {9, "    barrier 16 of 32 threads", "text:9:13: expected a barrier: 0 to 15, found \"16\""},
     {1, "problem C[30 x 32] f32 = A[31 x 16] f32 * B[16 x 32] f32, sums f32",
      "text:1:28: expected 30, found \"31\""},
     {1, "axis m in 0..30: m in 0..30 by 1", "text:1:1: expected \"problem\", found \"axis\""},
@@ -315,6 +336,7 @@ Suite *suite_parse(void) {
   tcase_add_test(random, mutated_texts_are_read_or_refused);
   TCase *hand = new_case(suite, "by hand");
   tcase_add_test(hand, a_text_written_by_hand_computes);
+  tcase_add_test(hand, halves_of_a_block_meet_at_barriers_of_their_own);
   tcase_add_loop_test(hand, what_is_wrong_is_said, 0, sizeof errors / sizeof errors[0]);
   return suite;
 }

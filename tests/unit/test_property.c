@@ -142,6 +142,29 @@ START_TEST(random_legal_schedules_compute_the_nest) {
 }
 END_TEST
 
+// A knob that nobody draws is a knob that nobody tries.
+START_TEST(every_knob_is_drawn) {
+  enum { DRAWS = 4000 };
+  static const char *const left_out[] = {"M", "N", "K", "DTYPE", "TARGET", "AUTO"};
+  const RandomLimits limits = {.extent_max = 512, .fma_max = 1 << 24};
+  bool moved[KNOB_COUNT] = {false};
+  uint64_t state = 7;
+  for (int i = 0; i < DRAWS; i++) {
+    arena_reset(property_arena);
+    Schedule drawn =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    const Schedule plain = schedule_plain();
+    for (int k = 0; k < KNOB_COUNT; k++) moved[k] |= schedule_differs(&drawn, &plain, (KnobId)k);
+  }
+  for (int k = 0; k < KNOB_COUNT; k++) {
+    bool free = false;
+    for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+      free |= strcmp(knob_table[k].name, left_out[i]) == 0;
+    ck_assert_msg(free || moved[k], "%s is never drawn", knob_table[k].name);
+  }
+}
+END_TEST
+
 START_TEST(every_target_has_schedules_of_its_own) {
   const RandomLimits limits = {100, 100000};
   uint64_t state = property_seed();
@@ -171,6 +194,7 @@ Suite *suite_property(void) {
   tcase_add_test(new_case(suite, "rungs"), every_pass_of_every_rung_computes_the_nest);
   TCase *random = new_case(suite, "random");
   tcase_add_test(random, random_legal_schedules_compute_the_nest);
+  tcase_add_test(random, every_knob_is_drawn);
   tcase_add_test(random, every_target_has_schedules_of_its_own);
   return suite;
 }

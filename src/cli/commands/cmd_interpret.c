@@ -8,6 +8,9 @@
 // gemmview interpret FILE runs a program that is written down, one that loops --full or --dump
 // printed and somebody changed; findings name its statements by their lines.
 //
+// --trace BLOCK,THREAD tells what one thread executes in the first run, statement by statement,
+// with the values that it sees.
+//
 // --break NAME runs a deliberately faulty copy instead (model/interp/breakage.h lists them): what a
 // missing barrier or a lax wait looks like.
 //
@@ -15,9 +18,12 @@
 // much memory: that is estimated before anything is begun.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/nearest.h"
+#include "base/str.h"
+#include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_program.h"
@@ -27,9 +33,9 @@
 #include "model/schedules/reduce.h"
 
 typedef struct InterpretOptions {
-  const char *state, *pass, *breakage;
+  const char *state, *pass, *breakage, *trace;
   const char *file;  // of a program; NULL: a state's
-  int seed, runs;
+  int seed, runs, limit;
   bool full, dump, json;
 } InterpretOptions;
 
@@ -48,6 +54,12 @@ static const Option options[] = {
      .hi = 1000},
     {.name = "pass", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, pass)},
     {.name = "break", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, breakage)},
+    {.name = "trace", .kind = OPTION_KIND_TEXT, .offset = offsetof(InterpretOptions, trace)},
+    {.name = "limit",
+     .kind = OPTION_KIND_INT,
+     .offset = offsetof(InterpretOptions, limit),
+     .lo = 1,
+     .hi = 1000000},
     {.name = "full", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, full)},
     {.name = "dump", .kind = OPTION_KIND_FLAG, .offset = offsetof(InterpretOptions, dump)},
 };
@@ -132,6 +144,33 @@ static bool is_affordable(const Subject *s, Diags *diags) {
            : s->given->file ? "; make its extents smaller, or dump a state that is cut down"
                             : "");
   return false;
+}
+
+// ---- one thread ---------------------------------------------------------------------------------
+
+// "BLOCK,THREAD" of the kernel that multiplies.
+static bool parse_trace(Arena *arena, const Subject *s, InterpTrace *trace, Diags *diags) {
+  const Launch launch = kernel_launch(program_main(s->program));
+  const char *text = s->given->trace, *comma = strchr(text, ',');
+  if (!comma) {
+    diag_add(diags, "usage", "--trace takes BLOCK,THREAD, such as 0,5; not \"%s\"",
+             str_sanitise(arena, text));
+    return false;
+  }
+  const char *block = arena_strndup(arena, text, (size_t)(comma - text));
+  int last_block = (int)min64(launch.n_blocks - 1, INT32_MAX);
+  bool ok = option_parse_int(block, 0, last_block, "--trace, block", &trace->block, diags);
+  return option_parse_int(comma + 1, 0, (int)launch.block_threads - 1, "--trace, thread",
+                          &trace->thread, diags) &&
+         ok;
+}
+
+static void print_trace(const InterpTrace *trace) {
+  printf("thread %d of block %d (warp %d, lane %d), in the first run\n%s", trace->thread,
+         trace->block, trace->thread / LANES, trace->thread % LANES, trace->text.text);
+  if (trace->n_lines > trace->limit)
+    printf("  … and %d more; --limit %d tells all\n", trace->n_lines - trace->limit,
+           trace->n_lines);
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -302,8 +341,12 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
   if (!prepare(arena, &subject, diags)) return cli_fail(diags);
   if (given->dump) return dump(arena, &subject);
   if (!is_affordable(&subject, diags)) return cli_fail(diags);
-  InterpOptions how = {.seed = (uint64_t)given->seed, .runs = given->runs};
+  InterpTrace trace = {.limit = given->limit, .text = str_new(arena)};
+  if (given->trace && !parse_trace(arena, &subject, &trace, diags)) return cli_fail(diags);
+  InterpOptions how = {
+      .seed = (uint64_t)given->seed, .runs = given->runs, .trace = given->trace ? &trace : NULL};
   subject.check = interpret_check(arena, subject.program, &how);
+  if (given->trace) print_trace(&trace);
   if (given->json)
     print_json(arena, &subject);
   else
@@ -313,7 +356,7 @@ static int run(Arena *arena, const InterpretOptions *given, Diags *diags) {
 
 int cmd_interpret(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
-  InterpretOptions given = {.seed = 1, .runs = 2};
+  InterpretOptions given = {.seed = 1, .runs = 2, .limit = 200};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags))
     given.file = cli_program_file("interpret", argc, argv, given.state, &diags);
   if (given.file && (given.pass || given.full || given.breakage))
@@ -321,5 +364,7 @@ int cmd_interpret(Arena *arena, int argc, char **argv) {
              "--pass, --break and --full are of a state: a FILE is run as it stands");
   if (given.dump && given.json)
     diag_add(&diags, "usage", "--dump prints the program itself, --json a run of it: give one");
+  if (given.trace && (given.dump || given.json))
+    diag_add(&diags, "usage", "--trace is text of a run: it goes with neither --dump nor --json");
   return diags.count ? cli_fail(&diags) : run(arena, &given, &diags);
 }

@@ -199,6 +199,7 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
   m->arena = arena;
   m->program = program;
   m->options = options;
+  m->trace = options->trace;
   m->max_findings = options->max_findings > 0 ? options->max_findings : DEFAULT_FINDINGS;
   m->finding = ARENA_ARRAY(arena, Finding, m->max_findings);
   m->kernel = -1;
@@ -382,6 +383,8 @@ static void run_warp(Machine *m, Warp *w) {
       m->stopped = true;
       return;
     }
+    const bool traced = m->trace && trace_wants(m, w);
+    if (traced) trace_begin(m, w, code);
     switch (code->kind) {
       case CODE_OP:
         run_op(m, w, code);
@@ -405,6 +408,7 @@ static void run_warp(Machine *m, Warp *w) {
         run_exit(m, w);
         break;
     }
+    if (traced) trace_end(m, w, code);
   }
 }
 
@@ -474,6 +478,7 @@ static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {
   m->run_first = m->epoch + 1;
   for (int i = 0; i < m->program->n_kernels && !m->stopped; i++) run_kernel(m, i);
   if (!m->stopped) report_holes(m);
+  m->trace = NULL;
 }
 
 // C as numbers; NaN where nothing was stored.

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/str.h"
 #include "model/ir/program.h"
 
 // The findings about a run. One row each: enum, the word it is shown by, what it means. The last
@@ -70,6 +71,16 @@ typedef struct Finding {
 // hardware, so a program must be right at both.
 typedef enum InterpAsync { INTERP_EARLY, INTERP_LATE } InterpAsync;
 
+// One thread looked at while it runs, in the first run: a line for each statement that it executes,
+//   "  stmt  21  a[0] = load A_s[m_t * 4, k_i]      A_s[4, 0] is -3; a[0] = -3"
+typedef struct InterpTrace {
+  int block, thread;
+  int limit;    // lines that are kept
+  int n_lines;  // filled in: all that there were
+  int kernel;   // filled in: of the last line
+  Str text;     // the caller begins it
+} InterpTrace;
+
 typedef struct InterpOptions {
   uint64_t seed;       // order of blocks and warps, and the generated inputs
   InterpAsync async;   // interpret() only; the others run both
@@ -79,6 +90,7 @@ typedef struct InterpOptions {
   int64_t step_limit;  // warp-steps before FINDING_TOO_LONG; 0: 2^31
   int runs;            // interpret_check: seeds tried; 0: 2
   bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
+  InterpTrace *trace;  // NULL: nobody is looked at
   float alpha;         // what SCALE multiplies by; 0: 2, so that one that is missing shows
   float factor;  // interpret_check: C = factor·A·B; 0: alpha if the program has a SCALE, else 1
 } InterpOptions;

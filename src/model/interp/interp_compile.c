@@ -366,6 +366,7 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   code->src = compile_operand(c, &stmt->op.src, operand_width(&stmt->op, ATOM_A));
   code->src2 = compile_operand(c, &stmt->op.src2, operand_width(&stmt->op, ATOM_B));
   if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
+  if (stmt->op.id) code->value = compile_value(c, stmt->op.id);
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
   const OpMachine *machine = op_machine(stmt->op.kind);

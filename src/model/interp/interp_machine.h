@@ -110,7 +110,7 @@ typedef struct Code {
   const char *fault;  // OP: why it cannot run at all; NULL when it can
   int n_conditions;   // IF
   const Condition *condition;
-  Value value;  // LET; OP: the phase bit that is waited for
+  Value value;  // LET; OP: the phase bit that is waited for, or the number of a barrier
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
   Value corner[2];        // of a box: where the box begins in src
@@ -222,6 +222,7 @@ typedef enum WarpState {
 typedef struct Warp {
   int index;
   WarpState state;
+  int barrier;  // the number of the barrier that it waits at
   int pc;
   uint32_t alive, active;
   int depth;
@@ -252,6 +253,8 @@ struct Machine {
   uint64_t random;
   InterpAsync async;
   bool stopped;
+  InterpTrace *trace;  // during the first run, where somebody is looked at
+  Str trace_values;    // what the statement under way has read
   int kernel, block, n_warps;
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
@@ -435,6 +438,13 @@ void shadow_land(const Memory *memory, int64_t at, const Touch *now);
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
 bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at);
+
+// ---- one thread looked at (interp_trace.c) ------------------------------------------------------
+
+// Whether the thread is about to execute this; around it, what it reads and what has come of it.
+bool trace_wants(const Machine *machine, const Warp *warp);
+void trace_begin(Machine *machine, const Warp *warp, const Code *code);
+void trace_end(Machine *machine, const Warp *warp, const Code *code);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
 

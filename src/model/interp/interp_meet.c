@@ -67,14 +67,20 @@ static void meet_all(Machine *m) {
   interp_join_all(m);
 }
 
-// Lets the warps go on that are at the barrier `at`, which asks for some threads only; false when
-// they are not all there. If more are there than it asks for, any of them may have been the first:
-// it is drawn who meets.
-static bool meet_some(Machine *m, const Stmt *at) {
+// Whether two warps wait at one barrier: it is known by its number and how many it asks for,
+// wherever in the program they stand.
+static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
+  return a->barrier == b->barrier && waits_at(m, a)->op.count == waits_at(m, b)->op.count;
+}
+
+// Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
+// when they are not all there. If more are there than it asks for, any of them may have been the
+// first: it is drawn who meets.
+static bool meet_some(Machine *m, const Warp *w) {
   bool meets[INTERP_AGENT] = {false};
-  int there[INTERP_AGENT], n = 0, wanted = (int)(at->op.count / LANES);
+  int there[INTERP_AGENT], n = 0, wanted = (int)(waits_at(m, w)->op.count / LANES);
   for (int i = 0; i < m->n_warps; i++)
-    if (m->warp[i].state == WARP_AT_BARRIER && waits_at(m, &m->warp[i]) == at) there[n++] = i;
+    if (m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w)) there[n++] = i;
   if (n < wanted) return false;
   for (; wanted > 0; wanted--) {
     int which = n > 1 ? (int)random_between(&m->random, 0, n - 1) : 0, warp = there[which];
@@ -90,7 +96,7 @@ static bool pass_barrier(Machine *m, int waiting) {
   for (int i = 0; i < m->n_warps; i++) {
     if (m->warp[i].state != WARP_AT_BARRIER) continue;
     const Stmt *at = waits_at(m, &m->warp[i]);
-    if (at->op.count && meet_some(m, at)) return true;
+    if (at->op.count && meet_some(m, &m->warp[i])) return true;
     if (at->op.count == 0 && waiting == m->n_warps) {
       meet_all(m);
       return true;

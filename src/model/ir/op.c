@@ -41,7 +41,6 @@ static const OpFacts rows[OP_COUNT] = {
    text,                                                                                        \
    brief},
 #include "model/ir/op.def"
-#undef OP
 };
 
 const OpFacts *op_facts(OpKind kind) { return &rows[kind]; }
@@ -76,13 +75,11 @@ bool op_is_plain_access(OpKind kind) {
 bool op_takes_mbarrier(OpKind kind) { return rows[kind].completes == COMPLETES_BY_MBARRIER; }
 
 bool op_orders(OpKind kind) {
-  static const bool orders[] = {[ACTION_MEET] = true,
-                                [ACTION_SIGNAL] = true,
-                                [ACTION_EXPECT] = true,
-                                [ACTION_WAIT] = true,
-                                [ACTION_FENCE] = true};
-  const OpAction action = rows[kind].action;
-  return action <= ACTION_FENCE && orders[action] && rows[kind].completes != COMPLETES_BY_GROUP;
+  static const bool orders[] = {
+#define ACTION(id, orders, help) orders,
+#include "model/ir/op.def"
+  };
+  return orders[rows[kind].action] && rows[kind].completes != COMPLETES_BY_GROUP;
 }
 
 const char *op_carrier(OpKind kind) {

@@ -8,7 +8,6 @@
 typedef enum OpKind {
 #define OP(id, ...) OP_##id,
 #include "model/ir/op.def"
-#undef OP
   OP_COUNT
 } OpKind;
 
@@ -24,18 +23,8 @@ typedef enum OpFamily {
 } OpFamily;
 
 typedef enum OpAction {
-  ACTION_SET,       // gives its destination a value from nowhere
-  ACTION_MOVE,      // carries elements from src to dst
-  ACTION_MULTIPLY,  // dst += src * src2
-  ACTION_ADD,       // dst += src
-  ACTION_SCALE,
-  ACTION_MEET,    // nobody goes on before all are there
-  ACTION_SIGNAL,  // tells that something is over, or that it begins to count
-  ACTION_EXPECT,  // the same, and how many bytes are still to come
-  ACTION_WAIT,
-  ACTION_FENCE,
-  ACTION_GIVE,
-  ACTION_TAKE  // registers of the warp
+#define ACTION(id, ...) ACTION_##id,
+#include "model/ir/op.def"
 } OpAction;
 
 typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK } OpScope;

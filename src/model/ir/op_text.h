@@ -20,6 +20,7 @@
   X(wide, "registers, where an operation reaches several: \"   x 4\"")            \
   X(guard, "the condition of the access to global memory: \" if m_b * 16 < 30\"") \
   X(count, "a number")                                                            \
+  X(id, "which barrier of the block: \" 1\"")                                     \
   X(threads, "who meets at a barrier: \" of 256 threads\"")                       \
   X(l2, "what L2 is asked for: \"   L2::128B\"")                                  \
   X(trans, "\".trans\"")                                                          \

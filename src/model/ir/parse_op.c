@@ -120,6 +120,16 @@ static bool parse_wide(OpParser *o) {
 
 static bool parse_count(OpParser *o) { return parse_number(o->p, 0, COUNT_MAX, &o->op->count); }
 
+// The block's own barrier has no number.
+static bool parse_id(OpParser *o) {
+  if (parse_at_end(o->p) || parse_peek(o->p, "of") || parse_peek(o->p, "@")) return true;
+  const char *at = o->p->at;
+  o->op->id = parse_expr(o->p);
+  if (!o->op->id) return false;
+  bool is_one = o->op->id->lo >= 0 && o->op->id->hi < BLOCK_BARRIERS;
+  return is_one || parse_fail_at(o->p, at, "a barrier: 0 to 15");
+}
+
 static bool parse_threads(OpParser *o) {
   if (!parse_maybe(o->p, "of")) return true;
   return parse_number(o->p, 1, 1024, &o->op->count) && parse_word(o->p, "threads");
@@ -185,11 +195,14 @@ static bool parse_phase(OpParser *o) {
 
 // The other fields are of rows of the screen, which nobody reads back.
 static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
-    [FIELD_dst] = parse_dst,       [FIELD_src] = parse_src,     [FIELD_src2] = parse_src2,
-    [FIELD_value] = parse_value,   [FIELD_width] = parse_width, [FIELD_wide] = parse_wide,
-    [FIELD_guard] = parse_guard,   [FIELD_count] = parse_count, [FIELD_threads] = parse_threads,
-    [FIELD_l2] = parse_l2,         [FIELD_trans] = parse_trans, [FIELD_atom] = parse_atom,
-    [FIELD_groups] = parse_groups, [FIELD_box] = parse_box,     [FIELD_arrivals] = parse_arrivals,
+    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
+    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
+    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
+    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
+    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
+    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
+    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
+    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
     [FIELD_phase] = parse_phase};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.

@@ -106,6 +106,12 @@ static void print_wide(const OpPrinter *p) {
 
 static void print_count(const OpPrinter *p) { print_number(p, "", p->op->count, ""); }
 
+static void print_id(const OpPrinter *p) {
+  if (!p->op->id) return;
+  spans_add(p->out, SPAN_PLAIN, " ");
+  print_expr(p->out, p->op->id);
+}
+
 static void print_threads(const OpPrinter *p) {
   if (p->op->count) print_number(p, " of ", p->op->count, " threads");
 }

@@ -111,7 +111,7 @@ const Expr *access_offset(Arena *arena, const Access *access) {
 }
 
 const Expr *access_guard(Arena *arena, const Access *access) {
-  if (access->buffer->space != SPACE_GLOBAL) return NULL;
+  if (!access->buffer || access->buffer->space != SPACE_GLOBAL) return NULL;
   const Expr *guard = NULL;
   for (int d = 0; d < access->buffer->rank; d++) {
     const Expr *bound = ex_const(arena, access->buffer->dim[d]);

@@ -25,6 +25,9 @@
 #include "model/words/dtype.h"
 #include "model/words/knob.h"
 
+// Barriers of a block (PTX ISA, bar): numbers 0 to 15, 0 being that of __syncthreads().
+enum { BLOCK_BARRIERS = 16 };
+
 enum {
   RANK_MAX = 4,
   KERNELS_MAX = 4,
@@ -120,7 +123,8 @@ typedef struct Op {
   double value;    // INIT
   int64_t box[2];  // TMA_LOAD: rows and columns that one copy moves
   const struct Atom *atom;  // of a multiplication by the tensor core
-  const Expr *phase;        // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
+  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;

@@ -100,8 +100,12 @@ Stmt *cut(Stmt **link) {
 }
 
 Stmt *barrier(Program *program, KnobId knob, const char *why) {
-  int64_t some = program->any_thread ? program->thread->extent : 0;
-  Stmt *stmt = stmt_op(program, knob, (Op){.kind = OP_BARRIER, .count = some});
+  Op op = {.kind = OP_BARRIER};
+  if (program->any_thread) {  // those that multiply meet apart from the rest of the block
+    op.count = program->thread->extent;
+    op.id = ex_const(program->arena, 1);
+  }
+  Stmt *stmt = stmt_op(program, knob, op);
   stmt->note = why;
   return stmt;
 }
@@ -140,6 +144,8 @@ static void substitute_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   const Substitution *s = context;
   if (stmt->expr) stmt->expr = expr_substitute(s->arena, stmt->expr, s->var, s->by);
+  if (stmt->kind == STMT_OP && stmt->op.id)
+    stmt->op.id = expr_substitute(s->arena, stmt->op.id, s->var, s->by);
   if (stmt->kind == STMT_OP && stmt->op.phase)
     stmt->op.phase = expr_substitute(s->arena, stmt->op.phase, s->var, s->by);
 }

@@ -109,15 +109,27 @@ static void emit_cp_async(Emitter *emitter, const Op *op) {
                wanted ? ", " : "", wanted ? wanted : "");
 }
 
+static const PreludeText commit = {
+    "cp_async_commit",
+    "// The copies this thread has issued since the last commit become one group.\n"
+    "__device__ __forceinline__ void cp_async_commit() {\n"
+    "  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
+    "}\n"};
+static const PreludeText wait = {
+    "cp_async_wait",
+    "// Waits until at most `n` of this thread's groups are still in flight.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void cp_async_wait() {\n"
+    "  asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
+    "}\n"};
+
 static void emit_cp_commit(Emitter *emitter, const Op *op) {
   (void)op;
-  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_COMMIT}));
+  emitter_line(emitter, "%s();", emit_given(emitter, &commit));
 }
 
 static void emit_cp_wait(Emitter *emitter, const Op *op) {
-  emitter_line(emitter, "%s<%lld>();",
-               emit_helper(emitter, (Prelude){.kind = PRELUDE_CP_ASYNC_WAIT}),
-               (long long)op->count);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &wait), (long long)op->count);
 }
 
 static const char *const copies[ROLE_COUNT] = {[ROLE_SLAB_A] = "start the copy of the slab of A",

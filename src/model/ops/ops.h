@@ -17,4 +17,3 @@ typedef struct OpRules {
 
 #define OP(id, ...) extern const OpRules rules_##id;
 #include "model/ir/op.def"
-#undef OP

@@ -48,17 +48,23 @@ static void report_registers(Machine *m, const Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
-static void emit_registers(Emitter *emitter, const Op *op, PreludeKind kind) {
-  emitter_line(emitter, "%s<%lld>();", emit_helper(emitter, (Prelude){.kind = kind}),
-               (long long)op->count);
-}
+static const PreludeText give = {
+    "registers_give",
+    "// Each thread of the warp keeps n registers and gives the others back.\n"
+    "template <int n>\n__device__ __forceinline__ void registers_give() {\n"
+    "  asm volatile(\"setmaxnreg.dec.sync.aligned.u32 %0;\" ::\"n\"(n));\n}\n"};
+static const PreludeText take = {
+    "registers_take",
+    "// The warp goes on when each of its threads has n registers.\n"
+    "template <int n>\n__device__ __forceinline__ void registers_take() {\n"
+    "  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 %0;\" ::\"n\"(n));\n}\n"};
 
 static void emit_give(Emitter *emitter, const Op *op) {
-  emit_registers(emitter, op, PRELUDE_REGISTERS_GIVE);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &give), (long long)op->count);
 }
 
 static void emit_take(Emitter *emitter, const Op *op) {
-  emit_registers(emitter, op, PRELUDE_REGISTERS_TAKE);
+  emitter_line(emitter, "%s<%lld>();", emit_given(emitter, &take), (long long)op->count);
 }
 
 const OpRules rules_REGS_GIVE = {

@@ -11,6 +11,8 @@
 static const char *barrier_fault(Arena *arena, const Program *program, const Code *code) {
   (void)program;
   const Op *op = &code->stmt->op;
+  if (op->id && (op->id->lo < 0 || op->id->hi >= BLOCK_BARRIERS))
+    return arena_printf(arena, "a block has barriers 0 to %d", BLOCK_BARRIERS - 1);
   if (op->count % LANES == 0) return NULL;
   return arena_printf(arena, "a barrier of %lld threads: it is whole warps that meet",
                       (long long)op->count);
@@ -30,11 +32,28 @@ static const char *wait_fault(Arena *arena, const Program *program, const Code *
 
 // ---- run ----------------------------------------------------------------------------------------
 
+// The number is one for the whole warp, whatever it is computed from.
+static int number_of_barrier(Machine *m, const Warp *w, const Code *code) {
+  if (!code->stmt->op.id) return 0;
+  Lanes number;
+  interp_lanes(w, &code->value, &number);
+  int first = number.lane[lowest_lane(w->active)];
+  EACH_LANE(lane, w->active) {
+    if (number.lane[lane] == first) continue;
+    interp_report(m, FINDING_DIVERGENCE, w, (int)lane, code->stmt, NULL, 0,
+                  "waits at barrier %d and another lane of its warp at %d", number.lane[lane],
+                  first);
+    break;
+  }
+  return first;
+}
+
 static void run_barrier(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     interp_report(m, FINDING_DIVERGENCE, w, lowest_lane(w->active), code->stmt, NULL, 0,
                   "reaches a barrier that lane %d of its warp does not", lowest_lane(missing));
+  w->barrier = number_of_barrier(m, w, code);
   w->state = WARP_AT_BARRIER;
 }
 
@@ -116,12 +135,19 @@ static void report_wait(Machine *m, const Warp *w, const Code *code) {
 
 // ---- emit ---------------------------------------------------------------------------------------
 
+static const PreludeText barrier_of = {
+    "barrier_of",
+    "// Barrier `id` of the block, at which n threads meet.\n"
+    "template <int n>\n"
+    "__device__ __forceinline__ void barrier_of(int id) {\n"
+    "  asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
+
 static void emit_barrier(Emitter *emitter, const Op *op) {
   if (op->count == 0)
     emitter_line(emitter, "__syncthreads();");
   else
-    emitter_line(emitter, "%s<%lld>();",
-                 emit_helper(emitter, (Prelude){.kind = PRELUDE_BARRIER_OF}), (long long)op->count);
+    emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
+                 op->id ? emit_condition(emitter, op->id) : "0");
 }
 
 // mbarrier_expect(full, slot, 49152);

@@ -4,7 +4,6 @@
 static const OpRules *const rules[OP_COUNT] = {
 #define OP(id, ...) &rules_##id,
 #include "model/ir/op.def"
-#undef OP
 };
 
 const OpEmission *op_emission(OpKind kind) { return &rules[kind]->text; }

@@ -123,9 +123,16 @@ static void emit_tma_load(Emitter *emitter, const Op *op) {
                emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2));
 }
 
+static const PreludeText fence = {
+    "fence_async",
+    "// What was read of shared memory, by all whom this thread has waited for, is read before a\n"
+    "// copy that it asks for later overwrites it.\n"
+    "__device__ __forceinline__ void fence_async() {\n"
+    "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n"};
+
 static void emit_fence(Emitter *emitter, const Op *op) {
   (void)op;
-  emitter_line(emitter, "%s();", emit_helper(emitter, (Prelude){.kind = PRELUDE_FENCE_ASYNC}));
+  emitter_line(emitter, "%s();", emit_given(emitter, &fence));
 }
 
 static const char *const boxes[ROLE_COUNT] = {

@@ -31,7 +31,7 @@ typedef struct Drawn {
 static const Drawn fma_knobs[] = {
     {KNOB_BM, 32},         {KNOB_BN, 32},       {KNOB_FM, 16},        {KNOB_FN, 16},
     {KNOB_CELL_GROUP, 8},  {KNOB_LANES_M, 32},  {KNOB_LANE_ORDER, 1}, {KNOB_BK, 32},
-    {KNOB_TRANSPOSE_A, 1}, {KNOB_VECTORIZE, 1}, {KNOB_PAD_SMEM, 8},
+    {KNOB_TRANSPOSE_A, 1}, {KNOB_VECTORIZE, 1}, {KNOB_PAD_SMEM, 8},   {KNOB_PAD_CELLS, 4},
 };
 
 static const Drawn atom_knobs[] = {
@@ -50,6 +50,7 @@ static const Drawn common_knobs[] = {
     {KNOB_ALPHA, 1},           {KNOB_COPY_STEPS, 4},
     {KNOB_UNROLL_RING, 1},     {KNOB_COPY_FROM, 3},
     {KNOB_L2_HINT, 1},         {KNOB_GROUP_N, 4},
+    {KNOB_MIN_BLOCKS, 2},
 };
 
 // Typed layouts for a slab of either operand; which of them fit its rows the rules say.

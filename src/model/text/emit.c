@@ -77,6 +77,7 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   use_expr(uses, stmt->expr);
   if (stmt->kind != STMT_OP) return;
   use_expr(uses, stmt->op.phase);
+  use_expr(uses, stmt->op.id);
   use_access(uses, &stmt->op.dst, uses->written);
   use_access(uses, &stmt->op.src, uses->read);
   use_access(uses, &stmt->op.src2, uses->read);

@@ -78,6 +78,10 @@ void emit_guarded_line(Emitter *emitter, const char *guard, const char *statemen
   emitter->depth--;
 }
 
+const char *emit_given(Emitter *emitter, const PreludeText *given) {
+  return emit_helper(emitter, (Prelude){.kind = PRELUDE_GIVEN, .given = given});
+}
+
 // helper(&to, &from); or helper_or_zero(&to, &from, guard);
 void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Buffer *registers) {
   const char *guard = emit_guard_text(emitter, &op->src);

@@ -6,8 +6,8 @@ typedef struct OpEmission {
   void (*write)(Emitter *emitter, const Op *op);
   // Whether a wide one becomes several statements, one for each element; NULL: never.
   bool (*is_split)(const Emitter *emitter, const Op *op);
-  // What it is for, by the role of what it writes (ROLE_COUNT places): the remark above a group
-  // whose pass left no note; NULL: nothing is said.
+  // What it is for, by the role of what it writes, or reads where it writes nothing (ROLE_COUNT
+  // places): the remark above a group whose pass left no note; NULL: nothing is said.
   const char *const *purposes;
 } OpEmission;
 
@@ -29,5 +29,7 @@ bool emit_is_same_type(const Buffer *a, const Buffer *b);
 bool emit_is_one_move(const Buffer *buffer, int width);
 Prelude emit_move_of(const Emitter *emitter, PreludeKind kind, const Buffer *memory,
                      const Buffer *registers, int width);
+// The name of a definition that the family brings along.
+const char *emit_given(Emitter *emitter, const PreludeText *given);
 // helper(&to, &from); or helper_or_zero(&to, &from, guard);
 void emit_move(Emitter *emitter, const Op *op, PreludeKind kind, const Buffer *registers);

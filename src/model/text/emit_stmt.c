@@ -24,9 +24,10 @@ static const char *remark_of(const Stmt *stmt) {
   if (stmt->knob == KNOB_NONE) return NULL;
   const Stmt *at = stmt;
   while (at && (at->kind == STMT_IF || is_unrolled(at))) at = at->body;
-  if (!at || at->kind != STMT_OP || !at->op.dst.buffer) return NULL;
+  if (!at || at->kind != STMT_OP) return NULL;
+  const Buffer *target = at->op.dst.buffer ? at->op.dst.buffer : at->op.src.buffer;
   const char *const *purposes = op_emission(at->op.kind)->purposes;
-  return purposes ? purposes[at->op.dst.buffer->role] : NULL;
+  return purposes && target ? purposes[target->role] : NULL;
 }
 
 static bool same_text(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }

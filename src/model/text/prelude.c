@@ -1,5 +1,6 @@
 // The texts of the device wrappers, written to be read and copied: names, types, and what moves
-// data. What computes is in prelude_math.c.
+// data. What computes is in prelude_math.c; what depends on nothing comes from the families of
+// operations (PRELUDE_GIVEN).
 //
 // A number counts elements: load4 of floats moves 16 bytes by one instruction (LDG.128 or LDS.128,
 // whichever the pointer asks for once it is inlined), load8 of f16 does too and leaves its eight
@@ -50,6 +51,7 @@ typedef struct KindRow {
 static const KindRow kind_rows[PRELUDE_KINDS];
 
 const char *prelude_name(Arena *arena, const Prelude *prelude) {
+  if (prelude->kind == PRELUDE_GIVEN) return prelude->given->name;
   const char *name = kind_rows[prelude->kind].name, *type = dtype_name(prelude->type);
   if (prelude->kind == PRELUDE_MMA) return prelude_mma_name(arena, prelude->atom);
   if (strstr(name, "%s")) return arena_printf(arena, name, type);
@@ -64,6 +66,7 @@ int prelude_compare(const Prelude *a, const Prelude *b) {
                        (int)b->registers, b->packed, b->by_one};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  if (a->given) return strcmp(a->given->name, b->given->name);
   return a->atom == b->atom ? 0 : strcmp(a->atom->name, b->atom->name);
 }
 
@@ -174,26 +177,9 @@ static void write_copy(Str *out, const Prelude *prelude) {
              guarded ? ", \"r\"(n_bytes)" : "", wished ? ", \"r\"(static_cast<int>(wanted))" : "");
 }
 
-static void write_commit(Str *out, const Prelude *prelude) {
-  (void)prelude;
-  str_add(out,
-          "// The copies this thread has issued since the last commit become one group.\n"
-          "__device__ __forceinline__ void cp_async_commit() {\n"
-          "  asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"
-          "}\n");
-}
-
-static void write_wait(Str *out, const Prelude *prelude) {
-  (void)prelude;
-  str_add(out,
-          "// Waits until at most `n` of this thread's groups are still in flight.\n"
-          "template <int n>\n"
-          "__device__ __forceinline__ void cp_async_wait() {\n"
-          "  asm volatile(\"cp.async.wait_group %0;\" ::\"n\"(n) : \"memory\");\n"
-          "}\n");
-}
-
 // ---- the table ----------------------------------------------------------------------------------
+
+static void write_given(Str *out, const Prelude *prelude) { str_add(out, prelude->given->text); }
 
 static void write_type(Str *out, const Prelude *prelude) {
   static const char *const what[DTYPE_COUNT] = {
@@ -217,18 +203,13 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_CP_ASYNC_OR_ZERO] = {"cp_async%d_or_zero", write_copy},
     [PRELUDE_CP_ASYNC_IF] = {"cp_async%d_if", write_copy},
     [PRELUDE_CP_ASYNC_IF_OR_ZERO] = {"cp_async%d_or_zero_if", write_copy},
-    [PRELUDE_CP_ASYNC_COMMIT] = {"cp_async_commit", write_commit},
-    [PRELUDE_CP_ASYNC_WAIT] = {"cp_async_wait", write_wait},
     [PRELUDE_TENSOR_MAP] = {"tensor_map", prelude_write_tensor_map},
     [PRELUDE_MBARRIER_INIT] = {"mbarrier_init", prelude_write_mbarrier_init},
     [PRELUDE_MBARRIER_EXPECT] = {"mbarrier_expect", prelude_write_mbarrier_expect},
     [PRELUDE_MBARRIER_ARRIVE] = {"mbarrier_arrive", prelude_write_mbarrier_arrive},
     [PRELUDE_MBARRIER_WAIT] = {"mbarrier_wait", prelude_write_mbarrier_wait},
     [PRELUDE_TMA_LOAD] = {"tma_load", prelude_write_tma_load},
-    [PRELUDE_FENCE_ASYNC] = {"fence_async", prelude_write_fence_async},
-    [PRELUDE_BARRIER_OF] = {"barrier_of", prelude_write_barrier_of},
-    [PRELUDE_REGISTERS_GIVE] = {"registers_give", prelude_write_registers},
-    [PRELUDE_REGISTERS_TAKE] = {"registers_take", prelude_write_registers},
+    [PRELUDE_GIVEN] = {NULL, write_given},
     [PRELUDE_LOAD_SHARED] = {"load_shared", prelude_write_load_shared},
     [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},
     [PRELUDE_MMA] = {"mma", prelude_write_mma},

@@ -24,18 +24,13 @@ typedef enum PreludeKind {
   PRELUDE_CP_ASYNC_OR_ZERO,  // cp_async4_or_zero
   PRELUDE_CP_ASYNC_IF,       // cp_async4_if: under a predicate, the last argument
   PRELUDE_CP_ASYNC_IF_OR_ZERO,
-  PRELUDE_CP_ASYNC_COMMIT,
-  PRELUDE_CP_ASYNC_WAIT,
   PRELUDE_TENSOR_MAP,  // struct tensor_map: a parameter
   PRELUDE_MBARRIER_INIT,
   PRELUDE_MBARRIER_EXPECT,
   PRELUDE_MBARRIER_ARRIVE,
   PRELUDE_MBARRIER_WAIT,
   PRELUDE_TMA_LOAD,
-  PRELUDE_FENCE_ASYNC,
-  PRELUDE_BARRIER_OF,  // barrier_of<256>
-  PRELUDE_REGISTERS_GIVE,
-  PRELUDE_REGISTERS_TAKE,
+  PRELUDE_GIVEN,        // cp_async_commit: a family's own, in the order of their names
   PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
   PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
   PRELUDE_MMA,          // mma_m16n8k16_f32_f16
@@ -47,17 +42,24 @@ typedef enum PreludeKind {
   PRELUDE_KINDS
 } PreludeKind;
 
+// A definition that depends on nothing, which a family of operations brings along (model/ops).
+typedef struct PreludeText {
+  const char *name;  // "cp_async_commit"
+  const char *text;  // whole lines, the last one ends in a newline
+} PreludeText;
+
 // Which definition; what a kind does not depend on stays 0.
 typedef struct Prelude {
   PreludeKind kind;
-  DType type;        // of the elements in memory
-  DType registers;   // STORE: of the values in registers
-  bool by_one;       // STORE: converted value by value, for targets that cannot take two
-  bool packed;       // LOAD, STORE, FILL: several values share a register
-  int width;         // elements; LDMATRIX: matrices
-  bool trans;        // LDMATRIX
-  int l2_bytes;      // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
-  const Atom *atom;  // MMA
+  DType type;                // of the elements in memory
+  DType registers;           // STORE: of the values in registers
+  bool by_one;               // STORE: converted value by value, for targets that cannot take two
+  bool packed;               // LOAD, STORE, FILL: several values share a register
+  int width;                 // elements; LDMATRIX: matrices
+  bool trans;                // LDMATRIX
+  int l2_bytes;              // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
+  const Atom *atom;          // MMA
+  const PreludeText *given;  // GIVEN
 } Prelude;
 
 // "float", "f16", "signed char": an element in memory, and in a register of its own.

@@ -1,4 +1,4 @@
-// Wrappers of the tensor memory accelerator: mbarriers, boxes, roles.
+// Wrappers of the tensor memory accelerator: mbarriers and boxes.
 //
 // All of them take a place in shared memory as base and number, like the copies of prelude.c, and
 // make a 32-bit address of it. Worked example, slot 2 of a ring:
@@ -83,33 +83,4 @@ void prelude_write_tma_load(Str *out, const Prelude *prelude) {
           "               \".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
           "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar) : "
           "\"memory\");\n}\n");
-}
-
-void prelude_write_fence_async(Str *out, const Prelude *prelude) {
-  (void)prelude;
-  str_add(out,
-          "// What was read of shared memory, by all whom this thread has waited for, is read "
-          "before a\n"
-          "// copy that it asks for later overwrites it.\n"
-          "__device__ __forceinline__ void fence_async() {\n"
-          "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n}\n");
-}
-
-void prelude_write_barrier_of(Str *out, const Prelude *prelude) {
-  (void)prelude;
-  str_add(out,
-          "// A barrier for the first n threads of the block.\n"
-          "template <int n>\n"
-          "__device__ __forceinline__ void barrier_of() {\n"
-          "  asm volatile(\"bar.sync 1, %0;\" ::\"n\"(n) : \"memory\");\n}\n");
-}
-
-void prelude_write_registers(Str *out, const Prelude *prelude) {
-  bool take = prelude->kind == PRELUDE_REGISTERS_TAKE;
-  str_printf(out,
-             "// %s\ntemplate <int n>\n__device__ __forceinline__ void registers_%s() {\n"
-             "  asm volatile(\"setmaxnreg.%s.sync.aligned.u32 %%0;\" ::\"n\"(n));\n}\n",
-             take ? "The warp goes on when each of its threads has n registers."
-                  : "Each thread of the warp keeps n registers and gives the others back.",
-             take ? "take" : "give", take ? "inc" : "dec");
 }

@@ -9,6 +9,3 @@ void prelude_write_mbarrier_expect(Str *out, const Prelude *prelude);
 void prelude_write_mbarrier_arrive(Str *out, const Prelude *prelude);
 void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude);
 void prelude_write_tma_load(Str *out, const Prelude *prelude);
-void prelude_write_fence_async(Str *out, const Prelude *prelude);
-void prelude_write_barrier_of(Str *out, const Prelude *prelude);
-void prelude_write_registers(Str *out, const Prelude *prelude);

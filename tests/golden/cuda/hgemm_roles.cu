@@ -75,16 +75,16 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// Barrier `id` of the block, at which n threads meet.
+template <int n>
+__device__ __forceinline__ void barrier_of(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
 // What was read of shared memory, by all whom this thread has waited for, is read before a
 // copy that it asks for later overwrites it.
 __device__ __forceinline__ void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-// A barrier for the first n threads of the block.
-template <int n>
-__device__ __forceinline__ void barrier_of() {
-  asm volatile("bar.sync 1, %0;" ::"n"(n) : "memory");
 }
 
 // Each thread of the warp keeps n registers and gives the others back.
@@ -285,7 +285,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
               &acc[m_r][n_r][v_c * 2]);
 
       // EPILOGUE=1: a row of atoms lies in C_s
-      barrier_of<256>();
+      barrier_of<256>(1);
 
       // EPILOGUE=1: take a piece of it, in whole lines
       #pragma unroll
@@ -298,7 +298,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       }
 
       // EPILOGUE=1: C_s is read to the end
-      barrier_of<256>();
+      barrier_of<256>(1);
     }
   }
 }

@@ -1,0 +1,166 @@
+// One thread looked at while it runs: its statements in order, with the values that it saw.
+//
+//   stmt  14  k_o = 0
+//   stmt  16  r_a[c_a] = load A[m_b * 32 + tid / 8, k_o * 8 + tid % 8]   A[0, 5] is 3; r_a[0] = 3
+//
+// What is read is looked up before the statement runs ("is"), what it wrote afterwards ("="). The
+// indices are those of the access, evaluated for this one lane; a copy in the background shows what
+// its destination holds until it lands.
+#include "model/interp/interp_machine.h"
+#include "model/ir/print_op.h"
+
+enum { VALUES_MAX = 4 };
+
+// An access of the thread, as it stands now.
+typedef struct Seen {
+  Machine *m;
+  const Warp *w;
+  uint32_t lane;
+  const int64_t *env;
+} Seen;
+
+static uint32_t lane_of(const Machine *m) { return (uint32_t)m->trace->thread % LANES; }
+
+bool trace_wants(const Machine *m, const Warp *w) {
+  const InterpTrace *trace = m->trace;
+  return m->block == trace->block && w->index == trace->thread / LANES &&
+         (w->active >> lane_of(m) & 1);
+}
+
+static Seen seen_now(Machine *m, const Warp *w) {
+  int n = m->program->n_vars;
+  uint32_t lane = lane_of(m);
+  int64_t *env = ARENA_ARRAY(m->arena, int64_t, n);
+  for (int v = 0; v < n; v++)
+    env[v] = m->code->dep[v] & DEP_LANE ? w->lanes[v * LANES + (int)lane] : w->scalar[v];
+  return (Seen){m, w, lane, env};
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+static void add_register(const Seen *s, Str *out, const Memory *memory, int64_t at) {
+  int64_t row = memory->first_row + at * memory->rows;
+  if (s->w->written[row] >> s->lane & 1)
+    str_printf(out, " %g", row_get(&s->w->row[row], memory->type, s->lane));
+  else
+    str_add(out, " unwritten");
+}
+
+static void add_element(const Seen *s, Str *out, const Memory *memory, int64_t at) {
+  if (memory->shadow && !shadow_is_written(s->m, memory, at))
+    str_add(out, " unwritten");
+  else
+    str_printf(out, " %g", number_read(memory->type, memory_at(memory, at)));
+}
+
+static void add_values(const Seen *s, Str *out, const Memory *memory, int64_t at, int width) {
+  if (memory->mbar) {
+    const Mbar *bar = &memory->mbar[at];
+    str_printf(out, " in phase %u, %lld arrivals and %lld B to come", bar->phase,
+               (long long)bar->pending, (long long)bar->bytes);
+    return;
+  }
+  for (int j = 0; j < width && j < VALUES_MAX; j++)
+    (memory->data ? add_element : add_register)(s, out, memory, at + j);
+  if (width > VALUES_MAX) str_add(out, " …");
+}
+
+// "A[0, 5] is 3"; `word` stands between the place and what is there.
+static void add_access(const Seen *s, Str *out, const Access *access, const Operand *operand,
+                       const char *word) {
+  if (!access->buffer) return;
+  Arena *arena = s->m->arena;
+  const Memory *memory = &s->m->memory[access->buffer->id];
+  const Expr *guard = access_guard(arena, access);
+  int64_t at = expr_eval(access_offset(arena, access), s->env);
+  str_printf(out, "%s%s[", out->length ? "; " : "", access->buffer->name);
+  for (int d = 0; d < access->buffer->rank; d++)
+    str_printf(out, d ? ", %lld" : "%lld", (long long)expr_eval(access->idx[d], s->env));
+  str_printf(out, "] %s", word);
+  if (guard && !expr_eval(guard, s->env))
+    str_add(out, " outside, by its guard");
+  else if (at < 0 || at + operand->width > memory->elements)
+    str_add(out, " out of bounds");
+  else
+    add_values(s, out, memory, at, operand->width);
+}
+
+// ---- lines --------------------------------------------------------------------------------------
+
+static void add_line(Machine *m, const Code *code, const char *what, const char *values) {
+  str_printf(&m->trace->text, "  stmt %3d  %s%s%s\n", code->stmt->id, what, *values ? "   " : "",
+             values);
+}
+
+static const char *op_words(const Machine *m, const Op *op) {
+  Spans words = spans_new(m->arena);
+  op_print(&words, m->program, op, false);
+  return words.text.text;
+}
+
+static void end_op(Machine *m, const Warp *w, const Code *code) {
+  const Op *op = &code->stmt->op;
+  const OperandFacts *dst = &op_facts(op->kind)->dst;
+  if (w->state == WARP_ASLEEP) {
+    add_line(m, code, op_words(m, op), "waits");
+    return;
+  }
+  const Seen after = seen_now(m, w);
+  if (dst->written && !code->fault) add_access(&after, &m->trace_values, &op->dst, &code->dst, "=");
+  add_line(m, code, op_words(m, op), m->trace_values.text);
+}
+
+static void end_var(Machine *m, const Warp *w, const Code *code) {
+  const Seen after = seen_now(m, w);
+  const Var *var = code->stmt->var;
+  add_line(m, code, arena_printf(m->arena, "%s = %lld", var->name, (long long)after.env[var->id]),
+           "");
+}
+
+static void end_if(Machine *m, const Warp *w, const Code *code) {
+  Str words = str_new(m->arena);
+  str_add(&words, "if ");
+  expr_print(&words, code->stmt->expr);
+  add_line(m, code, words.text, w->active >> lane_of(m) & 1 ? "yes" : "no");
+}
+
+// Does the code say anything? The ends of loops and conditions do not, nor do unrolled loops, whose
+// variables are seen in the indices.
+static bool is_told(const Machine *m, const Warp *w, const Code *code) {
+  switch (code->kind) {
+    case CODE_OP:
+    case CODE_LET:
+    case CODE_IF:
+      return true;
+    case CODE_LOOP:
+      return code->stmt->var->tier != TIER_REGISTER;
+    case CODE_NEXT:
+      return code->stmt->var->tier != TIER_REGISTER && w->pc != (int)(code - m->code->code) + 1;
+    default:
+      return false;
+  }
+}
+
+void trace_begin(Machine *m, const Warp *w, const Code *code) {
+  if (code->kind != CODE_OP || code->fault || m->trace->n_lines >= m->trace->limit) return;
+  const Op *op = &code->stmt->op;
+  const OpFacts *facts = op_facts(op->kind);
+  const Seen before = seen_now(m, w);
+  m->trace_values = str_new(m->arena);
+  if (facts->src.read) add_access(&before, &m->trace_values, &op->src, &code->src, "is");
+  if (facts->src2.read) add_access(&before, &m->trace_values, &op->src2, &code->src2, "is");
+  if (facts->dst.read) add_access(&before, &m->trace_values, &op->dst, &code->dst, "is");
+}
+
+void trace_end(Machine *m, const Warp *w, const Code *code) {
+  if (!is_told(m, w, code) || m->trace->n_lines++ >= m->trace->limit) return;
+  if (m->trace->n_lines == 1 || m->trace->kernel != m->kernel)
+    str_printf(&m->trace->text, "kernel %s\n", m->program->kernel[m->kernel].name);
+  m->trace->kernel = m->kernel;
+  if (code->kind == CODE_OP)
+    end_op(m, w, code);
+  else if (code->kind == CODE_IF)
+    end_if(m, w, code);
+  else
+    end_var(m, w, code);
+}

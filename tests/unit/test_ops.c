@@ -1,0 +1,124 @@
+// Every operation, in a program: it computes, is read back as it was printed, and becomes the PTX
+// of its row for every generation that has it. A new row of op.def needs a state here, nothing
+// else.
+#include <check.h>
+#include <string.h>
+
+#include "emit_cases.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/interp/interp.h"
+#include "model/ir/parse.h"
+#include "model/ir/print.h"
+#include "model/schedules/reduce.h"
+
+Suite *suite_ops(void);
+
+static const struct {
+  const char *state;
+  int cc;  // the first generation that has all of it, 90: sm_90
+} rows[] = {
+    {"FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384", 80},
+    {"FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384", 80},
+    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2", 80},
+    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+     "BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     90},
+};
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+static const struct {
+  const char *name;
+  int cc;
+} archs[] = {{"sm_80", 80}, {"sm_90a", 90}, {"sm_100a", 100}};
+enum { N_ARCHS = sizeof archs / sizeof archs[0] };
+
+static Arena *arena;
+static EmitCases cases;
+
+static void setup(void) {
+  arena = arena_new("test ops");
+  cases = emit_cases(arena);
+}
+static void teardown(void) { arena_free(arena); }
+
+static const Model *model_of(const char *state, const char *arch) {
+  return emit_state(&cases, arena_printf(arena, "%s,TARGET=%s", state, arch));
+}
+
+// The newest: whatever there is runs there.
+static const Model *newest(int row) { return model_of(rows[row].state, archs[N_ARCHS - 1].name); }
+
+static void note_op(Stmt *stmt, int depth, void *context) {
+  bool *used = context;
+  (void)depth;
+  if (stmt->kind == STMT_OP) used[stmt->op.kind] = true;
+}
+
+static void note_ops(const Program *program, bool used[OP_COUNT]) {
+  for (int k = 0; k < program->n_kernels; k++) stmt_walk(program->kernel[k].body, note_op, used);
+}
+
+START_TEST(every_operation_is_in_a_program) {
+  bool used[OP_COUNT] = {false};
+  for (int i = 0; i < N_ROWS; i++) note_ops(newest(i)->program, used);
+  for (int op = 0; op < OP_COUNT; op++)
+    ck_assert_msg(used[op], "no program here has %s", op_name((OpKind)op));
+}
+END_TEST
+
+START_TEST(its_program_computes) {
+  Schedule small = schedule_reduce(arena, &cases.targets, &newest(_i)->schedule, REDUCE_WORK_MAX);
+  const Model *model = model_build(arena, &cases.targets, &small);
+  InterpCheck check = interpret_check_naive(arena, model->pipeline.stage[0].program, model->program,
+                                            &(InterpOptions){.seed = 1, .runs = 1});
+  ck_assert_msg(check.ok, "%s: %s", rows[_i].state,
+                check.n_findings ? check.finding[0].text : "cells are wrong");
+}
+END_TEST
+
+START_TEST(its_program_is_read_back) {
+  const char *text = program_text_full(arena, newest(_i)->program);
+  Diags diags = diags_new(arena);
+  const Program *again = program_parse(arena, text, strlen(text), "text", &diags);
+  ck_assert_msg(again != NULL, "%s", diags_text(arena, &diags));
+  ck_assert(strcmp(text, program_text_full(arena, again)) == 0);
+}
+END_TEST
+
+static void becomes_its_ptx(const Model *model, const char *what) {
+  const CompileResult *result =
+      nvrtc_compile(arena, plan_from_model(arena, model, what), COMPILE_PTX);
+  ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
+  ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
+  bool used[OP_COUNT] = {false};
+  note_ops(model->program, used);
+  for (int op = 0; op < OP_COUNT; op++)
+    ck_assert_msg(!used[op] || strstr(result->ptx, op_ptx((OpKind)op)),
+                  "%s: no %s in the PTX of %s", op_name((OpKind)op), op_ptx((OpKind)op), what);
+}
+
+// Passed over where there is no NVRTC, or one that is older than the generation.
+START_TEST(it_becomes_the_ptx_of_its_row) {
+  bool has_nvrtc;
+  nvrtc_describe(arena, &has_nvrtc);
+  for (int a = 0; has_nvrtc && a < N_ARCHS; a++) {
+    const char *known = NULL;
+    if (archs[a].cc < rows[_i].cc || !nvrtc_supports(arena, archs[a].name, &known)) continue;
+    becomes_its_ptx(model_of(rows[_i].state, archs[a].name), rows[_i].state);
+  }
+}
+END_TEST
+
+Suite *suite_ops(void) {
+  Suite *suite = suite_create("ops");
+  TCase *tc = tcase_create("rows");
+  tcase_add_checked_fixture(tc, setup, teardown);
+  tcase_set_timeout(tc, 120);
+  tcase_add_test(tc, every_operation_is_in_a_program);
+  tcase_add_loop_test(tc, its_program_computes, 0, N_ROWS);
+  tcase_add_loop_test(tc, its_program_is_read_back, 0, N_ROWS);
+  tcase_add_loop_test(tc, it_becomes_the_ptx_of_its_row, 0, N_ROWS);
+  suite_add_tcase(suite, tc);
+  return suite;
+}

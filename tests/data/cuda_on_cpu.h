@@ -62,7 +62,7 @@ struct Fiber {
   int n_groups, n_waited;
   int group_end[COPIES_MAX];
   Copy copy[COPIES_MAX];
-  int n_meet;           // AT_BARRIER_OF_SOME: how many there must be
+  int n_meet, barrier;  // AT_BARRIER_OF_SOME: how many there must be, at which barrier
   const Mbarrier *bar;  // AT_MBARRIER
   int phase;
 };
@@ -294,8 +294,10 @@ static bool land_one(bool falling) {
 static void fence_async() {}
 
 template <int n>
-void barrier_of() {
+void barrier_of(int id) {
+  if (id < 0 || id >= 16) fail("a block has barriers 0 to 15");
   running->n_meet = n;
+  running->barrier = id;
   give_up_control(AT_BARRIER_OF_SOME);
 }
 
@@ -454,18 +456,22 @@ static int count(int n_threads, State state) {
   return n;
 }
 
-static bool may_go_on(const Fiber *fiber, bool all_meet, int n_some) {
+enum { BLOCK_BARRIERS = 16 };
+
+static bool may_go_on(const Fiber *fiber, bool all_meet, const int n_at[BLOCK_BARRIERS]) {
   if (fiber->state == AT_BARRIER) return all_meet;
-  if (fiber->state == AT_BARRIER_OF_SOME) return n_some == fiber->n_meet;
+  if (fiber->state == AT_BARRIER_OF_SOME) return n_at[fiber->barrier] == fiber->n_meet;
   return fiber->state == AT_MBARRIER && has_ended(fiber->bar, fiber->phase);
 }
 
 // Lets everybody go on who may; how many do.
 static int wake(int n_threads) {
   bool all_meet = count(n_threads, AT_BARRIER) == n_threads;
-  int n_some = count(n_threads, AT_BARRIER_OF_SOME), n = 0;
+  int n_at[BLOCK_BARRIERS] = {0}, n = 0;
   for (int i = 0; i < n_threads; i++)
-    if (may_go_on(&fibers[i], all_meet, n_some)) {
+    if (fibers[i].state == AT_BARRIER_OF_SOME) n_at[fibers[i].barrier]++;
+  for (int i = 0; i < n_threads; i++)
+    if (may_go_on(&fibers[i], all_meet, n_at)) {
       fibers[i].state = RUNS;
       n++;
     }

@@ -293,9 +293,11 @@ static bool land_one(bool falling) {
 
 static void fence_async() {}
 
+enum { BLOCK_BARRIERS = 16 };
+
 template <int n>
 void barrier_of(int id) {
-  if (id < 0 || id >= 16) fail("a block has barriers 0 to 15");
+  if (id < 0 || id >= BLOCK_BARRIERS) fail("a block has barriers 0 to 15");
   running->n_meet = n;
   running->barrier = id;
   give_up_control(AT_BARRIER_OF_SOME);
@@ -455,8 +457,6 @@ static int count(int n_threads, State state) {
   for (int i = 0; i < n_threads; i++) n += fibers[i].state == state;
   return n;
 }
-
-enum { BLOCK_BARRIERS = 16 };
 
 static bool may_go_on(const Fiber *fiber, bool all_meet, const int n_at[BLOCK_BARRIERS]) {
   if (fiber->state == AT_BARRIER) return all_meet;

@@ -508,16 +508,6 @@ static void result_findings(const Machine *m, InterpResult *result) {
   result->finding = m->finding;
 }
 
-static bool has_async(const Machine *m) {
-  for (int k = 0; k < m->program->n_kernels; k++)
-    for (int i = 0; i < m->kernel_code[k]->n_codes; i++) {
-      const Code *code = &m->kernel_code[k]->code[i];
-      if (code->kind == CODE_OP && !code->fault && op_is_async_copy(code->stmt->op.kind))
-        return true;
-    }
-  return false;
-}
-
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit,
                                    void *context) {
@@ -530,7 +520,7 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
   InterpResult *result = NULL;
   double *c = ARENA_ARRAY(arena, double, result_memory(m)->elements);
   int runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
-  int extremes = has_async(m) ? 2 : 1;
+  int extremes = program_copies_in_background(program) ? 2 : 1;
   for (int i = 0; i < runs * extremes; i++) {
     machine_run(m, options->seed + (uint64_t)(i / extremes), (InterpAsync)(i % extremes));
     if (!result) result = machine_result(m, true);

@@ -15,6 +15,7 @@
 #include "base/whole.h"
 #include "model/interp/interp.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/rewrite.h"
 
 // Whole numbers from -most to most without 0; `most` is a power of two up to 8.
 static const float *whole_numbers(Arena *arena, int64_t n, uint64_t seed, int which, int most) {
@@ -124,16 +125,10 @@ static int64_t block_tile(const Axis *axis) {
   return tile < axis->extent ? tile : axis->extent;
 }
 
-static void find_scale(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  if (stmt->kind == STMT_OP && op_facts(stmt->op.kind)->action == ACTION_SCALE)
-    *(bool *)context = true;
-}
-
 static double factor_of(const Program *program, const InterpOptions *options) {
   bool scales = false;
   for (int i = 0; i < program->n_kernels; i++)
-    stmt_walk(program->kernel[i].body, find_scale, &scales);
+    scales |= find_action(program->kernel[i].body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (fpclassify(options->factor) != FP_ZERO) return (double)options->factor;
   return scales ? (double)interp_alpha(options) : 1.0;
 }

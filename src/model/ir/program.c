@@ -201,7 +201,8 @@ static void look_for_copy(Stmt *stmt, int depth, void *context) {
 
 bool program_copies_in_background(const Program *program) {
   bool any = false;
-  stmt_walk(program_main(program)->body, look_for_copy, &any);
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_copy, &any);
   return any;
 }
 

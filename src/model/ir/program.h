@@ -259,7 +259,7 @@ int launch_block_warps(const Launch *launch);
 const char *op_help_here(const Op *op);  // model/ops/table.c
 // The atom by which the program multiplies; NULL: plain FMA.
 const struct Atom *program_atom(const Program *program);
-// Whether any copy of the main kernel completes later than it is issued.
+// Whether any copy of a kernel completes later than it is issued.
 bool program_copies_in_background(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
 const Op *program_tma(const Program *program, BufferRole operand);

@@ -13,6 +13,7 @@
 #include "model/readings/derive.h"
 #include "model/readings/rule_facts.h"
 #include "model/words/fragment.h"
+#include "model/words/schedule_atom.h"
 
 enum { ROW_BY_ROW = 2 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
@@ -25,10 +26,7 @@ static bool divides_cells(int64_t group, int64_t cells) {
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
-const Atom *rule_atom_named(const Facts *f) {
-  int64_t kind = value(f, KNOB_ATOM_KIND);
-  return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
-}
+const Atom *rule_atom_named(const Facts *f) { return schedule_atom_row(f->schedule); }
 
 const Atom *rule_atom_of(const Facts *f) {
   const Atom *atom = rule_atom_named(f);
@@ -411,7 +409,7 @@ RulePhase rule_phase(int rule) { return rule_code[rule].phase; }
 
 int rule_layout_side(int rule) {
   KnobId knob = knob_find(rule_table[rule].knobs, NULL);
-  return knob == KNOB_LAYOUT_A ? FM_BM : knob == KNOB_LAYOUT_B ? FN_BN : -1;
+  return knob == KNOB_NONE ? -1 : knob_layout_side(knob);
 }
 
 // ---- checking -----------------------------------------------------------------------------------

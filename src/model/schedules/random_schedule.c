@@ -9,6 +9,7 @@
 // more often than not. Worked example:
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/schedules/random_schedule.h"
+#include "model/words/schedule_atom.h"
 
 #include <assert.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
 static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
-  const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, v[KNOB_ATOM_KIND]));
+  const Atom *atom = schedule_atom_row(schedule);
   DType type = DTYPE_F32;
   dtype_find(atom->type, &type);
   v[KNOB_DTYPE] = (int64_t)type;

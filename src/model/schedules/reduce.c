@@ -7,6 +7,7 @@
 // GROUP_M = 8 asks for 9 tiles down M (one whole group and a started one) where the limit allows,
 // and GROUP_N = 8 for 9 along N.
 #include "model/schedules/reduce.h"
+#include "model/words/schedule_atom.h"
 
 #include "base/whole.h"
 #include "model/readings/model.h"
@@ -14,14 +15,9 @@
 
 enum { MIN_EXTENT = 64 };
 
-static const Atom *atom_of(const Schedule *schedule) {
-  int64_t kind = schedule->value[KNOB_ATOM_KIND];
-  return kind ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, kind)) : NULL;
-}
-
 int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
-  const Atom *atom = atom_of(schedule);
+  const Atom *atom = schedule_atom_row(schedule);
   if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
   if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);
@@ -35,7 +31,7 @@ static int64_t out_chunk(const Schedule *schedule, const Atom *atom) {
 
 int64_t schedule_grain(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
-  const Atom *atom = atom_of(schedule);
+  const Atom *atom = schedule_atom_row(schedule);
   if (!atom && !v[KNOB_TMA]) return 1;
   KnobId a_runs = v[KNOB_A_COL] ? KNOB_M : KNOB_K, b_runs = v[KNOB_B_COL] ? KNOB_K : KNOB_N;
   bool is_copied = v[KNOB_STAGE] && (axis == a_runs || axis == b_runs);
@@ -60,13 +56,13 @@ static double tile_cells(const Schedule *s) { return (double)tile_m(s) * (double
 double schedule_fma(const Schedule *schedule) {
   double depth = tiles_along(schedule, KNOB_K) * (double)tile_k(schedule);
   double fma = n_tiles(schedule) * tile_cells(schedule) * depth;
-  return atom_of(schedule) ? fma / ATOM_IS_EASIER : fma;
+  return schedule_atom_row(schedule) ? fma / ATOM_IS_EASIER : fma;
 }
 
 // Lanes that multiply in each warp: all, but where a block has fewer threads.
 static double busy_lanes(const Schedule *schedule) {
   const int64_t *v = schedule->value;
-  int64_t threads = atom_of(schedule) ? LANES : v[KNOB_BM] * v[KNOB_BN];
+  int64_t threads = schedule_atom_row(schedule) ? LANES : v[KNOB_BM] * v[KNOB_BN];
   return (double)(threads < LANES ? threads : LANES);
 }
 

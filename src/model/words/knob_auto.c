@@ -18,6 +18,7 @@
 #include "model/readings/rule.h"
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
+#include "model/words/schedule_atom.h"
 
 const char *const knob_auto_rule =
     "A knob that a state leaves out, or says as NAME=auto, is auto: its default, until the state "
@@ -45,9 +46,7 @@ static bool has_cp_async(const Schedule *S) {
 }
 
 static bool can_ldmatrix(const Schedule *S) {
-  const Atom *atom = V(ATOM_KIND) && V(STAGE)
-                         ? atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, V(ATOM_KIND)))
-                         : NULL;
+  const Atom *atom = V(STAGE) ? schedule_atom_row(S) : NULL;
   return atom && atom->bits <= 32;
 }
 

@@ -128,7 +128,7 @@ static bool prepare(Arena *arena, Subject *s, Diags *diags) {
 // Copies that are asynchronous are run early and late.
 static double estimate_seconds(const Subject *s) {
   if (!s->model) return program_work(s->program) * REDUCE_WORK_SECONDS * s->given->runs;
-  int extremes = program_copies_in_background(s->program) ? 2 : 1;
+  int extremes = program_works_in_background(s->program) ? 2 : 1;
   return schedule_work(&s->run) * REDUCE_WORK_SECONDS / 2 * s->given->runs * extremes;
 }
 

@@ -120,10 +120,24 @@ static void build_global(Machine *m, Memory *memory) {
   memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
 }
 
+static void look_for_tiles(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  *(bool *)context |= stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind);
+}
+
+static bool reads_tiles(const Program *program) {
+  bool any = false;
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_tiles, &any);
+  return any;
+}
+
+// Whether there is more to an order than barriers that all threads meet: mbarriers, or the async
+// proxy, which fences have a say in.
 static bool has_mbarriers(const Program *program) {
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->space == SPACE_BARRIER) return true;
-  return false;
+  return reads_tiles(program);
 }
 
 // Shared buffers are windows of one memory, so that two that overlap are seen to.
@@ -156,7 +170,15 @@ static void build_memory(Machine *m) {
   }
 }
 
+static TensorQueue *new_queue(const Machine *m) {
+  TensorQueue *queue = ARENA_NEW(m->arena, TensorQueue);
+  queue->busy_until = ARENA_ARRAY(m->arena, int32_t, m->n_rows + 1);
+  queue->touched = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
+  return queue;
+}
+
 static void build_warps(Machine *m) {
+  const bool tiles = reads_tiles(m->program);
   int n_slots = 1, n_early = 1;
   for (int i = 0; i < m->program->n_kernels; i++) {
     n_slots = max_int(n_slots, m->kernel_code[i]->n_slots);
@@ -172,6 +194,7 @@ static void build_warps(Machine *m) {
     w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
     w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
     w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
+    if (tiles) w->tensor = new_queue(m);
   }
 }
 
@@ -293,6 +316,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   w->state = WARP_RUNNABLE;
   w->pc = w->depth = w->n_copies = 0;
   start_registers_of(m, w);
+  if (w->tensor) tensor_start(m, w);
   memset(w->committed, 0, sizeof w->committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
@@ -363,6 +387,7 @@ static void run_if(Warp *w, const Code *code) {
 // The end of a warp. Its copies still write to the shared memory of the block that comes next.
 static void run_exit(Machine *m, Warp *w) {
   w->state = WARP_DONE;
+  if (w->tensor) tensor_end(m, w);
   for (int i = 0; i < w->n_copies; i++) {
     const Copy *copy = &w->copy[i];
     const Code *code = &m->code->code[copy->code];
@@ -436,6 +461,7 @@ static void run_block(Machine *m, int block, bool first_block) {
     if (!m->stopped && !interp_wake(m) && !interp_go_on(m)) break;
   }
   interp_abandon_boxes(m);
+  if (m->warp[0].tensor) tensor_compare_warps(m);
 }
 
 // ---- one run ------------------------------------------------------------------------------------
@@ -520,7 +546,7 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
   InterpResult *result = NULL;
   double *c = ARENA_ARRAY(arena, double, result_memory(m)->elements);
   int runs = options->runs > 0 ? options->runs : DEFAULT_RUNS;
-  int extremes = program_copies_in_background(program) ? 2 : 1;
+  int extremes = program_works_in_background(program) ? 2 : 1;
   for (int i = 0; i < runs * extremes; i++) {
     machine_run(m, options->seed + (uint64_t)(i / extremes), (InterpAsync)(i % extremes));
     if (!result) result = machine_result(m, true);

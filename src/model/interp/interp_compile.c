@@ -232,6 +232,29 @@ static void compile_checks(Compiler *c, const Access *access, int width, Operand
   out->check = check;
 }
 
+// Where a tile begins: its place in a buffer that nothing permutes.
+static Value compile_corner(Compiler *c, const Access *access) {
+  Buffer plain = *access->buffer;
+  plain.swizzle_bits = plain.n_xor = 0;
+  Access at = *access;
+  at.buffer = &plain;
+  return compile_value(c, access_offset(c->arena, &at));
+}
+
+static void compile_tiles(Compiler *c, const Op *op, Code *code) {
+  const Access *access[] = {&op->src, &op->src2};
+  code->tile = ARENA_ARRAY(c->arena, TileCode, 2);
+  for (int i = 0; i < 2; i++) {
+    TileCode *tile = &code->tile[i];
+    const Buffer *buffer = access[i]->buffer;
+    tile->in_memory = buffer && buffer->space != SPACE_REGISTER;
+    if (!tile->in_memory) continue;
+    for (int d = 0; d < buffer->rank; d++)
+      tile->index[d] = compile_value(c, access[i]->idx[d]);
+    tile->corner = compile_corner(c, access[i]);
+  }
+}
+
 static Operand compile_operand(Compiler *c, const Access *access, int width) {
   Operand out = {.buffer = access->buffer, .width = width};
   if (!access->buffer) return out;
@@ -368,9 +391,10 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
   if (stmt->op.id) code->value = compile_value(c, stmt->op.id);
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
+  if (op_reads_tiles(stmt->op.kind)) compile_tiles(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
   const OpMachine *machine = op_machine(stmt->op.kind);
-  if (!code->fault && machine->prepare) machine->prepare(c->arena, code);
+  if (!code->fault && machine->prepare) machine->prepare(c->arena, c->program, code);
 }
 
 static void emit_list(Compiler *c, const Stmt *stmt, int depth);

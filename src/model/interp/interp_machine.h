@@ -93,6 +93,18 @@ typedef struct FragmentTable {
   const uint16_t (*at)[LANES];  // [value][lane]
 } FragmentTable;
 
+// A matrix that an operation reads where it lies, of an atom: element (row, k) of A, (k, row) of B,
+// so that row counts M or N.
+typedef struct TileCode {
+  bool in_memory;      // else it is a fragment, or there is none
+  int rows, depth;
+  Value index[RANK_MAX];  // where it begins, by dimension of its buffer
+  Value corner;           // the same as an element of shared memory, before any swizzle
+  const int32_t *at;      // bytes from there to element row · depth + k
+  MatrixTile swizzle;     // what permutes the bytes
+  const char *wrong;      // how the descriptor and the buffer differ; NULL: they do not
+} TileCode;
+
 typedef enum CodeKind {
   CODE_OP,
   CODE_LET,
@@ -116,6 +128,7 @@ typedef struct Code {
   Value corner[2];        // of a box: where the box begins in src
   const int32_t *box_at;  // of a box: element r · columns + c lies so far behind its first one
   const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
+  TileCode *tile;                 // [2] of an operation that reads tiles
 } Code;
 
 // A LET that depends on no serial loop: evaluated at the start of a block, checked when reached.
@@ -201,6 +214,27 @@ typedef struct Copy {
   int32_t group[LANES];
 } Copy;
 
+// A wgmma that was issued, and when it is late not yet carried out.
+typedef struct AsyncMultiply {
+  int code;
+  int32_t group;
+  int64_t corner[2];           // of its tiles
+  int64_t index[2][RANK_MAX];
+  int64_t sums, fragment;      // first rows of the warp: of C, of A where it is in registers
+} AsyncMultiply;
+
+// What a warp has asked of the tensor core in the background. `serial` counts what it did to its
+// registers and its fences.
+typedef struct TensorQueue {
+  int32_t committed, completed;  // groups
+  int n, capacity;
+  AsyncMultiply *item;
+  int32_t *busy_until;    // by register row: the group that uses it last
+  uint32_t *touched;      // by register row: the serial of the last access by anything but wgmma
+  uint32_t serial, fence;
+  uint64_t issued;        // a hash of what was multiplied, the same in all warps of a warpgroup
+} TensorQueue;
+
 typedef struct Machine Machine;
 
 // A copy by TMA that has not landed, and what is to do when it does.
@@ -237,6 +271,7 @@ typedef struct Warp {
   Copy *copy;
   int32_t committed[LANES];  // groups closed so far
   int64_t registers;         // of each thread, as setmaxnreg has left them
+  TensorQueue *tensor;       // NULL: no statement multiplies in the background
 } Warp;
 
 struct Machine {
@@ -297,7 +332,7 @@ typedef struct OpMachine {
   // as many as the operation is wide.
   int (*width)(const Op *op, AtomOperand operand);
   // Prepares what the operation wants to have at hand whenever it runs; NULL: nothing.
-  void (*prepare)(Arena *arena, Code *code);
+  void (*prepare)(Arena *arena, const Program *program, Code *code);
   // A warp that has to wait stands before it (WARP_ASLEEP): may it go on? And, where nobody goes on
   // any more, for what it waits. NULL: the operation never waits.
   bool (*may_go_on)(const Machine *machine, const Warp *warp, const Code *code);
@@ -347,6 +382,15 @@ static inline void mark_written(Warp *w, const Registers *to, int j) {
   w->written[to->first + j * to->rows] |= w->active;
 }
 
+// The queues of all warps as a block starts, and what is left when one ends (interp_tensor.c).
+void tensor_start(const Machine *m, Warp *w);
+void tensor_end(Machine *m, Warp *w);
+void tensor_compare_warps(Machine *m);
+// An operation other than wgmma is at these registers.
+void tensor_touch(Machine *m, const Warp *w, const Code *code, const Operand *operand,
+                  const Registers *at);
+bool tensor_is_busy(const TensorQueue *queue, int row);
+
 double row_get(const Row *row, DType type, uint32_t lane);
 void row_put(Row *row, DType type, uint32_t lane, double value);  // rounds
 
@@ -364,6 +408,8 @@ void read_element(Machine *m, const Warp *w, const Code *code, const Touch *now,
                   const Memory *memory, int64_t at, Row *to, uint32_t lane);
 void report_unwritten(Machine *m, const Warp *w, const Code *code, const Touch *now,
                       const Memory *memory, int64_t at);
+// A read through the async proxy: what threads wrote must have been fenced as well.
+bool shadow_read_async(Machine *m, const Memory *memory, int64_t at, const Touch *now);
 // Checks a read without its value, as a copy needs it: is the element written, does the read race?
 bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, const Memory *memory,
               int64_t at);

@@ -44,13 +44,21 @@ bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now)
   return !unordered(machine, then, now, machine->block_first);
 }
 
-// The same of a copy by TMA that `now` asks for: what threads did must have been fenced as well.
-static bool unordered_for_tma(const Machine *machine, const Touch *then, const Touch *now,
+// Whether an access was made through the async proxy itself: between those a wait is enough.
+static bool was_async(const Machine *machine, const Touch *then) {
+  const Code *code = &machine->code->code[then->code];
+  return code->stmt && op_facts(code->stmt->op.kind)->proxy == PROXY_ASYNC;
+}
+
+// The same of an access through the async proxy, which `now` asks for: what threads did must have
+// been fenced as well.
+static bool unordered_for_async(const Machine *machine, const Touch *then, const Touch *now,
                               uint32_t first) {
   int whose = then->thread / LANES;
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && whose < INTERP_AGENT &&
-         then->epoch >= interp_clock(machine, now->thread)->fenced[whose];
+         then->epoch >= interp_clock(machine, now->thread)->fenced[whose] &&
+         !was_async(machine, then);
 }
 
 static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {
@@ -125,6 +133,29 @@ bool shadow_read(Machine *machine, const Memory *memory, int64_t at, const Touch
   return written;
 }
 
+// Nobody adds atomically to shared memory.
+static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *shadow,
+                               const Touch *now) {
+  uint32_t first = first_epoch(machine, memory);
+  if (in_flight(shadow, first))
+    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
+  else if (unordered_for_async(machine, &shadow->write, now, first))
+    interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
+  Touch *reads = reads_of(machine, memory, shadow);
+  if (reads)
+    reads[now->thread / LANES] = *now;
+  else
+    remember(machine, &shadow->read, &shadow->other_read, now, first);
+  return shadow->write.epoch >= first;
+}
+
+bool shadow_read_async(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  bool written = true;
+  for (int i = 0; i < memory->n_shadows; i++)
+    written = read_granule_async(machine, memory, first_of(memory, at) + i, now) && written;
+  return written;
+}
+
 static bool against_readers(Machine *machine, const Memory *memory, const Shadow *shadow,
                             const Touch *now, uint32_t first) {
   const Touch *reads = reads_of(machine, memory, shadow);
@@ -184,10 +215,10 @@ static const Touch *in_the_way(const Machine *machine, const Memory *memory, con
                                const Touch *now) {
   uint32_t first = first_epoch(machine, memory);
   const Touch *reads = reads_of(machine, memory, shadow);
-  if (in_flight(shadow, first) || unordered_for_tma(machine, &shadow->write, now, first))
+  if (in_flight(shadow, first) || unordered_for_async(machine, &shadow->write, now, first))
     return &shadow->write;
   for (int w = 0; reads && w < machine->n_warps; w++)
-    if (unordered_for_tma(machine, &reads[w], now, first)) return &reads[w];
+    if (unordered_for_async(machine, &reads[w], now, first)) return &reads[w];
   return NULL;
 }
 

@@ -10,6 +10,7 @@ enum {
   IN_SMEM = 1 << SPACE_SHARED,
   IN_GLB = 1 << SPACE_GLOBAL,
   IN_MEM = IN_GLB | IN_SMEM,
+  IN_ANY = IN_MEM | IN_REG,
   IN_MBAR = 1 << SPACE_BARRIER
 };
 
@@ -62,6 +63,8 @@ bool op_is_collective(OpKind kind) {
 bool op_moves_box(OpKind kind) {
   return rows[kind].action == ACTION_MOVE && rows[kind].src.unit == UNIT_BOX;
 }
+
+bool op_reads_tiles(OpKind kind) { return rows[kind].src2.unit == UNIT_TILE; }
 
 bool op_is_async_copy(OpKind kind) {
   return rows[kind].action == ACTION_MOVE && rows[kind].completes != COMPLETES_AT_ONCE;

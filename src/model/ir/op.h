@@ -16,6 +16,7 @@ typedef enum OpFamily {
   FAMILY_MEMORY,
   FAMILY_MATH,
   FAMILY_MMA,
+  FAMILY_WGMMA,
   FAMILY_COPY,
   FAMILY_TMA,
   FAMILY_SYNC,
@@ -27,7 +28,13 @@ typedef enum OpAction {
 #include "model/ir/op.def"
 } OpAction;
 
-typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_BLOCK } OpScope;
+typedef enum OpScope {
+  SCOPE_LANE,
+  SCOPE_THREAD,
+  SCOPE_WARP,
+  SCOPE_WARPGROUP,
+  SCOPE_BLOCK
+} OpScope;
 typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
 typedef enum OpCompletion {
   COMPLETES_AT_ONCE,
@@ -37,8 +44,16 @@ typedef enum OpCompletion {
 typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
 
 // What one execution takes of an operand: `width` neighbours of each lane, what the warp holds
-// together of an atom's matrix, a row of 16 bytes that each lane addresses, a box, an mbarrier.
-typedef enum OpUnit { UNIT_ELEMENT, UNIT_FRAGMENT, UNIT_ROW, UNIT_BOX, UNIT_MBARRIER } OpUnit;
+// together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix where it
+// lies, a box, an mbarrier.
+typedef enum OpUnit {
+  UNIT_ELEMENT,
+  UNIT_FRAGMENT,
+  UNIT_ROW,
+  UNIT_TILE,
+  UNIT_BOX,
+  UNIT_MBARRIER
+} OpUnit;
 
 typedef struct OperandFacts {
   bool read, written;  // both: it is added to; neither: there is no such operand
@@ -75,6 +90,8 @@ bool op_multiplies(OpKind kind);
 bool op_is_collective(OpKind kind);
 // Moves a box that no lane's address stands for.
 bool op_moves_box(OpKind kind);
+// Reads whole matrices of an atom where they lie, by no lane's address.
+bool op_reads_tiles(OpKind kind);
 // Its bytes come in the background: by a group of copies, or counted at an mbarrier.
 bool op_is_async_copy(OpKind kind);
 // Loads and stores of single lanes, which the assembler may merge or split.

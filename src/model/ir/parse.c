@@ -11,6 +11,7 @@
 #include "model/ir/check.h"
 #include "model/ir/parser.h"
 #include "model/ir/print.h"
+#include "model/words/fragment.h"
 
 enum { LINE_BYTES_MAX = 1 << 16, BLOCKS_MAX = 1 << 30, THREADS_MAX = 1024 };
 
@@ -317,7 +318,7 @@ static bool settle_threads(Parser *p) {
 
 // An atom's lanes and what they hold are said at the top.
 static bool settle_atom(Parser *p) {
-  bool is_said = p->program->product.lane && p->program->product.value[0];
+  bool is_said = p->program->product.lane && p->program->product.value[ATOM_C];
   return !p->program->product.atom || is_said ||
          parse_fail(p, "\"lane\" and \"values\" at the top, for there is an atom");
 }

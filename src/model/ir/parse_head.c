@@ -405,7 +405,8 @@ static bool parse_lane(Parser *p) {
 static bool parse_values(Parser *p) {
   for (int i = 0; i < AXIS_COUNT; i++) {
     if (i && !parse_word(p, ",")) return false;
-    const char *name = parse_name(p, "a variable");
+    if (parse_maybe(p, "none")) continue;
+    const char *name = parse_name(p, "a variable, or \"none\"");
     if (!name || !(p->program->product.value[i] = parse_range(p, name, VAR_LOOP))) return false;
     if (!parse_word(p, "by") || !parse_int(p, 1, 64, &p->program->product.value_width[i]))
       return false;

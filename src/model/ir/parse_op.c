@@ -166,6 +166,30 @@ static bool parse_atom(OpParser *o) {
   return true;
 }
 
+enum { STRIDE_END = 1 << 18 };  // bytes that a field of a descriptor cannot say
+
+static bool parse_stride(Parser *p, const char *word, int64_t *out) {
+  if (!parse_word(p, word)) return false;
+  const char *at = p->at;
+  if (!parse_number(p, 0, STRIDE_END - 1, out)) return false;
+  return *out % 16 == 0 || parse_fail_at(p, at, "a multiple of 16 bytes");
+}
+
+static bool parse_tile(OpParser *o, MatrixTile *tile) {
+  static const char *const names[] = {"none", "32B", "64B", "128B"};
+  int swizzle = 0;
+  while (swizzle < 4 && !parse_maybe(o->p, names[swizzle])) swizzle++;
+  if (swizzle == 4) return parse_fail(o->p, "a swizzle: none, 32B, 64B, 128B");
+  *tile = (MatrixTile){.is_described = true, .swizzle = swizzle};
+  tile->trans = parse_maybe(o->p, "trans");
+  return parse_stride(o->p, "lbo", &tile->lbo) && parse_stride(o->p, "sbo", &tile->sbo);
+}
+
+static bool parse_tiles(OpParser *o) {
+  if (parse_maybe(o->p, "A by") && !parse_tile(o, &o->op->tile[ATOM_A])) return false;
+  return !parse_maybe(o->p, "B by") || parse_tile(o, &o->op->tile[ATOM_B]);
+}
+
 static bool parse_groups(OpParser *o) {
   if (parse_maybe(o->p, "no group is")) return true;
   if (!parse_peek(o->p, "at most")) return parse_fail(o->p, "\"no group is\" or \"at most\"");
@@ -203,7 +227,7 @@ static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
     [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
     [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
     [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
-    [FIELD_phase] = parse_phase};
+    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

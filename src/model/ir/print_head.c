@@ -9,6 +9,7 @@
 //   values v_a in 0..4 REGISTER by 2, …               of A, B and C that a lane holds
 //   global P [8 x 512 x 512] f32   as partial @ATOMIC_FREE_SPLITK
 #include "model/ir/print_line.h"
+#include "model/words/fragment.h"
 
 // ---- pieces -------------------------------------------------------------------------------------
 
@@ -282,11 +283,15 @@ static void declare_lane(Printer *printer) {
 
 static void declare_values(Printer *printer) {
   const Program *program = printer->program;
-  if (!program->product.value[0]) return;
+  if (!program->product.value[ATOM_C]) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "values");
   for (int i = 0; i < AXIS_COUNT; i++) {
     spans_add(&out, SPAN_PLAIN, i ? ", " : " ");
+    if (!program->product.value[i]) {  // no lane holds any of it
+      spans_add(&out, SPAN_KEYWORD, "none");
+      continue;
+    }
     print_var(&out, program->product.value[i]);
     spans_printf(&out, SPAN_NUMBER, " by %d", program->product.value_width[i]);
   }

@@ -8,6 +8,7 @@
 //   print_guard " if k < 30", nothing where the ranges say so
 #include "model/ir/print_op.h"
 
+#include "model/ir/matrix_tile.h"
 #include "model/words/fragment.h"
 
 typedef struct OpPrinter {
@@ -126,6 +127,19 @@ static void print_trans(const OpPrinter *p) {
 
 static void print_atom(const OpPrinter *p) {
   spans_add(p->out, SPAN_ATOM, p->program->product.atom->name);
+}
+
+// "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024"
+static void print_tiles(const OpPrinter *p) {
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    const MatrixTile *tile = &p->op->tile[operand];
+    if (!tile->is_described) continue;
+    spans_printf(p->out, SPAN_PLAIN, "   %s by ", atom_operand_name((AtomOperand)operand));
+    spans_add(p->out, SPAN_KEYWORD, matrix_tile_swizzle(tile));
+    if (tile->trans) spans_add(p->out, SPAN_KEYWORD, " trans");
+    print_number(p, " lbo ", tile->lbo, "");
+    print_number(p, " sbo ", tile->sbo, "");
+  }
 }
 
 static void print_groups(const OpPrinter *p) {

@@ -196,10 +196,12 @@ const struct Atom *program_atom(const Program *program) { return program->produc
 
 static void look_for_copy(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  if (stmt->kind == STMT_OP && op_is_async_copy(stmt->op.kind)) *(bool *)context = true;
+  bool is_op = stmt->kind == STMT_OP;
+  if (is_op && (op_is_async_copy(stmt->op.kind) || op_reads_tiles(stmt->op.kind)))
+    *(bool *)context = true;
 }
 
-bool program_copies_in_background(const Program *program) {
+bool program_works_in_background(const Program *program) {
   bool any = false;
   for (int i = 0; i < program->n_kernels; i++)
     stmt_walk(program->kernel[i].body, look_for_copy, &any);

@@ -114,6 +114,16 @@ typedef struct Access {
   const Expr *idx[RANK_MAX];
 } Access;
 
+// How the tensor core finds a tile of an operand in shared memory: the fields of its matrix
+// descriptor but for the address (PTX ISA, wgmma: Matrix Descriptor Format). They follow from the
+// buffer (ir/matrix_tile.h); in a program that somebody edited they are what stands there.
+typedef struct MatrixTile {
+  bool is_described;     // false: not in shared memory, or laid out as no descriptor can say
+  bool trans;            // M or N runs fastest, not K
+  int swizzle;           // 0 none, 1 32B, 2 64B, 3 128B
+  int64_t lbo, sbo;      // leading and stride dimension byte offset
+} MatrixTile;
+
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
@@ -123,6 +133,7 @@ typedef struct Op {
   double value;    // INIT
   int64_t box[2];  // TMA_LOAD: rows and columns that one copy moves
   const struct Atom *atom;  // of a multiplication by the tensor core
+  MatrixTile tile[2];       // of A and B, where the operation reads tiles
   const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
 } Op;
@@ -259,8 +270,8 @@ int launch_block_warps(const Launch *launch);
 const char *op_help_here(const Op *op);  // model/ops/table.c
 // The atom by which the program multiplies; NULL: plain FMA.
 const struct Atom *program_atom(const Program *program);
-// Whether any copy of a kernel completes later than it is issued.
-bool program_copies_in_background(const Program *program);
+// Whether any copy or product of a kernel completes later than it is issued.
+bool program_works_in_background(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
 const Op *program_tma(const Program *program, BufferRole operand);
 

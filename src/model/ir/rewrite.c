@@ -280,15 +280,17 @@ const Expr *fragment_part(Program *program, int operand, int dimension) {
 }
 
 static void apply_axis(Access *access, Stmt *stmt, void *context) {
-  (void)stmt;
   Program *program = context;
+  // A tile is read as a whole: its corner belongs to no lane.
+  bool tile = op_reads_tiles(stmt->op.kind);
   BufferRole role = access->buffer->role;
   if (role != ROLE_A && role != ROLE_B && role != ROLE_C) return;
   int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
   for (int d = 0; d < 2; d++) {
     const Axis *axis = &program->axis[operand_axis(operand, d)];
-    access->idx[d] =
-        ex_add(program->arena, axis_expr(program->arena, axis), fragment_part(program, operand, d));
+    const Expr *of_lane =
+        tile ? ex_const(program->arena, 0) : fragment_part(program, operand, d);
+    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis), of_lane);
   }
 }
 

@@ -85,7 +85,8 @@ static FragmentTable tabulate(Arena *arena, const Atom *atom, AtomOperand operan
   return (FragmentTable){map.n_values, map.cols, (const uint16_t(*)[LANES])at};
 }
 
-static void prepare_mma(Arena *arena, Code *code) {
+static void prepare_mma(Arena *arena, const Program *program, Code *code) {
+  (void)program;
   FragmentTable *table = ARENA_ARRAY(arena, FragmentTable, ATOM_OPERANDS);
   for (int operand = 0; operand < ATOM_OPERANDS; operand++)
     table[operand] = tabulate(arena, code->stmt->op.atom, (AtomOperand)operand);

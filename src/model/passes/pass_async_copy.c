@@ -37,5 +37,7 @@ void pass_async_copy(Program *program, const Schedule *schedule) {
   drop_staging(program);
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
   Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
-  insert(find_link(&k_o->body, OP_BARRIER, ROLE_COUNT), stmt_list(commit, wait, NULL));
+  Stmt **filled = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  if (!filled) filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
+  insert(filled, stmt_list(commit, wait, NULL));
 }

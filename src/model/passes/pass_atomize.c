@@ -6,6 +6,10 @@
 // value is follows from the atom's fragment map (fragment.h), a sum over the bits of lane and
 // value.
 //
+// A warpgroup's atom (wgmma) reads B, and A unless A_REGS, where they lie: there are no fragments of
+// them, lane counts 128, WM and WN count warpgroups. It works in the background: fence, multiply,
+// commit, wait.
+//
 // Worked example, m16n8k16.f16, WM = 2, FM = 4: m = m_b·128 + m_w·64 + m_r·16 + row, and for value
 // v of A row = lane / 4 + v / 2 % 2 · 8, col = lane % 4 · 2 + v % 2 + v / 4 · 8. Values v and v + 1
 // are neighbours along k, so they are loaded together, four times two 16-bit values per fragment.
@@ -32,6 +36,13 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
   axis->digit[2] = (Digit){r, extent};
 }
 
+// Whether lanes hold the operand in registers: all of a warp's atom; of a warpgroup's the sums, and A
+// where a buffer for it is left.
+static bool is_held(const Program *program, int operand) {
+  return atom_in_registers(program->product.atom, (AtomOperand)operand) &&
+         (operand != ATOM_A || program_buffer(program, ROLE_FRAG_A));
+}
+
 // How many of a lane's values in a row are neighbours in memory: the low value bits that step the
 // fast dimension by 1, 2, 4, …
 static int neighbours(const Program *program, const FragmentMap *map, int operand) {
@@ -47,6 +58,7 @@ static int neighbours(const Program *program, const FragmentMap *map, int operan
 
 static void name_values(Program *program, int operand) {
   static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
+  if (!is_held(program, operand)) return;
   FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
   int width = neighbours(program, &map, operand);
   program->product.value_width[operand] = width;
@@ -91,27 +103,59 @@ static Stmt *over_atoms(Program *program, Stmt *stmt) {
   return wrap_register(program, KNOB_FM, program->axis[AXIS_M].digit[2].var, inner);
 }
 
+// The operand as its atom takes it: a fragment that was read before, or a tile where it lies.
+static Access operand_access(Program *program, int operand) {
+  const Expr *zero = ex_const(program->arena, 0);
+  bool a = operand == ATOM_A;
+  if (!is_held(program, operand))
+    return access2(program_buffer(program, a ? ROLE_A : ROLE_B), zero, zero);
+  const Var *atoms = program->axis[a ? AXIS_M : AXIS_N].digit[2].var;
+  Buffer *fragment = program_buffer(program, a ? ROLE_FRAG_A : ROLE_FRAG_B);
+  return access2(fragment, ex_var(program->arena, atoms), zero);
+}
+
+static Stmt *wg(Program *program, OpKind kind) {
+  return stmt_op(program, knob, (Op){.kind = kind});
+}
+
+// Reads the fragments, then multiplies: a warpgroup in the background, so that it has to wait.
+static Stmt *one_step(Program *program, Access sums) {
+  Stmt *reads = NULL;
+  Digit atoms[] = {program->axis[AXIS_M].digit[2], program->axis[AXIS_N].digit[2]};
+  BufferRole roles[] = {ROLE_FRAG_A, ROLE_FRAG_B};
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    if (!is_held(program, operand)) continue;
+    Buffer *fragment = program_buffer(program, roles[operand]);
+    Stmt *read = read_fragment(program, operand, fragment, atoms[operand]);
+    insert(reads ? &stmt_last(reads)->next : &reads, read);
+  }
+  bool group = program->product.atom->warps > 1;
+  Op multiply = {.kind = group ? OP_WGMMA : OP_MMA,
+                 .atom = program->product.atom,
+                 .dst = sums,
+                 .src = operand_access(program, ATOM_A),
+                 .src2 = operand_access(program, ATOM_B)};
+  Stmt *all = over_atoms(program, stmt_op(program, knob, multiply));
+  if (group)
+    all = stmt_list(wg(program, OP_WG_FENCE), all, wg(program, OP_WG_COMMIT),
+                    wg(program, OP_WG_WAIT), NULL);
+  return reads ? stmt_list(reads, all, NULL) : all;
+}
+
 static Stmt *warp_body(Program *program) {
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);
-  Digit m = program->axis[AXIS_M].digit[2], n = program->axis[AXIS_N].digit[2];
-  const Expr *i = ex_var(arena, m.var), *j = ex_var(arena, n.var);
+  const Expr *i = ex_var(arena, program->axis[AXIS_M].digit[2].var);
+  const Expr *j = ex_var(arena, program->axis[AXIS_N].digit[2].var);
   Buffer *acc = program_buffer(program, ROLE_ACC);
-  Buffer *a = program_buffer(program, ROLE_FRAG_A), *b = program_buffer(program, ROLE_FRAG_B);
   Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
-  Op mma = {.kind = OP_MMA,
-            .atom = program->product.atom,
-            .dst = access3(acc, i, j, zero),
-            .src = access2(a, i, zero),
-            .src2 = access2(b, j, zero)};
   Op store = {.kind = OP_STORE,
               .dst = access2(program_buffer(program, ROLE_C), zero, zero),
               .src = access3(acc, i, j, value_index(program, ATOM_C)),
               .width = program->product.value_width[ATOM_C]};
-  Stmt *step = stmt_list(read_fragment(program, ATOM_A, a, m), read_fragment(program, ATOM_B, b, n),
-                         over_atoms(program, stmt_op(program, knob, mma)), NULL);
   Stmt *values =
       wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, store));
+  Stmt *step = one_step(program, access3(acc, i, j, zero));
   return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
                    stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
                    over_atoms(program, values), NULL);
@@ -133,13 +177,16 @@ void pass_atomize(Program *program, const Schedule *schedule) {
   factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
   k->digit[0] = (Digit){
       program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  program->product.lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
+  int lanes = atom_lanes(atom);
+  program->product.lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, lanes);
   program->thread =
-      program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * LANES);
+      program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * lanes);
+  if (atom->warps > 1)
+    drop_buffers(program, ROLE_FRAG_B, v[KNOB_A_REGS] ? ROLE_FRAG_B : ROLE_FRAG_A);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
   reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
-  reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
-  reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
+  if (is_held(program, ATOM_A)) reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
+  if (is_held(program, ATOM_B)) reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
   Stmt *nest = stmt_loop(program, knob, program->product.lane, warp_body(program));
   nest = bind_tier(program, 1, KNOB_WM, KNOB_WN, nest);
   main_kernel(program)->body = bind_tier(program, 0, KNOB_WM, KNOB_WN, nest);

@@ -42,7 +42,7 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
   Arena *arena = program->arena;
   Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
   LdMatrix load;
-  if (!slab || !fragment_ldmatrix(program->product.atom, (AtomOperand)operand,
+  if (!slab || !fragment || !fragment_ldmatrix(program->product.atom, (AtomOperand)operand,
                                   slab_runs_along_k(program, operand, slab), n_fragments, &load))
     return;
   Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;

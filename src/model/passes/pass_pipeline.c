@@ -88,12 +88,14 @@ static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stm
 
 static void one_ahead(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
   fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
+  append(prologue, slab_fence(program, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, 1));
   append(&body, parts.multiply);
   if (slots == 1) append(&body, barrier(program, knob, "the slab is read to the end"));
   append(&body, if_ahead(program, parts.store, k_o, 1));
+  append(&body, slab_fence(program, knob));
   append(&body, barrier(program, knob, "the next slab is filled"));
   k_o->body = body;
 }
@@ -102,11 +104,13 @@ static void two_ahead(Program *program, Stmt *k_o, Parts parts, Stmt **prologue)
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
   if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
+  append(prologue, slab_fence(program, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.store, k_o, 1));
   append(&body, if_ahead(program, parts.load, k_o, 2));
   append(&body, parts.multiply);
+  append(&body, slab_fence(program, knob));
   append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
@@ -118,12 +122,14 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
     append(prologue, group_op(program, OP_CP_COMMIT, 0));
   }
   append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
+  append(prologue, slab_fence(program, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
   append(&body, parts.multiply);
   append(&body, group_op(program, OP_CP_WAIT, slots - 2));
+  append(&body, slab_fence(program, knob));
   append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
@@ -132,10 +138,10 @@ static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots,
 // slots need no fence: nobody has read them before they are filled.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
-  Stmt *fence = cut(find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT));
+  Stmt **link = find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT), *fence = link ? cut(link) : NULL;
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
     append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
-  insert(&ask->body, fence);
+  insert(&ask->body, fence);  // NULL with wgmma
   insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }
 

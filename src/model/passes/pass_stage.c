@@ -37,13 +37,16 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
 // example, a B slab of 64 × 256 f16 with SWIZZLE=3: four panels of 64 rows of 64 elements. 0: no
 // panels.
 //
+// wgmma finds its tiles in panels, too, with or without a swizzle: chunks of 16 bytes then.
+//
 // 4-byte values of B that plain loads read, lane / 4 along the row and lane % 4 down the column,
 // are cut to 32 bytes and not swizzled: four rows of eight values are one line of 128 bytes.
 static int64_t panel_of(const Program *program, const Schedule *schedule, BufferRole role,
                         int64_t columns) {
   int bytes = dtype_bytes(program->problem.dtype), reach = 16 << schedule->value[KNOB_SWIZZLE];
   if (role == ROLE_SLAB_B && slab_is_read_plainly(program)) reach = 32;
-  bool cut = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE] && columns > reach / bytes;
+  bool pattern = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE];
+  bool cut = (pattern || slabs_are_tiles(program)) && columns > reach / bytes;
   return cut ? reach / bytes : 0;
 }
 
@@ -66,14 +69,21 @@ static const Expr *value_part(Program *program, int operand, int dimension, cons
   return fragment_part(program, operand, dimension);
 }
 
-// The fragment's load reads the slab instead of the operand.
+static const Expr *corner_part(Program *program, int operand, int dimension, const void *context) {
+  (void)operand, (void)dimension, (void)context;
+  return ex_const(program->arena, 0);
+}
+
+// The fragment's load reads the slab instead of the operand, or the multiplication itself does.
 static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
   int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B;
   Stmt *load = find_op(k_o->body, OP_LOAD, operand == ATOM_A ? ROLE_FRAG_A : ROLE_FRAG_B);
   const Expr *slow, *fast;
-  tile_position(program, operand, value_part, NULL, &slow, &fast);
-  load->op.src = slab_access(program, slab, slow, fast);
-  load->knob = KNOB_STAGE;
+  tile_position(program, operand, load ? value_part : corner_part, NULL, &slow, &fast);
+  Stmt *reader = load ? load : find_action(k_o->body, ACTION_MULTIPLY, ROLE_ACC);
+  *(load || operand == ATOM_A ? &reader->op.src : &reader->op.src2) =
+      slab_access(program, slab, slow, fast);
+  if (load) reader->knob = KNOB_STAGE;
 }
 
 void pass_stage(Program *program, const Schedule *schedule) {
@@ -93,7 +103,9 @@ void pass_stage(Program *program, const Schedule *schedule) {
     insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }
-  stmt_list(loads, stores, barrier(program, KNOB_STAGE, "the slab is filled"), k_o->body,
+  Stmt *filled = barrier(program, KNOB_STAGE, "the slab is filled");
+  stmt_list(loads, stores, slab_fence(program, KNOB_STAGE), NULL);
+  stmt_list(loads, filled, k_o->body,
             barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
   k_o->body = loads;
 }

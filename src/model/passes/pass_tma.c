@@ -16,6 +16,9 @@
 // (PTX ISA, 8.10: a proxy fence anywhere along the path), and no reader waits for its own reads.
 // `gemmview selftest --gpu --only order` shows that it waits for the queues of the whole SM.
 //
+// wgmma reads through the same proxy as the copies, and a wait for it says that it has read: then
+// there is no fence.
+//
 // Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
 // outside of the matrix is zero, and its bytes count like the others.
 #include "model/passes/passes.h"
@@ -64,10 +67,14 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
     insert(boxes ? &stmt_last(boxes)->next : &boxes, build_boxes(program, slabs[i], full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
-  Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
-  fence->note = "reads of the slot that still wait for a bank come before the copies";
+  Stmt *fence = NULL;
+  if (!slabs_are_tiles(program)) {
+    fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
+    fence->note = "reads of the slot that still wait for a bank come before the copies";
+  }
   Stmt *expect = stmt_op(program, knob, (Op){.kind = OP_MBAR_EXPECT, .dst = full, .count = bytes});
-  Stmt *all = by_one_thread(program, stmt_list(fence, expect, boxes, NULL));
+  Stmt *asked = stmt_list(expect, boxes, NULL);
+  Stmt *all = by_one_thread(program, fence ? stmt_list(fence, asked, NULL) : asked);
   all->note = "one thread asks for the slabs";
   return all;
 }
@@ -83,6 +90,8 @@ void pass_tma(Program *program, const Schedule *schedule) {
   Stmt **filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(filled);
   insert(filled, fetch);
+  Stmt **fence = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  if (slabs_are_tiles(program)) cut(fence);  // it was for what threads stored
   // The barrier at the end, which a ring of slabs had made superfluous: a wait for bytes does not
   // say that the other threads have left the slot that is asked for next.
   if (slots > 1)

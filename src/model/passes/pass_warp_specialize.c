@@ -37,11 +37,15 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers) {
   return consumers % WARPGROUP ? LANES : WARPGROUP;
 }
 
-// The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
-static int64_t consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
+static int64_t producer_registers(const Schedule *schedule) {
+  int64_t said = schedule->value[KNOB_PRODUCER_REGS];
+  return said ? said : REGISTERS_OF_PRODUCER;
+}
+
+int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers) {
   int64_t start = start_registers(consumers + producers, (int)schedule->value[KNOB_MIN_BLOCKS]);
   int64_t given = start * (consumers + producers);
-  int64_t left = (given - producers * REGISTERS_OF_PRODUCER) / consumers;
+  int64_t left = (given - producers * producer_registers(schedule)) / consumers;
   if (left > REGISTERS_MAX) left = REGISTERS_MAX;
   left -= left % REGISTER_STEP;
   bool groups = consumers % WARPGROUP == 0 && producers % WARPGROUP == 0;
@@ -113,7 +117,7 @@ void pass_warp_specialize(Program *program, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
-  int64_t mine = consumer_registers(schedule, consumers, producers);
+  int64_t mine = pass_consumer_registers(schedule, consumers, producers);
   if (mine && kernel->min_blocks == 0) kernel->min_blocks = 1;
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
@@ -125,7 +129,7 @@ void pass_warp_specialize(Program *program, const Schedule *schedule) {
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
   Stmt *loop = stmt_if(program, knob, first, produce(program, k_o, empty, fetch));
   WarpRole fetches = {"producer", WORK_FETCHES, consumers, producers,
-                      mine ? REGISTERS_OF_PRODUCER : 0};
+                      mine ? producer_registers(schedule) : 0};
   WarpRole multiplies = {"consumer", WORK_MULTIPLIES, 0, consumers, mine};
   Stmt *give = registers(program, OP_REGS_GIVE, fetches.registers);
   Stmt *take = registers(program, OP_REGS_TAKE, multiplies.registers);

@@ -50,9 +50,19 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 // The number of threads that only fetch for so many that multiply: PRODUCER_WARPS if it says one,
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
+// The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
+int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
-// Takes the staging registers, which asynchronous copies do without, off the list of buffers.
+// Takes the buffers of two roles off the list.
+void drop_buffers(Program *program, BufferRole first, BufferRole second);
+// The staging registers, which asynchronous copies do without.
 void drop_staging(Program *program);
+
+// Whether slabs are read by descriptors, through the async proxy, and by no lane.
+bool slabs_are_tiles(const Program *program);
+// What threads have written to a slab comes before what wgmma reads of it: stands in front of the
+// barrier that says so. NULL where lanes read, who need the barrier alone.
+Stmt *slab_fence(Program *program, KnobId knob);
 
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column);

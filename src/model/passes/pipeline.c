@@ -7,6 +7,7 @@
 #include "model/passes/pass.h"
 
 #include "base/die.h"
+#include "model/ir/matrix_tile.h"
 #include "model/ir/print.h"
 #include "model/passes/passes.h"
 
@@ -88,6 +89,7 @@ Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
     Program *next = program_clone(arena, program);
     pass->run(next, schedule);
     program_place_shared(next);
+    program_describe_tiles(next);
     const char *fault = program_check(arena, next);
     if (fault) die("pass %s: %s\n%s", pass->name, fault, program_text(arena, next));
     program = next;

@@ -170,17 +170,29 @@ Stmt *build_boxes(Program *program, BufferRole role, Access full, KnobId knob) {
   return wrap_register(program, knob, box, stmt_op(program, knob, op));
 }
 
-// The last buffers in the list, they are taken off it.
-void drop_staging(Program *program) {
+void drop_buffers(Program *program, BufferRole first, BufferRole second) {
   int n = 0;
   for (int i = 0; i < program->n_buffers; i++) {
     BufferRole role = program->buffer[i]->role;
-    if (role == ROLE_STAGE_A || role == ROLE_STAGE_B) continue;
+    if (role == first || role == second) continue;
     program->buffer[n] = program->buffer[i];
     program->buffer[n]->id = n;
     n++;
   }
   program->n_buffers = n;
+}
+
+void drop_staging(Program *program) { drop_buffers(program, ROLE_STAGE_A, ROLE_STAGE_B); }
+
+bool slabs_are_tiles(const Program *program) {
+  return program->product.atom && program->product.atom->warps > 1;
+}
+
+Stmt *slab_fence(Program *program, KnobId knob) {
+  if (!slabs_are_tiles(program)) return NULL;
+  Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
+  fence->note = "what was stored comes before what wgmma reads";
+  return fence;
 }
 
 void replace_copy(Program *program, BufferRole slab, int width, KnobId knob) {

@@ -6,7 +6,9 @@
 // not.
 #include "model/readings/knob_use.h"
 
-typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_NONE } Family;
+#include "model/words/schedule_atom.h"
+
+typedef enum Family { FAMILY_BOTH, FAMILY_FMA, FAMILY_ATOM, FAMILY_WGMMA, FAMILY_NONE } Family;
 
 static const unsigned char families[KNOB_COUNT] = {
     [KNOB_AUTO] = FAMILY_NONE,  // it fills gaps of the state
@@ -18,9 +20,12 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_WN] = FAMILY_ATOM,         [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
     [KNOB_LDMATRIX] = FAMILY_ATOM,   [KNOB_EPILOGUE] = FAMILY_ATOM,
     [KNOB_SERPENTINE] = FAMILY_ATOM, [KNOB_PAD_CELLS] = FAMILY_FMA,
+    [KNOB_ATOM_N] = FAMILY_WGMMA,    [KNOB_A_REGS] = FAMILY_WGMMA,
+    [KNOB_MMA_GROUPS] = FAMILY_WGMMA,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {
-  Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA;
-  return families[knob] == FAMILY_BOTH || families[knob] == now;
+  const Atom *atom = schedule_atom_row(schedule);
+  Family now = schedule->value[KNOB_ATOM_KIND] ? FAMILY_ATOM : FAMILY_FMA, of = families[knob];
+  return of == FAMILY_BOTH || of == now || (of == FAMILY_WGMMA && atom && atom->warps > 1);
 }

@@ -15,7 +15,7 @@
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"
 
-enum { ROW_BY_ROW = 2 };
+enum { ROW_BY_ROW = 2, REGISTERS_FOR_ADDRESSES = 28, ASSEMBLER_BESIDE = 26 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
 static bool divides_cells(int64_t group, int64_t cells) {
@@ -26,12 +26,17 @@ static bool divides_cells(int64_t group, int64_t cells) {
 
 static int64_t value(const Facts *f, KnobId knob) { return f->schedule->value[knob]; }
 
-const Atom *rule_atom_named(const Facts *f) { return schedule_atom_row(f->schedule); }
-
-const Atom *rule_atom_of(const Facts *f) {
-  const Atom *atom = rule_atom_named(f);
-  return atom && atom->warps == 1 ? atom : NULL;
+Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
+                 const Resources *resources) {
+  Facts facts = {arena, schedule, target, resources, false, {.n = 0}};
+  facts.has_atom = schedule_atom_is(schedule, &facts.atom);
+  return facts;
 }
+
+const Atom *rule_atom_of(const Facts *f) { return f->has_atom ? &f->atom : NULL; }
+
+// An atom of a warpgroup reads B, and A if one likes, from shared memory by descriptor.
+static bool warpgroup(const Facts *f) { return f->has_atom && f->atom.warps > 1; }
 
 static bool atom_is_built(const Facts *f) {
   return value(f, KNOB_ATOM_KIND) == 0 || rule_atom_of(f);
@@ -39,7 +44,7 @@ static bool atom_is_built(const Facts *f) {
 
 int64_t rule_dtype_of_atom(const Facts *f) {
   DType type = DTYPE_F32;
-  const Atom *atom = rule_atom_named(f);
+  const Atom *atom = rule_atom_of(f);
   if (!atom && value(f, KNOB_ATOM_KIND)) return value(f, KNOB_DTYPE);
   if (atom) dtype_find(atom->type, &type);
   return (int64_t)type;
@@ -47,27 +52,19 @@ int64_t rule_dtype_of_atom(const Facts *f) {
 
 // "sm_80 or later", "sm_90"
 static const char *needed_archs(Arena *arena, const Facts *f) {
-  const Atom *atom = rule_atom_named(f);
+  const Atom *atom = rule_atom_of(f);
   if (!atom) return "";
   if (atom->cc_last == 0) return arena_printf(arena, "sm_%d or later", atom->cc_first);
   if (atom->cc_last == atom->cc_first) return arena_printf(arena, "sm_%d", atom->cc_first);
   return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
 }
 
-// " and needs sm_90, a100 is sm_80": of an atom that the target has not; "" else.
-static const char *and_needs(Arena *arena, const Facts *f) {
-  const Atom *atom = rule_atom_named(f);
-  if (!atom || atom_on(atom, f->target->cc)) return "";
-  return arena_printf(arena, " and needs %s, %s is %s", needed_archs(arena, f), f->target->id,
-                      f->target->arch);
-}
-
 static bool atom_sums_f16(const Facts *f) {
-  return rule_atom_named(f) && rule_atom_named(f)->f16_acc;
+  return rule_atom_of(f) && rule_atom_of(f)->f16_acc;
 }
 
 static int64_t threads(const Facts *f) {
-  if (rule_atom_of(f)) return value(f, KNOB_WM) * value(f, KNOB_WN) * LANES;
+  if (f->has_atom) return value(f, KNOB_WM) * value(f, KNOB_WN) * atom_lanes(&f->atom);
   return value(f, KNOB_BM) * value(f, KNOB_BN);
 }
 
@@ -81,7 +78,7 @@ static int64_t sums(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   int64_t cells = value(f, KNOB_FM) * value(f, KNOB_FN);
   if (!atom) return cells;
-  return cells * fragment_registers(atom, ATOM_C) / (value(f, KNOB_ACC) ? 2 : 1);
+  return cells * fragment_registers(atom, ATOM_C);
 }
 
 // FRAG_ORDER where it has a say: a slab's fragments of an atom, read once.
@@ -92,6 +89,8 @@ static int64_t frag_order(const Facts *f) {
 static int64_t fragments(const Facts *f) {
   const Atom *atom = rule_atom_of(f);
   int64_t a = atom ? fragment_registers(atom, ATOM_A) : 1;
+  if (warpgroup(f))  // A of a whole slab, if any
+    return value(f, KNOB_A_REGS) ? a * value(f, KNOB_FM) * value(f, KNOB_BK) : 0;
   int64_t b = atom ? fragment_registers(atom, ATOM_B) : 1;
   int64_t steps = value(f, KNOB_FRAG_BUFFER), order = frag_order(f);
   if (order) steps = value(f, KNOB_BK);
@@ -180,7 +179,7 @@ static const char *swizzle_fault(const Facts *f) {
     if (bytes < least)
       return TELL(f, "rows of %lld bytes or more, and those of %s have %lld", (long long)least,
                   side_name(side), bytes);
-    if ((bytes & (bytes - 1)) != 0)
+    if (!warpgroup(f) && (bytes & (bytes - 1)) != 0)
       return TELL(f, "rows of a power of two of bytes, and those of %s have %lld", side_name(side),
                   bytes);
   }
@@ -236,6 +235,71 @@ static const char *plain_slab_fault(const Facts *f) {
     if (f->schedule->layout[side][0])
       return arena_printf(f->arena, "LAYOUT_%s=%s", side_name(side), f->schedule->layout[side]);
   return NULL;
+}
+
+// ---- wgmma --------------------------------------------------------------------------------------
+
+static const char *tiles_fault(const Facts *f) {
+  if (value(f, KNOB_STAGE) != (STAGE_A | STAGE_B))
+    return TELL(f, "STAGE=%s leaves one of them in global memory",
+                knob_enum_text(KNOB_STAGE, value(f, KNOB_STAGE)));
+  if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, ": rows of panels have no pad");
+  if (value(f, KNOB_TRANSPOSE_B))
+    return knob_and(f, KNOB_TRANSPOSE_B, ": it takes either order as it is");
+  for (int side = FM_BM; side <= FN_BN; side++)
+    if (f->schedule->layout[side][0])
+      return TELL(f, "LAYOUT_%s=%s: a descriptor says SWIZZLE alone", side_name(side),
+                  f->schedule->layout[side]);
+  return NULL;
+}
+
+static const char *fragments_fault(const Facts *f) {
+  static const struct {
+    KnobId knob;
+    int64_t rest;
+  } idle[] = {{KNOB_FRAG_BUFFER, 1},
+              {KNOB_FRAG_ORDER, 0},
+              {KNOB_COPY_STEPS, 0},
+              {KNOB_INTERLEAVE_LOADS, 0},
+              {KNOB_SERPENTINE, 0}};
+  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+    if (value(f, idle[i].knob) != idle[i].rest) return knob_and(f, idle[i].knob, "");
+  return NULL;
+}
+
+static const char *major_fault(const Facts *f) {
+  bool a_turned = value(f, KNOB_A_COL), b_turned = !value(f, KNOB_B_COL);
+  if (value(f, KNOB_A_REGS) && a_turned) return "A_REGS=1 with A_COL=1: A in registers runs along K";
+  if (f->atom.bits == 16) return NULL;
+  if (a_turned) return "A_COL=1: of this type A runs along K alone";
+  return b_turned ? "B_COL=0: of this type B runs along K alone" : NULL;
+}
+
+static const char *panels_fault(const Facts *f) {
+  int64_t panel = (int64_t)16 << value(f, KNOB_SWIZZLE);
+  for (int side = FM_BM; side <= FN_BN; side++) {
+    long long bytes = row_bytes(f, side);
+    if (bytes % panel)
+      return TELL(f, "panels are %lld bytes wide, and rows of the slab of %s have %lld",
+                  (long long)panel, side_name(side), bytes);
+  }
+  int64_t n_bytes = (int64_t)f->atom.n * f->atom.bits / 8;
+  bool several = value(f, KNOB_FN) * value(f, KNOB_WN) > 1;
+  if (runs_along_k(f, FN_BN) || !several || n_bytes % panel == 0) return NULL;
+  return TELL(f, "panels are %lld bytes wide, and an atom of %d columns takes %lld of them",
+              (long long)panel, f->atom.n, (long long)n_bytes);
+}
+
+static int64_t atom_sums(const Facts *f) { return fragment_registers(&f->atom, ATOM_C); }
+
+static int64_t start(const Facts *f) {
+  return start_registers(block_threads(f), (int)value(f, KNOB_MIN_BLOCKS));
+}
+
+// What a thread that multiplies has in the end.
+static int64_t own_registers(const Facts *f) {
+  int64_t moved = roles(f) ? pass_consumer_registers(f->schedule, threads(f), producers(f)) : 0;
+  return moved ? moved : start(f);
 }
 
 // The blocks that MIN_BLOCKS asks for, on an SM.
@@ -308,7 +372,7 @@ static const char *layout_alone_fault(const Facts *f) {
 }
 
 bool rule_rows_take_swizzle(const Schedule *schedule) {
-  const Facts facts = {.schedule = schedule};
+  const Facts facts = rule_facts(NULL, schedule, NULL, NULL);
   return !swizzle_fault(&facts) && !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
 }
 
@@ -431,18 +495,18 @@ static void check(RulePhase phase, const Facts *facts, Diags *diags) {
 }
 
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
-  Facts facts = {diags->arena, schedule, target, NULL};
+  Facts facts = rule_facts(diags->arena, schedule, target, NULL);
   check(PHASE_KNOBS, &facts, diags);
 }
 
 void rules_check_program(const Model *model, Diags *diags) {
-  Facts facts = {diags->arena, &model->schedule, model->target, &model->resources};
+  Facts facts = rule_facts(diags->arena, &model->schedule, model->target, &model->resources);
   check(PHASE_PROGRAM, &facts, diags);
 }
 
 RuleVerdict rule_judge(const Model *model, int rule, Diags *diags) {
-  Facts facts = {diags->arena, &model->schedule, model->target,
-                 model->program ? &model->resources : NULL};
+  Facts facts = rule_facts(diags->arena, &model->schedule, model->target,
+                           model->program ? &model->resources : NULL);
   if (rule_code[rule].phase == PHASE_PROGRAM && !model->program) return RULE_OPEN;
   if (rule_code[rule].holds(&facts)) return RULE_HOLDS;
   add_finding(rule, &facts, diags);

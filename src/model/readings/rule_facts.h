@@ -11,7 +11,12 @@ typedef struct Facts {
   const Schedule *schedule;
   const Target *target;
   const Resources *resources;  // NULL in phase KNOBS
+  bool has_atom;
+  Atom atom;  // the schedule's, its N and its sums chosen
 } Facts;
+
+Facts rule_facts(Arena *arena, const Schedule *schedule, const Target *target,
+                 const Resources *resources);
 
 typedef enum RulePhase { PHASE_KNOBS, PHASE_PROGRAM } RulePhase;
 RulePhase rule_phase(int rule);
@@ -24,9 +29,7 @@ int rule_layout_side(int rule);
 // is built; NULL where there is neither.
 const char *rule_nearest(int rule, const Facts *facts, Arena *arena);
 
-// The row that ATOM_KIND names; NULL for fma.
-const Atom *rule_atom_named(const Facts *facts);
-// The same as far as it is built: an atom of one warp, all of whose operands are in registers.
+// The atom that multiplies; NULL for fma, and for a name without a row.
 const Atom *rule_atom_of(const Facts *facts);
 // The value of the DTYPE knob that the atom multiplies; fma: f32. An atom without a row is told by
 // another rule.

@@ -28,8 +28,8 @@ static bool turns_same(int rule, int other) {
 
 // Whether a rule that holds now would fail: of the quick ones, which layouts are not.
 static bool breaks_another(const Hunt *hunt, const Schedule *trial) {
-  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
-  const Facts then = {hunt->arena, trial, hunt->target, NULL};
+  const Facts now = rule_facts(hunt->arena, hunt->from, hunt->target, NULL);
+  const Facts then = rule_facts(hunt->arena, trial, hunt->target, NULL);
   for (int i = 0; i < rule_count; i++) {
     if (i == hunt->rule || rule_phase(i) != PHASE_KNOBS || rule_layout_side(i) >= 0) continue;
     if (!hunt->strict && !(is_not_built(i) && turns_same(hunt->rule, i))) continue;
@@ -40,7 +40,7 @@ static bool breaks_another(const Hunt *hunt, const Schedule *trial) {
 
 // Does the rule hold with this schedule? Rules about the program need the program.
 static bool holds_with(const Hunt *hunt, const Schedule *schedule) {
-  Facts facts = {hunt->arena, schedule, hunt->target, NULL};
+  Facts facts = rule_facts(hunt->arena, schedule, hunt->target, NULL);
   if (rule_phase(hunt->rule) == PHASE_KNOBS)
     return rule_holds(hunt->rule, &facts) && !breaks_another(hunt, schedule);
   for (int i = 0; i < rule_count; i++)
@@ -81,9 +81,9 @@ static char *nearest_number(const Hunt *hunt, KnobId id) {
 typedef enum Likeness { SAME_TYPE_AND_DEPTH, SAME_TYPE, SAME_DEPTH, N_LIKENESS } Likeness;
 
 static bool is_like(const Hunt *hunt, const Schedule *trial, Likeness likeness) {
-  const Facts now = {hunt->arena, hunt->from, hunt->target, NULL};
-  const Facts then = {hunt->arena, trial, hunt->target, NULL};
-  const Atom *from = rule_atom_named(&now), *to = rule_atom_of(&then);
+  const Facts now = rule_facts(hunt->arena, hunt->from, hunt->target, NULL);
+  const Facts then = rule_facts(hunt->arena, trial, hunt->target, NULL);
+  const Atom *from = rule_atom_of(&now), *to = rule_atom_of(&then);
   bool same_type = rule_dtype_of_atom(&then) == trial->value[KNOB_DTYPE];
   bool same_depth = from && to && from->k == to->k && from->bits == to->bits;
   return (likeness == SAME_DEPTH || same_type) && (likeness == SAME_TYPE || same_depth);

@@ -223,7 +223,7 @@ static int64_t even_step(const Finder *finder, const Op *op, const Access *side)
 static bool is_uneven(void *context, const Op *op, const Var *var) {
   const Finder *finder = context;
   const Access *side[] = {&op->dst, &op->src};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 && !op_reads_tiles(op->kind); i++) {
     int64_t stride, step = even_step(finder, op, side[i]);
     if (step == 0) continue;
     if (!expr_stride(access_offset(finder->arena, side[i]), var, &stride)) return true;
@@ -266,6 +266,19 @@ static void count_box(Finder *finder, const WarpVisit *visit) {
   finder->copies += (double)bytes / BANK_LINE_BYTES * visit->weight;
 }
 
+// What the tensor core reads of tiles comes over the same 128 bytes a clock as what lanes read, whole
+// lines at a time: the canonical layouts conflict with nothing, so tiles are no sites. A warp has its
+// share: its rows of A, and a part of B, which the warpgroup reads once.
+static void count_tiles(Finder *finder, const WarpVisit *visit) {
+  const Op *op = &visit->stmt->op;
+  const Atom *atom = op->atom;
+  if (!visit->in_loop || count_active(visit) == 0 || !atom) return;
+  int64_t rows = op->src2.buffer->space == SPACE_SHARED ? atom->n : 0;
+  if (op->src.buffer->space == SPACE_SHARED) rows += atom->m;
+  double bytes = (double)rows * atom->k * atom->bits / 8 / atom->warps;
+  finder->lines += bytes / BANK_LINE_BYTES * visit->weight;
+}
+
 static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Op *op = &visit->stmt->op;
@@ -273,6 +286,10 @@ static void look(void *context, const WarpVisit *visit) {
   count_lines(finder, visit);
   if (op_moves_box(op->kind)) {
     count_box(finder, visit);
+    return;
+  }
+  if (op_reads_tiles(op->kind)) {
+    count_tiles(finder, visit);
     return;
   }
   for (int i = 0; i < 2; i++)

@@ -17,7 +17,8 @@ enum { MIN_EXTENT = 64 };
 
 int64_t schedule_tile(const Schedule *schedule, KnobId axis) {
   const int64_t *v = schedule->value;
-  const Atom *atom = schedule_atom_row(schedule);
+  Atom own;
+  const Atom *atom = schedule_atom_is(schedule, &own) ? &own : NULL;
   if (axis == KNOB_K) return v[KNOB_BK] * v[KNOB_SPLITK] * (atom ? atom->k : 1);
   if (axis == KNOB_M) return v[KNOB_FM] * (atom ? v[KNOB_WM] * atom->m : v[KNOB_BM]);
   return v[KNOB_FN] * (atom ? v[KNOB_WN] * atom->n : v[KNOB_BN]);

@@ -18,10 +18,25 @@ static bool rounds_to_8_bits(const Op *op) {
   return dst && is_small_float(dst->type) && (computes || converts);
 }
 
+// A tile that no descriptor finds: it lies in global memory, or not as a descriptor can say.
+static const Buffer *lost_tile(const Op *op) {
+  const Buffer *buffer[] = {op->src.buffer, op->src2.buffer};
+  for (int i = 0; i < 2 && op_reads_tiles(op->kind); i++)
+    if (buffer[i]->space != SPACE_REGISTER && !op->tile[i].is_described) return buffer[i];
+  return NULL;
+}
+
 static void find_fault(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Faults *faults = context;
-  if (faults->first || stmt->kind != STMT_OP || !rounds_to_8_bits(&stmt->op)) return;
+  if (faults->first || stmt->kind != STMT_OP) return;
+  const Buffer *lost = lost_tile(&stmt->op);
+  if (lost)
+    faults->first = arena_printf(
+        faults->emitter->arena, "%s reads %s where it lies, and no descriptor can say where: %s (statement %d)",
+        op_name(stmt->op.kind), lost->name,
+        lost->space == SPACE_GLOBAL ? "it is in global memory" : "its rows are no panels", stmt->id);
+  if (!rounds_to_8_bits(&stmt->op)) return;
   faults->first =
       arena_printf(faults->emitter->arena, "%s has no way to round to %s (statement %d)",
                    op_name(stmt->op.kind), dtype_name(stmt->op.dst.buffer->type), stmt->id);

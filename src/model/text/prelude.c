@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "model/text/prelude_math.h"
 #include "model/text/prelude_tma.h"
+#include "model/text/prelude_wgmma.h"
 
 static const struct {
   const char *name, *vector;  // the vector type is followed by its length
@@ -54,6 +55,7 @@ const char *prelude_name(Arena *arena, const Prelude *prelude) {
   if (prelude->kind == PRELUDE_GIVEN) return prelude->given->name;
   const char *name = kind_rows[prelude->kind].name, *type = dtype_name(prelude->type);
   if (prelude->kind == PRELUDE_MMA) return prelude_mma_name(arena, prelude->atom);
+  if (prelude->kind == PRELUDE_WGMMA) return prelude_wgmma_name(arena, prelude);
   if (strstr(name, "%s")) return arena_printf(arena, name, type);
   const char *numbered = strstr(name, "%d") ? arena_printf(arena, name, prelude->width) : name;
   return prelude->trans ? arena_printf(arena, "%s_trans", numbered) : numbered;
@@ -61,9 +63,9 @@ const char *prelude_name(Arena *arena, const Prelude *prelude) {
 
 int prelude_compare(const Prelude *a, const Prelude *b) {
   const int left[] = {(int)a->kind,      a->width,  a->trans, (int)a->type,
-                      (int)a->registers, a->packed, a->by_one};
+                      (int)a->registers, a->packed, a->by_one, a->by_registers};
   const int right[] = {(int)b->kind,      b->width,  b->trans, (int)b->type,
-                       (int)b->registers, b->packed, b->by_one};
+                       (int)b->registers, b->packed, b->by_one, b->by_registers};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
   if (a->given) return strcmp(a->given->name, b->given->name);
@@ -213,6 +215,8 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_LOAD_SHARED] = {"load_shared", prelude_write_load_shared},
     [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},
     [PRELUDE_MMA] = {"mma", prelude_write_mma},
+    [PRELUDE_TILE] = {"tile_of", prelude_write_tile},
+    [PRELUDE_WGMMA] = {"wgmma", prelude_write_wgmma},
     [PRELUDE_TO_FLOAT] = {"to_float", prelude_write_to_float},
     [PRELUDE_FROM_FLOAT] = {"to_%s", prelude_write_from_float},
     [PRELUDE_EXTRACT] = {"extract_%s", prelude_write_extract},

@@ -34,6 +34,8 @@ typedef enum PreludeKind {
   PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
   PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
   PRELUDE_MMA,          // mma_m16n8k16_f32_f16
+  PRELUDE_TILE,         // tile_of: the descriptor of a tile in shared memory
+  PRELUDE_WGMMA,        // wgmma_m64n128k16_f32_bf16, …_rs with A in registers
   PRELUDE_TO_FLOAT,     // to_float: an element as a number
   PRELUDE_FROM_FLOAT,   // to_f16: a number as an element
   PRELUDE_EXTRACT,      // extract_f16: value i of a register that holds several
@@ -58,7 +60,8 @@ typedef struct Prelude {
   int width;                 // elements; LDMATRIX: matrices
   bool trans;                // LDMATRIX
   int l2_bytes;              // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
-  const Atom *atom;          // MMA
+  const Atom *atom;          // MMA, WGMMA
+  bool by_registers;         // WGMMA: A is a fragment
   const PreludeText *given;  // GIVEN
 } Prelude;
 

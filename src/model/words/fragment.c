@@ -198,6 +198,14 @@ static bool fail_unknown(Diags *diags, const char *text) {
                            str_sanitise(diags->arena, text)));
 }
 
+// PTX ISA, shapes of wgmma: of s8 there is every multiple of 8 up to 32, then every multiple of 16.
+bool atom_has_n(const Atom *row, int n) {
+  enum { DENSE_MAX = 32, INTEGER_STEP = 16 };
+  if (row->n_step == 0) return n == row->n;
+  bool sparse = str_equal(row->type, "s8") && n > DENSE_MAX;
+  return n >= row->n_step && n <= 256 && n % (sparse ? INTEGER_STEP : row->n_step) == 0;
+}
+
 void atom_set_n(Atom *atom, int n) {
   char tail[sizeof atom->name];
   snprintf(tail, sizeof tail, "%s", strchr(atom->name, 'k'));
@@ -217,7 +225,13 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
   int step = atom->n_step, most = atom->n;
   if (step == 0) return true;
   int nearest = n < step ? step : n > most ? most : (n + step / 2) / step * step;
-  atom_set_n(atom, nearest);
+  bool gap = !atom_has_n(atom, nearest);
+  atom_set_n(atom, gap ? nearest + step : nearest);
+  if (nearest == n && gap)
+    return fail(diags, arena_strdup(diags->arena, atom->name),
+                arena_printf(diags->arena,
+                             "wgmma of %s with N=%d: above 32 N is a multiple of %d", atom->type, n,
+                             2 * step));
   if (nearest == n) return true;
   return fail(diags, arena_strdup(diags->arena, atom->name),
               arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,

@@ -54,6 +54,7 @@ extern const int atom_count;
 // ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"). False after one diagnostic of rule "atom".
 bool atom_parse(const char *text, Atom *out, Diags *diags);
 const Atom *atom_find_knob(const char *value);  // "mma_m16n8k16_f16"; NULL: no row has it
+bool atom_has_n(const Atom *row, int n);        // a row with n_step comes with this N
 void atom_set_n(Atom *atom, int n);             // of a row with n_step, a multiple of it
 void atom_set_f16_acc(Atom *atom);              // of a row with f16_acc
 bool atom_on(const Atom *atom, int cc);         // does a GPU of this compute capability have it?

@@ -47,6 +47,9 @@ static const char *const atom_names[] = {
     "wgmma_m64n256k16_bf16",
     "wgmma_m64n256k8_tf32",
     "tcgen05_bf16",
+    "wgmma_m64n256k32_e4m3",
+    "wgmma_m64n256k32_e5m2",
+    "wgmma_m64n256k32_s8",
 };
 
 typedef struct Names {

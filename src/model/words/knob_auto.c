@@ -45,16 +45,22 @@ static bool has_cp_async(const Schedule *S) {
   return strncasecmp(S->target, "sm_", 3) != 0 || atoi(S->target + 3) >= 80;
 }
 
+// An atom of a warpgroup.
+static bool is_group(const Schedule *S) {
+  const Atom *atom = schedule_atom_row(S);
+  return atom && atom->warps > 1;
+}
+
 static bool can_ldmatrix(const Schedule *S) {
   const Atom *atom = V(STAGE) ? schedule_atom_row(S) : NULL;
-  return atom && atom->bits <= 32;
+  return atom && atom->bits <= 32 && (!is_group(S) || V(A_REGS));
 }
 
 static int64_t widest_swizzle(const Schedule *S) {
   Schedule trial = *S;
   int64_t *bits = &trial.value[KNOB_SWIZZLE];
   *bits = knob_table[KNOB_SWIZZLE].hi;
-  if (!V(LDMATRIX) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] || S->layout[1][0]) return 0;
+  if (!(V(LDMATRIX) || is_group(S)) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] || S->layout[1][0]) return 0;
   while (*bits > 0 && !rule_rows_take_swizzle(&trial)) --*bits;
   return *bits;
 }

@@ -1,9 +1,10 @@
-// The atom that a schedule asks for; NULL: it multiplies by plain FMA.
+// The atom that a schedule asks for; none: it multiplies by plain FMA.
 #pragma once
 #include "model/words/fragment.h"
 #include "model/words/knob.h"
 
-// Its row of the table.
+// Its row of the table: the largest N, the usual sums. NULL: none.
 const Atom *schedule_atom_row(const Schedule *schedule);
-// The same with the schedule's type of sums.
+// The same with the schedule's N and its type of sums; false: none.
+bool schedule_atom_is(const Schedule *schedule, Atom *atom);
 const Atom *schedule_atom(Arena *arena, const Schedule *schedule);

@@ -1,0 +1,100 @@
+// Descriptors follow from strides: of panels, of eight rows.
+#include "model/ir/matrix_tile.h"
+
+#include "banks/layouts/smem_descriptor.h"
+#include "base/whole.h"
+
+enum { CHUNK_BYTES = 16, CORE_ROWS = 8, CHUNK_BITS = 4, PATTERN_SHIFT = 3 };
+
+// Rows of the slab, and the bytes of one in its panel.
+typedef struct PanelShape {
+  int64_t rows, row_bytes;
+} PanelShape;
+
+static PanelShape panel_shape(const Buffer *slab) {
+  int last = slab->rank - 1;
+  return (PanelShape){slab->dim[last - 1], slab->dim[last] * dtype_bytes(slab->type)};
+}
+
+// What no descriptor can say: a pad, a typed layout, rows that are not as long as the swizzle.
+static bool can_describe(const Buffer *slab) {
+  int last = slab->rank - 1;
+  bool dense = slab->stride[last] == 1 && slab->stride[last - 1] == slab->dim[last];
+  bool plain = !slab->n_xor && !slab->run_pad && !slab->transposed && dense;
+  bool pattern = !slab->swizzle_bits || (slab->swizzle_base == CHUNK_BITS &&
+                                         slab->swizzle_shift == PATTERN_SHIFT);
+  return plain && pattern && panel_shape(slab).row_bytes == CHUNK_BYTES << slab->swizzle_bits;
+}
+
+MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand operand) {
+  const Buffer *slab = operand == ATOM_A ? op->src.buffer : op->src2.buffer;
+  if (!slab || slab->space != SPACE_SHARED || slab->rank < 2 || !can_describe(slab))
+    return (MatrixTile){.is_described = false};
+  PanelShape panel = panel_shape(slab);
+  int64_t next_panel = panel.rows * panel.row_bytes, next_core = CORE_ROWS * panel.row_bytes;
+  bool plain = slab->swizzle_bits == 0;
+  const Problem *problem = &program->problem;
+  MatrixTile tile = {.is_described = true,
+                     .trans = operand == ATOM_A ? problem->a_col : !problem->b_col,
+                     .swizzle = slab->swizzle_bits};
+  // Without a swizzle a panel is a chunk wide, and which of the two strides steps over panels
+  // depends on what runs along them: LBO steps along K where K runs fastest, and so does it where
+  // it does not, down the rows of the slab.
+  bool lbo_steps_panels = plain != tile.trans;
+  if (!plain && !tile.trans)
+    tile.lbo = CHUNK_BYTES;  // not looked at; 1 is what is usually written
+  else
+    tile.lbo = lbo_steps_panels ? next_panel : next_core;
+  tile.sbo = plain && tile.trans ? next_panel : next_core;
+  return tile;
+}
+
+static void describe(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind != STMT_OP || !op_reads_tiles(stmt->op.kind)) return;
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++)
+    stmt->op.tile[operand] = matrix_tile_of(context, &stmt->op, (AtomOperand)operand);
+}
+
+void program_describe_tiles(Program *program) {
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, describe, program);
+}
+
+uint64_t matrix_tile_bits(const MatrixTile *tile) {
+  const DescriptorSwizzle *swizzle = descriptor_swizzle_at(tile->swizzle);
+  const SmemDescriptor descriptor = {.arch = 90,
+                                     .lbo = tile->lbo,
+                                     .sbo = tile->sbo,
+                                     .swizzle = swizzle,
+                                     .swizzle_code = swizzle->code[0]};
+  return smem_descriptor_encode(&descriptor);
+}
+
+const char *matrix_tile_swizzle(const MatrixTile *tile) {
+  return descriptor_swizzle_at(tile->swizzle)->name;
+}
+
+bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b) {
+  if (!a->is_described || !b->is_described) return a->is_described == b->is_described;
+  return a->trans == b->trans && a->swizzle == b->swizzle && a->lbo == b->lbo && a->sbo == b->sbo;
+}
+
+// K-major   row / 8 · SBO + row % 8 · panel + bytes along K, of which LBO steps 16 without a swizzle
+// MN-major  panels of M or N by LBO and eight of K by SBO; without a swizzle the other way round
+int64_t matrix_tile_offset(const MatrixTile *tile, int element_bytes, int64_t row, int64_t k) {
+  int64_t panel = (int64_t)CHUNK_BYTES << tile->swizzle, bytes = k * element_bytes;
+  if (!tile->trans) {
+    int64_t along = tile->swizzle ? bytes : bytes / CHUNK_BYTES * tile->lbo + bytes % CHUNK_BYTES;
+    return row / CORE_ROWS * tile->sbo + row % CORE_ROWS * panel + along;
+  }
+  int64_t across = row * element_bytes;
+  int64_t panels = tile->swizzle ? tile->lbo : tile->sbo;
+  int64_t cores = tile->swizzle ? tile->sbo : tile->lbo;
+  return across / panel * panels + across % panel + k / CORE_ROWS * cores + k % CORE_ROWS * panel;
+}
+
+int64_t matrix_tile_swizzled(const MatrixTile *tile, int64_t address) {
+  int64_t mask = ((int64_t)1 << tile->swizzle) - 1;
+  return address ^ (address >> (CHUNK_BITS + PATTERN_SHIFT) & mask) << CHUNK_BITS;
+}

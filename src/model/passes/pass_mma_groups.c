@@ -1,0 +1,95 @@
+// A wait behind every atom → one group of wgmma for each slab, and one slab's group in flight.
+//
+// Requires: stage, an atom of a warpgroup. Ensures: one fence in front of k_i, one commit and one
+// wait behind it. With A_REGS all fragments of the slab are read in front of the fence, each into
+// registers of its own: to load one between two wgmmas would make the assembler serialize them
+// (C7519). With MMA_GROUPS=1 the wait leaves the slab's own group in flight and the slot of the slab
+// before is released; behind the loop a last wait, and the last slot goes too.
+//
+// Worked example, a ring of four, MMA_GROUPS=1:
+//   wait full[k_o % 4]; fence; wgmma …; commit; wait until 1 in flight
+//   if 0 < k_o: arrive empty[(k_o - 1) % 4]       while this slab is still multiplied
+//   behind the loop: wait until 0 in flight; arrive empty[last % 4]
+#include "model/passes/passes.h"
+#include "model/words/schedule_atom.h"
+
+static const KnobId knob = KNOB_MMA_GROUPS;
+
+bool pass_mma_groups_wanted(const Schedule *schedule) {
+  const Atom *atom = schedule_atom_row(schedule);
+  return atom && atom->warps > 1 && schedule->value[KNOB_STAGE] != 0;
+}
+
+static void to_step(Access *access, Stmt *stmt, void *context) {
+  (void)stmt;
+  if (access->buffer->role != ROLE_FRAG_A) return;
+  for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
+  access->idx[0] = context;
+}
+
+// A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.
+static Stmt *read_ahead(Program *program, Stmt *k_i) {
+  Buffer *fragment = program_buffer(program, ROLE_FRAG_A);
+  Stmt *read = fragment ? cut(find_read(&k_i->body, ROLE_FRAG_A)) : NULL;
+  if (!read) return NULL;
+  int64_t steps = k_i->var->extent, elements = buffer_elements(fragment);
+  for (int d = fragment->rank; d > 0; d--) {
+    fragment->dim[d] = fragment->dim[d - 1];
+    fragment->stride[d] = fragment->stride[d - 1];
+  }
+  fragment->dim[0] = steps;
+  fragment->stride[0] = elements;
+  fragment->rank++;
+  Var *step = program_var(program, "k_r", VAR_LOOP, TIER_REGISTER, steps);
+  substitute(program, read, k_i->var, ex_var(program->arena, step));
+  each_access(read, to_step, (void *)(uintptr_t)ex_var(program->arena, step));
+  each_access(k_i->body, to_step, (void *)(uintptr_t)ex_var(program->arena, k_i->var));
+  k_i->unroll = UNROLL_FULL;
+  return wrap_register(program, KNOB_A_REGS, step, read);
+}
+
+// Fence, commit and wait of one step, around the steps of a slab.
+static Stmt *around_slab(Program *program, Stmt *k_o) {
+  Stmt **link = find_link(&k_o->body, OP_WGMMA, ROLE_ACC), *k_i = *link;
+  Stmt *fence = cut(find_link(&k_i->body, OP_WG_FENCE, ROLE_COUNT));
+  Stmt *commit = cut(find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
+  Stmt *wait = cut(find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
+  Stmt *reads = read_ahead(program, k_i);
+  insert(&k_i->next, stmt_list(commit, wait, NULL));
+  insert(link, reads ? stmt_list(reads, fence, NULL) : fence);
+  fence->knob = commit->knob = wait->knob = knob;
+  return wait;
+}
+
+// The arrival that releases a slot: of the slab before instead of this one.
+static Stmt *release_before(Program *program, Stmt *arrive, const Stmt *k_o) {
+  Arena *arena = program->arena;
+  Var *before = program_var(program, "k_p", VAR_LET, TIER_SERIAL, k_o->var->extent);
+  const Expr *some = ex_lt(arena, ex_const(arena, 0), ex_var(arena, k_o->var));
+  Stmt *let = stmt_let(program, knob, before, ex_add_const(arena, ex_var(arena, k_o->var), -1));
+  substitute(program, arrive, k_o->var, ex_var(arena, before));
+  let->next = arrive;
+  Stmt *release = stmt_if(program, knob, some, let);
+  release->note = "the slab before is multiplied: its slot is free";
+  return release;
+}
+
+static Stmt *last_release(Program *program, const Stmt *arrive, const Stmt *k_o) {
+  Stmt *last = copy_list(program, arrive);
+  substitute(program, last, k_o->var, ex_const(program->arena, k_o->var->extent - 1));
+  return last;
+}
+
+static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
+  Stmt **link = find_link(&k_o->body, OP_MBAR_ARRIVE, ROLE_EMPTY), *arrive = cut(link);
+  Stmt *drained = stmt_op(program, knob, (Op){.kind = OP_WG_WAIT});
+  drained->note = "the sums are complete";
+  insert(&k_o->next, stmt_list(drained, last_release(program, arrive, k_o), NULL));
+  insert(link, release_before(program, arrive, k_o));
+  wait->op.count = 1;
+}
+
+void pass_mma_groups(Program *program, const Schedule *schedule) {
+  Stmt *k_o = slab_loop(program), *wait = around_slab(program, k_o);
+  if (schedule->value[knob]) leave_in_flight(program, k_o, wait);
+}

@@ -17,7 +17,7 @@
 // `gemmview selftest --gpu --only order` shows that it waits for the queues of the whole SM.
 //
 // wgmma reads through the same proxy as the copies, and a wait for it says that it has read: then
-// there is no fence.
+// there is no fence, but for an A that lanes read.
 //
 // Nobody computes an address, no lane holds a value, and edges need no guard: what a box finds
 // outside of the matrix is zero, and its bytes count like the others.
@@ -68,7 +68,7 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   Stmt *fence = NULL;
-  if (!slabs_are_tiles(program)) {
+  if (!slabs_are_tiles(program) || program_buffer(program, ROLE_FRAG_A)) {
     fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
     fence->note = "reads of the slot that still wait for a bank come before the copies";
   }

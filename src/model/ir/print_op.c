@@ -124,9 +124,7 @@ static void print_trans(const OpPrinter *p) {
   if (p->op->trans) spans_add(p->out, SPAN_KEYWORD, ".trans");
 }
 
-static void print_atom(const OpPrinter *p) {
-  spans_add(p->out, SPAN_ATOM, p->program->product.atom->name);
-}
+static void print_atom(const OpPrinter *p) { spans_add(p->out, SPAN_ATOM, p->op->atom->name); }
 
 static void print_groups(const OpPrinter *p) {
   if (p->op->count)

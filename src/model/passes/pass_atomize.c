@@ -34,10 +34,10 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
 
 // How many of a lane's values in a row are neighbours in memory: the low value bits that step the
 // fast dimension by 1, 2, 4, …
-static int neighbours(const Program *program, const FragmentMap *map, int operand) {
-  static const BufferRole roles[] = {[ATOM_A] = ROLE_A, [ATOM_B] = ROLE_B, [ATOM_C] = ROLE_C};
-  int fast = 1 - slow_dimension(program, operand);
-  int64_t length = program_buffer(program, roles[operand])->dim[fast];
+static int neighbours(const Program *program, const Product *product, const FragmentMap *map,
+                      int operand) {
+  int fast = 1 - slow_dimension(product, operand);
+  int64_t length = program_buffer(program, product->operand[operand].global)->dim[fast];
   const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
   int width = 1;
   for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
@@ -45,19 +45,20 @@ static int neighbours(const Program *program, const FragmentMap *map, int operan
   return width;
 }
 
-static void name_values(Program *program, int operand) {
+static void name_values(Program *program, Product *product, int operand) {
   static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
-  FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
-  int width = neighbours(program, &map, operand);
-  program->product.value_width[operand] = width;
-  program->product.value[operand] =
-      program_var(program, names[operand], VAR_LOOP, TIER_REGISTER, map.n_values / width);
+  FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
+  ProductOperand *held = &product->operand[operand];
+  held->value_width = neighbours(program, product, &map, operand);
+  held->value = program_var(program, names[operand], VAR_LOOP, TIER_REGISTER,
+                            map.n_values / held->value_width);
 }
 
-static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t columns,
-                       int operand) {
-  Buffer *buffer = program_buffer(program, role);
-  int64_t values = fragment_map(program->product.atom, (AtomOperand)operand).n_values;
+// An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
+static Buffer *reshape(Program *program, const Product *product, int operand, int64_t rows,
+                       int64_t columns) {
+  Buffer *buffer = program_buffer(program, product->operand[operand].registers);
+  int64_t values = fragment_map(product->atom, (AtomOperand)operand).n_values;
   int64_t dim[RANK_MAX] = {rows, columns, values};
   int at = 0;
   for (int d = 0; d < 3; d++)
@@ -70,78 +71,79 @@ static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t 
 }
 
 // Register indices of the value that the operand's value variable stands for.
-static const Expr *value_index(Program *program, int operand) {
-  return ex_mul_const(program->arena, ex_var(program->arena, program->product.value[operand]),
-                      program->product.value_width[operand]);
+static const Expr *value_index(Program *program, const ProductOperand *operand) {
+  return ex_mul_const(program->arena, ex_var(program->arena, operand->value), operand->value_width);
 }
 
-static Stmt *read_fragment(Program *program, int operand, Buffer *fragment, Digit atoms) {
-  BufferRole role = operand == ATOM_A ? ROLE_A : ROLE_B;
+static Stmt *read_fragment(Program *program, const Product *product, int operand, Digit atoms) {
+  const ProductOperand *at = &product->operand[operand];
   const Expr *zero = ex_const(program->arena, 0);
-  Access from = access2(program_buffer(program, role), zero, zero);
-  Access to = access2(fragment, ex_var(program->arena, atoms.var), value_index(program, operand));
-  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = program->product.value_width[operand]};
-  Stmt *values =
-      wrap_register(program, knob, program->product.value[operand], stmt_op(program, knob, op));
+  Access from = access2(program_buffer(program, at->global), zero, zero);
+  Access to = access2(program_buffer(program, at->registers), ex_var(program->arena, atoms.var),
+                      value_index(program, at));
+  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = at->value_width};
+  Stmt *values = wrap_register(program, knob, at->value, stmt_op(program, knob, op));
   return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var, values);
 }
 
-static Stmt *over_atoms(Program *program, Stmt *stmt) {
-  Stmt *inner = wrap_register(program, KNOB_FN, program->axis[AXIS_N].digit[2].var, stmt);
-  return wrap_register(program, KNOB_FM, program->axis[AXIS_M].digit[2].var, inner);
+static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
+  Stmt *inner = wrap_register(program, KNOB_FN, product->axis[AXIS_N]->digit[2].var, stmt);
+  return wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
 }
 
-static Stmt *warp_body(Program *program) {
+static Stmt *warp_body(Program *program, const Product *product) {
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);
-  Digit m = program->axis[AXIS_M].digit[2], n = program->axis[AXIS_N].digit[2];
+  Digit m = product->axis[AXIS_M]->digit[2], n = product->axis[AXIS_N]->digit[2];
   const Expr *i = ex_var(arena, m.var), *j = ex_var(arena, n.var);
-  Buffer *acc = program_buffer(program, ROLE_ACC);
-  Buffer *a = program_buffer(program, ROLE_FRAG_A), *b = program_buffer(program, ROLE_FRAG_B);
+  const ProductOperand *operand = product->operand;
+  Buffer *acc = program_buffer(program, operand[ATOM_C].registers);
+  Buffer *a = program_buffer(program, operand[ATOM_A].registers);
+  Buffer *b = program_buffer(program, operand[ATOM_B].registers);
   Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
   Op mma = {.kind = OP_MMA,
-            .atom = program->product.atom,
+            .atom = product->atom,
             .dst = access3(acc, i, j, zero),
             .src = access2(a, i, zero),
             .src2 = access2(b, j, zero)};
   Op store = {.kind = OP_STORE,
-              .dst = access2(program_buffer(program, ROLE_C), zero, zero),
-              .src = access3(acc, i, j, value_index(program, ATOM_C)),
-              .width = program->product.value_width[ATOM_C]};
-  Stmt *step = stmt_list(read_fragment(program, ATOM_A, a, m), read_fragment(program, ATOM_B, b, n),
-                         over_atoms(program, stmt_op(program, knob, mma)), NULL);
-  Stmt *values =
-      wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, store));
-  return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
-                   stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
-                   over_atoms(program, values), NULL);
+              .dst = access2(program_buffer(program, operand[ATOM_C].global), zero, zero),
+              .src = access3(acc, i, j, value_index(program, &operand[ATOM_C])),
+              .width = operand[ATOM_C].value_width};
+  Stmt *step = stmt_list(read_fragment(program, product, ATOM_A, m),
+                         read_fragment(program, product, ATOM_B, n),
+                         over_atoms(program, product, stmt_op(program, knob, mma)), NULL);
+  Stmt *values = wrap_register(program, knob, operand[ATOM_C].value, stmt_op(program, knob, store));
+  return stmt_list(over_atoms(program, product, stmt_op(program, knob, init)),
+                   stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var, step),
+                   over_atoms(program, product, values), NULL);
 }
 
 // Loops over the digits of a tier, m outside n.
-static Stmt *bind_tier(Program *program, int digit, KnobId m_knob, KnobId n_knob, Stmt *body) {
-  body = stmt_loop(program, n_knob, program->axis[AXIS_N].digit[digit].var, body);
-  return stmt_loop(program, m_knob, program->axis[AXIS_M].digit[digit].var, body);
+static Stmt *bind_tier(Program *program, const Product *product, int digit, Stmt *body) {
+  body = stmt_loop(program, KNOB_WN, product->axis[AXIS_N]->digit[digit].var, body);
+  return stmt_loop(program, KNOB_WM, product->axis[AXIS_M]->digit[digit].var, body);
 }
 
-void pass_atomize(Program *program, const Schedule *schedule) {
+void pass_atomize(Program *program, Product *product, const Schedule *schedule) {
   static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
                                                                                   "n_r"};
   const int64_t *v = schedule->value;
-  const Atom *atom = program->product.atom = schedule_atom(program->arena, schedule);
-  Axis *k = &program->axis[AXIS_K];
-  factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
-  factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
+  const Atom *atom = product->atom = schedule_atom(program->arena, schedule);
+  Axis *k = product->axis[AXIS_K];
+  factor(program, product->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
+  factor(program, product->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
   k->digit[0] = (Digit){
       program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
-  program->product.lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
+  product->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, LANES);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * LANES);
-  for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
-  reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
-  reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
-  reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
-  Stmt *nest = stmt_loop(program, knob, program->product.lane, warp_body(program));
-  nest = bind_tier(program, 1, KNOB_WM, KNOB_WN, nest);
-  main_kernel(program)->body = bind_tier(program, 0, KNOB_WM, KNOB_WN, nest);
-  apply_axes(program);
+  for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
+  reshape(program, product, ATOM_C, v[KNOB_FM], v[KNOB_FN]);
+  reshape(program, product, ATOM_A, v[KNOB_FM], 0);
+  reshape(program, product, ATOM_B, v[KNOB_FN], 0);
+  Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product));
+  nest = bind_tier(program, product, 1, nest);
+  main_kernel(program)->body = bind_tier(program, product, 0, nest);
+  apply_axes(program, product);
 }

@@ -39,21 +39,22 @@ static void append(Stmt **list, Stmt *more) {
   insert(*list ? &stmt_last(*list)->next : list, more);
 }
 
-static Parts take_apart(Stmt *k_o) {
+static Parts take_apart(const Product *product, Stmt *k_o) {
   Parts parts = {0};
   parts.async = find_op(k_o->body, OP_CP_COMMIT, ROLE_COUNT) != NULL;
-  static const struct {
+  const ProductOperand *a = &product->operand[ATOM_A], *b = &product->operand[ATOM_B];
+  const struct {
     OpKind kind;
     BufferRole role;
     bool store;
-  } copies[] = {{OP_CP_ASYNC, ROLE_SLAB_A, false}, {OP_CP_ASYNC, ROLE_SLAB_B, false},
-                {OP_LOAD, ROLE_STAGE_A, false},    {OP_LOAD, ROLE_STAGE_B, false},
-                {OP_STORE, ROLE_SLAB_A, true},     {OP_STORE, ROLE_SLAB_B, true}};
+  } copies[] = {{OP_CP_ASYNC, a->slab, false}, {OP_CP_ASYNC, b->slab, false},
+                {OP_LOAD, a->stage, false},    {OP_LOAD, b->stage, false},
+                {OP_STORE, a->slab, true},     {OP_STORE, b->slab, true}};
   for (int i = 0; i < 6; i++) {
     Stmt **link = find_link(&k_o->body, copies[i].kind, copies[i].role);
     if (link) append(copies[i].store ? &parts.store : &parts.load, cut(link));
   }
-  parts.multiply = cut(find_multiply(&k_o->body));
+  parts.multiply = cut(find_multiply(product, &k_o->body));
   return parts;
 }
 
@@ -139,13 +140,13 @@ static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) 
   insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }
 
-void pass_pipeline(Program *program, const Schedule *schedule) {
+void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Kernel *kernel = main_kernel(program);
   Stmt *k_o = slab_loop(program);
   Stmt *prologue = NULL;
   bool tma = pass_tma_wanted(schedule);
-  Parts parts = tma ? (Parts){0} : take_apart(k_o);
+  Parts parts = tma ? (Parts){0} : take_apart(product, k_o);
   if (tma)
     by_tma(program, k_o, slots, &prologue);
   else if (parts.async)

@@ -140,7 +140,7 @@ static Stmt *multiply(const TensorBuild *b) {
   const Expr *of = var(i);
   if (b->r->fault == FRAGMENTS_SWAPPED) of = modulo(b, add(of, num(1)), b->r->fm);
   Op op = {.kind = OP_MMA,
-           .atom = p->product.atom,
+           .atom = p->product[0].atom,
            .dst = access3(b->acc, var(i), var(j), num(0)),
            .src = access2(b->fa, of, num(0)),
            .src2 = access2(b->fb, var(j), num(0))};
@@ -283,7 +283,7 @@ Program *tensor_build(const TensorRecipe *r) {
   Program *p = b.p = program_new(b.arena, problem_of(r, &b.atom));
   Atom *atom = ARENA_NEW(b.arena, Atom);
   *atom = b.atom;
-  p->product.atom = atom;
+  p->product[0].atom = atom;
   b.tile_m = (int64_t)r->wm * r->fm * b.atom.m;
   b.tile_n = (int64_t)r->wn * r->fn * b.atom.n;
   b.tile_k = (int64_t)(r->bk ? r->bk : 1) * b.atom.k;

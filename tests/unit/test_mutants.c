@@ -128,11 +128,11 @@ static void next_matrix(Mutant *mutant, Stmt *stmt, Stmt **link) {
   (void)link;
   const Program *program = mutant->program;
   if (!is_op(stmt, OP_LDMATRIX) || !here(mutant, stmt)) return;
-  const Expr *lane = ex_var(property_arena, program->product.lane);
+  const Expr *lane = ex_var(property_arena, program_product(program)->lane);
   const Expr *next = ex_mod(property_arena, ex_add_const(property_arena, lane, 8), 32);
   for (int d = 0; d < stmt->op.src.buffer->rank; d++)
     stmt->op.src.idx[d] =
-        expr_substitute(property_arena, stmt->op.src.idx[d], program->product.lane, next);
+        expr_substitute(property_arena, stmt->op.src.idx[d], program_product(program)->lane, next);
   snprintf(mutant->what, sizeof mutant->what, "ldmatrix of stmt %d: lanes address the next matrix",
            stmt->id);
 }

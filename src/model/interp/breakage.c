@@ -228,10 +228,11 @@ static bool address_next_matrix(Program *program, Stmt *stmt) {
   Arena *arena = program->arena;
   Access *from = &stmt->op.src;
   if (stmt->op.kind != OP_LDMATRIX || stmt->op.count == 1) return false;
-  const Expr *next = ex_add_const(arena, ex_var(arena, program->product.lane), LDMATRIX_ROWS);
+  const Var *lane = program_product(program)->lane;
+  const Expr *next = ex_add_const(arena, ex_var(arena, lane), LDMATRIX_ROWS);
   next = ex_mod(arena, next, stmt->op.count * LDMATRIX_ROWS);
   for (int d = 0; d < from->buffer->rank; d++)
-    from->idx[d] = expr_substitute(arena, from->idx[d], program->product.lane, next);
+    from->idx[d] = expr_substitute(arena, from->idx[d], lane, next);
   return true;
 }
 

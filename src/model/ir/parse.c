@@ -318,8 +318,9 @@ static bool settle_threads(Parser *p) {
 
 // An atom's lanes and what they hold are said at the top.
 static bool settle_atom(Parser *p) {
-  bool is_said = p->program->product.lane && p->program->product.value[ATOM_C];
-  return !p->program->product.atom || is_said ||
+  const Product *product = parser_product(p);
+  bool is_said = product->lane && product->operand[ATOM_C].value;
+  return !product->atom || is_said ||
          parse_fail(p, "\"lane\" and \"values\" at the top, for there is an atom");
 }
 

@@ -398,18 +398,19 @@ static bool parse_roles(Parser *p) {
 
 static bool parse_lane(Parser *p) {
   const char *name = parse_name(p, "a variable");
-  if (name) p->program->product.lane = parse_range(p, name, VAR_LOOP);
-  return name && p->program->product.lane;
+  Product *product = parser_product(p);
+  if (name) product->lane = parse_range(p, name, VAR_LOOP);
+  return name && product->lane;
 }
 
 static bool parse_values(Parser *p) {
-  for (int i = 0; i < AXIS_COUNT; i++) {
+  for (int i = 0; i < ATOM_OPERANDS; i++) {
+    ProductOperand *operand = &parser_product(p)->operand[i];
     if (i && !parse_word(p, ",")) return false;
     if (parse_maybe(p, "none")) continue;
     const char *name = parse_name(p, "a variable, or \"none\"");
-    if (!name || !(p->program->product.value[i] = parse_range(p, name, VAR_LOOP))) return false;
-    if (!parse_word(p, "by") || !parse_int(p, 1, 64, &p->program->product.value_width[i]))
-      return false;
+    if (!name || !(operand->value = parse_range(p, name, VAR_LOOP))) return false;
+    if (!parse_word(p, "by") || !parse_int(p, 1, 64, &operand->value_width)) return false;
   }
   return true;
 }

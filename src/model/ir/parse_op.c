@@ -157,11 +157,11 @@ static bool parse_atom(OpParser *o) {
   Diags unused = diags_new(p->arena);
   if (n == 0 || !atom_parse(name, atom, &unused) || !str_equal(atom->name, name))
     return parse_fail(p, "an atom: m16n8k16.f16, ...");
-  if (!p->program->product.atom) p->program->product.atom = atom;
-  if (!str_equal(p->program->product.atom->name, name))
-    return parse_fail(p,
-                      arena_printf(p->arena, "\"%s\", as before", p->program->product.atom->name));
-  o->op->atom = p->program->product.atom;
+  Product *product = parser_product(p);
+  if (!product->atom) product->atom = atom;
+  if (!str_equal(product->atom->name, name))
+    return parse_fail(p, arena_printf(p->arena, "\"%s\", as before", product->atom->name));
+  o->op->atom = product->atom;
   p->at += n;
   return true;
 }
@@ -266,12 +266,13 @@ static bool parse_template(Parser *p, OpKind kind, Op *op) {
 
 bool parse_op(Parser *p, Op *op) {
   const char *begin = p->at;
-  const Atom *atom = p->program->product.atom;
+  Product *product = parser_product(p);
+  const Atom *atom = product->atom;
   for (int kind = 0; kind < OP_COUNT; kind++) {
     p->at = begin;
     p->n_operators = 0;
     if (parse_template(p, (OpKind)kind, op)) return true;
-    p->program->product.atom = atom;
+    product->atom = atom;
   }
   return false;
 }

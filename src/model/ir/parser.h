@@ -54,6 +54,9 @@ typedef struct Parser {
   const char *expected[EXPECTED_MAX];
 } Parser;
 
+// The one product of the program that is read.
+static inline Product *parser_product(const Parser *p) { return &p->program->product[0]; }
+
 // ---- parse_scan.c -------------------------------------------------------------------------------
 
 // Notes that `what` was expected here, or at `at`; always false.

@@ -274,26 +274,27 @@ static void declare_roles(Printer *printer) {
 }
 
 static void declare_lane(Printer *printer) {
-  if (!printer->program->product.lane) return;
+  const Var *lane = program_product(printer->program)->lane;
+  if (!lane) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "lane ");
-  print_var(&out, printer->program->product.lane);
+  print_var(&out, lane);
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }
 
 static void declare_values(Printer *printer) {
-  const Program *program = printer->program;
-  if (!program->product.value[ATOM_C]) return;
+  const ProductOperand *operand = program_product(printer->program)->operand;
+  if (!operand[ATOM_C].value) return;
   Spans out = spans_new(printer->arena);
   spans_add(&out, SPAN_KEYWORD, "values");
-  for (int i = 0; i < AXIS_COUNT; i++) {
+  for (int i = 0; i < ATOM_OPERANDS; i++) {
     spans_add(&out, SPAN_PLAIN, i ? ", " : " ");
-    if (!program->product.value[i]) {  // no lane holds any of it
+    if (!operand[i].value) {  // no lane holds any of it
       spans_add(&out, SPAN_KEYWORD, "none");
       continue;
     }
-    print_var(&out, program->product.value[i]);
-    spans_printf(&out, SPAN_NUMBER, " by %d", program->product.value_width[i]);
+    print_var(&out, operand[i].value);
+    spans_printf(&out, SPAN_NUMBER, " by %d", operand[i].value_width);
   }
   printer_line(printer, &out, (ProgramLine){.knob = KNOB_NONE});
 }

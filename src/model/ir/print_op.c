@@ -125,9 +125,7 @@ static void print_trans(const OpPrinter *p) {
   if (p->op->trans) spans_add(p->out, SPAN_KEYWORD, ".trans");
 }
 
-static void print_atom(const OpPrinter *p) {
-  spans_add(p->out, SPAN_ATOM, p->program->product.atom->name);
-}
+static void print_atom(const OpPrinter *p) { spans_add(p->out, SPAN_ATOM, p->op->atom->name); }
 
 // "   A by 128B lbo 16 sbo 1024   B by 128B trans lbo 8192 sbo 1024"
 static void print_tiles(const OpPrinter *p) {

@@ -192,7 +192,21 @@ const Kernel *program_main(const Program *program) {
 int launch_warps(const Launch *launch) { return (int)ceil_div(launch->n_threads, LANES); }
 int launch_block_warps(const Launch *launch) { return (int)ceil_div(launch->block_threads, LANES); }
 
-const struct Atom *program_atom(const Program *program) { return program->product.atom; }
+const Product *program_product(const Program *program) {
+  assert(program->n_products == 1);
+  return &program->product[0];
+}
+
+AtomOperand product_operand(const Product *product, BufferRole role) {
+  int i = 0;
+  for (; i < ATOM_OPERANDS; i++) {
+    const ProductOperand *at = &product->operand[i];
+    if (role == at->global || role == at->slab || role == at->stage || role == at->registers) break;
+  }
+  return (AtomOperand)i;
+}
+
+const Atom *program_atom(const Program *program) { return program_product(program)->atom; }
 
 static void look_for_copy(Stmt *stmt, int depth, void *context) {
   (void)depth;
@@ -292,13 +306,25 @@ void stmt_walk(Stmt *body, StmtVisit *visit, void *context) { walk(body, 0, visi
 
 // ---- building -----------------------------------------------------------------------------------
 
-static void operand(Program *program, const char *name, BufferRole role, int64_t rows,
-                    int64_t columns, bool column_major) {
+static void add_matrix(Program *program, const char *name, const ProductOperand *operand,
+                       int64_t rows, int64_t columns) {
   int64_t dim[2] = {rows, columns};
-  Buffer *buffer = program_new_buffer(program, name, SPACE_GLOBAL, role, 2, dim, KNOB_NONE);
-  if (!column_major) return;
+  Buffer *buffer =
+      program_new_buffer(program, name, SPACE_GLOBAL, operand->global, 2, dim, KNOB_NONE);
+  if (!operand->column_major) return;
   buffer->stride[0] = 1;
   buffer->stride[1] = rows;
+}
+
+// C = A · B, the one product of a matmul.
+static Product matmul_product(Program *program) {
+  const Problem *problem = &program->problem;
+  Product product = {
+      .operand = {[ATOM_A] = {ROLE_A, ROLE_SLAB_A, ROLE_STAGE_A, ROLE_FRAG_A, problem->a_col},
+                  [ATOM_B] = {ROLE_B, ROLE_SLAB_B, ROLE_STAGE_B, ROLE_FRAG_B, problem->b_col},
+                  [ATOM_C] = {ROLE_C, ROLE_SLAB_C, ROLE_STAGE_C, ROLE_ACC}}};
+  for (int i = 0; i < AXIS_COUNT; i++) product.axis[i] = &program->axis[i];
+  return product;
 }
 
 Program *program_new(Arena *arena, Problem problem) {
@@ -310,9 +336,11 @@ Program *program_new(Arena *arena, Problem problem) {
   program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
-  operand(program, "A", ROLE_A, problem.m, problem.k, problem.a_col);
-  operand(program, "B", ROLE_B, problem.k, problem.n, problem.b_col);
-  operand(program, "C", ROLE_C, problem.m, problem.n, false);
+  Product *product = &program->product[program->n_products++];
+  *product = matmul_product(program);
+  add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);
+  add_matrix(program, "B", &product->operand[ATOM_B], problem.k, problem.n);
+  add_matrix(program, "C", &product->operand[ATOM_C], problem.m, problem.n);
   return program;
 }
 
@@ -349,6 +377,9 @@ Program *program_clone(Arena *arena, const Program *program) {
     copy->buffer[i] = ARENA_NEW(arena, Buffer);
     *copy->buffer[i] = *program->buffer[i];
   }
+  for (int i = 0; i < program->n_products; i++)
+    for (int a = 0; a < AXIS_COUNT; a++)
+      copy->product[i].axis[a] = copy->axis + (program->product[i].axis[a] - program->axis);
   CloneMap map = {arena, copy};
   for (int i = 0; i < program->n_kernels; i++)
     copy->kernel[i].body = clone_list(&map, program->kernel[i].body);

@@ -23,6 +23,7 @@
 #include "model/ir/expr.h"
 #include "model/ir/op.h"
 #include "model/words/dtype.h"
+#include "model/words/fragment.h"
 #include "model/words/knob.h"
 
 // Barriers of a block (PTX ISA, bar): numbers 0 to 15, 0 being that of __syncthreads().
@@ -34,6 +35,7 @@ enum {
   DIGITS_MAX = 16,
   BUFFERS_MAX = 24,
   ROLES_MAX = 8,
+  PRODUCTS_MAX = 2,
   XOR_TERMS_MAX = 16
 };
 
@@ -127,13 +129,13 @@ typedef struct MatrixTile {
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  int width;       // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;   // what op.def says of each operation
-  bool trans;      // LDMATRIX: .trans
-  double value;    // INIT
-  int64_t box[2];  // TMA_LOAD: rows and columns that one copy moves
-  const struct Atom *atom;  // of a multiplication by the tensor core
-  MatrixTile tile[2];       // of A and B, where the operation reads tiles
+  int width;         // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+  int64_t count;     // what op.def says of each operation
+  bool trans;        // LDMATRIX: .trans
+  double value;      // INIT
+  int64_t box[2];    // TMA_LOAD: rows and columns that one copy moves
+  const Atom *atom;  // of a multiplication by the tensor core
+  MatrixTile tile[2];  // of A and B, where the operation reads tiles
   const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
 } Op;
@@ -196,12 +198,22 @@ typedef struct Kernel {
   const WarpRole *role[ROLES_MAX];
 } Kernel;
 
-// What the passes know of the product they act on: how its operands lie in the registers of a warp.
+// One matrix of a product: in which buffers it lies on its way, and what a lane holds of it.
+typedef struct ProductOperand {
+  BufferRole global, slab, stage, registers;  // registers: fragments of A and B, the sums of C
+  bool column_major;                          // as it lies in global memory
+  Var *value;                                 // with an atom: runs over a lane's values …
+  int value_width;  // … in steps of so many, which are neighbours in memory
+} ProductOperand;
+
+// C[m, n] += A[m, k] · B[k, n]: what a pass acts on. Axes and buffers are the program's; products
+// that share rows share an axis. Worked example, attention, to come: S[q, t] = Q[q, e] · K[t, e]
+// has the axes q, t, e as its m, n, k, and O[q, e] = P[q, t] · V[t, e] has q, e, t.
 typedef struct Product {
-  const struct Atom *atom;  // fragment.h; NULL: plain FMA, one element per thread and register
-  Var *lane;                // with an atom: the THREAD digit inside a warp
-  Var *value[AXIS_COUNT];   // with an atom: runs over a lane's values of A, B, C (AtomOperand) …
-  int value_width[AXIS_COUNT];  // … in steps of so many, which are neighbours in memory
+  Axis *axis[AXIS_COUNT];
+  ProductOperand operand[ATOM_OPERANDS];  // A, B, C
+  const Atom *atom;                       // NULL: plain FMA, one element per thread and register
+  Var *lane;                              // with an atom: the THREAD digit inside a warp
 } Product;
 
 typedef struct Program {
@@ -215,9 +227,10 @@ typedef struct Program {
   Kernel kernel[KERNELS_MAX];
   int main_kernel;        // index of the one that multiplies
   Axis axis[AXIS_COUNT];  // of the main kernel
-  Product product;
-  Var *thread;      // VAR_THREAD of the main kernel: tid in 0..threads of a block
-  Var *block;       // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  int n_products;
+  Product product[PRODUCTS_MAX];  // in the order in which they are computed
+  Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
+  Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
@@ -268,8 +281,12 @@ int launch_block_warps(const Launch *launch);
 
 // What an operation is for where it stands, by the role of what it writes; NULL: op_help() says it.
 const char *op_help_here(const Op *op);  // model/ops/table.c
+// The product of a program that has one: for readings that speak of one. Passes are given theirs.
+const Product *program_product(const Program *program);
+// The operand of a product that a role carries; ATOM_OPERANDS: none of them.
+AtomOperand product_operand(const Product *product, BufferRole role);
 // The atom by which the program multiplies; NULL: plain FMA.
-const struct Atom *program_atom(const Program *program);
+const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.
 bool program_works_in_background(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.

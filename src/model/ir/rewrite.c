@@ -86,10 +86,18 @@ Stmt **find_action_link(Stmt **list, OpAction action, BufferRole role) {
   return NULL;
 }
 
-Stmt **find_multiply(Stmt **list) { return find_action_link(list, ACTION_MULTIPLY, ROLE_ACC); }
+Stmt **find_multiply(const Product *product, Stmt **list) {
+  return find_action_link(list, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
+}
 
-Stmt **find_read(Stmt **list, BufferRole fragment) {
-  return find_action_link(list, ACTION_MOVE, fragment);
+Stmt **find_read(const Product *product, AtomOperand operand, Stmt **list) {
+  return find_action_link(list, ACTION_MOVE, product->operand[operand].registers);
+}
+
+Stmt *find_steps(const Product *product, Stmt *list) {
+  const Axis *k = product->axis[AXIS_K];
+  const Var *last = k->digit[k->n_digits - 1].var;
+  return last->tier == TIER_STAGE_INNER ? find_loop(list, last) : NULL;
 }
 
 Stmt *cut(Stmt **link) {
@@ -235,18 +243,22 @@ int operand_axis(int operand, int dimension) {
   return axes[operand][dimension];
 }
 
-int slow_dimension(const Program *program, int operand) {
-  const Problem *problem = &program->problem;
-  return (operand == ATOM_A && problem->a_col) || (operand == ATOM_B && problem->b_col);
+int slow_dimension(const Product *product, int operand) {
+  return product->operand[operand].column_major;
 }
 
-void tile_position(Program *program, int operand, PartOf *part, const void *context,
-                   const Expr **slow, const Expr **fast) {
-  int slow_dim = slow_dimension(program, operand);
+bool slab_runs_along_k(const Product *product, int operand, const Buffer *slab) {
+  int fast = 1 - slow_dimension(product, operand);
+  return (operand_axis(operand, fast) == AXIS_K) != (slab && slab->transposed);
+}
+
+void tile_position(Program *program, const Product *product, int operand, PartOf *part,
+                   const void *context, const Expr **slow, const Expr **fast) {
+  int slow_dim = slow_dimension(product, operand);
   for (int dim = 0; dim < 2; dim++) {
-    const Axis *axis = &program->axis[operand_axis(operand, dim)];
-    *(dim == slow_dim ? slow : fast) =
-        ex_add(program->arena, axis_inside(program, axis), part(program, operand, dim, context));
+    const Axis *axis = product->axis[operand_axis(operand, dim)];
+    const Expr *own = part(program, product, operand, dim, context);
+    *(dim == slow_dim ? slow : fast) = ex_add(program->arena, axis_inside(program, axis), own);
   }
 }
 
@@ -266,35 +278,42 @@ const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n
   return sum;
 }
 
-const Expr *fragment_part(Program *program, int operand, int dimension) {
+const Expr *fragment_part(Program *program, const Product *product, int operand, int dimension) {
   Arena *arena = program->arena;
-  if (!program->product.atom) return ex_const(arena, 0);
-  FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
+  if (!product->atom) return ex_const(arena, 0);
+  FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
   const int *of_lane = dimension ? map.col_of_lane_bit : map.row_of_lane_bit;
   const int *of_value = dimension ? map.col_of_value_bit : map.row_of_value_bit;
-  const Expr *value = ex_mul_const(arena, ex_var(arena, program->product.value[operand]),
-                                   program->product.value_width[operand]);
-  return ex_add(arena,
-                bits_expr(arena, ex_var(arena, program->product.lane), of_lane, map.n_lane_bits),
+  const ProductOperand *held = &product->operand[operand];
+  const Expr *value = ex_mul_const(arena, ex_var(arena, held->value), held->value_width);
+  return ex_add(arena, bits_expr(arena, ex_var(arena, product->lane), of_lane, map.n_lane_bits),
                 bits_expr(arena, value, of_value, map.n_value_bits));
 }
 
+typedef struct Application {
+  Program *program;
+  const Product *product;
+} Application;
+
 static void apply_axis(Access *access, Stmt *stmt, void *context) {
-  Program *program = context;
+  const Application *to = context;
   // A tile is read as a whole: its corner belongs to no lane.
   bool tile = op_reads_tiles(stmt->op.kind);
-  BufferRole role = access->buffer->role;
-  if (role != ROLE_A && role != ROLE_B && role != ROLE_C) return;
-  int operand = role == ROLE_A ? ATOM_A : role == ROLE_B ? ATOM_B : ATOM_C;
+  AtomOperand operand = product_operand(to->product, access->buffer->role);
+  if (access->buffer->space != SPACE_GLOBAL || operand == ATOM_OPERANDS) return;
+  Arena *arena = to->program->arena;
   for (int d = 0; d < 2; d++) {
-    const Axis *axis = &program->axis[operand_axis(operand, d)];
-    const Expr *of_lane =
-        tile ? ex_const(program->arena, 0) : fragment_part(program, operand, d);
-    access->idx[d] = ex_add(program->arena, axis_expr(program->arena, axis), of_lane);
+    const Axis *axis = to->product->axis[operand_axis(operand, d)];
+    const Expr *of_lane = tile ? ex_const(arena, 0)
+                               : fragment_part(to->program, to->product, operand, d);
+    access->idx[d] = ex_add(arena, axis_expr(arena, axis), of_lane);
   }
 }
 
-void apply_axes(Program *program) { each_access(main_kernel(program)->body, apply_axis, program); }
+void apply_axes(Program *program, const Product *product) {
+  Application to = {program, product};
+  each_access(main_kernel(program)->body, apply_axis, &to);
+}
 
 static bool is_outside(const Var *var) {
   return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER || var->tier == TIER_SERIAL_OUTER;

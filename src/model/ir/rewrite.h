@@ -54,32 +54,39 @@ typedef struct Split {
 Split split_register(Program *program, const Var *var, int64_t width, const char *outer_name,
                      const char *inner_name, KnobId knob);
 
-// Sets the indices of every access to A, B, C and the partial sums from the axes.
-void apply_axes(Program *program);
+// Sets the indices of every access to the product's A, B and C from its axes.
+void apply_axes(Program *program, const Product *product);
 
-// The axis of dimension 0 (rows) or 1 (columns) of an operand (AtomOperand: A, B, C), and the
-// dimension along which it runs slowly in memory: 0, or 1 where it is column-major.
+// The axis of dimension 0 (rows) or 1 (columns) of an operand, and the dimension along which it
+// runs slowly in memory: 0, or 1 where it is column-major.
 int operand_axis(int operand, int dimension);
-int slow_dimension(const Program *program, int operand);
+int slow_dimension(const Product *product, int operand);
+// Do neighbours along k lie together in the operand's slab (NULL: there is none yet)? A row-major,
+// B column-major, or turned round.
+bool slab_runs_along_k(const Product *product, int operand, const Buffer *slab);
 
 // The operand's element at (slow, fast) coordinates inside the block's tile: what its slab is
 // indexed with. `part` adds what lane and value contribute to a dimension (fragment_part, or an
 // address of ldmatrix).
-typedef const Expr *PartOf(Program *program, int operand, int dimension, const void *context);
-void tile_position(Program *program, int operand, PartOf *part, const void *context,
-                   const Expr **slow, const Expr **fast);
+typedef const Expr *PartOf(Program *program, const Product *product, int operand, int dimension,
+                           const void *context);
+void tile_position(Program *program, const Product *product, int operand, PartOf *part,
+                   const void *context, const Expr **slow, const Expr **fast);
 
 // The part of the row (dimension 0) or column (1) of an operand's element that lane and value add:
-// the fragment map of the program's atom; 0 without an atom.
-const Expr *fragment_part(Program *program, int operand, int dimension);
+// the fragment map of the product's atom; 0 without an atom.
+const Expr *fragment_part(Program *program, const Product *product, int operand, int dimension);
 
 // sum of bit i of x times coefficient[i], bits whose coefficients double gathered:
 //   {2, 4, 0, 0, 0} gives x % 4 * 2,   {0, 0, 1, 2, 4} gives x / 4
 const Expr *bits_expr(Arena *arena, const Expr *x, const int *coefficient, int n_bits);
 
-// The statement that multiplies, and the one that reads a fragment.
-Stmt **find_multiply(Stmt **list);
-Stmt **find_read(Stmt **list, BufferRole fragment);
+// The statement that multiplies for the product, the one that reads a fragment of its operand, and
+// the loop over its k-steps within a slab: NULL where nothing is staged, or once
+// pass_fragment_buffer has taken the last step out of it.
+Stmt **find_multiply(const Product *product, Stmt **list);
+Stmt **find_read(const Product *product, AtomOperand operand, Stmt **list);
+Stmt *find_steps(const Product *product, Stmt *list);
 
 // The digits of an axis on one side of the block boundary, as an expression:
 // inside = what varies within one block's tile, outside = where the tile starts.

@@ -396,13 +396,16 @@ static void run_wait(Machine *m, Warp *w, const Code *code) {
 // tile_of(A_s, at, 0x4000004000010000ull)
 static const char *emit_tile(Emitter *emitter, const Op *op, int i) {
   const Access *access = i == 0 ? &op->src : &op->src2;
-  Buffer plain = *access->buffer;  // the descriptor swizzles
+  DType type = access->buffer->type;
+  Buffer plain = *access->buffer;  // the descriptor swizzles; a corner is hardly ever moved by that
   plain.swizzle_bits = plain.n_xor = 0;
   Access at = *access;
   at.buffer = &plain;
-  emit_type_name(emitter, plain.type);
+  Arena *arena = emitter->arena;
+  if (expr_equal(access_offset(arena, &at), access_offset(arena, access))) at = *access;
+  emit_type_name(emitter, type);
   const char *name =
-      emit_helper(emitter, (Prelude){.kind = PRELUDE_TILE, .type = emit_stored_type(plain.type)});
+      emit_helper(emitter, (Prelude){.kind = PRELUDE_TILE, .type = emit_stored_type(type)});
   return arena_printf(emitter->arena, "%s(%s, 0x%llxull)", name, emit_place(emitter, &at),
                       (unsigned long long)matrix_tile_bits(&op->tile[i]));
 }

@@ -40,7 +40,7 @@ static const char *bundle(Arena *arena, const Program *program) {
 static const char *say_tile(Arena *arena, const Program *program) {
   (void)program;
   return arena_printf(arena, "LoopOp becomes TileOp: loops marked grid, %s, register",
-                      program->product.atom ? "warp" : "thread");
+                      program_atom(program) ? "warp" : "thread");
 }
 
 static const char *say_stage(Arena *arena, const Program *program) {

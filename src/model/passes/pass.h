@@ -1,12 +1,15 @@
 // The passes: each is one optimization, one file, one diff.
 //
 // pipeline.c lists them in order and is the table of contents of the program. A pass rewrites the
-// program it is given in place (the pipeline hands it a private copy) and is switched by knobs.
+// program it is given in place (the pipeline hands it a private copy), for the product it is given,
+// and is switched by knobs.
 #pragma once
 #include <stdbool.h>
 
 #include "model/ir/program.h"
 #include "model/words/knob.h"
+
+typedef void PassRun(Program *program, Product *product, const Schedule *schedule);
 
 typedef struct Pass {
   const char *name;   // "register_tile": the name of the file pass_register_tile.c
@@ -14,11 +17,14 @@ typedef struct Pass {
   const char *knobs;  // the knobs that switch it, space separated, first the one that names it
   const char *help;   // what it does for the kernel, one line
   bool (*wanted)(const Schedule *schedule);
-  void (*run)(Program *program, const Schedule *schedule);
+  PassRun *run;
 } Pass;
 
 extern const Pass pass_table[];
 extern const int pass_count;
+
+// Runs a pass for each product of the program, in the order in which they are computed.
+void pass_each_product(PassRun *run, Program *program, const Schedule *schedule);
 
 enum { PIPELINE_PROGRAMS_MAX = 32 };
 

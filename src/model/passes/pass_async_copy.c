@@ -16,25 +16,26 @@ bool pass_async_copy_wanted(const Schedule *schedule) {
 // Bytes that L2 is asked to fetch around each piece, a hint.
 enum { L2_LINE_BYTES = 128 };
 
-static void to_async(Program *program, Stmt *k_o, BufferRole slab, BufferRole registers, bool wide,
-                     bool hint) {
-  if (!program_buffer(program, slab)) return;
-  int width = wide ? copy_width(program, slab) : 1;
-  cut(find_link(&k_o->body, OP_LOAD, registers));
-  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
+static void to_async(Program *program, const Product *product, int operand, bool wide, bool hint) {
+  if (!operand_slab(program, product, operand)) return;
+  const ProductOperand *at = &product->operand[operand];
+  Stmt *k_o = slab_loop(program);
+  int width = wide ? copy_width(program, product, operand) : 1;
+  cut(find_link(&k_o->body, OP_LOAD, at->stage));
+  Stmt **store = find_link(&k_o->body, OP_STORE, at->slab);
   cut(store);
-  Stmt *copies = build_copy(program, slab, width, true, KNOB_ASYNC_COPY).load;
-  find_op(copies, OP_CP_ASYNC, slab)->op.count = hint ? L2_LINE_BYTES : 0;
+  Stmt *copies = build_copy(program, product, operand, width, true, KNOB_ASYNC_COPY).load;
+  find_op(copies, OP_CP_ASYNC, at->slab)->op.count = hint ? L2_LINE_BYTES : 0;
   insert(store, copies);
 }
 
-void pass_async_copy(Program *program, const Schedule *schedule) {
+void pass_async_copy(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || program->product.atom;
+  bool wide = schedule->value[KNOB_VECTORIZE] != 0 || product->atom;
   bool hint = schedule->value[KNOB_L2_HINT] != 0;
-  to_async(program, k_o, ROLE_SLAB_A, ROLE_STAGE_A, wide, hint);
-  to_async(program, k_o, ROLE_SLAB_B, ROLE_STAGE_B, wide, hint);
-  drop_staging(program);
+  to_async(program, product, ATOM_A, wide, hint);
+  to_async(program, product, ATOM_B, wide, hint);
+  drop_staging(program, product);
   Stmt *commit = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_COMMIT});
   Stmt *wait = stmt_op(program, KNOB_ASYNC_COPY, (Op){.kind = OP_CP_WAIT, .count = 0});
   Stmt **filled = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);

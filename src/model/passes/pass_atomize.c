@@ -38,17 +38,17 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
 
 // Whether lanes hold the operand in registers: all of a warp's atom; of a warpgroup's the sums, and A
 // where a buffer for it is left.
-static bool is_held(const Program *program, int operand) {
-  return atom_in_registers(program->product.atom, (AtomOperand)operand) &&
-         (operand != ATOM_A || program_buffer(program, ROLE_FRAG_A));
+static bool is_held(const Program *program, const Product *product, int operand) {
+  return atom_in_registers(product->atom, (AtomOperand)operand) &&
+         program_buffer(program, product->operand[operand].registers);
 }
 
 // How many of a lane's values in a row are neighbours in memory: the low value bits that step the
 // fast dimension by 1, 2, 4, …
-static int neighbours(const Program *program, const FragmentMap *map, int operand) {
-  static const BufferRole roles[] = {[ATOM_A] = ROLE_A, [ATOM_B] = ROLE_B, [ATOM_C] = ROLE_C};
-  int fast = 1 - slow_dimension(program, operand);
-  int64_t length = program_buffer(program, roles[operand])->dim[fast];
+static int neighbours(const Program *program, const Product *product, const FragmentMap *map,
+                      int operand) {
+  int fast = 1 - slow_dimension(product, operand);
+  int64_t length = program_buffer(program, product->operand[operand].global)->dim[fast];
   const int *of_bit = fast ? map->col_of_value_bit : map->row_of_value_bit;
   int width = 1;
   for (int bit = 0; bit < map->n_value_bits && of_bit[bit] == 1 << bit; bit++)
@@ -56,20 +56,21 @@ static int neighbours(const Program *program, const FragmentMap *map, int operan
   return width;
 }
 
-static void name_values(Program *program, int operand) {
+static void name_values(Program *program, Product *product, int operand) {
   static const char *const names[] = {[ATOM_A] = "v_a", [ATOM_B] = "v_b", [ATOM_C] = "v_c"};
-  if (!is_held(program, operand)) return;
-  FragmentMap map = fragment_map(program->product.atom, (AtomOperand)operand);
-  int width = neighbours(program, &map, operand);
-  program->product.value_width[operand] = width;
-  program->product.value[operand] =
-      program_var(program, names[operand], VAR_LOOP, TIER_REGISTER, map.n_values / width);
+  if (!is_held(program, product, operand)) return;
+  FragmentMap map = fragment_map(product->atom, (AtomOperand)operand);
+  ProductOperand *held = &product->operand[operand];
+  held->value_width = neighbours(program, product, &map, operand);
+  held->value = program_var(program, names[operand], VAR_LOOP, TIER_REGISTER,
+                            map.n_values / held->value_width);
 }
 
-static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t columns,
-                       int operand) {
-  Buffer *buffer = program_buffer(program, role);
-  int64_t values = fragment_map(program->product.atom, (AtomOperand)operand).n_values;
+// An operand's registers: so many rows and columns of fragments, 0 where it has no such side.
+static Buffer *reshape(Program *program, const Product *product, int operand, int64_t rows,
+                       int64_t columns) {
+  Buffer *buffer = program_buffer(program, product->operand[operand].registers);
+  int64_t values = fragment_map(product->atom, (AtomOperand)operand).n_values;
   int64_t dim[RANK_MAX] = {rows, columns, values};
   int at = 0;
   for (int d = 0; d < 3; d++)
@@ -82,36 +83,34 @@ static Buffer *reshape(Program *program, BufferRole role, int64_t rows, int64_t 
 }
 
 // Register indices of the value that the operand's value variable stands for.
-static const Expr *value_index(Program *program, int operand) {
-  return ex_mul_const(program->arena, ex_var(program->arena, program->product.value[operand]),
-                      program->product.value_width[operand]);
+static const Expr *value_index(Program *program, const ProductOperand *operand) {
+  return ex_mul_const(program->arena, ex_var(program->arena, operand->value), operand->value_width);
 }
 
-static Stmt *read_fragment(Program *program, int operand, Buffer *fragment, Digit atoms) {
-  BufferRole role = operand == ATOM_A ? ROLE_A : ROLE_B;
+static Stmt *read_fragment(Program *program, const Product *product, int operand, Digit atoms) {
+  const ProductOperand *at = &product->operand[operand];
   const Expr *zero = ex_const(program->arena, 0);
-  Access from = access2(program_buffer(program, role), zero, zero);
-  Access to = access2(fragment, ex_var(program->arena, atoms.var), value_index(program, operand));
-  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = program->product.value_width[operand]};
-  Stmt *values =
-      wrap_register(program, knob, program->product.value[operand], stmt_op(program, knob, op));
+  Access from = access2(program_buffer(program, at->global), zero, zero);
+  Access to = access2(program_buffer(program, at->registers), ex_var(program->arena, atoms.var),
+                      value_index(program, at));
+  Op op = {.kind = OP_LOAD, .dst = to, .src = from, .width = at->value_width};
+  Stmt *values = wrap_register(program, knob, at->value, stmt_op(program, knob, op));
   return wrap_register(program, operand == ATOM_A ? KNOB_FM : KNOB_FN, atoms.var, values);
 }
 
-static Stmt *over_atoms(Program *program, Stmt *stmt) {
-  Stmt *inner = wrap_register(program, KNOB_FN, program->axis[AXIS_N].digit[2].var, stmt);
-  return wrap_register(program, KNOB_FM, program->axis[AXIS_M].digit[2].var, inner);
+static Stmt *over_atoms(Program *program, const Product *product, Stmt *stmt) {
+  Stmt *inner = wrap_register(program, KNOB_FN, product->axis[AXIS_N]->digit[2].var, stmt);
+  return wrap_register(program, KNOB_FM, product->axis[AXIS_M]->digit[2].var, inner);
 }
 
 // The operand as its atom takes it: a fragment that was read before, or a tile where it lies.
-static Access operand_access(Program *program, int operand) {
+static Access operand_access(Program *program, const Product *product, int operand) {
   const Expr *zero = ex_const(program->arena, 0);
-  bool a = operand == ATOM_A;
-  if (!is_held(program, operand))
-    return access2(program_buffer(program, a ? ROLE_A : ROLE_B), zero, zero);
-  const Var *atoms = program->axis[a ? AXIS_M : AXIS_N].digit[2].var;
-  Buffer *fragment = program_buffer(program, a ? ROLE_FRAG_A : ROLE_FRAG_B);
-  return access2(fragment, ex_var(program->arena, atoms), zero);
+  const ProductOperand *at = &product->operand[operand];
+  if (!is_held(program, product, operand))
+    return access2(program_buffer(program, at->global), zero, zero);
+  const Var *atoms = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N]->digit[2].var;
+  return access2(program_buffer(program, at->registers), ex_var(program->arena, atoms), zero);
 }
 
 static Stmt *wg(Program *program, OpKind kind) {
@@ -119,76 +118,74 @@ static Stmt *wg(Program *program, OpKind kind) {
 }
 
 // Reads the fragments, then multiplies: a warpgroup in the background, so that it has to wait.
-static Stmt *one_step(Program *program, Access sums) {
+static Stmt *one_step(Program *program, const Product *product, Access sums) {
   Stmt *reads = NULL;
-  Digit atoms[] = {program->axis[AXIS_M].digit[2], program->axis[AXIS_N].digit[2]};
-  BufferRole roles[] = {ROLE_FRAG_A, ROLE_FRAG_B};
+  Digit atoms[] = {product->axis[AXIS_M]->digit[2], product->axis[AXIS_N]->digit[2]};
   for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
-    if (!is_held(program, operand)) continue;
-    Buffer *fragment = program_buffer(program, roles[operand]);
-    Stmt *read = read_fragment(program, operand, fragment, atoms[operand]);
+    if (!is_held(program, product, operand)) continue;
+    Stmt *read = read_fragment(program, product, operand, atoms[operand]);
     insert(reads ? &stmt_last(reads)->next : &reads, read);
   }
-  bool group = program->product.atom->warps > 1;
+  bool group = product->atom->warps > 1;
   Op multiply = {.kind = group ? OP_WGMMA : OP_MMA,
-                 .atom = program->product.atom,
+                 .atom = product->atom,
                  .dst = sums,
-                 .src = operand_access(program, ATOM_A),
-                 .src2 = operand_access(program, ATOM_B)};
-  Stmt *all = over_atoms(program, stmt_op(program, knob, multiply));
+                 .src = operand_access(program, product, ATOM_A),
+                 .src2 = operand_access(program, product, ATOM_B)};
+  Stmt *all = over_atoms(program, product, stmt_op(program, knob, multiply));
   if (group)
     all = stmt_list(wg(program, OP_WG_FENCE), all, wg(program, OP_WG_COMMIT),
                     wg(program, OP_WG_WAIT), NULL);
   return reads ? stmt_list(reads, all, NULL) : all;
 }
 
-static Stmt *warp_body(Program *program) {
+static Stmt *warp_body(Program *program, const Product *product) {
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);
-  const Expr *i = ex_var(arena, program->axis[AXIS_M].digit[2].var);
-  const Expr *j = ex_var(arena, program->axis[AXIS_N].digit[2].var);
-  Buffer *acc = program_buffer(program, ROLE_ACC);
+  const Expr *i = ex_var(arena, product->axis[AXIS_M]->digit[2].var);
+  const Expr *j = ex_var(arena, product->axis[AXIS_N]->digit[2].var);
+  const ProductOperand *c = &product->operand[ATOM_C];
+  Buffer *acc = program_buffer(program, c->registers);
   Op init = {.kind = OP_INIT, .dst = access3(acc, i, j, zero), .width = (int)acc->dim[2]};
   Op store = {.kind = OP_STORE,
-              .dst = access2(program_buffer(program, ROLE_C), zero, zero),
-              .src = access3(acc, i, j, value_index(program, ATOM_C)),
-              .width = program->product.value_width[ATOM_C]};
-  Stmt *values =
-      wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, store));
-  Stmt *step = one_step(program, access3(acc, i, j, zero));
-  return stmt_list(over_atoms(program, stmt_op(program, knob, init)),
-                   stmt_loop(program, knob, program->axis[AXIS_K].digit[0].var, step),
-                   over_atoms(program, values), NULL);
+              .dst = access2(program_buffer(program, c->global), zero, zero),
+              .src = access3(acc, i, j, value_index(program, c)),
+              .width = c->value_width};
+  Stmt *values = wrap_register(program, knob, c->value, stmt_op(program, knob, store));
+  Stmt *step = one_step(program, product, access3(acc, i, j, zero));
+  return stmt_list(over_atoms(program, product, stmt_op(program, knob, init)),
+                   stmt_loop(program, knob, product->axis[AXIS_K]->digit[0].var, step),
+                   over_atoms(program, product, values), NULL);
 }
 
 // Loops over the digits of a tier, m outside n.
-static Stmt *bind_tier(Program *program, int digit, KnobId m_knob, KnobId n_knob, Stmt *body) {
-  body = stmt_loop(program, n_knob, program->axis[AXIS_N].digit[digit].var, body);
-  return stmt_loop(program, m_knob, program->axis[AXIS_M].digit[digit].var, body);
+static Stmt *bind_tier(Program *program, const Product *product, int digit, Stmt *body) {
+  body = stmt_loop(program, KNOB_WN, product->axis[AXIS_N]->digit[digit].var, body);
+  return stmt_loop(program, KNOB_WM, product->axis[AXIS_M]->digit[digit].var, body);
 }
 
-void pass_atomize(Program *program, const Schedule *schedule) {
+void pass_atomize(Program *program, Product *product, const Schedule *schedule) {
   static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
                                                                                   "n_r"};
   const int64_t *v = schedule->value;
-  const Atom *atom = program->product.atom = schedule_atom(program->arena, schedule);
-  Axis *k = &program->axis[AXIS_K];
-  factor(program, &program->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
-  factor(program, &program->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
+  const Atom *atom = product->atom = schedule_atom(program->arena, schedule);
+  Axis *k = product->axis[AXIS_K];
+  factor(program, product->axis[AXIS_M], m_names, v[KNOB_WM], v[KNOB_FM], atom->m);
+  factor(program, product->axis[AXIS_N], n_names, v[KNOB_WN], v[KNOB_FN], atom->n);
   k->digit[0] = (Digit){
       program_var(program, "k", VAR_LOOP, TIER_SERIAL, ceil_div(k->extent, atom->k)), atom->k};
   int lanes = atom_lanes(atom);
-  program->product.lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, lanes);
+  product->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, lanes);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * lanes);
   if (atom->warps > 1)
     drop_buffers(program, ROLE_FRAG_B, v[KNOB_A_REGS] ? ROLE_FRAG_B : ROLE_FRAG_A);
-  for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, operand);
-  reshape(program, ROLE_ACC, v[KNOB_FM], v[KNOB_FN], ATOM_C);
-  if (is_held(program, ATOM_A)) reshape(program, ROLE_FRAG_A, v[KNOB_FM], 0, ATOM_A);
-  if (is_held(program, ATOM_B)) reshape(program, ROLE_FRAG_B, v[KNOB_FN], 0, ATOM_B);
-  Stmt *nest = stmt_loop(program, knob, program->product.lane, warp_body(program));
-  nest = bind_tier(program, 1, KNOB_WM, KNOB_WN, nest);
-  main_kernel(program)->body = bind_tier(program, 0, KNOB_WM, KNOB_WN, nest);
-  apply_axes(program);
+  for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
+  reshape(program, product, ATOM_C, v[KNOB_FM], v[KNOB_FN]);
+  if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);
+  if (is_held(program, product, ATOM_B)) reshape(program, product, ATOM_B, v[KNOB_FN], 0);
+  Stmt *nest = stmt_loop(program, knob, product->lane, warp_body(program, product));
+  nest = bind_tier(program, product, 1, nest);
+  main_kernel(program)->body = bind_tier(program, product, 0, nest);
+  apply_axes(program, product);
 }

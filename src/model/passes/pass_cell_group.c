@@ -28,9 +28,9 @@ static void regroup(Program *program, Axis *axis, int64_t group, const char *g, 
   axis->digit[3] = (Digit){split.inner, 1};
 }
 
-void pass_cell_group(Program *program, const Schedule *schedule) {
+void pass_cell_group(Program *program, Product *product, const Schedule *schedule) {
   int64_t group = schedule->value[KNOB_CELL_GROUP];
-  if (divides(schedule, KNOB_FM)) regroup(program, &program->axis[AXIS_M], group, "m_g", "m_v");
-  if (divides(schedule, KNOB_FN)) regroup(program, &program->axis[AXIS_N], group, "n_g", "n_v");
-  apply_axes(program);
+  if (divides(schedule, KNOB_FM)) regroup(program, product->axis[AXIS_M], group, "m_g", "m_v");
+  if (divides(schedule, KNOB_FN)) regroup(program, product->axis[AXIS_N], group, "n_g", "n_v");
+  apply_axes(program, product);
 }

@@ -47,9 +47,9 @@ static const Expr *name_patch(Program *program, Stmt **let, int64_t patches, con
   return ex_var(program->arena, p);
 }
 
-void pass_cta_swizzle(Program *program, const Schedule *schedule) {
+void pass_cta_swizzle(Program *program, Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
-  Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N];
+  Axis *m = product->axis[AXIS_M], *n = product->axis[AXIS_N];
   int64_t group_m = schedule->value[KNOB_GROUP_M], group_n = schedule->value[KNOB_GROUP_N];
   KnobId knob_m = group_m > 1 ? KNOB_GROUP_M : KNOB_GROUP_N;
   KnobId knob_n = group_n > 1 ? KNOB_GROUP_N : KNOB_GROUP_M;

@@ -31,20 +31,29 @@ static void add_ring(Buffer *slab, int64_t slots) {
   slab->knob = KNOB_BUFFER_COUNT;
 }
 
+typedef struct Ring {
+  const Buffer *slab;
+  const Expr *slot;
+} Ring;
+
 static void index_ring(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  if (access->buffer->space != SPACE_SHARED) return;
+  const Ring *ring = context;
+  if (access->buffer != ring->slab) return;
   for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
-  access->idx[0] = context;
+  access->idx[0] = ring->slot;
 }
 
-void pass_double_buffer(Program *program, const Schedule *schedule) {
+void pass_double_buffer(Program *program, Product *product, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Stmt *k_o = slab_loop(program);
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_SHARED) add_ring(program->buffer[i], slots);
   const Expr *slot = ring_slot(program, slab_counter(program, k_o->var), slots);
-  each_access(k_o->body, index_ring, (void *)(uintptr_t)slot);
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Ring ring = {operand_slab(program, product, operand), slot};
+    if (!ring.slab) continue;
+    add_ring(operand_slab(program, product, operand), slots);
+    each_access(k_o->body, index_ring, &ring);
+  }
   Stmt **first = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(find_link(&(*first)->next, OP_BARRIER, ROLE_COUNT));
 }

@@ -20,9 +20,9 @@ bool pass_epilogue_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0;
 }
 
-static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {
+static Buffer *new_slab(Program *program, BufferRole role, int64_t rows, int64_t columns) {
   int64_t dim[2] = {rows, columns};
-  Buffer *slab = program_new_buffer(program, "C_s", SPACE_SHARED, ROLE_SLAB_C, 2, dim, knob);
+  Buffer *slab = program_new_buffer(program, "C_s", SPACE_SHARED, role, 2, dim, knob);
   int row_bits = log2_up(columns * dtype_bytes(slab->type));
   if ((int64_t)1 << row_bits != columns * dtype_bytes(slab->type) || row_bits < LINE_BITS)
     return slab;
@@ -33,24 +33,25 @@ static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {
 }
 
 // The values of one row of atoms, from their registers to the slab.
-static Stmt *fill_slab(Program *program, Buffer *slab, const Stmt *store) {
+static Stmt *fill_slab(Program *program, const Product *product, Buffer *slab, const Stmt *store) {
   Arena *arena = program->arena;
-  const Axis *n = &program->axis[AXIS_N];
-  const Digit *m_w = &program->axis[AXIS_M].digit[1];
-  const Expr *row = ex_mul_const(arena, ex_var(arena, m_w->var), program->product.atom->m);
+  const Axis *n = product->axis[AXIS_N];
+  const Digit *m_w = &product->axis[AXIS_M]->digit[1];
+  const Expr *row = ex_mul_const(arena, ex_var(arena, m_w->var), product->atom->m);
   Op op = store->op;
-  op.dst = access2(slab, ex_add(arena, row, fragment_part(program, ATOM_C, 0)),
-                   ex_add(arena, axis_inside(program, n), fragment_part(program, ATOM_C, 1)));
+  op.dst =
+      access2(slab, ex_add(arena, row, fragment_part(program, product, ATOM_C, 0)),
+              ex_add(arena, axis_inside(program, n), fragment_part(program, product, ATOM_C, 1)));
   Stmt *values =
-      wrap_register(program, knob, program->product.value[ATOM_C], stmt_op(program, knob, op));
+      wrap_register(program, knob, product->operand[ATOM_C].value, stmt_op(program, knob, op));
   return wrap_register(program, knob, n->digit[2].var, values);
 }
 
 // Slab row r is row r % 16 of warp r / 16's atom: where it belongs in C.
-static const Expr *row_in_c(Program *program, const Expr *row) {
+static const Expr *row_in_c(Program *program, const Product *product, const Expr *row) {
   Arena *arena = program->arena;
-  const Axis *m = &program->axis[AXIS_M];
-  int64_t atom_rows = program->product.atom->m;
+  const Axis *m = product->axis[AXIS_M];
+  int64_t atom_rows = product->atom->m;
   const Expr *in_tile = ex_mul_const(arena, ex_div(arena, row, atom_rows), m->digit[1].weight);
   in_tile = ex_add(arena, in_tile, ex_mul_const(arena, ex_var(arena, m->digit[2].var), atom_rows));
   in_tile = ex_add(arena, in_tile, ex_mod(arena, row, atom_rows));
@@ -58,22 +59,23 @@ static const Expr *row_in_c(Program *program, const Expr *row) {
 }
 
 // Thread tid takes pieces tid, tid + T, … of 16 bytes, counted along the slab's rows.
-static Stmt *empty_slab(Program *program, Buffer *slab) {
+static Stmt *empty_slab(Program *program, const Product *product, Buffer *slab) {
   Arena *arena = program->arena;
   int64_t columns = slab->dim[1], elements = slab->dim[0] * columns;
   int width = 16 / dtype_bytes(slab->type);
   int64_t threads = program->thread->extent, round = threads * width;
   Var *c = program_var(program, "c_c", VAR_LOOP, TIER_REGISTER, ceil_div(elements, round));
   int64_t one = width;
+  const ProductOperand *sums = &product->operand[ATOM_C];
   Buffer *registers =
-      program_new_buffer(program, "r_c", SPACE_REGISTER, ROLE_STAGE_C, 1, &one, knob);
+      program_new_buffer(program, "r_c", SPACE_REGISTER, sums->stage, 1, &one, knob);
   const Expr *flat =
       ex_add(arena, ex_mul_const(arena, ex_var(arena, c), threads), ex_var(arena, program->thread));
   flat = ex_mul_const(arena, flat, width);
   const Expr *row = ex_div(arena, flat, columns), *column = ex_mod(arena, flat, columns);
   Access at = access1(registers, ex_const(arena, 0));
-  Access to = access2(program_buffer(program, ROLE_C), row_in_c(program, row),
-                      ex_add(arena, axis_outside(program, &program->axis[AXIS_N]), column));
+  Access to = access2(program_buffer(program, sums->global), row_in_c(program, product, row),
+                      ex_add(arena, axis_outside(program, product->axis[AXIS_N]), column));
   Stmt *load =
       stmt_op(program, knob,
               (Op){.kind = OP_LOAD, .dst = at, .src = access2(slab, row, column), .width = width});
@@ -85,14 +87,16 @@ static Stmt *empty_slab(Program *program, Buffer *slab) {
   return wrap_register(program, knob, c, piece);
 }
 
-void pass_epilogue(Program *program, const Schedule *schedule) {
+void pass_epilogue(Program *program, Product *product, const Schedule *schedule) {
   Stmt **body = &kernel_inner(main_kernel(program))->body;
-  Stmt **link = find_link(body, OP_STORE, ROLE_C);
-  const Stmt *store = find_op(cut(link), OP_STORE, ROLE_C);
-  int64_t rows = schedule->value[KNOB_WM] * program->product.atom->m;
-  Buffer *slab = new_slab(program, rows, axis_tile(&program->axis[AXIS_N]));
-  Stmt *parts = stmt_list(
-      fill_slab(program, slab, store), barrier(program, knob, "a row of atoms lies in C_s"),
-      empty_slab(program, slab), barrier(program, knob, "C_s is read to the end"), NULL);
-  insert(link, wrap_register(program, knob, program->axis[AXIS_M].digit[2].var, parts));
+  const ProductOperand *sums = &product->operand[ATOM_C];
+  Stmt **link = find_link(body, OP_STORE, sums->global);
+  const Stmt *store = find_op(cut(link), OP_STORE, sums->global);
+  int64_t rows = schedule->value[KNOB_WM] * product->atom->m;
+  Buffer *slab = new_slab(program, sums->slab, rows, axis_tile(product->axis[AXIS_N]));
+  Stmt *parts = stmt_list(fill_slab(program, product, slab, store),
+                          barrier(program, knob, "a row of atoms lies in C_s"),
+                          empty_slab(program, product, slab),
+                          barrier(program, knob, "C_s is read to the end"), NULL);
+  insert(link, wrap_register(program, knob, product->axis[AXIS_M]->digit[2].var, parts));
 }

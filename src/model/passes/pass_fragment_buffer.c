@@ -33,11 +33,17 @@ static void add_halves(Buffer *fragment) {
   fragment->knob = knob;
 }
 
+typedef struct Halves {
+  const Buffer *fragment;
+  const Expr *half;
+} Halves;
+
 static void index_half(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  if (!buffer_is_fragment(access->buffer)) return;
+  const Halves *halves = context;
+  if (access->buffer != halves->fragment) return;
   for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
-  access->idx[0] = context;
+  access->idx[0] = halves->half;
 }
 
 static Stmt *at_step(Program *program, const Stmt *list, const Var *k_i, const Expr *step) {
@@ -58,9 +64,10 @@ static Stmt *if_next(Program *program, const Stmt *list, const Var *var, const c
   return stmt_if(program, knob, some, body);
 }
 
-static void within_slab(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *reads) {
+static void within_slab(Program *program, const Product *product, Stmt *k_o, Stmt *k_i,
+                        const Stmt *reads) {
   const Expr *first = ex_const(program->arena, 0);
-  Stmt **link = find_multiply(&k_o->body);
+  Stmt **link = find_multiply(product, &k_o->body);
   insert(link, at_step(program, reads, k_i->var, first));
   insert(&k_i->body, if_next(program, reads, k_i->var, "k_j"));
 }
@@ -87,15 +94,18 @@ static void across_slabs(Program *program, Stmt *k_o, Stmt *k_i, const Stmt *rea
   insert(link, at_step(program, first_reads, k_o->var, first));
 }
 
-void pass_fragment_buffer(Program *program, const Schedule *schedule) {
+void pass_fragment_buffer(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER);
-  for (int i = 0; i < program->n_buffers; i++)
-    if (buffer_is_fragment(program->buffer[i])) add_halves(program->buffer[i]);
+  Stmt *k_i = find_steps(product, k_o->body);
   const Expr *half = ex_mod(program->arena, ex_var(program->arena, k_i->var), 2);
-  each_access(k_i->body, index_half, (void *)(uintptr_t)half);
-  Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));
-  Stmt *b = cut(find_read(&k_i->body, ROLE_FRAG_B));
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Buffer *fragment = program_buffer(program, product->operand[operand].registers);
+    Halves halves = {fragment, half};
+    add_halves(fragment);
+    each_access(k_i->body, index_half, &halves);
+  }
+  Stmt *a = cut(find_read(product, ATOM_A, &k_i->body));
+  Stmt *b = cut(find_read(product, ATOM_B, &k_i->body));
   Stmt *reads = stmt_list(a, b, NULL);
   k_i->unroll = UNROLL_FULL;
   const Stmt *tail = stmt_last(k_o->body);
@@ -104,5 +114,5 @@ void pass_fragment_buffer(Program *program, const Schedule *schedule) {
   if (tail->kind == STMT_OP && (meets || arrives) && k_i->var->extent % 2 == 0)
     across_slabs(program, k_o, k_i, reads);
   else
-    within_slab(program, k_o, k_i, reads);
+    within_slab(program, product, k_o, k_i, reads);
 }

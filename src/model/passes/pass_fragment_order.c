@@ -69,11 +69,11 @@ static void add_steps(Stmt *list, Buffer *fragment, const Expr *step, const Expr
 
 // ---- the whole slab -----------------------------------------------------------------------------
 
-static void up_front(Program *program, Stmt **k_link, Stmt *a, Stmt *b) {
+static void up_front(Program *program, const Product *product, Stmt **k_link, Stmt *a, Stmt *b) {
   Stmt *k_i = *k_link, *reads = stmt_list(a, b, NULL);
   const Expr *now = ex_var(program->arena, k_i->var);
-  for (int i = 0; i < 2; i++) {
-    Buffer *fragment = program_buffer(program, i ? ROLE_FRAG_B : ROLE_FRAG_A);
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Buffer *fragment = program_buffer(program, product->operand[operand].registers);
     int64_t dim[] = {k_i->var->extent, fragment->dim[0], fragment->dim[1]};
     set_dims(fragment, 3, dim);
     add_steps(reads, fragment, now, NULL);
@@ -92,16 +92,16 @@ static Stmt *unwrapped(Stmt *list, const Var *var) {
 // Fragments of B that one statement reads: 2 where ldmatrix brings a pair.
 static int64_t fragments_of_a_read(Stmt *b, const Buffer *fragment) {
   enum { REGISTER_BYTES = 4 };
-  const Stmt *load = find_op(b, OP_LDMATRIX, ROLE_FRAG_B);
+  const Stmt *load = find_op(b, OP_LDMATRIX, fragment->role);
   if (!load) return 1;
   return load->op.count * REGISTER_BYTES / (fragment->dim[1] * dtype_bytes(fragment->type));
 }
 
 // One column of atoms after the other, or one pair of columns.
-static Stmt *columns(Program *program, Stmt *k_i, Stmt *b) {
+static Stmt *columns(Program *program, const Product *product, Stmt *k_i, Stmt *b) {
   Arena *arena = program->arena;
-  Buffer *fragment = program_buffer(program, ROLE_FRAG_B);
-  Var *n = program->axis[AXIS_N].digit[2].var, *outer = n;
+  Buffer *fragment = program_buffer(program, product->operand[ATOM_B].registers);
+  Var *n = product->axis[AXIS_N]->digit[2].var, *outer = n;
   int64_t width = fragments_of_a_read(b, fragment);
   Var *inner = step_var(program, "n_q", width);
   if (width > 1)
@@ -120,33 +120,35 @@ static Stmt *columns(Program *program, Stmt *k_i, Stmt *b) {
   return wrap_register(program, KNOB_FN, outer, column);
 }
 
-static void row_by_row(Program *program, Stmt **k_link, Stmt *a, Stmt *b) {
+static void row_by_row(Program *program, const Product *product, Stmt **k_link, Stmt *a, Stmt *b) {
   Arena *arena = program->arena;
   Stmt *k_i = cut(k_link);
-  Var *m = program->axis[AXIS_M].digit[2].var;
-  Buffer *fragment = program_buffer(program, ROLE_FRAG_A);
+  Var *m = product->axis[AXIS_M]->digit[2].var;
+  Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
   const Expr *step = ex_var(arena, k_i->var), *only = ex_const(arena, 0);
-  k_i->body = stmt_op(program, KNOB_ATOM_KIND, find_op(k_i->body, OP_MMA, ROLE_ACC)->op);
+  k_i->body = stmt_op(program, KNOB_ATOM_KIND,
+                      find_op(k_i->body, OP_MMA, product->operand[ATOM_C].registers)->op);
   int64_t dim[] = {k_i->var->extent, 1, fragment->dim[1]};
   set_dims(fragment, 3, dim);
   a = unwrapped(a, m);
   add_steps(a, fragment, step, only);
   add_steps(k_i->body, fragment, step, only);
-  Stmt *row = stmt_list(read_steps(program, a, k_i->var, "k_a"), columns(program, k_i, b), NULL);
+  Stmt *row =
+      stmt_list(read_steps(program, a, k_i->var, "k_a"), columns(program, product, k_i, b), NULL);
   insert(k_link, wrap_register(program, KNOB_FM, m, row));
 }
 
-void pass_fragment_order(Program *program, const Schedule *schedule) {
+void pass_fragment_order(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = find_tier(k_o->body, TIER_STAGE_INNER), **link = &k_o->body;
+  Stmt *k_i = find_steps(product, k_o->body), **link = &k_o->body;
   while (*link != k_i) link = &(*link)->next;
-  Stmt *a = cut(find_read(&k_i->body, ROLE_FRAG_A));
-  Stmt *b = cut(find_read(&k_i->body, ROLE_FRAG_B));
+  Stmt *a = cut(find_read(product, ATOM_A, &k_i->body));
+  Stmt *b = cut(find_read(product, ATOM_B, &k_i->body));
   assert(k_i->body && !k_i->body->next);
   k_i->unroll = UNROLL_FULL;
   k_i->knob = knob;
   if (schedule->value[KNOB_FRAG_ORDER] == UP_FRONT)
-    up_front(program, link, a, b);
+    up_front(program, product, link, a, b);
   else
-    row_by_row(program, link, a, b);
+    row_by_row(program, product, link, a, b);
 }

@@ -9,29 +9,31 @@
 // for a of m16n8k16, not 16.
 #include "model/passes/passes.h"
 
-static Stmt **fma_link(Program *program, Stmt ***a_load) {
-  Stmt *fma_parent = find_tier(main_kernel(program)->body, TIER_STAGE_INNER);
-  if (!fma_parent) {
-    const Axis *k = &program->axis[AXIS_K];
-    fma_parent = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
-  }
-  *a_load = find_read(&fma_parent->body, ROLE_FRAG_A);
-  return find_multiply(&fma_parent->body);
+static Stmt **fma_link(Program *program, const Product *product, Stmt ***a_load) {
+  const Axis *k = product->axis[AXIS_K];
+  Stmt *fma_parent = find_loop(main_kernel(program)->body, k->digit[k->n_digits - 1].var);
+  *a_load = find_read(product, ATOM_A, &fma_parent->body);
+  return find_multiply(product, &fma_parent->body);
 }
+
+typedef struct First {
+  const Buffer *fragment;
+  const Expr *index;
+} First;
 
 static void at_first(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  const Program *program = context;
-  if (access->buffer->role == ROLE_FRAG_A) access->idx[0] = ex_const(program->arena, 0);
+  const First *first = context;
+  if (access->buffer == first->fragment) access->idx[0] = first->index;
 }
 
 // All fragments of A take the place of the first.
-static void keep_one(Program *program, Stmt *read, Stmt *multiply) {
-  Buffer *a = program_buffer(program, ROLE_FRAG_A);
+static void keep_one(Program *program, Buffer *a, Stmt *read, Stmt *multiply) {
+  First first = {a, ex_const(program->arena, 0)};
   a->dim[0] = 1;
   a->knob = KNOB_INTERLEAVE_LOADS;
-  each_access(read, at_first, program);
-  each_access(multiply, at_first, program);
+  each_access(read, at_first, &first);
+  each_access(multiply, at_first, &first);
 }
 
 bool pass_interleave_wanted(const Schedule *schedule) {
@@ -40,13 +42,14 @@ bool pass_interleave_wanted(const Schedule *schedule) {
          !(schedule->value[KNOB_ATOM_KIND] && schedule->value[KNOB_FRAG_ORDER]);
 }
 
-void pass_interleave(Program *program, const Schedule *schedule) {
+void pass_interleave(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Stmt **load;
-  Stmt *fma = *fma_link(program, &load);
+  Stmt *fma = *fma_link(program, product, &load);
   Stmt *loop = *load;
   if (loop->kind != STMT_LOOP || fma->kind != STMT_LOOP || loop->var != fma->var) return;
-  if (program->product.atom) keep_one(program, loop->body, fma->body);
+  Buffer *a = program_buffer(program, product->operand[ATOM_A].registers);
+  if (product->atom) keep_one(program, a, loop->body, fma->body);
   cut(load);
   insert(&fma->body, loop->body);
   fma->knob = KNOB_INTERLEAVE_LOADS;

@@ -10,6 +10,7 @@ bool pass_launch_bounds_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_MIN_BLOCKS] > 0;
 }
 
-void pass_launch_bounds(Program *program, const Schedule *schedule) {
+void pass_launch_bounds(Program *program, Product *product, const Schedule *schedule) {
+  (void)product;
   main_kernel(program)->min_blocks = (int)schedule->value[KNOB_MIN_BLOCKS];
 }

@@ -20,10 +20,10 @@ bool pass_layout_wanted(const Schedule *schedule) {
   return has_layout(schedule, 0) || has_layout(schedule, 1);
 }
 
-void pass_layout(Program *program, const Schedule *schedule) {
+void pass_layout(Program *program, Product *product, const Schedule *schedule) {
   for (int side = 0; side < 2; side++) {
     if (!has_layout(schedule, side)) continue;
-    Buffer *slab = program_buffer(program, side ? ROLE_SLAB_B : ROLE_SLAB_A);
+    Buffer *slab = operand_slab(program, product, side ? ATOM_B : ATOM_A);
     Diags diags = diags_new(program->arena);
     bool ok = slab_layout_read(schedule->layout[side], slab_shape(slab), slab->xor_term,
                                &slab->n_xor, &diags);

@@ -18,37 +18,34 @@ bool pass_ldmatrix_wanted(const Schedule *schedule) {
          schedule->value[KNOB_ATOM_KIND] != 0;
 }
 
-static const Expr *address_part(Program *program, int operand, int dimension, const void *context) {
+static const Expr *address_part(Program *program, const Product *product, int operand,
+                                int dimension, const void *context) {
   (void)operand;
   const LdMatrix *load = context;
   const int *of_bit = dimension ? load->col_of_lane_bit : load->row_of_lane_bit;
-  return bits_expr(program->arena, ex_var(program->arena, program->product.lane), of_bit,
+  return bits_expr(program->arena, ex_var(program->arena, product->lane), of_bit,
                    load->n_lane_bits);
 }
 
-static Access row_address(Program *program, Buffer *slab, int operand, const LdMatrix *load) {
+static Access row_address(Program *program, const Product *product, int operand, Buffer *slab,
+                          const LdMatrix *load) {
   const Expr *slow, *fast;
-  tile_position(program, operand, address_part, load, &slow, &fast);
+  tile_position(program, product, operand, address_part, load, &slow, &fast);
   return slab_access(program, slab, slow, fast);
 }
 
-bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab) {
-  int fast = 1 - slow_dimension(program, operand);
-  return (operand_axis(operand, fast) == AXIS_K) != (slab && slab->transposed);
-}
-
-static void replace_reads(Program *program, int operand, BufferRole role, BufferRole fragment_role,
-                          int n_fragments) {
+static void replace_reads(Program *program, const Product *product, int operand, int n_fragments) {
   Arena *arena = program->arena;
-  Buffer *slab = program_buffer(program, role), *fragment = program_buffer(program, fragment_role);
+  Buffer *slab = operand_slab(program, product, operand);
+  Buffer *fragment = program_buffer(program, product->operand[operand].registers);
   LdMatrix load;
-  if (!slab || !fragment || !fragment_ldmatrix(program->product.atom, (AtomOperand)operand,
-                                  slab_runs_along_k(program, operand, slab), n_fragments, &load))
+  if (!slab || !fragment || !fragment_ldmatrix(product->atom, (AtomOperand)operand,
+                                  slab_runs_along_k(product, operand, slab), n_fragments, &load))
     return;
-  Var *atoms = program->axis[operand == ATOM_A ? AXIS_M : AXIS_N].digit[2].var;
+  Var *atoms = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N]->digit[2].var;
   Op op = {.kind = OP_LDMATRIX,
            .dst = access2(fragment, ex_var(arena, atoms), ex_const(arena, 0)),
-           .src = row_address(program, slab, operand, &load),
+           .src = row_address(program, product, operand, slab, &load),
            .count = load.n_matrices,
            .trans = load.trans};
   Stmt *read = stmt_op(program, knob, op);
@@ -57,15 +54,15 @@ static void replace_reads(Program *program, int operand, BufferRole role, Buffer
     groups = program_var(program, "n_p", VAR_LOOP, TIER_REGISTER, atoms->extent / n_fragments);
     substitute(program, read, atoms, ex_mul_const(arena, ex_var(arena, groups), n_fragments));
   }
-  Stmt *k_i = find_tier(main_kernel(program)->body, TIER_STAGE_INNER);
-  Stmt **link = find_link(&k_i->body, OP_LOAD, fragment_role);
+  Stmt *k_i = find_steps(product, main_kernel(program)->body);
+  Stmt **link = find_link(&k_i->body, OP_LOAD, fragment->role);
   cut(link);
   insert(link, wrap_register(program, knob, groups, read));
 }
 
-void pass_ldmatrix(Program *program, const Schedule *schedule) {
+void pass_ldmatrix(Program *program, Product *product, const Schedule *schedule) {
   int64_t fn = schedule->value[KNOB_FN];
   bool pairs = schedule->value[KNOB_LDMATRIX] == 2 && fn % 2 == 0;
-  replace_reads(program, ATOM_A, ROLE_SLAB_A, ROLE_FRAG_A, 1);
-  replace_reads(program, ATOM_B, ROLE_SLAB_B, ROLE_FRAG_B, pairs ? 2 : 1);
+  replace_reads(program, product, ATOM_A, 1);
+  replace_reads(program, product, ATOM_B, pairs ? 2 : 1);
 }

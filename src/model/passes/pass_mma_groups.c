@@ -28,9 +28,9 @@ static void to_step(Access *access, Stmt *stmt, void *context) {
 }
 
 // A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.
-static Stmt *read_ahead(Program *program, Stmt *k_i) {
+static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   Buffer *fragment = program_buffer(program, ROLE_FRAG_A);
-  Stmt *read = fragment ? cut(find_read(&k_i->body, ROLE_FRAG_A)) : NULL;
+  Stmt *read = fragment ? cut(find_read(product, ATOM_A, &k_i->body)) : NULL;
   if (!read) return NULL;
   int64_t steps = k_i->var->extent, elements = buffer_elements(fragment);
   for (int d = fragment->rank; d > 0; d--) {
@@ -49,12 +49,12 @@ static Stmt *read_ahead(Program *program, Stmt *k_i) {
 }
 
 // Fence, commit and wait of one step, around the steps of a slab.
-static Stmt *around_slab(Program *program, Stmt *k_o) {
+static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
   Stmt **link = find_link(&k_o->body, OP_WGMMA, ROLE_ACC), *k_i = *link;
   Stmt *fence = cut(find_link(&k_i->body, OP_WG_FENCE, ROLE_COUNT));
   Stmt *commit = cut(find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
   Stmt *wait = cut(find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
-  Stmt *reads = read_ahead(program, k_i);
+  Stmt *reads = read_ahead(program, product, k_i);
   insert(&k_i->next, stmt_list(commit, wait, NULL));
   insert(link, reads ? stmt_list(reads, fence, NULL) : fence);
   fence->knob = commit->knob = wait->knob = knob;
@@ -89,7 +89,7 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   wait->op.count = 1;
 }
 
-void pass_mma_groups(Program *program, const Schedule *schedule) {
-  Stmt *k_o = slab_loop(program), *wait = around_slab(program, k_o);
+void pass_mma_groups(Program *program, Product *product, const Schedule *schedule) {
+  Stmt *k_o = slab_loop(program), *wait = around_slab(program, product, k_o);
   if (schedule->value[knob]) leave_in_flight(program, k_o, wait);
 }

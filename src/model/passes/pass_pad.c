@@ -11,10 +11,10 @@ bool pass_pad_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_PAD_SMEM] > 0 && schedule->value[KNOB_STAGE] != 0;
 }
 
-void pass_pad(Program *program, const Schedule *schedule) {
-  for (int i = 0; i < program->n_buffers; i++) {
-    Buffer *slab = program->buffer[i];
-    if (slab->space != SPACE_SHARED) continue;
+void pass_pad(Program *program, Product *product, const Schedule *schedule) {
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Buffer *slab = operand_slab(program, product, operand);
+    if (!slab) continue;
     slab->stride[0] += schedule->value[KNOB_PAD_SMEM];
     slab->knob = KNOB_PAD_SMEM;
   }

@@ -16,21 +16,20 @@ bool pass_pad_cells_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_PAD_CELLS] > 0 && schedule->value[KNOB_STAGE] != 0;
 }
 
-int64_t slab_cell_run(const Program *program, const Buffer *slab) {
-  int operand = slab->role == ROLE_SLAB_A ? ATOM_A : ATOM_B;
+int64_t slab_cell_run(const Product *product, int operand, const Buffer *slab) {
   int64_t row = slab->dim[slab->rank - 1];
-  if (slab_runs_along_k(program, operand, slab)) return row;
-  const Axis *axis = &program->axis[operand == ATOM_A ? AXIS_M : AXIS_N];
+  if (slab_runs_along_k(product, operand, slab)) return row;
+  const Axis *axis = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N];
   const Var *cells = axis->digit[axis->n_digits - 1].var;
   return cells->tier == TIER_REGISTER ? cells->extent : row;
 }
 
-void pass_pad_cells(Program *program, const Schedule *schedule) {
-  for (int i = 0; i < program->n_buffers; i++) {
-    Buffer *slab = program->buffer[i];
-    if (slab->space != SPACE_SHARED) continue;
+void pass_pad_cells(Program *program, Product *product, const Schedule *schedule) {
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Buffer *slab = operand_slab(program, product, operand);
+    if (!slab) continue;
     int64_t row = slab->dim[slab->rank - 1];
-    slab->run = slab_cell_run(program, slab);
+    slab->run = slab_cell_run(product, operand, slab);
     slab->run_pad = schedule->value[KNOB_PAD_CELLS];
     slab->stride[slab->rank - 2] = row + row / slab->run * slab->run_pad;
     slab->knob = KNOB_PAD_CELLS;

@@ -39,21 +39,22 @@ static void append(Stmt **list, Stmt *more) {
   insert(*list ? &stmt_last(*list)->next : list, more);
 }
 
-static Parts take_apart(Stmt *k_o) {
+static Parts take_apart(const Product *product, Stmt *k_o) {
   Parts parts = {0};
   parts.async = find_op(k_o->body, OP_CP_COMMIT, ROLE_COUNT) != NULL;
-  static const struct {
+  const ProductOperand *a = &product->operand[ATOM_A], *b = &product->operand[ATOM_B];
+  const struct {
     OpKind kind;
     BufferRole role;
     bool store;
-  } copies[] = {{OP_CP_ASYNC, ROLE_SLAB_A, false}, {OP_CP_ASYNC, ROLE_SLAB_B, false},
-                {OP_LOAD, ROLE_STAGE_A, false},    {OP_LOAD, ROLE_STAGE_B, false},
-                {OP_STORE, ROLE_SLAB_A, true},     {OP_STORE, ROLE_SLAB_B, true}};
+  } copies[] = {{OP_CP_ASYNC, a->slab, false}, {OP_CP_ASYNC, b->slab, false},
+                {OP_LOAD, a->stage, false},    {OP_LOAD, b->stage, false},
+                {OP_STORE, a->slab, true},     {OP_STORE, b->slab, true}};
   for (int i = 0; i < 6; i++) {
     Stmt **link = find_link(&k_o->body, copies[i].kind, copies[i].role);
     if (link) append(copies[i].store ? &parts.store : &parts.load, cut(link));
   }
-  parts.multiply = cut(find_multiply(&k_o->body));
+  parts.multiply = cut(find_multiply(product, &k_o->body));
   return parts;
 }
 
@@ -86,50 +87,50 @@ static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stm
   append(prologue, at_slab(program, parts.store, k_o, slab));
 }
 
-static void one_ahead(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
   fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
-  append(prologue, slab_fence(program, knob));
+  append(prologue, slab_fence(program, product, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, 1));
   append(&body, parts.multiply);
   if (slots == 1) append(&body, barrier(program, knob, "the slab is read to the end"));
   append(&body, if_ahead(program, parts.store, k_o, 1));
-  append(&body, slab_fence(program, knob));
+  append(&body, slab_fence(program, product, knob));
   append(&body, barrier(program, knob, "the next slab is filled"));
   k_o->body = body;
 }
 
-static void two_ahead(Program *program, Stmt *k_o, Parts parts, Stmt **prologue) {
+static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts, Stmt **prologue) {
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
   if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
-  append(prologue, slab_fence(program, knob));
+  append(prologue, slab_fence(program, product, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.store, k_o, 1));
   append(&body, if_ahead(program, parts.load, k_o, 2));
   append(&body, parts.multiply);
-  append(&body, slab_fence(program, knob));
+  append(&body, slab_fence(program, product, knob));
   append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
 
-static void by_cp_async(Program *program, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
   for (int64_t slab = 0; slab < slots - 1; slab++) {
     if (slab < k_o->var->extent)
       append(prologue, at_slab(program, parts.load, k_o, ex_const(program->arena, slab)));
     append(prologue, group_op(program, OP_CP_COMMIT, 0));
   }
   append(prologue, group_op(program, OP_CP_WAIT, slots - 2));
-  append(prologue, slab_fence(program, knob));
+  append(prologue, slab_fence(program, product, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
   Stmt *body = NULL;
   append(&body, if_ahead(program, parts.load, k_o, slots - 1));
   append(&body, group_op(program, OP_CP_COMMIT, 0));
   append(&body, parts.multiply);
   append(&body, group_op(program, OP_CP_WAIT, slots - 2));
-  append(&body, slab_fence(program, knob));
+  append(&body, slab_fence(program, product, knob));
   append(&body, barrier(program, knob, "the next slab is filled, this one read to the end"));
   k_o->body = body;
 }
@@ -145,21 +146,21 @@ static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) 
   insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
 }
 
-void pass_pipeline(Program *program, const Schedule *schedule) {
+void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Kernel *kernel = main_kernel(program);
   Stmt *k_o = slab_loop(program);
   Stmt *prologue = NULL;
   bool tma = pass_tma_wanted(schedule);
-  Parts parts = tma ? (Parts){0} : take_apart(k_o);
+  Parts parts = tma ? (Parts){0} : take_apart(product, k_o);
   if (tma)
     by_tma(program, k_o, slots, &prologue);
   else if (parts.async)
-    by_cp_async(program, k_o, parts, slots, &prologue);
+    by_cp_async(program, product, k_o, parts, slots, &prologue);
   else if (schedule->value[KNOB_PIPELINE_STAGES] == 2 && slots > 1)
-    two_ahead(program, k_o, parts, &prologue);
+    two_ahead(program, product, k_o, parts, &prologue);
   else
-    one_ahead(program, k_o, parts, slots, &prologue);
+    one_ahead(program, product, k_o, parts, slots, &prologue);
   // In front of the k_o loop, after the initialisation of acc.
   Stmt **link = &kernel_inner(kernel)->body;
   while (*link != k_o) link = &(*link)->next;

@@ -36,26 +36,18 @@ static void reshape(Buffer *buffer, int64_t rows, int64_t columns, KnobId knob) 
 }
 
 typedef struct Cells {
+  const ProductOperand *operand;
   const Expr *m, *n;
 } Cells;
 
 static void index_registers(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
   const Cells *cells = context;
-  switch (access->buffer->role) {
-    case ROLE_ACC:
-      access->idx[1] = cells->n;
-      access->idx[0] = cells->m;
-      break;
-    case ROLE_FRAG_A:
-      access->idx[0] = cells->m;
-      break;
-    case ROLE_FRAG_B:
-      access->idx[0] = cells->n;
-      break;
-    default:
-      break;
-  }
+  BufferRole role = access->buffer->role;
+  const ProductOperand *of = cells->operand;
+  if (role == of[ATOM_C].registers) access->idx[1] = cells->n;
+  if (role == of[ATOM_A].registers || role == of[ATOM_C].registers) access->idx[0] = cells->m;
+  if (role == of[ATOM_B].registers) access->idx[0] = cells->n;
 }
 
 static bool touches(const Stmt *stmt, BufferRole role) {
@@ -66,33 +58,36 @@ static bool touches(const Stmt *stmt, BufferRole role) {
 }
 
 // Wraps each operation of the cell in the REGISTER loops it depends on.
-static void wrap_ops(Program *program, Stmt **list, Var *m, Var *n) {
+static void wrap_ops(Program *program, const ProductOperand *operand, Stmt **list, Var *m, Var *n) {
   for (Stmt **link = list; *link; link = &(*link)->next) {
     Stmt *stmt = *link;
     if (stmt->kind != STMT_OP) {
-      wrap_ops(program, &stmt->body, m, n);
+      wrap_ops(program, operand, &stmt->body, m, n);
       continue;
     }
-    bool cell = touches(stmt, ROLE_ACC);
+    bool cell = touches(stmt, operand[ATOM_C].registers);
+    bool column = cell || touches(stmt, operand[ATOM_B].registers);
+    bool row = cell || touches(stmt, operand[ATOM_A].registers);
     Stmt *alone = cut(link);
-    if (cell || touches(alone, ROLE_FRAG_B)) alone = wrap_register(program, KNOB_FN, n, alone);
-    if (cell || touches(alone, ROLE_FRAG_A)) alone = wrap_register(program, KNOB_FM, m, alone);
+    if (column) alone = wrap_register(program, KNOB_FN, n, alone);
+    if (row) alone = wrap_register(program, KNOB_FM, m, alone);
     insert(link, alone);
   }
 }
 
-void pass_register_tile(Program *program, const Schedule *schedule) {
+void pass_register_tile(Program *program, Product *product, const Schedule *schedule) {
   int64_t fm = schedule->value[KNOB_FM], fn = schedule->value[KNOB_FN];
   Kernel *kernel = main_kernel(program);
-  Var *m = factor(program, &program->axis[AXIS_M], "m_b", "m_r", fm);
-  Var *n = factor(program, &program->axis[AXIS_N], "n_b", "n_r", fn);
-  kernel->body->var = program->axis[AXIS_M].digit[0].var;
-  kernel->body->body->var = program->axis[AXIS_N].digit[0].var;
-  reshape(program_buffer(program, ROLE_ACC), fm, fn, KNOB_FM);
-  reshape(program_buffer(program, ROLE_FRAG_A), fm, 1, KNOB_FM);
-  reshape(program_buffer(program, ROLE_FRAG_B), fn, 1, KNOB_FN);
-  Cells cells = {ex_var(program->arena, m), ex_var(program->arena, n)};
+  Var *m = factor(program, product->axis[AXIS_M], "m_b", "m_r", fm);
+  Var *n = factor(program, product->axis[AXIS_N], "n_b", "n_r", fn);
+  kernel->body->var = product->axis[AXIS_M]->digit[0].var;
+  kernel->body->body->var = product->axis[AXIS_N]->digit[0].var;
+  const ProductOperand *operand = product->operand;
+  reshape(program_buffer(program, operand[ATOM_C].registers), fm, fn, KNOB_FM);
+  reshape(program_buffer(program, operand[ATOM_A].registers), fm, 1, KNOB_FM);
+  reshape(program_buffer(program, operand[ATOM_B].registers), fn, 1, KNOB_FN);
+  Cells cells = {product->operand, ex_var(program->arena, m), ex_var(program->arena, n)};
   each_access(kernel->body, index_registers, &cells);
-  wrap_ops(program, &kernel->body->body->body->body->body, m, n);
-  apply_axes(program);
+  wrap_ops(program, product->operand, &kernel->body->body->body->body->body, m, n);
+  apply_axes(program, product);
 }

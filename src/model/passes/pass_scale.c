@@ -18,12 +18,13 @@ static Stmt *alone(Program *program, Stmt **link) {
   return copy;
 }
 
-void pass_scale(Program *program, const Schedule *schedule) {
+void pass_scale(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
+  BufferRole sums = product->operand[ATOM_C].registers;
   Stmt **body = &kernel_inner(main_kernel(program))->body;
   // The initialisation runs over the same cells: its loops serve again.
-  Stmt *scale = alone(program, find_link(body, OP_INIT, ROLE_ACC));
-  Stmt *op = find_op(scale, OP_INIT, ROLE_ACC);
+  Stmt *scale = alone(program, find_link(body, OP_INIT, sums));
+  Stmt *op = find_op(scale, OP_INIT, sums);
   op->op.kind = OP_SCALE;
   op->knob = KNOB_ALPHA;
   Stmt *store = stmt_last(*body);

@@ -40,7 +40,8 @@ static void turn(Stmt *rows, int depth, void *context) {
   rows->knob = columns->knob = KNOB_SERPENTINE;
 }
 
-void pass_serpentine(Program *program, const Schedule *schedule) {
+void pass_serpentine(Program *program, Product *product, const Schedule *schedule) {
+  (void)product;
   (void)schedule;
   stmt_walk(main_kernel(program)->body, turn, program);
 }

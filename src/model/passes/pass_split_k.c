@@ -20,9 +20,9 @@ typedef struct Flat {
   const Expr *row, *column;
 } Flat;
 
-static Flat flat_cells(Program *program) {
+static Flat flat_cells(Program *program, const Buffer *c) {
   Arena *arena = program->arena;
-  int64_t n = program->problem.n, cells = program->problem.m * n;
+  int64_t n = c->dim[1], cells = c->dim[0] * n;
   Var *block = program_var(program, "f_b", VAR_LOOP, TIER_BLOCK, ceil_div(cells, SIDE_THREADS));
   Var *thread = program_var(program, "f_t", VAR_LOOP, TIER_THREAD, SIDE_THREADS);
   const Expr *flat =
@@ -39,11 +39,11 @@ static Buffer *temp_register(Program *program, const char *name, KnobId knob) {
   return program_new_buffer(program, name, SPACE_REGISTER, ROLE_TEMP, 1, &one, knob);
 }
 
-static Kernel zero_kernel(Program *program) {
+static Kernel zero_kernel(Program *program, Buffer *c) {
   const Expr *zero = ex_const(program->arena, 0);
-  Flat flat = flat_cells(program);
+  Flat flat = flat_cells(program, c);
   Access at = access1(temp_register(program, "none", KNOB_SPLITK), zero);
-  Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
+  Access C = access2(c, flat.row, flat.column);
   Stmt *body =
       stmt_list(stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_INIT, .dst = at}),
                 stmt_op(program, KNOB_SPLITK, (Op){.kind = OP_STORE, .dst = C, .src = at}), NULL);
@@ -51,16 +51,16 @@ static Kernel zero_kernel(Program *program) {
       .name = "zero", .body = bind_flat(program, KNOB_SPLITK, flat, body), .knob = KNOB_SPLITK};
 }
 
-static Kernel reduce_kernel(Program *program, Buffer *partial) {
+static Kernel reduce_kernel(Program *program, Buffer *c, Buffer *partial) {
   KnobId knob = KNOB_ATOMIC_FREE_SPLITK;
   Arena *arena = program->arena;
   const Expr *zero = ex_const(arena, 0);
-  Flat flat = flat_cells(program);
+  Flat flat = flat_cells(program, c);
   Var *split = program_var(program, "s", VAR_LOOP, TIER_SERIAL, partial->dim[0]);
   Access sum = access1(temp_register(program, "sum", knob), zero);
   Access part = access1(temp_register(program, "part", knob), zero);
   Access P = access3(partial, ex_var(arena, split), flat.row, flat.column);
-  Access C = access2(program_buffer(program, ROLE_C), flat.row, flat.column);
+  Access C = access2(c, flat.row, flat.column);
   Stmt *step =
       stmt_list(stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = part, .src = P}),
                 stmt_op(program, knob, (Op){.kind = OP_ADD, .dst = sum, .src = part}), NULL);
@@ -71,8 +71,8 @@ static Kernel reduce_kernel(Program *program, Buffer *partial) {
   return (Kernel){.name = "reduce", .body = bind_flat(program, knob, flat, body), .knob = knob};
 }
 
-static void split_axis(Program *program, const Schedule *schedule) {
-  Axis *k = &program->axis[AXIS_K];
+static void split_axis(Program *program, const Product *product, const Schedule *schedule) {
+  Axis *k = product->axis[AXIS_K];
   int64_t splits = schedule->value[KNOB_SPLITK], bk = schedule->value[KNOB_BK];
   int64_t step = k->digit[0].weight;  // 1, or the depth of an atom
   int64_t part = ceil_div(ceil_div(k->digit[0].var->extent, splits), bk) * bk;
@@ -84,34 +84,35 @@ static void split_axis(Program *program, const Schedule *schedule) {
   k->digit[0] = (Digit){outer, part * step};
   k->digit[1] = (Digit){loop->var, step};
   kernel->body = stmt_loop(program, KNOB_SPLITK, outer, kernel->body);
-  apply_axes(program);
+  apply_axes(program, product);
 }
 
-static void store_partials(Program *program, Stmt *store) {
-  int64_t dim[3] = {program->axis[AXIS_K].digit[0].var->extent, program->problem.m,
-                    program->problem.n};
+static void store_partials(Program *program, const Product *product, Stmt *store) {
+  Buffer *c = store->op.dst.buffer;
+  const Var *splits = product->axis[AXIS_K]->digit[0].var;
+  int64_t dim[3] = {splits->extent, c->dim[0], c->dim[1]};
   Buffer *partial =
       program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim, KNOB_ATOMIC_FREE_SPLITK);
-  const Expr *split = ex_var(program->arena, program->axis[AXIS_K].digit[0].var);
+  const Expr *split = ex_var(program->arena, splits);
   store->op.dst = access3(partial, split, store->op.dst.idx[0], store->op.dst.idx[1]);
   store->knob = KNOB_ATOMIC_FREE_SPLITK;
-  program->kernel[program->n_kernels++] = reduce_kernel(program, partial);
+  program->kernel[program->n_kernels++] = reduce_kernel(program, c, partial);
 }
 
 static void add_atomically(Program *program, Stmt *store) {
   store->op.kind = OP_ATOMIC_ADD;
   store->knob = KNOB_SPLITK;
   program->kernel[1] = program->kernel[0];
-  program->kernel[0] = zero_kernel(program);
+  program->kernel[0] = zero_kernel(program, store->op.dst.buffer);
   program->n_kernels = 2;
   program->main_kernel = 1;
 }
 
-void pass_split_k(Program *program, const Schedule *schedule) {
-  split_axis(program, schedule);
-  Stmt *store = find_op(main_kernel(program)->body, OP_STORE, ROLE_C);
+void pass_split_k(Program *program, Product *product, const Schedule *schedule) {
+  split_axis(program, product, schedule);
+  Stmt *store = find_op(main_kernel(program)->body, OP_STORE, product->operand[ATOM_C].global);
   if (schedule->value[KNOB_ATOMIC_FREE_SPLITK])
-    store_partials(program, store);
+    store_partials(program, product, store);
   else
     add_atomically(program, store);
 }

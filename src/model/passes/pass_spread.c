@@ -50,9 +50,9 @@ static const Expr *first_is(Arena *arena, const Var *k_i, int64_t from, int64_t 
   return from > 0 ? ex_mod(arena, ex_add_const(arena, step, n - from), n) : step;
 }
 
-void pass_spread(Program *program, const Schedule *schedule) {
+void pass_spread(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
-  Stmt *k_i = *find_multiply(&k_o->body);
+  Stmt *k_i = *find_multiply(product, &k_o->body);
   Stmt **ahead_link = find_link(&k_o->body, OP_CP_ASYNC, ROLE_COUNT);
   if (!ahead_link) return;  // K is so short that the prologue has fetched it all
   if (k_i->kind != STMT_LOOP || k_i->var->tier != TIER_STAGE_INNER)
@@ -71,6 +71,6 @@ void pass_spread(Program *program, const Schedule *schedule) {
   ahead->predicated = true;
   ahead->knob = knob;
   ahead->note = "this step's share of the copies of a slab ahead";
-  insert(find_multiply(&k_i->body), ahead);
+  insert(find_multiply(product, &k_i->body), ahead);
   k_i->unroll = UNROLL_FULL;
 }

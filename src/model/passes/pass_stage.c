@@ -14,8 +14,8 @@
 bool pass_stage_wanted(const Schedule *schedule) { return schedule->value[KNOB_STAGE] != 0; }
 
 // The k loop becomes k_o around k_i; returns k_o, whose body is the k_i loop alone.
-static Stmt *split_k_loop(Program *program, int64_t bk) {
-  Axis *k = &program->axis[AXIS_K];
+static Stmt *split_k_loop(Program *program, const Product *product, int64_t bk) {
+  Axis *k = product->axis[AXIS_K];
   Digit *last = &k->digit[k->n_digits - 1];
   Stmt *loop = find_loop(main_kernel(program)->body, last->var);
   Var *outer =
@@ -28,7 +28,7 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
   loop->var = outer;
   loop->knob = KNOB_BK;
   loop->body = body;
-  apply_axes(program);
+  apply_axes(program, product);
   return loop;
 }
 
@@ -41,70 +41,71 @@ static Stmt *split_k_loop(Program *program, int64_t bk) {
 //
 // 4-byte values of B that plain loads read, lane / 4 along the row and lane % 4 down the column,
 // are cut to 32 bytes and not swizzled: four rows of eight values are one line of 128 bytes.
-static int64_t panel_of(const Program *program, const Schedule *schedule, BufferRole role,
-                        int64_t columns) {
+static int64_t panel_of(const Program *program, const Product *product, int operand,
+                        const Schedule *schedule, int64_t columns) {
   int bytes = dtype_bytes(program->problem.dtype), reach = 16 << schedule->value[KNOB_SWIZZLE];
-  if (role == ROLE_SLAB_B && slab_is_read_plainly(program)) reach = 32;
+  if (operand == ATOM_B && slab_is_read_plainly(program, product)) reach = 32;
   bool pattern = pass_tma_wanted(schedule) && schedule->value[KNOB_SWIZZLE];
-  bool cut = (pattern || slabs_are_tiles(program)) && columns > reach / bytes;
+  bool cut = (pattern || slabs_are_tiles(product)) && columns > reach / bytes;
   return cut ? reach / bytes : 0;
 }
 
 // A slab has its dimensions as the operand lies in global memory: the slow one first.
-static Buffer *new_slab(Program *program, BufferRole role, const Schedule *schedule) {
-  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
-  int64_t dim[2] = {axis_tile(&program->axis[operand_axis(operand, slow)]),
-                    axis_tile(&program->axis[operand_axis(operand, 1 - slow)])};
+static Buffer *new_slab(Program *program, const Product *product, int operand,
+                        const Schedule *schedule) {
+  int slow = slow_dimension(product, operand);
+  int64_t dim[2] = {axis_tile(product->axis[operand_axis(operand, slow)]),
+                    axis_tile(product->axis[operand_axis(operand, 1 - slow)])};
   const char *name = operand == ATOM_A ? "A_s" : "B_s";
-  int64_t panel = panel_of(program, schedule, role, dim[1]);
+  int64_t panel = panel_of(program, product, operand, schedule, dim[1]);
   int64_t cut[3] = {panel ? dim[1] / panel : 1, dim[0], panel};
-  Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, role, panel ? 3 : 2,
-                                    panel ? cut : dim, KNOB_STAGE);
+  Buffer *slab = program_new_buffer(program, name, SPACE_SHARED, product->operand[operand].slab,
+                                    panel ? 3 : 2, panel ? cut : dim, KNOB_STAGE);
   slab->panel = panel;
   return slab;
 }
 
-static const Expr *value_part(Program *program, int operand, int dimension, const void *context) {
+static const Expr *value_part(Program *program, const Product *product, int operand, int dimension,
+                              const void *context) {
   (void)context;
-  return fragment_part(program, operand, dimension);
+  return fragment_part(program, product, operand, dimension);
 }
 
-static const Expr *corner_part(Program *program, int operand, int dimension, const void *context) {
-  (void)operand, (void)dimension, (void)context;
+static const Expr *corner_part(Program *program, const Product *product, int operand,
+                               int dimension, const void *context) {
+  (void)product, (void)operand, (void)dimension, (void)context;
   return ex_const(program->arena, 0);
 }
 
 // The fragment's load reads the slab instead of the operand, or the multiplication itself does.
-static void read_from_slab(Program *program, Stmt *k_o, BufferRole role, Buffer *slab) {
-  int operand = role == ROLE_SLAB_A ? ATOM_A : ATOM_B;
-  Stmt *load = find_op(k_o->body, OP_LOAD, operand == ATOM_A ? ROLE_FRAG_A : ROLE_FRAG_B);
+static void read_from_slab(Program *program, const Product *product, int operand, Stmt *k_o,
+                           Buffer *slab) {
+  Stmt *load = find_op(k_o->body, OP_LOAD, product->operand[operand].registers);
   const Expr *slow, *fast;
-  tile_position(program, operand, load ? value_part : corner_part, NULL, &slow, &fast);
-  Stmt *reader = load ? load : find_action(k_o->body, ACTION_MULTIPLY, ROLE_ACC);
+  tile_position(program, product, operand, load ? value_part : corner_part, NULL, &slow, &fast);
+  Stmt *reader = load;
+  if (!load) reader = find_action(k_o->body, ACTION_MULTIPLY, product->operand[ATOM_C].registers);
   *(load || operand == ATOM_A ? &reader->op.src : &reader->op.src2) =
       slab_access(program, slab, slow, fast);
   if (load) reader->knob = KNOB_STAGE;
 }
 
-void pass_stage(Program *program, const Schedule *schedule) {
-  Stmt *k_o = split_k_loop(program, schedule->value[KNOB_BK]);
+void pass_stage(Program *program, Product *product, const Schedule *schedule) {
+  Stmt *k_o = split_k_loop(program, product, schedule->value[KNOB_BK]);
   Stmt *loads = NULL, *stores = NULL;
-  static const struct {
-    int bit;
-    BufferRole role;
-  } operands[] = {{STAGE_A, ROLE_SLAB_A}, {STAGE_B, ROLE_SLAB_B}};
-  for (int i = 0; i < 2; i++) {
-    if (!(schedule->value[KNOB_STAGE] & operands[i].bit)) continue;
-    Buffer *slab = new_slab(program, operands[i].role, schedule);
-    read_from_slab(program, k_o, operands[i].role, slab);
+  static const int bits[] = {[ATOM_A] = STAGE_A, [ATOM_B] = STAGE_B};
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    if (!(schedule->value[KNOB_STAGE] & bits[operand])) continue;
+    Buffer *slab = new_slab(program, product, operand, schedule);
+    read_from_slab(program, product, operand, k_o, slab);
     // 16-bit values are copied in pairs or more: half a register cannot be loaded.
-    int width = program->product.atom ? copy_width(program, operands[i].role) : 1;
-    Copy copy = build_copy(program, operands[i].role, width, false, KNOB_STAGE);
+    int width = product->atom ? copy_width(program, product, operand) : 1;
+    Copy copy = build_copy(program, product, operand, width, false, KNOB_STAGE);
     insert(loads ? &stmt_last(loads)->next : &loads, copy.load);
     insert(stores ? &stmt_last(stores)->next : &stores, copy.store);
   }
   Stmt *filled = barrier(program, KNOB_STAGE, "the slab is filled");
-  stmt_list(loads, stores, slab_fence(program, KNOB_STAGE), NULL);
+  stmt_list(loads, stores, slab_fence(program, product, KNOB_STAGE), NULL);
   stmt_list(loads, filled, k_o->body,
             barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
   k_o->body = loads;

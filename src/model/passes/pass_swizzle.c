@@ -20,26 +20,27 @@ bool pass_swizzle_wanted(const Schedule *schedule) {
 
 enum { CHUNK_BITS = 4, LINE_BITS = 7 };
 
-bool slab_is_read_plainly(const Program *program) {
-  const Buffer *slab = program_buffer(program, ROLE_SLAB_B);
-  return program->product.atom && !slab_runs_along_k(program, ATOM_B, slab) &&
+bool slab_is_read_plainly(const Program *program, const Product *product) {
+  const Buffer *slab = operand_slab(program, product, ATOM_B);
+  return product->atom && !slab_runs_along_k(product, ATOM_B, slab) &&
          dtype_bytes(program->problem.dtype) == 4;
 }
 
-static int piece_bits(const Program *program, const Buffer *slab) {
-  bool plain = slab->role == ROLE_SLAB_B && slab_is_read_plainly(program);
+static int piece_bits(const Program *program, const Product *product, int operand) {
+  bool plain = operand == ATOM_B && slab_is_read_plainly(program, product);
   return plain ? CHUNK_BITS + 1 : CHUNK_BITS;
 }
 
-void pass_swizzle(Program *program, const Schedule *schedule) {
-  for (int i = 0; i < program->n_buffers; i++) {
-    Buffer *slab = program->buffer[i];
-    if (slab->space != SPACE_SHARED) continue;
+void pass_swizzle(Program *program, Product *product, const Schedule *schedule) {
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    Buffer *slab = operand_slab(program, product, operand);
+    if (!slab) continue;
+    int base = piece_bits(program, product, operand);
     // TMA permutes chunks alone: pass_stage.c says what it does instead.
-    if (pass_tma_wanted(schedule) && piece_bits(program, slab) != CHUNK_BITS) continue;
+    if (pass_tma_wanted(schedule) && base != CHUNK_BITS) continue;
     int row_bits = log2_up(slab->stride[slab->rank - 2] * dtype_bytes(slab->type));
     int bits = (int)schedule->value[KNOB_SWIZZLE];
-    slab->swizzle_base = piece_bits(program, slab);
+    slab->swizzle_base = base;
     slab->swizzle_shift = (row_bits > LINE_BITS ? row_bits : LINE_BITS) - slab->swizzle_base;
     slab->swizzle_bits = bits < slab->swizzle_shift ? bits : slab->swizzle_shift;
     slab->knob = KNOB_SWIZZLE;

@@ -20,10 +20,10 @@ static void factor(Program *program, Axis *axis, const char *block, const char *
   axis->digit[1] = (Digit){t, 1};
 }
 
-void pass_tile(Program *program, const Schedule *schedule) {
+void pass_tile(Program *program, Product *product, const Schedule *schedule) {
   Kernel *kernel = main_kernel(program);
   Stmt *cell = kernel->body->body->body;
-  Axis *m = &program->axis[AXIS_M], *n = &program->axis[AXIS_N];
+  Axis *m = product->axis[AXIS_M], *n = product->axis[AXIS_N];
   factor(program, m, "m_b", "m_t", schedule->value[KNOB_BM]);
   factor(program, n, "n_b", "n_t", schedule->value[KNOB_BN]);
   Stmt *nest = stmt_loop(program, KNOB_BN, n->digit[1].var, cell);
@@ -32,5 +32,5 @@ void pass_tile(Program *program, const Schedule *schedule) {
   kernel->body = stmt_loop(program, KNOB_BM, m->digit[0].var, nest);
   int64_t threads = m->digit[1].var->extent * n->digit[1].var->extent;
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, threads);
-  apply_axes(program);
+  apply_axes(program, product);
 }

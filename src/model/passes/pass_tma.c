@@ -29,9 +29,6 @@ bool pass_tma_wanted(const Schedule *schedule) {
   return schedule->value[KNOB_TMA] && schedule->value[KNOB_STAGE] != 0;
 }
 
-static const BufferRole slabs[] = {ROLE_SLAB_A, ROLE_SLAB_B};
-static const BufferRole registers[] = {ROLE_STAGE_A, ROLE_STAGE_B};
-
 // Guards a list so that a single thread runs it.
 static Stmt *by_one_thread(Program *program, Stmt *list) {
   Arena *arena = program->arena;
@@ -56,19 +53,20 @@ static void initialise(Program *program, Buffer *full) {
 }
 
 // Fence, expect, then the boxes of both slabs; cuts what carried them before.
-static Stmt *issue(Program *program, Stmt *k_o, Access full) {
+static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access full) {
   Stmt *boxes = NULL;
   int64_t bytes = 0;
-  for (int i = 0; i < 2; i++) {
-    const Buffer *slab = program_buffer(program, slabs[i]);
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    const Buffer *slab = operand_slab(program, product, operand);
     if (!slab) continue;
-    cut(find_link(&k_o->body, OP_LOAD, registers[i]));
-    cut(find_link(&k_o->body, OP_STORE, slabs[i]));
-    insert(boxes ? &stmt_last(boxes)->next : &boxes, build_boxes(program, slabs[i], full, knob));
+    cut(find_link(&k_o->body, OP_LOAD, product->operand[operand].stage));
+    cut(find_link(&k_o->body, OP_STORE, slab->role));
+    insert(boxes ? &stmt_last(boxes)->next : &boxes,
+           build_boxes(program, product, operand, full, knob));
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   Stmt *fence = NULL;
-  if (!slabs_are_tiles(program) || program_buffer(program, ROLE_FRAG_A)) {
+  if (!slabs_are_tiles(product) || program_buffer(program, ROLE_FRAG_A)) {
     fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
     fence->note = "reads of the slot that still wait for a bank come before the copies";
   }
@@ -79,23 +77,23 @@ static Stmt *issue(Program *program, Stmt *k_o, Access full) {
   return all;
 }
 
-void pass_tma(Program *program, const Schedule *schedule) {
+void pass_tma(Program *program, Product *product, const Schedule *schedule) {
   Stmt *k_o = slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   Buffer *full = program_new_buffer(program, "full", SPACE_BARRIER, ROLE_FULL, 1, &slots, knob);
   const Expr *slab = slab_counter(program, k_o->var);
   Access at = access1(full, ring_slot(program, slab, slots));
   Op wait = {.kind = OP_MBAR_WAIT, .dst = at, .phase = ring_full_phase(program, slab, slots)};
-  Stmt *fetch = stmt_list(issue(program, k_o, at), stmt_op(program, knob, wait), NULL);
+  Stmt *fetch = stmt_list(issue(program, product, k_o, at), stmt_op(program, knob, wait), NULL);
   Stmt **filled = find_link(&k_o->body, OP_BARRIER, ROLE_COUNT);
   cut(filled);
   insert(filled, fetch);
   Stmt **fence = find_link(&k_o->body, OP_FENCE_ASYNC, ROLE_COUNT);
-  if (slabs_are_tiles(program)) cut(fence);  // it was for what threads stored
+  if (slabs_are_tiles(product)) cut(fence);  // it was for what threads stored
   // The barrier at the end, which a ring of slabs had made superfluous: a wait for bytes does not
   // say that the other threads have left the slot that is asked for next.
   if (slots > 1)
     insert(&stmt_last(k_o->body)->next, barrier(program, knob, "the slab is read to the end"));
-  drop_staging(program);
+  drop_staging(program, product);
   initialise(program, full);
 }

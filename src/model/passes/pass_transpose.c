@@ -31,8 +31,7 @@ static void exchange(Access *access, Stmt *stmt, void *context) {
   access->idx[1] = row;
 }
 
-static void transpose(Program *program, BufferRole role, KnobId knob) {
-  Buffer *slab = program_buffer(program, role);
+static void transpose(Program *program, Buffer *slab, KnobId knob) {
   int64_t rows = slab->dim[0];
   slab->dim[0] = slab->dim[1];
   slab->dim[1] = rows;
@@ -42,10 +41,12 @@ static void transpose(Program *program, BufferRole role, KnobId knob) {
   each_access(main_kernel(program)->body, exchange, slab);
 }
 
-void pass_transpose(Program *program, const Schedule *schedule) {
-  if (transposes_a(schedule)) transpose(program, ROLE_SLAB_A, KNOB_TRANSPOSE_A);
+void pass_transpose(Program *program, Product *product, const Schedule *schedule) {
+  if (transposes_a(schedule))
+    transpose(program, operand_slab(program, product, ATOM_A), KNOB_TRANSPOSE_A);
   if (!transposes_b(schedule)) return;
-  transpose(program, ROLE_SLAB_B, KNOB_TRANSPOSE_B);
+  transpose(program, operand_slab(program, product, ATOM_B), KNOB_TRANSPOSE_B);
   // An atom's copies are wide already; a wide store does not fit a slab that lies across it.
-  replace_copy(program, ROLE_SLAB_B, copy_width(program, ROLE_SLAB_B), KNOB_TRANSPOSE_B);
+  int width = copy_width(program, product, ATOM_B);
+  replace_copy(program, product, ATOM_B, width, KNOB_TRANSPOSE_B);
 }

@@ -16,10 +16,10 @@ bool pass_vectorize_wanted(const Schedule *schedule) {
 
 // ---- the copies ---------------------------------------------------------------------------------
 
-static void widen_copy(Program *program, BufferRole slab) {
-  if (!program_buffer(program, slab)) return;
-  int width = copy_width(program, slab);
-  if (width > 1) replace_copy(program, slab, width, KNOB_VECTORIZE);
+static void widen_copy(Program *program, const Product *product, int operand) {
+  if (!operand_slab(program, product, operand)) return;
+  int width = copy_width(program, product, operand);
+  if (width > 1) replace_copy(program, product, operand, width, KNOB_VECTORIZE);
 }
 
 // ---- runs of registers --------------------------------------------------------------------------
@@ -105,10 +105,10 @@ static void widen_run(Program *program, Stmt *loop, int width) {
   }
 }
 
-void pass_vectorize(Program *program, const Schedule *schedule) {
+void pass_vectorize(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
-  widen_copy(program, ROLE_SLAB_A);
-  widen_copy(program, ROLE_SLAB_B);
+  widen_copy(program, product, ATOM_A);
+  widen_copy(program, product, ATOM_B);
   Kernel *kernel = main_kernel(program);
   int width = 1;
   for (Stmt *run; (run = find_run(program, kernel->body, &width));) widen_run(program, run, width);

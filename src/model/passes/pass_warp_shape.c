@@ -25,14 +25,14 @@ typedef struct Side {
   int n_digits;
 } Side;
 
-static Side side_of(const Program *program, int axis, int64_t threads, int64_t lanes) {
+static Side side_of(const Product *product, int axis, int64_t threads, int64_t lanes) {
   static const char *const warp_names[] = {"m_w", "n_w"};
   static const char *const lane_names[2][LANE_BITS] = {{"m_l", "m_l1", "m_l2", "m_l3", "m_l4"},
                                                        {"n_l", "n_l1", "n_l2", "n_l3", "n_l4"}};
   Side side = {
       .warp = warp_names[axis], .threads = threads, .lanes = lanes, .bits_left = log2_up(lanes)};
   for (int i = 0; i < LANE_BITS; i++) side.lane[i] = lane_names[axis][i];
-  const Axis *a = &program->axis[axis];
+  const Axis *a = product->axis[axis];
   for (int i = 0; i < a->n_digits; i++)
     if (a->digit[i].var->tier == TIER_THREAD) side.weight = a->digit[i].weight;
   return side;
@@ -105,16 +105,16 @@ static void replace_loop(Stmt *old, const Stmt *loop) {
   old->knob = loop->knob;
 }
 
-void pass_warp_shape(Program *program, const Schedule *schedule) {
+void pass_warp_shape(Program *program, Product *product, const Schedule *schedule) {
   int64_t lanes_m = schedule->value[KNOB_LANES_M];
-  Side side[2] = {side_of(program, AXIS_M, schedule->value[KNOB_BM], lanes_m),
-                  side_of(program, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
+  Side side[2] = {side_of(product, AXIS_M, schedule->value[KNOB_BM], lanes_m),
+                  side_of(product, AXIS_N, schedule->value[KNOB_BN], LANES / lanes_m)};
   LaneDigit lane[LANE_BITS];
   int n_lane = deal_bits(side, schedule->value[KNOB_LANE_ORDER], lane);
   Stmt *m_t = find_tier(main_kernel(program)->body, TIER_THREAD), *n_t = m_t->body;
   Stmt *nest = add_lane_loops(program, side, lane, n_lane, n_t->body);
   replace_loop(m_t, add_warp_loops(program, side, nest));
   for (int axis = AXIS_M; axis <= AXIS_N; axis++)
-    replace_thread_digit(&program->axis[axis], &side[axis]);
-  apply_axes(program);
+    replace_thread_digit(product->axis[axis], &side[axis]);
+  apply_axes(program, product);
 }

@@ -110,7 +110,8 @@ static const char *note_of_producer(int64_t producers) {
              : "the producer only fetches";
 }
 
-void pass_warp_specialize(Program *program, const Schedule *schedule) {
+void pass_warp_specialize(Program *program, Product *product, const Schedule *schedule) {
+  (void)product;
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
   Stmt *inner = kernel_inner(kernel), *k_o = slab_loop(program);

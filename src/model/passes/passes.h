@@ -1,5 +1,5 @@
 // Every pass file defines two functions: whether the schedule wants the pass, and the rewrite
-// itself.
+// itself, of the program and for the product that it is given.
 #pragma once
 #include "base/whole.h"
 #include "model/ir/program.h"
@@ -9,40 +9,41 @@
 
 #define PASS(id, title, knobs, help)                 \
   bool pass_##id##_wanted(const Schedule *schedule); \
-  void pass_##id(Program *program, const Schedule *schedule);
+  void pass_##id(Program *program, Product *product, const Schedule *schedule);
 #include "model/passes/pass.def"
 #undef PASS
 
-// Builds the cooperative copy of one slab: the threads of the block fetch it `width` elements at a
-// time, tid after tid along the rows of global memory. `load` goes to staging registers, `store`
-// from there to the slab; with `async` there is one list of CP_ASYNC in `load` and no `store`.
+// The slab of a product's operand (ATOM_A, ATOM_B); NULL: it is not staged.
+Buffer *operand_slab(const Program *program, const Product *product, int operand);
+
+// Builds the cooperative copy of an operand's slab: the threads of the block fetch it `width`
+// elements at a time, tid after tid along the rows of global memory. `load` goes to staging
+// registers, `store` from there to the slab; with `async` there is one list of CP_ASYNC in `load`
+// and no `store`.
 typedef struct Copy {
   Stmt *load, *store;
 } Copy;
-Copy build_copy(Program *program, BufferRole slab, int width, bool async, KnobId knob);
+Copy build_copy(Program *program, const Product *product, int operand, int width, bool async,
+                KnobId knob);
 
-// The widest access (16 bytes at most), in elements, that every copy of this slab can make from
-// global memory.
-int copy_width(Program *program, BufferRole slab);
+// The widest access (16 bytes at most), in elements, that every copy of the operand's slab can make
+// from global memory.
+int copy_width(Program *program, const Product *product, int operand);
 
-// Do neighbours along k lie together in the slab (NULL: there is none yet)? A row-major, B
-// column-major, or turned round.
-bool slab_runs_along_k(const Program *program, int operand, const Buffer *slab);
-
-// The number of neighbours in a row of the slab that belong to one thread's cells; the whole row if
-// none do.
-int64_t slab_cell_run(const Program *program, const Buffer *slab);
+// The number of neighbours in a row of the operand's slab that belong to one thread's cells; the
+// whole row if none do.
+int64_t slab_cell_run(const Product *product, int operand, const Buffer *slab);
 
 // Whether B's slab, as it lies, is read by plain loads of 4 bytes, lane / 4 along its rows: an atom
 // of 4-byte values whose B no ldmatrix turns round.
-bool slab_is_read_plainly(const Program *program);
+bool slab_is_read_plainly(const Program *program, const Product *product);
 
 // Builds it anew, through registers, in the place of the copy that k_o's body has.
-void replace_copy(Program *program, BufferRole slab, int width, KnobId knob);
+void replace_copy(Program *program, const Product *product, int operand, int width, KnobId knob);
 
 // The same by the tensor memory accelerator: TMA_LOADs of boxes, one or one per panel, whose bytes
 // count at the mbarrier `full`.
-Stmt *build_boxes(Program *program, BufferRole slab, Access full, KnobId knob);
+Stmt *build_boxes(Program *program, const Product *product, int operand, Access full, KnobId knob);
 
 // A loop that initialises all mbarriers of a buffer for so many arrivals.
 Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId knob);
@@ -55,14 +56,15 @@ int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int
 
 // Takes the buffers of two roles off the list.
 void drop_buffers(Program *program, BufferRole first, BufferRole second);
-// The staging registers, which asynchronous copies do without.
-void drop_staging(Program *program);
+// Takes the product's staging registers, which asynchronous copies do without, off the list of
+// buffers.
+void drop_staging(Program *program, const Product *product);
 
 // Whether slabs are read by descriptors, through the async proxy, and by no lane.
-bool slabs_are_tiles(const Program *program);
+bool slabs_are_tiles(const Product *product);
 // What threads have written to a slab comes before what wgmma reads of it: stands in front of the
 // barrier that says so. NULL where lanes read, who need the barrier alone.
-Stmt *slab_fence(Program *program, KnobId knob);
+Stmt *slab_fence(Program *program, const Product *product, KnobId knob);
 
 // The slab's element at (row, column) as they lie in the global operand, in the ring slot of k_o.
 Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *column);

@@ -42,12 +42,13 @@ static Problem problem_of(const Schedule *schedule) {
 // for m, for n: acc = 0; for k: acc += A[m, k] · B[k, n]; C[m, n] = acc
 static Program *naive_nest(Arena *arena, const Schedule *schedule) {
   Program *program = program_new(arena, problem_of(schedule));
+  const Product *product = program_product(program);
   int64_t one[2] = {1, 1};
   Buffer *acc = program_new_buffer(program, "acc", SPACE_REGISTER, ROLE_ACC, 2, one, KNOB_NONE);
   Buffer *a = program_new_buffer(program, "a", SPACE_REGISTER, ROLE_FRAG_A, 1, one, KNOB_NONE);
   Buffer *b = program_new_buffer(program, "b", SPACE_REGISTER, ROLE_FRAG_B, 1, one, KNOB_NONE);
   for (int i = 0; i < AXIS_COUNT; i++) {
-    Axis *axis = &program->axis[i];
+    Axis *axis = product->axis[i];
     Var *var = program_var(program, axis->name, VAR_LOOP, TIER_SERIAL, axis->extent);
     axis->digit[axis->n_digits++] = (Digit){var, 1};
   }
@@ -63,20 +64,24 @@ static Program *naive_nest(Arena *arena, const Schedule *schedule) {
       stmt_op(program, none, (Op){.kind = OP_FMA, .dst = at_acc, .src = at_a, .src2 = at_b}), NULL);
   Stmt *cell =
       stmt_list(stmt_op(program, none, (Op){.kind = OP_INIT, .dst = at_acc}),
-                stmt_loop(program, none, program->axis[AXIS_K].digit[0].var, step),
+                stmt_loop(program, none, product->axis[AXIS_K]->digit[0].var, step),
                 stmt_op(program, none, (Op){.kind = OP_STORE, .dst = C, .src = at_acc}), NULL);
-  Stmt *row = stmt_loop(program, none, program->axis[AXIS_N].digit[0].var, cell);
+  Stmt *row = stmt_loop(program, none, product->axis[AXIS_N]->digit[0].var, cell);
   program->kernel[program->n_kernels++] =
       (Kernel){.name = "matmul",
-               .body = stmt_loop(program, none, program->axis[AXIS_M].digit[0].var, row),
+               .body = stmt_loop(program, none, product->axis[AXIS_M]->digit[0].var, row),
                .knob = none};
-  apply_axes(program);
+  apply_axes(program, product);
   return program;
 }
 
 static void add_stage(Pipeline *pipeline, const Pass *pass, const Program *program) {
   pipeline->stage[pipeline->n_stages].pass = pass;
   pipeline->stage[pipeline->n_stages++].program = program;
+}
+
+void pass_each_product(PassRun *run, Program *program, const Schedule *schedule) {
+  for (int i = 0; i < program->n_products; i++) run(program, &program->product[i], schedule);
 }
 
 Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
@@ -87,7 +92,7 @@ Pipeline pipeline_run(Arena *arena, const Schedule *schedule) {
     const Pass *pass = &pass_table[i];
     if (!pass->wanted(schedule)) continue;
     Program *next = program_clone(arena, program);
-    pass->run(next, schedule);
+    pass_each_product(pass->run, next, schedule);
     program_place_shared(next);
     program_describe_tiles(next);
     const char *fault = program_check(arena, next);

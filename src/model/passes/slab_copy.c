@@ -24,25 +24,30 @@ Access slab_access(Program *program, Buffer *slab, const Expr *row, const Expr *
   return access;
 }
 
-// The operand that a slab stages, and its size as the operand lies in memory: rows run along the
-// fast dimension.
+Buffer *operand_slab(const Program *program, const Product *product, int operand) {
+  return program_buffer(program, product->operand[operand].slab);
+}
+
+// An operand's slab and its size as the operand lies in memory: rows run along the fast dimension.
 typedef struct Staged {
-  BufferRole operand, registers;
-  const char *counter, *box;
+  const ProductOperand *operand;
+  Buffer *slab;
+  const char *counter, *box, *registers;  // names
   const Axis *row, *column;
   int64_t rows, columns;
   int slow;  // the operand's dimension that counts the rows
 } Staged;
 
-static Staged staged_of(const Program *program, BufferRole slab) {
-  bool a = slab == ROLE_SLAB_A;
-  int operand = a ? ATOM_A : ATOM_B, slow = slow_dimension(program, operand);
-  const Axis *row = &program->axis[operand_axis(operand, slow)];
-  const Axis *column = &program->axis[operand_axis(operand, 1 - slow)];
-  return (Staged){a ? ROLE_A : ROLE_B,
-                  a ? ROLE_STAGE_A : ROLE_STAGE_B,
+static Staged staged_of(const Program *program, const Product *product, int operand) {
+  bool a = operand == ATOM_A;
+  int slow = slow_dimension(product, operand);
+  const Axis *row = product->axis[operand_axis(operand, slow)];
+  const Axis *column = product->axis[operand_axis(operand, 1 - slow)];
+  return (Staged){&product->operand[operand],
+                  operand_slab(program, product, operand),
                   a ? "c_a" : "c_b",
                   a ? "p_a" : "p_b",
+                  a ? "r_a" : "r_b",
                   row,
                   column,
                   axis_tile(row),
@@ -56,13 +61,13 @@ static Access global_access(Program *program, const Staged *s, const Expr *row,
   const Expr *idx[2];
   idx[s->slow] = ex_add(program->arena, axis_outside(program, s->row), row);
   idx[1 - s->slow] = ex_add(program->arena, axis_outside(program, s->column), column);
-  return access2(program_buffer(program, s->operand), idx[0], idx[1]);
+  return access2(program_buffer(program, s->operand->global), idx[0], idx[1]);
 }
 
-int copy_width(Program *program, BufferRole slab) {
-  Staged s = staged_of(program, slab);
+int copy_width(Program *program, const Product *product, int operand) {
+  Staged s = staged_of(program, product, operand);
   const Expr *start = axis_outside(program, s.column);
-  int64_t length = program_buffer(program, s.operand)->dim[1 - s.slow];
+  int64_t length = program_buffer(program, s.operand->global)->dim[1 - s.slow];
   int widest = 16 / dtype_bytes(program->problem.dtype);
   for (int width = widest; width > 1; width /= 2)
     if (s.columns % width == 0 && length % width == 0 && expr_divisor(start) % width == 0)
@@ -70,10 +75,10 @@ int copy_width(Program *program, BufferRole slab) {
   return 1;
 }
 
-static Buffer *staging_registers(Program *program, BufferRole role, int64_t n, KnobId knob) {
+static Buffer *staging_registers(Program *program, const Staged *s, int64_t n, KnobId knob) {
+  BufferRole role = s->operand->stage;
   Buffer *buffer = program_buffer(program, role);
-  const char *name = role == ROLE_STAGE_A ? "r_a" : "r_b";
-  if (!buffer) return program_new_buffer(program, name, SPACE_REGISTER, role, 1, &n, knob);
+  if (!buffer) return program_new_buffer(program, s->registers, SPACE_REGISTER, role, 1, &n, knob);
   buffer->dim[0] = n;
   return buffer;
 }
@@ -116,54 +121,53 @@ static Piece piece_of(Program *program, const Staged *s, int width) {
 }
 
 // Stores staging register (round·width + v) to the slab, `store_width` elements at a time.
-static Stmt *store_piece(Program *program, KnobId knob, Buffer *slab, Buffer *registers,
+static Stmt *store_piece(Program *program, KnobId knob, const Staged *s, Buffer *registers,
                          const Piece *piece, int width) {
   Arena *arena = program->arena;
-  int store_width = slab_width(slab, width);
+  int store_width = slab_width(s->slab, width);
   Var *v = program_var(program, "v", VAR_LOOP, TIER_REGISTER, width / store_width);
   const Expr *step = ex_mul_const(arena, ex_var(arena, v), store_width);
   const Expr *from = ex_add(arena, ex_mul_const(arena, ex_var(arena, piece->round), width), step);
-  Access to = slab_access(program, slab, piece->row, ex_add(arena, piece->column, step));
+  Access to = slab_access(program, s->slab, piece->row, ex_add(arena, piece->column, step));
   Op op = {.kind = OP_STORE, .dst = to, .src = access1(registers, from), .width = store_width};
   return wrap_register(program, knob, v, stmt_op(program, knob, op));
 }
 
 // Straight into the slab: the width of a copy is limited by both sides.
-static Copy async_copy(Program *program, const Staged *s, Buffer *slab, int width, KnobId knob) {
-  width = slab_width(slab, width);
+static Copy async_copy(Program *program, const Staged *s, int width, KnobId knob) {
+  width = slab_width(s->slab, width);
   Piece piece = piece_of(program, s, width);
   Access from = global_access(program, s, piece.row, piece.column);
-  Access to = slab_access(program, slab, piece.row, piece.column);
+  Access to = slab_access(program, s->slab, piece.row, piece.column);
   Stmt *op =
       stmt_op(program, knob, (Op){.kind = OP_CP_ASYNC, .dst = to, .src = from, .width = width});
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, op), NULL};
 }
 
-Copy build_copy(Program *program, BufferRole role, int width, bool async, KnobId knob) {
+Copy build_copy(Program *program, const Product *product, int operand, int width, bool async,
+                KnobId knob) {
   Arena *arena = program->arena;
-  Staged s = staged_of(program, role);
-  Buffer *slab = program_buffer(program, role);
-  if (async) return async_copy(program, &s, slab, width, knob);
+  Staged s = staged_of(program, product, operand);
+  if (async) return async_copy(program, &s, width, knob);
   Piece piece = piece_of(program, &s, width);
-  Buffer *registers = staging_registers(program, s.registers, piece.round->extent * width, knob);
+  Buffer *registers = staging_registers(program, &s, piece.round->extent * width, knob);
   Access from = global_access(program, &s, piece.row, piece.column);
   Access at = access1(registers, ex_mul_const(arena, ex_var(arena, piece.round), width));
   Stmt *load =
       stmt_op(program, knob, (Op){.kind = OP_LOAD, .dst = at, .src = from, .width = width});
-  Stmt *store = store_piece(program, knob, slab, registers, &piece, width);
+  Stmt *store = store_piece(program, knob, &s, registers, &piece, width);
   return (Copy){rounds(program, knob, piece.round, piece.flat, piece.elements, load),
                 rounds(program, knob, piece.round, piece.flat, piece.elements, store)};
 }
 
-Stmt *build_boxes(Program *program, BufferRole role, Access full, KnobId knob) {
+Stmt *build_boxes(Program *program, const Product *product, int operand, Access full, KnobId knob) {
   Arena *arena = program->arena;
-  Staged s = staged_of(program, role);
-  Buffer *slab = program_buffer(program, role);
-  int64_t columns = slab->panel ? slab->panel : s.columns;
+  Staged s = staged_of(program, product, operand);
+  int64_t columns = s.slab->panel ? s.slab->panel : s.columns;
   Var *box = program_var(program, s.box, VAR_LOOP, TIER_REGISTER, s.columns / columns);
   const Expr *row = ex_const(arena, 0), *column = ex_mul_const(arena, ex_var(arena, box), columns);
   Op op = {.kind = OP_TMA_LOAD,
-           .dst = slab_access(program, slab, row, column),
+           .dst = slab_access(program, s.slab, row, column),
            .src = global_access(program, &s, row, column),
            .src2 = full,
            .box = {s.rows, columns}};
@@ -182,26 +186,27 @@ void drop_buffers(Program *program, BufferRole first, BufferRole second) {
   program->n_buffers = n;
 }
 
-void drop_staging(Program *program) { drop_buffers(program, ROLE_STAGE_A, ROLE_STAGE_B); }
-
-bool slabs_are_tiles(const Program *program) {
-  return program->product.atom && program->product.atom->warps > 1;
+void drop_staging(Program *program, const Product *product) {
+  drop_buffers(program, product->operand[ATOM_A].stage, product->operand[ATOM_B].stage);
 }
 
-Stmt *slab_fence(Program *program, KnobId knob) {
-  if (!slabs_are_tiles(program)) return NULL;
+bool slabs_are_tiles(const Product *product) { return product->atom && product->atom->warps > 1; }
+
+Stmt *slab_fence(Program *program, const Product *product, KnobId knob) {
+  if (!slabs_are_tiles(product)) return NULL;
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
   fence->note = "what was stored comes before what wgmma reads";
   return fence;
 }
 
-void replace_copy(Program *program, BufferRole slab, int width, KnobId knob) {
+void replace_copy(Program *program, const Product *product, int operand, int width, KnobId knob) {
+  const ProductOperand *at = &product->operand[operand];
   Stmt *k_o = slab_loop(program);
-  Copy copy = build_copy(program, slab, width, false, knob);
-  Stmt **load = find_link(&k_o->body, OP_LOAD, staged_of(program, slab).registers);
+  Copy copy = build_copy(program, product, operand, width, false, knob);
+  Stmt **load = find_link(&k_o->body, OP_LOAD, at->stage);
   cut(load);
   insert(load, copy.load);
-  Stmt **store = find_link(&k_o->body, OP_STORE, slab);
+  Stmt **store = find_link(&k_o->body, OP_STORE, at->slab);
   cut(store);
   insert(store, copy.store);
 }

@@ -186,10 +186,6 @@ static const char *swizzle_fault(const Facts *f) {
   return NULL;
 }
 
-// Elements of one slab that each thread of the block fetches.
-static int64_t copy_share(const Facts *f, int side) {
-  return staged(f, side) ? ceil_div(tile(f, side) * depth(f), threads(f)) : 0;
-}
 
 // ---- TMA and roles ------------------------------------------------------------------------------
 
@@ -199,6 +195,11 @@ static int64_t producers(const Facts *f) { return pass_producers(f->schedule, th
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
+
+// Elements of one slab that each thread of the block fetches.
+static int64_t copy_share(const Facts *f, int side) {
+  return staged(f, side) && !tma(f) ? ceil_div(tile(f, side) * depth(f), threads(f)) : 0;
+}
 
 static int64_t slab_rows(const Facts *f, int side) {
   return slab_along_k(f, side) ? tile(f, side) : depth(f);
@@ -373,7 +374,7 @@ static const char *layout_alone_fault(const Facts *f) {
 
 bool rule_rows_take_swizzle(const Schedule *schedule) {
   const Facts facts = rule_facts(NULL, schedule, NULL, NULL);
-  return !swizzle_fault(&facts) && !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
+  return !(warpgroup(&facts) && panels_fault(&facts)) && !swizzle_fault(&facts) && !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
 }
 
 // ---- typed layouts ------------------------------------------------------------------------------

@@ -80,11 +80,10 @@ static int64_t index_at(const Walk *walk, const Access *access, int dimension) {
 
 // The dimension along K of a global operand, or of a slab behind its slot.
 static int k_dimension(const Program *program, const Buffer *buffer) {
-  bool is_a = buffer->role == ROLE_A || buffer->role == ROLE_SLAB_A;
-  int operand = is_a ? ATOM_A : ATOM_B, fast = 1 - slow_dimension(program, operand);
+  const Product *product = program_product(program);
+  AtomOperand operand = product_operand(product, buffer->role);
   if (buffer->space == SPACE_GLOBAL) return operand_axis(operand, 1) == AXIS_K ? 1 : 0;
-  bool last = (operand_axis(operand, fast) == AXIS_K) != buffer->transposed;
-  return last ? buffer->rank - 1 : buffer->rank - 2;
+  return buffer->rank - (slab_runs_along_k(product, operand, buffer) ? 1 : 2);
 }
 
 // How far along K an access lies, panels passed over included.

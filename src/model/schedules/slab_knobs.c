@@ -51,7 +51,7 @@ static const Program *swizzled_program(const Wish *wish, const Schedule *schedul
     return pipeline.stage[pipeline.n_stages - 1].program;
   }
   Program *trial = program_clone(wish->arena, bare_program(wish->model));
-  if (schedule->value[KNOB_SWIZZLE]) pass_swizzle(trial, schedule);
+  if (schedule->value[KNOB_SWIZZLE]) pass_each_product(pass_swizzle, trial, schedule);
   return trial;
 }
 
@@ -130,7 +130,9 @@ static const char *pad_knobs(const Wish *wish, const char *layout, Diags *diags)
   const Schedule *now = &wish->model->schedule;
   const char *pad = layout + strlen("pad:"), *run = strchr(pad, ',');
   const Program *bare = bare_program(wish->model);
-  int64_t cells = slab_cell_run(bare, program_buffer(bare, wish->slab->role));
+  const Product *product = program_product(bare);
+  int64_t cells = slab_cell_run(product, product_operand(product, wish->slab->role),
+                                program_buffer(bare, wish->slab->role));
   if (run && atoi(run + 1) != cells) {
     diag_add(diags, "layout", "%s: a thread's cells stand in runs of %lld here", layout,
              (long long)cells)

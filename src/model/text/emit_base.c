@@ -67,6 +67,7 @@ static void collect_list(Emitter *emitter, const Stmt *list) {
     if (list->kind == STMT_OP) {
       collect_access(emitter, &list->op.dst);
       collect_access(emitter, &list->op.src);
+      if (op_reads_tiles(list->op.kind)) collect_access(emitter, &list->op.src2);
     }
     collect_list(emitter, list->body);
   }

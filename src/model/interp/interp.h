@@ -31,7 +31,7 @@
   X(MISSING_WAIT, "missing wait", "data of a copy is read that may still be on its way")          \
   X(MISSING_FENCE, "missing fence",                                                               \
     "registers reach wgmma with no fence behind what was done to them")                           \
-  X(DESCRIPTOR, "descriptor", "a matrix descriptor finds other elements than the program means")   \
+  X(DESCRIPTOR, "descriptor", "a matrix descriptor finds other elements than the program means")  \
   X(UNWRITTEN_READ, "unwritten read", "a value is read that nothing wrote")                       \
   X(OUT_OF_BOUNDS, "out of bounds", "an index outside its dimension, or an access beyond a row")  \
   X(MISALIGNED, "misaligned", "a wide access whose address is not a multiple of its size")        \

@@ -249,8 +249,7 @@ static void compile_tiles(Compiler *c, const Op *op, Code *code) {
     const Buffer *buffer = access[i]->buffer;
     tile->in_memory = buffer && buffer->space != SPACE_REGISTER;
     if (!tile->in_memory) continue;
-    for (int d = 0; d < buffer->rank; d++)
-      tile->index[d] = compile_value(c, access[i]->idx[d]);
+    for (int d = 0; d < buffer->rank; d++) tile->index[d] = compile_value(c, access[i]->idx[d]);
     tile->corner = compile_corner(c, access[i]);
   }
 }

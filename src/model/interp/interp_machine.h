@@ -96,7 +96,7 @@ typedef struct FragmentTable {
 // A matrix that an operation reads where it lies, of an atom: element (row, k) of A, (k, row) of B,
 // so that row counts M or N.
 typedef struct TileCode {
-  bool in_memory;      // else it is a fragment, or there is none
+  bool in_memory;  // else it is a fragment, or there is none
   int rows, depth;
   Value index[RANK_MAX];  // where it begins, by dimension of its buffer
   Value corner;           // the same as an element of shared memory, before any swizzle
@@ -218,9 +218,9 @@ typedef struct Copy {
 typedef struct AsyncMultiply {
   int code;
   int32_t group;
-  int64_t corner[2];           // of its tiles
+  int64_t corner[2];  // of its tiles
   int64_t index[2][RANK_MAX];
-  int64_t sums, fragment;      // first rows of the warp: of C, of A where it is in registers
+  int64_t sums, fragment;  // first rows of the warp: of C, of A where it is in registers
 } AsyncMultiply;
 
 // What a warp has asked of the tensor core in the background. `serial` counts what it did to its
@@ -229,10 +229,10 @@ typedef struct TensorQueue {
   int32_t committed, completed;  // groups
   int n, capacity;
   AsyncMultiply *item;
-  int32_t *busy_until;    // by register row: the group that uses it last
-  uint32_t *touched;      // by register row: the serial of the last access by anything but wgmma
+  int32_t *busy_until;  // by register row: the group that uses it last
+  uint32_t *touched;    // by register row: the serial of the last access by anything but wgmma
   uint32_t serial, fence;
-  uint64_t issued;        // a hash of what was multiplied, the same in all warps of a warpgroup
+  uint64_t issued;  // a hash of what was multiplied, the same in all warps of a warpgroup
 } TensorQueue;
 
 typedef struct Machine Machine;

@@ -53,7 +53,7 @@ static bool was_async(const Machine *machine, const Touch *then) {
 // The same of an access through the async proxy, which `now` asks for: what threads did must have
 // been fenced as well.
 static bool unordered_for_async(const Machine *machine, const Touch *then, const Touch *now,
-                              uint32_t first) {
+                                uint32_t first) {
   int whose = then->thread / LANES;
   if (unordered(machine, then, now, first)) return true;
   return then->epoch >= first && whose < INTERP_AGENT &&

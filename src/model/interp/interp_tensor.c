@@ -1,9 +1,11 @@
-// What a warp has asked of the tensor core in the background, and the registers that are busy with it.
+// What a warp has asked of the tensor core in the background, and the registers that are busy with
+// it.
 //
 // A wgmma belongs to the group that the next commit closes. Until a wait has seen that group end,
 // its sums, and the fragment of A where it is in registers, belong to the tensor core: whoever
-// touches them finds anything. And what a warp did to registers itself is known to a later wgmma only
-// behind a fence; sums of one shape in a row need none (PTX ISA, wgmma: Async Proxy, wgmma.fence).
+// touches them finds anything. And what a warp did to registers itself is known to a later wgmma
+// only behind a fence; sums of one shape in a row need none (PTX ISA, wgmma: Async Proxy,
+// wgmma.fence).
 //
 // Worked example, serial numbers in front:
 //   7  acc[0] = 0        touched[acc] = 7

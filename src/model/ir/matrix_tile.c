@@ -21,8 +21,8 @@ static bool can_describe(const Buffer *slab) {
   int last = slab->rank - 1;
   bool dense = slab->stride[last] == 1 && slab->stride[last - 1] == slab->dim[last];
   bool plain = !slab->n_xor && !slab->run_pad && !slab->transposed && dense;
-  bool pattern = !slab->swizzle_bits || (slab->swizzle_base == CHUNK_BITS &&
-                                         slab->swizzle_shift == PATTERN_SHIFT);
+  bool pattern = !slab->swizzle_bits ||
+                 (slab->swizzle_base == CHUNK_BITS && slab->swizzle_shift == PATTERN_SHIFT);
   return plain && pattern && panel_shape(slab).row_bytes == CHUNK_BYTES << slab->swizzle_bits;
 }
 
@@ -80,8 +80,9 @@ bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b) {
   return a->trans == b->trans && a->swizzle == b->swizzle && a->lbo == b->lbo && a->sbo == b->sbo;
 }
 
-// K-major   row / 8 · SBO + row % 8 · panel + bytes along K, of which LBO steps 16 without a swizzle
-// MN-major  panels of M or N by LBO and eight of K by SBO; without a swizzle the other way round
+// K-major   row / 8 · SBO + row % 8 · panel + bytes along K, of which LBO steps 16 without a
+// swizzle MN-major  panels of M or N by LBO and eight of K by SBO; without a swizzle the other way
+// round
 int64_t matrix_tile_offset(const MatrixTile *tile, int element_bytes, int64_t row, int64_t k) {
   int64_t panel = (int64_t)CHUNK_BYTES << tile->swizzle, bytes = k * element_bytes;
   if (!tile->trans) {

@@ -28,13 +28,7 @@ typedef enum OpAction {
 #include "model/ir/op.def"
 } OpAction;
 
-typedef enum OpScope {
-  SCOPE_LANE,
-  SCOPE_THREAD,
-  SCOPE_WARP,
-  SCOPE_WARPGROUP,
-  SCOPE_BLOCK
-} OpScope;
+typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_WARPGROUP, SCOPE_BLOCK } OpScope;
 typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
 typedef enum OpCompletion {
   COMPLETES_AT_ONCE,
@@ -44,8 +38,8 @@ typedef enum OpCompletion {
 typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
 
 // What one execution takes of an operand: `width` neighbours of each lane, what the warp holds
-// together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix where it
-// lies, a box, an mbarrier.
+// together of an atom's matrix, a row of 16 bytes that each lane addresses, an atom's matrix where
+// it lies, a box, an mbarrier.
 typedef enum OpUnit {
   UNIT_ELEMENT,
   UNIT_FRAGMENT,

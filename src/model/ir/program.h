@@ -120,21 +120,21 @@ typedef struct Access {
 // descriptor but for the address (PTX ISA, wgmma: Matrix Descriptor Format). They follow from the
 // buffer (ir/matrix_tile.h); in a program that somebody edited they are what stands there.
 typedef struct MatrixTile {
-  bool is_described;     // false: not in shared memory, or laid out as no descriptor can say
-  bool trans;            // M or N runs fastest, not K
-  int swizzle;           // 0 none, 1 32B, 2 64B, 3 128B
-  int64_t lbo, sbo;      // leading and stride dimension byte offset
+  bool is_described;  // false: not in shared memory, or laid out as no descriptor can say
+  bool trans;         // M or N runs fastest, not K
+  int swizzle;        // 0 none, 1 32B, 2 64B, 3 128B
+  int64_t lbo, sbo;   // leading and stride dimension byte offset
 } MatrixTile;
 
 typedef struct Op {
   OpKind kind;
   Access dst, src, src2;
-  int width;         // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
-  int64_t count;     // what op.def says of each operation
-  bool trans;        // LDMATRIX: .trans
-  double value;      // INIT
-  int64_t box[2];    // TMA_LOAD: rows and columns that one copy moves
-  const Atom *atom;  // of a multiplication by the tensor core
+  int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
+  int64_t count;       // what op.def says of each operation
+  bool trans;          // LDMATRIX: .trans
+  double value;        // INIT
+  int64_t box[2];      // TMA_LOAD: rows and columns that one copy moves
+  const Atom *atom;    // of a multiplication by the tensor core
   MatrixTile tile[2];  // of A and B, where the operation reads tiles
   const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1

@@ -304,8 +304,8 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   Arena *arena = to->program->arena;
   for (int d = 0; d < 2; d++) {
     const Axis *axis = to->product->axis[operand_axis(operand, d)];
-    const Expr *of_lane = tile ? ex_const(arena, 0)
-                               : fragment_part(to->program, to->product, operand, d);
+    const Expr *of_lane =
+        tile ? ex_const(arena, 0) : fragment_part(to->program, to->product, operand, d);
     access->idx[d] = ex_add(arena, axis_expr(arena, axis), of_lane);
   }
 }

@@ -3,13 +3,13 @@
 //   wgmma_m64n128k16_f32_bf16<0, 0>(&acc[0][0][0], tile_of(A_s, at, 0x4000…), tile_of(B_s, at, …));
 //
 // Each warp runs its quarter: 16 rows of A and C, all of B. The elements are those that the
-// descriptor finds, not those that the program means: its fields are decoded (ir/matrix_tile.h), and
-// where they and the buffer disagree that is a finding.
+// descriptor finds, not those that the program means: its fields are decoded (ir/matrix_tile.h),
+// and where they and the buffer disagree that is a finding.
 //
-// Early, a wgmma reads and adds when it is issued; late, when its group is waited for: both ends are
-// legal for the hardware. So a slab that is released before the wait is a race in the second run, one
-// that is read before it has come in the first. Before slabs are staged, tiles lie in global memory,
-// where no instruction finds them: that is interpreted, and never emitted.
+// Early, a wgmma reads and adds when it is issued; late, when its group is waited for: both ends
+// are legal for the hardware. So a slab that is released before the wait is a race in the second
+// run, one that is read before it has come in the first. Before slabs are staged, tiles lie in
+// global memory, where no instruction finds them: that is interpreted, and never emitted.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +114,8 @@ static const char *difference(Arena *arena, const Op *op, int i, const TileCode 
       return arena_printf(arena,
                           "finds %s %lld, k %lld of %s %lld bytes behind the first element, and it "
                           "lies %lld behind",
-                          i ? "n" : "m", (long long)row, (long long)k, i ? "B" : "A",
-                          (long long)is, (long long)ought);
+                          i ? "n" : "m", (long long)row, (long long)k, i ? "B" : "A", (long long)is,
+                          (long long)ought);
     }
   return NULL;
 }
@@ -208,7 +208,8 @@ static void read_global(Machine *m, const Code *code, int i, const int64_t *inde
       at[i == 0 ? 0 : 1] += across;
       at[i == 0 ? 1 : 0] += k;
       bool inside = at[0] < buffer->dim[0] && at[1] < buffer->dim[1];
-      *out++ = inside ? number_at(memory, at[0] * buffer->stride[0] + at[1] * buffer->stride[1]) : 0;
+      *out++ =
+          inside ? number_at(memory, at[0] * buffer->stride[0] + at[1] * buffer->stride[1]) : 0;
     }
 }
 
@@ -217,7 +218,8 @@ static void read_fragment(const Warp *w, const Code *code, const AsyncMultiply *
   DType type = code->src.buffer->type;
   for (int v = 0; v < table->n_values; v++)
     for (uint32_t lane = 0; lane < LANES; lane++)
-      out[table->at[v][lane]] = number_tensor(type, row_get(&w->row[item->fragment + v], type, lane));
+      out[table->at[v][lane]] =
+          number_tensor(type, row_get(&w->row[item->fragment + v], type, lane));
 }
 
 static void read_operand(Machine *m, const Warp *w, const Code *code, const AsyncMultiply *item,
@@ -412,8 +414,8 @@ static const char *emit_tile(Emitter *emitter, const Op *op, int i) {
 
 static void emit_wgmma(Emitter *emitter, const Op *op) {
   bool rs = op->src.buffer->space == SPACE_REGISTER;
-  const char *name = emit_helper(
-      emitter, (Prelude){.kind = PRELUDE_WGMMA, .atom = op->atom, .by_registers = rs});
+  const char *name =
+      emit_helper(emitter, (Prelude){.kind = PRELUDE_WGMMA, .atom = op->atom, .by_registers = rs});
   const char *turned = "";
   if (op->atom->bits == 16 && rs) turned = op->tile[1].trans ? "<1>" : "<0>";
   if (op->atom->bits == 16 && !rs)
@@ -465,16 +467,14 @@ static const char *const help_of_fence[ROLE_COUNT + 1] = {
     [ROLE_COUNT] = "what this warpgroup did to the registers of the sums comes first"};
 static const char *const help_of_wait[ROLE_COUNT + 1] = {
     [ROLE_COUNT] =
-        "until no more than so many groups are in flight; then their slabs are read to the end, and "
+        "until no more than so many groups are in flight; then their slabs are read to the end, "
+        "and "
         "their sums may be touched"};
 
-const OpRules rules_WGMMA = {.text = {emit_wgmma, NULL, products},
-                             {.run = run_wgmma,
-                              .fault = wgmma_fault,
-                              .width = wgmma_width,
-                              .prepare = prepare_wgmma},
-                             help_of_product};
-const OpRules rules_WG_FENCE = {
-    .text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};
+const OpRules rules_WGMMA = {
+    .text = {emit_wgmma, NULL, products},
+    {.run = run_wgmma, .fault = wgmma_fault, .width = wgmma_width, .prepare = prepare_wgmma},
+    help_of_product};
+const OpRules rules_WG_FENCE = {.text = {.write = emit_fence}, {.run = run_fence}, help_of_fence};
 const OpRules rules_WG_COMMIT = {.text = {.write = emit_commit}, {.run = run_commit}};
 const OpRules rules_WG_WAIT = {.text = {.write = emit_wait}, {.run = run_wait}, help_of_wait};

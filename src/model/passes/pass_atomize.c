@@ -6,9 +6,9 @@
 // value is follows from the atom's fragment map (fragment.h), a sum over the bits of lane and
 // value.
 //
-// A warpgroup's atom (wgmma) reads B, and A unless A_REGS, where they lie: there are no fragments of
-// them, lane counts 128, WM and WN count warpgroups. It works in the background: fence, multiply,
-// commit, wait.
+// A warpgroup's atom (wgmma) reads B, and A unless A_REGS, where they lie: there are no fragments
+// of them, lane counts 128, WM and WN count warpgroups. It works in the background: fence,
+// multiply, commit, wait.
 //
 // Worked example, m16n8k16.f16, WM = 2, FM = 4: m = m_b·128 + m_w·64 + m_r·16 + row, and for value
 // v of A row = lane / 4 + v / 2 % 2 · 8, col = lane % 4 · 2 + v % 2 + v / 4 · 8. Values v and v + 1
@@ -36,8 +36,8 @@ static void factor(Program *program, Axis *axis, const char *const names[3], int
   axis->digit[2] = (Digit){r, extent};
 }
 
-// Whether lanes hold the operand in registers: all of a warp's atom; of a warpgroup's the sums, and A
-// where a buffer for it is left.
+// Whether lanes hold the operand in registers: all of a warp's atom; of a warpgroup's the sums, and
+// A where a buffer for it is left.
 static bool is_held(const Program *program, const Product *product, int operand) {
   return atom_in_registers(product->atom, (AtomOperand)operand) &&
          program_buffer(program, product->operand[operand].registers);

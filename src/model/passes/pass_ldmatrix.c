@@ -39,8 +39,9 @@ static void replace_reads(Program *program, const Product *product, int operand,
   Buffer *slab = operand_slab(program, product, operand);
   Buffer *fragment = program_buffer(program, product->operand[operand].registers);
   LdMatrix load;
-  if (!slab || !fragment || !fragment_ldmatrix(product->atom, (AtomOperand)operand,
-                                  slab_runs_along_k(product, operand, slab), n_fragments, &load))
+  if (!slab || !fragment ||
+      !fragment_ldmatrix(product->atom, (AtomOperand)operand,
+                         slab_runs_along_k(product, operand, slab), n_fragments, &load))
     return;
   Var *atoms = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N]->digit[2].var;
   Op op = {.kind = OP_LDMATRIX,

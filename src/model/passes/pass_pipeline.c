@@ -87,7 +87,8 @@ static void fill(Program *program, Stmt *k_o, Parts parts, const Expr *slab, Stm
   append(prologue, at_slab(program, parts.store, k_o, slab));
 }
 
-static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts,
+                      int64_t slots, Stmt **prologue) {
   fill(program, k_o, parts, ex_const(program->arena, 0), prologue);
   append(prologue, slab_fence(program, product, knob));
   append(prologue, barrier(program, knob, "slab 0 is filled"));
@@ -101,7 +102,8 @@ static void one_ahead(Program *program, const Product *product, Stmt *k_o, Parts
   k_o->body = body;
 }
 
-static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts, Stmt **prologue) {
+static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts parts,
+                      Stmt **prologue) {
   Arena *arena = program->arena;
   fill(program, k_o, parts, ex_const(arena, 0), prologue);
   if (k_o->var->extent > 1) append(prologue, at_slab(program, parts.load, k_o, ex_const(arena, 1)));
@@ -116,7 +118,8 @@ static void two_ahead(Program *program, const Product *product, Stmt *k_o, Parts
   k_o->body = body;
 }
 
-static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Parts parts, int64_t slots, Stmt **prologue) {
+static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Parts parts,
+                        int64_t slots, Stmt **prologue) {
   for (int64_t slab = 0; slab < slots - 1; slab++) {
     if (slab < k_o->var->extent)
       append(prologue, at_slab(program, parts.load, k_o, ex_const(program->arena, slab)));

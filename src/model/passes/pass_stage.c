@@ -71,8 +71,8 @@ static const Expr *value_part(Program *program, const Product *product, int oper
   return fragment_part(program, product, operand, dimension);
 }
 
-static const Expr *corner_part(Program *program, const Product *product, int operand,
-                               int dimension, const void *context) {
+static const Expr *corner_part(Program *program, const Product *product, int operand, int dimension,
+                               const void *context) {
   (void)product, (void)operand, (void)dimension, (void)context;
   return ex_const(program->arena, 0);
 }
@@ -106,7 +106,7 @@ void pass_stage(Program *program, Product *product, const Schedule *schedule) {
   }
   Stmt *filled = barrier(program, KNOB_STAGE, "the slab is filled");
   stmt_list(loads, stores, slab_fence(program, product, KNOB_STAGE), NULL);
-  stmt_list(loads, filled, k_o->body,
-            barrier(program, KNOB_STAGE, "the slab is read to the end"), NULL);
+  stmt_list(loads, filled, k_o->body, barrier(program, KNOB_STAGE, "the slab is read to the end"),
+            NULL);
   k_o->body = loads;
 }

@@ -59,9 +59,7 @@ static const char *needed_archs(Arena *arena, const Facts *f) {
   return arena_printf(arena, "sm_%d to sm_%d", atom->cc_first, atom->cc_last);
 }
 
-static bool atom_sums_f16(const Facts *f) {
-  return rule_atom_of(f) && rule_atom_of(f)->f16_acc;
-}
+static bool atom_sums_f16(const Facts *f) { return rule_atom_of(f) && rule_atom_of(f)->f16_acc; }
 
 static int64_t threads(const Facts *f) {
   if (f->has_atom) return value(f, KNOB_WM) * value(f, KNOB_WN) * atom_lanes(&f->atom);
@@ -186,7 +184,6 @@ static const char *swizzle_fault(const Facts *f) {
   return NULL;
 }
 
-
 // ---- TMA and roles ------------------------------------------------------------------------------
 
 static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
@@ -270,7 +267,8 @@ static const char *fragments_fault(const Facts *f) {
 
 static const char *major_fault(const Facts *f) {
   bool a_turned = value(f, KNOB_A_COL), b_turned = !value(f, KNOB_B_COL);
-  if (value(f, KNOB_A_REGS) && a_turned) return "A_REGS=1 with A_COL=1: A in registers runs along K";
+  if (value(f, KNOB_A_REGS) && a_turned)
+    return "A_REGS=1 with A_COL=1: A in registers runs along K";
   if (f->atom.bits == 16) return NULL;
   if (a_turned) return "A_COL=1: of this type A runs along K alone";
   return b_turned ? "B_COL=0: of this type B runs along K alone" : NULL;
@@ -374,7 +372,8 @@ static const char *layout_alone_fault(const Facts *f) {
 
 bool rule_rows_take_swizzle(const Schedule *schedule) {
   const Facts facts = rule_facts(NULL, schedule, NULL, NULL);
-  return !(warpgroup(&facts) && panels_fault(&facts)) && !swizzle_fault(&facts) && !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
+  return !(warpgroup(&facts) && panels_fault(&facts)) && !swizzle_fault(&facts) &&
+         !box_fault(&facts, FM_BM) && !box_fault(&facts, FN_BN);
 }
 
 // ---- typed layouts ------------------------------------------------------------------------------

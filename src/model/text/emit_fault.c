@@ -33,9 +33,11 @@ static void find_fault(Stmt *stmt, int depth, void *context) {
   const Buffer *lost = lost_tile(&stmt->op);
   if (lost)
     faults->first = arena_printf(
-        faults->emitter->arena, "%s reads %s where it lies, and no descriptor can say where: %s (statement %d)",
+        faults->emitter->arena,
+        "%s reads %s where it lies, and no descriptor can say where: %s (statement %d)",
         op_name(stmt->op.kind), lost->name,
-        lost->space == SPACE_GLOBAL ? "it is in global memory" : "its rows are no panels", stmt->id);
+        lost->space == SPACE_GLOBAL ? "it is in global memory" : "its rows are no panels",
+        stmt->id);
   if (!rounds_to_8_bits(&stmt->op)) return;
   faults->first =
       arena_printf(faults->emitter->arena, "%s has no way to round to %s (statement %d)",

@@ -62,9 +62,9 @@ const char *prelude_name(Arena *arena, const Prelude *prelude) {
 }
 
 int prelude_compare(const Prelude *a, const Prelude *b) {
-  const int left[] = {(int)a->kind,      a->width,  a->trans, (int)a->type,
+  const int left[] = {(int)a->kind,      a->width,  a->trans,  (int)a->type,
                       (int)a->registers, a->packed, a->by_one, a->by_registers};
-  const int right[] = {(int)b->kind,      b->width,  b->trans, (int)b->type,
+  const int right[] = {(int)b->kind,      b->width,  b->trans,  (int)b->type,
                        (int)b->registers, b->packed, b->by_one, b->by_registers};
   for (size_t i = 0; i < sizeof left / sizeof *left; i++)
     if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;

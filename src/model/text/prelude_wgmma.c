@@ -3,8 +3,8 @@
 // Worked example, m64n128k16 of bf16, both operands by descriptor:
 //   wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 //       {%0, … %63}, %64, %65, 1, 1, 1, 0, 1;       d += a * b; +a, +b; A along K, B along N
-// Types of 16 bits alone say which way their tiles run, s8 alone cannot be negated: so its list ends
-// with the first number.
+// Types of 16 bits alone say which way their tiles run, s8 alone cannot be negated: so its list
+// ends with the first number.
 //
 // The sums are read and written ("+f") while the instruction goes on in the background: whoever
 // touches them before wgmma_wait has what is there. The statements are volatile and name memory, so
@@ -58,19 +58,21 @@ static const char *sum_constraint(const Atom *atom) {
 static void add_head(Str *out, const Prelude *prelude) {
   const Atom *atom = prelude->atom;
   bool rs = prelude->by_registers;
-  str_printf(out,
-             "// c += a * b in the background, %d x %d x %d, by a warpgroup. %s: PTX ISA,\n"
-             "// section %.*s says which lane holds what.\n",
-             atom->m, atom->n, atom->k,
-             rs ? "b is the descriptor of a tile, a a fragment" : "a and b are descriptors of tiles",
-             (int)strcspn(atom->section, " "), atom->section);
+  str_printf(
+      out,
+      "// c += a * b in the background, %d x %d x %d, by a warpgroup. %s: PTX ISA,\n"
+      "// section %.*s says which lane holds what.\n",
+      atom->m, atom->n, atom->k,
+      rs ? "b is the descriptor of a tile, a a fragment" : "a and b are descriptors of tiles",
+      (int)strcspn(atom->section, " "), atom->section);
   if (turns(atom))
-    str_add(out, rs ? "// b_turned: N runs fastest, not K.\ntemplate <int b_turned>\n"
-                    : "// turned: M or N runs fastest, not K.\ntemplate <int a_turned, int b_turned>\n");
-  str_printf(out, "__device__ __forceinline__ void %s(%s *c, %s,\n    unsigned long long b) {\n",
-             prelude_wgmma_name(out->arena, prelude), sum_type(atom),
-             rs ? packs(atom, ATOM_A) ? "const unsigned *a" : "const float *a"
-                : "unsigned long long a");
+    str_add(out,
+            rs ? "// b_turned: N runs fastest, not K.\ntemplate <int b_turned>\n"
+               : "// turned: M or N runs fastest, not K.\ntemplate <int a_turned, int b_turned>\n");
+  str_printf(
+      out, "__device__ __forceinline__ void %s(%s *c, %s,\n    unsigned long long b) {\n",
+      prelude_wgmma_name(out->arena, prelude), sum_type(atom),
+      rs ? packs(atom, ATOM_A) ? "const unsigned *a" : "const float *a" : "unsigned long long a");
 }
 
 // The numbers behind the operands: add to c, the signs of a and b, which way they run.
@@ -122,14 +124,16 @@ void prelude_write_wgmma(Str *out, const Prelude *prelude) {
 
 void prelude_write_tile(Str *out, const Prelude *prelude) {
   int bytes = dtype_bytes(prelude->type);
-  str_printf(out,
-             "// The descriptor of the tile that begins at slab[at]: its address beside what does not\n"
-             "// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.\n"
-             "__device__ __forceinline__ unsigned long long tile_of(const %s *slab, int at,\n"
-             "    unsigned long long shape) {\n",
-             prelude_type_name(prelude->type));
-  str_printf(out,
-             "  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + %d * at;\n",
-             bytes);
+  str_printf(
+      out,
+      "// The descriptor of the tile that begins at slab[at]: its address beside what does not\n"
+      "// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.\n"
+      "__device__ __forceinline__ unsigned long long tile_of(const %s *slab, int at,\n"
+      "    unsigned long long shape) {\n",
+      prelude_type_name(prelude->type));
+  str_printf(
+      out,
+      "  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + %d * at;\n",
+      bytes);
   str_add(out, "  return shape | (from & 0x3ffffu) >> 4;\n}\n");
 }

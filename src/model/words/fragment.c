@@ -229,9 +229,8 @@ static bool choose_n(Atom *atom, int n, Diags *diags) {
   atom_set_n(atom, gap ? nearest + step : nearest);
   if (nearest == n && gap)
     return fail(diags, arena_strdup(diags->arena, atom->name),
-                arena_printf(diags->arena,
-                             "wgmma of %s with N=%d: above 32 N is a multiple of %d", atom->type, n,
-                             2 * step));
+                arena_printf(diags->arena, "wgmma of %s with N=%d: above 32 N is a multiple of %d",
+                             atom->type, n, 2 * step));
   if (nearest == n) return true;
   return fail(diags, arena_strdup(diags->arena, atom->name),
               arena_printf(diags->arena, "wgmma with N=%d: N is a multiple of %d from %d to %d", n,

@@ -60,7 +60,9 @@ static int64_t widest_swizzle(const Schedule *S) {
   Schedule trial = *S;
   int64_t *bits = &trial.value[KNOB_SWIZZLE];
   *bits = knob_table[KNOB_SWIZZLE].hi;
-  if (!(V(LDMATRIX) || is_group(S)) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] || S->layout[1][0]) return 0;
+  if (!(V(LDMATRIX) || is_group(S)) || V(PAD_SMEM) || V(PAD_CELLS) || S->layout[0][0] ||
+      S->layout[1][0])
+    return 0;
   while (*bits > 0 && !rule_rows_take_swizzle(&trial)) --*bits;
   return *bits;
 }

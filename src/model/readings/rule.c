@@ -499,6 +499,13 @@ void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *di
   check(PHASE_KNOBS, &facts, diags);
 }
 
+bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target) {
+  Facts facts = {scratch, schedule, target, NULL};
+  for (int i = 0; i < rule_count; i++)
+    if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
+  return true;
+}
+
 void rules_check_program(const Model *model, Diags *diags) {
   Facts facts = rule_facts(diags->arena, &model->schedule, model->target, &model->resources);
   check(PHASE_PROGRAM, &facts, diags);

@@ -195,9 +195,7 @@ static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
 
 static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
                      const Schedule *schedule) {
-  Diags diags = diags_new(scratch);
-  rules_check_knobs(schedule, target, &diags);
-  return diags.count == 0 && model_build(scratch, targets, schedule)->ok;
+  return rules_allow(scratch, schedule, target) && model_build(scratch, targets, schedule)->ok;
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {

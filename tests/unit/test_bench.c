@@ -190,7 +190,7 @@ END_TEST
 START_TEST(test_many_kernels) {
   Plan *plan = plan_named("zero");
   plan->n_kernels = 2;
-  plan->workspace_bytes = 1000;
+  plan->workspace_bytes[0] = 1000;
   plan->kernels[1] = (PlanKernel){.name = "gemm",
                                   .grid = {32, 1, 1},
                                   .block = {64, 1, 1},

@@ -83,7 +83,7 @@ static void write_kernel(JsonWriter *w, const EmitKernel *kernel) {
   json_member_int(w, "dynamic_smem_bytes", kernel->dynamic_smem_bytes);
   json_key(w, "args");
   json_begin_array(w);
-  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i]->name);
+  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i].buffer->name);
   json_end_array(w);
   json_member_int(w, "first_line", kernel->first_line + 1);
   json_member_int(w, "lines", kernel->n_lines);

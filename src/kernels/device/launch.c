@@ -110,15 +110,11 @@ static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, v
 }
 
 bool gpu_launch(Gpu *gpu, GpuProgram *program) {
-  GpuProblem *problem = &gpu->problem;
   float alpha = 1;
-  void *values[PLAN_N_ARGS] = {[PLAN_ARG_A] = &problem->a.data,
-                               [PLAN_ARG_B] = &problem->b.data,
-                               [PLAN_ARG_C] = &problem->c.data,
-                               [PLAN_ARG_WORKSPACE] = &problem->workspace.data,
-                               [PLAN_ARG_ALPHA] = &alpha,
-                               [PLAN_ARG_A_MAP] = program->a_map.word,
-                               [PLAN_ARG_B_MAP] = program->b_map.word};
+  void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha};
+  for (int i = 0; i < PLAN_N_BUFFERS; i++)
+    values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
+  for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;
   if (!gpu_encode_maps(gpu, program)) return false;
   for (int i = 0; i < program->n_functions; i++) {
     const PlanKernel *kernel = &program->plan->kernels[i];

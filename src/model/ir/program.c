@@ -77,6 +77,9 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
   return out;
 }
 
+bool buffer_is_operand(const Buffer *buffer) {
+  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_C;
+}
 bool buffer_is_in_shared(const Buffer *buffer) {
   return buffer->space == SPACE_SHARED || buffer->space == SPACE_BARRIER;
 }
@@ -222,19 +225,29 @@ bool program_works_in_background(const Program *program) {
   return any;
 }
 
-static const Op *find_tma(const Stmt *list, BufferRole operand) {
+static bool is_global(const Access *access) { return access->buffer->space == SPACE_GLOBAL; }
+
+const Access *op_box_global(const Op *op) { return is_global(&op->src) ? &op->src : &op->dst; }
+
+const Access *op_box_shared(const Op *op) { return is_global(&op->src) ? &op->dst : &op->src; }
+
+static const Op *find_box_copy(const Stmt *list, const Buffer *global) {
   for (; list; list = list->next) {
     const Op *op = &list->op;
-    if (list->kind == STMT_OP && op_moves_box(op->kind) && op->src.buffer->role == operand)
+    if (list->kind == STMT_OP && op_moves_box(op->kind) && op_box_global(op)->buffer == global)
       return op;
-    const Op *inner = find_tma(list->body, operand);
+    const Op *inner = find_box_copy(list->body, global);
     if (inner) return inner;
   }
   return NULL;
 }
 
+const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global) {
+  return find_box_copy(kernel->body, global);
+}
+
 const Op *program_tma(const Program *program, BufferRole operand) {
-  return find_tma(program_main(program)->body, operand);
+  return kernel_box_copy(program_main(program), program_buffer(program, operand));
 }
 
 Buffer *program_buffer(const Program *program, BufferRole role) {

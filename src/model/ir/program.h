@@ -104,6 +104,7 @@ typedef struct Buffer {
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
+bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
 bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
@@ -289,7 +290,12 @@ AtomOperand product_operand(const Product *product, BufferRole role);
 const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.
 bool program_works_in_background(const Program *program);
-// The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
+// The two ends of a copy by the tensor memory accelerator, whichever way it goes.
+const Access *op_box_global(const Op *op);
+const Access *op_box_shared(const Op *op);
+// The first copy of a kernel by the tensor memory accelerator from or to a buffer; NULL: none.
+const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global);
+// The same of the kernel that multiplies: what fills the slab of A or B, or what stores C.
 const Op *program_tma(const Program *program, BufferRole operand);
 
 // The dimension along which neighbours are neighbours in memory: the last one, but for a

@@ -293,6 +293,21 @@ static void declare_lets(Emitter *emitter, const Launch *launch, const Uses *use
 
 // ---- kernels ------------------------------------------------------------------------------------
 
+const char *emit_arg_name(Arena *arena, const EmitArg *arg) {
+  return arg->copy ? arena_printf(arena, "%s_map", arg->buffer->name) : arg->buffer->name;
+}
+
+// A copy counts its rows first, the map its columns.
+EmitMap emit_arg_map(const EmitArg *arg) {
+  const Buffer *matrix = arg->buffer;
+  const int fast = buffer_fast_dimension(matrix);
+  return (EmitMap){.columns = matrix->dim[fast],
+                   .rows = matrix->dim[1 - fast],
+                   .box_columns = (int)arg->copy->box[1],
+                   .box_rows = (int)arg->copy->box[0],
+                   .swizzle_bits = op_box_shared(arg->copy)->buffer->swizzle_bits};
+}
+
 static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *uses,
                             EmitKernel *facts) {
   if (kernel->knob != KNOB_NONE)
@@ -301,7 +316,6 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
       kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
   emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
                (long long)facts->n_threads, min_blocks);
-  bool is_main = kernel == program_main(emitter->program);
   Str text = str_new(emitter->arena);
   str_printf(&text, "%s(", kernel->name);
   for (int i = 0; i < emitter->program->n_buffers; i++) {
@@ -309,14 +323,15 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
     if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
     assert(facts->n_args < EMIT_ARGS_MAX);
     str_add(&text, facts->n_args ? ", " : "");
-    facts->by_map[facts->n_args] = is_main && program_tma(emitter->program, buffer->role);
-    if (facts->by_map[facts->n_args])
-      str_printf(&text, "const __grid_constant__ %s %s_map",
-                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), buffer->name);
+    EmitArg *arg = &facts->arg[facts->n_args++];
+    *arg = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
+    const char *name = emit_arg_name(emitter->arena, arg);
+    if (arg->copy)
+      str_printf(&text, "const __grid_constant__ %s %s",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), name);
     else
       str_printf(&text, "%s%s *__restrict__ %s", uses->written[i] ? "" : "const ",
-                 emit_type_name(emitter, buffer->type), buffer->name);
-    facts->arg[facts->n_args++] = buffer;
+                 emit_type_name(emitter, buffer->type), name);
   }
   facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (facts->takes_alpha) str_add(&text, ", float alpha");
@@ -377,8 +392,7 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(&text, "%s%s%s", i ? ", " : "", kernel->arg[i]->name,
-               kernel->by_map[i] ? "_map" : "");
+    str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);

@@ -82,7 +82,7 @@ static void note_turn(TimeMachine *m, const TimeWarp *w, const TimeCode *code, i
   int64_t n = code->turns - code->head, period = n < code->head / 2 ? n : code->head / 2;
   double late = (m->turn_at[turn] - m->turn_at[turn - period]) / (double)period;
   double early = (m->turn_at[turn - period] - m->turn_at[turn - 2 * period]) / (double)period;
-  out->slab_clocks = late;
+  out->turn_clocks = late;
   out->cut[out->n_cuts++] = (TimelineCut){.at = w->clock,
                                           .clocks = late * (double)code->skip,
                                           .turns = code->skip,
@@ -333,8 +333,7 @@ const char *timeline_role(const Timeline *timeline, int warp) {
 const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   const Op *op = &event->stmt->op;
   if (event->kind == TIMELINE_MEET)
-    return op->count ? arena_printf(arena, "barrier of %lld threads", (long long)op->count)
-                     : "barrier";
+    return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,

@@ -94,7 +94,7 @@ typedef struct Timeline {
   TimelineCut cut[TIMELINE_CUTS_MAX];
   double clocks;       // of the events: without what was left out
   double all_clocks;   // with it
-  double slab_clocks;  // of one turn where turns repeat; 0: there is no such loop
+  double turn_clocks;  // of one turn of the loop that was cut; 0: none was
   int n_stuck;         // warps that wait for ever
   bool full;           // there were more events than it takes
   const char *origin;  // where the costs are from, a sentence
@@ -112,5 +112,6 @@ const Timeline *timeline_run(Arena *arena, const Model *model, const Program *pr
 double timeline_clock(const Timeline *timeline, double clock);
 // The role of a warp: "producer"; NULL where warps have none.
 const char *timeline_role(const Timeline *timeline, int warp);
-// "full[3]", "barrier 1", "at most 1 group": what a waiting event waits for; "" where it does not.
+// "full[3] phase 0", "256 threads", "at most 1 group in flight": what a waiting event waits for; ""
+// where it does not wait.
 const char *timeline_waits_for(Arena *arena, const TimelineEvent *event);

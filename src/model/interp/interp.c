@@ -223,6 +223,7 @@ static Machine *machine_new(Arena *arena, const Program *program, const InterpOp
   m->program = program;
   m->options = options;
   m->trace = options->trace;
+  m->watch = options->watch;
   m->max_findings = options->max_findings > 0 ? options->max_findings : DEFAULT_FINDINGS;
   m->finding = ARENA_ARRAY(arena, Finding, m->max_findings);
   m->kernel = -1;
@@ -361,6 +362,7 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
   OpKind kind = code->stmt->op.kind;
   m->lanes[kind] += __builtin_popcount(w->active);
   op_machine(kind)->run(m, w, code);
+  if (m->watch && w->state != WARP_ASLEEP) watch_op(m, w, code);
 }
 
 static void run_loop(Machine *m, Warp *w, const Code *code) {
@@ -505,6 +507,7 @@ static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {
   for (int i = 0; i < m->program->n_kernels && !m->stopped; i++) run_kernel(m, i);
   if (!m->stopped) report_holes(m);
   m->trace = NULL;
+  m->watch = NULL;
 }
 
 // C as numbers; NaN where nothing was stored.

@@ -289,7 +289,8 @@ struct Machine {
   InterpAsync async;
   bool stopped;
   InterpTrace *trace;  // during the first run, where somebody is looked at
-  Str trace_values;    // what the statement under way has read
+  const InterpWatch *watch;
+  Str trace_values;  // what the statement under way has read
   int kernel, block, n_warps;
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
@@ -491,6 +492,10 @@ bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at)
 bool trace_wants(const Machine *machine, const Warp *warp);
 void trace_begin(Machine *machine, const Warp *warp, const Code *code);
 void trace_end(Machine *machine, const Warp *warp, const Code *code);
+
+// The same of a block that is watched: an operation that is over, a box that has landed.
+void watch_op(const Machine *machine, const Warp *warp, const Code *code);
+void watch_landing(const Machine *machine, const Code *code, const Mbar *bar);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
 

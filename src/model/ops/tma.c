@@ -66,6 +66,7 @@ static void land(Machine *m, const BoxCopy *copy) {
   bar->gathered.seen[agent] = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
   mbar_end_phase(m, code, bar);
+  if (m->watch) watch_landing(m, code, bar);
 }
 
 static bool is_inside(Machine *m, const Warp *w, const Code *code, int64_t first) {

@@ -500,7 +500,7 @@ void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *di
 }
 
 bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target) {
-  Facts facts = {scratch, schedule, target, NULL};
+  Facts facts = rule_facts(scratch, schedule, target, NULL);
   for (int i = 0; i < rule_count; i++)
     if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
   return true;

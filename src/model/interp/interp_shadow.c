@@ -35,9 +35,9 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
   if (then->block != now->block) return true;
   if (then->thread == now->thread) return false;
   // A barrier that all threads met says nothing of what an agent wrote: for that one waits.
-  if (then->epoch < machine->joined && then->thread / LANES < INTERP_AGENT) return false;
-  return !machine->has_mbarriers ||
-         then->epoch >= interp_clock(machine, now->thread)->seen[then->thread / LANES];
+  if (then->epoch < machine->joined && !is_agent(machine, then->thread)) return false;
+  return !machine->has_clocks ||
+         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].seen;
 }
 
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
@@ -47,10 +47,9 @@ bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now)
 // The same of a copy by TMA that `now` asks for: what threads did must have been fenced as well.
 static bool unordered_for_tma(const Machine *machine, const Touch *then, const Touch *now,
                               uint32_t first) {
-  int whose = then->thread / LANES;
   if (unordered(machine, then, now, first)) return true;
-  return then->epoch >= first && whose < INTERP_AGENT &&
-         then->epoch >= interp_clock(machine, now->thread)->fenced[whose];
+  return then->epoch >= first && !is_agent(machine, then->thread) &&
+         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].fenced;
 }
 
 static inline bool is_written(const Machine *machine, const Memory *memory, const Shadow *shadow) {
@@ -87,9 +86,10 @@ static bool against(Machine *machine, const Memory *memory, const Shadow *shadow
   return true;
 }
 
-// The latest reads of all warps, `machine->n_warps` of them; NULL where nobody keeps them.
+// The latest reads of all warps that can reach the memory, `machine->n_readers` of them; NULL where
+// nobody keeps them.
 static inline Touch *reads_of(const Machine *machine, const Memory *memory, const Shadow *shadow) {
-  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->max_warps] : NULL;
+  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->n_readers] : NULL;
 }
 
 static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
@@ -111,7 +111,7 @@ static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *
     read_against_all(machine, memory, shadow, now, first);
   Touch *reads = reads_of(machine, memory, shadow);
   if (reads)
-    reads[now->thread / LANES] = *now;
+    reads[now->thread / LANES - machine->first_reader] = *now;
   else
     remember(machine, &shadow->read, &shadow->other_read, now, first);
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
@@ -131,7 +131,7 @@ static bool against_readers(Machine *machine, const Memory *memory, const Shadow
   if (!reads)
     return against(machine, memory, shadow, &shadow->read, now, first) ||
            against(machine, memory, shadow, &shadow->other_read, now, first);
-  for (int w = 0; w < machine->n_warps; w++)
+  for (int w = 0; w < machine->n_readers; w++)
     if (against(machine, memory, shadow, &reads[w], now, first)) return true;
   return false;
 }
@@ -186,7 +186,7 @@ static const Touch *in_the_way(const Machine *machine, const Memory *memory, con
   const Touch *reads = reads_of(machine, memory, shadow);
   if (in_flight(shadow, first) || unordered_for_tma(machine, &shadow->write, now, first))
     return &shadow->write;
-  for (int w = 0; reads && w < machine->n_warps; w++)
+  for (int w = 0; reads && w < machine->n_readers; w++)
     if (unordered_for_tma(machine, &reads[w], now, first)) return &reads[w];
   return NULL;
 }

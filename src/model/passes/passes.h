@@ -51,6 +51,10 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 
+// Whether `blocks` of a cluster can fetch a slab together, a share each: whole panels, or runs of
+// rows in which the pattern of a swizzle is whole.
+bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
+
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.
 void drop_staging(Program *program);
 

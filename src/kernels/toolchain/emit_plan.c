@@ -51,6 +51,7 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
   PlanKernel kernel = {.name = from->name,
                        .grid = {from->n_blocks, 1, 1},
                        .block = {(int)from->n_threads, 1, 1},
+                       .cluster = {from->cluster > 1 ? (int)from->cluster : 0, 0, 0},
                        .smem_bytes = from->dynamic_smem_bytes,
                        .n_args = from->n_args};
   for (int i = 0; i < from->n_args; i++)

@@ -169,6 +169,9 @@ Launch kernel_launch(const Kernel *kernel) {
   }
   launch.body = at;
   launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
+  launch.cluster = 1;
+  for (int i = 0; i < launch.n_block_digits; i++)
+    if (launch.block[i].var->tier == TIER_CLUSTER) launch.cluster *= launch.block[i].var->extent;
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
   launch.block_threads = launch.n_threads;
   for (int i = 0; i < kernel->n_roles; i++) {
@@ -176,6 +179,17 @@ Launch kernel_launch(const Kernel *kernel) {
     if (end > launch.block_threads) launch.block_threads = end;
   }
   return launch;
+}
+
+const Expr *cluster_rank(Arena *arena, const Kernel *kernel) {
+  Launch launch = kernel_launch(kernel);
+  const Expr *rank = ex_const(arena, 0);
+  for (int i = 0; i < launch.n_block_digits; i++) {
+    const HardwareDigit *digit = &launch.block[i];
+    if (digit->var->tier == TIER_CLUSTER)
+      rank = ex_add(arena, rank, ex_mul_const(arena, ex_var(arena, digit->var), digit->stride));
+  }
+  return rank;
 }
 
 // The same on every GPU that has setmaxnreg.
@@ -304,6 +318,21 @@ const Expr *axis_expr(Arena *arena, const Axis *axis) {
     sum = ex_add(arena, sum, ex_mul_const(arena, ex_var(arena, digit->var), digit->weight));
   }
   return sum;
+}
+
+static void visit_access(Access *access, ExprVisit *visit, void *context) {
+  if (!access->buffer) return;
+  for (int d = 0; d < access->buffer->rank; d++) visit(&access->idx[d], context);
+  if (access->rank) visit(&access->rank, context);
+}
+
+void op_each_expr(Op *op, ExprVisit *visit, void *context) {
+  visit_access(&op->dst, visit, context);
+  visit_access(&op->src, visit, context);
+  visit_access(&op->src2, visit, context);
+  const Expr **own[] = {&op->id, &op->phase, &op->mask};
+  for (int i = 0; i < 3; i++)
+    if (*own[i]) visit(own[i], context);
 }
 
 static void walk(Stmt *stmt, int depth, StmtVisit *visit, void *context) {
@@ -435,17 +464,17 @@ Buffer *program_new_buffer(Program *program, const char *name, Space space, Buff
 
 Access access1(Buffer *buffer, const Expr *i) {
   assert(buffer->rank == 1);
-  return (Access){buffer, {i}};
+  return (Access){buffer, {i}, NULL};
 }
 
 Access access2(Buffer *buffer, const Expr *i, const Expr *j) {
   assert(buffer->rank == 2);
-  return (Access){buffer, {i, j}};
+  return (Access){buffer, {i, j}, NULL};
 }
 
 Access access3(Buffer *buffer, const Expr *i, const Expr *j, const Expr *k) {
   assert(buffer->rank == 3);
-  return (Access){buffer, {i, j, k}};
+  return (Access){buffer, {i, j, k}, NULL};
 }
 
 static Stmt *stmt_new(Program *program, StmtKind kind, KnobId knob) {

@@ -29,6 +29,10 @@
 // Barriers of a block (PTX ISA, bar): numbers 0 to 15, 0 being that of __syncthreads().
 enum { BLOCK_BARRIERS = 16 };
 
+// Blocks of a cluster, as many as a mask of the copies by TMA has bits. More than 8 are not
+// portable (CUDA programming guide, Thread Block Clusters).
+enum { CLUSTER_MAX = 16, CLUSTER_PORTABLE = 8 };
+
 enum {
   RANK_MAX = 4,
   KERNELS_MAX = 4,
@@ -115,6 +119,7 @@ bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their wa
 typedef struct Access {
   Buffer *buffer;  // NULL: no operand
   const Expr *idx[RANK_MAX];
+  const Expr *rank;  // SHARED: the block of the cluster in whose memory it lies; NULL: the own one
 } Access;
 
 // How the tensor core finds a tile of an operand in shared memory: the fields of its matrix
@@ -139,6 +144,8 @@ typedef struct Op {
   MatrixTile tile[2];  // of A and B, where the operation reads tiles
   const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+  const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
+                     // the same place of its own memory; NULL: the own block alone
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
@@ -253,10 +260,13 @@ typedef struct HardwareDigit {
   int64_t stride;
 } HardwareDigit;
 
+// Digits of the tier CLUSTER are the least significant ones of a block's, so that the blocks of a
+// cluster are neighbours, and index % cluster is a block's rank in it.
 typedef struct Launch {
   int n_block_digits, n_thread_digits;
   HardwareDigit block[DIGITS_MAX], thread[DIGITS_MAX];
   int64_t n_blocks;       // grid size
+  int64_t cluster;        // blocks of a cluster; 1: there are none
   int64_t n_threads;      // of the digits: those that multiply
   int64_t block_threads;  // block size: the producers, who stand behind the others, included
   const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
@@ -270,6 +280,8 @@ const WarpRole *kernel_role(const Kernel *kernel, RoleWork work);
 bool stmt_is_role(const Stmt *stmt, RoleWork work);
 
 Launch kernel_launch(const Kernel *kernel);
+// The number of a block in its cluster, as an expression over the digits of the tier CLUSTER.
+const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
 // 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
@@ -307,6 +319,10 @@ int64_t program_smem_bytes(const Program *program);               // of the main
 int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
 // The axis as an expression over its digits.
 const Expr *axis_expr(Arena *arena, const Axis *axis);
+
+// Calls visit for every expression of an operation: indices, ranks and what belongs to no operand.
+typedef void ExprVisit(const Expr **expr, void *context);
+void op_each_expr(Op *op, ExprVisit *visit, void *context);
 
 // Calls visit(stmt, depth, context) for every statement, outermost and first ones first.
 typedef void StmtVisit(Stmt *stmt, int depth, void *context);

@@ -95,6 +95,8 @@ const Expr *axis_outside(Program *program, const Axis *axis);
 // How many elements of the axis one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 
+// The innermost hardware loop, whose body every thread of a block runs; NULL while there is none.
+Stmt *kernel_threads(Kernel *kernel);
 // The statement whose body each multiplying thread runs: the innermost hardware loop, or the role
 // of the consumers inside it. NULL while there is no such loop.
 Stmt *kernel_inner(Kernel *kernel);

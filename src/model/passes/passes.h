@@ -54,6 +54,10 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
+// Whether `blocks` of a cluster can fetch a slab together, a share each: whole panels, or runs of
+// rows in which the pattern of a swizzle is whole.
+bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
+
 // Takes the buffers of two roles off the list.
 void drop_buffers(Program *program, BufferRole first, BufferRole second);
 // Takes the product's staging registers, which asynchronous copies do without, off the list of

@@ -223,6 +223,41 @@ static const char *box_fault(const Facts *f, int side) {
               (long long)(rows * bytes));
 }
 
+// ---- clusters -----------------------------------------------------------------------------------
+
+static int64_t cluster(const Facts *f) {
+  return value(f, KNOB_CLUSTER_M) * value(f, KNOB_CLUSTER_N);
+}
+
+// The blocks of a cluster that need the same slab of an operand: those of a row, or of a column.
+static int64_t sharers(const Facts *f, int side) {
+  return by_tma(f, side) ? value(f, side == FM_BM ? KNOB_CLUSTER_N : KNOB_CLUSTER_M) : 1;
+}
+
+static const char *multicast_fault(const Facts *f) {
+  if (!value(f, KNOB_MULTICAST)) return NULL;
+  if (!tma(f)) return "TMA=0: it is copies by TMA that go to several blocks";
+  if (sharers(f, FM_BM) * sharers(f, FN_BN) > 1) return NULL;
+  return TELL(f, "CLUSTER_M=%lld, CLUSTER_N=%lld: no two blocks of a cluster fetch the same slab",
+              (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
+}
+
+static const char *share_fault(const Facts *f, int side) {
+  int64_t blocks = sharers(f, side), panel = (int64_t)16 << value(f, KNOB_SWIZZLE);
+  int64_t panels = value(f, KNOB_SWIZZLE) ? row_bytes(f, side) / panel : 1;
+  if (!value(f, KNOB_MULTICAST) || pass_multicast_divides(slab_rows(f, side), panels, blocks))
+    return NULL;
+  return TELL(f, "%lld blocks share %lld rows in %lld panel%s of %s", (long long)blocks,
+              (long long)slab_rows(f, side), (long long)panels, panels == 1 ? "" : "s",
+              side_name(side));
+}
+
+// Bytes that come to one slot, all counted in one phase.
+static int64_t slab_bytes(const Facts *f) {
+  int64_t rows = (by_tma(f, FM_BM) ? tile(f, FM_BM) : 0) + (by_tma(f, FN_BN) ? tile(f, FN_BN) : 0);
+  return rows * depth(f) * dtype_bytes((DType)value(f, KNOB_DTYPE));
+}
+
 static const char *plain_slab_fault(const Facts *f) {
   if (!tma(f)) return NULL;
   if (value(f, KNOB_PAD_SMEM)) return knob_and(f, KNOB_PAD_SMEM, "");

@@ -65,10 +65,10 @@ static void use_expr(Uses *uses, const Expr *expr) {
   use_expr(uses, expr->c);
 }
 
-static void use_access(Uses *uses, const Access *access, bool *how) {
-  if (!access->buffer) return;
-  how[access->buffer->id] = true;
-  for (int d = 0; d < access->buffer->rank; d++) use_expr(uses, access->idx[d]);
+static void use_one(const Expr **expr, void *uses) { use_expr(uses, *expr); }
+
+static void use_access(const Access *access, bool *how) {
+  if (access->buffer) how[access->buffer->id] = true;
 }
 
 static void use_stmt(Stmt *stmt, int depth, void *context) {
@@ -76,11 +76,10 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   Uses *uses = context;
   use_expr(uses, stmt->expr);
   if (stmt->kind != STMT_OP) return;
-  use_expr(uses, stmt->op.phase);
-  use_expr(uses, stmt->op.id);
-  use_access(uses, &stmt->op.dst, uses->written);
-  use_access(uses, &stmt->op.src, uses->read);
-  use_access(uses, &stmt->op.src2, uses->read);
+  op_each_expr(&stmt->op, use_one, uses);
+  use_access(&stmt->op.dst, uses->written);
+  use_access(&stmt->op.src, uses->read);
+  use_access(&stmt->op.src2, uses->read);
 }
 
 static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
@@ -314,7 +313,11 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
     emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
   const char *min_blocks =
       kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
-  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
+  const char *cluster = "";
+  if (facts->cluster > 1)
+    cluster =
+        arena_printf(emitter->arena, "__cluster_dims__(%lld, 1, 1) ", (long long)facts->cluster);
+  emitter_line(emitter, "extern \"C\" __global__ void %s__launch_bounds__(%lld%s)", cluster,
                (long long)facts->n_threads, min_blocks);
   Str text = str_new(emitter->arena);
   str_printf(&text, "%s(", kernel->name);
@@ -360,6 +363,7 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
                         .n_threads = launch.block_threads,
+                        .cluster = launch.cluster,
                         .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;

@@ -35,6 +35,7 @@ PlanType plan_type_of(DType type) {
 static PlanKernel plan_kernel(const EmitKernel *from) {
   PlanKernel kernel = {.name = from->name,
                        .grid = {from->n_blocks, 1, 1},
+                       .persistent = from->persistent,
                        .block = {(int)from->n_threads, 1, 1},
                        .smem_bytes = from->dynamic_smem_bytes,
                        .n_args = from->n_args};

@@ -6,7 +6,8 @@
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
 //    "a_col_major":false,"b_col_major":false,"a_box":[0,0,0],"b_box":[0,0,0],
 //    "workspace_bytes":0,"tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
-//    "grid":[2,4,1],"block":[16,16,1],"cluster":[1,1,1],"smem_bytes":0,"args":["A","B","C"]}]}
+//    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],"smem_bytes":0,
+//    "args":["A","B","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
 // means that two versions meet, and guessing a default would time something nobody asked for.
@@ -254,6 +255,7 @@ bool plan_check(const Plan *plan, Diags *diags) {
 static const RecordField kernel_fields[] = {
     FIELD(PlanKernel, name, RECORD_TEXT),
     {.key = "grid", .kind = RECORD_INT64S, .offset = offsetof(PlanKernel, grid), .max = 3},
+    FIELD(PlanKernel, persistent, RECORD_BOOL),
     {.key = "block", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, block), .max = 3},
     {.key = "cluster", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, cluster), .max = 3},
     FIELD(PlanKernel, smem_bytes, RECORD_INT64),

@@ -40,7 +40,9 @@
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")               \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")        \
   X(OTHER_FENCE, "other_fence", "the thread beside the one that asks for the slabs fences")     \
-  X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")
+  X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")       \
+  X(RING_RESTARTS_PER_TILE, "ring_restarts_per_tile",                                           \
+    "slots and phases begin anew with each tile of a persistent block")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -256,6 +256,7 @@ struct Machine {
   InterpTrace *trace;  // during the first run, where somebody is looked at
   Str trace_values;    // what the statement under way has read
   int kernel, block, n_warps;
+  int64_t grid;  // blocks of the kernel at hand
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;             // the epoch in which all threads of the block last met

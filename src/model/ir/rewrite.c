@@ -324,14 +324,20 @@ int64_t axis_tile(const Axis *axis) {
   return elements * (least == INT64_MAX ? 1 : least);
 }
 
-Stmt *kernel_inner(Kernel *kernel) {
+Stmt *kernel_block(Kernel *kernel) {
   Stmt *inner = NULL;
   for (Stmt *at = kernel->body; at; at = at->kind == STMT_LET ? at->next : at->body) {
     if (at->kind == STMT_LET) continue;
     if (at->kind != STMT_LOOP || !tier_is_hardware(at->var->tier)) break;
     inner = at;
   }
-  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
-    if (stmt_is_role(role, WORK_MULTIPLIES)) return role;
   return inner;
+}
+
+Stmt *kernel_inner(Kernel *kernel) {
+  Stmt *inner = kernel_block(kernel);
+  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
+    if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
+  Stmt *tiles = inner ? tile_loop(inner->body) : NULL;
+  return tiles ? tiles : inner;
 }

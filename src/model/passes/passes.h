@@ -51,6 +51,21 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 
+// A LET of the same range takes the place of a block digit's variable, also in its axis. The loop
+// over the digit is left to the caller.
+Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value);
+// Tiles of the grid along an axis, of which the block digit is the first.
+int64_t tiles_along(const Program *program, int axis);
+
+// The place of a tile by its number, in patches of GROUP_M × GROUP_N or along a Hilbert curve.
+typedef struct TilePlace {
+  Stmt *let;  // that the place is said over; NULL: none
+  const Expr *row, *column;
+  KnobId knob_m, knob_n;  // that say the row, the column
+} TilePlace;
+TilePlace grouped_tile(Program *program, const Schedule *schedule, const Expr *tile);
+TilePlace hilbert_tile(Program *program, const Expr *tile);
+
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.
 void drop_staging(Program *program);
 

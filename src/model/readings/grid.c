@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"
 
 static const struct {
@@ -68,6 +69,15 @@ typedef struct Tiles {
   int64_t row[LANES], col[LANES], split[LANES];
 } Tiles;
 
+// The LETs at the head of a persistent kernel's loop over tiles, for those of these numbers.
+static void evaluate_tiles(const Grid *grid, const int64_t number[LANES]) {
+  const Stmt *tiles = grid->launch.tiles;
+  lanes_set_all(grid->env, grid->program->grid, grid->n_ctas);
+  lanes_set(grid->env, tiles->var, number);
+  for (const Stmt *let = tiles->body; let && let->kind == STMT_LET; let = let->next)
+    lanes_let(grid->env, let);
+}
+
 // The tiles of CTAs first, first + stride, …; those beyond the grid count as its last one.
 static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out) {
   int64_t *env = grid->env;
@@ -85,6 +95,7 @@ static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out
     expr_eval_warp(launch->let[i]->expr, env, value);
     memcpy(env + (ptrdiff_t)launch->let[i]->var->id * LANES, value, sizeof value);
   }
+  if (launch->tiles) evaluate_tiles(grid, index);
   const Axis *axis = grid->program->axis;
   block_position(&axis[AXIS_M], env, out->row);
   block_position(&axis[AXIS_N], env, out->col);
@@ -140,6 +151,7 @@ int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]) {
 // A grid whose block digits are the axes' own reads both ways without a map.
 static int64_t owner_by_digits(const Grid *grid, const int64_t position[AXIS_COUNT]) {
   int64_t index = 0;
+  if (grid->launch.tiles) return -1;
   for (int d = 0; d < grid->launch.n_block_digits; d++) {
     const HardwareDigit *digit = &grid->launch.block[d];
     const Axis *axis = grid->program->axis, *end = axis + AXIS_COUNT;

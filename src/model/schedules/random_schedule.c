@@ -173,6 +173,14 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
 }
 
+// ---- persistent blocks --------------------------------------------------------------------------
+
+static void draw_tiles(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_PERSISTENT] = random_between(state, 0, 1);
+  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(state, ORDER_GROUP, ORDER_HILBERT);
+}
+
 // ---- the problem --------------------------------------------------------------------------------
 
 // About `tiles` tiles, a few elements less three times out of four.
@@ -235,6 +243,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
       draw_pad_cells(state, &schedule);
     }
     if (tma) draw_tma(state, &schedule);
+    draw_tiles(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||
         !is_legal(scratch, targets, target, &schedule))

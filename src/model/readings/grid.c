@@ -217,6 +217,18 @@ static void count_waves(Grid *grid, const Model *model) {
 
 int64_t grid_wave(const Grid *grid, int64_t index) { return index / grid->wave_ctas; }
 
+int64_t grid_blocks(const Grid *grid) {
+  return grid->persistent ? min64(grid->n_ctas, grid->wave_ctas) : grid->n_ctas;
+}
+
+int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
+
+GridWords grid_words(const Grid *grid) {
+  static const GridWords words[] = {{"CTA", "CTAs", "wave", "waves"},
+                                    {"tile", "tiles", "turn", "turns"}};
+  return words[grid->persistent];
+}
+
 int64_t grid_wave_size(const Grid *grid, int64_t wave) {
   return wave == grid->n_waves - 1 ? grid->tail_ctas : grid->wave_ctas;
 }
@@ -260,6 +272,7 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->k_part = block_step(&axis[AXIS_K]);
   grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
+  grid->persistent = grid->launch.tiles != NULL;
   count_waves(grid, model);
   grid->lap_ctas = find_lap(grid);
   return grid;

@@ -316,10 +316,10 @@ static void add_role(Walk *walk, const Stmt *stmt, int depth) {
   walk->role = NULL;
 }
 
-// "t in bid..512 by grid": a heading like that of a role, for each role has one.
+// "t += grid to 512": a heading like that of a role, for each role has one.
 static void add_tiles(Walk *walk, const Stmt *stmt, int depth) {
   NestRow *row = add_row(walk, NEST_BLOCK, depth,
-                         arena_printf(walk->arena, "%s in bid..%lld by grid", stmt->var->name,
+                         arena_printf(walk->arena, "%s += grid to %lld", stmt->var->name,
                                       (long long)stmt->var->extent));
   row->stmt = stmt;
   row->knob = stmt->knob;
@@ -388,7 +388,7 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
 // again, so they are one row. Registers set to a constant are not part of it.
 static bool in_prologue(const Stmt *stmt) {
   const Op *op = only_op(stmt);
-  if (walks_k(stmt) || inits_mbarriers(stmt)) return false;
+  if (walks_k(stmt) || inits_mbarriers(stmt) || stmt->kind == STMT_LET) return false;
   const OpAction action = op ? op_facts(op->kind)->action : ACTION_MOVE;
   if (action == ACTION_SET || action == ACTION_GIVE || action == ACTION_TAKE) return false;
   for (const Stmt *later = stmt->next; later; later = later->next)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/embed.h"
 #include "base/random.h"
@@ -249,6 +250,38 @@ START_TEST(the_curve_goes_through_every_tile) {
 }
 END_TEST
 
+// ---- cost ---------------------------------------------------------------------------------------
+
+// Milliseconds of CPU for a model and its grid, the best of five.
+static double cost_ms(const char *state, int extent) {
+  double best = 1e9;
+  for (int i = 0; i < 5; i++) {
+    arena_reset(property_arena);
+    Schedule schedule = read_state(arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent,
+                                                extent, extent));
+    clock_t start = clock();
+    grid_build(property_arena, built(&schedule));
+    double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
+    best = ms < best ? ms : best;
+  }
+  return best;
+}
+
+// What a knob press costs hardly depends on the problem: 64 times the work, 16 times the tiles. The
+// curve's table grows with the tiles, of which there are at most 16,384.
+START_TEST(a_large_problem_costs_no_more) {
+  static const char *const states[] = {
+      "PERSISTENT=1,GROUP_M=8", "PERSISTENT=1,TILE_ORDER=hilbert"};
+  const char *rest =
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,WARP_SPECIALIZE=1,"
+      "BUFFER_COUNT=3,LDMATRIX=2,SWIZZLE=3";
+  const char *state = arena_printf(property_data, "%s,%s", states[_i], rest);
+  double small = cost_ms(state, 4096), large = cost_ms(state, 16384);
+  printf("%s: %.2f ms at 4096, %.2f ms at 16384\n", states[_i], small, large);
+  ck_assert_double_lt(large, 3 * small + 5);
+}
+END_TEST
+
 // ---- texts --------------------------------------------------------------------------------------
 
 START_TEST(it_is_read_back_as_it_was_printed) {
@@ -312,6 +345,7 @@ Suite *suite_persistent(void) {
   tcase_add_test(tcase, a_lost_fence_of_the_next_tile_is_found);
   tcase_add_test(tcase, groups_are_those_of_blocks);
   tcase_add_test(tcase, the_curve_goes_through_every_tile);
+  tcase_add_loop_test(tcase, a_large_problem_costs_no_more, 0, 2);
   tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
   tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);

@@ -62,9 +62,12 @@ static void add_multiply(Str *out, const Emission *emission) {
   str_add(out,
           "static void multiply(void *A, void *B, void *C, void *P, bool falling) {\n"
           "  on[0] = A, on[1] = B, on[2] = C, on[3] = P;\n");
-  for (int i = 0; i < emission->n_kernels; i++)
-    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i,
-               (long long)emission->kernel[i].n_blocks, (int)emission->kernel[i].n_threads);
+  for (int i = 0; i < emission->n_kernels; i++) {
+    const EmitKernel *kernel = &emission->kernel[i];
+    long long all = (long long)kernel->n_blocks, few = all / 3 + 1;  // several tiles for some block
+    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i, kernel->persistent ? few : all,
+               (int)kernel->n_threads);
+  }
   str_add(out, "}\n");
 }
 

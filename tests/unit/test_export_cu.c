@@ -33,6 +33,10 @@ static const struct {
     {"tf32", "M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1", false},
     {"s8", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_s8", true},
     {"e4m3", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_e4m3", true},
+    {"persistent",
+     "M=512,N=1024,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
+     "WARP_SPECIALIZE=1,BUFFER_COUNT=3,PERSISTENT=1,TILE_ORDER=hilbert",
+     true},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };

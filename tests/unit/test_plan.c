@@ -33,6 +33,7 @@ static Plan good_plan(void) {
                    .args = {PLAN_ARG_C}},
                   {.name = "gemm",
                    .grid = {32, 32, 2},
+                   .persistent = true,
                    .block = {16, 16, 1},
                    .cluster = {2, 1, 1},
                    .smem_bytes = 100000,

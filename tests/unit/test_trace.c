@@ -366,6 +366,7 @@ static const Program *wiped(const Program *program, const Trace *trace) {
     when = ex_land(property_arena, when,
                    equals(launch.block[d].var,
                           trace->cta / launch.block[d].stride % launch.block[d].var->extent));
+  if (launch.tiles) when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta));
   if (moment.k_o >= 0)
     when = ex_land(property_arena, when, equals(slab_loop(copy)->var, moment.k_o));
   int64_t one = 1;
@@ -394,6 +395,7 @@ static bool lacks_one_element(const Model *model, const Grid *grid, const Trace 
   const float *a = interpret_inputs(property_arena, p->m * p->k, 5, 0);
   const float *b = interpret_inputs(property_arena, p->k * p->n, 5, 1);
   InterpOptions options = {.seed = 5, .async = async, .a = a, .b = b, .alpha = 1};
+  options.grid = grid->n_ctas;  // a block for each tile
   const double *whole = interpret_reference(property_arena, p, a, b);
   const InterpResult *result = interpret(property_arena, wiped(model->program, trace), &options);
   bool of_a = trace->operand == ATOM_A;

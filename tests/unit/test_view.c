@@ -127,6 +127,12 @@ END_TEST
   "3,"                                                                                             \
   "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
+#define TILES                                                                                      \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
+  "3,"                                                                                             \
+  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,FRAG_BUFFER=2,"                               \
+  "WARP_SPECIALIZE=1"                                                                              \
+  ",PERSISTENT=1"
 #define RING                                                                                  \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
   "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
@@ -169,6 +175,9 @@ static const struct {
     {"banks_roles", "banks", ROLES, NULL, 80, 24},
     {"source_roles", "source", ROLES, NULL, 80, 24},
     {"grid_roles", "grid", ROLES, NULL, 120, 40},
+    {"grid_persistent", "grid", TILES ",TILE_ORDER=hilbert", "l l v", 120, 40},
+    {"tiles_persistent", "tiles", TILES, "Enter", 80, 24},
+    {"explore_persistent", "explore", TILES, NULL, 80, 40},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

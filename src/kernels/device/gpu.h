@@ -29,6 +29,7 @@ typedef struct GpuProgram {
   void *module;
   int n_functions;
   void *functions[PLAN_MAX_KERNELS];
+  int64_t grid_x[PLAN_MAX_KERNELS];  // as launched on this device
   const Plan *plan;
   GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
 } GpuProgram;

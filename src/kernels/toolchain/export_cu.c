@@ -286,9 +286,31 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
 
 // ---- launches -----------------------------------------------------------------------------------
 
+static const char resident_blocks[] =
+    "// A persistent kernel has as many blocks as the device holds at once, each with a list of\n"
+    "// tiles: `most` of them have any.\n"
+    "template <class Kernel>\n"
+    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {\n"
+    "  int device, n_sms, per_sm;\n"
+    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
+    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
+    "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
+    "       \"occupancy\");\n"
+    "  return std::min(most, n_sms * per_sm);\n"
+    "}\n"
+    "\n";
+
 static void add_launch(Str *out, const EmitKernel *kernel) {
-  str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
-             (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
+  long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
+  long long bytes = (long long)kernel->dynamic_smem_bytes;
+  if (kernel->persistent)
+    str_printf(out,
+               "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n"
+               "  %s<<<n_blocks",
+               kernel->name, blocks, threads, bytes, kernel->name);
+  else
+    str_printf(out, "  %s<<<%lld", kernel->name, blocks);
+  str_printf(out, ", %lld, %lld>>>(", threads, bytes);
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
@@ -332,6 +354,8 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
     str_printf(out, "  tensor_map %s;\n",
                emit_arg_name(out->arena, parameter_of(emission, plan, i)));
   str_add(out, "};\n\n");
+  for (int i = 0; i < emission->n_kernels; i++)
+    if (emission->kernel[i].persistent) str_add(out, resident_blocks);
   str_add(out,
           "// One product: the launches in their order.\n"
           "static void multiply(const Operands &on) {\n");

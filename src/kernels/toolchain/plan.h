@@ -66,7 +66,8 @@ typedef struct PlanKernel {
   const char *name;
   int64_t grid[3];
   int block[3];
-  int cluster[3];      // 0 or 1 = none in that direction
+  int cluster[3];   // 0 or 1 = none in that direction
+  bool persistent;  // grid[0] is the most: it is launched with as many blocks as fit on the device
   int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
   int n_args;
   PlanArg args[PLAN_MAX_ARGS];

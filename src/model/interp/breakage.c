@@ -580,6 +580,25 @@ static bool break_no_cluster_end(Program *program) {
   return mask && drop_nth(&main_kernel(program)->body, OP_CLUSTER_BARRIER, &n);
 }
 
+// ---- persistent blocks --------------------------------------------------------------------------
+
+static bool restart_wait(Program *program, Stmt *stmt) {
+  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
+  const Var *turn = tiles && tiles->body->kind == STMT_LET ? tiles->body->var : NULL;
+  bool waits = is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL);
+  return turn && waits && (expr_uses(stmt->op.phase, turn) || expr_uses(stmt->op.dst.idx[0], turn));
+}
+
+// Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
+// ring an even number of times.
+static bool break_ring_restarts(Program *program) {
+  Kernel *kernel = main_kernel(program);
+  if (!change_each(program, restart_wait)) return false;
+  const Var *turn = kernel_launch(kernel).tiles->body->var;
+  substitute(program, kernel->body, turn, ex_const(program->arena, 0));
+  return true;
+}
+
 static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FIRST_BARRIER] = break_first_barrier,
     [BREAK_LAST_BARRIER] = break_last_barrier,
@@ -618,6 +637,7 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_MASK_SHORT] = break_mask_short,
     [BREAK_NO_CLUSTER_START] = break_no_cluster_start,
     [BREAK_NO_CLUSTER_END] = break_no_cluster_end,
+    [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

@@ -115,6 +115,7 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   set_digit(m, w, &thread, true);
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
+  set_scalar(m, w, m->program->grid, m->grid);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
   for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
@@ -155,16 +156,21 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
   if (m->watch && w->state != WARP_ASLEEP) watch_op(m, w, code);
 }
 
+// A block's tiles are bid, bid + grid, bid + 2·grid, …; every other loop counts from 0.
+static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TIER_TILE; }
+
 static void run_loop(Machine *m, Warp *w, const Code *code) {
-  if (code->stmt->var->extent <= 0)
+  const Var *var = code->stmt->var;
+  int64_t first = is_over_tiles(code) ? m->cluster : 0;
+  if (first >= var->extent)
     w->pc = code->jump;
   else
-    set_scalar(m, w, code->stmt->var, 0);
+    set_scalar(m, w, var, first);
 }
 
 static void run_next(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
-  int64_t next = w->scalar[var->id] + 1;
+  int64_t next = w->scalar[var->id] + (is_over_tiles(code) ? m->grid : 1);
   if (next >= var->extent) return;
   set_scalar(m, w, var, next);
   w->pc = code->jump;
@@ -260,13 +266,24 @@ static void run_cluster(Machine *m, int cluster, bool first_one) {
 
 // ---- one run ------------------------------------------------------------------------------------
 
+// The blocks of a kernel. A persistent one is right with any number of them: one is drawn that
+// gives some block several tiles and, where it can, not all of them as many.
+static int64_t choose_grid(Machine *m, const Launch *launch) {
+  int64_t tiles = launch->n_blocks / launch->cluster;
+  if (!launch->tiles || tiles == 1) return tiles;
+  if (m->options->grid) return min64(m->options->grid, tiles);
+  int64_t grid = random_between(&m->random, 1, tiles - 1);
+  return tiles % grid == 0 && grid > 2 ? grid - 1 : grid;
+}
+
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
   m->block_warps = launch_block_warps(&m->code->launch);
   m->n_warps = m->code->cluster * m->block_warps;
   m->kernel_first = m->epoch + 1;
-  int n_clusters = (int)(m->code->launch.n_blocks / m->code->cluster);
+  m->grid = choose_grid(m, &m->code->launch);
+  int n_clusters = (int)m->grid;
   shuffle(&m->random, m->order, n_clusters);
   for (int i = 0; i < n_clusters && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
 }

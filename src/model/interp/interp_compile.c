@@ -65,6 +65,7 @@ static void find_deps(Compiler *c) {
   dep[c->program->thread->id] = DEP_LANE;
   if (c->program->any_thread) dep[c->program->any_thread->id] = DEP_LANE;
   dep[c->program->block->id] = DEP_BLOCK;
+  dep[c->program->grid->id] = 0;
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
   for (int i = 0; i < launch->n_thread_digits; i++)

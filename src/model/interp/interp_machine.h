@@ -311,6 +311,7 @@ struct Machine {
   BlockState *own;                   // what it has of its own,
   Memory *memory;                    // and the memory that it reaches
   int first_reader;                  // the warp whose reads are kept first of that memory
+  int64_t grid;  // clusters of the kernel at hand, which without clusters are its blocks
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;  // the epoch in which all threads that run together last met

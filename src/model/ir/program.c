@@ -152,6 +152,15 @@ bool stmt_is_role(const Stmt *stmt, RoleWork work) {
   return stmt->role && stmt->role->work == work;
 }
 
+Stmt *tile_loop(Stmt *list) {
+  for (; list; list = list->next) {
+    if (list->kind == STMT_LOOP && list->var->tier == TIER_TILE) return list;
+    Stmt *inner = list->kind == STMT_IF ? tile_loop(list->body) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
 Launch kernel_launch(const Kernel *kernel) {
   Launch launch = {0};
   const Stmt *at = kernel->body;
@@ -168,10 +177,12 @@ Launch kernel_launch(const Kernel *kernel) {
     at = at->body;
   }
   launch.body = at;
+  launch.tiles = tile_loop((Stmt *)(uintptr_t)at);
   launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
   launch.cluster = 1;
   for (int i = 0; i < launch.n_block_digits; i++)
     if (launch.block[i].var->tier == TIER_CLUSTER) launch.cluster *= launch.block[i].var->extent;
+  if (launch.tiles) launch.n_blocks = launch.tiles->var->extent * launch.cluster;
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
   launch.block_threads = launch.n_threads;
   for (int i = 0; i < kernel->n_roles; i++) {
@@ -378,6 +389,7 @@ Program *program_new(Arena *arena, Problem problem) {
   program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
+  program->grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
   Product *product = &program->product[program->n_products++];
   *product = matmul_product(program);
   add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);

@@ -6,6 +6,10 @@
 // stand outermost, with nothing but LETs between them, and are digits of blockIdx/threadIdx: the
 // outermost is the most significant. Everything below the last of them is run by each thread.
 //
+// A persistent kernel has no BLOCK loop but a loop of tier TILE below the thread loops, or one in
+// each role: block bid of a grid of G runs its iterations bid, bid + G, bid + 2·G, … one after the
+// other. G is the launch's to choose; a program is right with any.
+//
 // Worked example (BM=BN=16, no staging):
 //   for m_b in 0..4 BLOCK, n_b in 0..4 BLOCK           block index = m_b·4 + n_b
 //     for m_t in 0..16 THREAD, n_t in 0..16 THREAD     thread index = m_t·16 + n_t
@@ -239,6 +243,7 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has none
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
@@ -265,13 +270,14 @@ typedef struct HardwareDigit {
 typedef struct Launch {
   int n_block_digits, n_thread_digits;
   HardwareDigit block[DIGITS_MAX], thread[DIGITS_MAX];
-  int64_t n_blocks;       // grid size
-  int64_t cluster;        // blocks of a cluster; 1: there are none
-  int64_t n_threads;      // of the digits: those that multiply
+  int64_t n_blocks;   // grid size; of a persistent kernel its tiles, the most blocks that have work
+  int64_t cluster;    // blocks of a cluster; 1: there are none
+  int64_t n_threads;  // of the digits: those that multiply
   int64_t block_threads;  // block size: the producers, who stand behind the others, included
   const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
   int n_lets;        // LETs that stand between the hardware loops, outermost first
   const Stmt *let[DIGITS_MAX];
+  const Stmt *tiles;  // the loop over tiles of a persistent kernel, its first; else NULL
 } Launch;
 
 // The role of a kernel that does this work; NULL: none does.
@@ -282,6 +288,8 @@ bool stmt_is_role(const Stmt *stmt, RoleWork work);
 Launch kernel_launch(const Kernel *kernel);
 // The number of a block in its cluster, as an expression over the digits of the tier CLUSTER.
 const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
+// The first loop over tiles of a list, or under its conditions; NULL: there is none.
+Stmt *tile_loop(Stmt *list);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
 // 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.

@@ -338,7 +338,7 @@ int64_t axis_tile(const Axis *axis) {
   return elements * (least == INT64_MAX ? 1 : least);
 }
 
-Stmt *kernel_threads(Kernel *kernel) {
+Stmt *kernel_block(Kernel *kernel) {
   Stmt *inner = NULL;
   for (Stmt *at = kernel->body; at; at = at->kind == STMT_LET ? at->next : at->body) {
     if (at->kind == STMT_LET) continue;
@@ -349,8 +349,9 @@ Stmt *kernel_threads(Kernel *kernel) {
 }
 
 Stmt *kernel_inner(Kernel *kernel) {
-  Stmt *inner = kernel_threads(kernel);
+  Stmt *inner = kernel_block(kernel);
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
-    if (stmt_is_role(role, WORK_MULTIPLIES)) return role;
-  return inner;
+    if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
+  Stmt *tiles = inner ? tile_loop(inner->body) : NULL;
+  return tiles ? tiles : inner;
 }

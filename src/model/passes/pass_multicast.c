@@ -206,7 +206,7 @@ static void meet_in_cluster(Program *program, Stmt **list, bool inside, bool fen
 void pass_multicast(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Kernel *kernel = main_kernel(program);
-  Stmt *inner = kernel_threads(kernel);
+  Stmt *inner = kernel_block(kernel);
   Shared a = shared_a(program, product), b = shared_b(program, product);
   if (!program_tma(program, ROLE_A)) a.blocks = 1;
   if (!program_tma(program, ROLE_B)) b.blocks = 1;

@@ -15,7 +15,12 @@
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"
 
-enum { ROW_BY_ROW = 2, REGISTERS_FOR_ADDRESSES = 28, ASSEMBLER_BESIDE = 26 };
+enum {
+  ROW_BY_ROW = 2,
+  REGISTERS_FOR_ADDRESSES = 28,
+  ASSEMBLER_BESIDE = 26,
+  HILBERT_TILES_MAX = 65536 / 4
+};
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
 static bool divides_cells(int64_t group, int64_t cells) {
@@ -118,6 +123,12 @@ static int64_t depth(const Facts *f) {
 }
 
 static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
+// Of one split.
+static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
+
+static int64_t tiles(const Facts *f) {
+  return ceil_div(value(f, KNOB_M), tile(f, FM_BM)) * ceil_div(value(f, KNOB_N), tile(f, FN_BN));
+}
 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
@@ -190,6 +201,12 @@ static bool tma(const Facts *f) { return pass_tma_wanted(f->schedule); }
 static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedule); }
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
+
+// An unrolled ring that does not start over with each tile of a persistent block.
+static bool ring_goes_on(const Facts *f) {
+  bool drained = pass_pipeline_wanted(f->schedule) && !tma(f);
+  return value(f, KNOB_PERSISTENT) && ring_unroll(f) > 1 && !drained;
+}
 
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
 

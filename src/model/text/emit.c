@@ -82,11 +82,15 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   use_access(&stmt->op.src2, uses->read);
 }
 
-static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
+static Uses list_uses(Emitter *emitter, const Stmt *list) {
   Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
-  stmt_walk(kernel->body, use_stmt, &uses);
+  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
   return uses;
+}
+
+bool emit_list_reads(Emitter *emitter, const Stmt *list, const Var *var) {
+  return list_uses(emitter, list).var[var->id];
 }
 
 static bool is_used(const Uses *uses, const Buffer *buffer) {
@@ -359,9 +363,10 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *us
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
-  Uses uses = kernel_uses(emitter, kernel);
+  Uses uses = list_uses(emitter, kernel->body);
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
+                        .persistent = launch.tiles != NULL,
                         .n_threads = launch.block_threads,
                         .cluster = launch.cluster,
                         .first_line = emitter->rows.n};
@@ -390,8 +395,10 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
 
 static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   Str text = str_new(emitter->arena);
-  str_printf(&text, "//   %s<<<%lld, %lld", kernel->name, (long long)kernel->n_blocks,
-             (long long)kernel->n_threads);
+  str_printf(
+      &text,
+      kernel->persistent ? "//   %s<<<min(%lld, blocks that fit), %lld" : "//   %s<<<%lld, %lld",
+      kernel->name, (long long)kernel->n_blocks, (long long)kernel->n_threads);
   if (kernel->dynamic_smem_bytes)
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
@@ -444,16 +451,31 @@ static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
   emitter_line(emitter, "%s;", text.text);
 }
 
+enum { SHORT_TABLE = 16, TABLE_ROW = 12 };
+
+// Numbers first … end - 1 of a table, as far as it has so many.
+static const char *print_numbers(Emitter *emitter, const Expr *expr, int first, int end) {
+  Str text = str_new(emitter->arena);
+  for (int i = first; i < end && i < expr->table_length; i++)
+    str_printf(&text, i > first ? ", %lld" : "%lld", (long long)expr->table[i]);
+  return text.text;
+}
+
 static void print_tables(Emitter *emitter, const EmitSymbols *symbols) {
   for (int t = 0; t < symbols->n_tables; t++) {
     const Expr *expr = symbols->table[t];
-    Str text = str_new(emitter->arena);
-    str_printf(&text, "__constant__ const %s table_%d[] = {",
-               expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int", t);
-    for (int i = 0; i < expr->table_length; i++)
-      str_printf(&text, i ? ", %lld" : "%lld", (long long)expr->table[i]);
-    str_add(&text, "};");
-    emitter_line(emitter, "%s", text.text);
+    const char *type = expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int";
+    const char *head =
+        arena_printf(emitter->arena, "__constant__ const %s table_%d[] = {", type, t);
+    if (expr->table_length <= SHORT_TABLE) {
+      emitter_line(emitter, "%s%s};", head, print_numbers(emitter, expr, 0, expr->table_length));
+      continue;
+    }
+    emitter_row(emitter, head);
+    for (int i = 0; i < expr->table_length; i += TABLE_ROW)
+      emitter_row(emitter, arena_printf(emitter->arena, "    %s,",
+                                        print_numbers(emitter, expr, i, i + TABLE_ROW)));
+    emitter_row(emitter, "};");
   }
 }
 

@@ -116,7 +116,7 @@ const char *tiles_level_name(const TilesHalf *half, int level, char out[48]) {
   char text[48];
   if (level == 0) snprintf(out, 48, "C");
   if (level == 1 && side->cta.index >= 0)
-    snprintf(out, 48, "CTA %lld", (long long)side->cta.index);
+    snprintf(out, 48, "CTA %lld", (long long)grid_block(side->grid, side->cta.index));
   else if (level == 1)
     snprintf(out, 48, "CTA of tile %lld, %lld", (long long)side->cta.row, (long long)side->cta.col);
   if (level == 2) snprintf(out, 48, "warp %d", side->owner.thread / LANES);
@@ -201,7 +201,9 @@ static TilesText c_text(Arena *arena, const TilesSide *side) {
   const TraceMove *first = &trace->move[0];
   const char *wave = side->cta.index < 0
                          ? ""
-                         : arena_printf(arena, "CTA %lld, wave %lld, ", (long long)side->cta.index,
+                         : arena_printf(arena, "CTA %lld, %s %lld, ",
+                                        (long long)grid_block(side->grid, side->cta.index),
+                                        grid_words(side->grid).wave,
                                         (long long)grid_wave(side->grid, side->cta.index) + 1);
   text.where = arena_printf(arena, "%swarp %d lane %d: %s%s", wave, first->thread / LANES,
                             first->thread % LANES, place_text(arena, &first->from),

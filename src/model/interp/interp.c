@@ -120,20 +120,30 @@ static void build_global(Machine *m, Memory *memory) {
   memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
 }
 
-static bool has_mbarriers(const Program *program) {
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_BARRIER) return true;
-  return false;
+static void look_for_async(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind == STMT_OP && op_facts(stmt->op.kind)->proxy == PROXY_ASYNC)
+    *(bool *)context = true;
+}
+
+// Mbarriers, or copies by TMA that do without.
+static bool needs_clocks(const Program *program) {
+  bool needs = false;
+  for (int i = 0; i < program->n_buffers; i++) needs |= program->buffer[i]->space == SPACE_BARRIER;
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_async, &needs);
+  return needs;
 }
 
 // Shared buffers are windows of one memory, so that two that overlap are seen to.
 static void build_memory(Machine *m) {
-  m->has_mbarriers = has_mbarriers(m->program);
+  m->has_clocks = needs_clocks(m->program);
   int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
   uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
   int64_t n = ceil_div(smem, granule);
   Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, n);
-  Touch *reads = m->has_mbarriers ? ARENA_ARRAY(m->arena, Touch, n * m->max_warps) : NULL;
+  Touch *reads = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n * m->max_warps) : NULL;
+  Touch *stored = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n) : NULL;
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &m->memory[i];
@@ -151,6 +161,7 @@ static void build_memory(Machine *m) {
       memory->data = shared + buffer->offset_bytes;
       memory->shadow = shadow + buffer->offset_bytes / granule;
       if (reads) memory->reads = reads + buffer->offset_bytes / granule * m->max_warps;
+      if (stored) memory->stored = stored + buffer->offset_bytes / granule;
       memory->n_shadows = (int)(memory->bytes / granule);
     }
   }
@@ -291,9 +302,10 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   int64_t left = launch->block_threads - (int64_t)w->index * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
-  w->pc = w->depth = w->n_copies = 0;
+  w->pc = w->depth = w->n_copies = w->n_stores = 0;
   start_registers_of(m, w);
   memset(w->committed, 0, sizeof w->committed);
+  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
@@ -370,6 +382,7 @@ static void run_exit(Machine *m, Warp *w) {
     interp_report(m, FINDING_ABANDONED_COPY, w, lane, code->stmt, code->dst.buffer, copy->dst[lane],
                   "ends without a wait for its copy");
   }
+  bulk_end(m, w);
 }
 
 // Runs a warp until the next barrier, its end, or the end of everything.

@@ -16,7 +16,8 @@ enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 enum {
   INTERP_AGENT = INTERP_THREADS_MAX / LANES,
   INTERP_AGENTS = 8,
-  INTERP_CLOCKS = INTERP_AGENT + INTERP_AGENTS
+  INTERP_STORES = INTERP_AGENT + INTERP_AGENTS,  // reads what boxes on their way to C lie in
+  INTERP_CLOCKS
 };
 
 // 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
@@ -113,8 +114,8 @@ typedef struct Code {
   Value value;  // LET; OP: the phase bit that is waited for, or the number of a barrier
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
-  Value corner[2];        // of a box: where the box begins in src
-  const int32_t *box_at;  // of a box: element r · columns + c lies so far behind its first one
+  Value corner[2];        // of a box: where the box begins in global memory
+  const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
   const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
 } Code;
 
@@ -180,7 +181,8 @@ typedef struct Memory {
   int bytes;       // of an element
   uint8_t *data;   // NULL: registers
   Shadow *shadow;  // NULL: read-only, or registers
-  Touch *reads;    // [shadow][max_warps] of a slab in a program with mbarriers; else NULL
+  Touch *reads;    // [shadow][max_warps] of a slab in a program with clocks; else NULL
+  Touch *stored;   // [shadow] of a slab: the latest box read out of it in the background, likewise
   int n_shadows;   // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
@@ -212,6 +214,16 @@ struct BoxCopy {
   void (*land)(Machine *machine, const BoxCopy *copy);
 };
 
+// A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
+typedef struct BulkStore {
+  int code;
+  uint32_t lane;
+  int32_t group;
+  int64_t first, corner[2];  // element of src; row and column of dst
+  bool is_read;              // its thread has waited for that
+  uint8_t *data;             // what was read of src
+} BulkStore;
+
 typedef enum WarpState {
   WARP_RUNNABLE,
   WARP_AT_BARRIER,  // behind it
@@ -236,7 +248,10 @@ typedef struct Warp {
   int n_copies, copy_capacity;
   Copy *copy;
   int32_t committed[LANES];  // groups closed so far
-  int64_t registers;         // of each thread, as setmaxnreg has left them
+  int n_stores, store_capacity;
+  BulkStore *store;
+  int32_t bulk_committed[LANES];  // bulk groups closed so far
+  int64_t registers;              // of each thread, as setmaxnreg has left them
 } Warp;
 
 struct Machine {
@@ -259,7 +274,7 @@ struct Machine {
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;             // the epoch in which all threads of the block last met
-  bool has_mbarriers;          // only then is there more to an order than that
+  bool has_clocks;             // of mbarriers or TMA: only then is there more to an order than that
   Clock clock[INTERP_CLOCKS];  // of each warp; of its lanes in `knows`, where they know more
   Clock rest[INTERP_AGENT];    // of the others; unused while `knows` is all lanes
   uint32_t knows[INTERP_AGENT];
@@ -415,6 +430,17 @@ BoxCopy *interp_new_box(Machine *machine);
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
 
+// ---- boxes on their way to C (interp_bulk.c)
+// -----------------------------------------------------
+
+// One thread sends the box of a statement; its open group closes; it waits until at most `left` of
+// its groups are unread, or in flight.
+void bulk_send(Machine *machine, Warp *warp, const Code *code);
+void bulk_commit(Machine *machine, Warp *warp);
+void bulk_wait(Machine *machine, Warp *warp, const Code *code, bool until_read);
+// The end of a warp: what is unread is reported, for the memory is somebody else's now.
+void bulk_end(Machine *machine, Warp *warp);
+
 // ---- barriers (interp_meet.c) -------------------------------------------------------------------
 
 // All warps have stopped: lets those go on that may; false at the end, and when all wait for ever.
@@ -434,6 +460,10 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
 void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // A copy by TMA has arrived, `now` is the agent's.
 void shadow_land(const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA is asked for, which will read there: false where there is nothing to read. From
+// then on nobody may write there, until `now`, who waited, has read it.
+bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_sent(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).

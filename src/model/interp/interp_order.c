@@ -25,7 +25,7 @@ void order_join_clock(Clock *into, const Clock *from) {
 void interp_join_none(Machine *m) {
   m->joined = m->epoch;
   memset(m->knows, 0xFF, sizeof m->knows);
-  for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
+  for (int w = 0; m->has_clocks && w < INTERP_CLOCKS; w++)
     for (int v = 0; v < INTERP_CLOCKS; v++)
       m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
 }
@@ -49,7 +49,7 @@ void interp_join_all(Machine *m) {
   bool all[INTERP_AGENT];
   memset(all, true, sizeof all);
   m->joined = m->epoch;
-  if (m->has_mbarriers) join(m, all);
+  if (m->has_clocks) join(m, all);
 }
 
 void interp_join_some(Machine *m, const bool *takes_part) {

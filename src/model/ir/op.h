@@ -18,6 +18,7 @@ typedef enum OpFamily {
   FAMILY_MMA,
   FAMILY_COPY,
   FAMILY_TMA,
+  FAMILY_BULK,
   FAMILY_SYNC,
   FAMILY_ROLES
 } OpFamily;
@@ -32,7 +33,8 @@ typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
 typedef enum OpCompletion {
   COMPLETES_AT_ONCE,
   COMPLETES_BY_GROUP,
-  COMPLETES_BY_MBARRIER
+  COMPLETES_BY_MBARRIER,
+  COMPLETES_BY_BULK
 } OpCompletion;
 typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
 
@@ -75,6 +77,8 @@ bool op_multiplies(OpKind kind);
 bool op_is_collective(OpKind kind);
 // Moves a box that no lane's address stands for.
 bool op_moves_box(OpKind kind);
+// Moves 8x8 matrices between registers and the 16-byte rows that lanes address.
+bool op_moves_rows(OpKind kind);
 // Its bytes come in the background: by a group of copies, or counted at an mbarrier.
 bool op_is_async_copy(OpKind kind);
 // Loads and stores of single lanes, which the assembler may merge or split.

@@ -17,7 +17,8 @@ static const KnobId knob = KNOB_EPILOGUE;
 enum { CHUNK_BITS = 4, LINE_BITS = 7, SWIZZLE_BITS = 3 };
 
 bool pass_epilogue_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0;
+  return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0 &&
+         !pass_tma_store_wanted(schedule);
 }
 
 static Buffer *new_slab(Program *program, int64_t rows, int64_t columns) {

@@ -51,6 +51,12 @@ Stmt *build_inits(Program *program, Buffer *mbarriers, int64_t arrivals, KnobId 
 // else a warpgroup, or a warp if those that multiply are no whole warpgroups.
 int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 
+// Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
+// bytes that its columns are a multiple of. `of_atom`: columns of the atom.
+int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes);
+// Whether pieces of so many columns make up a warp's, and are whole atoms or parts of one.
+bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
+
 // Takes the staging registers, which asynchronous copies do without, off the list of buffers.
 void drop_staging(Program *program);
 

@@ -18,6 +18,8 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_WN] = FAMILY_ATOM,         [KNOB_TRANSPOSE_B] = FAMILY_ATOM,
     [KNOB_LDMATRIX] = FAMILY_ATOM,   [KNOB_EPILOGUE] = FAMILY_ATOM,
     [KNOB_SERPENTINE] = FAMILY_ATOM, [KNOB_PAD_CELLS] = FAMILY_FMA,
+    [KNOB_TMA_STORE] = FAMILY_ATOM,  [KNOB_EPI_N] = FAMILY_ATOM,
+    [KNOB_STMATRIX] = FAMILY_ATOM,   [KNOB_EPI_BUFFERS] = FAMILY_ATOM,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

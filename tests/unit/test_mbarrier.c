@@ -112,6 +112,7 @@ static const char *const brinks[] = {
     "M=70,N=68,K=36,BM=31,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
     "M=70,N=68,K=36,BM=28,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
     "M=20,N=68,K=36,BM=8,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1,MIN_BLOCKS=3",
+    "M=20,N=20,K=36,BM=8,BN=16,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1,MIN_BLOCKS=2",
 };
 enum { N_BRINKS = sizeof brinks / sizeof brinks[0] };
 
@@ -119,6 +120,10 @@ START_TEST(what_is_just_legal_computes_the_nest) {
   Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, brinks[_i], &diags));
+  const Pipeline *pipeline = &built(&schedule)->pipeline;
+  for (int s = pipeline->n_stages - 1; pipeline->stage[s].program->any_thread; s--)
+    ck_assert(
+        property_computes(&schedule, pipeline->stage[s].pass->name, pipeline->stage[s].program, 1));
   ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
 }
 END_TEST

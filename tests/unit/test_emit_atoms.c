@@ -38,12 +38,19 @@ static const struct {
      ",FM=2,FN=2,BK=4,STAGE=11,LDMATRIX=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,"
      "ASYNC_COPY=1,FRAG_BUFFER=2"},
     {"epilogue", ",WM=2,WN=2,FM=2,FN=2,BK=2,STAGE=11,EPILOGUE=1"},
+    {"tma_store",
+     ",WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1,TMA_STORE=1,EPI_N=16,EPI_BUFFERS=2"},
+    {"stmatrix", ",WM=2,FM=2,FN=3,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1"},
+    {"stmatrix_store", ",WM=2,FM=2,FN=8,BK=2,STAGE=11,TMA=1,EPILOGUE=1,STMATRIX=1,TMA_STORE=1"},
+    {"splitk_store", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2,EPILOGUE=1,TMA_STORE=1"},
     {"splitk", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2"},
     {"splitk_partials", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
     {"alpha", ",FN=2,ALPHA=1"},
     {"f16_sums", ",ACC=f16,FM=2,FN=2,BK=2,STAGE=11,LDMATRIX=1"},
     {"f16_sums_alpha", ",ACC=f16,FN=2,ALPHA=1"},
     {"f16_sums_epilogue", ",ACC=f16,WM=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1"},
+    {"f16_sums_stmatrix",
+     ",ACC=f16,WM=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1,TMA_STORE=1,EPI_N=8"},
     {"f16_sums_partials", ",ACC=f16,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };

@@ -132,6 +132,9 @@ START_TEST(a_missing_barrier_or_wait_is_seen) {
   const char *const boxes = arena_printf(arena, "%s,TMA=1,BUFFER_COUNT=2", atoms);
   run_without(boxes, OP_MBAR_WAIT);
   run_without(arena_printf(arena, "%s,WARP_SPECIALIZE=1", boxes), OP_MBAR_ARRIVE);
+  const char *const sent = arena_printf(arena, "%s,EPILOGUE=1,TMA_STORE=1", boxes);
+  run_without(sent, OP_BULK_WAIT);
+  run_without(sent, OP_BULK_COMMIT);
 }
 END_TEST
 

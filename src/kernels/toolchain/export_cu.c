@@ -122,9 +122,10 @@ static const char host_check[] =
 
 // cudaGetDriverEntryPoint came first and is deprecated by the other one, which came with CUDA 12.5.
 static const char host_map[] =
-    "// How the tensor memory accelerator reads an operand: rows that lie one after another, of\n"
-    "// which a copy takes a box. The driver's function is found by name: nothing more is linked.\n"
-    "static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,\n"
+    "// How the tensor memory accelerator knows a matrix: rows that lie one after another, of\n"
+    "// which a copy moves a box. The driver's function is found by name: nothing more is linked.\n"
+    "template <class T>\n"
+    "static tensor_map map_of(T *x, long long columns, long long rows, unsigned box_columns,\n"
     "                         unsigned box_rows, CUtensorMapDataType type,\n"
     "                         CUtensorMapSwizzle swizzle) {\n"
     "  const char *name = \"cuTensorMapEncodeTiled\";\n"

@@ -334,9 +334,10 @@ static T *unwritten(long long n) {
   return x;
 }
 
-// How the tensor memory accelerator reads an operand: rows that lie one after another, of
-// which a copy takes a box. The driver's function is found by name: nothing more is linked.
-static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,
+// How the tensor memory accelerator knows a matrix: rows that lie one after another, of
+// which a copy moves a box. The driver's function is found by name: nothing more is linked.
+template <class T>
+static tensor_map map_of(T *x, long long columns, long long rows, unsigned box_columns,
                          unsigned box_rows, CUtensorMapDataType type,
                          CUtensorMapSwizzle swizzle) {
   const char *name = "cuTensorMapEncodeTiled";

@@ -158,8 +158,10 @@ static void brute_list(Brute *b, const Stmt *list, const bool *active) {
     }
     if (list->kind == STMT_IF && lanes_pass(b->env, list->expr, active, inner))
       brute_list(b, list->body, inner);
-    for (int64_t i = 0; list->kind == STMT_LOOP && i < list->var->extent; i++) {
-      lanes_set_all(b->env, list->var, i);
+    bool tiles = list->kind == STMT_LOOP && list->var->tier == TIER_TILE;
+    int64_t turns = list->kind != STMT_LOOP ? 0 : tiles ? 1 : list->var->extent;
+    for (int64_t i = 0; i < turns; i++) {
+      if (!tiles) lanes_set_all(b->env, list->var, i);  // lanes_enter has chosen the tile
       brute_list(b, list->body, active);
     }
   }

@@ -203,10 +203,11 @@ static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
 
 // ---- persistent blocks --------------------------------------------------------------------------
 
-static void draw_tiles(uint64_t *state, Schedule *schedule) {
+// From a copy of the state: whatever else is drawn stays as it was without these knobs.
+static void draw_tiles(uint64_t state, Schedule *schedule) {
   int64_t *v = schedule->value;
-  v[KNOB_PERSISTENT] = random_between(state, 0, 1);
-  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(state, ORDER_GROUP, ORDER_HILBERT);
+  v[KNOB_PERSISTENT] = random_between(&state, 0, 1);
+  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -270,7 +271,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     }
     if (tma) draw_tma(state, &schedule);
     if (target->has_clusters) draw_cluster(state, tma, &schedule);
-    draw_tiles(state, &schedule);
+    draw_tiles(*state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||
         !is_legal(scratch, targets, target, &schedule))

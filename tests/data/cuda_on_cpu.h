@@ -208,6 +208,7 @@ void cp_async_wait() {
 // ---- mbarriers and TMA --------------------------------------------------------------------------
 
 #define __grid_constant__
+#define __cluster_dims__(...)
 
 // A matrix, columns running fastest, and the box that is copied of it at a time.
 struct tensor_map {

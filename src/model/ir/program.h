@@ -276,6 +276,10 @@ bool program_copies_in_background(const Program *program);
 // The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
 const Op *program_tma(const Program *program, BufferRole operand);
 
+// The blocks that one fetch of an operand is for: those of a cluster that multicast hands it to,
+// or 1.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
+
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);

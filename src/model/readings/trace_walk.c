@@ -234,7 +234,22 @@ static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) 
   return wanted >= begin && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
 }
 
-static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+// Puts the digits of the CTA's cluster at this rank.
+static void enter_rank(TraceWalk *walk, int64_t rank) {
+  for (int i = 0; i < walk->launch.n_block_digits; i++) {
+    const HardwareDigit *digit = &walk->launch.block[i];
+    if (digit->var->tier == TIER_CLUSTER)
+      lanes_set_all(walk->env, digit->var, rank / digit->stride % digit->var->extent);
+  }
+}
+
+static bool goes_to(TraceWalk *walk, const Op *op, int64_t rank) {
+  int64_t mask[LANES];
+  expr_eval_warp(op->mask, walk->env, mask);
+  return mask[0] >> rank & 1;
+}
+
+static void visit_box_here(TraceWalk *walk, const Stmt *stmt, const bool *active) {
   const Op *op = &stmt->op;
   for (int lane = 0; lane < LANES; lane++) {
     int64_t at[2];
@@ -245,6 +260,20 @@ static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
                           .thread = walk->warp * LANES + lane,
                           .address_lane = -1});
   }
+}
+
+// A box that goes to several blocks may have been asked for by another one of the cluster.
+static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+  if (!stmt->op.mask) {
+    visit_box_here(walk, stmt, active);
+    return;
+  }
+  int64_t own = walk->cta % walk->launch.cluster;
+  for (int64_t rank = 0; rank < walk->launch.cluster; rank++) {
+    enter_rank(walk, rank);
+    if (goes_to(walk, &stmt->op, own)) visit_box_here(walk, stmt, active);
+  }
+  enter_rank(walk, own);
 }
 
 // Every lane whose operand covers the element that the query asks for touches it.

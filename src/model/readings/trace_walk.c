@@ -219,19 +219,19 @@ static TracePlace box_target(TraceWalk *walk, const Op *op, int lane, const int6
 // written only matters as such, so the swizzle, which stays within a box, is not undone.
 static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) {
   const int64_t corner[2] = {0, 0}, wanted = walk->query->offset;
-  int64_t begin;
   if (walk->query->wanted == TRACE_READS) {  // the box's rows are parts of the matrix's
-    TracePlace first = box_source(walk, op, lane, corner);
-    int64_t pitch = first.buffer->stride[1 - buffer_fast_dimension(first.buffer)];
-    begin = first.offset;
-    at[0] = wanted / pitch - begin / pitch;
-    at[1] = wanted % pitch - begin % pitch;
+    TracePlace first = box_source(walk, op, lane, corner);  // it may begin outside of the matrix
+    int fast = buffer_fast_dimension(first.buffer);
+    int64_t pitch = first.buffer->stride[1 - fast];
+    at[0] = wanted / pitch - first.index[1 - fast];
+    at[1] = wanted % pitch - first.index[fast];
   } else {  // they follow each other in the slab
-    begin = box_target(walk, op, lane, corner).offset;
+    int64_t begin = box_target(walk, op, lane, corner).offset;
+    if (wanted < begin) return false;
     at[0] = (wanted - begin) / op->box[1];
     at[1] = (wanted - begin) % op->box[1];
   }
-  return wanted >= begin && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
+  return at[0] >= 0 && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
 }
 
 // Puts the digits of the CTA's cluster at this rank.

@@ -222,6 +222,7 @@ void cp_async_wait() {
 
 #define __grid_constant__
 #define __constant__ static
+#define __cluster_dims__(...)
 
 // A matrix, columns running fastest, and the box that is copied of it at a time.
 struct tensor_map {

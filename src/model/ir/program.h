@@ -319,6 +319,10 @@ const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global);
 // The same of the kernel that multiplies: what fills the slab of A or B, or what stores C.
 const Op *program_tma(const Program *program, BufferRole operand);
 
+// The blocks that one fetch of an operand is for: those of a cluster that multicast hands it to,
+// or 1.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
+
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
 int buffer_fast_dimension(const Buffer *buffer);

@@ -257,20 +257,36 @@ static int64_t find_column(TraceWalk *walk, const Op *op, const Access *slab, in
 static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) {
   const Access *end = access_of(op, asked_side(walk->query));
   const int64_t corner[2] = {0, 0}, wanted = walk->query->offset;
-  TracePlace first = box_end(walk, end, lane, corner);
+  TracePlace first = box_end(walk, end, lane, corner);  // it may begin outside of the matrix
   if (end->buffer->space == SPACE_GLOBAL) {
     int fast = buffer_fast_dimension(first.buffer);
     int64_t pitch = first.buffer->stride[1 - fast];
     at[0] = wanted / pitch - first.index[1 - fast];
     at[1] = wanted % pitch - first.index[fast];
   } else {
-    at[0] = wanted < first.offset ? -1 : (wanted - first.offset) / op->box[1];
-    at[1] = at[0] < 0 || at[0] >= op->box[0] ? -1 : find_column(walk, op, end, lane, at[0]);
+    if (wanted < first.offset) return false;
+    at[0] = (wanted - first.offset) / op->box[1];
+    at[1] = at[0] >= op->box[0] ? -1 : find_column(walk, op, end, lane, at[0]);
   }
   return at[0] >= 0 && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
 }
 
-static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+// Puts the digits of the CTA's cluster at this rank.
+static void enter_rank(TraceWalk *walk, int64_t rank) {
+  for (int i = 0; i < walk->launch.n_block_digits; i++) {
+    const HardwareDigit *digit = &walk->launch.block[i];
+    if (digit->var->tier == TIER_CLUSTER)
+      lanes_set_all(walk->env, digit->var, rank / digit->stride % digit->var->extent);
+  }
+}
+
+static bool goes_to(TraceWalk *walk, const Op *op, int64_t rank) {
+  int64_t mask[LANES];
+  expr_eval_warp(op->mask, walk->env, mask);
+  return mask[0] >> rank & 1;
+}
+
+static void visit_box_here(TraceWalk *walk, const Stmt *stmt, const bool *active) {
   const Op *op = &stmt->op;
   for (int lane = 0; lane < LANES; lane++) {
     int64_t at[2];
@@ -281,6 +297,20 @@ static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
                           .thread = walk->warp * LANES + lane,
                           .address_lane = -1});
   }
+}
+
+// A box that goes to several blocks may have been asked for by another one of the cluster.
+static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+  if (!stmt->op.mask) {
+    visit_box_here(walk, stmt, active);
+    return;
+  }
+  int64_t own = walk->cta % walk->launch.cluster;
+  for (int64_t rank = 0; rank < walk->launch.cluster; rank++) {
+    enter_rank(walk, rank);
+    if (goes_to(walk, &stmt->op, own)) visit_box_here(walk, stmt, active);
+  }
+  enter_rank(walk, own);
 }
 
 // Every lane whose operand covers the element that the query asks for touches it.

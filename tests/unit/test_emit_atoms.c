@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "compile_once.h"
 #include "cuda_batch.h"
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
@@ -164,7 +165,7 @@ END_TEST
 
 static void check_compiled(const Model *model, const char *what) {
   const Plan *plan = plan_from_model(arena, model, what);
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
   ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory", what);
@@ -215,7 +216,7 @@ START_TEST(ptx_has_the_instructions) {
     const char *state = arena_printf(arena, "M=512,N=512,K=%d,FM=2,FN=2,BK=1,STAGE=11,ATOM_KIND=%s",
                                      expected[i].k, expected[i].knobs);
     const Plan *plan = plan_from_model(arena, emit_state(&cases, state), "");
-    const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_PTX);
+    const CompileResult *result = compile_once(arena, plan, COMPILE_PTX);
     ck_assert_msg(result->ok, "%s: %s", state, result->log);
     int n = 0;
     for (const char *at = result->ptx; (at = strstr(at, expected[i].instruction)); at++) n++;
@@ -227,7 +228,7 @@ END_TEST
 // ---- wrappers that no schedule asks for yet -----------------------------------------------------
 
 static void check_plan(const Plan *plan, const char *what) {
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %.2000s", what, result->log);
 }

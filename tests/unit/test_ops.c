@@ -4,6 +4,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -96,7 +97,7 @@ END_TEST
 
 static void becomes_its_ptx(const Model *model, const char *what) {
   const CompileResult *result =
-      nvrtc_compile(arena, plan_from_model(arena, model, what), COMPILE_PTX);
+      compile_once(arena, plan_from_model(arena, model, what), COMPILE_PTX);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
   bool used[OP_COUNT] = {false};

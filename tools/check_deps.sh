@@ -98,14 +98,14 @@ outside() { # PATTERN HOMES EXCEPTIONS WHAT
 $hits"
 }
 outside '\bOP_('"$(sed -n 's/^OP(\([A-Z_0-9]*\),.*/\1/p' src/model/ir/op.def | paste -sd'|')"')\b' 'model/(ops|passes)/' \
-  'src/model/interp/breakage.c|src/model/ir/rewrite.c' \
+  'src/model/interp/breakage(_wgmma)?.c|src/model/ir/rewrite.c' \
   'an operation is named outside its family, the passes and the breakages'
 # Tuning knobs are named by knobs, rules, passes and schedules; the problem's are everybody's. Launch
 # bounds, as printed, are the line of one knob.
 tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print id[2]}' \
   src/model/words/knob.def | paste -sd'|')
 outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
-  'src/model/interp/breakage.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
+  'src/model/interp/breakage(_wgmma)?.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
 hits=$(grep -nE "^ *# *include <($impure)\.h>" $pure || true)

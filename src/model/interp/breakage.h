@@ -40,7 +40,16 @@
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")               \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")        \
   X(OTHER_FENCE, "other_fence", "the thread beside the one that asks for the slabs fences")     \
-  X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")
+  X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")       \
+  X(WG_WAIT, "wg_wait", "nobody waits for wgmma")                                               \
+  X(WG_WAIT_LAX, "wg_wait_lax", "each wait for wgmma lets one more group stay in flight")       \
+  X(WG_FENCE, "wg_fence", "no fence tells wgmma what was done to the registers of the sums")    \
+  X(WG_COMMIT, "wg_commit", "no commit makes a group that could be waited for of the wgmmas")   \
+  X(LBO_SBO_SWAPPED, "lbo_sbo_swapped", "descriptors have LBO and SBO the wrong way round")     \
+  X(MODE_OFF, "mode_off", "descriptors say that their swizzled slabs are not swizzled")         \
+  X(TRANS_OFF, "trans_off", "a tile that runs along M or N is taken for one along K")           \
+  X(SUMS_EARLY, "sums_early", "the sums are stored before the last wait for wgmma")             \
+  X(RELEASE_EARLY, "release_early", "a slot is released before the wait for wgmma that reads it")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -51,6 +51,7 @@ static void print_kernel(const Compiled *c, int i) {
   row(c->arena, "shared memory per block", facts->smem_bytes, dynamic_or(facts, k), "B");
   row(c->arena, "threads per block", facts->n_threads, facts->n_threads, "");
   row(c->arena, "blocks", facts->n_blocks, facts->n_blocks, "");
+  if (k && k->note) printf("%s\n", k->note);
 }
 
 static void print_fit(const Model *model, const char *by) {
@@ -93,6 +94,7 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   put_said(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
   put_said(w, "stack_bytes", k ? k->stack_bytes : -1);
   put_said(w, "compiled_smem_bytes", dynamic_or(facts, k));
+  json_member_string(w, "note", k ? k->note : NULL);
   json_end_object(w);
 }
 

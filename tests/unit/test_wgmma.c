@@ -4,11 +4,14 @@
 #include <string.h>
 
 #include "banks/layouts/smem_descriptor.h"
+#include "cli_harness.h"
 #include "model/ir/matrix_tile.h"
 #include "model/ir/parse.h"
 #include "model/ir/print.h"
 #include "model/ir/rewrite.h"
 #include "model/readings/model.h"
+#include "model/readings/tile_map.h"
+#include "model/readings/trace.h"
 #include "property.h"
 
 Suite *suite_wgmma(void);
@@ -207,6 +210,73 @@ START_TEST(it_is_read_back_with_its_descriptors) {
 }
 END_TEST
 
+// ---- readings -----------------------------------------------------------------------------------
+
+#define LARGE                                            \
+  "M=1024,N=1024,K=1024," BF16                           \
+  "ATOM_N=256,WM=2,BK=4,SWIZZLE=3,TMA=1,BUFFER_COUNT=4," \
+  "WARP_SPECIALIZE=1,MMA_GROUPS=1"
+
+// Cell (row, col) of the tile is kept by the lane of 128 that the ISA's fragment gives it to.
+START_TEST(the_tile_map_has_128_lanes) {
+  Schedule schedule;
+  const Program *program = model_of(SMALL RING "WM=2,FN=2,SWIZZLE=2", &schedule)->program;
+  const TileMap *map = tile_map_build(property_arena, program);
+  const Atom *atom = program_atom(program);
+  ck_assert_int_eq(map->rows, 128);
+  ck_assert_int_eq(map->cols, 64);
+  for (int64_t row = 0; row < map->rows; row++)
+    for (int64_t col = 0; col < map->cols; col++) {
+      TileOwner owner = tile_map_owner(map, row, col);
+      FragmentOwner in_atom = fragment_owner(atom, ATOM_C, (int)row % 64, (int)col % 32);
+      ck_assert_int_eq(owner.thread, row / 64 * 128 + in_atom.lane);
+      ck_assert_int_eq(owner.value, col / 32 * 16 + in_atom.value);
+    }
+}
+END_TEST
+
+// Of a slab 128 x 64 of A and 64 x 256 of B two warpgroups read half of A and all of B each: 2 *
+// (8,192 + 32,768) bytes are 640 lines. 2,097,152 multiply-adds are 1,024 clocks at 2,048 a clock
+// and SM, which the stated peak comes to at its clock.
+START_TEST(tiles_are_read_by_the_tensor_core) {
+  Schedule schedule;
+  const Model *model = model_of(LARGE, &schedule);
+  ck_assert_double_eq_tol(model->traffic.shared_clocks, 640, 1e-9);
+  ck_assert_double_eq(model->traffic.loads_per_fma, 2);
+  ck_assert_double_eq_tol(model->traffic.fma_clocks, 1024, 1);
+  Trace trace[ATOM_OPERANDS];
+  trace_product(property_arena, model->program, 0, (TraceAt){70, 130, 200}, trace);
+  for (int operand = ATOM_A; operand <= ATOM_B; operand++) {
+    ck_assert_int_eq(trace[operand].n_moves, 1);
+    ck_assert_int_eq(trace[operand].move[0].to.buffer->space, SPACE_SHARED);
+  }
+  ck_assert_int_eq(trace[ATOM_C].move[0].thread, 128 + 6 * 4 + 130 % 8 / 2);
+}
+END_TEST
+
+// Every view draws it, the tiles down to single elements.
+START_TEST(views_draw_it) {
+  static const char *const views[] = {"explore",   "loops", "banks", "source", "measure",
+                                      "fragments", "grid",  "tiles", "swizzle"};
+  if (!cli_has_program()) return;
+  for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+    CliRun run =
+        cli_run(property_arena, arena_printf(property_arena, "show %s -k AUTO=0," LARGE, views[i]));
+    ck_assert_msg(run.status == 0, "%s: exit %d\n%s", views[i], run.status, run.err);
+  }
+  for (const char *keys = "o o o"; *keys;
+       keys += keys[1] ? 2 : 1)  // each operand, zoomed in to elements
+    ck_assert_int_eq(
+        cli_run(property_arena,
+                arena_printf(property_arena,
+                             "show tiles --keys \"Enter Enter Enter %s\" -k AUTO=0," LARGE, keys))
+            .status,
+        0);
+  const char *told = cli_run(property_arena, "show explore --size 150x45 -k AUTO=0," LARGE).out;
+  ck_assert_msg(strstr(told, "2×1 warpgroups") != NULL, "%s", told);
+}
+END_TEST
+
 Suite *suite_wgmma(void) {
   Suite *suite = suite_create("wgmma");
   TCase *tc = tcase_create("wgmma");
@@ -216,6 +286,9 @@ Suite *suite_wgmma(void) {
   tcase_add_test(tc, other_slabs_have_no_descriptor);
   tcase_add_loop_test(tc, every_pass_of_it_computes, 0, N_STATES);
   tcase_add_loop_test(tc, it_is_read_back_with_its_descriptors, 0, N_STATES);
+  tcase_add_test(tc, the_tile_map_has_128_lanes);
+  tcase_add_test(tc, tiles_are_read_by_the_tensor_core);
+  tcase_add_test(tc, views_draw_it);
   suite_add_tcase(suite, tc);
   return suite;
 }

@@ -162,7 +162,9 @@ static void add_read(Walk *walk, const Op *op) {
 
 static void add_multiply(Walk *walk, const Op *op) {
   const Atom *atom = op->atom;
-  walk->steps->multiply_name = op_is_collective(op->kind) ? "MMA" : "FMA";
+  walk->steps->multiply_name = op_reads_tiles(op->kind)     ? "WGMMA"
+                               : op_is_collective(op->kind) ? "MMA"
+                                                            : "FMA";
   enum { ROWS = 8, ROW_BITS = 128 };
   double products = 1;
   if (atom)

@@ -92,7 +92,9 @@ static void add_launch(Walk *walk, const Launch *launch) {
         arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
   if (launch->n_block_digits) add_row(walk, NEST_BLOCK, 0, blocks);
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
-  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
+  const Atom *atom = program_atom(program);
+  const char *units = atom && atom->warps > 1 ? "warpgroups" : "warps";
+  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s %s", warps, units));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
   if (threads) {
     const char *what = warps ? "lanes" : "threads";

@@ -153,11 +153,20 @@ static const TraceMove *register_move(const Trace *trace) {
   return trace->operand == ATOM_C ? &trace->move[0] : &trace->move[trace->n_moves - 1];
 }
 
-static const char *fault_of_way(const Trace *trace) {
+// Whether the way ends in a slab, which wgmma reads by descriptor.
+static bool is_tile(const Program *program, AtomOperand operand) {
+  const Atom *atom = program_atom(program);
+  if (!atom || atom->warps == 1 || operand == ATOM_C) return false;
+  return operand == ATOM_B || !program_buffer(program, ROLE_FRAG_A);
+}
+
+static const char *fault_of_way(const Program *program, const Trace *trace) {
   if (trace->n_moves == 0) return "no statement touches it";
   for (int i = 1; i < trace->n_moves; i++)
     if (!same_place(&trace->move[i - 1].to, &trace->move[i].from)) return "the way is broken";
   BufferRole wanted[] = {ROLE_FRAG_A, ROLE_FRAG_B, ROLE_ACC};
+  if (is_tile(program, ATOM_A)) wanted[ATOM_A] = ROLE_SLAB_A;
+  if (is_tile(program, ATOM_B)) wanted[ATOM_B] = ROLE_SLAB_B;
   const TraceMove *move = register_move(trace);
   const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
   return place->buffer->role == wanted[trace->operand] ? NULL : "it ends in the wrong buffer";
@@ -187,15 +196,17 @@ static const char *fault_of_register(const Program *program, const Trace *trace,
   FragmentOwner owner =
       fragment_owner(atom, trace->operand, (int)(position[axis[0]] % extent[axis[0]]),
                      (int)(position[axis[1]] % extent[axis[1]]));
-  if (owner.lane != move->thread % 32) return "wrong lane";
+  if (owner.lane != move->thread % atom_lanes(atom)) return "wrong lane";
   return owner.value == index[0] ? NULL : "wrong value";
 }
 
 static bool traces(const Model *model, const Grid *grid, AtomOperand operand, TraceAt at,
                    int owner) {
   Trace trace = trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
-  const char *fault = fault_of_way(&trace);
-  if (!fault) fault = fault_of_register(model->program, &trace, at);
+  const char *fault = fault_of_way(model->program, &trace);
+  if (is_tile(model->program, operand)) owner = -1;  // whoever asked for the slab
+  if (!fault && !is_tile(model->program, operand))
+    fault = fault_of_register(model->program, &trace, at);
   int warp = register_move(&trace)->thread / 32;
   if (!fault && owner >= 0 && warp != owner / 32) fault = "another warp than C's";
   if (!fault && owner >= 0 && !program_atom(model->program) &&

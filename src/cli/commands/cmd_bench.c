@@ -132,6 +132,8 @@ static void print_text(const Subject *s) {
          "of cuBLAS", "registers", "spills", "occupancy");
   print_row(s->arena, "this", &s->side[0].row);
   if (s->n > 1) print_row(s->arena, "against", &s->side[1].row);
+  for (int i = 0; i < s->n; i++)
+    if (s->side[i].note) printf("%-10s %s\n", i ? "against" : "this", s->side[i].note);
   if (result) print_reference(s->arena, &result->reference);
   for (int i = 0; result && i < result->n_entries; i++) print_error_map(&result->entries[i].verify);
   print_comparison(s);
@@ -169,6 +171,8 @@ static void print_json(const Subject *s, int status) {
   json_member_bool(&w, "trusted", row->time_ns > 0 && !cli_is_wide(row));
   cli_put_row(&w, s->arena, "this", &s->side[0].row);
   if (s->n > 1) cli_put_row(&w, s->arena, "against", &s->side[1].row);
+  json_member_string(&w, "note", s->side[0].note);
+  if (s->n > 1) json_member_string(&w, "against_note", s->side[1].note);
   json_key(&w, "error_map");
   if (result && result->n_entries && result->entries[0].verify.n_map)
     put_error_map(&w, &result->entries[0].verify);

@@ -64,6 +64,12 @@ static int registers(const CompileResult *cubin) {
   return most;
 }
 
+static const char *note(const CompileResult *cubin) {
+  for (int i = 0; cubin && i < cubin->n_kernels; i++)
+    if (cubin->kernels[i].note) return cubin->kernels[i].note;
+  return NULL;
+}
+
 static void add_model(CliTiming *timing) {
   RecordedRow *row = &timing->row;
   const Model *model = timing->model;
@@ -73,6 +79,7 @@ static void add_model(CliTiming *timing) {
   row->limit = model->traffic.limit;
   const CompileResult *cubin = timing->compile ? timing->compile->cubin : NULL;
   row->spill_bytes = spill_bytes(cubin);
+  timing->note = note(cubin);
   if (row->registers < 0) row->registers = registers(cubin);
   if (row->blocks_per_sm >= 0)
     row->occupancy = (double)(row->blocks_per_sm * model->resources.n_threads) /

@@ -10,6 +10,7 @@ typedef struct CliTiming {
   const Plan *plan;
   const char *state, *record;     // as it was given; as it is kept
   WorkerAnswer *compile, *bench;  // NULL: not asked for
+  const char *note;               // what ptxas did to its wgmmas (nvrtc.h); NULL: nothing
   int status;                     // CLI_OK: verified and timed
   RecordedRow row;
 } CliTiming;

@@ -35,6 +35,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, spill_load_bytes, RECORD_COUNT),
     FIELD(KernelResources, constant_bytes, RECORD_COUNT),
     FIELD(KernelResources, n_barriers, RECORD_COUNT),
+    FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 

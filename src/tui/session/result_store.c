@@ -256,11 +256,11 @@ const Compiled *results_compiled(const Results *results, uint64_t key) {
 Counted results_counted(const Results *results, const Schedule *schedule) {
   const Compiled *compiled = results_compiled(results, schedule_identity(schedule));
   if (compiled && compiled->registers >= 0)
-    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
+    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED, compiled->note};
   const Timed *timed = results_find(results, schedule);
   if (timed && timed->registers >= 0)
-    return (Counted){timed->registers, timed->spill_bytes, timed->origin};
-  return (Counted){-1, -1, ORIGIN_ESTIMATED};
+    return (Counted){timed->registers, timed->spill_bytes, timed->origin, NULL};
+  return (Counted){-1, -1, ORIGIN_ESTIMATED, NULL};
 }
 
 Compiled *results_begin_compile(Results *results, uint64_t key) {
@@ -294,6 +294,7 @@ void results_add_compile(Compiled *compiled, const CompileResult *result) {
   }
   for (int i = 0; i < result->n_kernels; i++) {
     const KernelResources *kernel = &result->kernels[i];
+    if (kernel->note) compiled->note = keep(compiled->arena, kernel->note);
     if (kernel->registers <= compiled->registers) continue;
     compiled->registers = kernel->registers;
     compiled->spill_bytes = kernel->spill_store_bytes;

@@ -65,6 +65,7 @@ typedef struct Compiled {
   const char *compiler, *ptx;
   const PtxListing *listing;               // of `ptx`; NULL until it has come
   int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
+  const char *note;                        // "wgmma serialized: …" of any kernel; NULL: nothing
   const SassResult *sass;
 } Compiled;
 
@@ -118,6 +119,7 @@ const Compiled *results_compiled(const Results *results, uint64_t key);
 typedef struct Counted {
   int registers, spill_bytes;
   Origin origin;
+  const char *note;  // of a compilation here: "wgmma serialized: …"; NULL: nothing
 } Counted;
 Counted results_counted(const Results *results, const Schedule *schedule);
 // The place for a compilation of `key`, made when there is none: the oldest makes room.

@@ -170,6 +170,9 @@ static int draw_registers(Canvas *canvas, Rect in, int col, const Session *sessi
   col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
   if (now->counted && counted.spill_bytes > 0)
     col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
+  if (counted.note)  // up to the reason, which the source view has
+    col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %.*s", (int)strcspn(counted.note, ":"),
+                        counted.note);
   return col;
 }
 

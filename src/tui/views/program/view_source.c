@@ -64,6 +64,7 @@ static const char *status_text(Session *session, const Compiled *compiled) {
   if (compiled->cubin_ms >= 0) str_printf(&out, "ptxas %.0f ms  ", compiled->cubin_ms);
   if (compiled->registers >= 0)
     str_printf(&out, "%d registers, %d B spilled", compiled->registers, compiled->spill_bytes);
+  if (compiled->note) str_printf(&out, "  %s", compiled->note);
   return out.text;
 }
 

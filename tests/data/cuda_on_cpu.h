@@ -25,7 +25,7 @@
 struct Index {
   int x;
 };
-static Index threadIdx, blockIdx;
+static Index threadIdx, blockIdx, gridDim;
 
 enum { SMEM_BYTES = 232 * 1024, THREADS_MAX = 1024, STACK_BYTES = 64 * 1024, COPIES_MAX = 1024 };
 static unsigned char pool[SMEM_BYTES] __attribute__((aligned(1024)));
@@ -208,6 +208,7 @@ void cp_async_wait() {
 // ---- mbarriers and TMA --------------------------------------------------------------------------
 
 #define __grid_constant__
+#define __constant__ static
 
 // A matrix, columns running fastest, and the box that is copied of it at a time.
 struct tensor_map {
@@ -497,6 +498,7 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, bool falli
   if (!warp_ops) warp_ops = (WarpOp *)calloc(THREADS_MAX, sizeof *warp_ops);
   if (!stacks) stacks = (char *)malloc((size_t)THREADS_MAX * STACK_BYTES);
   kernel = body;
+  gridDim.x = (int)n_blocks;
   for (long long block = 0; block < n_blocks; block++) {
     blockIdx.x = (int)block;
     memset(pool, 0xff, sizeof pool);

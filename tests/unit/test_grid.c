@@ -262,6 +262,9 @@ static const Program *only_cta(const Program *program, int64_t cta) {
   Kernel *kernel = main_kernel(copy);
   Launch launch = kernel_launch(kernel);
   const Expr *is = NULL;
+  if (launch.tiles)  // there are as many blocks as tiles
+    is = ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, copy->block),
+                   ex_const(property_arena, cta));
   for (int d = 0; d < launch.n_block_digits; d++) {
     const HardwareDigit *digit = &launch.block[d];
     int64_t value = cta / digit->stride % digit->var->extent;
@@ -288,6 +291,7 @@ static const float *ones(int64_t n) {
 static bool only_writes_its_tile(const Grid *grid, const Model *model, int64_t cta) {
   const Problem *p = &model->program->problem;
   InterpOptions options = {.seed = 1, .a = ones(p->m * p->k), .b = ones(p->k * p->n), .alpha = 1};
+  options.grid = grid->n_ctas;  // a block for each tile
   const InterpResult *result = interpret(property_arena, only_cta(model->program, cta), &options);
   GridCta at = grid_cta(grid, cta);
   GridRange k = grid_k_range(grid, at.split);
@@ -318,7 +322,7 @@ static void every_tile_has_one_cta(const Grid *grid) {
 }
 
 START_TEST(ctas_write_their_tile_and_nothing_else) {
-  enum { SCHEDULES = 120 };
+  enum { SCHEDULES = 160 };
   const RandomLimits limits = {64, 100000};
   uint64_t state = property_seed();
   int failed = 0, judged = 0, split = 0, along_m = 0, along_n = 0;

@@ -24,6 +24,9 @@ static const struct {
     {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1",
      90},
+    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
+     "BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,CLUSTER_N=2,MULTICAST=1",
+     90},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 

@@ -441,6 +441,10 @@ static void brute_list(Brute *b, const Stmt *list, const bool *active) {
     if (list->kind == STMT_IF && lanes_pass(b->env, list->expr, active, inner))
       brute_list(b, list->body, inner);
     if (list->kind != STMT_LOOP) continue;
+    if (list->var->tier == TIER_TILE) {  // lanes_enter has chosen one
+      brute_list(b, list->body, active);
+      continue;
+    }
     bool slabs = list == outer_k_loop(b->model->program) || list->var->tier == TIER_SERIAL_OUTER;
     bool before = b->in_loop;
     b->in_loop |= slabs;

@@ -296,6 +296,31 @@ START_TEST(ways_through_boxes) {
 }
 END_TEST
 
+// Sums of a warpgroup: each of its warps has 16 of every 64 rows.
+static const char *const warpgroups[] = {
+    "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,BK=4,WM=2,FN=2,STAGE=11,M=256,N=256,K=128",
+    "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,BK=4,WM=2,TMA=1,STAGE=11,WARP_SPECIALIZE=1,"
+    "BUFFER_COUNT=3,A_REGS=1,SWIZZLE=3,M=256,N=256,K=128",
+};
+enum { N_WARPGROUPS = sizeof warpgroups / sizeof *warpgroups };
+
+START_TEST(a_warpgroup_shares_its_tile_out) {
+  uint64_t state = property_seed() + (uint64_t)_i;
+  const Model *model = model_of(warpgroups[_i]);
+  const Grid *grid = grid_build(property_arena, model);
+  const TileMap *map = tile_map_build(property_arena, model->program);
+  const Problem *p = &model->program->problem;
+  ck_assert(is_shared_out(map));
+  for (int i = 0; i < 40; i++) {
+    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1), 0};
+    Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+    ck_assert(map_agrees(grid, map, at, &c));
+    ck_assert_int_eq(map->thread[at.i % grid->tile_m * map->cols + at.j % grid->tile_n] / 32 % 4,
+                     at.i % 64 / 16);
+  }
+}
+END_TEST
+
 // ---- the interpreter as the judge ---------------------------------------------------------------
 
 typedef struct Sought {
@@ -366,6 +391,7 @@ static const Program *wiped(const Program *program, const Trace *trace) {
     when = ex_land(property_arena, when,
                    equals(launch.block[d].var,
                           trace->cta / launch.block[d].stride % launch.block[d].var->extent));
+  if (launch.tiles) when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta));
   if (moment.k_o >= 0)
     when = ex_land(property_arena, when, equals(slab_loop(copy)->var, moment.k_o));
   int64_t one = 1;
@@ -394,6 +420,7 @@ static bool lacks_one_element(const Model *model, const Grid *grid, const Trace 
   const float *a = interpret_inputs(property_arena, p->m * p->k, 5, 0);
   const float *b = interpret_inputs(property_arena, p->k * p->n, 5, 1);
   InterpOptions options = {.seed = 5, .async = async, .a = a, .b = b, .alpha = 1};
+  options.grid = grid->n_ctas;  // a block for each tile
   const double *whole = interpret_reference(property_arena, p, a, b);
   const InterpResult *result = interpret(property_arena, wiped(model->program, trace), &options);
   bool of_a = trace->operand == ATOM_A;
@@ -498,6 +525,7 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, an_atom_by_ldmatrix);
   tcase_add_test(tcase, a_box_by_a_producer);
   tcase_add_loop_test(tcase, ways_through_boxes, 0, N_BOXES);
+  tcase_add_loop_test(tcase, a_warpgroup_shares_its_tile_out, 0, N_WARPGROUPS);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);

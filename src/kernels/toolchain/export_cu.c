@@ -211,7 +211,7 @@ static const struct {
     [DTYPE_F32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
     [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
     [DTYPE_F64] = {"  return x;\n", "  *to = x;\n", "FLOAT64"},
-    [DTYPE_S32] = {"  return x;\n", NULL, NULL},
+    [DTYPE_S32] = {"  return x;\n", NULL, "INT32"},
     [DTYPE_S8] =
         {"  return x;\n",
          "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n",
@@ -286,12 +286,33 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
 
 // ---- launches -----------------------------------------------------------------------------------
 
+static const char resident_blocks[] =
+    "// A persistent kernel has as many blocks as the device holds at once, each with a list of\n"
+    "// tiles: `most` of them have any.\n"
+    "template <class Kernel>\n"
+    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {\n"
+    "  int device, n_sms, per_sm;\n"
+    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
+    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
+    "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
+    "       \"occupancy\");\n"
+    "  return std::min(most, n_sms * per_sm);\n"
+    "}\n"
+    "\n";
+
 static void add_launch(Str *out, const EmitKernel *kernel) {
-  str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
-             (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
+  long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
+  long long bytes = (long long)kernel->dynamic_smem_bytes;
+  if (kernel->persistent)
+    str_printf(out,
+               "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n"
+               "  %s<<<n_blocks",
+               kernel->name, blocks, threads, bytes, kernel->name);
+  else
+    str_printf(out, "  %s<<<%lld", kernel->name, blocks);
+  str_printf(out, ", %lld, %lld>>>(", threads, bytes);
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(out, "%son.%s%s", i ? ", " : "", kernel->arg[i]->name,
-               kernel->by_map[i] ? "_map" : "");
+    str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
   str_add(out, ");\n");
 }
@@ -301,26 +322,26 @@ static const char *workspace_name(const Program *program) {
   return partial ? partial->name : NULL;
 }
 
-static const struct {
-  const char *operand;
-  PlanArg map;
-} mapped[] = {{"A", PLAN_ARG_A_MAP}, {"B", PLAN_ARG_B_MAP}};
-enum { N_MAPPED = sizeof mapped / sizeof *mapped };
+// The first parameter that takes the plan's i-th map.
+static const EmitArg *parameter_of(const Emission *emission, const Plan *plan, int i) {
+  for (int k = 0; k < emission->n_kernels; k++)
+    for (int a = 0; a < emission->kernel[k].n_args; a++)
+      if (plan->kernels[k].args[a] == (PlanArg)(PLAN_ARG_MAP + i))
+        return &emission->kernel[k].arg[a];
+  return NULL;
+}
 
-static bool has_map(const Plan *plan, int i) { return plan_tensor(plan, mapped[i].map).box[0] > 0; }
-static bool has_maps(const Plan *plan) { return has_map(plan, 0) || has_map(plan, 1); }
-
-static void add_maps(Str *out, const Plan *plan, DType type) {
+static void add_maps(Str *out, const Emission *emission, const Plan *plan) {
   static const char *const swizzles[] = {"NONE", "32B", "64B", "128B"};
-  for (int i = 0; i < N_MAPPED; i++) {
-    if (!has_map(plan, i)) continue;
-    const PlanTensor tensor = plan_tensor(plan, mapped[i].map);
-    const char *operand = mapped[i].operand;
+  for (int i = 0; i < plan->n_maps; i++) {
+    const PlanMap *map = &plan->maps[i];
+    const EmitArg *arg = parameter_of(emission, plan, i);
     str_printf(out,
-               "  on.%s_map = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
+               "  on.%s = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
                "                    CU_TENSOR_MAP_SWIZZLE_%s);\n",
-               operand, operand, (long long)tensor.columns, (long long)tensor.rows, tensor.box[0],
-               tensor.box[1], type_texts[type].map, swizzles[tensor.box[2]]);
+               emit_arg_name(out->arena, arg), arg->buffer->name, (long long)map->columns,
+               (long long)map->rows, map->box_columns, map->box_rows,
+               type_texts[arg->buffer->type].map, swizzles[map->swizzle_bits]);
   }
 }
 
@@ -329,9 +350,12 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   const char *workspace = workspace_name(program);
   str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
   if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
-  for (int i = 0; i < N_MAPPED; i++)
-    if (has_map(plan, i)) str_printf(out, "  tensor_map %s_map;\n", mapped[i].operand);
+  for (int i = 0; i < plan->n_maps; i++)
+    str_printf(out, "  tensor_map %s;\n",
+               emit_arg_name(out->arena, parameter_of(emission, plan, i)));
   str_add(out, "};\n\n");
+  for (int i = 0; i < emission->n_kernels; i++)
+    if (emission->kernel[i].persistent) str_add(out, resident_blocks);
   str_add(out,
           "// One product: the launches in their order.\n"
           "static void multiply(const Operands &on) {\n");
@@ -348,7 +372,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
           "  on.A = operand(n_rows * depth, 1);\n"
           "  on.B = operand(depth * n_columns, 2);\n"
           "  on.C = unwritten<Out>(n_rows * n_columns);\n");
-  add_maps(out, plan, program->problem.dtype);
+  add_maps(out, emission, plan);
   DType sum = program->problem.acc;
   if (workspace)
     str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
@@ -380,7 +404,7 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
     str_add_bytes(&out, rest, n);
     rest += n;
   }
-  str_printf(&out, "\n%s%s", has_maps(plan) ? map_include : "", includes);
+  str_printf(&out, "\n%s%s", plan->n_maps ? map_include : "", includes);
   str_add(&out, rest + (*rest == '\n'));
   str_add(&out, host_rule);
   add_constants(&out, &program->problem, plan);
@@ -388,7 +412,7 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   str_add(&out, host_start);
   add_multiply(&out, emission, program, plan);
   str_add(&out, host_check);
-  if (has_maps(plan)) str_add(&out, host_map);
+  if (plan->n_maps) str_add(&out, host_map);
   add_allocate(&out, emission, program, plan);
   str_add(&out, host_main);
   return out.text;

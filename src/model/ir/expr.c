@@ -53,7 +53,8 @@ const Expr *ex_const(Arena *arena, int64_t value) {
 
 const Expr *ex_var(Arena *arena, const Var *var) {
   if (var->extent == 1) return ex_const(arena, 0);
-  return node(arena, (Expr){.op = EXPR_VAR, .var = var, .lo = 0, .hi = var->extent - 1});
+  int64_t lo = var->kind == VAR_GRID;
+  return node(arena, (Expr){.op = EXPR_VAR, .var = var, .lo = lo, .hi = var->extent - 1});
 }
 
 static bool is_const(const Expr *expr) { return expr->op == EXPR_CONST; }

@@ -28,7 +28,14 @@ typedef enum OpAction {
 #include "model/ir/op.def"
 } OpAction;
 
-typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_WARPGROUP, SCOPE_BLOCK } OpScope;
+typedef enum OpScope {
+  SCOPE_LANE,
+  SCOPE_THREAD,
+  SCOPE_WARP,
+  SCOPE_WARPGROUP,
+  SCOPE_BLOCK,
+  SCOPE_CLUSTER
+} OpScope;
 typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
 typedef enum OpCompletion {
   COMPLETES_AT_ONCE,

@@ -241,6 +241,7 @@ static bool fits_launch(Parser *p, const Kernel *kernel) {
 static bool parse_kernel_body(Parser *p, Kernel *kernel, int above) {
   p->scope = NULL;
   open_scope(p, p->program->block);
+  open_scope(p, p->program->grid);
   open_scope(p, p->program->thread);
   if (p->program->any_thread) open_scope(p, p->program->any_thread);
   if (!parse_list(p, above, &kernel->body)) return false;

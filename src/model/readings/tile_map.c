@@ -86,7 +86,7 @@ static void fill_register(Fill *fill, int warp, const bool *active, const int64_
   for (int lane = 0; lane < LANES; lane++)
     for (int v = 0; active[lane] && v < (atom ? fragment.n_values : 1); v++) {
       FragmentElement at = {0, 0};
-      if (atom) at = fragment_map_element(&fragment, lane, v);
+      if (atom) at = fragment_map_element(&fragment, warp % atom->warps * LANES + lane, v);
       fill_cell(fill, row[lane] + at.row, col[lane] + at.col, warp * LANES + lane, first + v);
     }
 }

@@ -139,8 +139,15 @@ TileHolder tile_read_holder(const TileReads *reads, int64_t byte) {
   return (TileHolder){true, rest, trans ? fast : slow, trans ? slow : fast};
 }
 
-int tile_read_core(const TileReads *reads, int64_t row, int64_t k, int *line) {
-  bool trans = reads->said.trans;
+bool tile_read_differs(const TileReads *reads, int index, const SmemDescriptor *word, bool trans,
+                       int64_t row, int64_t k) {
+  int bytes = reads->shape.element_bytes;
+  SmemDescriptor meant = matrix_tile_descriptor(&reads->meant, reads->read[index].start);
+  return matrix_tile_address(word, trans, bytes, row, k) !=
+         matrix_tile_address(&meant, reads->meant.trans, bytes, row, k);
+}
+
+int tile_read_core(const TileReads *reads, bool trans, int64_t row, int64_t k, int *line) {
   int64_t slow = trans ? k : row, fast = (trans ? row : k) * reads->shape.element_bytes;
   int64_t width = (int64_t)(trans ? reads->shape.rows : reads->shape.depth);
   int64_t across = ceil_div(width * reads->shape.element_bytes, CHUNK_BYTES);

@@ -40,6 +40,10 @@ typedef struct TileHolder {
 
 TileHolder tile_read_holder(const TileReads *reads, int64_t byte);
 
+// Whether a word reads another place than the program means for element (row, k) of a tile.
+bool tile_read_differs(const TileReads *reads, int index, const SmemDescriptor *word, bool trans,
+                       int64_t row, int64_t k);
+
 // A core matrix is 8 lines of 16 bytes; lines are rows of M or N where K runs fastest, of K where
 // it does not. They are numbered along the line first. Also the line in it, 0 … 7.
-int tile_read_core(const TileReads *reads, int64_t row, int64_t k, int *line);
+int tile_read_core(const TileReads *reads, bool trans, int64_t row, int64_t k, int *line);

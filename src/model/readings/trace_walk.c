@@ -307,6 +307,10 @@ static void walk_producer(TraceWalk *walk, const Stmt *stmt, const bool *active)
 }
 
 static void walk_loop(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+  if (stmt->var->tier == TIER_TILE) {  // the one whose number is the walk's CTA
+    walk_list(walk, stmt->body, active);
+    return;
+  }
   if (walk->slots && stmt->var->tier == TIER_SERIAL_OUTER && stmt != walk->k_loop) {
     walk_producer(walk, stmt, active);
     return;
@@ -355,20 +359,21 @@ static int64_t measure(TraceWalk *walk, const Stmt *list, int64_t each) {
   for (; list; list = list->next) {
     int64_t inner = stmt_is_role(list, WORK_FETCHES) ? 0 : each;
     int64_t size = list->kind == STMT_OP ? each : measure(walk, list->body, inner);
-    if (list->kind == STMT_LOOP) size *= list->var->extent;
+    if (list->kind == STMT_LOOP && list->var->tier != TIER_TILE) size *= list->var->extent;
     walk->size[list->id] = size;
     sum += size;
   }
   return sum;
 }
 
-// Adds the operations passed before `target`: a role, or the loop over slabs in one. False when it
-// is not in the list.
+// Adds the operations passed before `target`: a role, or the loop over slabs in one, or in a loop
+// over tiles. False when it is not in the list.
 static bool time_before(const TraceWalk *walk, const Stmt *list, const Stmt *target,
                         int64_t *time) {
   for (; list && list != target; list = list->next) {
     int64_t inside = *time;
-    if (list->role && time_before(walk, list->body, target, &inside)) {
+    bool passed = list->role || (list->kind == STMT_LOOP && list->var->tier == TIER_TILE);
+    if (passed && time_before(walk, list->body, target, &inside)) {
       *time = inside;
       return true;
     }

@@ -57,8 +57,7 @@ static double mhz_of_peak(const Model *model) {
   return atom && !is_f64(atom) && target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
 }
 
-// Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
-static double per_clock(const Target *t, double gbps) {
+double traffic_bytes_per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
 }
 
@@ -190,8 +189,8 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   L2Replay replay = l2_replay(arena, grid);
   t.l2_hit = replay.hit;
   t.dram_bytes = replay.missed_bytes + (double)(p->m * p->n) * dtype_bytes(p->out);
-  t.l2_clocks = known(fmax(fetched, stored) / per_clock(gpu, gpu->l2_gbps));
-  t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
+  t.l2_clocks = known(fmax(fetched, stored) / traffic_bytes_per_clock(gpu, gpu->l2_gbps));
+  t.dram_clocks = known(t.dram_bytes / slabs / traffic_bytes_per_clock(gpu, gpu->dram_gbps));
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   double smem_clock_bytes = gpu->smem_bytes_per_clk;

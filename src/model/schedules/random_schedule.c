@@ -173,6 +173,28 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
 }
 
+// ---- clusters -----------------------------------------------------------------------------------
+
+// Clusters of two blocks or more where slabs come by TMA, most of which fetch them together; now
+// and then where they do not. Shares that do not come out even are left to the rules.
+static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
+  enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
+  int64_t *v = schedule->value;
+  if (random_between(state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) > 1) return;
+  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(state, 0, 2);
+  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(state, v[KNOB_CLUSTER_M] == 1, 2);
+  if (v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > CLUSTER_PORTABLE) v[KNOB_CLUSTER_N] = 1;
+  v[KNOB_MULTICAST] = tma && random_between(state, 0, 3) > 0;
+}
+
+// ---- persistent blocks --------------------------------------------------------------------------
+
+static void draw_tiles(uint64_t *state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_PERSISTENT] = random_between(state, 0, 1);
+  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(state, ORDER_GROUP, ORDER_HILBERT);
+}
+
 // ---- the problem --------------------------------------------------------------------------------
 
 // About `tiles` tiles, a few elements less three times out of four.
@@ -195,9 +217,7 @@ static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
 
 static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
                      const Schedule *schedule) {
-  Diags diags = diags_new(scratch);
-  rules_check_knobs(schedule, target, &diags);
-  return diags.count == 0 && model_build(scratch, targets, schedule)->ok;
+  return rules_allow(scratch, schedule, target) && model_build(scratch, targets, schedule)->ok;
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {
@@ -235,6 +255,8 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
       draw_pad_cells(state, &schedule);
     }
     if (tma) draw_tma(state, &schedule);
+    if (target->has_clusters) draw_cluster(state, tma, &schedule);
+    draw_tiles(state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||
         !is_legal(scratch, targets, target, &schedule))

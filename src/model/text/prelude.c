@@ -211,6 +211,7 @@ static const KindRow kind_rows[PRELUDE_KINDS] = {
     [PRELUDE_MBARRIER_ARRIVE] = {"mbarrier_arrive", prelude_write_mbarrier_arrive},
     [PRELUDE_MBARRIER_WAIT] = {"mbarrier_wait", prelude_write_mbarrier_wait},
     [PRELUDE_TMA_LOAD] = {"tma_load", prelude_write_tma_load},
+    [PRELUDE_TMA_MULTICAST] = {"tma_multicast", prelude_write_tma_multicast},
     [PRELUDE_GIVEN] = {NULL, write_given},
     [PRELUDE_LOAD_SHARED] = {"load_shared", prelude_write_load_shared},
     [PRELUDE_LDMATRIX] = {"ldmatrix_x%d", prelude_write_ldmatrix},

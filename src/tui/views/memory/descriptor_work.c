@@ -10,7 +10,7 @@
 #include "base/whole.h"
 #include "tui/views/memory/descriptor.h"
 
-enum { CHUNK_BYTES = 16, CORE_ROWS = 8 };
+enum { CHUNK_BYTES = 16 };
 
 const char *descriptor_across(const Descriptor *frame) {
   return frame->reads.shape.operand == ATOM_A ? "m" : "n";
@@ -77,21 +77,17 @@ static void check_word(Arena *arena, Descriptor *frame) {
 
 // ---- who reads what -----------------------------------------------------------------------------
 
-static bool is_wrong(const Descriptor *frame, int row, int k) {
-  return said_at(frame, row, k) != meant_at(frame, row, k);
-}
-
 static DescriptorChunk chunk_at(Descriptor *frame, int line, int at) {
   const TileShape *shape = &frame->reads.shape;
   int n = CHUNK_BYTES / shape->element_bytes;
   DescriptorChunk out = {.row = frame->trans ? at * n : line, .k = frame->trans ? line : at * n};
   out.said = said_at(frame, out.row, out.k);
   out.meant = meant_at(frame, out.row, out.k);
-  out.core = line / CORE_ROWS * frame->chunks_across + at;
-  out.line = line % CORE_ROWS;
+  out.core = tile_read_core(&frame->reads, frame->trans, out.row, out.k, &out.line);
   for (int i = 0; i < n; i++) {
     int row = out.row + (frame->trans ? i : 0), k = out.k + (frame->trans ? 0 : i);
-    bool wrong = row < shape->rows && is_wrong(frame, row, k);
+    bool wrong = row < shape->rows &&
+                 tile_read_differs(&frame->reads, frame->at, &frame->said, frame->trans, row, k);
     out.wrong |= wrong;
     frame->n_wrong += wrong;
   }

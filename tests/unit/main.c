@@ -58,10 +58,11 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property",    "emit_run",    "emit_compile", "view",       "emit_atoms", "mutants",
-    "conventions", "bench",       "pass",         "client",     "promises",   "injection",
-    "export_cu",   "tagged",      "hostile",      "cli_timing", "history",    "lesson_view",
-    "steps",       "bench_types", "worker"};
+    "property",   "emit_compile", "emit_run",    "counted",   "mutants",
+    "emit_atoms", "conventions",  "view",        "export_cu", "bench",
+    "injection",  "hostile",      "lesson_view", "steps",     "compile_all",
+    "parse",      "tagged",       "cli_sweep",   "client",    "history",
+    "cli_timing", "trace",        "bench_types", "worker",    "client_history"};
 
 static int compare_jobs(const void *a, const void *b) {
   const Job *left = a, *right = b;

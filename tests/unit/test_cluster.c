@@ -14,6 +14,7 @@
 #include "model/ir/print.h"
 #include "model/readings/grid.h"
 #include "model/readings/model.h"
+#include "model/readings/trace.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 
@@ -165,6 +166,36 @@ START_TEST(a_block_fetches_its_share) {
   const char *own = replaced(alone, "MULTICAST=1", "MULTICAST=0");
   ck_assert_int_eq(asked(own, ROLE_SLAB_A), 4 * asked(alone, ROLE_SLAB_A));
   ck_assert_int_eq(asked(own, ROLE_SLAB_B), 2 * asked(alone, ROLE_SLAB_B));
+}
+END_TEST
+
+// What L2 hands out: a panel of A goes to the blocks of a row of the cluster, of B to those of a
+// column; DRAM gives each panel as often as before.
+START_TEST(l2_gives_a_share) {
+  static const char together[] = HALF ROLES "SWIZZLE=2,BUFFER_COUNT=2,CLUSTER_M=2,CLUSTER_N=2";
+  Schedule all = parsed(together), own = parsed(replaced(together, "MULTICAST=1", "MULTICAST=0"));
+  const Traffic *shared = &built(&all)->traffic, *alone = &built(&own)->traffic;
+  ck_assert_double_eq_tol(alone->l2_bytes, 2 * shared->l2_bytes, 1);
+  ck_assert_double_eq_tol(alone->dram_bytes, shared->dram_bytes, 1);
+  ck_assert_double_lt(shared->l2_clocks, alone->l2_clocks);
+}
+END_TEST
+
+// Every element that a block multiplies is traced to the copy that brought it, whoever asked for
+// it.
+START_TEST(elements_are_traced_to_their_copies) {
+  Schedule schedule = parsed(HALF ROLES "SWIZZLE=2,BUFFER_COUNT=2,CLUSTER_M=2,CLUSTER_N=2");
+  const Program *program = built(&schedule)->program;
+  for (int64_t cta = 0; cta < 4; cta++)
+    for (int64_t i = 0; i < 32; i += 5) {
+      Trace out[ATOM_OPERANDS];
+      int64_t row = cta / 2 * 32 + i, column = cta % 2 * 64 + i;
+      trace_product(property_arena, program, cta, (TraceAt){row, column, 3 * i}, out);
+      for (int operand = 0; operand < ATOM_OPERANDS; operand++)
+        ck_assert_int_ge(out[operand].n_moves, operand == ATOM_C ? 1 : 2);
+      arena_reset(property_arena);
+      program = built(&schedule)->program;
+    }
 }
 END_TEST
 
@@ -385,6 +416,8 @@ Suite *suite_cluster(void) {
   tcase_add_loop_test(tc, every_shape_computes_the_nest, 0, N_SHAPES);
   tcase_add_loop_test(tc, every_shape_is_read_back, 0, N_SHAPES);
   tcase_add_test(tc, a_block_fetches_its_share);
+  tcase_add_test(tc, l2_gives_a_share);
+  tcase_add_test(tc, elements_are_traced_to_their_copies);
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_SHAPES);
   tcase_add_loop_test(tc, faults_are_told_in_words, 0, N_SENTENCES);
   tcase_add_test(tc, blocks_reach_into_each_other);

@@ -257,8 +257,8 @@ static double cost_ms(const char *state, int extent) {
   double best = 1e9;
   for (int i = 0; i < 5; i++) {
     arena_reset(property_arena);
-    Schedule schedule = read_state(arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent,
-                                                extent, extent));
+    Schedule schedule = read_state(
+        arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent, extent, extent));
     clock_t start = clock();
     grid_build(property_arena, built(&schedule));
     double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
@@ -270,8 +270,7 @@ static double cost_ms(const char *state, int extent) {
 // What a knob press costs hardly depends on the problem: 64 times the work, 16 times the tiles. The
 // curve's table grows with the tiles, of which there are at most 16,384.
 START_TEST(a_large_problem_costs_no_more) {
-  static const char *const states[] = {
-      "PERSISTENT=1,GROUP_M=8", "PERSISTENT=1,TILE_ORDER=hilbert"};
+  static const char *const states[] = {"PERSISTENT=1,GROUP_M=8", "PERSISTENT=1,TILE_ORDER=hilbert"};
   const char *rest =
       "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,WARP_SPECIALIZE=1,"
       "BUFFER_COUNT=3,LDMATRIX=2,SWIZZLE=3";
@@ -292,6 +291,19 @@ START_TEST(it_is_read_back_as_it_was_printed) {
   ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
   ck_assert_str_eq(program_text_full(property_arena, read), text);
   ck_assert(computes_on(read, 3));
+}
+END_TEST
+
+// The largest table that a rule lets through, in a line of its own.
+START_TEST(the_largest_curve_is_read_back) {
+  Schedule schedule =
+      read_state("PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
+  const Program *program = built(&schedule)->program;
+  const char *text = program_text_full(property_arena, program);
+  Diags diags = diags_new(property_arena);
+  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
+  ck_assert_msg(read != NULL, "%.300s", diags_text(property_arena, &diags));
+  ck_assert(strcmp(program_text_full(property_arena, read), text) == 0);
 }
 END_TEST
 
@@ -347,6 +359,7 @@ Suite *suite_persistent(void) {
   tcase_add_test(tcase, the_curve_goes_through_every_tile);
   tcase_add_loop_test(tcase, a_large_problem_costs_no_more, 0, 2);
   tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
+  tcase_add_test(tcase, the_largest_curve_is_read_back);
   tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   suite_add_tcase(suite, tcase);

@@ -11,6 +11,7 @@
 #include "base/embed.h"
 #include "base/str.h"
 #include "model/interp/breakage.h"
+#include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
 #include "property.h"
 
@@ -279,6 +280,27 @@ START_TEST(no_size_makes_it_slow) {
 }
 END_TEST
 
+// Whatever is drawn ends, with nobody left waiting, and its turns say how long it takes.
+START_TEST(random_schedules_end) {
+  enum { DRAWN = 300 };
+  uint64_t seed = property_seed();
+  int n_cut = 0;
+  for (int i = 0; i < DRAWN; i++, arena_reset(property_arena)) {
+    const RandomLimits limits = {256, 1 << 24};
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &seed, NULL);
+    schedule_set(&schedule, KNOB_K, 64 * schedule_tile(&schedule, KNOB_K));
+    const Model *model = model_build(property_arena, &property_targets, &schedule);
+    if (!model->ok) continue;
+    const Timeline *timeline = timeline_run(property_arena, model, NULL, &(TimelineOptions){0});
+    ck_assert_msg(timeline->n_stuck == 0 && !timeline->full, "%s",
+                  schedule_text(property_arena, &schedule));
+    n_cut += timeline->n_cuts == 1;
+  }
+  ck_assert_int_gt(n_cut, DRAWN / 3);
+}
+END_TEST
+
 Suite *suite_timeline(void) {
   enum { N_LONG = sizeof long_loops / sizeof *long_loops };
   Suite *suite = suite_create("timeline");
@@ -287,6 +309,7 @@ Suite *suite_timeline(void) {
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, sees_what_the_interpreter_sees);
   tcase_add_test(tests, the_same_breakages_end_in_a_deadlock);
+  tcase_add_test(tests, random_schedules_end);
   tcase_add_loop_test(tests, the_end_is_where_it_is_with_nothing_left_out, 0, N_LONG);
   tcase_add_loop_test(tests, no_size_makes_it_slow, 0, N_LONG);
   suite_add_tcase(suite, tests);

@@ -447,8 +447,38 @@ static bool ask_for_one(Program *program, Stmt *stmt) {
 
 static bool break_few_meet(Program *program) { return change_each(program, ask_for_one); }
 
+// The fence in front of boxes that are sent to C, or that in front of those that fill a slab.
+static bool drop_fences(Stmt **link, bool of_stores) {
+  bool dropped = false;
+  while (*link) {
+    Stmt *stmt = *link;
+    bool sends =
+        find_op(stmt->next, OP_TMA_STORE, ROLE_C) || find_op(stmt->next, OP_TMA_ADD, ROLE_C);
+    if (is_op(stmt, OP_FENCE_ASYNC) && sends == of_stores) {
+      *link = stmt->next;
+      dropped = true;
+      continue;
+    }
+    if (stmt->body) dropped |= drop_fences(&stmt->body, of_stores);
+    link = &stmt->next;
+  }
+  return dropped;
+}
+
 static bool break_fence(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  return drop_fences(&main_kernel(program)->body, false);
+}
+
+static bool break_store_fence(Program *program) {
+  return drop_fences(&main_kernel(program)->body, true);
+}
+
+static bool break_store_wait_read(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
+}
+
+static bool break_store_wait(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
 }
 
 // Puts the fence in front of the wait, so that it does not cover what the wait makes known.
@@ -632,6 +662,9 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FENCE] = break_fence,
     [BREAK_EARLY_FENCE] = break_early_fence,
     [BREAK_OTHER_FENCE] = break_other_fence,
+    [BREAK_STORE_FENCE] = break_store_fence,
+    [BREAK_STORE_WAIT_READ] = break_store_wait_read,
+    [BREAK_STORE_WAIT] = break_store_wait,
     [BREAK_MORE_REGISTERS] = break_more_registers,
     [BREAK_LOCAL_ARRIVE_ONLY] = break_local_arrive_only,
     [BREAK_MASK_SHORT] = break_mask_short,

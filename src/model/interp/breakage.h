@@ -40,12 +40,15 @@
   X(FENCE, "fence", "no fence says to copies by TMA that the slab has been read")               \
   X(EARLY_FENCE, "early_fence", "the producer fences before it waits for an empty slot")        \
   X(OTHER_FENCE, "other_fence", "the thread beside the one that asks for the slabs fences")     \
+  X(STORE_FENCE, "store_fence", "no fence says to boxes bound for C that their piece is written") \
+  X(STORE_WAIT_READ, "store_wait_read", "a piece is written again before it has been read out")   \
+  X(STORE_WAIT, "store_wait", "the block ends without a wait for the boxes that it has sent")     \
   X(MORE_REGISTERS, "more_registers", "each consumer takes 8 registers more than it may")       \
   X(LOCAL_ARRIVE_ONLY, "local_arrive_only",                                                     \
     "who has read a slot says so to its own block alone, which waits for no other")             \
   X(MASK_SHORT, "mask_short", "a share of a slab goes to the block alone that asks for it")     \
   X(NO_CLUSTER_START, "no_cluster_start", "at the start blocks meet on their own, no cluster")  \
-  X(NO_CLUSTER_END, "no_cluster_end", "blocks end when they are ready, and not together")         \
+  X(NO_CLUSTER_END, "no_cluster_end", "blocks end when they are ready, and not together")             \
   X(RING_RESTARTS_PER_TILE, "ring_restarts_per_tile",                                           \
     "slots and phases begin anew with each tile of a persistent block")
 

@@ -105,10 +105,11 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   int64_t left = launch->block_threads - (int64_t)w->place * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
-  w->pc = w->depth = w->n_copies = 0;
+  w->pc = w->depth = w->n_copies = w->n_stores = 0;
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
   memset(w->committed, 0, sizeof w->committed);
+  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
@@ -193,6 +194,7 @@ static void run_exit(Machine *m, Warp *w) {
     interp_report(m, FINDING_ABANDONED_COPY, w, lane, code->stmt, code->dst.buffer, copy->dst[lane],
                   "ends without a wait for its copy");
   }
+  bulk_end(m, w);
 }
 
 // Runs a warp until the next barrier, its end, or the end of everything.

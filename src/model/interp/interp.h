@@ -39,8 +39,8 @@
   X(DIVERGENCE, "divergence", "an instruction that only some threads reach, or too many of them") \
   X(DEADLOCK, "deadlock", "warps wait for others that will never come")                           \
   X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
-  X(EXITED, "exited", "a block of the cluster is reached that may not have begun, or has ended")  \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
+  X(EXITED, "exited", "a block of the cluster is reached that may not have begun, or has ended")  \
   X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                            \
   X(TOO_LARGE, "too large", "more memory or code than the interpreter takes on")

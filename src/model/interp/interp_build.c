@@ -125,12 +125,19 @@ static bool reads_tiles(const Program *program) {
   return any;
 }
 
-// Tiles are read through the async proxy, which fences have a say in.
+static void look_for_async(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (stmt->kind == STMT_OP && op_facts(stmt->op.kind)->proxy == PROXY_ASYNC)
+    *(bool *)context = true;
+}
+
+// Mbarriers, blocks that reach each other, or the async proxy, which fences have a say in.
 static bool needs_clocks(const Program *program) {
-  if (most_together(program) > 1 || reads_tiles(program)) return true;
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_BARRIER) return true;
-  return false;
+  bool needs = most_together(program) > 1;
+  for (int i = 0; i < program->n_buffers; i++) needs |= program->buffer[i]->space == SPACE_BARRIER;
+  for (int i = 0; i < program->n_kernels; i++)
+    stmt_walk(program->kernel[i].body, look_for_async, &needs);
+  return needs;
 }
 
 static Known *new_clock(const Machine *m) { return ARENA_ARRAY(m->arena, Known, m->n_clocks); }
@@ -152,6 +159,7 @@ static void build_shared(Machine *m, BlockState *block) {
   int64_t n = ceil_div(smem, granule);
   Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, n);
   Touch *reads = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n * m->n_readers) : NULL;
+  Touch *stored = m->has_clocks ? ARENA_ARRAY(m->arena, Touch, n) : NULL;
   for (int i = 0; i < m->program->n_buffers; i++) {
     const Buffer *buffer = m->program->buffer[i];
     Memory *memory = &block->memory[i];
@@ -159,6 +167,7 @@ static void build_shared(Machine *m, BlockState *block) {
     memory->data = shared + buffer->offset_bytes;
     memory->shadow = shadow + buffer->offset_bytes / granule;
     if (reads) memory->reads = reads + buffer->offset_bytes / granule * m->n_readers;
+    if (stored) memory->stored = stored + buffer->offset_bytes / granule;
     memory->n_shadows = (int)(memory->bytes / granule);
   }
 }
@@ -204,7 +213,7 @@ static int count_readers(const Machine *m) {
 static void build_order(Machine *m) {
   m->has_clocks = needs_clocks(m->program);
   m->n_readers = count_readers(m);
-  m->n_clocks = m->max_warps + m->max_cluster * INTERP_AGENTS;
+  m->n_clocks = m->max_warps + m->max_cluster * INTERP_AGENTS + 1;
   m->of_rank = ARENA_ARRAY(m->arena, BlockState, m->max_cluster);
   m->warp_order = ARENA_ARRAY(m->arena, int32_t, m->max_warps);
   if (!m->has_clocks) return;

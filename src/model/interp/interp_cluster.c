@@ -42,6 +42,7 @@ void interp_at_rank(Machine *m, int rank) {
 
 int interp_rank_of(const Machine *m, int thread) {
   int warp = thread / LANES;
+  if (thread == interp_stores(m)) return m->rank;
   if (is_agent(m, thread)) return (warp - m->max_warps) / INTERP_AGENTS;
   return warp / m->block_warps;
 }

@@ -364,7 +364,7 @@ static int operand_width(const Op *op, AtomOperand which) {
 static const int32_t *box_places(Arena *arena, const Op *op) {
   Var row = {.id = 0, .name = "row", .extent = op->box[0]};
   Var column = {.id = 1, .name = "column", .extent = op->box[1]};
-  Access access = {.buffer = op->dst.buffer};
+  Access access = {.buffer = op_box_shared(op)->buffer};
   int last = access.buffer->rank - 1;
   for (int d = 0; d < last - 1; d++) access.idx[d] = ex_const(arena, 0);
   access.idx[last - 1] = ex_var(arena, &row);
@@ -378,8 +378,8 @@ static const int32_t *box_places(Arena *arena, const Op *op) {
 }
 
 static void compile_box(Compiler *c, const Op *op, Code *code) {
-  if (!op->dst.buffer || !op->src.buffer || op->dst.buffer->rank < 2) return;
-  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op->src.idx[d]);
+  if (!op->dst.buffer || !op->src.buffer || op_box_shared(op)->buffer->rank < 2) return;
+  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op_box_global(op)->idx[d]);
   code->box_at = box_places(c->arena, op);
 }
 

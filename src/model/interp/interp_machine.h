@@ -12,7 +12,8 @@ enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 // Agents carry out copies by TMA and are counted behind the warps, so many for each block of a
 // cluster: one for each mbarrier that copies count at, because copies have no order but the one
 // that their own mbarriers make. Programs with more mbarriers share agents; then the interpreter
-// may take an order for granted that does not exist.
+// may take an order for granted that does not exist. The last of all is nobody: it reads what boxes on
+// their way to C lie in, and no one is ever ordered with it.
 enum { INTERP_AGENTS = 8, INTERP_WARPS_MAX = CLUSTER_MAX * INTERP_THREADS_MAX / LANES };
 // The number of the cluster's barrier, behind those of a block.
 enum { INTERP_CLUSTER_BARRIER = BLOCK_BARRIERS };
@@ -126,8 +127,8 @@ typedef struct Code {
                 // of the ranks that take part
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
-  Value corner[2];        // of a box: where the box begins in src
-  const int32_t *box_at;  // of a box: element r · columns + c lies so far behind its first one
+  Value corner[2];        // of a box: where the box begins in global memory
+  const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
   const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
   TileCode *tile;                 // [2] of an operation that reads tiles
 } Code;
@@ -198,6 +199,7 @@ typedef struct Memory {
   uint8_t *data;   // NULL: registers
   Shadow *shadow;  // NULL: read-only, or registers
   Touch *reads;    // [shadow][n_readers] of a slab in a program with clocks; else NULL
+  Touch *stored;   // [shadow] of a slab: the latest box read out of it in the background, likewise
   int n_shadows;   // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
@@ -251,6 +253,16 @@ struct BoxCopy {
   void (*land)(Machine *machine, const BoxCopy *copy);
 };
 
+// A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
+typedef struct BulkStore {
+  int code;
+  uint32_t lane;
+  int32_t group;
+  int64_t first, corner[2];  // element of src; row and column of dst
+  bool is_read;              // its thread has waited for that
+  uint8_t *data;             // what was read of src
+} BulkStore;
+
 typedef enum WarpState {
   WARP_RUNNABLE,
   WARP_AT_BARRIER,  // behind it
@@ -277,8 +289,11 @@ typedef struct Warp {
   int n_copies, copy_capacity;
   Copy *copy;
   int32_t committed[LANES];  // groups closed so far
-  int64_t registers;         // of each thread, as setmaxnreg has left them
-  TensorQueue *tensor;       // NULL: no statement multiplies in the background
+  int n_stores, store_capacity;
+  BulkStore *store;
+  int32_t bulk_committed[LANES];  // bulk groups closed so far
+  int64_t registers;              // of each thread, as setmaxnreg has left them
+  TensorQueue *tensor;            // NULL: no statement multiplies in the background
 } Warp;
 
 // What each block of a cluster has of its own. What blocks share is the same in all of them.
@@ -316,7 +331,7 @@ struct Machine {
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;  // the epoch in which all threads that run together last met
   bool has_clocks;  // only then is there more to an order than that
-  int n_clocks;     // of warps, then of agents
+  int n_clocks;     // of warps, then of agents, then of stores
   Known *clock;  // [n_clocks][n_clocks] of each; of a warp's lanes in `knows`, where they know more
   Known *rest;   // [n_clocks][n_clocks] of the others; unused while `knows` is all lanes
   uint32_t *knows;  // [n_clocks]
@@ -452,6 +467,10 @@ static inline const Known *interp_clock(const Machine *m, uint16_t thread) {
   return m->knows[w] >> thread % LANES & 1 ? clock_of(m, w) : rest_of(m, w);
 }
 static inline bool is_agent(const Machine *m, int thread) { return thread / LANES >= m->max_warps; }
+// The reader of boxes on their way to C.
+static inline uint16_t interp_stores(const Machine *m) {
+  return (uint16_t)((m->n_clocks - 1) * LANES);
+}
 // The rank of the block that a thread, or an agent, belongs to.
 int interp_rank_of(const Machine *machine, int thread);
 
@@ -516,6 +535,17 @@ BoxCopy *interp_new_box(Machine *machine);
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
 
+// ---- boxes on their way to C (interp_bulk.c)
+// -----------------------------------------------------
+
+// One thread sends the box of a statement; its open group closes; it waits until at most `left` of
+// its groups are unread, or in flight.
+void bulk_send(Machine *machine, Warp *warp, const Code *code);
+void bulk_commit(Machine *machine, Warp *warp);
+void bulk_wait(Machine *machine, Warp *warp, const Code *code, bool until_read);
+// The end of a warp: what is unread is reported, for the memory is somebody else's now.
+void bulk_end(Machine *machine, Warp *warp);
+
 // ---- barriers (interp_meet.c) -------------------------------------------------------------------
 
 // All warps have stopped: lets those go on that may; false at the end, and when all wait for ever.
@@ -535,6 +565,10 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
 void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // A copy by TMA has arrived, `now` is the agent's.
 void shadow_land(const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA is asked for, which will read there: false where there is nothing to read. From
+// then on nobody may write there, until `now`, who waited, has read it.
+bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_sent(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).

@@ -28,8 +28,11 @@ typedef struct Verb {
   const char *now, *then;
 } Verb;
 
-static Verb verb_of(const Op *op) {
-  if (op_is_async_copy(op->kind)) return (Verb){"copies into", "copies into"};
+static Verb verb_of(const Op *op, const Buffer *memory) {
+  if (op_is_async_copy(op->kind) && op->src.buffer == memory)
+    return (Verb){"copies out of", "copies out of"};
+  if (op_is_async_copy(op->kind) && op_facts(op->kind)->action == ACTION_MOVE)
+    return (Verb){"copies into", "copies into"};
   if (op_facts(op->kind)->action == ACTION_ADD)
     return (Verb){"adds atomically to", "adds to atomically"};
   bool writes = op->dst.buffer && op->dst.buffer->space != SPACE_REGISTER;
@@ -168,10 +171,11 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
 }
 
 static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed,
-                                bool unfenced) {
+                                bool unread, bool unfenced) {
   if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
   if (blocks) return ": blocks of one kernel have no order";
   if (flying) return " while that copy is in flight";
+  if (unread) return " with no wait until that copy has read it between";
   if (unfenced) return " with no fence for copies by TMA between";
   return landed ? " with no wait for its mbarrier between" : " with no barrier between";
 }
@@ -187,19 +191,21 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
   bool blocks = then->block != now->block, apart = f->who.block != f->other.block;
   bool flying = shadow->in_flight && then == &shadow->write;
+  bool unread = then->thread == interp_stores(machine);
   bool unfenced = op_facts(a->op.kind)->proxy == PROXY_ASYNC && shadow_ordered(machine, then, now);
   Str text = str_new(machine->arena);
   str_printf(&text, "%s on ", finding_name(kind));
   add_element(&text, f);
   str_add(&text, ": ");
   add_party(machine, &text, apart, &f->who);
-  str_printf(&text, " %s ", verb_of(&a->op).now);
+  str_printf(&text, " %s ", verb_of(&a->op, memory->buffer).now);
   add_stmt(&text, a);
   str_add(&text, " what ");
   add_party(machine, &text, apart, &f->other);
-  str_printf(&text, " %s ", verb_of(&b->op).then);
+  str_printf(&text, " %s ", verb_of(&b->op, memory->buffer).then);
   add_stmt(&text, b);
-  str_add(&text, conflict_end(kind, blocks, flying, is_agent(machine, then->thread), unfenced));
+  str_add(&text, conflict_end(kind, blocks, flying, is_agent(machine, then->thread), unread,
+                             unfenced));
   str_printf(&text, "; kernel %s", machine->code->name);
   if (!apart) str_printf(&text, ", block %d", f->who.block);
   f->text = text.text;

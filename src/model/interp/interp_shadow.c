@@ -156,9 +156,15 @@ bool shadow_read_async(Machine *machine, const Memory *memory, int64_t at, const
   return written;
 }
 
+// The latest read of it by a box on its way to global memory; NULL where nobody keeps them.
+static inline Touch *stored_of(const Memory *memory, const Shadow *shadow) {
+  return memory->stored ? &memory->stored[shadow - memory->shadow] : NULL;
+}
+
 static bool against_readers(Machine *machine, const Memory *memory, const Shadow *shadow,
                             const Touch *now, uint32_t first) {
-  const Touch *reads = reads_of(machine, memory, shadow);
+  const Touch *reads = reads_of(machine, memory, shadow), *stored = stored_of(memory, shadow);
+  if (stored && against(machine, memory, shadow, stored, now, first)) return true;
   if (!reads)
     return against(machine, memory, shadow, &shadow->read, now, first) ||
            against(machine, memory, shadow, &shadow->other_read, now, first);
@@ -219,7 +225,8 @@ static const Touch *in_the_way(const Machine *machine, const Memory *memory, con
     return &shadow->write;
   for (int w = 0; reads && w < machine->n_readers; w++)
     if (unordered_for_async(machine, &reads[w], now, first)) return &reads[w];
-  return NULL;
+  const Touch *stored = stored_of(memory, shadow);
+  return stored && unordered(machine, stored, now, first) ? stored : NULL;
 }
 
 static void ask_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
@@ -250,4 +257,29 @@ void shadow_land(const Memory *memory, int64_t at, const Touch *now) {
     shadow->write = *now;
     shadow->in_flight = 0;
   }
+}
+
+// One box at a time is remembered as the reader of an element: of two that are sent from one place
+// at once the first may be missed, and nothing is made up.
+static bool send_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  uint32_t first = first_epoch(machine, memory);
+  if (in_flight(shadow, first))
+    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
+  else if (unordered_for_async(machine, &shadow->write, now, first))
+    interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
+  Touch *stored = stored_of(memory, shadow);
+  *stored = *now;
+  stored->thread = interp_stores(machine);
+  return is_written(machine, memory, shadow);
+}
+
+bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  bool written = true;
+  for (int i = 0; i < memory->n_shadows; i++)
+    written = send_granule(machine, memory, first_of(memory, at) + i, now) && written;
+  return written;
+}
+
+void shadow_sent(const Memory *memory, int64_t at, const Touch *now) {
+  for (int i = 0; i < memory->n_shadows; i++) *stored_of(memory, first_of(memory, at) + i) = *now;
 }

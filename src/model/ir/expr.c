@@ -543,8 +543,10 @@ static void print_infix(Str *out, const Expr *expr) {
 
 static void print_table(Str *out, const Expr *expr) {
   str_add(out, "table{");
-  for (int i = 0; i < expr->table_length; i++)
-    str_printf(out, i ? ",%lld" : "%lld", (long long)expr->table[i]);
+  for (int i = 0; i < expr->table_length; i++) {
+    if (i) str_add_char(out, ',');
+    str_add_number(out, expr->table[i]);
+  }
   str_add(out, "}[");
   expr_print(out, expr->a);
   str_add_char(out, ']');

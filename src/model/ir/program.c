@@ -275,6 +275,14 @@ const Op *program_tma(const Program *program, BufferRole operand) {
   return kernel_box_copy(program_main(program), program_buffer(program, operand));
 }
 
+// Every mask has as many bits as that of the first block.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand) {
+  const Op *copy = program_tma(program, operand);
+  if (!copy || !copy->mask) return 1;
+  const int64_t *first = ARENA_ARRAY(scratch, int64_t, program->n_vars);
+  return __builtin_popcountll((unsigned long long)expr_eval(copy->mask, first));
+}
+
 Buffer *program_buffer(const Program *program, BufferRole role) {
   for (int i = 0; i < program->n_buffers; i++)
     if (program->buffer[i]->role == role) return program->buffer[i];

@@ -141,12 +141,13 @@ typedef struct Op {
   Access dst, src, src2;
   int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
   int64_t count;       // what op.def says of each operation
-  bool trans;          // LDMATRIX: .trans
+  bool trans;          // LDMATRIX, STMATRIX: .trans
   double value;        // INIT
-  int64_t box[2];      // TMA_LOAD: rows and columns that one copy moves
+  int64_t box[2];      // of TMA: rows and columns that one copy moves
   const Atom *atom;    // of a multiplication by the tensor core
   MatrixTile tile[2];  // of A and B, where the operation reads tiles
-  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
+  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: that of all threads,
+                   // 0, or of 32 threads that of each warp
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
   const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
                      // the same place of its own memory; NULL: the own block alone
@@ -317,6 +318,10 @@ const Access *op_box_shared(const Op *op);
 const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global);
 // The same of the kernel that multiplies: what fills the slab of A or B, or what stores C.
 const Op *program_tma(const Program *program, BufferRole operand);
+
+// The blocks that one fetch of an operand is for: those of a cluster that multicast hands it to,
+// or 1.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
 
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.

@@ -326,6 +326,13 @@ const Expr *axis_outside(Program *program, const Axis *axis) {
   return axis_side(program, axis, true);
 }
 
+const Digit *axis_digit(const Axis *axis, Tier tier) {
+  int i = 0;
+  while (i < axis->n_digits && axis->digit[i].var->tier != tier) i++;
+  assert(i < axis->n_digits);
+  return &axis->digit[i];
+}
+
 // The least weight is 1 or the extent of an atom, whose elements no digit counts.
 int64_t axis_tile(const Axis *axis) {
   int64_t elements = 1, least = INT64_MAX;

@@ -92,6 +92,8 @@ Stmt *find_steps(const Product *product, Stmt *list);
 // inside = what varies within one block's tile, outside = where the tile starts.
 const Expr *axis_inside(Program *program, const Axis *axis);
 const Expr *axis_outside(Program *program, const Axis *axis);
+// The first digit of a tier, which must be there.
+const Digit *axis_digit(const Axis *axis, Tier tier);
 // How many elements of the axis one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 

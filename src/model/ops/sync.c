@@ -1,7 +1,7 @@
 // Barriers and mbarriers.
 //
-//   BARRIER      __syncthreads(), or bar.sync of some warps
-//   MBAR_WAIT    mbarrier_wait(full, slot, phase);
+//   BARRIER      __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
+//   warps MBAR_WAIT    mbarrier_wait(full, slot, phase);
 #include <stdlib.h>
 
 #include "model/ops/ops.h"
@@ -160,8 +160,9 @@ static const PreludeText barrier_of = {
     "  asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
 
 static void emit_barrier(Emitter *emitter, const Op *op) {
-  if (op->count == 0)
-    emitter_line(emitter, "__syncthreads();");
+  bool by_warp = op->count == LANES && !op->id;
+  if (op->count == 0 || by_warp)
+    emitter_line(emitter, by_warp ? "__syncwarp();" : "__syncthreads();");
   else
     emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
                  op->id ? emit_condition(emitter, op->id) : "0");

@@ -133,12 +133,19 @@ static void take_share(Program *program, Stmt *list, const Shared *shared) {
 
 // ---- who waits for whom -------------------------------------------------------------------------
 
-// Takes the fences in front of the copies away; says whether there were any.
+// Takes the fences in front of the copies away, and no others; says whether there were any.
 static bool take_fences(Stmt **list) {
   bool any = false;
-  for (Stmt **link; (link = find_link(list, OP_FENCE_ASYNC, ROLE_COUNT)); any = true) {
-    while ((*link)->kind != STMT_OP) link = find_link(&(*link)->body, OP_FENCE_ASYNC, ROLE_COUNT);
-    cut(link);
+  bool asks = find_link(list, OP_MBAR_EXPECT, ROLE_COUNT) != NULL;
+  for (Stmt **link = list; *link;) {
+    Stmt *stmt = *link;
+    if (asks && stmt->kind == STMT_OP && stmt->op.kind == OP_FENCE_ASYNC) {
+      cut(link);
+      any = true;
+      continue;
+    }
+    any |= take_fences(&stmt->body);
+    link = &stmt->next;
   }
   return any;
 }

@@ -54,6 +54,12 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
+// Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
+// bytes that its columns are a multiple of. `of_atom`: columns of the atom.
+int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes);
+// Whether pieces of so many columns make up a warp's, and are whole atoms or parts of one.
+bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
+
 // A LET of the same range takes the place of a block digit's variable, also in its axis. The loop
 // over the digit is left to the caller.
 Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value);

@@ -53,6 +53,13 @@ static int64_t block_count(const Axis *axis) {
   return count;
 }
 
+static int64_t cluster_count(const Axis *axis) {
+  int64_t count = 1;
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var->tier == TIER_CLUSTER) count *= axis->digit[i].var->extent;
+  return count;
+}
+
 // The place along an axis where each CTA's part begins, in steps.
 static void block_position(const Axis *axis, const int64_t *env, int64_t out[LANES]) {
   int64_t step = block_step(axis);
@@ -272,6 +279,10 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->tile_m = block_step(&axis[AXIS_M]);
   grid->tile_n = block_step(&axis[AXIS_N]);
   grid->k_part = block_step(&axis[AXIS_K]);
+  grid->cluster_rows = cluster_count(&axis[AXIS_M]);
+  grid->cluster_cols = cluster_count(&axis[AXIS_N]);
+  grid->sharers_a = program_sharers(arena, program, ROLE_A);
+  grid->sharers_b = program_sharers(arena, program, ROLE_B);
   grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
   grid->persistent = grid->launch.tiles != NULL;

@@ -41,10 +41,12 @@ typedef struct Grid {
   Launch launch;
   int64_t *env;  // [n_vars][32] where index expressions are evaluated
   int64_t n_ctas, rows, cols, splits;
-  int64_t tile_m, tile_n, k_part;  // elements of a tile, and of K that one CTA multiplies
-  bool adds;                       // splits add into C one after the other (atomics)
-  bool partial;                    // splits leave partial sums for a second kernel
-  bool persistent;                 // blocks have lists of tiles
+  int64_t tile_m, tile_n, k_part;      // elements of a tile, and of K that one CTA multiplies
+  int64_t cluster_rows, cluster_cols;  // of tiles in a cluster; 1: there are none
+  int64_t sharers_a, sharers_b;  // CTAs of a cluster that fetch a panel together; 1: each its own
+  bool adds;                     // splits add into C one after the other (atomics)
+  bool partial;                  // splits leave partial sums for a second kernel
+  bool persistent;               // blocks have lists of tiles
 
   // CTA i · stride works on tile (split · rows + row) · cols + col.
   int64_t stride, n_mapped;

@@ -19,7 +19,8 @@ enum {
   ROW_BY_ROW = 2,
   REGISTERS_FOR_ADDRESSES = 28,
   ASSEMBLER_BESIDE = 26,
-  HILBERT_TILES_MAX = 65536 / 4
+  HILBERT_TILES_MAX = 65536 / 4,
+  CC_STMATRIX = 90
 };
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
@@ -383,8 +384,23 @@ static const char *epilogue_fault(const Facts *f) {
   if (value(f, KNOB_N) % out_chunk(f))
     return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
                         (long long)value(f, KNOB_N), out_chunk(f));
-  if (value(f, KNOB_SPLITK) == 1) return NULL;
+  bool adds = value(f, KNOB_TMA_STORE) && !value(f, KNOB_ATOMIC_FREE_SPLITK);
+  if (value(f, KNOB_SPLITK) == 1 || adds) return NULL;
   return knob_and(f, KNOB_SPLITK, ": rows leave to C alone, partial sums do not");
+}
+
+static bool staged_epilogue(const Facts *f) { return value(f, KNOB_EPILOGUE) && rule_atom_of(f); }
+
+static int out_bytes(const Facts *f) { return 16 / out_chunk(f); }
+
+// The columns of a piece that leaves by TMA.
+static const char *piece_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  if (!value(f, KNOB_TMA_STORE) || !atom || !value(f, KNOB_EPI_N)) return NULL;
+  int64_t columns = value(f, KNOB_EPI_N), of_warp = value(f, KNOB_FN) * atom->n;
+  if (pass_piece_fits(columns, of_warp, atom->n)) return NULL;
+  return TELL(f, "a warp has %lld columns, which go in equal pieces of a multiple of 8",
+              (long long)of_warp);
 }
 
 static const char *copy_fault(const Facts *f) {

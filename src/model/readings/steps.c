@@ -203,8 +203,8 @@ static void add_barrier(Walk *walk, const Stmt *stmt) {
 
 static void add_move(Walk *walk, const Op *op) {
   if (op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
-  if (op_is_async_copy(op->kind) || (op->dst.buffer && buffer_is_staging(op->dst.buffer)))
-    add_copy(walk, op);
+  bool fetches = op_is_async_copy(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
+  if (fetches || (op->dst.buffer && buffer_is_staging(op->dst.buffer))) add_copy(walk, op);
   if (op->src.buffer && buffer_is_staging(op->src.buffer)) add_store(walk, op);
 }
 

@@ -25,14 +25,14 @@
 #include "model/readings/timeline_machine.h"
 
 static const struct {
-  const char *name, *help;
+  const char *name, *letter;
 } kinds[TIMELINE_KINDS] = {
-#define X(id, name, help) {name, help},
+#define X(id, name, letter) {name, letter},
     TIMELINE_KIND_TABLE(X)
 #undef X
 };
 const char *timeline_kind_name(TimelineKind kind) { return kinds[kind].name; }
-const char *timeline_kind_help(TimelineKind kind) { return kinds[kind].help; }
+const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter; }
 
 // ---- environments -------------------------------------------------------------------------------
 

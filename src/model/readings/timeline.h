@@ -16,26 +16,26 @@
 #pragma once
 #include "model/readings/model.h"
 
-// What happens in an event. One row each: enum, the word it is shown by, what it means.
-#define TIMELINE_KIND_TABLE(X)                                                    \
-  X(COPY, "copy", "elements of A or B come from global memory")                   \
-  X(WRITE, "write", "registers go to shared memory")                              \
-  X(READ, "read", "shared memory is read into registers")                         \
-  X(MULTIPLY, "multiply", "the warp multiplies and adds")                         \
-  X(STORE, "store", "results go to global memory")                                \
-  X(WAIT, "wait", "the warp waits for an mbarrier, for copies, or for registers") \
-  X(MEET, "barrier", "the warp waits for others at a barrier")                    \
-  X(SIGNAL, "signal", "an mbarrier is told something, a group of copies is closed, a fence")
+// What happens in an event. One row each: enum, the word it is shown by, its letter in a picture.
+#define TIMELINE_KIND_TABLE(X)                                                  \
+  X(COPY, "copy", "c")         /* elements of A or B come from global memory */ \
+  X(WRITE, "write", "w")       /* registers go to shared memory */              \
+  X(READ, "read", "r")         /* shared memory is read into registers */       \
+  X(MULTIPLY, "multiply", "m") /* the warp multiplies and adds */               \
+  X(STORE, "store", "s")       /* results go to global memory */                \
+  X(WAIT, "wait", "-")         /* for an mbarrier, for copies, for registers */ \
+  X(MEET, "barrier", "-")      /* for others at a barrier */                    \
+  X(SIGNAL, "signal", "!")     /* to an mbarrier; a group is closed; a fence */
 
 typedef enum TimelineKind {
-#define X(id, name, help) TIMELINE_##id,
+#define X(id, name, letter) TIMELINE_##id,
   TIMELINE_KIND_TABLE(X)
 #undef X
       TIMELINE_KINDS
 } TimelineKind;
 
 const char *timeline_kind_name(TimelineKind kind);
-const char *timeline_kind_help(TimelineKind kind);
+const char *timeline_kind_letter(TimelineKind kind);
 
 // An mbarrier as it stands behind an event.
 typedef struct TimelineBar {
@@ -81,7 +81,7 @@ typedef struct TimelineCut {
   bool repeats;  // the turns before it took equally long
 } TimelineCut;
 
-enum { TIMELINE_CUTS_MAX = 16, TIMELINE_UNITS_MAX = 8 };
+enum { TIMELINE_CUTS_MAX = 16 };
 
 typedef struct Timeline {
   const Program *program;

@@ -14,7 +14,8 @@
 #include "model/readings/timeline_machine.h"
 #include "model/words/fragment.h"
 
-enum { HEAD_TURNS_MIN = 8, STAGE_TURNS_MAX = 64, STAGE_TURNS = 16 };
+// The k-steps of all warps and turns that are run one by one, and the least of a slab.
+enum { HEAD_TURNS_MIN = 8, STEPS_MAX = 1 << 13, STEPS_OF_A_SLAB = 4 };
 
 typedef struct TimeCompiler {
   Arena *arena;
@@ -83,11 +84,16 @@ static int64_t turns_to_come_back(const Program *program) {
   return 2 * slots;
 }
 
+// Turns that are run before a loop jumps.
+static int64_t head_turns(const TimeCompiler *c) {
+  return round_up(HEAD_TURNS_MIN, c->comes_back) + c->comes_back;
+}
+
 static void shorten(const TimeCompiler *c, TimeCode *loop, int64_t extent) {
   *loop = (TimeCode){.kind = loop->kind, .stmt = loop->stmt, .turns = extent, .head = extent};
   const Tier tier = loop->stmt->var->tier;
   if (c->whole || tier == TIER_REGISTER || tier == TIER_STAGE_INNER) return;
-  int64_t head = round_up(HEAD_TURNS_MIN, c->comes_back) + c->comes_back, tail = c->comes_back;
+  int64_t head = head_turns(c), tail = c->comes_back;
   int64_t skip = (extent - head - tail) / c->comes_back * c->comes_back;
   if (skip <= 0) return;
   loop->turns = extent - skip;
@@ -126,12 +132,13 @@ static void emit_counted(TimeCompiler *c, const Stmt *list, int64_t count) {
       emit_counted(c, list->body, count * list->var->extent);
 }
 
-// A deep slab's k-steps are taken several at a time.
-static int64_t steps_at_once(const Stmt *loop) {
+// Where warps are many the k-steps of a slab are taken several at a time.
+static int64_t steps_at_once(const TimeCompiler *c, const Stmt *loop) {
   int64_t extent = loop->var->extent, step = 1;
-  if (loop->var->tier != TIER_STAGE_INNER || extent <= STAGE_TURNS_MAX) return 1;
-  if (!is_plain_list(loop->body, true)) return 1;
-  while (extent % step || extent / step > STAGE_TURNS) step++;
+  if (loop->var->tier != TIER_STAGE_INNER || !is_plain_list(loop->body, true)) return 1;
+  int64_t turns = launch_block_warps(&c->out->launch) * (head_turns(c) + c->comes_back);
+  int64_t most = max64(STEPS_MAX / turns, STEPS_OF_A_SLAB);
+  while (extent % step || extent / step > most) step++;
   return step;
 }
 
@@ -141,7 +148,7 @@ static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {
     return;
   }
   int start = c->out->n_codes;
-  int64_t step = steps_at_once(stmt);
+  int64_t step = steps_at_once(c, stmt);
   shorten(c, emit(c, TIME_LOOP, stmt), stmt->var->extent / step);
   emit_list(c, stmt->body, count * step);
   TimeCode *next = emit(c, TIME_NEXT, stmt);

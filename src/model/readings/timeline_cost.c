@@ -170,15 +170,28 @@ TimelineCost timeline_cost(const Model *model, const Program *program, const Stm
   }
 }
 
+// What the model does not know counts as 0, and is named.
+static void add_unknown_rates(Str *out, const Model *model) {
+  TrafficUnit unit[TRAFFIC_UNITS];
+  int n = 0;
+  traffic_units(&model->traffic, program_atom(model->program) != NULL, unit);
+  for (int i = 0; i < TRAFFIC_UNITS; i++)
+    if (unit[i].clocks < 0)
+      str_printf(out, "%s%s", n++ ? ", " : " (not known, so 0: ", unit[i].title);
+  if (n) str_add(out, ")");
+}
+
 const char *timeline_origin(Arena *arena, const Model *model) {
   const Target *gpu = model->target;
-  if (!target_knows(gpu->l2_clk))
-    return arena_printf(arena,
-                        "rates as in LIMIT; no source states the latencies of %s: they count as 0",
-                        gpu->name);
-  return arena_printf(
-      arena, "rates as in LIMIT; latencies L1 %g, L2 %g, DRAM %s clocks (%s)", gpu->l1_clk,
-      gpu->l2_clk,
-      target_knows(gpu->dram_clk) ? arena_printf(arena, "%g", gpu->dram_clk) : "unknown",
-      gpu->source[TARGET_FIELD_l2_clk]->id);
+  Str out = str_new(arena);
+  str_add(&out, "rates as in LIMIT");
+  add_unknown_rates(&out, model);
+  if (!target_knows(gpu->l2_clk)) {
+    str_printf(&out, "; no source states latencies of %s: they are 0", gpu->name);
+    return out.text;
+  }
+  str_printf(&out, "; latencies L1 %g, L2 %g", gpu->l1_clk, gpu->l2_clk);
+  if (target_knows(gpu->dram_clk)) str_printf(&out, ", DRAM %g", gpu->dram_clk);
+  str_printf(&out, " clocks (%s)", gpu->source[TARGET_FIELD_l2_clk]->id);
+  return out.text;
 }

@@ -234,7 +234,9 @@ static void say_the_rest(Builder *b) {
   say_age(b);
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
   if (kernel->cluster_m * kernel->cluster_n > 1)
-    NOTE("clusters of %d x %d blocks are no knob yet", kernel->cluster_m, kernel->cluster_n);
+    NOTE(
+        "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
+        kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
   if (kernel->warpgroup && !kernel->roles)
     note(b, "it fetches by TMA; whether by warps of their own, the name does not say");
   say_layout(b);

@@ -130,10 +130,23 @@ static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
   return n;
 }
 
+// Half of the staged epilogues of a target that can leave by TMA, in pieces that fit more often
+// than not, and half of those with C of 16 bits are filled by stmatrix.
+static void draw_epilogue(uint64_t *state, const Target *target, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  const Atom *atom = schedule_atom_row(schedule);
+  if (!v[KNOB_EPILOGUE] || !target->has_tma) return;
+  v[KNOB_TMA_STORE] = random_between(state, 0, 1);
+  v[KNOB_STMATRIX] = atom->bits == 16 ? random_between(state, 0, 1) : 0;
+  v[KNOB_EPI_BUFFERS] = random_between(state, 1, 2);
+  if (random_between(state, 0, 1)) v[KNOB_EPI_N] = 8 * random_between(state, 1, v[KNOB_FN]);
+}
+
 // Draws the knobs that go with an atom: its types, a pad in whole 16-byte chunks, no swizzle where
 // there is a pad. ldmatrix, swizzles and staged epilogues need both operands staged and K in one
 // piece.
-static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
+static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind, int n_kinds,
+                      Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
   const Atom *atom = schedule_atom_row(schedule);
@@ -147,7 +160,8 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
   if (v[KNOB_FRAG_BUFFER] == 2) v[KNOB_FRAG_ORDER] = 0;
   if (v[KNOB_FRAG_ORDER]) v[KNOB_COPY_STEPS] = 0;
-  if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
+  draw_epilogue(state, target, schedule);
+  if (v[KNOB_SPLITK] > 1 && !v[KNOB_TMA_STORE]) v[KNOB_EPILOGUE] = v[KNOB_STMATRIX] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
 }
@@ -189,10 +203,11 @@ static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
 
 // ---- persistent blocks --------------------------------------------------------------------------
 
-static void draw_tiles(uint64_t *state, Schedule *schedule) {
+// From a copy of the state: whatever else is drawn stays as it was without these knobs.
+static void draw_tiles(uint64_t state, Schedule *schedule) {
   int64_t *v = schedule->value;
-  v[KNOB_PERSISTENT] = random_between(state, 0, 1);
-  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(state, ORDER_GROUP, ORDER_HILBERT);
+  v[KNOB_PERSISTENT] = random_between(&state, 0, 1);
+  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
@@ -246,7 +261,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     Schedule schedule = defaults;
     DRAW_ALL(state, common_knobs, &schedule);
     if (tensor)
-      draw_atom(state, kind, n_kinds, &schedule);
+      draw_atom(state, target, kind, n_kinds, &schedule);
     else
       DRAW_ALL(state, fma_knobs, &schedule);
     if (tma && schedule.value[KNOB_STAGE] == 0) continue;
@@ -256,7 +271,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     }
     if (tma) draw_tma(state, &schedule);
     if (target->has_clusters) draw_cluster(state, tma, &schedule);
-    draw_tiles(state, &schedule);
+    draw_tiles(*state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||
         !is_legal(scratch, targets, target, &schedule))

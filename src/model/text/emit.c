@@ -456,8 +456,10 @@ enum { SHORT_TABLE = 16, TABLE_ROW = 12 };
 // Numbers first … end - 1 of a table, as far as it has so many.
 static const char *print_numbers(Emitter *emitter, const Expr *expr, int first, int end) {
   Str text = str_new(emitter->arena);
-  for (int i = first; i < end && i < expr->table_length; i++)
-    str_printf(&text, i > first ? ", %lld" : "%lld", (long long)expr->table[i]);
+  for (int i = first; i < end && i < expr->table_length; i++) {
+    if (i > first) str_add(&text, ", ");
+    str_add_number(&text, expr->table[i]);
+  }
   return text.text;
 }
 

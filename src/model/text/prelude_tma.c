@@ -101,3 +101,21 @@ void prelude_write_tma_multicast(Str *out, const Prelude *prelude) {
           "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar),\n"
           "               \"h\"(static_cast<unsigned short>(mask)) : \"memory\");\n}\n");
 }
+
+void prelude_write_tma_store(Str *out, const Prelude *prelude) {
+  bool adds = prelude->kind == PRELUDE_TMA_ADD;
+  str_printf(out,
+             "// The map's box, %s element `at` of the slab on, %s from this column and row on.\n"
+             "__device__ __forceinline__ void %s(const tensor_map *map, int column, int row,\n"
+             "    %s *slab, int at) {\n",
+             adds ? "which lies from" : "from",
+             adds ? "is added to the matrix" : "goes to the matrix", adds ? "tma_add" : "tma_store",
+             prelude_type_name(prelude->type));
+  prelude_write_address(out, "from", dtype_bytes(prelude->type));
+  str_printf(out,
+             "  asm volatile(\"cp%s.async.bulk.tensor.2d.global.shared::cta%s.tile.bulk_group\"\n"
+             "               \" [%%0, {%%1, %%2}], [%%3];\"\n"
+             "               :: \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(from) : "
+             "\"memory\");\n}\n",
+             adds ? ".reduce" : "", adds ? ".add" : "");
+}

@@ -62,6 +62,10 @@ static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text
 
 // ---- hardware tiers -----------------------------------------------------------------------------
 
+static bool is_of_grid(const Var *var) {
+  return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER;
+}
+
 // "128x128": what one block covers of C.
 static const char *tile_text(Walk *walk) {
   int64_t tile[2];
@@ -70,7 +74,7 @@ static const char *tile_text(Walk *walk) {
     const Axis *axis = &program->axis[i];
     tile[i] = axis->extent;
     for (int d = 0; d < axis->n_digits; d++)
-      if (axis->digit[d].var->tier == TIER_BLOCK && axis->digit[d].weight < tile[i])
+      if (is_of_grid(axis->digit[d].var) && axis->digit[d].weight < tile[i])
         tile[i] = axis->digit[d].weight;
   }
   return arena_printf(walk->arena, "%lld×%lld", (long long)tile[0], (long long)tile[1]);
@@ -91,6 +95,8 @@ static void add_launch(Walk *walk, const Launch *launch) {
     blocks =
         arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
   if (launch->n_block_digits || launch->tiles) add_row(walk, NEST_BLOCK, 0, blocks);
+  const char *cluster = extents_text(walk, launch->block, launch->n_block_digits, TIER_CLUSTER);
+  if (cluster) add_row(walk, NEST_BLOCK, 0, arena_printf(walk->arena, "clusters of %s", cluster));
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
   if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);

@@ -175,9 +175,11 @@ static const char *output_text(Arena *arena, const TilesSide *side, const Trace 
   const TraceMove *last = &trace->move[trace->n_moves - 1];
   const char *to = place_text(arena, &last->to);
   long long byte = last->to.offset * dtype_bytes(last->to.buffer->type);
+  const char *carrier = op_carrier(last->stmt->op.kind);
   if (trace->n_moves > 1)
-    return arena_printf(arena, "through %s, then thread %d → %s",
-                        shared_text(arena, &trace->move[0].to), last->thread, to);
+    return arena_printf(arena, "through %s, then %s%sthread %d → %s",
+                        shared_text(arena, &trace->move[0].to), carrier ? carrier : "",
+                        carrier ? ", " : "", last->thread, to);
   if (op_facts(last->stmt->op.kind)->action == ACTION_ADD)
     return arena_printf(arena, "→ %s byte %lld by red.global.add, as %lld splits do", to, byte,
                         (long long)side->grid->splits);

@@ -164,7 +164,11 @@ static void draw_grid_line(Canvas *canvas, Rect row, const Grid *grid) {
                       (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
                       (long long)grid->tile_n);
   if (grid->splits > 1)
-    canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits", (long long)grid->splits);
+    col = canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
+                        (long long)grid->splits);
+  if (grid->launch.cluster > 1)
+    canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, ", clusters %lld×%lld",
+                  (long long)grid->cluster_rows, (long long)grid->cluster_cols);
 }
 
 static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
@@ -268,11 +272,14 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
            "%s: %s.%s Panels are the program's own; %s are an estimate: blocks per SM by the "
-           "%s registers, and %s move up one by one.",
+           "%s registers, and %s move up %s.",
            grid_span_name(half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
-           grid_words(half->grid).ctas);
+           half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
+           half->grid->launch.cluster > 1
+               ? "as GPCs have room, of which no source says how much"
+               : "one by one");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 
@@ -443,6 +450,8 @@ static void put_half(JsonWriter *w, const GridHalf *half) {
   json_member_int(w, "tile_rows", grid->rows);
   json_member_int(w, "tile_cols", grid->cols);
   json_member_int(w, "splits", grid->splits);
+  json_member_int(w, "cluster_rows", grid->cluster_rows);
+  json_member_int(w, "cluster_cols", grid->cluster_cols);
   json_member_int(w, "tile_m", grid->tile_m);
   json_member_int(w, "tile_n", grid->tile_n);
   json_member_int(w, "sm_count", grid->sm_count);

@@ -60,12 +60,14 @@ typedef struct PipelineSpan {
   int cols;
 } PipelineSpan;
 
-enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16, PIPELINE_SPOTS_A_LANE = 1024 };
+enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16 };
 
 // Characters for slabs, so that the picture says the same without colours: 0-9 a-z, modulo 36.
 char pipeline_mark(int64_t slab);
 
 void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span);
+// What letters and shades mean, in a row.
+void pipeline_draw_legend(Canvas *canvas, Rect in);
 void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
                         int lane, PipelineSpan span);
 const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none

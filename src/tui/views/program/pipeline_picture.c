@@ -140,18 +140,13 @@ static bool waits(const TimelineEvent *e) {
 }
 
 static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent *e) {
-  static const char *const letters[TIMELINE_KINDS] = {[TIMELINE_COPY] = "c",
-                                                      [TIMELINE_WRITE] = "w",
-                                                      [TIMELINE_READ] = "r",
-                                                      [TIMELINE_STORE] = "s",
-                                                      [TIMELINE_SIGNAL] = "!"};
   if (e->kind == TIMELINE_MULTIPLY) {
     put_mark(canvas, in, col, e->slab, true);
   } else if (waits(e)) {
     canvas_glyph(canvas, in, 0, col, e->stuck ? STYLE_BAD : STYLE_BARRIER, GLYPH_HLINE_DOTTED);
   } else {
     Style style = e->slab < 0 ? STYLE_DIM : style_over(slab_style(e->slab), STYLE_SHADOW);
-    canvas_text(canvas, in, 0, col, style, letters[e->kind]);
+    canvas_text(canvas, in, 0, col, style, timeline_kind_letter(e->kind));
   }
 }
 
@@ -294,4 +289,17 @@ void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, Pipel
                       step);
   }
   for (int i = 0; i < timeline->n_cuts; i++) draw_cut(canvas, in, &timeline->cut[i], span);
+}
+
+void pipeline_draw_legend(Canvas *canvas, Rect in) {
+  static const TimelineKind kinds[] = {TIMELINE_COPY, TIMELINE_WRITE, TIMELINE_READ, TIMELINE_STORE,
+                                       TIMELINE_SIGNAL};
+  int col = canvas_text(canvas, in, 0, 1, STYLE_TEXT, "0-9 a-z");
+  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " slab  ");
+  col = canvas_glyph(canvas, in, 0, col, STYLE_TEXT, GLYPH_SHADE_LIGHT);
+  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " on its way  ");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    col = canvas_text(canvas, in, 0, col, STYLE_TEXT, timeline_kind_letter(kinds[i]));
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s  ", timeline_kind_name(kinds[i]));
+  }
 }

@@ -260,6 +260,7 @@ static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
   }
   draw_lanes(canvas, lanes, own, &own->now, frame->span);
   canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
+  if (in.rows > card) pipeline_draw_legend(canvas, rect_take_bottom(&in, 1));
   pipeline_draw_card(canvas, in, own, &frame->card);
 }
 
@@ -440,10 +441,11 @@ static void show_each(Session *session, const char *argument) {
   remake(session);
 }
 
+// "sequential on" and "sequential off" say which; alone it is the other of both.
 static void show_sequential(Session *session, const char *argument) {
-  (void)argument;
   PipelineOwn *own = own_of(session);
-  own->mode = own->mode == SEQUENTIAL ? ALONE : SEQUENTIAL;
+  bool on = argument && *argument ? str_equal(argument, "on") : own->mode != SEQUENTIAL;
+  own->mode = on ? SEQUENTIAL : ALONE;
   remake(session);
   if (!own->no_beside) return;
   own->mode = ALONE;
@@ -466,14 +468,9 @@ static void step_breakage(Session *session, int by) {
   break_it(session, id);
 }
 
-static void break_next(Session *s, const char *a) { (void)a, step_breakage(s, 1); }
-static void break_before(Session *s, const char *a) { (void)a, step_breakage(s, -1); }
-
-static bool pipeline_takes(const char *argument) { return str_starts(argument, "break "); }
-
-static bool pipeline_command(Session *session, const char *argument, Diags *diags) {
-  const char *names[BREAK_COUNT + 1], *name = argument + strlen("break ");
-  names[0] = "off";
+// By its name, or "off".
+static bool break_named(Session *session, const char *name, Diags *diags) {
+  const char *names[BREAK_COUNT + 1] = {"off"};
   for (int i = 0; i < BREAK_COUNT; i++) names[i + 1] = breakage_name((BreakageId)i);
   for (int i = 0; i <= BREAK_COUNT; i++) {
     if (!str_equal(names[i], name)) continue;
@@ -484,6 +481,22 @@ static bool pipeline_command(Session *session, const char *argument, Diags *diag
   }
   diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT + 1);
   return false;
+}
+
+static void break_next(Session *session, const char *argument) {
+  Diags diags = diags_new(session->frame);
+  if (!argument || !*argument)
+    step_breakage(session, 1);
+  else if (!break_named(session, argument, &diags))
+    session_say(session, SAID_ERROR, "%s", diags_text(session->frame, &diags));
+}
+
+static void break_before(Session *s, const char *a) { (void)a, step_breakage(s, -1); }
+
+static bool pipeline_takes(const char *argument) { return str_starts(argument, "break "); }
+
+static bool pipeline_command(Session *session, const char *argument, Diags *diags) {
+  return break_named(session, argument + strlen("break "), diags);
 }
 
 // ---- to other views -----------------------------------------------------------------------------
@@ -551,7 +564,7 @@ static const Action actions[] = {
     {"sequential", "v", "sequential", NULL,
      "beside it the same schedule without a ring, pipelining or roles", show_sequential},
     {"break", "x", "break", "break-before",
-     "the next way to break this program: who waits for ever, what races", break_next},
+     "the next way to break this program, or one by name: break more_bytes, break off", break_next},
     {"break-before", "X", NULL, NULL, "the way before", break_before},
     {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
     {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},

@@ -406,6 +406,7 @@ static const char *lbo_text(Arena *arena, const SmemDescriptor *d, const Descrip
                             const char *across) {
   bool plain = d->swizzle->swizzle.bits == 0;
   int span = d->swizzle->span_bytes;
+  if (d->lbo_absolute) return "an address of its own, for K of 48 bytes";
   if (!tile->mn_major && !plain) return "not looked at: all 32 bytes of K lie in one row";
   if (!tile->mn_major) return "16 bytes further along K: the core matrix beside it";
   if (plain) return "8 further along K: the next core matrix";
@@ -418,7 +419,8 @@ static const char *sbo_text(Arena *arena, const SmemDescriptor *d, const Descrip
   bool plain = d->swizzle->swizzle.bits == 0;
   if (!tile->mn_major)
     return arena_printf(arena, "8 of %s further down: the next core matrix", across);
-  if (!plain) return "8 further along K: the next core matrix";
+  if (!plain)
+    return arena_printf(arena, "%d further along K: the next core matrix", d->swizzle->columns);
   return arena_printf(arena, "%d of %s further on: the next 16 bytes of a row",
                       CHUNK_BYTES / tile->elem_bytes, across);
 }

@@ -113,7 +113,8 @@ typedef struct InterpOptions {
   bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
   InterpTrace *trace;  // NULL: nobody is looked at
   const InterpWatch *watch;  // NULL: no block is
-  int64_t grid;  // clusters (blocks) of a persistent kernel; 0: drawn from the seed, fewer than tiles
+  int64_t
+      grid;  // clusters (blocks) of a persistent kernel; 0: drawn from the seed, fewer than tiles
   float alpha;   // what SCALE multiplies by; 0: 2, so that one that is missing shows
   float factor;  // interpret_check: C = factor·A·B; 0: alpha if the program has a SCALE, else 1
 } InterpOptions;

@@ -12,8 +12,8 @@ enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
 // Agents carry out copies by TMA and are counted behind the warps, so many for each block of a
 // cluster: one for each mbarrier that copies count at, because copies have no order but the one
 // that their own mbarriers make. Programs with more mbarriers share agents; then the interpreter
-// may take an order for granted that does not exist. The last of all is nobody: it reads what boxes on
-// their way to C lie in, and no one is ever ordered with it.
+// may take an order for granted that does not exist. The last of all is nobody: it reads what boxes
+// on their way to C lie in, and no one is ever ordered with it.
 enum { INTERP_AGENTS = 8, INTERP_WARPS_MAX = CLUSTER_MAX * INTERP_THREADS_MAX / LANES };
 // The number of the cluster's barrier, behind those of a block.
 enum { INTERP_CLUSTER_BARRIER = BLOCK_BARRIERS };
@@ -317,7 +317,7 @@ struct Machine {
   uint64_t random;
   InterpAsync async;
   bool stopped;
-  InterpTrace *trace;                // during the first run, where somebody is looked at
+  InterpTrace *trace;  // during the first run, where somebody is looked at
   const InterpWatch *watch;
   Str trace_values;                  // what the statement under way has read
   int kernel, n_warps, block_warps;  // warps of all blocks that run together, of each

@@ -204,8 +204,8 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   add_party(machine, &text, apart, &f->other);
   str_printf(&text, " %s ", verb_of(&b->op, memory->buffer).then);
   add_stmt(&text, b);
-  str_add(&text, conflict_end(kind, blocks, flying, is_agent(machine, then->thread), unread,
-                             unfenced));
+  str_add(&text,
+          conflict_end(kind, blocks, flying, is_agent(machine, then->thread), unread, unfenced));
   str_printf(&text, "; kernel %s", machine->code->name);
   if (!apart) str_printf(&text, ", block %d", f->who.block);
   f->text = text.text;

@@ -244,7 +244,8 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has none
+  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+              // none
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 

@@ -41,7 +41,8 @@ static void move_access(Access *access, Stmt *stmt, void *context) {
 
 // Blocks that were one along an axis are several now. No index names the digit of an only block, so
 // the step from one to the next is added to all that are along the axis.
-static void step_by_place(Program *program, const Product *product, int axis, const Var *place, int64_t weight) {
+static void step_by_place(Program *program, const Product *product, int axis, const Var *place,
+                          int64_t weight) {
   Arena *arena = program->arena;
   Step step = {arena, product, axis, ex_mul_const(arena, ex_var(arena, place), weight)};
   each_access(main_kernel(program)->body, move_access, &step);
@@ -49,7 +50,8 @@ static void step_by_place(Program *program, const Product *product, int axis, co
 
 // The loop over an axis' tiles runs over clusters of `blocks`; returns the digit for a block's
 // place in its cluster, NULL where there is one place alone.
-static Var *divide(Program *program, Product *product, int which, const char *name, int64_t blocks) {
+static Var *divide(Program *program, Product *product, int which, const char *name,
+                   int64_t blocks) {
   if (blocks == 1) return NULL;
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);

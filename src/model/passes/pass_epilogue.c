@@ -53,8 +53,11 @@ static const Expr *row_in_c(Program *program, const Product *product, const Expr
   Arena *arena = program->arena;
   const Axis *m = product->axis[AXIS_M];
   int64_t atom_rows = product->atom->m;
-  const Expr *in_tile = ex_mul_const(arena, ex_div(arena, row, atom_rows), axis_digit(m, TIER_WARP)->weight);
-  in_tile = ex_add(arena, in_tile, ex_mul_const(arena, ex_var(arena, axis_digit(m, TIER_REGISTER)->var), atom_rows));
+  const Expr *in_tile =
+      ex_mul_const(arena, ex_div(arena, row, atom_rows), axis_digit(m, TIER_WARP)->weight);
+  in_tile =
+      ex_add(arena, in_tile,
+             ex_mul_const(arena, ex_var(arena, axis_digit(m, TIER_REGISTER)->var), atom_rows));
   in_tile = ex_add(arena, in_tile, ex_mod(arena, row, atom_rows));
   return ex_add(arena, axis_outside(program, m), in_tile);
 }
@@ -99,5 +102,6 @@ void pass_epilogue(Program *program, Product *product, const Schedule *schedule)
                           barrier(program, knob, "a row of atoms lies in C_s"),
                           empty_slab(program, product, slab),
                           barrier(program, knob, "C_s is read to the end"), NULL);
-  insert(link, wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var, parts));
+  insert(link, wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
+                             parts));
 }

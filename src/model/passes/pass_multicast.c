@@ -70,8 +70,8 @@ static Shared shared_a(Program *program, const Product *product) {
   const Var *m = place_of(product->axis[AXIS_M]), *n = place_of(product->axis[AXIS_N]);
   int64_t blocks = blocks_along(n), row = ((int64_t)1 << blocks) - 1;
   const Expr *first = ex_mul_const(arena, place_expr(arena, m), blocks);
-  return (Shared){product->operand[ATOM_A].slab, slow_dimension(product, ATOM_A), blocks, place_expr(arena, n),
-                  shift_left(arena, row, first)};
+  return (Shared){product->operand[ATOM_A].slab, slow_dimension(product, ATOM_A), blocks,
+                  place_expr(arena, n), shift_left(arena, row, first)};
 }
 
 static Shared shared_b(Program *program, const Product *product) {

@@ -11,8 +11,8 @@
 // grid is the launch's: min(tiles, SMs · blocks that fit on one), which the driver of the device
 // says.
 //
-// The blocks of a cluster have their tiles together: t counts clusters of tiles, and a block's place in
-// its cluster stays a digit of blockIdx.
+// The blocks of a cluster have their tiles together: t counts clusters of tiles, and a block's
+// place in its cluster stays a digit of blockIdx.
 //
 // Worked example, 32 tiles on 12 blocks, 5 slabs a tile: block 3 has tiles 3, 15 and 27, block 8
 // has 8 and 20; slab 0 of tile 15 is the block's sixth, and goes to slot 5 % 3 = 2 of a ring of

@@ -58,7 +58,8 @@ static Access with_group(Program *program, const Fill *fill, Access access, Grou
 }
 
 // The row that a lane addresses: what lane 4 · (l % 8) of its warp would store there.
-static Access row_address(Program *program, const Product *product, const Fill *fill, const Expr *first, int64_t groups) {
+static Access row_address(Program *program, const Product *product, const Fill *fill,
+                          const Expr *first, int64_t groups) {
   Arena *arena = program->arena;
   const Expr *lane = ex_var(arena, product->lane);
   const Expr *beside = ex_mod(arena, ex_div(arena, lane, GROUP_LANES), groups);

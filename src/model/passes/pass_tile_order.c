@@ -42,6 +42,7 @@ void pass_tile_order(Program *program, Product *product, const Schedule *schedul
   const Expr *tile = ex_mod(program->arena, ex_var(program->arena, loop->var), tiles);
   bool hilbert = schedule->value[KNOB_TILE_ORDER] == ORDER_HILBERT;
   Reorder to = {program, product,
-                hilbert ? hilbert_tile(program, product, tile) : grouped_tile(program, product, schedule, tile)};
+                hilbert ? hilbert_tile(program, product, tile)
+                        : grouped_tile(program, product, schedule, tile)};
   stmt_walk(main_kernel(program)->body, reorder, &to);
 }

@@ -64,8 +64,8 @@ static Buffer *new_slab(Program *program, const Product *product, const Pieces *
   int64_t rows = product->atom->m;
   int64_t dim[RANK_MAX] = {p->slots, warps * p->panels, rows, p->panel};
   bool one = p->slots == 1;
-  Buffer *slab = program_new_buffer(program, "C_s", SPACE_SHARED, ROLE_SLAB_C, one ? 3 : 4,
-                                    one ? dim + 1 : dim, knob);
+  Buffer *slab = program_new_buffer(program, "C_s", SPACE_SHARED, product->operand[ATOM_C].slab,
+                                    one ? 3 : 4, one ? dim + 1 : dim, knob);
   slab->panel = p->panel;
   slab->swizzle_bits = log2_up(p->panel * dtype_bytes(slab->type) / CHUNK_BYTES);
   if (slab->swizzle_bits == 0) return slab;
@@ -76,7 +76,8 @@ static Buffer *new_slab(Program *program, const Product *product, const Pieces *
 
 static Pieces pieces_of(Program *program, const Product *product, const Schedule *schedule) {
   Arena *arena = program->arena;
-  const Digit *m_w = axis_digit(product->axis[AXIS_M], TIER_WARP), *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
+  const Digit *m_w = axis_digit(product->axis[AXIS_M], TIER_WARP),
+              *n_w = axis_digit(product->axis[AXIS_N], TIER_WARP);
   int bytes = dtype_bytes(program->problem.out);
   int64_t of_atom = product->atom->n;
   Pieces p = {.columns = pass_piece_columns(schedule, of_atom, bytes),
@@ -91,7 +92,8 @@ static Pieces pieces_of(Program *program, const Product *product, const Schedule
 }
 
 // The place of a row of the atom and a column of the piece at hand, in the slot of the piece.
-static Access place(Program *program, const Product *product, const Pieces *p, const Expr *row, const Expr *column) {
+static Access place(Program *program, const Product *product, const Pieces *p, const Expr *row,
+                    const Expr *column) {
   Arena *arena = program->arena;
   const Var *m_r = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Access access = {.buffer = p->slab};
@@ -100,9 +102,9 @@ static Access place(Program *program, const Product *product, const Pieces *p, c
                              ex_var(arena, p->piece));
   const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
   if (tiles)  // the slots go on from tile to tile
-    count = ex_add(arena, count,
-                   ex_mul_const(arena, ex_var(arena, tile_turn(tiles)),
-                                m_r->extent * p->piece->extent));
+    count = ex_add(
+        arena, count,
+        ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), m_r->extent * p->piece->extent));
   if (p->slots > 1) *at++ = ring_slot(program, count, p->slots);
   *at++ = ex_add(arena, ex_mul_const(arena, p->warp, p->panels), ex_div(arena, column, p->panel));
   *at++ = row;
@@ -121,7 +123,8 @@ static Stmt *fill(Program *program, const Product *product, const Pieces *p, con
   Var *v = program_var(program, "v_p", VAR_LOOP, TIER_REGISTER, steps);
   const Expr *piece = ex_var(arena, p->piece), *at_v = ex_var(arena, v);
   const Expr *row = expr_substitute(arena, fragment_part(program, product, ATOM_C, 0), value, at_v);
-  const Expr *column = expr_substitute(arena, fragment_part(program, product, ATOM_C, 1), value, at_v);
+  const Expr *column =
+      expr_substitute(arena, fragment_part(program, product, ATOM_C, 1), value, at_v);
   column = ex_add(arena, ex_mul_const(arena, ex_var(arena, n_i), of_atom), column);
   const Expr *atom = parts ? ex_div(arena, piece, parts)
                            : ex_add(arena, ex_mul_const(arena, piece, atoms), ex_var(arena, n_i));
@@ -153,8 +156,10 @@ static Stmt *by_first_lane(Program *program, const Product *product, Stmt *list,
   return stmt;
 }
 
-static Stmt *wait(Program *program, const Product *product, OpKind kind, int64_t left, const char *note) {
-  return by_first_lane(program, product, stmt_op(program, knob, (Op){.kind = kind, .count = left}), note);
+static Stmt *wait(Program *program, const Product *product, OpKind kind, int64_t left,
+                  const char *note) {
+  return by_first_lane(program, product, stmt_op(program, knob, (Op){.kind = kind, .count = left}),
+                       note);
 }
 
 // A box for each panel.
@@ -169,29 +174,31 @@ static Stmt *send(Program *program, const Product *product, const Pieces *p, boo
   const Expr *of_warp = ex_mul_const(arena, ex_var(arena, n_w->var), n_w->weight);
   const Expr *in_tile = ex_add(arena, of_warp, in_warp);
   Op op = {.kind = adds ? OP_TMA_ADD : OP_TMA_STORE,
-           .dst = access2(program_buffer(program, ROLE_C),
+           .dst = access2(program_buffer(program, product->operand[ATOM_C].global),
                           ex_add(arena, axis_outside(program, m), axis_inside(program, m)),
                           ex_add(arena, axis_outside(program, n), in_tile)),
            .src = place(program, product, p, ex_const(arena, 0), column),
            .box = {product->atom->m, p->panel}};
   Stmt *boxes = wrap_register(program, knob, panel, stmt_op(program, knob, op));
   Stmt *commit = stmt_op(program, knob, (Op){.kind = OP_BULK_COMMIT});
-  return by_first_lane(program, product, stmt_list(boxes, commit, NULL), "one lane sends the piece");
+  return by_first_lane(program, product, stmt_list(boxes, commit, NULL),
+                       "one lane sends the piece");
 }
 
 void pass_tma_store(Program *program, Product *product, const Schedule *schedule) {
   Stmt **body = &kernel_inner(main_kernel(program))->body;
-  bool adds = !find_op(*body, OP_STORE, ROLE_C);
+  bool adds = !find_op(*body, OP_STORE, product->operand[ATOM_C].global);
   OpKind kind = adds ? OP_ATOMIC_ADD : OP_STORE;
-  Stmt **link = find_link(body, kind, ROLE_C);
-  const Op out = find_op(cut(link), kind, ROLE_C)->op;
+  Stmt **link = find_link(body, kind, product->operand[ATOM_C].global);
+  const Op out = find_op(cut(link), kind, product->operand[ATOM_C].global)->op;
   Pieces p = pieces_of(program, product, schedule);
   Stmt *fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
   fence->note = "what was written comes before what the copies read";
-  Stmt *parts =
-      stmt_list(wait(program, product, OP_BULK_READ, p.slots - 1, "the slot has been read out"),
-                meet(program, product, &p, "the slot may be written"), fill(program, product, &p, &out), fence,
-                meet(program, product, &p, "the piece lies in C_s"), send(program, product, &p, adds), NULL);
+  Stmt *parts = stmt_list(
+      wait(program, product, OP_BULK_READ, p.slots - 1, "the slot has been read out"),
+      meet(program, product, &p, "the slot may be written"), fill(program, product, &p, &out),
+      fence, meet(program, product, &p, "the piece lies in C_s"), send(program, product, &p, adds),
+      NULL);
   Stmt *rows = wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
                              wrap_register(program, knob, p.piece, parts));
   insert(link, rows);

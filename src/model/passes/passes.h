@@ -72,7 +72,8 @@ typedef struct TilePlace {
   const Expr *row, *column;
   KnobId knob_m, knob_n;  // that say the row, the column
 } TilePlace;
-TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule, const Expr *tile);
+TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule,
+                       const Expr *tile);
 TilePlace hilbert_tile(Program *program, const Product *product, const Expr *tile);
 
 // Whether `blocks` of a cluster can fetch a slab together, a share each: whole panels, or runs of

@@ -57,7 +57,8 @@ static const Expr *name_patch(Program *program, Stmt **let, int64_t patches, con
   return ex_var(program->arena, p);
 }
 
-TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule, const Expr *tile) {
+TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule,
+                       const Expr *tile) {
   Arena *arena = program->arena;
   int64_t group_m = schedule->value[KNOB_GROUP_M], group_n = schedule->value[KNOB_GROUP_N];
   TilePlace place = {.knob_m = group_m > 1 ? KNOB_GROUP_M : KNOB_GROUP_N,

@@ -42,9 +42,9 @@ typedef struct EmitKernel {
   const char *name;
   int64_t n_blocks, n_threads;  // grid and block, both in x
   int64_t cluster;              // blocks of a cluster, in x; 1: there are none
-  bool persistent;              // the grid is as many blocks as fit on the GPU at once, n_blocks at most
-  int64_t smem_bytes;           // of the whole pool
-  int64_t dynamic_smem_bytes;   // what the launch must ask for: 0 when the pool is static
+  bool persistent;     // the grid is as many blocks as fit on the GPU at once, n_blocks at most
+  int64_t smem_bytes;  // of the whole pool
+  int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static
   int n_args;
   EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
   bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)

@@ -33,18 +33,18 @@ typedef enum PreludeKind {
   PRELUDE_TMA_MULTICAST,  // the same to several blocks of a cluster
   PRELUDE_TMA_STORE,
   PRELUDE_TMA_ADD,
-  PRELUDE_GIVEN,          // cp_async_commit: a family's own, in the order of their names
-  PRELUDE_LOAD_SHARED,    // load_shared: one value, its place in base and offset
-  PRELUDE_LDMATRIX,       // ldmatrix_x4, ldmatrix_x2_trans
-  PRELUDE_STMATRIX,       // stmatrix_x4: registers rounded to the slab's type where they differ
-  PRELUDE_MMA,            // mma_m16n8k16_f32_f16
-  PRELUDE_TILE,           // tile_of: the descriptor of a tile in shared memory
-  PRELUDE_WGMMA,          // wgmma_m64n128k16_f32_bf16, …_rs with A in registers
-  PRELUDE_TO_FLOAT,       // to_float: an element as a number
-  PRELUDE_FROM_FLOAT,     // to_f16: a number as an element
-  PRELUDE_EXTRACT,        // extract_f16: value i of a register that holds several
-  PRELUDE_INSERT,         // insert_f16
-  PRELUDE_ATOMIC_ADD,     // atomic_add, where atomicAdd wants a header's type
+  PRELUDE_GIVEN,        // cp_async_commit: a family's own, in the order of their names
+  PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
+  PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
+  PRELUDE_STMATRIX,     // stmatrix_x4: registers rounded to the slab's type where they differ
+  PRELUDE_MMA,          // mma_m16n8k16_f32_f16
+  PRELUDE_TILE,         // tile_of: the descriptor of a tile in shared memory
+  PRELUDE_WGMMA,        // wgmma_m64n128k16_f32_bf16, …_rs with A in registers
+  PRELUDE_TO_FLOAT,     // to_float: an element as a number
+  PRELUDE_FROM_FLOAT,   // to_f16: a number as an element
+  PRELUDE_EXTRACT,      // extract_f16: value i of a register that holds several
+  PRELUDE_INSERT,       // insert_f16
+  PRELUDE_ATOMIC_ADD,   // atomic_add, where atomicAdd wants a header's type
   PRELUDE_KINDS
 } PreludeKind;
 

@@ -277,9 +277,8 @@ static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
            grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
            half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
-           half->grid->launch.cluster > 1
-               ? "as GPCs have room, of which no source says how much"
-               : "one by one");
+           half->grid->launch.cluster > 1 ? "as GPCs have room, of which no source says how much"
+                                          : "one by one");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 

@@ -314,6 +314,31 @@ START_TEST(ways_through_boxes) {
 }
 END_TEST
 
+// Sums of a warpgroup: each of its warps has 16 of every 64 rows.
+static const char *const warpgroups[] = {
+    "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,BK=4,WM=2,FN=2,STAGE=11,M=256,N=256,K=128",
+    "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,BK=4,WM=2,TMA=1,STAGE=11,WARP_SPECIALIZE=1,"
+    "BUFFER_COUNT=3,A_REGS=1,SWIZZLE=3,M=256,N=256,K=128",
+};
+enum { N_WARPGROUPS = sizeof warpgroups / sizeof *warpgroups };
+
+START_TEST(a_warpgroup_shares_its_tile_out) {
+  uint64_t state = property_seed() + (uint64_t)_i;
+  const Model *model = model_of(warpgroups[_i]);
+  const Grid *grid = grid_build(property_arena, model);
+  const TileMap *map = tile_map_build(property_arena, model->program);
+  const Problem *p = &model->program->problem;
+  ck_assert(is_shared_out(map));
+  for (int i = 0; i < 40; i++) {
+    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1), 0};
+    Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+    ck_assert(map_agrees(grid, map, at, &c));
+    ck_assert_int_eq(map->thread[at.i % grid->tile_m * map->cols + at.j % grid->tile_n] / 32 % 4,
+                     at.i % 64 / 16);
+  }
+}
+END_TEST
+
 // ---- the interpreter as the judge ---------------------------------------------------------------
 
 typedef struct Sought {
@@ -518,6 +543,7 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, an_atom_by_ldmatrix);
   tcase_add_test(tcase, a_box_by_a_producer);
   tcase_add_loop_test(tcase, ways_through_boxes, 0, N_BOXES);
+  tcase_add_loop_test(tcase, a_warpgroup_shares_its_tile_out, 0, N_WARPGROUPS);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);

@@ -83,6 +83,7 @@ static void put_cursor(JsonWriter *w, const Fragments *f) {
   json_member_int(w, "row", f->row);
   json_member_int(w, "col", f->col);
   json_member_int(w, "lane", f->owner.lane);
+  json_member_int(w, "warp", f->owner.lane / 32);
   json_member_int(w, "register", f->reg);
   json_member_int(w, "part", f->part);
   if (f->address_lane >= 0)

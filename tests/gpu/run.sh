@@ -20,7 +20,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe ladder tensor skinny ui sanitizer pairs}
+steps=${*:-doctor selftest probe registers ladder tensor skinny ui sanitizer pairs}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-1800}))
 passed=0 failed=0 skipped=0 tables=''
@@ -104,6 +104,11 @@ if wanted probe; then
   step probe 120 "$GEMMVIEW" probe --ladder all
   tables="$tables probe"
   "$GEMMVIEW" probe --ladder all --json >"$OUT/probe.json" 2>/dev/null
+fi
+# What register banks cost an FFMA, by the clock, beside the rule that sass and source mark by.
+if wanted registers; then
+  step registers 60 "$GEMMVIEW" probe --registers
+  tables="$tables registers"
 fi
 if wanted ladder; then
   for size in 2048 4096 8192; do

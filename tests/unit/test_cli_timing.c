@@ -212,6 +212,8 @@ START_TEST(what_is_missing_is_3) {
   run = with_worker("bench " STATE, cli_fake_worker(arena, "NVIDIA H200", &none, NULL));
   ck_assert_int_eq(run.status, 3);
   assert_has(run.err, "NVRTC was not found");
+  run = cli_run(arena, "probe --registers");  // here, not by a worker
+  ck_assert_msg(run.status == 3 || run.status < 2, "%d %s", run.status, run.err);
   run = cli_run(arena, "bench --worker /nowhere/gemmview");
   ck_assert_int_eq(run.status, 3);
 }
@@ -394,6 +396,8 @@ static const struct {
     {"probe", "0 accesses to shared memory; nearest: STAGE=11"},
     {"probe -k AUTO=0,STAGE=11 --site 9", "nearest: --site 4"},
     {"probe extra", "\"extra\""},
+    {"probe --registers --site 1", "--registers goes alone"},
+    {"probe --registers --worker x", "--registers goes alone"},
     {"selftest --only bank", "nearest: banks"},
     {"selftest --random -1", "--random"},
     {"selftest --ladder fp23", "nearest: fp32"},

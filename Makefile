@@ -124,7 +124,9 @@ $(eval $(call configuration,fuzz,FUZZ_CC,FUZZFLAGS))
 $(eval $(call configuration,$(ARCH),CROSS_CC,CROSS_FLAGS))
 # The interpreter runs billions of lane operations in the property test: a quarter off at -O2.
 build/asan/src/model/interp/%.o: HOT = -O2
+build/asan/src/model/ops/%.o: HOT = -O2
 build/asan/src/model/words/formats.o: HOT = -O2
+build/asan/src/model/words/fragment.o: HOT = -O2
 build/asan/src/model/ir/expr.o: HOT = -O2
 # So does the machine that runs PTX.
 build/asan/src/ptx/%.o: HOT = -O2

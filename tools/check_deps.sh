@@ -107,6 +107,12 @@ tuning=$(awk -F'"' '/^KNOB\(/ && $4 != "PROBLEM" {split($1, id, /[(,]/); print i
 outside "\\bKNOB_($tuning)\\b" 'model/(words|passes|schedules)/|model/readings/(rule|knob_use)' \
   'src/model/interp/breakage.c|src/model/ir/print_head.c' 'a tuning knob is named outside knobs, rules, passes and schedules'
 
+# A pass acts on the product that it is given, and finds the buffers of its operands through it.
+hits=$(grep -nE '\b(program_product|ROLE_(A|B|C|ACC|(SLAB|STAGE|FRAG)_[ABC]))\b' src/model/passes/pass_*.c \
+  src/model/passes/slab_copy.c | sed 's|//.*||' | grep -E 'ROLE_|program_product' || true)
+[ -z "$hits" ] || say "a pass takes its product's operands by a name of its own:
+$hits"
+
 impure='curses|ncurses|term|cuda|cuda_runtime|nvrtc|cublas[^>]*|unistd|fcntl|sys/[^>]*|pthread|dlfcn|time|signal|locale|poll|dirent|sqlite3|cjson/cJSON'
 hits=$(grep -nE "^ *# *include <($impure)\.h>" $pure || true)
 [ -z "$hits" ] || say "a pure folder includes a system header it may not:

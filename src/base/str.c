@@ -36,6 +36,16 @@ void str_add(Str *str, const char *text) { str_add_bytes(str, text, strlen(text)
 
 void str_add_char(Str *str, char c) { str_add_bytes(str, &c, 1); }
 
+void str_add_number(Str *str, long long number) {
+  enum { DIGITS = 24 };
+  char text[DIGITS], *at = text + DIGITS;
+  unsigned long long rest = number < 0 ? -(unsigned long long)number : (unsigned long long)number;
+  do *--at = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (number < 0) *--at = '-';
+  str_add_bytes(str, at, (size_t)(text + DIGITS - at));
+}
+
 void str_add_repeat(Str *str, char c, int n) {
   for (int i = 0; i < n; i++) str_add_char(str, c);
 }

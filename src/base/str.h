@@ -16,6 +16,8 @@ Str str_new(Arena *arena);
 void str_add(Str *str, const char *text);
 void str_add_bytes(Str *str, const char *bytes, size_t n);
 void str_add_char(Str *str, char c);
+// The number in decimal: for tables of thousands, which printf would take milliseconds for.
+void str_add_number(Str *str, long long number);
 void str_add_repeat(Str *str, char c, int n);  // n <= 0 adds nothing
 void str_printf(Str *str, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void str_vprintf(Str *str, const char *format, va_list args);

@@ -6,7 +6,7 @@
 // A round ends when every fiber waits or has returned; that nobody can go on then is an error. What
 // a warp does together (ldmatrix, mma) is done when its 32 fibers have come to it. Copies land at
 // the last moment they may: a cp.async when its thread waits for its group, a box of TMA when
-// nobody can go on without it.
+// nobody can go on without it, one bound for C when its thread waits until it is read.
 // Shared memory starts as NaN, the operands end where an unreadable page begins, C and the
 // workspace start as NaN and have NaN around them that nobody may touch. Warps and lanes run in
 // rising and in falling order.
@@ -25,7 +25,7 @@
 struct Index {
   int x;
 };
-static Index threadIdx, blockIdx;
+static Index threadIdx, blockIdx, gridDim;
 
 enum { SMEM_BYTES = 232 * 1024, THREADS_MAX = 1024, STACK_BYTES = 64 * 1024, COPIES_MAX = 1024 };
 static unsigned char pool[SMEM_BYTES] __attribute__((aligned(1024)));
@@ -36,6 +36,9 @@ struct Copy {
   int bytes;
   bool inside;
 };
+
+struct tensor_map;
+enum { SENT_MAX = 256 };
 
 enum State { RUNS, AT_WARP, AT_BARRIER, AT_BARRIER_OF_SOME, AT_MBARRIER, DONE };
 
@@ -53,6 +56,14 @@ struct Mbarrier {
   int bytes : 31;
 };
 
+// A box on its way to C, of the bulk group that was open when it was sent.
+struct Sent {
+  const char *from;
+  const tensor_map *map;
+  int column, row, element_bytes, group;
+  void (*put)(void *to, const void *from);
+};
+
 struct Fiber {
   ucontext_t context;  // how it starts
   jmp_buf where;       // where it waits
@@ -62,6 +73,8 @@ struct Fiber {
   int n_groups, n_waited;
   int group_end[COPIES_MAX];
   Copy copy[COPIES_MAX];
+  int n_sent, n_bulk_groups;
+  Sent sent[SENT_MAX];
   int n_meet, barrier;  // AT_BARRIER_OF_SOME: how many there must be, at which barrier
   const Mbarrier *bar;  // AT_MBARRIER
   int phase;
@@ -208,6 +221,8 @@ void cp_async_wait() {
 // ---- mbarriers and TMA --------------------------------------------------------------------------
 
 #define __grid_constant__
+#define __constant__ static
+#define __cluster_dims__(...)
 
 // A matrix, columns running fastest, and the box that is copied of it at a time.
 struct tensor_map {
@@ -293,6 +308,69 @@ static bool land_one(bool falling) {
 
 static void fence_async() {}
 
+// ---- boxes bound for C --------------------------------------------------------------------------
+
+template <class T>
+void put_cell(void *to, const void *from) {
+  *(T *)to = *(const T *)from;
+}
+template <class T>
+void add_cell(void *to, const void *from) {
+  *(T *)to = from_number<T>((int)(to_float(*(T *)to) + to_float(*(const T *)from)));
+}
+
+template <class T>
+void send(const tensor_map *map, int column, int row, T *slab, int at,
+          void (*put)(void *, const void *)) {
+  aligned(slab + at, 128);
+  if (running->n_sent == SENT_MAX) fail("too many boxes on their way to C");
+  running->sent[running->n_sent++] = Sent{
+      (const char *)(slab + at), map, column, row, (int)sizeof(T), running->n_bulk_groups, put};
+}
+template <class T>
+void tma_store(const tensor_map *map, int column, int row, T *slab, int at) {
+  send(map, column, row, slab, at, put_cell<T>);
+}
+template <class T>
+void tma_add(const tensor_map *map, int column, int row, T *slab, int at) {
+  send(map, column, row, slab, at, add_cell<T>);
+}
+static void bulk_commit() { running->n_bulk_groups++; }
+
+// The rows' chunks lie as land() puts them.
+static void leave(const Sent *box) {
+  const tensor_map *map = box->map;
+  int bytes = box->element_bytes, at = 0;
+  for (int r = 0; r < map->box_rows; r++)
+    for (int c = 0; c < map->box_columns; c++, at += bytes) {
+      long long row = box->row + r, column = box->column + c;
+      if (row < 0 || row >= map->rows || column < 0 || column >= map->columns) continue;
+      uintptr_t from = (uintptr_t)box->from + (uintptr_t)at;
+      from ^= (from >> 7 & ((1u << map->swizzle) - 1)) << 4;
+      box->put((char *)map->base + (row * map->columns + column) * bytes, (const void *)from);
+    }
+}
+
+static void bulk_leave(int left) {
+  int kept = 0;
+  for (int i = 0; i < running->n_sent; i++) {
+    const Sent box = running->sent[i];
+    if (box.group < running->n_bulk_groups - left)
+      leave(&box);
+    else
+      running->sent[kept++] = box;
+  }
+  running->n_sent = kept;
+}
+template <int n>
+void bulk_read() {
+  bulk_leave(n);
+}
+template <int n>
+void bulk_wait() {
+  bulk_leave(n);
+}
+
 enum { BLOCK_BARRIERS = 16 };
 
 template <int n>
@@ -340,6 +418,37 @@ static void run_arrive(WarpOp *lanes) {
 static void mbarrier_arrive(unsigned long long *bars, int i) {
   do_together(WarpOp{run_arrive, mbarrier(bars, i), {nullptr, nullptr}});
 }
+
+static void put_value(f16 *to, const float *from, int i) { *to = to_f16(from[i]); }
+static void put_value(bf16 *to, const float *from, int i) { *to = to_bf16(from[i]); }
+template <class T>
+void put_value(T *to, const unsigned *from, int i) {
+  *to = extract<T>(from, i);
+}
+
+// The way back; what is stored is rounded to the slab's type.
+template <int n, bool trans, class T, class R>
+void run_stmatrix(WarpOp *lanes) {
+  for (int lane = 0; lane < 32; lane++)
+    for (int r = 0; r < n; r++)
+      for (int half = 0; half < 2; half++) {
+        int row = trans ? lane % 4 * 2 + half : lane / 4;
+        int col = trans ? lane / 4 : lane % 4 * 2 + half;
+        T *to = (T *)lanes[r * 8 + row].to;
+        aligned(to, 16);
+        put_value(&to[col], (const R *)lanes[lane].from[0], 2 * r + half);
+      }
+}
+static void run_nothing(WarpOp *) {}
+static void __syncwarp() { do_together(WarpOp{run_nothing, nullptr, {nullptr, nullptr}}); }
+
+#define STMATRIX(N)                                                                          \
+  template <class T, class R>                                                                \
+  void stmatrix_x##N(T *slab, int at, const R *from) {                                       \
+    do_together(WarpOp{run_stmatrix<N, false, T, R>, (void *)(slab + at), {from, nullptr}}); \
+  }
+STMATRIX(2)
+STMATRIX(4)
 
 #define LDMATRIX(N)                                                        \
   template <class T>                                                       \
@@ -406,6 +515,7 @@ static void (*kernel)();
 
 static void run_fiber() {
   kernel();
+  if (running->n_sent) fail("a box is on its way to C at the end");
   running->state = DONE;
   _longjmp(scheduler, 1);
 }
@@ -414,6 +524,7 @@ static void start_fiber(int thread) {
   Fiber *fiber = &fibers[thread];
   fiber->state = RUNS;
   fiber->started = false;
+  fiber->n_sent = fiber->n_bulk_groups = 0;
   fiber->n_copies = fiber->n_landed = fiber->n_groups = fiber->n_waited = 0;
   getcontext(&fiber->context);
   fiber->context.uc_stack.ss_sp = stacks + (size_t)thread * STACK_BYTES;
@@ -497,6 +608,7 @@ static void launch(void (*body)(), long long n_blocks, int n_threads, bool falli
   if (!warp_ops) warp_ops = (WarpOp *)calloc(THREADS_MAX, sizeof *warp_ops);
   if (!stacks) stacks = (char *)malloc((size_t)THREADS_MAX * STACK_BYTES);
   kernel = body;
+  gridDim.x = (int)n_blocks;
   for (long long block = 0; block < n_blocks; block++) {
     blockIdx.x = (int)block;
     memset(pool, 0xff, sizeof pool);

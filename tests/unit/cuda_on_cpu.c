@@ -35,21 +35,20 @@ static void add_line(Str *out, const char *line, size_t n) {
 }
 
 // "tensor_map{on[0], columns, rows, box columns, box rows, swizzle}"
-static void add_map(Str *out, const Program *program, const Buffer *buffer) {
-  const Op *tma = program_tma(program, buffer->role);
-  int fast = buffer_fast_dimension(buffer);
-  str_printf(out, "tensor_map{on[%d], %lld, %lld, %d, %d, %d}", buffer->id,
-             (long long)buffer->dim[fast], (long long)buffer->dim[1 - fast], (int)tma->box[1],
-             (int)tma->box[0], tma->dst.buffer->swizzle_bits);
+static void add_map(Str *out, const EmitArg *arg) {
+  const EmitMap map = emit_arg_map(arg);
+  str_printf(out, "tensor_map{on[%d], %lld, %lld, %d, %d, %d}", arg->buffer->id,
+             (long long)map.columns, (long long)map.rows, map.box_columns, map.box_rows,
+             map.swizzle_bits);
 }
 
-static void add_call(Str *out, const EmitKernel *kernel, const Program *program, int index) {
+static void add_call(Str *out, const EmitKernel *kernel, int index) {
   str_printf(out, "static void call_%d() { %s(", index, kernel->name);
   for (int i = 0; i < kernel->n_args; i++) {
-    const Buffer *buffer = kernel->arg[i];
+    const Buffer *buffer = kernel->arg[i].buffer;
     if (i) str_add(out, ", ");
-    if (kernel->by_map[i])
-      add_map(out, program, buffer);
+    if (kernel->arg[i].copy)
+      add_map(out, &kernel->arg[i]);
     else
       str_printf(out, "(%s *)on[%d]", prelude_type_name(buffer->type),
                  buffer->role == ROLE_PARTIAL ? 3 : buffer->id);
@@ -57,15 +56,18 @@ static void add_call(Str *out, const EmitKernel *kernel, const Program *program,
   str_add(out, kernel->takes_alpha ? ", 1.0f); }\n" : "); }\n");
 }
 
-static void add_multiply(Str *out, const Emission *emission, const Program *program) {
+static void add_multiply(Str *out, const Emission *emission) {
   str_add(out, "static void *on[4];\n");
-  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], program, i);
+  for (int i = 0; i < emission->n_kernels; i++) add_call(out, &emission->kernel[i], i);
   str_add(out,
           "static void multiply(void *A, void *B, void *C, void *P, bool falling) {\n"
           "  on[0] = A, on[1] = B, on[2] = C, on[3] = P;\n");
-  for (int i = 0; i < emission->n_kernels; i++)
-    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i,
-               (long long)emission->kernel[i].n_blocks, (int)emission->kernel[i].n_threads);
+  for (int i = 0; i < emission->n_kernels; i++) {
+    const EmitKernel *kernel = &emission->kernel[i];
+    long long all = (long long)kernel->n_blocks, few = all / 3 + 1;  // several tiles for some block
+    str_printf(out, "  launch(call_%d, %lld, %d, falling);\n", i, kernel->persistent ? few : all,
+               (int)kernel->n_threads);
+  }
   str_add(out, "}\n");
 }
 
@@ -88,7 +90,7 @@ void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission
   str_printf(out, "namespace case_%d {\n", number);
   for (int i = 0; i < emission->n_lines; i++)
     add_line(out, emission->text + emission->lines[i].begin, emission->lines[i].length);
-  add_multiply(out, emission, program);
+  add_multiply(out, emission);
   str_printf(out,
              "static const Case one = {\"%s\", %lld, %lld, %lld, %d, %d, %lld, %d, multiply, "
              "run_case<%s, %s>};\n",

@@ -27,6 +27,7 @@ typedef struct Kernel {
   const char *name;
   double us;
   void (*run)(void **parameters);
+  int64_t grid_x;  // of its last launch
 } Kernel;
 
 // What a lost context keeps is freed at the end of the test.
@@ -187,12 +188,12 @@ static void run_probe(void **parameters) {
   times[16] = 0;
 }
 
-static Kernel kernels[] = {{"probe", 1, run_probe},         {"fill_normal", 1, run_fill},
-                           {"product_f64", 1, run_product}, {"compare", 1, run_compare},
-                           {"count_changed", 1, run_count}, {"spin", 0, run_spin},
-                           {"gemm", 100, run_gemm},         {"gemm_wrong", 50, run_wrong},
-                           {"gemm_short", 50, run_short},   {"gemm_outside", 50, run_outside},
-                           {"gemm_crash", 50, run_crash},   {"zero", 10, run_zero}};
+static Kernel kernels[] = {{"probe", 1, run_probe, 0},         {"fill_normal", 1, run_fill, 0},
+                           {"product_f64", 1, run_product, 0}, {"compare", 1, run_compare, 0},
+                           {"count_changed", 1, run_count, 0}, {"spin", 0, run_spin, 0},
+                           {"gemm", 100, run_gemm, 0},         {"gemm_wrong", 50, run_wrong, 0},
+                           {"gemm_short", 50, run_short, 0},   {"gemm_outside", 50, run_outside, 0},
+                           {"gemm_crash", 50, run_crash, 0},   {"zero", 10, run_zero, 0}};
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
 // Kernels of a test's own, and PTX that has them all.
@@ -202,7 +203,7 @@ static int n_added;
 static char fake_ptx[8192];
 
 void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters)) {
-  added[n_added++ % ADDED_MAX] = (Kernel){name, 1, run};
+  added[n_added++ % ADDED_MAX] = (Kernel){.name = name, .us = 1, .run = run};
   const size_t n = strlen(fake_ptx);
   snprintf(fake_ptx + n, sizeof fake_ptx - n, ".entry %s(\n", name);
 }
@@ -292,6 +293,8 @@ static int fake_occupancy(int *blocks, void *function, int threads, size_t smem_
   *blocks = 2048 / threads;
   return function && smem_bytes < 232448 ? answer() : 1;
 }
+int64_t fake_cuda_grid(const char *name) { return find_kernel(name)->grid_x; }
+
 static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned smem_bytes,
                        void *stream, void **parameters, void **extra) {
@@ -301,6 +304,7 @@ static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigne
     return 1;
   int status = answer();
   if (status) return status;
+  kernel->grid_x = grid_x;
   spend_ms(kernel->us / 1000);
   kernel->run(parameters);
   return 0;

@@ -17,6 +17,9 @@ void fake_cuda_remove(void);
 // One more kernel, until the next install; `name` is kept as it is.
 void fake_cuda_add_kernel(const char *name, void (*run)(void **parameters));
 
+// Blocks along x of its last launch.
+int64_t fake_cuda_grid(const char *name);
+
 // What the driver tells of an attribute (CU_DEVICE_…), until the next install.
 void fake_cuda_set_attribute(int attribute, int value);
 

@@ -12,7 +12,7 @@ static int n_kept;
 
 static uint64_t type_bytes(int type) {
   return type == CU_TENSOR_MAP_FLOAT64                                     ? 8
-         : type == CU_TENSOR_MAP_FLOAT32                                   ? 4
+         : type == CU_TENSOR_MAP_FLOAT32 || type == CU_TENSOR_MAP_INT32    ? 4
          : type == CU_TENSOR_MAP_FLOAT16 || type == CU_TENSOR_MAP_BFLOAT16 ? 2
                                                                            : 1;
 }

@@ -283,3 +283,9 @@ Program *recipe_naive(Problem problem) {
       (Kernel){.name = "naive", .body = loop(p, m, loop(p, n, cell)), .knob = KNOB_NONE};
   return p;
 }
+
+bool recipe_says(const InterpResult *result, FindingKind kind, const char *text) {
+  for (int i = 0; i < result->n_findings; i++)
+    if (result->finding[i].kind == kind && strstr(result->finding[i].text, text)) return true;
+  return false;
+}

@@ -4,6 +4,7 @@
 // split-K both ways); a fault is one field of it, so that a faulty program differs from a sound one
 // in exactly that.
 #pragma once
+#include "model/interp/interp.h"
 #include "model/ir/program.h"
 
 typedef enum Fault {
@@ -45,6 +46,8 @@ void recipe_use(Arena *arena);
 Arena *recipe_arena(void);
 
 Program *recipe_build(const Recipe *recipe);
+// Whether one of the findings is of this kind and holds this text.
+bool recipe_says(const InterpResult *result, FindingKind kind, const char *text);
 // Three serial loops, one thread.
 Program *recipe_naive(Problem problem);
 

@@ -4,8 +4,10 @@
 // many at a time as there are processors: a crash or a leak found by a sanitizer ends one suite and
 // not the others, and its words are printed at the end. Within a suite nothing is forked.
 //
-//   banks            31 checks   0.42 s
+//   banks            31 checks   0.42 s   0.40 s of CPU
 //   100%: Checks: 31, Failures: 0, Errors: 0
+//
+// The second figure counts what the suite's own processes took, whatever else the machine does.
 //
 // TEST_JOBS=3 runs three at a time; TEST_JOBS=0 runs all in this process, for a debugger.
 #include <check.h>
@@ -14,11 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "stress.h"
+
+// What AddressSanitizer keeps of each allocation, a stack of 30 calls, costs a compiler that
+// allocates all the time a tenth of its time. ASAN_OPTIONS=malloc_context_size=30 in the
+// environment brings it back where a report asks for it.
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) { return "malloc_context_size=6:quarantine_size_mb=32"; }
 
 #define SUITE(name) Suite *suite_##name(void);
 #include "suites.def"
@@ -49,10 +58,11 @@ enum { N_JOBS = sizeof jobs / sizeof jobs[0] };
 
 // The suites that take longest start first, so that no processor waits for the last one.
 static const char *const slow[] = {
-    "property",    "emit_run",    "emit_compile", "view",       "emit_atoms", "mutants",
-    "conventions", "bench",       "pass",         "client",     "promises",   "injection",
-    "export_cu",   "tagged",      "hostile",      "cli_timing", "history",    "lesson_view",
-    "steps",       "bench_types", "worker"};
+    "property",   "emit_compile", "emit_run",    "counted",   "mutants",
+    "emit_atoms", "conventions",  "view",        "export_cu", "bench",
+    "injection",  "hostile",      "lesson_view", "steps",     "compile_all",
+    "parse",      "tagged",       "cli_sweep",   "client",    "history",
+    "cli_timing", "trace",        "bench_types", "worker",    "client_history"};
 
 static int compare_jobs(const void *a, const void *b) {
   const Job *left = a, *right = b;
@@ -131,9 +141,11 @@ static void print_failed(void) {
   }
 }
 
+static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
 // Adds what the ended process counted; a process that ended otherwise than by its counts is an
 // error of its own.
-static void finish(Job *job, int status, Counts *total) {
+static void finish(Job *job, int status, const struct rusage *used, Counts *total) {
   Counts counts = {0};
   bool told = read(job->counts, &counts, sizeof counts) == sizeof counts;
   bool clean = WIFEXITED(status) && WEXITSTATUS(status) == 0;
@@ -142,7 +154,8 @@ static void finish(Job *job, int status, Counts *total) {
     counts.checks++;
     counts.errors++;
   }
-  printf("%-24s %5d checks %7.2f s%s\n", job->name, counts.checks, now() - job->started,
+  printf("%-24s %5d checks %7.2f s %7.2f s of CPU%s\n", job->name, counts.checks,
+         now() - job->started, seconds(used->ru_utime) + seconds(used->ru_stime),
          broke   ? "  ended by a signal or a sanitizer"
          : clean ? ""
                  : "  FAILED");
@@ -160,13 +173,14 @@ static int reap(Counts *total) {
   int most = stress_is_on() ? STRESS_SECONDS_MAX : (int)(SUITE_SECONDS_MAX * stress_patience());
   for (Job *job = jobs; job < jobs + N_JOBS; job++) {
     int status;
+    struct rusage used;
     if (job->pid <= 0) continue;
     if (now() - job->started > most) {
       printf("%s took longer than %d s and is ended\n", job->name, most);
       kill(job->pid, SIGKILL);
     }
-    if (waitpid(job->pid, &status, WNOHANG) != job->pid) continue;
-    finish(job, status, total);
+    if (wait4(job->pid, &status, WNOHANG, &used) != job->pid) continue;
+    finish(job, status, &used, total);
     n++;
   }
   return n;

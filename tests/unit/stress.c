@@ -16,6 +16,8 @@ int stress_count(int sampled, int whole) {
   return n > sampled ? n : sampled;
 }
 
+bool stress_is_emulated(void) { return stress_patience() > 1; }
+
 double stress_patience(void) {
   const char *text = getenv("GEMMVIEW_PATIENCE");
   double value = text ? strtod(text, NULL) : 1;

@@ -11,3 +11,6 @@ int stress_count(int sampled, int whole);
 // By how much limits of computing time are stretched: 1, or GEMMVIEW_PATIENCE where the machine is
 // emulated. What waits for another process does not need it.
 double stress_patience(void);
+// Where the machine is emulated, and each second there is ten here, what runs most samples less;
+// what it leaves out has run on the machine that emulates.
+bool stress_is_emulated(void);

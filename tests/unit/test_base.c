@@ -77,6 +77,16 @@ START_TEST(str_grows_over_every_boundary) {
 }
 END_TEST
 
+START_TEST(numbers_are_those_of_printf) {
+  static const long long numbers[] = {0, 7, -1, 10, -987654321, INT64_MAX, INT64_MIN};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    Str str = str_new(arena);
+    str_add_number(&str, numbers[i]);
+    ck_assert_str_eq(str.text, arena_printf(arena, "%lld", numbers[i]));
+  }
+}
+END_TEST
+
 START_TEST(sanitise_lets_nothing_through_that_a_terminal_acts_on) {
   static const struct {
     const char *in, *out;
@@ -331,6 +341,7 @@ Suite *suite_base(void) {
   tcase_add_test(tests, arena_gives_zeroed_aligned_disjoint_memory);
   tcase_add_test(tests, arena_reset_keeps_the_largest_block_and_zeroes_again);
   tcase_add_test(tests, str_grows_over_every_boundary);
+  tcase_add_test(tests, numbers_are_those_of_printf);
   tcase_add_test(tests, sanitise_lets_nothing_through_that_a_terminal_acts_on);
   tcase_add_test(tests, diags_keep_their_order_and_their_nearest);
   tcase_add_test(tests, nearest_counts_edits);

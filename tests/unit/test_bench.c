@@ -263,7 +263,7 @@ END_TEST
 START_TEST(test_many_kernels) {
   Plan *plan = plan_named("zero");
   plan->n_kernels = 2;
-  plan->workspace_bytes = 1000;
+  plan->workspace_bytes[0] = 1000;
   plan->kernels[1] = (PlanKernel){.name = "gemm",
                                   .grid = {32, 1, 1},
                                   .block = {64, 1, 1},
@@ -276,6 +276,29 @@ START_TEST(test_many_kernels) {
   BenchResult *result = run_plans(plan, NULL, &quick);
   ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
   ck_assert_double_eq_tol(result->entries[0].time.median_ns, 110e3, 100);
+}
+END_TEST
+
+// As many blocks as fit: 100 SMs of the fake device times 2048 threads of each, 64 a block; no more
+// than there are tiles; whole clusters.
+START_TEST(test_persistent_grid) {
+  static const struct {
+    int64_t tiles;
+    int cluster;
+    int64_t grid;
+  } rows[] = {{40000, 1, 3200}, {12, 1, 12}, {33000, 3, 3198}};
+  Plan *plan = plan_named("gemm");
+  PlanKernel *kernel = &plan->kernels[0];
+  kernel->grid[0] = rows[_i].tiles;
+  kernel->grid[1] = 1;
+  kernel->persistent = true;
+  kernel->block[0] = 64;
+  kernel->block[1] = 1;
+  kernel->cluster[0] = rows[_i].cluster;
+  kernel->cluster[1] = 1;
+  BenchResult *result = run_plans(plan, NULL, &quick);
+  ck_assert_msg(result->ok, "%s %s", result->error, result->entries[0].error);
+  ck_assert_int_eq(fake_cuda_grid("gemm"), rows[_i].grid);
 }
 END_TEST
 
@@ -551,6 +574,7 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_reference_must_be_right);
   tcase_add_test(tests, test_options);
   tcase_add_test(tests, test_many_kernels);
+  tcase_add_loop_test(tests, test_persistent_grid, 0, 3);
   tcase_add_loop_test(tests, test_cancel, 0, 3);
   tcase_add_test(tests, test_refused_jobs);
   tcase_add_loop_test(tests, test_every_call_fails, 0, 2);

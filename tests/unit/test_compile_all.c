@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/embed.h"
+#include "compile_once.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "model/readings/model.h"
@@ -36,7 +37,7 @@ static const char *fault_of(Arena *job, const Schedule *schedule) {
   const Model *model = model_build(job, &targets, schedule);
   const char *state = schedule_text(job, schedule);
   const Plan *plan = plan_from_model(job, model, state);
-  const CompileResult *result = nvrtc_compile(job, plan, COMPILE_CUBIN);
+  const CompileResult *result = compile_once(job, plan, COMPILE_CUBIN);
   bool fine = result->ok;
   for (const char *at = result->log; fine && (at = strstr(at, "warning #")); at++)
     fine = strncmp(at, "warning #177-D", 14) == 0;

@@ -9,6 +9,7 @@
 #include "base/embed.h"
 #include "base/json.h"
 #include "cli_harness.h"
+#include "compile_once.h"
 #include "kernels/toolchain/counted.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/machine_code.h"
@@ -171,7 +172,7 @@ static const Model *compiled(const Model *model) {
   const Emission *emission = emit_model(property_arena, model, model->program);
   const Plan *plan =
       plan_from_emission(property_arena, emission, model->program, model->target, "counted");
-  const CompileResult *result = nvrtc_compile(property_arena, plan, COMPILE_CUBIN);
+  const CompileResult *result = compile_once(property_arena, plan, COMPILE_CUBIN);
   ck_assert_msg(result->ok, "%s", result->error);
   const SassResult *sass = sass_disassemble(property_arena, result->cubin, result->cubin_bytes, 60);
   ck_assert_msg(sass->ok, "%s", sass->error);

@@ -111,8 +111,10 @@ static const struct {
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
      "warpspecialized_cooperative_epi_tma",
      DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn",
-     "ATOM_N=128,WM=2,WN=1,FM=1,FN=1,BK=4,STAGE=11,TMA=1,BUFFER_COUNT=7,WARP_SPECIALIZE=1,",
-     "clusters of 1 x 2 blocks"},
+     "SWIZZLE=3,CLUSTER_M=1,CLUSTER_N=2,MULTICAST=1", "share, the name does not say: slabs"},
+    {"nvjet_hsh_128x128_64x4_3x1_h_bz_TNN", DECODED_NVJET, 90, 0, 128, 128, 64, 4, DTYPE_F16,
+     DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=1,FM=2,FN=1,BK=4,",
+     "it runs in clusters of 1 x 3 blocks"},
 };
 
 START_TEST(names) {
@@ -151,8 +153,11 @@ START_TEST(schedules) {
   ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
   const Axis *m = &model->program->axis[AXIS_M], *n = &model->program->axis[AXIS_N];
   bool turned = *kernel.layout && kernel.layout[2] != 't';  // C is column-major there
-  ck_assert_int_eq(m->digit[0].weight, turned ? kernel.tile_n : kernel.tile_m);
-  ck_assert_int_eq(n->digit[0].weight, turned ? kernel.tile_m : kernel.tile_n);
+  // The outermost digit of an axis steps from cluster to cluster.
+  const int tile_m = turned ? kernel.tile_n : kernel.tile_m;
+  const int tile_n = turned ? kernel.tile_m : kernel.tile_n;
+  ck_assert_int_eq(m->digit[0].weight, tile_m * near.schedule.value[KNOB_CLUSTER_M]);
+  ck_assert_int_eq(n->digit[0].weight, tile_n * near.schedule.value[KNOB_CLUSTER_N]);
 }
 END_TEST
 

@@ -177,14 +177,14 @@ START_TEST(a_plan_counts_errors_by_the_blocks_tile) {
   ck_assert_str_eq(plan->kernels[0].name, "zero");
   ck_assert_int_eq(plan->kernels[0].n_args, 1);
   ck_assert_int_eq(plan->kernels[0].args[0], PLAN_ARG_C);
-  ck_assert_int_eq(plan->workspace_bytes, 0);
+  ck_assert_int_eq(plan->workspace_bytes[0], 0);
 }
 END_TEST
 
 START_TEST(partial_sums_are_the_workspace) {
   const Plan *plan = plan_from_model(
       arena, emit_state(&cases, "M=256,N=128,K=512,STAGE=11,SPLITK=4,ATOMIC_FREE_SPLITK=1"), "");
-  ck_assert_int_eq(plan->workspace_bytes, 4 * 256 * 128 * 4);
+  ck_assert_int_eq(plan->workspace_bytes[0], 4 * 256 * 128 * 4);
   ck_assert_str_eq(plan->kernels[1].name, "reduce");
   int n = plan->kernels[0].n_args;
   ck_assert_int_eq(plan->kernels[0].args[n - 1], PLAN_ARG_WORKSPACE);

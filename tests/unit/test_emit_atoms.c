@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "compile_once.h"
 #include "cuda_batch.h"
 #include "cuda_on_cpu.h"
 #include "emit_cases.h"
@@ -38,12 +39,19 @@ static const struct {
      ",FM=2,FN=2,BK=4,STAGE=11,LDMATRIX=1,BUFFER_COUNT=3,PIPELINE_STAGES=1,"
      "ASYNC_COPY=1,FRAG_BUFFER=2"},
     {"epilogue", ",WM=2,WN=2,FM=2,FN=2,BK=2,STAGE=11,EPILOGUE=1"},
+    {"tma_store",
+     ",WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1,TMA_STORE=1,EPI_N=16,EPI_BUFFERS=2"},
+    {"stmatrix", ",WM=2,FM=2,FN=3,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1"},
+    {"stmatrix_store", ",WM=2,FM=2,FN=8,BK=2,STAGE=11,TMA=1,EPILOGUE=1,STMATRIX=1,TMA_STORE=1"},
+    {"splitk_store", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2,EPILOGUE=1,TMA_STORE=1"},
     {"splitk", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2"},
     {"splitk_partials", ",FM=2,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
     {"alpha", ",FN=2,ALPHA=1"},
     {"f16_sums", ",ACC=f16,FM=2,FN=2,BK=2,STAGE=11,LDMATRIX=1"},
     {"f16_sums_alpha", ",ACC=f16,FN=2,ALPHA=1"},
     {"f16_sums_epilogue", ",ACC=f16,WM=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1"},
+    {"f16_sums_stmatrix",
+     ",ACC=f16,WM=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1,TMA_STORE=1,EPI_N=8"},
     {"f16_sums_partials", ",ACC=f16,FN=2,BK=1,STAGE=11,SPLITK=2,ATOMIC_FREE_SPLITK=1"},
 };
 enum { N_WAYS = sizeof ways / sizeof *ways };
@@ -157,7 +165,7 @@ END_TEST
 
 static void check_compiled(const Model *model, const char *what) {
   const Plan *plan = plan_from_model(arena, model, what);
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
   ck_assert_msg(!strstr(result->ptx, ".local"), "%s: local memory", what);
@@ -208,7 +216,7 @@ START_TEST(ptx_has_the_instructions) {
     const char *state = arena_printf(arena, "M=512,N=512,K=%d,FM=2,FN=2,BK=1,STAGE=11,ATOM_KIND=%s",
                                      expected[i].k, expected[i].knobs);
     const Plan *plan = plan_from_model(arena, emit_state(&cases, state), "");
-    const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_PTX);
+    const CompileResult *result = compile_once(arena, plan, COMPILE_PTX);
     ck_assert_msg(result->ok, "%s: %s", state, result->log);
     int n = 0;
     for (const char *at = result->ptx; (at = strstr(at, expected[i].instruction)); at++) n++;
@@ -220,7 +228,7 @@ END_TEST
 // ---- wrappers that no schedule asks for yet -----------------------------------------------------
 
 static void check_plan(const Plan *plan, const char *what) {
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %.2000s", what, result->log);
 }

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "compile_once.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -20,7 +21,7 @@ static void teardown(void) { arena_free(arena); }
 
 static const CompileResult *compile(const Model *model, CompileStage stage, const char *what) {
   const Plan *plan = plan_from_model(arena, model, what);
-  const CompileResult *result = nvrtc_compile(arena, plan, stage);
+  const CompileResult *result = compile_once(arena, plan, stage);
   ck_assert_msg(result->ok, "%s: %s\n%.2000s", what, result->error, result->log);
   ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", what, result->log);
   return result;

@@ -33,6 +33,10 @@ static const struct {
     {"tf32", "M=8192,N=8192,K=8192,ATOM_KIND=mma_m16n8k8_tf32,ALPHA=1", false},
     {"s8", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_s8", true},
     {"e4m3", "M=512,N=512,K=512,ATOM_KIND=mma_m16n8k32_e4m3", true},
+    {"persistent",
+     "M=512,N=1024,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
+     "WARP_SPECIALIZE=1,BUFFER_COUNT=3,PERSISTENT=1,TILE_ORDER=hilbert",
+     true},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };
@@ -95,14 +99,28 @@ START_TEST(an_operand_taken_by_map_has_one_built) {
   const Plan *plan = plan_from_emission(arena, emission, model->program, model->target, "");
   Diags diags = diags_new(arena);
   ck_assert_msg(plan_check(plan, &diags), "%s", diags_text(arena, &diags));
-  ck_assert_mem_eq(plan->a_box, ((int[]){32, 64, 2}), sizeof plan->a_box);
-  ck_assert_mem_eq(plan->b_box, ((int[]){32, 64, 2}), sizeof plan->b_box);
-  ck_assert_int_eq(plan->kernels[0].args[0], PLAN_ARG_A_MAP);
-  ck_assert_int_eq(plan->kernels[0].args[1], PLAN_ARG_B_MAP);
+  ck_assert_int_eq(plan->n_maps, 2);
+  for (int i = 0; i < 2; i++) ck_assert_int_eq(plan->kernels[0].args[i], PLAN_ARG_MAP + i);
   ck_assert_int_eq(plan->kernels[0].args[2], PLAN_ARG_C);
   const char *text = export_cu(arena, emission, model->program, model->target);
   golden_check("cuda/export_maps.cu", text);
   assert_compiles("maps", text);
+}
+END_TEST
+
+// Columns of a map are neighbours in memory, whichever way the operand is stored.
+START_TEST(maps_know_which_way_operands_are_stored) {
+  const char *state = "M=512,N=256,K=1024,ATOM_KIND=mma_m16n8k16_f16,FM=4,FN=8,BK=4,STAGE=11,TMA=1";
+  const Model *model =
+      emit_state(&cases, arena_printf(arena, "%s,A_COL=%d,B_COL=%d", state, _i & 1, _i >> 1));
+  const Plan *plan = plan_from_model(arena, model, "");
+  const PlanMap a[] = {{PLAN_ARG_A, PLAN_F16, 1024, 512, 64, 64, 0},
+                       {PLAN_ARG_A, PLAN_F16, 512, 1024, 64, 64, 0}};
+  const PlanMap b[] = {{PLAN_ARG_B, PLAN_F16, 256, 1024, 64, 64, 0},
+                       {PLAN_ARG_B, PLAN_F16, 1024, 256, 64, 64, 0}};
+  ck_assert_int_eq(plan->n_maps, 2);
+  ck_assert(plan_same_map(&plan->maps[0], &a[_i & 1]));
+  ck_assert(plan_same_map(&plan->maps[1], &b[_i >> 1]));
 }
 END_TEST
 
@@ -131,6 +149,7 @@ Suite *suite_export_cu(void) {
   tcase_add_test(tests, lines_keep_to_their_columns);
   tcase_add_loop_test(tests, nvcc_compiles_it, 0, N_EXPORTS);
   tcase_add_test(tests, an_operand_taken_by_map_has_one_built);
+  tcase_add_loop_test(tests, maps_know_which_way_operands_are_stored, 0, 4);
   suite_add_tcase(suite, tests);
   TCase *rungs = tcase_create("rungs");
   tcase_add_checked_fixture(rungs, setup, teardown);

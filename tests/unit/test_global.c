@@ -117,6 +117,16 @@ typedef struct Brute {
   double requests, sectors, ideal, lines;
 } Brute;
 
+// Of a box that one lane sends, rows of whole 32 bytes or of half of them.
+static void brute_box(Brute *b, const Op *op, const bool *active) {
+  int64_t row = op->box[1] * dtype_bytes(op->src.buffer->type), sectors = 0;
+  for (int lane = 0; lane < LANES; lane++)
+    if (active[lane]) sectors += op->box[0] * ((row + 31) / 32);
+  b->requests += sectors > 0;
+  b->sectors += (double)sectors;
+  b->ideal += (double)sectors;
+}
+
 static void brute_side(Brute *b, const Op *op, const Access *access, const bool *active) {
   if (!access->buffer || access->buffer->space != SPACE_GLOBAL || op->kind == OP_TMA_LOAD) return;
   int64_t addr[LANES];
@@ -139,14 +149,19 @@ static void brute_list(Brute *b, const Stmt *list, const bool *active) {
   for (; list; list = list->next) {
     bool inner[LANES];
     if (list->kind == STMT_LET) lanes_let(b->env, list);
-    if (list->kind == STMT_OP) {
+    bool sends = list->kind == STMT_OP && op_moves_box(list->op.kind) &&
+                 list->op.dst.buffer->space == SPACE_GLOBAL;
+    if (sends) brute_box(b, &list->op, active);
+    if (list->kind == STMT_OP && !sends) {
       brute_side(b, &list->op, &list->op.dst, active);
       brute_side(b, &list->op, &list->op.src, active);
     }
     if (list->kind == STMT_IF && lanes_pass(b->env, list->expr, active, inner))
       brute_list(b, list->body, inner);
-    for (int64_t i = 0; list->kind == STMT_LOOP && i < list->var->extent; i++) {
-      lanes_set_all(b->env, list->var, i);
+    bool tiles = list->kind == STMT_LOOP && list->var->tier == TIER_TILE;
+    int64_t turns = list->kind != STMT_LOOP ? 0 : tiles ? 1 : list->var->extent;
+    for (int64_t i = 0; i < turns; i++) {
+      if (!tiles) lanes_set_all(b->env, list->var, i);  // lanes_enter has chosen the tile
       brute_list(b, list->body, active);
     }
   }
@@ -231,6 +246,22 @@ START_TEST(pairs_of_f16_leave_in_half_sectors) {
   const char *staged = arena_printf(property_arena, "%s,EPILOGUE=1", direct);
   c = site_of(model_of(staged), "C <- r_c");
   ck_assert_int_eq(c->count.sectors, c->count.ideal);
+}
+END_TEST
+
+// Boxes bound for C write whole lines, as the staged epilogue does, and are counted by their bytes.
+START_TEST(boxes_of_c_leave_in_whole_sectors) {
+  const char *staged =
+      "AUTO=0,M=512,N=512,K=512,ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,"
+      "ASYNC_COPY=1,LDMATRIX=1,SWIZZLE=3,EPILOGUE=1";
+  const Model *by_lanes = model_of(staged);
+  const Model *by_box = model_of(arena_printf(property_arena, "%s,TMA_STORE=1", staged));
+  const GlobalSite *lanes = site_of(by_lanes, "C <- r_c"), *box = site_of(by_box, "C <- C_s");
+  ck_assert_str_eq(box->op->name, "utmastg");
+  ck_assert(box->is_store && !box->count.known);
+  ck_assert_double_eq(box->sectors, lanes->sectors);
+  ck_assert_double_eq(box->sectors, 128 * 128 * 2 / 32);
+  ck_assert_double_eq(by_box->traffic.l2_clocks, by_lanes->traffic.l2_clocks);
 }
 END_TEST
 
@@ -324,6 +355,7 @@ Suite *suite_global(void) {
   tcase_add_test(kernel, a_kernel_fetches_what_all_its_iterations_do);
   tcase_add_test(kernel, random_kernels_too);
   tcase_add_test(kernel, pairs_of_f16_leave_in_half_sectors);
+  tcase_add_test(kernel, boxes_of_c_leave_in_whole_sectors);
   tcase_add_test(kernel, pairs_of_f32_leave_in_full_sectors);
   tcase_add_test(kernel, global_accesses_are_compiled_as_they_are_written);
   tcase_add_test(kernel, the_command_draws_one);

@@ -262,8 +262,12 @@ static const Program *only_cta(const Program *program, int64_t cta) {
   Kernel *kernel = main_kernel(copy);
   Launch launch = kernel_launch(kernel);
   const Expr *is = NULL;
+  if (launch.tiles)  // there are as many blocks as tiles
+    is = ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, copy->block),
+                   ex_const(property_arena, cta));
   for (int d = 0; d < launch.n_block_digits; d++) {
     const HardwareDigit *digit = &launch.block[d];
+    if (digit->var->tier == TIER_CLUSTER) continue;  // its blocks need each other
     int64_t value = cta / digit->stride % digit->var->extent;
     is = ex_land(property_arena, is,
                  ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, digit->var),
@@ -283,17 +287,24 @@ static const float *ones(int64_t n) {
   return out;
 }
 
-// A cell of C after CTA `cta` has run alone on matrices of ones: the length of its part of K inside
-// the tile, untouched (or the zero that the first kernel put there) everywhere else.
+static bool is_in_cluster(const Grid *grid, const GridCta *cta, int64_t row, int64_t col) {
+  return row / grid->cluster_rows == cta->row / grid->cluster_rows &&
+         col / grid->cluster_cols == cta->col / grid->cluster_cols;
+}
+
+// A cell of C after CTA `cta`, or its cluster, has run alone on matrices of ones: the length of its
+// part of K inside the tile, untouched (or the zero that the first kernel put there) everywhere
+// else.
 static bool only_writes_its_tile(const Grid *grid, const Model *model, int64_t cta) {
   const Problem *p = &model->program->problem;
   InterpOptions options = {.seed = 1, .a = ones(p->m * p->k), .b = ones(p->k * p->n), .alpha = 1};
+  options.grid = grid->n_ctas;  // a block for each tile
   const InterpResult *result = interpret(property_arena, only_cta(model->program, cta), &options);
   GridCta at = grid_cta(grid, cta);
   GridRange k = grid_k_range(grid, at.split);
   for (int64_t i = 0; i < p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
-      bool mine = i / grid->tile_m == at.row && j / grid->tile_n == at.col;
+      bool mine = is_in_cluster(grid, &at, i / grid->tile_m, j / grid->tile_n);
       double got = result->c[i * p->n + j];
       bool right = mine ? got == (double)(k.end - k.begin) : isnan(got) || (grid->adds && got == 0);
       if (right) continue;
@@ -318,7 +329,7 @@ static void every_tile_has_one_cta(const Grid *grid) {
 }
 
 START_TEST(ctas_write_their_tile_and_nothing_else) {
-  enum { SCHEDULES = 120 };
+  enum { SCHEDULES = 160 };
   const RandomLimits limits = {64, 100000};
   uint64_t state = property_seed();
   int failed = 0, judged = 0, split = 0, along_m = 0, along_n = 0;

@@ -1,5 +1,6 @@
 // The kernel that asks whether copies by TMA come after fenced reads: it compiles for every GPU
 // that has them, and what it counts is taken up as counted.
+#include "compile_once.h"
 #include "kernels/device/late_reads.h"
 
 #include <check.h>
@@ -94,7 +95,7 @@ START_TEST(it_compiles_where_there_is_tma) {
   nvrtc_describe(arena, &found);
   if (!found) return;
   const Plan *plan = late_reads_plan(arena, archs[_i], 132);
-  const CompileResult *result = nvrtc_compile(arena, plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%s", archs[_i], result->error, result->log);
   ck_assert_ptr_nonnull(strstr(result->ptx, "fence.proxy.async.shared::cta"));
   ck_assert_ptr_nonnull(strstr(result->ptx, "cp.async.bulk.shared::cluster.global"));

@@ -526,7 +526,7 @@ START_TEST(what_is_broken_is_a_diff) {
       n++;
     }
   }
-  ck_assert_int_eq(n, 20);
+  ck_assert_int_eq(n, 22);
   explorer_close(session);
 }
 END_TEST

@@ -53,6 +53,10 @@ static const char *const shapes[] = {
     HALF ROLES "STAGE=01,BUFFER_COUNT=2",
     HALF ROLES "STAGE=10,BUFFER_COUNT=4,A_COL=1",
     HALF ROLES "STAGE=11,BUFFER_COUNT=2,FRAG_ORDER=1,SERPENTINE=1,ALPHA=1",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,EPI_N=8",
+    HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_N=16,EPI_BUFFERS=2",
+    HALF "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,ACC=f16",
+    TF32 ROLES "FN=4,STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,SPLITK=2",
     TF32 "FN=4,STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1",
     TF32 "FN=4,STAGE=11,BUFFER_COUNT=2,SWIZZLE=2",
     TF32 ROLES "FN=1,STAGE=11,BUFFER_COUNT=2,SWIZZLE=1",
@@ -108,6 +112,7 @@ static const char *const brinks[] = {
     "M=70,N=68,K=36,BM=31,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
     "M=70,N=68,K=36,BM=28,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1",
     "M=20,N=68,K=36,BM=8,BN=32,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1,MIN_BLOCKS=3",
+    "M=20,N=20,K=36,BM=8,BN=16,FM=2,FN=2,BK=16,BUFFER_COUNT=2," ROLES "STAGE=11,TMA=1,MIN_BLOCKS=2",
 };
 enum { N_BRINKS = sizeof brinks / sizeof brinks[0] };
 
@@ -115,6 +120,10 @@ START_TEST(what_is_just_legal_computes_the_nest) {
   Schedule schedule = schedule_plain();
   Diags diags = diags_new(property_arena);
   ck_assert(schedule_parse(&schedule, brinks[_i], &diags));
+  const Pipeline *pipeline = &built(&schedule)->pipeline;
+  for (int s = pipeline->n_stages - 1; pipeline->stage[s].program->any_thread; s--)
+    ck_assert(
+        property_computes(&schedule, pipeline->stage[s].pass->name, pipeline->stage[s].program, 1));
   ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 1));
 }
 END_TEST
@@ -125,7 +134,7 @@ END_TEST
 // of whole 16 bytes, and rows of just 16 << B bytes under Swizzle<B,4,3>, whose pattern takes eight
 // of them; slots and panels begin where that does, or at multiples of 128 bytes.
 static bool box_is_possible(const Op *op) {
-  const Buffer *slab = op->dst.buffer;
+  const Buffer *slab = op_box_shared(op)->buffer;
   int64_t bytes = dtype_bytes(slab->type), row = op->box[1] * bytes, pattern = 128;
   if (op->box[0] > 256 || op->box[1] > 256 || row % 16) return false;
   if (slab->stride[slab->rank - 2] * bytes != row) return false;
@@ -141,11 +150,12 @@ static bool box_is_possible(const Op *op) {
 }
 
 static void check_boxes(const Schedule *schedule, const Program *program) {
-  static const BufferRole operands[] = {ROLE_A, ROLE_B};
-  for (int i = 0; i < 2; i++) {
+  static const BufferRole operands[] = {ROLE_A, ROLE_B, ROLE_C};
+  for (int i = 0; i < 3; i++) {
     const Op *op = program_tma(program, operands[i]);
     if (op && !box_is_possible(op))
-      ck_abort_msg("%s of %s", op->dst.buffer->name, schedule_text(property_arena, schedule));
+      ck_abort_msg("%s of %s", op_box_shared(op)->buffer->name,
+                   schedule_text(property_arena, schedule));
   }
 }
 
@@ -174,7 +184,8 @@ END_TEST
 #define BIT(kind) (1u << FINDING_##kind)
 // Harms nobody before a slot of the ring is used again; or only where that is at once, since the
 // barrier of the slab between hands a fence on to all threads.
-enum { ALWAYS, GOING_ROUND, AT_ONCE };
+// Or only where a slot of C_s is used again, of which a warp fills two or more.
+enum { ALWAYS, GOING_ROUND, AT_ONCE, SLOT_AGAIN };
 
 static const struct {
   BreakageId id;
@@ -202,8 +213,18 @@ static const struct {
     {BREAK_FENCE, GOING_ROUND, BIT(RACE)},
     {BREAK_EARLY_FENCE, GOING_ROUND, BIT(RACE)},
     {BREAK_OTHER_FENCE, AT_ONCE, BIT(RACE)},
+    {BREAK_STORE_FENCE, ALWAYS, BIT(RACE)},
+    {BREAK_STORE_WAIT_READ, SLOT_AGAIN, BIT(RACE)},
+    {BREAK_STORE_WAIT, ALWAYS, BIT(ABANDONED_COPY)},
 };
 enum { N_FAULTS = sizeof faults / sizeof faults[0] };
+
+// Rows of atoms, each in pieces.
+static bool uses_slot_again(const Schedule *schedule) {
+  const int64_t *v = schedule->value;
+  int64_t columns = v[KNOB_FN] * 8, pieces = v[KNOB_EPI_N] ? columns / v[KNOB_EPI_N] : 1;
+  return v[KNOB_FM] * pieces > v[KNOB_EPI_BUFFERS];
+}
 
 static unsigned found(const Program *program, uint64_t seed, InterpAsync async) {
   InterpOptions options = {.seed = seed, .async = async};
@@ -234,6 +255,7 @@ START_TEST(every_fault_is_told) {
       bool round = slab_counts[i] > schedule.value[KNOB_BUFFER_COUNT];
       bool at_once = schedule.value[KNOB_BUFFER_COUNT] == 1 || schedule.value[KNOB_PIPELINE_STAGES];
       bool harmed = faults[f].harms == ALWAYS || (round && (faults[f].harms != AT_ONCE || at_once));
+      if (faults[f].harms == SLOT_AGAIN) harmed = uses_slot_again(&schedule);
       if (broken) must_find(&schedule, broken, f, harmed, slab_counts[i] == 7 ? N_SEEDS : 1);
     }
     arena_reset(property_arena);
@@ -302,6 +324,35 @@ START_TEST(faults_are_told_in_words) {
 }
 END_TEST
 
+// The same of boxes bound for C, in pieces of 8 columns that share one slot.
+static const struct {
+  BreakageId id;
+  const char *says;
+} stores[] = {
+    {BREAK_STORE_FENCE, "copies out of (tma.store"},
+    {BREAK_STORE_FENCE, "with no fence for copies by TMA between"},
+    {BREAK_STORE_WAIT_READ, "what the memory accelerator copies out of (tma.store"},
+    {BREAK_STORE_WAIT_READ, "with no wait until that copy has read it between"},
+    {BREAK_STORE_WAIT, "ends without a wait until its box has been read (tma.store"},
+    {BREAK_LAST_BARRIER, "with no barrier between"},
+};
+enum { N_STORES = sizeof stores / sizeof stores[0] };
+
+START_TEST(faults_of_stores_are_told_in_words) {
+  Schedule schedule =
+      of_slabs(HALF ROLES "STAGE=11,BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,EPI_N=8", 2);
+  const Program *program = built(&schedule)->program;
+  const Program *broken = program_break(property_arena, program, stores[_i].id);
+  ck_assert_ptr_nonnull(broken);
+  InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
+  bool told = false;
+  for (int i = 0; i < check.n_findings; i++)
+    told = told || strstr(check.finding[i].text, stores[_i].says);
+  if (!told) property_tell(&schedule, stores[_i].says, &check);
+  ck_assert(told);
+}
+END_TEST
+
 // Producers and consumers of 256, 384 and 512 threads share what the block started with to the last
 // step of 8: no more can be taken, or somebody waits for ever.
 START_TEST(no_more_registers_are_taken_than_given_back) {
@@ -350,6 +401,7 @@ Suite *suite_mbarrier(void) {
   tcase_add_loop_test(tc, every_fault_is_told, 0, N_SHAPES);
   tcase_add_loop_test(tc, a_lost_barrier_is_an_early_overwrite, 0, N_SHAPES);
   tcase_add_loop_test(tc, faults_are_told_in_words, 0, N_SENTENCES);
+  tcase_add_loop_test(tc, faults_of_stores_are_told_in_words, 0, N_STORES);
   tcase_add_test(tc, a_ring_that_is_not_gone_round_has_no_second_phase);
   suite_add_tcase(suite, tc);
   return suite;

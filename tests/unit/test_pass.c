@@ -247,6 +247,34 @@ END_TEST
 #define TMA_8X8 "STAGE=11,TMA=1,BM=8,BN=8,FM=8,FN=8,"
 #define ROLES "STAGE=11,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,"
 
+#define ATOM16 "ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=2,"
+
+// Four warps, each with a 32 x 64 tile: a row of its atoms in f16 is one panel of 128 bytes, and
+// one of the four pieces of 8 columns is 16 bytes wide, too little for a swizzle.
+START_TEST(test_pieces_leave_by_tma) {
+#define STORE "M=256,N=256,K=256," ATOM16 "WM=2,WN=2,FM=2,FN=8,EPILOGUE=1,TMA_STORE=1"
+  static const struct {
+    const char *knobs, *has[4];
+  } cases[] = {
+      {"",
+       {"C_s [4 x 16 x 64] f16  Swizzle<3,4,3>", "n_w * 64] = tma.store C_s[m_w * 2 + n_w, 0, 0]",
+        "bulk.read until no group is unread", "for n_i in 0..8 REGISTER, v_p in 0..2"}},
+      {",EPI_N=32,EPI_BUFFERS=2,STMATRIX=1",
+       {"C_s [2 x 4 x 16 x 32] f16  Swizzle<2,4,3>", "bulk.read until at most 1 group is unread",
+        "stmatrix.x4 acc[m_r, n_p * 4 + n_q * 2, 0]", "for m_r in 0..2 REGISTER, n_p in 0..2"}},
+      {",EPI_N=8,STMATRIX=1",
+       {"C_s [4 x 16 x 8] f16", "stmatrix.x2 acc[m_r, n_p, 0]", "16 x 8", "barrier of 32 threads"}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const Model *built = model(arena_printf(arena, "%s%s", STORE, cases[i].knobs));
+    const char *text = program_text_full(arena, built->program);
+    for (int h = 0; h < 4; h++)
+      ck_assert_msg(strstr(text, cases[i].has[h]), "%s is not in\n%s", cases[i].has[h], text);
+    ck_assert_ptr_null(strstr(text, "r_c"));
+  }
+}
+END_TEST
+
 static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
@@ -282,6 +310,15 @@ static const struct {
     {ROLES "BM=10,BN=6,FM=4,FN=4,BK=16", "roles_warps", NULL},
     {ROLES "BM=32,BN=32,FM=2,FN=2,BK=16", "roles_fit", "BN=16"},
     {ROLES "BM=20,BN=32,FM=2,FN=2,BK=16,MIN_BLOCKS=3", "min_blocks_fit", "MIN_BLOCKS=2"},
+    {ATOM16 "EPILOGUE=1,STMATRIX=1,TARGET=a100", "stmatrix_arch", "STMATRIX=0"},
+    {ATOM16 "STMATRIX=1", "stmatrix_epilogue", "EPILOGUE=1"},
+    {"STMATRIX=1,EPILOGUE=1", "stmatrix_epilogue", "STMATRIX=0"},
+    {"ATOM_KIND=mma_m16n8k8_tf32,STAGE=11,EPILOGUE=1,STMATRIX=1", "stmatrix_type", "STMATRIX=0"},
+    {ATOM16 "EPILOGUE=1,TMA_STORE=1,TARGET=a100", "tma_store_arch", "TMA_STORE=0"},
+    {ATOM16 "TMA_STORE=1", "tma_store_epilogue", "EPILOGUE=1"},
+    {ATOM16 "EPILOGUE=1,TMA_STORE=1,FN=4,EPI_N=24", "epi_columns", "EPI_N=16"},
+    {ATOM16 "EPILOGUE=1,TMA_STORE=1,FN=4,EPI_N=64", "epi_columns", "EPI_N=32"},
+    {ATOM16 "EPILOGUE=1,TMA_STORE=1,SPLITK=2,ATOMIC_FREE_SPLITK=1", "epilogue_rows", "EPILOGUE=0"},
     {"BM=8,BN=256", "threads_fit", "BN=128"},
     {"BM=32,BN=32,FM=8,FN=9", "block_registers", "BN=16"},
     {"FM=16,FN=16", "cells_fit", "FM=14"},
@@ -429,6 +466,7 @@ Suite *suite_pass(void) {
   tcase_add_test(tcase, test_resources_of_the_articles_tile);
   tcase_add_loop_test(tcase, test_blocks_of_few_warps, 0, sizeof held / sizeof *held);
   tcase_add_test(tcase, test_a_block_with_roles);
+  tcase_add_test(tcase, test_pieces_leave_by_tma);
   tcase_add_loop_test(tcase, test_rules, 0, (int)(sizeof illegal / sizeof *illegal));
   tcase_add_test(tcase, test_expressions_simplify);
   tcase_add_test(tcase, test_random_expressions);

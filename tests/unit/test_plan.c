@@ -18,8 +18,10 @@ static Plan good_plan(void) {
       .n = 2048,
       .k = 1000,
       .b_col_major = true,
-      .a_box = {32, 128, 3},
-      .workspace_bytes = 1 << 20,
+      .workspace_bytes = {1 << 20},
+      .n_maps = 2,
+      .maps = {{PLAN_ARG_A, PLAN_F32, 1000, 4096, 32, 128, 3},
+               {PLAN_ARG_WORKSPACE, PLAN_F16, 512, 1024, 64, 8, 0}},
       .tile_m = 128,
       .tile_n = 64,
       .tolerance = 1e-6,
@@ -31,11 +33,13 @@ static Plan good_plan(void) {
                    .args = {PLAN_ARG_C}},
                   {.name = "gemm",
                    .grid = {32, 32, 2},
+                   .persistent = true,
                    .block = {16, 16, 1},
                    .cluster = {2, 1, 1},
                    .smem_bytes = 100000,
-                   .n_args = 4,
-                   .args = {PLAN_ARG_A_MAP, PLAN_ARG_B, PLAN_ARG_WORKSPACE, PLAN_ARG_C}}},
+                   .n_args = 5,
+                   .args = {PLAN_ARG_MAP, PLAN_ARG_B, PLAN_ARG_WORKSPACE, PLAN_ARG_C,
+                            PLAN_ARG_MAP + 1}}},
   };
 }
 
@@ -56,10 +60,12 @@ START_TEST(test_round_trip) {
   ck_assert_str_eq(read->label, plan.label);
   ck_assert_str_eq(read->ptxas_opt, plan.ptxas_opt);
   ck_assert_int_eq(read->kernels[1].grid[2], 2);
-  ck_assert_int_eq(read->kernels[1].args[0], PLAN_ARG_A_MAP);
+  ck_assert_int_eq(read->kernels[1].args[0], PLAN_ARG_MAP);
   ck_assert_int_eq(read->kernels[1].args[2], PLAN_ARG_WORKSPACE);
-  ck_assert_mem_eq(read->a_box, plan.a_box, sizeof plan.a_box);
-  ck_assert_mem_eq(read->b_box, plan.b_box, sizeof plan.b_box);
+  ck_assert_int_eq(read->kernels[1].args[4], PLAN_ARG_MAP + 1);
+  ck_assert_int_eq(read->n_maps, 2);
+  for (int i = 0; i < 2; i++) ck_assert(plan_same_map(&read->maps[i], &plan.maps[i]));
+  ck_assert_int_eq(read->workspace_bytes[0], 1 << 20);
   ck_assert_int_eq(read->kernels[1].smem_bytes, 100000);
   ck_assert(read->b_col_major && !read->a_col_major);
   ck_assert(plan_same_problem(read, &plan));
@@ -95,24 +101,34 @@ static const Bad bad_texts[] = {
     {"\"name\":\"gemm\"", "\"name\":\"\"", "C identifier"},
     {"\"smem_bytes\":100000", "\"smem_bytes\":-1", "smem_bytes is -1"},
     {"\"smem_bytes\":100000", "\"smem_bytes\":1e9", "smem_bytes is 1000000000"},
-    {"\"workspace_bytes\":1048576", "\"workspace_bytes\":0", "a workspace is passed"},
-    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, workspace"},
-    {"\"args\":[\"C\"]", "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\"]",
-     "at most 8"},
-    {"\"a_box\":[32,128,3],", "", "\"a_box\" is missing"},
-    {"\"b_box\":[0,0,0],", "", "\"b_box\" is missing"},
-    {"[32,128,3]", "[0,0,0]", "gemm: A_map is passed, but it has no box"},
-    {"[32,128,3]", "[0,128,3]", "A_map: columns of the box is 0"},
-    {"[32,128,3]", "[260,128,0]", "A_map: columns of the box is 260"},
-    {"[32,128,3]", "[32,257,3]", "A_map: rows of the box is 257"},
-    {"[32,128,3]", "[32,-1,3]", "A_map: rows of the box is -1"},
-    {"[32,128,3]", "[32,128,4]", "A_map: swizzle bits is 4"},
-    {"[32,128,3]", "[30,128,3]", "A_map: a row of the box has 120 B, not a multiple of 16"},
-    {"[32,128,3]", "[32,128,2]", "A_map: a row of the box has 128 B; the swizzle permutes 64 B"},
-    {"[32,128,3]", "[32,128]", "3"},
-    {"\"k\":1000", "\"k\":1002", "A_map: a row of 1002 elements of 4 B is not a multiple of 16 B"},
-    {"\"b_box\":[0,0,0]", "\"b_box\":[0,0,1]", "B_map: columns of the box is 0"},
-    {"\"A_map\"", "\"B_map\"", "gemm: B_map is passed, but it has no box"},
+    {"\"workspace_bytes\":[1048576,", "\"workspace_bytes\":[0,",
+     "map_1: 1024 rows of 512 elements do not fit into workspace_0's 0 B"},
+    {"\"args\":[\"C\"]", "\"args\":[\"D\"]", "one of A, B, C, workspace_0"},
+    {"\"args\":[\"C\"]",
+     "\"args\":[\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\",\"A\","
+     "\"A\",\"A\"]",
+     "at most 12"},
+    {"\"C\"]", "\"workspace_1\"]", "zero: workspace_1 is passed, but it has 0 bytes"},
+    {"\"map_1\"]", "\"map_2\"]", "gemm: map_2 is passed, but there are 2 maps"},
+    {"\"swizzle_bits\":3", "\"swizzle\":3", "\"swizzle_bits\" is missing"},
+    {"\"buffer\":\"A\"", "\"buffer\":\"alpha\"", "one of A, B, C, workspace_0"},
+    {"\"type\":\"f16\"", "\"type\":\"f64\"",
+     "map_1: 1024 rows of 512 elements do not fit into workspace_0's 1048576 B"},
+    {"\"rows\":4096", "\"rows\":4097",
+     "map_0: 4097 rows of 1000 elements do not fit into A's 16384000 B"},
+    {"\"rows\":4096", "\"rows\":0", "map_0: rows is 0"},
+    {"\"columns\":1000", "\"columns\":9007199254740992", "map_0: columns is 9007199254740992"},
+    {"\"columns\":1000", "\"columns\":998",
+     "map_0: a row of 998 elements of 4 B is not a multiple of 16 B"},
+    {"\"box_columns\":32", "\"box_columns\":0", "map_0: columns of the box is 0"},
+    {"\"box_columns\":32", "\"box_columns\":260", "map_0: columns of the box is 260"},
+    {"\"box_rows\":128", "\"box_rows\":257", "map_0: rows of the box is 257"},
+    {"\"box_rows\":128", "\"box_rows\":-1", "map_0: rows of the box is -1"},
+    {"\"swizzle_bits\":3", "\"swizzle_bits\":4", "map_0: swizzle bits is 4"},
+    {"\"box_columns\":32", "\"box_columns\":30",
+     "map_0: a row of the box has 120 B, not a multiple of 16"},
+    {"\"swizzle_bits\":3", "\"swizzle_bits\":2",
+     "map_0: a row of the box has 128 B; the swizzle permutes 64 B"},
     {"\"tolerance\":1e-06", "\"tolerance\":2", "tolerance is 2"},
     {"\"kernels\":[", "\"kernels\":[7,", "object"},
 };

@@ -118,6 +118,7 @@ START_TEST(test_real_tool) {
   if (!compiled->ok) return;
   SassResult *sass = sass_disassemble(arena, compiled->cubin, compiled->cubin_bytes, 20);
   ck_assert_msg(sass->ok, "%s", sass->error);
+  sass_add_live(arena, sass, compiled->cubin, compiled->cubin_bytes, 20);
   bool load = false;
   for (int i = 0; i < sass->n_lines; i++)
     load = load || (sass->lines[i].opcode && strncmp(sass->lines[i].opcode, "LDG.E", 5) == 0 &&

@@ -1,6 +1,7 @@
 // The kernels that ask the GPU for its fragment maps: they compile for every GPU that has the
 // instruction, and on a GPU played here, by the PTX ISA's formulas for registers, every case holds;
 // one that hands its registers out otherwise is found out, with the lane and the element.
+#include "compile_once.h"
 #include "kernels/device/fragment_check.h"
 
 #include <check.h>
@@ -213,7 +214,7 @@ START_TEST(test_it_compiles_wherever_it_is) {
     str_add(&text, tagged->plan->cuda);
   }
   tagged->plan->cuda = text.text;
-  const CompileResult *result = nvrtc_compile(arena, tagged->plan, COMPILE_BOTH);
+  const CompileResult *result = compile_once(arena, tagged->plan, COMPILE_BOTH);
   ck_assert_msg(result->ok, "%s: %s\n%s", gpus[_i].arch, result->error, result->log);
   for (int i = 0; i < tagged_count(); i++) {
     if (!tagged_on(i, gpus[_i].cc)) continue;

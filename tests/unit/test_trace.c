@@ -286,6 +286,13 @@ static const char *const boxes[] = {
     "B_COL=1,BUFFER_COUNT=4,WARP_SPECIALIZE=1,M=136,N=264,K=200",
     "ATOM_KIND=mma_m16n8k32_s8,WM=2,WN=1,FM=1,FN=4,BK=4,STAGE=11,TMA=1,SWIZZLE=3,B_COL=1,M=80,N=80,"
     "K=304",
+    "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=2,FN=8,BK=2,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=2,"
+    "BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_N=32,EPI_BUFFERS=2,WARP_SPECIALIZE=1,"
+    "M=136,N=264,K=200",
+    "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,EPILOGUE=1,TMA_STORE=1,SPLITK=2,"
+    "M=136,N=152,K=200",
+    "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=3,BK=2,STAGE=11,EPILOGUE=1,STMATRIX=1,M=136,"
+    "N=152,K=200",
 };
 enum { N_BOXES = sizeof boxes / sizeof *boxes };
 
@@ -366,6 +373,7 @@ static const Program *wiped(const Program *program, const Trace *trace) {
     when = ex_land(property_arena, when,
                    equals(launch.block[d].var,
                           trace->cta / launch.block[d].stride % launch.block[d].var->extent));
+  if (launch.tiles) when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta));
   if (moment.k_o >= 0)
     when = ex_land(property_arena, when, equals(slab_loop(copy)->var, moment.k_o));
   int64_t one = 1;
@@ -394,6 +402,7 @@ static bool lacks_one_element(const Model *model, const Grid *grid, const Trace 
   const float *a = interpret_inputs(property_arena, p->m * p->k, 5, 0);
   const float *b = interpret_inputs(property_arena, p->k * p->n, 5, 1);
   InterpOptions options = {.seed = 5, .async = async, .a = a, .b = b, .alpha = 1};
+  options.grid = grid->n_ctas;  // a block for each tile
   const double *whole = interpret_reference(property_arena, p, a, b);
   const InterpResult *result = interpret(property_arena, wiped(model->program, trace), &options);
   bool of_a = trace->operand == ATOM_A;

@@ -95,6 +95,11 @@ static const struct {
     {"tiles_compare", "tiles", "cell_groups", "c Enter e C Space 9 Space 7 0 Enter", 120, 40,
      false},
     {"tiles_40x12", "tiles", "padded", "Enter", 40, 12, false},
+    {"pipeline_80x24", "pipeline", "padded", NULL, 80, 24, false},
+    {"pipeline_naive_ascii", "pipeline", "naive", "l l", 80, 24, true},
+    {"pipeline_compare", "pipeline", "padded", "c", 80, 24, false},
+    {"pipeline_all", "pipeline", "pipelined", "a", 120, 40, false},
+    {"pipeline_40x12", "pipeline", "padded", NULL, 40, 12, false},
     {"tiles_unstaged", "tiles", "naive", "Enter Tab l l", 80, 24, false},
     {"help", "explore", "padded", "?", 80, 24, false},
     {"palette", "explore", "padded", ": c o", 80, 24, false},
@@ -122,6 +127,12 @@ END_TEST
   "3,"                                                                                             \
   "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,UNROLL_RING=1,FRAG_BUFFER=2,"                 \
   "WARP_SPECIALIZE=1"
+#define TILES                                                                                      \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=" \
+  "3,"                                                                                             \
+  "BUFFER_COUNT=3,GROUP_M=32,EPILOGUE=1,SERPENTINE=1,FRAG_BUFFER=2,"                               \
+  "WARP_SPECIALIZE=1"                                                                              \
+  ",PERSISTENT=1"
 #define RING                                                                                  \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
   "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
@@ -138,6 +149,15 @@ static const struct {
     {"explore_tma_80x24", "explore", BOXES, NULL, 80, 24},
     {"explore_tma_roles_80x44", "explore", BOXES ",BUFFER_COUNT=2,WARP_SPECIALIZE=1", NULL, 80, 44},
     {"loops_roles_120x40", "loops", ROLES, NULL, 120, 40},
+    {"pipeline_roles_80x24", "pipeline", ROLES, NULL, 80, 24},
+    {"pipeline_roles_120x40", "pipeline", ROLES, "Right Right", 120, 40},
+    {"pipeline_roles_end", "pipeline", ROLES, "G", 80, 24},
+    {"pipeline_roles_stuck", "pipeline", ROLES,
+     ": p i p e l i n e Space b r e a k Space m o r e _ b y t e s Enter", 80, 24},
+    {"pipeline_roles_race", "pipeline", ROLES,
+     ": p i p e l i n e Space b r e a k Space e m p t y _ w a i t Enter", 80, 24},
+    {"pipeline_ring_sequential", "pipeline", RING, "v", 80, 24},
+    {"pipeline_boxes_80x24", "pipeline", BOXES, "k k k k l l l", 80, 24},
     {"loops_roles_steps", "loops", ROLES, "s", 80, 24},
     {"loops_tma_80x24", "loops", BOXES, "G", 80, 24},
     {"loops_tma_steps", "loops", BOXES, "s", 80, 24},
@@ -155,6 +175,9 @@ static const struct {
     {"banks_roles", "banks", ROLES, NULL, 80, 24},
     {"source_roles", "source", ROLES, NULL, 80, 24},
     {"grid_roles", "grid", ROLES, NULL, 120, 40},
+    {"grid_persistent", "grid", TILES ",TILE_ORDER=hilbert", "l l v", 120, 40},
+    {"tiles_persistent", "tiles", TILES, "Enter", 80, 24},
+    {"explore_persistent", "explore", TILES, NULL, 80, 40},
     {"tiles_roles", "tiles", ROLES, "e B Space 7 0 Space 3 0 0 Enter", 120, 40},
 };
 

@@ -63,8 +63,8 @@ static const char *text(const JsonValue *object, const char *key) {
   return value;
 }
 
-static const char *const views[] = {"explore", "loops",     "banks",  "source",
-                                    "measure", "fragments", "swizzle"};
+static const char *const views[] = {"explore", "loops",     "banks",   "source",
+                                    "measure", "fragments", "swizzle", "pipeline"};
 enum { VIEWS = sizeof views / sizeof *views };
 
 START_TEST(is_one_object_on_every_rung) {

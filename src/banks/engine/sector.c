@@ -44,6 +44,16 @@ static const BankOp OPS[] = {
      .ptx = "cp.async.bulk.tensor",
      .kind = BANK_GLOBAL,
      .bytes = 16},
+    {.name = "utmastg",
+     .sass = "UTMASTG",
+     .ptx = "cp.async.bulk.tensor.global.shared::cta",
+     .kind = BANK_GLOBAL,
+     .bytes = 16},
+    {.name = "utmaredg",
+     .sass = "UTMAREDG",
+     .ptx = "cp.reduce.async.bulk.tensor",
+     .kind = BANK_GLOBAL,
+     .bytes = 16},
 };
 
 int sectors_op_count(void) { return (int)(sizeof OPS / sizeof OPS[0]); }

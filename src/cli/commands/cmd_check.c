@@ -185,9 +185,10 @@ static void print_sound(const Program *program, const char *name) {
   printf("%s is sound:", name);
   for (int k = 0; k < program->n_kernels; k++) {
     Launch launch = kernel_launch(&program->kernel[k]);
-    printf("%s kernel %s, %lld block%s of %lld thread%s", k ? ";" : "", program->kernel[k].name,
-           (long long)launch.n_blocks, launch.n_blocks == 1 ? "" : "s",
-           (long long)launch.block_threads, launch.block_threads == 1 ? "" : "s");
+    printf("%s kernel %s, %lld %s%s of %lld thread%s", k ? ";" : "", program->kernel[k].name,
+           (long long)launch.n_blocks, launch.tiles ? "tile" : "block",
+           launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,
+           launch.block_threads == 1 ? "" : "s");
   }
   int64_t bytes = program_smem_bytes(program);
   if (bytes) printf("; %lld B of shared memory", (long long)bytes);

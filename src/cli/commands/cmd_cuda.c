@@ -77,13 +77,13 @@ static void print_diff(const TextDiff *diff) {
 static void write_kernel(JsonWriter *w, const EmitKernel *kernel) {
   json_begin_object(w);
   json_member_string(w, "name", kernel->name);
-  json_member_int(w, "blocks", kernel->n_blocks);
+  json_member_int(w, kernel->persistent ? "tiles" : "blocks", kernel->n_blocks);
   json_member_int(w, "threads", kernel->n_threads);
   json_member_int(w, "smem_bytes", kernel->smem_bytes);
   json_member_int(w, "dynamic_smem_bytes", kernel->dynamic_smem_bytes);
   json_key(w, "args");
   json_begin_array(w);
-  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i]->name);
+  for (int i = 0; i < kernel->n_args; i++) json_put_string(w, kernel->arg[i].buffer->name);
   json_end_array(w);
   json_member_int(w, "first_line", kernel->first_line + 1);
   json_member_int(w, "lines", kernel->n_lines);

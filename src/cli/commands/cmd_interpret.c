@@ -192,8 +192,10 @@ static void print_setting(const Subject *s) {
         (long long)schedule_slabs(r), schedule_slabs(r) == 1 ? "" : "s",
         (long long)schedule_slabs_to_see(r), (long long)schedule_ring_slots(r));
   Launch launch = kernel_launch(program_main(s->program));
-  printf("%lld block%s of %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
-         launch.n_blocks == 1 ? "" : "s", (long long)launch.block_threads,
+  const char *what = launch.tiles ? "tile" : "block",
+             *where = launch.tiles ? "dealt to blocks " : "";
+  printf("%lld %s%s %sof %lld thread%s, %d order%s from seed %d\n", (long long)launch.n_blocks,
+         what, launch.n_blocks == 1 ? "" : "s", where, (long long)launch.block_threads,
          launch.block_threads == 1 ? "" : "s", s->given->runs, s->given->runs == 1 ? "" : "s",
          s->given->seed);
 }

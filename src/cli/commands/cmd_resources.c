@@ -50,7 +50,13 @@ static void print_kernel(const Compiled *c, int i) {
   row(c->arena, "stack", -1, k ? k->stack_bytes : -1, "B");
   row(c->arena, "shared memory per block", facts->smem_bytes, dynamic_or(facts, k), "B");
   row(c->arena, "threads per block", facts->n_threads, facts->n_threads, "");
-  row(c->arena, "blocks", facts->n_blocks, facts->n_blocks, "");
+  row(c->arena, facts->persistent ? "tiles" : "blocks", facts->n_blocks, facts->n_blocks, "");
+  if (facts->cluster > 1) {
+    row(c->arena, "blocks per cluster", facts->cluster, facts->cluster, "");
+    printf(
+        "how many clusters are active at once is not known: it depends on the GPCs, and the driver "
+        "says it on the GPU\n");
+  }
 }
 
 static void print_fit(const Model *model, const char *by) {
@@ -85,8 +91,10 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   const KernelResources *k = compiled_kernel(c, i);
   json_begin_object(w);
   json_member_string(w, "name", facts->name);
-  json_member_int(w, "blocks", facts->n_blocks);
+  json_member_int(w, facts->persistent ? "tiles" : "blocks", facts->n_blocks);
   json_member_int(w, "threads", facts->n_threads);
+  json_member_int(w, "blocks_per_cluster", facts->cluster);
+  put_said(w, "active_clusters", -1);  // the driver's to say, on the GPU
   json_member_int(w, "smem_bytes", facts->smem_bytes);
   put_said(w, "registers", k ? k->registers : -1);
   put_said(w, "spill_store_bytes", k ? k->spill_store_bytes : -1);

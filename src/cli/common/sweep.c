@@ -27,8 +27,7 @@ static bool examine(const TargetTable *targets, const Schedule *schedule, uint64
   Arena *scratch = arena_new("sweep");
   Diags diags = diags_new(scratch);
   const Target *target = target_find(targets, schedule->target, &diags);
-  if (target) rules_check_knobs(schedule, target, &diags);
-  bool legal = diags.count == 0;
+  bool legal = target && rules_allow(scratch, schedule, target);
   if (legal) {
     const Model *model = model_build(scratch, targets, schedule);
     legal = model->ok && model->resources.blocks_per_sm > 0;

@@ -105,7 +105,7 @@ static bool load(Bench *bench, int i) {
     input.ptx = compiled->ptx;
   }
   if (gpu_load(bench->gpu, &input, &bench->programs[i]) &&
-      problem_reserve_workspace(bench->gpu, input.plan->workspace_bytes)) {
+      problem_reserve_workspaces(bench->gpu, input.plan)) {
     gpu_describe(bench->gpu, &bench->programs[i], entry);
     return true;
   }

@@ -18,7 +18,7 @@ typedef struct GpuBuffer {
   int64_t bytes;           // of data; 0 = not allocated
 } GpuBuffer;
 
-// An operand's tensor map as a kernel gets it, and the address in it.
+// A tensor map as a kernel gets it, and the address in it.
 typedef struct GpuMap {
   CuDevicePtr data;  // 0 = not encoded yet
   uint64_t word[16];
@@ -29,8 +29,9 @@ typedef struct GpuProgram {
   void *module;
   int n_functions;
   void *functions[PLAN_MAX_KERNELS];
+  int64_t grid_x[PLAN_MAX_KERNELS];  // as launched on this device
   const Plan *plan;
-  GpuMap a_map, b_map;
+  GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.
@@ -38,7 +39,7 @@ typedef struct GpuProblem {
   bool ready;
   Plan shape;  // sizes, types and layouts only
   uint64_t seed;
-  GpuBuffer a, b, c, workspace;
+  GpuBuffer a, b, c, workspaces[PLAN_MAX_WORKSPACES];
   GpuBuffer expected;   // double[m · n]
   GpuBuffer magnitude;  // float[m · n]: (|A|·|B|)ij
   GpuBuffer counters;
@@ -100,17 +101,19 @@ bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, 
 // Keeps the stream busy for some `us` microseconds, so that launches queue up behind it.
 bool gpu_spin(Gpu *gpu, double us);
 
-// tensor_map.c: operands that kernels take as tensor maps.
+// tensor_map.c: buffers that kernels take as tensor maps.
 // False, with a sentence, when the plan has maps and the driver has none.
 bool gpu_can_map(Gpu *gpu, const Plan *plan);
-// The program's maps are those of the problem's operands, encoded when the operands have moved.
+// The program's maps are those of the problem's buffers, encoded when the buffers have moved.
 bool gpu_encode_maps(Gpu *gpu, GpuProgram *program);
 
 // problem.c: the data and the check.
 bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed);
-bool problem_reserve_workspace(Gpu *gpu, int64_t bytes);
+bool problem_reserve_workspaces(Gpu *gpu, const Plan *plan);
+// The problem's buffer of this name, one of the first PLAN_N_BUFFERS arguments.
+GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer);
 void problem_release(Gpu *gpu);
-// Poisons C and the workspace for a verifying run.
+// Poisons C and the workspaces for a verifying run.
 bool problem_poison(Gpu *gpu);
 // Compares what is in C now; the map uses the plan's tile. False only when the GPU failed.
 bool problem_compare(Arena *arena, Gpu *gpu, const Plan *plan, VerifyResult *result);

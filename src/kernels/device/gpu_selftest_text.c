@@ -180,7 +180,7 @@ static void plan_simple(Arena *arena, Plan *plan, SelftestKind kind) {
   plan->kernels[plan->n_kernels++] = gemm;
   if (kind == SELFTEST_PARTIALS) {
     plan->kernels[plan->n_kernels++] = second;
-    plan->workspace_bytes = 4 * plan->m * plan->n * 4;
+    plan->workspace_bytes[0] = 4 * plan->m * plan->n * 4;
   }
 }
 

@@ -142,7 +142,7 @@ static bool launch(Gpu *gpu, const GpuProgram *program, const Buffers *buffers, 
   const PlanKernel *kernel = &program->plan->kernels[0];
   return gpu_check(
       gpu,
-      gpu->cuda->cuLaunchKernel(program->functions[0], (unsigned)kernel->grid[0], 1, 1,
+      gpu->cuda->cuLaunchKernel(program->functions[0], (unsigned)program->grid_x[0], 1, 1,
                                 (unsigned)kernel->block[0], 1, 1, 0, gpu->stream, parameters, NULL),
       "cuLaunchKernel");
 }

@@ -6,9 +6,14 @@
 // together. A plan with clusters goes through cuLaunchKernelEx, everything else through
 // cuLaunchKernel, which every driver has. Both copy an argument when it is launched, so a tensor
 // map is passed like a pointer: by the address of its value.
+//
+// A persistent kernel is launched with as many blocks as the device holds at once, which only its
+// driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
+// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132.
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 #include "kernels/device/gpu.h"
 #include "kernels/device/problem_kernels.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -23,6 +28,22 @@ static int cluster_blocks(const PlanKernel *kernel) {
 
 static int block_threads(const PlanKernel *kernel) {
   return kernel->block[0] * kernel->block[1] * kernel->block[2];
+}
+
+static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  const CudaApi *cuda = gpu->cuda;
+  int blocks = 0, together = cluster_blocks(kernel);
+  int64_t *grid = &program->grid_x[i];
+  *grid = kernel->grid[0];
+  if (!kernel->persistent) return true;
+  int status = cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, program->functions[i], block_threads(kernel), (size_t)kernel->smem_bytes);
+  if (!gpu_check(gpu, status, "cuOccupancyMaxActiveBlocksPerMultiprocessor")) return false;
+  if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
+  *grid = min64(*grid, blocks * gpu->info.device.sm_count);
+  *grid = max64(*grid - *grid % together, together);
+  return true;
 }
 
 static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
@@ -47,6 +68,7 @@ static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
           cuda->cuFuncSetAttribute(*function, CU_FUNC_MAX_DYNAMIC_SMEM, (int)kernel->smem_bytes),
           "cuFuncSetAttribute"))
     return false;
+  if (!settle_grid(gpu, program, i)) return false;
   if (cluster_blocks(kernel) == 1) return true;
   if (!cuda->cuLaunchKernelEx)
     return gpu_refuse(gpu, "%s: this driver does not launch clusters", kernel->name);
@@ -86,7 +108,8 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
   program->module = NULL;
 }
 
-static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, void **parameters) {
+static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
   CuLaunchAttribute attribute;
   memset(&attribute, 0, sizeof attribute);
   attribute.id = CU_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -94,7 +117,7 @@ static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, v
   attribute.value.cluster.y = (unsigned)(kernel->cluster[1] > 1 ? kernel->cluster[1] : 1);
   attribute.value.cluster.z = (unsigned)(kernel->cluster[2] > 1 ? kernel->cluster[2] : 1);
   const CuLaunchConfig config = {
-      .grid_x = (unsigned)kernel->grid[0],
+      .grid_x = (unsigned)program->grid_x[i],
       .grid_y = (unsigned)kernel->grid[1],
       .grid_z = (unsigned)kernel->grid[2],
       .block_x = (unsigned)kernel->block[0],
@@ -105,20 +128,17 @@ static bool launch_cluster(Gpu *gpu, const PlanKernel *kernel, void *function, v
       .attributes = &attribute,
       .n_attributes = 1,
   };
+  void *function = program->functions[i];
   return gpu_check(gpu, gpu->cuda->cuLaunchKernelEx(&config, function, parameters, NULL),
                    "cuLaunchKernelEx");
 }
 
 bool gpu_launch(Gpu *gpu, GpuProgram *program) {
-  GpuProblem *problem = &gpu->problem;
   float alpha = 1;
-  void *values[PLAN_N_ARGS] = {[PLAN_ARG_A] = &problem->a.data,
-                               [PLAN_ARG_B] = &problem->b.data,
-                               [PLAN_ARG_C] = &problem->c.data,
-                               [PLAN_ARG_WORKSPACE] = &problem->workspace.data,
-                               [PLAN_ARG_ALPHA] = &alpha,
-                               [PLAN_ARG_A_MAP] = program->a_map.word,
-                               [PLAN_ARG_B_MAP] = program->b_map.word};
+  void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha};
+  for (int i = 0; i < PLAN_N_BUFFERS; i++)
+    values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
+  for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;
   if (!gpu_encode_maps(gpu, program)) return false;
   for (int i = 0; i < program->n_functions; i++) {
     const PlanKernel *kernel = &program->plan->kernels[i];
@@ -126,10 +146,10 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
     for (int a = 0; a < kernel->n_args; a++) parameters[a] = values[kernel->args[a]];
     void *function = program->functions[i];
     bool ok = cluster_blocks(kernel) > 1
-                  ? launch_cluster(gpu, kernel, function, parameters)
+                  ? launch_cluster(gpu, program, i, parameters)
                   : gpu_check(gpu,
                               gpu->cuda->cuLaunchKernel(
-                                  function, (unsigned)kernel->grid[0], (unsigned)kernel->grid[1],
+                                  function, (unsigned)program->grid_x[i], (unsigned)kernel->grid[1],
                                   (unsigned)kernel->grid[2], (unsigned)kernel->block[0],
                                   (unsigned)kernel->block[1], (unsigned)kernel->block[2],
                                   (unsigned)kernel->smem_bytes, gpu->stream, parameters, NULL),
@@ -151,7 +171,7 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry) {
     const PlanKernel *kernel = &program->plan->kernels[i];
     void *function = program->functions[i];
     int registers = function_attribute(gpu, function, CU_FUNC_REGISTERS), blocks = -1;
-    double size = (double)registers * block_threads(kernel) * (double)kernel->grid[0] *
+    double size = (double)registers * block_threads(kernel) * (double)program->grid_x[i] *
                   (double)kernel->grid[1] * (double)kernel->grid[2];
     if (size <= most) continue;
     most = size;

@@ -74,28 +74,41 @@ bool problem_prepare(Gpu *gpu, const Plan *plan, uint64_t seed) {
   return true;
 }
 
-bool problem_reserve_workspace(Gpu *gpu, int64_t bytes) {
-  GpuBuffer *workspace = &gpu->problem.workspace;
-  return bytes <= workspace->bytes || gpu_alloc(gpu, workspace, bytes, "the workspace");
+GpuBuffer *problem_buffer(GpuProblem *problem, PlanArg buffer) {
+  GpuBuffer *const operands[] = {
+      [PLAN_ARG_A] = &problem->a, [PLAN_ARG_B] = &problem->b, [PLAN_ARG_C] = &problem->c};
+  if (buffer < PLAN_ARG_WORKSPACE) return operands[buffer];
+  return &problem->workspaces[buffer - PLAN_ARG_WORKSPACE];
+}
+
+bool problem_reserve_workspaces(Gpu *gpu, const Plan *plan) {
+  for (int i = 0; i < PLAN_MAX_WORKSPACES; i++) {
+    GpuBuffer *workspace = &gpu->problem.workspaces[i];
+    if (plan->workspace_bytes[i] > workspace->bytes &&
+        !gpu_alloc(gpu, workspace, plan->workspace_bytes[i], "the workspace"))
+      return false;
+  }
+  return true;
 }
 
 void problem_release(Gpu *gpu) {
   GpuProblem *problem = &gpu->problem;
-  GpuBuffer *const buffers[] = {&problem->a,        &problem->b,         &problem->c,
-                                &problem->expected, &problem->magnitude, &problem->counters,
-                                &problem->workspace};
+  GpuBuffer *const others[] = {&problem->expected, &problem->magnitude, &problem->counters};
   // A failed free must not hide why it came to this.
   char error[sizeof gpu->error];
   memcpy(error, gpu->error, sizeof error);
-  for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) gpu_release(gpu, buffers[i]);
+  for (int i = 0; i < PLAN_N_BUFFERS; i++) gpu_release(gpu, problem_buffer(problem, (PlanArg)i));
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) gpu_release(gpu, others[i]);
   memcpy(gpu->error, error, sizeof error);
   problem->ready = false;
 }
 
 bool problem_poison(Gpu *gpu) {
   GpuProblem *problem = &gpu->problem;
-  if (problem->workspace.bytes > 0 && !gpu_fill_bytes(gpu, &problem->workspace, 0xFF, true))
-    return false;
+  for (int i = 0; i < PLAN_MAX_WORKSPACES; i++) {
+    const GpuBuffer *workspace = &problem->workspaces[i];
+    if (workspace->bytes > 0 && !gpu_fill_bytes(gpu, workspace, 0xFF, true)) return false;
+  }
   return gpu_fill_bytes(gpu, &problem->c, 0xFF, true);
 }
 

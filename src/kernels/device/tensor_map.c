@@ -1,4 +1,4 @@
-// Operands as the tensor memory accelerator knows them: address, extents and box in 128 opaque
+// Buffers as the tensor memory accelerator knows them: address, extents and box in 128 opaque
 // bytes that the driver encodes on the host.
 //
 // A map holds an address, so it is encoded at the first launch on the problem's data, not when the
@@ -14,29 +14,29 @@
 
 #include "kernels/device/gpu.h"
 
-// Every type of operands has a map type: tf32 is stored as f32, and of bytes only zeros are ever
-// made.
+// Every type has a map type: tf32 is stored as f32, and of bytes only zeros are ever made.
 static const int map_types[PLAN_N_TYPES] = {
     [PLAN_F32] = CU_TENSOR_MAP_FLOAT32,   [PLAN_F16] = CU_TENSOR_MAP_FLOAT16,
     [PLAN_BF16] = CU_TENSOR_MAP_BFLOAT16, [PLAN_TF32] = CU_TENSOR_MAP_FLOAT32,
     [PLAN_F64] = CU_TENSOR_MAP_FLOAT64,   [PLAN_S8] = CU_TENSOR_MAP_UINT8,
-    [PLAN_E4M3] = CU_TENSOR_MAP_UINT8,    [PLAN_E5M2] = CU_TENSOR_MAP_UINT8};
+    [PLAN_E4M3] = CU_TENSOR_MAP_UINT8,    [PLAN_E5M2] = CU_TENSOR_MAP_UINT8,
+    [PLAN_S32] = CU_TENSOR_MAP_INT32};
 
 bool gpu_can_map(Gpu *gpu, const Plan *plan) {
-  return (plan->a_box[0] == 0 && plan->b_box[0] == 0) || gpu->cuda->cuTensorMapEncodeTiled ||
+  return plan->n_maps == 0 || gpu->cuda->cuTensorMapEncodeTiled ||
          gpu_refuse(gpu, "this driver makes no tensor maps; CUDA 12.0's is the first that does");
 }
 
-static bool encode(Gpu *gpu, const Plan *plan, PlanArg arg, CuDevicePtr data, GpuMap *map) {
-  const PlanTensor tensor = plan_tensor(plan, arg);
-  if (tensor.box[0] == 0 || map->data == data) return true;
-  const uint64_t extents[] = {(uint64_t)tensor.columns, (uint64_t)tensor.rows};
-  const uint64_t row_bytes = extents[0] * (uint64_t)plan_type_bytes(plan->operand_type);
-  const uint32_t box[] = {(uint32_t)tensor.box[0], (uint32_t)tensor.box[1]}, steps[] = {1, 1};
+static bool encode(Gpu *gpu, const PlanMap *from, GpuMap *map) {
+  const CuDevicePtr data = problem_buffer(&gpu->problem, from->buffer)->data;
+  if (map->data == data) return true;
+  const uint64_t extents[] = {(uint64_t)from->columns, (uint64_t)from->rows};
+  const uint64_t row_bytes = extents[0] * (uint64_t)plan_type_bytes(from->type);
+  const uint32_t box[] = {(uint32_t)from->box_columns, (uint32_t)from->box_rows}, steps[] = {1, 1};
   CuTensorMap encoded;
   const int status = gpu->cuda->cuTensorMapEncodeTiled(
-      &encoded, map_types[plan->operand_type], 2, (void *)(uintptr_t)data, extents, &row_bytes, box,
-      steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE + tensor.box[2],
+      &encoded, map_types[from->type], 2, (void *)(uintptr_t)data, extents, &row_bytes, box, steps,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE + from->swizzle_bits,
       CU_TENSOR_MAP_L2_256B, CU_TENSOR_MAP_FILL_NONE);
   if (!gpu_check(gpu, status, "cuTensorMapEncodeTiled")) return false;
   memcpy(map->word, encoded.word, sizeof map->word);
@@ -45,7 +45,8 @@ static bool encode(Gpu *gpu, const Plan *plan, PlanArg arg, CuDevicePtr data, Gp
 }
 
 bool gpu_encode_maps(Gpu *gpu, GpuProgram *program) {
-  const GpuProblem *problem = &gpu->problem;
-  return encode(gpu, program->plan, PLAN_ARG_A_MAP, problem->a.data, &program->a_map) &&
-         encode(gpu, program->plan, PLAN_ARG_B_MAP, problem->b.data, &program->b_map);
+  const Plan *plan = program->plan;
+  for (int i = 0; i < plan->n_maps; i++)
+    if (!encode(gpu, &plan->maps[i], &program->maps[i])) return false;
+  return true;
 }

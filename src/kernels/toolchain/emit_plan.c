@@ -10,20 +10,6 @@
 
 #include "model/ir/rewrite.h"
 
-static PlanArg plan_arg(BufferRole role, bool by_map) {
-  switch (role) {
-    case ROLE_A:
-      return by_map ? PLAN_ARG_A_MAP : PLAN_ARG_A;
-    case ROLE_B:
-      return by_map ? PLAN_ARG_B_MAP : PLAN_ARG_B;
-    case ROLE_C:
-      return PLAN_ARG_C;
-    default:
-      assert(role == ROLE_PARTIAL && !by_map);
-      return PLAN_ARG_WORKSPACE;
-  }
-}
-
 PlanType plan_type_of(DType type) {
   static const PlanType types[DTYPE_COUNT] = {
       [DTYPE_F32] = PLAN_F32,   [DTYPE_F16] = PLAN_F16,   [DTYPE_BF16] = PLAN_BF16,
@@ -32,24 +18,56 @@ PlanType plan_type_of(DType type) {
   return types[type];
 }
 
-static PlanKernel plan_kernel(const EmitKernel *from) {
+// Buffers beyond A, B and C are workspaces, in their order.
+static PlanArg plan_buffer(const Program *program, const Buffer *buffer) {
+  static const PlanArg operands[ROLE_COUNT] = {
+      [ROLE_A] = PLAN_ARG_A, [ROLE_B] = PLAN_ARG_B, [ROLE_C] = PLAN_ARG_C};
+  if (buffer_is_operand(buffer)) return operands[buffer->role];
+  int n = 0;
+  for (int i = 0; program->buffer[i] != buffer; i++)
+    n += program->buffer[i]->space == SPACE_GLOBAL && !buffer_is_operand(program->buffer[i]);
+  assert(n < PLAN_MAX_WORKSPACES);
+  return (PlanArg)(PLAN_ARG_WORKSPACE + n);
+}
+
+// The map is a row of the plan's table, a new one if there is none like it.
+static PlanArg plan_map(Plan *plan, const Program *program, const EmitArg *arg) {
+  const EmitMap from = emit_arg_map(arg);
+  const PlanMap map = {plan_buffer(program, arg->buffer),
+                       plan_type_of(arg->buffer->type),
+                       from.columns,
+                       from.rows,
+                       from.box_columns,
+                       from.box_rows,
+                       from.swizzle_bits};
+  int i = 0;
+  while (i < plan->n_maps && !plan_same_map(&plan->maps[i], &map)) i++;
+  assert(i < PLAN_MAX_MAPS);
+  if (i == plan->n_maps) plan->maps[plan->n_maps++] = map;
+  return (PlanArg)(PLAN_ARG_MAP + i);
+}
+
+static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKernel *from) {
   PlanKernel kernel = {.name = from->name,
                        .grid = {from->n_blocks, 1, 1},
+                       .persistent = from->persistent,
                        .block = {(int)from->n_threads, 1, 1},
+                       .cluster = {from->cluster > 1 ? (int)from->cluster : 0, 0, 0},
                        .smem_bytes = from->dynamic_smem_bytes,
                        .n_args = from->n_args};
   for (int i = 0; i < from->n_args; i++)
-    kernel.args[i] = plan_arg(from->arg[i]->role, from->by_map[i]);
+    kernel.args[i] = from->arg[i].copy ? plan_map(plan, program, &from->arg[i])
+                                       : plan_buffer(program, from->arg[i].buffer);
   if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
   return kernel;
 }
 
-// A copy counts its rows first, the map its columns.
-static void set_box(int box[3], const Op *copy) {
-  if (!copy) return;
-  box[0] = (int)copy->box[1];
-  box[1] = (int)copy->box[0];
-  box[2] = copy->dst.buffer->swizzle_bits;
+static void set_workspaces(Plan *plan, const Program *program) {
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space != SPACE_GLOBAL || buffer_is_operand(buffer)) continue;
+    plan->workspace_bytes[plan_buffer(program, buffer) - PLAN_ARG_WORKSPACE] = buffer_bytes(buffer);
+  }
 }
 
 Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *program,
@@ -66,14 +84,12 @@ Plan *plan_from_emission(Arena *arena, const Emission *emission, const Program *
                  .k = program->problem.k,
                  .a_col_major = program->problem.a_col,
                  .b_col_major = program->problem.b_col,
-                 .workspace_bytes = emission->workspace_bytes,
                  .tile_m = axis_tile(&program->axis[AXIS_M]),
                  .tile_n = axis_tile(&program->axis[AXIS_N]),
                  .n_kernels = emission->n_kernels};
-  set_box(plan->a_box, program_tma(program, ROLE_A));
-  set_box(plan->b_box, program_tma(program, ROLE_B));
+  set_workspaces(plan, program);
   for (int i = 0; i < emission->n_kernels; i++)
-    plan->kernels[i] = plan_kernel(&emission->kernel[i]);
+    plan->kernels[i] = plan_kernel(plan, program, &emission->kernel[i]);
   return plan;
 }
 

@@ -48,7 +48,8 @@ static const char host_start[] =
     "  return x ^ (x >> 31);\n"
     "}\n"
     "\n"
-    "// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.\n"
+    "// Standard normal numbers by Box and Muller. With zeros the GPU would draw less power and\n"
+    "// clock higher, and the time would be too good.\n"
     "__global__ void fill_normal(In *x, long long n, unsigned long long seed) {\n"
     "  const long long stride = (long long)gridDim.x * blockDim.x;\n"
     "  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {\n"
@@ -61,7 +62,7 @@ static const char host_start[] =
     "\n"
     "struct Verdict {\n"
     "  unsigned long long n_checked, n_wrong;\n"
-    "  unsigned worst;  // the bits of the largest error, in units of its bound\n"
+    "  unsigned worst;  // the largest error in units of its bound: the bits of a float\n"
     "};\n"
     "\n"
     "__global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {\n"
@@ -110,7 +111,7 @@ static const char host_check[] =
     "  return x;\n"
     "}\n"
     "\n"
-    "// Every byte 0xff: NaN, or -1 in a type that has none.\n"
+    "// Memory filled with bytes of 0xff: NaN, or -1 in a type without NaN.\n"
     "template <class T>\n"
     "static T *unwritten(long long n) {\n"
     "  T *x;\n"
@@ -122,9 +123,12 @@ static const char host_check[] =
 
 // cudaGetDriverEntryPoint came first and is deprecated by the other one, which came with CUDA 12.5.
 static const char host_map[] =
-    "// How the tensor memory accelerator reads an operand: rows that lie one after another, of\n"
-    "// which a copy takes a box. The driver's function is found by name: nothing more is linked.\n"
-    "static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,\n"
+    "// The tensor map of an operand: its rows lie one after another, and each copy by the tensor\n"
+    "// memory accelerator takes a box of them. The driver's function is looked up by name, so "
+    "that\n"
+    "// no further library is linked.\n"
+    "template <class T>\n"
+    "static tensor_map map_of(T *x, long long columns, long long rows, unsigned box_columns,\n"
     "                         unsigned box_rows, CUtensorMapDataType type,\n"
     "                         CUtensorMapSwizzle swizzle) {\n"
     "  const char *name = \"cuTensorMapEncodeTiled\";\n"
@@ -211,11 +215,11 @@ static const struct {
     [DTYPE_F32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
     [DTYPE_TF32] = {"  return x;\n", "  *to = x;\n", "FLOAT32"},
     [DTYPE_F64] = {"  return x;\n", "  *to = x;\n", "FLOAT64"},
-    [DTYPE_S32] = {"  return x;\n", NULL, NULL},
-    [DTYPE_S8] =
-        {"  return x;\n",
-         "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // 32 times as large\n",
-         "UINT8"},
+    [DTYPE_S32] = {"  return x;\n", NULL, "INT32"},
+    [DTYPE_S8] = {"  return x;\n",
+                  "  *to = (signed char)fminf(fmaxf(rintf(32 * x), -127), 127);  // uses the range "
+                  "of 8 bits\n",
+                  "UINT8"},
     [DTYPE_F16] = {"  float y;\n"
                    "  asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x.bits));\n"
                    "  return y;\n",
@@ -249,19 +253,21 @@ static const char *const bound_words[DTYPE_COUNT] = {
         "// An f32 sum of K products strays from the exact one by a few units in the last place\n"
         "// times the square root of K, relative to the sum of the products' magnitudes.\n",
     [DTYPE_F64] =
-        "// The reference is a float64 sum as well: twice its error, and it grows like the\n"
-        "// square root of K.\n",
+        "// The reference is a float64 sum too, so the bound is twice the error of one sum, which\n"
+        "// grows like the square root of K.\n",
     [DTYPE_F16] =
         "// Sums in f16 lose half a unit in the last place of 11 bits with every addition.\n",
-    [DTYPE_S32] = "// Whole numbers are exact.\n",
+    [DTYPE_S32] = "// Sums of whole numbers are exact.\n",
 };
 
 static void add_bounds(Str *out, const Problem *problem, const Plan *plan) {
   const double rounding = verify_rounding(plan);
   str_add(out, bound_words[problem->acc]);
   if (problem->dtype == DTYPE_TF32)
-    str_add(out,
-            "// The multiplier cuts operands to 10 fraction bits: 2^-10 of the sum on average.\n");
+    str_add(
+        out,
+        "// The tensor core cuts operands to 10 fraction bits, which changes the sum by 2^-10 of\n"
+        "// itself on average.\n");
   else if (rounding > 0)
     str_printf(out, "// Rounding the sum to %s costs half a unit in its last place.\n",
                dtype_name(problem->out));
@@ -275,23 +281,48 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
   long long step = products > affordable ? (long long)(products / affordable) | 1 : 1;
   str_printf(out, "constexpr long long n_rows = %lld, n_columns = %lld, depth = %lld;\n",
              (long long)problem->m, (long long)problem->n, (long long)problem->k);
-  str_printf(out, "// From one row of A to the next, and from one k; B likewise.\n");
+  str_printf(
+      out,
+      "// Elements from one row of A to the next, and from one k to the next in it; from one\n"
+      "// column of B to the next, and from one k to the next in it.\n");
   str_printf(out, "constexpr long long a_row = %s, a_next = %s, b_column = %s, b_next = %s;\n",
              problem->a_col ? "1" : "depth", problem->a_col ? "n_rows" : "1",
              problem->b_col ? "depth" : "1", problem->b_col ? "1" : "n_columns");
-  str_printf(out, "constexpr long long check_step = %lld;  // every cell%s\n", step,
-             step == 1 ? "" : " of so many is compared, all are looked at");
+  str_printf(out, "constexpr long long check_step = %lld;  // %s\n", step,
+             step == 1 ? "every cell is compared"
+                       : "one cell of so many is compared; a NaN is looked for in all");
   add_bounds(out, problem, plan);
 }
 
 // ---- launches -----------------------------------------------------------------------------------
 
+static const char resident_blocks[] =
+    "// A persistent kernel has as many blocks as the device holds at once, each with a list of\n"
+    "// tiles: `most` of them have any.\n"
+    "template <class Kernel>\n"
+    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {\n"
+    "  int device, n_sms, per_sm;\n"
+    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
+    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
+    "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
+    "       \"occupancy\");\n"
+    "  return std::min(most, n_sms * per_sm);\n"
+    "}\n"
+    "\n";
+
 static void add_launch(Str *out, const EmitKernel *kernel) {
-  str_printf(out, "  %s<<<%lld, %lld, %lld>>>(", kernel->name, (long long)kernel->n_blocks,
-             (long long)kernel->n_threads, (long long)kernel->dynamic_smem_bytes);
+  long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
+  long long bytes = (long long)kernel->dynamic_smem_bytes;
+  if (kernel->persistent)
+    str_printf(out,
+               "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n"
+               "  %s<<<n_blocks",
+               kernel->name, blocks, threads, bytes, kernel->name);
+  else
+    str_printf(out, "  %s<<<%lld", kernel->name, blocks);
+  str_printf(out, ", %lld, %lld>>>(", threads, bytes);
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(out, "%son.%s%s", i ? ", " : "", kernel->arg[i]->name,
-               kernel->by_map[i] ? "_map" : "");
+    str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
   str_add(out, ");\n");
 }
@@ -301,26 +332,26 @@ static const char *workspace_name(const Program *program) {
   return partial ? partial->name : NULL;
 }
 
-static const struct {
-  const char *operand;
-  PlanArg map;
-} mapped[] = {{"A", PLAN_ARG_A_MAP}, {"B", PLAN_ARG_B_MAP}};
-enum { N_MAPPED = sizeof mapped / sizeof *mapped };
+// The first parameter that takes the plan's i-th map.
+static const EmitArg *parameter_of(const Emission *emission, const Plan *plan, int i) {
+  for (int k = 0; k < emission->n_kernels; k++)
+    for (int a = 0; a < emission->kernel[k].n_args; a++)
+      if (plan->kernels[k].args[a] == (PlanArg)(PLAN_ARG_MAP + i))
+        return &emission->kernel[k].arg[a];
+  return NULL;
+}
 
-static bool has_map(const Plan *plan, int i) { return plan_tensor(plan, mapped[i].map).box[0] > 0; }
-static bool has_maps(const Plan *plan) { return has_map(plan, 0) || has_map(plan, 1); }
-
-static void add_maps(Str *out, const Plan *plan, DType type) {
+static void add_maps(Str *out, const Emission *emission, const Plan *plan) {
   static const char *const swizzles[] = {"NONE", "32B", "64B", "128B"};
-  for (int i = 0; i < N_MAPPED; i++) {
-    if (!has_map(plan, i)) continue;
-    const PlanTensor tensor = plan_tensor(plan, mapped[i].map);
-    const char *operand = mapped[i].operand;
+  for (int i = 0; i < plan->n_maps; i++) {
+    const PlanMap *map = &plan->maps[i];
+    const EmitArg *arg = parameter_of(emission, plan, i);
     str_printf(out,
-               "  on.%s_map = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
+               "  on.%s = map_of(on.%s, %lld, %lld, %d, %d, CU_TENSOR_MAP_DATA_TYPE_%s,\n"
                "                    CU_TENSOR_MAP_SWIZZLE_%s);\n",
-               operand, operand, (long long)tensor.columns, (long long)tensor.rows, tensor.box[0],
-               tensor.box[1], type_texts[type].map, swizzles[tensor.box[2]]);
+               emit_arg_name(out->arena, arg), arg->buffer->name, (long long)map->columns,
+               (long long)map->rows, map->box_columns, map->box_rows,
+               type_texts[arg->buffer->type].map, swizzles[map->swizzle_bits]);
   }
 }
 
@@ -329,11 +360,14 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   const char *workspace = workspace_name(program);
   str_add(out, "struct Operands {\n  In *A, *B;\n  Out *C;\n");
   if (workspace) str_printf(out, "  %s *%s;\n", prelude_type_name(program->problem.acc), workspace);
-  for (int i = 0; i < N_MAPPED; i++)
-    if (has_map(plan, i)) str_printf(out, "  tensor_map %s_map;\n", mapped[i].operand);
+  for (int i = 0; i < plan->n_maps; i++)
+    str_printf(out, "  tensor_map %s;\n",
+               emit_arg_name(out->arena, parameter_of(emission, plan, i)));
   str_add(out, "};\n\n");
+  for (int i = 0; i < emission->n_kernels; i++)
+    if (emission->kernel[i].persistent) str_add(out, resident_blocks);
   str_add(out,
-          "// One product: the launches in their order.\n"
+          "// Launches the kernels of one product in their order.\n"
           "static void multiply(const Operands &on) {\n");
   for (int i = 0; i < emission->n_kernels; i++) add_launch(out, &emission->kernel[i]);
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
@@ -348,7 +382,7 @@ static void add_allocate(Str *out, const Emission *emission, const Program *prog
           "  on.A = operand(n_rows * depth, 1);\n"
           "  on.B = operand(depth * n_columns, 2);\n"
           "  on.C = unwritten<Out>(n_rows * n_columns);\n");
-  add_maps(out, plan, program->problem.dtype);
+  add_maps(out, emission, plan);
   DType sum = program->problem.acc;
   if (workspace)
     str_printf(out, "  on.%s = unwritten<%s>(%lld);\n", workspace, prelude_type_name(sum),
@@ -380,7 +414,7 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
     str_add_bytes(&out, rest, n);
     rest += n;
   }
-  str_printf(&out, "\n%s%s", has_maps(plan) ? map_include : "", includes);
+  str_printf(&out, "\n%s%s", plan->n_maps ? map_include : "", includes);
   str_add(&out, rest + (*rest == '\n'));
   str_add(&out, host_rule);
   add_constants(&out, &program->problem, plan);
@@ -388,7 +422,7 @@ const char *export_cu(Arena *arena, const Emission *emission, const Program *pro
   str_add(&out, host_start);
   add_multiply(&out, emission, program, plan);
   str_add(&out, host_check);
-  if (has_maps(plan)) str_add(&out, host_map);
+  if (plan->n_maps) str_add(&out, host_map);
   add_allocate(&out, emission, program, plan);
   str_add(&out, host_main);
   return out.text;

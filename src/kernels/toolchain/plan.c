@@ -4,9 +4,11 @@
 //
 //   {"cuda":"extern \"C\" __global__ …","arch":"sm_90a","label":"fp32 rung 1",
 //    "operand_type":"f32","accumulate_type":"f32","output_type":"f32","m":64,"n":32,"k":16,
-//    "a_col_major":false,"b_col_major":false,"a_box":[0,0,0],"b_box":[0,0,0],
-//    "workspace_bytes":0,"tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
-//    "grid":[2,4,1],"block":[16,16,1],"cluster":[1,1,1],"smem_bytes":0,"args":["A","B","C"]}]}
+//    "a_col_major":false,"b_col_major":false,"workspace_bytes":[0,0,0,0],"maps":[{"buffer":"B",
+//    "type":"f32","columns":32,"rows":16,"box_columns":32,"box_rows":8,"swizzle_bits":3}],
+//    "tile_m":16,"tile_n":16,"tolerance":0,"kernels":[{"name":"gemm",
+//    "grid":[2,4,1],"persistent":false,"block":[16,16,1],"cluster":[1,1,1],
+//    "smem_bytes":0,"args":["A","map_0","C"]}]}
 //
 // All keys must be there: a plan is written by this file and by nothing else, so an absent key
 // means that two versions meet, and guessing a default would time something nobody asked for.
@@ -29,8 +31,9 @@ static const int64_t bytes_max = INT64_C(1) << 42;
 static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf32", "f64",
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
-static const char *const arg_names[PLAN_N_ARGS] = {"A",     "B",     "C",    "workspace",
-                                                   "alpha", "A_map", "B_map"};
+static const char *const arg_names[PLAN_N_ARGS] = {
+    "A",     "B",     "C",     "workspace_0", "workspace_1", "workspace_2", "workspace_3", "alpha",
+    "map_0", "map_1", "map_2", "map_3",       "map_4",       "map_5",       "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -63,12 +66,17 @@ bool plan_same_problem(const Plan *a, const Plan *b) {
          a->a_col_major == b->a_col_major && a->b_col_major == b->b_col_major;
 }
 
-PlanTensor plan_tensor(const Plan *plan, PlanArg map) {
-  const bool of_a = map == PLAN_ARG_A_MAP;
-  const int64_t rows = of_a ? plan->m : plan->k, columns = of_a ? plan->k : plan->n;
-  const int *box = of_a ? plan->a_box : plan->b_box;
-  return (of_a ? plan->a_col_major : plan->b_col_major) ? (PlanTensor){rows, columns, box}
-                                                        : (PlanTensor){columns, rows, box};
+bool plan_same_map(const PlanMap *a, const PlanMap *b) {
+  return a->buffer == b->buffer && a->type == b->type && a->columns == b->columns &&
+         a->rows == b->rows && a->box_columns == b->box_columns && a->box_rows == b->box_rows &&
+         a->swizzle_bits == b->swizzle_bits;
+}
+
+int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer) {
+  if (buffer == PLAN_ARG_A) return plan_a_bytes(plan);
+  if (buffer == PLAN_ARG_B) return plan_b_bytes(plan);
+  if (buffer == PLAN_ARG_C) return plan_c_bytes(plan);
+  return buffer < PLAN_N_BUFFERS ? plan->workspace_bytes[buffer - PLAN_ARG_WORKSPACE] : 0;
 }
 
 static bool is_identifier(const char *name) {
@@ -93,38 +101,58 @@ static void check_range(Diags *diags, const char *what, int64_t value, int64_t l
   diag->nearest = arena_printf(diags->arena, "%lld", (long long)(value < lo ? lo : hi));
 }
 
-static bool has_box(const PlanTensor *tensor) {
-  return tensor->box[0] || tensor->box[1] || tensor->box[2];
+// The limits of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). Worked
+// example, f16: a box of 64 columns has 128 B, all that a swizzle of 3 bits permutes; an operand of
+// 100 columns, 200 B a row, has no map.
+static void check_box(const PlanMap *map, const char *name, Diags *diags) {
+  const struct {
+    const char *what;
+    int value, lo, hi;
+  } sides[] = {{"columns of the box", map->box_columns, 1, 256},
+               {"rows of the box", map->box_rows, 1, 256},
+               {"swizzle bits", map->swizzle_bits, 0, 3}};
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+    check_range(diags, arena_printf(diags->arena, "%s: %s", name, sides[i].what), sides[i].value,
+                sides[i].lo, sides[i].hi);
+  const int64_t bytes = (int64_t)map->box_columns * plan_type_bytes(map->type);
+  if (bytes % CHUNK_BYTES)
+    diag_add(diags, "plan", "%s: a row of the box has %lld B, not a multiple of %d", name,
+             (long long)bytes, CHUNK_BYTES);
+  const int bits = map->swizzle_bits;
+  if (bits > 0 && bits <= 3 && bytes > CHUNK_BYTES << bits)
+    diag_add(diags, "plan", "%s: a row of the box has %lld B; the swizzle permutes %d B", name,
+             (long long)bytes, CHUNK_BYTES << bits);
 }
 
-// The limits of cuTensorMapEncodeTiled (CUDA driver API, "Tensor Map Object Management"). Rows are
-// asked for by their remainder, since a product of sizes that are not checked yet may overflow.
-// Worked example, f16: a box of 64 columns has 128 B, all that a swizzle of 3 bits permutes; an
-// operand of 100 columns, 200 B a row, has no map.
-static const struct {
-  const char *what;
-  int lo, hi;
-} box_limits[] = {
-    {"columns of the box", 1, 256}, {"rows of the box", 1, 256}, {"swizzle bits", 0, 3}};
-
-static void check_map(const Plan *plan, PlanArg arg, Diags *diags) {
-  const PlanTensor tensor = plan_tensor(plan, arg);
-  if (!has_box(&tensor)) return;
-  const char *name = arg_names[arg];
-  const int *box = tensor.box, bytes = plan_type_bytes(plan->operand_type);
-  const int64_t box_bytes = (int64_t)box[0] * bytes;
-  for (int i = 0; i < 3; i++)
-    check_range(diags, arena_printf(diags->arena, "%s: %s", name, box_limits[i].what), box[i],
-                box_limits[i].lo, box_limits[i].hi);
-  if (box_bytes % CHUNK_BYTES)
-    diag_add(diags, "plan", "%s: a row of the box has %lld B, not a multiple of %d", name,
-             (long long)box_bytes, CHUNK_BYTES);
-  if (tensor.columns % CHUNK_BYTES * bytes % CHUNK_BYTES)
+// A matrix beyond its buffer would let copies by it write over what is behind.
+static void check_matrix_of_map(const Plan *plan, const PlanMap *map, const char *name,
+                                Diags *diags) {
+  const int before = diags->count, bytes = plan_type_bytes(map->type);
+  check_range(diags, arena_printf(diags->arena, "%s: columns", name), map->columns, 1, extent_max);
+  check_range(diags, arena_printf(diags->arena, "%s: rows", name), map->rows, 1, extent_max);
+  if (diags->count > before) return;
+  if (map->columns * bytes % CHUNK_BYTES)
     diag_add(diags, "plan", "%s: a row of %lld elements of %d B is not a multiple of %d B", name,
-             (long long)tensor.columns, bytes, CHUNK_BYTES);
-  if (box[2] > 0 && box[2] <= box_limits[2].hi && box_bytes > CHUNK_BYTES << box[2])
-    diag_add(diags, "plan", "%s: a row of the box has %lld B; the swizzle permutes %d B", name,
-             (long long)box_bytes, CHUNK_BYTES << box[2]);
+             (long long)map->columns, bytes, CHUNK_BYTES);
+  const int64_t there = plan_buffer_bytes(plan, map->buffer);
+  if (map->columns > there / bytes / map->rows)
+    diag_add(diags, "plan", "%s: %lld rows of %lld elements do not fit into %s's %lld B", name,
+             (long long)map->rows, (long long)map->columns, arg_names[map->buffer],
+             (long long)there);
+}
+
+// The sizes of the plan are in order: their products do not overflow.
+static void check_maps(const Plan *plan, Diags *diags) {
+  check_range(diags, "maps", plan->n_maps, 0, PLAN_MAX_MAPS);
+  for (int i = 0; i < plan->n_maps && i < PLAN_MAX_MAPS; i++) {
+    const PlanMap *map = &plan->maps[i];
+    const char *name = arg_names[PLAN_ARG_MAP + i];
+    check_box(map, name, diags);
+    if (map->buffer >= PLAN_N_BUFFERS)
+      diag_add(diags, "plan", "%s: %s is no buffer", name, arg_names[map->buffer]);
+    else
+      check_matrix_of_map(plan, map, name, diags);
+  }
 }
 
 static void check_args(const Plan *plan, const PlanKernel *kernel, const char *name, Diags *diags) {
@@ -132,11 +160,12 @@ static void check_args(const Plan *plan, const PlanKernel *kernel, const char *n
               PLAN_MAX_ARGS);
   for (int i = 0; i < kernel->n_args && i < PLAN_MAX_ARGS; i++) {
     const PlanArg arg = kernel->args[i];
-    if (arg == PLAN_ARG_WORKSPACE && plan->workspace_bytes == 0)
-      diag_add(diags, "plan", "%s: a workspace is passed, but workspace_bytes is 0", name);
-    const PlanTensor tensor = plan_tensor(plan, arg);
-    if ((arg == PLAN_ARG_A_MAP || arg == PLAN_ARG_B_MAP) && !has_box(&tensor))
-      diag_add(diags, "plan", "%s: %s is passed, but it has no box", name, arg_names[arg]);
+    const bool is_workspace = arg >= PLAN_ARG_WORKSPACE && arg < PLAN_N_BUFFERS;
+    if (is_workspace && plan->workspace_bytes[arg - PLAN_ARG_WORKSPACE] == 0)
+      diag_add(diags, "plan", "%s: %s is passed, but it has 0 bytes", name, arg_names[arg]);
+    if (arg >= PLAN_ARG_MAP && (int)(arg - PLAN_ARG_MAP) >= plan->n_maps)
+      diag_add(diags, "plan", "%s: %s is passed, but there are %d maps", name, arg_names[arg],
+               plan->n_maps);
   }
 }
 
@@ -227,9 +256,10 @@ bool plan_check(const Plan *plan, Diags *diags) {
   check_matrix(diags, "B", plan->k, plan->n, plan_type_bytes(plan->operand_type));
   check_matrix(diags, "C", plan->m, plan->n, plan_type_bytes(plan->output_type));
   check_types(plan, diags);
-  check_map(plan, PLAN_ARG_A_MAP, diags);
-  check_map(plan, PLAN_ARG_B_MAP, diags);
-  check_range(diags, "workspace_bytes", plan->workspace_bytes, 0, bytes_max);
+  for (int i = 0; i < PLAN_MAX_WORKSPACES; i++)
+    check_range(diags, arena_printf(diags->arena, "workspace_bytes[%d]", i),
+                plan->workspace_bytes[i], 0, bytes_max);
+  if (diags->count == before) check_maps(plan, diags);
   check_range(diags, "tile_m", plan->tile_m, 0, extent_max);
   check_range(diags, "tile_n", plan->tile_n, 0, extent_max);
   if (!(plan->tolerance >= 0 && plan->tolerance < 1))
@@ -242,18 +272,32 @@ bool plan_check(const Plan *plan, Diags *diags) {
 
 #define FIELD(T, NAME, KIND) \
   { .key = #NAME, .kind = KIND, .offset = offsetof(T, NAME) }
-#define TYPE_FIELD(NAME)                                                                      \
-  {                                                                                           \
-    .key = #NAME, .kind = RECORD_CHOICE, .offset = offsetof(Plan, NAME), .names = type_names, \
-    .n_names = PLAN_N_TYPES                                                                   \
+#define TYPE_FIELD(T, NAME)                                                                \
+  {                                                                                        \
+    .key = #NAME, .kind = RECORD_CHOICE, .offset = offsetof(T, NAME), .names = type_names, \
+    .n_names = PLAN_N_TYPES                                                                \
   }
 
-#define BOX_FIELD(NAME) \
-  { .key = #NAME, .kind = RECORD_INTS, .offset = offsetof(Plan, NAME), .max = 3 }
+static const RecordField map_fields[] = {
+    {.key = "buffer",
+     .kind = RECORD_CHOICE,
+     .offset = offsetof(PlanMap, buffer),
+     .names = arg_names,
+     .n_names = PLAN_N_BUFFERS},
+    TYPE_FIELD(PlanMap, type),
+    FIELD(PlanMap, columns, RECORD_INT64),
+    FIELD(PlanMap, rows, RECORD_INT64),
+    FIELD(PlanMap, box_columns, RECORD_INT),
+    FIELD(PlanMap, box_rows, RECORD_INT),
+    FIELD(PlanMap, swizzle_bits, RECORD_INT),
+};
+static const Record map_record = {map_fields, sizeof map_fields / sizeof *map_fields,
+                                  sizeof(PlanMap)};
 
 static const RecordField kernel_fields[] = {
     FIELD(PlanKernel, name, RECORD_TEXT),
     {.key = "grid", .kind = RECORD_INT64S, .offset = offsetof(PlanKernel, grid), .max = 3},
+    FIELD(PlanKernel, persistent, RECORD_BOOL),
     {.key = "block", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, block), .max = 3},
     {.key = "cluster", .kind = RECORD_INTS, .offset = offsetof(PlanKernel, cluster), .max = 3},
     FIELD(PlanKernel, smem_bytes, RECORD_INT64),
@@ -273,17 +317,24 @@ static const RecordField plan_fields[] = {
     FIELD(Plan, arch, RECORD_TEXT),
     FIELD(Plan, label, RECORD_MAYBE_TEXT),
     FIELD(Plan, ptxas_opt, RECORD_MAYBE_TEXT),
-    TYPE_FIELD(operand_type),
-    TYPE_FIELD(accumulate_type),
-    TYPE_FIELD(output_type),
+    TYPE_FIELD(Plan, operand_type),
+    TYPE_FIELD(Plan, accumulate_type),
+    TYPE_FIELD(Plan, output_type),
     FIELD(Plan, m, RECORD_INT64),
     FIELD(Plan, n, RECORD_INT64),
     FIELD(Plan, k, RECORD_INT64),
     FIELD(Plan, a_col_major, RECORD_BOOL),
     FIELD(Plan, b_col_major, RECORD_BOOL),
-    BOX_FIELD(a_box),
-    BOX_FIELD(b_box),
-    FIELD(Plan, workspace_bytes, RECORD_INT64),
+    {.key = "workspace_bytes",
+     .kind = RECORD_INT64S,
+     .offset = offsetof(Plan, workspace_bytes),
+     .max = PLAN_MAX_WORKSPACES},
+    {.key = "maps",
+     .kind = RECORD_ARRAY,
+     .offset = offsetof(Plan, maps),
+     .record = &map_record,
+     .count_offset = offsetof(Plan, n_maps),
+     .max = PLAN_MAX_MAPS},
     FIELD(Plan, tile_m, RECORD_INT64),
     FIELD(Plan, tile_n, RECORD_INT64),
     FIELD(Plan, tolerance, RECORD_DOUBLE),

@@ -14,20 +14,20 @@
 #include "base/diag.h"
 #include "base/str.h"
 
-enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 8 };
+enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 12, PLAN_MAX_WORKSPACES = 4, PLAN_MAX_MAPS = 8 };
 
-// Arguments are device pointers, the scalar that C is multiplied by (1.0f in a plain product), and
-// tensor maps: an operand as the tensor memory accelerator knows it, 128 bytes by value. Every size
-// is a constant in the text.
+// Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
+// a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
+// text. PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
   PLAN_ARG_C,
   PLAN_ARG_WORKSPACE,
-  PLAN_ARG_ALPHA,
-  PLAN_ARG_A_MAP,
-  PLAN_ARG_B_MAP,
-  PLAN_N_ARGS
+  PLAN_N_BUFFERS = PLAN_ARG_WORKSPACE + PLAN_MAX_WORKSPACES,
+  PLAN_ARG_ALPHA = PLAN_N_BUFFERS,
+  PLAN_ARG_MAP,
+  PLAN_N_ARGS = PLAN_ARG_MAP + PLAN_MAX_MAPS
 } PlanArg;
 
 // PLAN_TF32 is stored as f32 and cut to 10 fraction bits by the multiplier; it names operands only,
@@ -49,12 +49,25 @@ const char *plan_type_name(PlanType type);  // "f32", "f16", …
 int plan_type_bytes(PlanType type);
 bool plan_type_parse(const char *name, PlanType *type);
 
+// A buffer as the tensor memory accelerator knows it: a matrix of which a copy moves a box, in
+// either direction. Columns are neighbours in memory, so a column-major A[m × k] has k rows of m
+// columns. With 3 swizzle bits the 16-byte chunks of a row of up to 16 << 3 bytes are permuted.
+typedef struct PlanMap {
+  PlanArg buffer;
+  PlanType type;
+  int64_t columns, rows;  // of the matrix, in elements
+  int box_columns, box_rows, swizzle_bits;
+} PlanMap;
+
+bool plan_same_map(const PlanMap *a, const PlanMap *b);
+
 // One launch of an `extern "C" __global__` function.
 typedef struct PlanKernel {
   const char *name;
   int64_t grid[3];
   int block[3];
-  int cluster[3];      // 0 or 1 = none in that direction
+  int cluster[3];   // 0 or 1 = none in that direction
+  bool persistent;  // grid[0] is the most: it is launched with as many blocks as fit on the device
   int64_t smem_bytes;  // dynamic; more than 48 KiB is asked of the driver
   int n_args;
   PlanArg args[PLAN_MAX_ARGS];
@@ -68,11 +81,9 @@ typedef struct Plan {
   PlanType operand_type, accumulate_type, output_type;  // all zero = plain f32
   int64_t m, n, k;
   bool a_col_major, b_col_major;
-  // The box that one copy through the operand's map moves, {columns, rows, swizzle bits}: with 3
-  // bits, the 16-byte chunks of a row of up to 16 << 3 bytes are permuted. All 0 = the operand has
-  // no map.
-  int a_box[3], b_box[3];
-  int64_t workspace_bytes;
+  int64_t workspace_bytes[PLAN_MAX_WORKSPACES];  // 0 = there is none
+  int n_maps;
+  PlanMap maps[PLAN_MAX_MAPS];
   int64_t tile_m, tile_n;  // the block's tile of C, for the error map; 0 = not known
   double tolerance;        // relative to (|A|·|B|)ij; 0 = verify.h's rule
   int n_kernels;
@@ -86,15 +97,8 @@ bool plan_check(const Plan *plan, Diags *diags);
 // Whether both compute the same product on the same data (types, sizes, layouts).
 bool plan_same_problem(const Plan *a, const Plan *b);
 
-// A map argument describes the operand as a matrix whose rows lie one after another in memory. A
-// column-major A[m × k] has k rows of m columns.
-typedef struct PlanTensor {
-  int64_t columns, rows;  // elements
-  const int *box;         // the plan's
-} PlanTensor;
-PlanTensor plan_tensor(const Plan *plan, PlanArg map);
-
-double plan_flops(const Plan *plan);  // 2·m·n·k
+double plan_flops(const Plan *plan);                          // 2·m·n·k
+int64_t plan_buffer_bytes(const Plan *plan, PlanArg buffer);  // 0 for what is no buffer
 int64_t plan_a_bytes(const Plan *plan);
 int64_t plan_b_bytes(const Plan *plan);
 int64_t plan_c_bytes(const Plan *plan);

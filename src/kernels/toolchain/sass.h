@@ -33,6 +33,11 @@ typedef struct SassResult {
 // Searches $GEMMVIEW_NVDISASM, PATH and the toolkits dl.h knows; NULL when there is none.
 const char *sass_find_tool(Arena *arena);
 // Never NULL. Runs the tool as a child without a shell and ends it at the deadline.
+// Live registers are not known yet: the tool prints them and source lines in one run each.
 SassResult *sass_disassemble(Arena *arena, const void *cubin, size_t bytes, double deadline_s);
+// Fills in the live registers of what was disassembled from the same cubin, by a second run of the
+// tool, a third of a second for the smallest cubin; where that fails they stay unknown.
+void sass_add_live(Arena *arena, SassResult *result, const void *cubin, size_t bytes,
+                   double deadline_s);
 // The tool's text alone, for tests and for stored listings.
 SassResult *sass_parse(Arena *arena, const char *text);

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/disk.h"
@@ -33,24 +32,19 @@
 #include "kernels/toolchain/cache.h"
 #include "kernels/toolchain/nvrtc.h"
 #include "kernels/toolchain/sass.h"
+#include "kernels/worker/compile_cached.h"
 #include "kernels/worker/lines.h"
 #include "kernels/worker/protocol.h"
 #include "kernels/worker/result_json.h"
 
 enum { SASS_DEADLINE_S = 10 };
 
-// Part of every cache key: raise it when nvrtc.c changes its options.
-static const char FLAGS_VERSION[] = "1";
-
 typedef struct Job {
   Arena *app;    // for the process
   Arena *arena;  // for one request
   int in, out;
   LineReader lines;
-  const char *cache;     // folder or NULL
-  const char *compiler;  // as NVRTC describes itself, or why there is none
-  const char *identity;  // the cache's word for it
-  bool has_compiler;
+  Compiler compiler;
   Gpu *gpu;  // NULL until a bench needs it
 } Job;
 
@@ -95,50 +89,8 @@ static void say_done(Job *job, int64_t id) {
 
 // ---- compiling ----------------------------------------------------------------------------------
 
-// "NVRTC 13.0 (/usr/lib/libnvrtc.so.13) 104857600 1735689600": an update in place changes the last
-// two, size and date of the library, where the version may stay.
-static const char *compiler_identity(Arena *arena, const char *described) {
-  const char *open = strrchr(described, '('), *close = strrchr(described, ')');
-  struct stat info;
-  if (!open || !close || close < open) return described;
-  const char *path = arena_strndup(arena, open + 1, (size_t)(close - open - 1));
-  if (stat(path, &info) != 0) return described;
-  return arena_printf(arena, "%s %lld %lld", described, (long long)info.st_size,
-                      (long long)info.st_mtim.tv_sec);
-}
-
-static CacheKey plan_key(Job *job, const Plan *plan, const char *what) {
-  Str flags = str_new(job->arena);
-  str_printf(&flags, "%s %s %s", FLAGS_VERSION, what, plan->arch);
-  if (plan->ptxas_opt && *plan->ptxas_opt) str_printf(&flags, " -O%s", plan->ptxas_opt);
-  for (int i = 0; i < plan->n_kernels; i++) str_printf(&flags, " %s", plan->kernels[i].name);
-  return (CacheKey){.compiler = job->identity, .flags = flags.text, .text = plan->cuda};
-}
-
-static CompileResult *compile_from_cache(Job *job, const CacheKey *key) {
-  CacheEntry entry;
-  Diags diags = diags_new(job->arena);
-  if (!cache_load(job->arena, job->cache, key, &entry)) return NULL;
-  CompileResult *result = compile_result_read_json(job->arena, entry.json, &diags);
-  if (!result) return NULL;
-  result->cubin = entry.blob;
-  result->cubin_bytes = entry.n_blob;
-  return result;
-}
-
 static CompileResult *job_compile(Job *job, const Plan *plan, CompileStage stage, bool *cached) {
-  const char *what = stage == COMPILE_PTX ? "ptx" : "cubin";
-  const CacheKey key = plan_key(job, plan, what);
-  CompileResult *result = compile_from_cache(job, &key);
-  *cached = result != NULL;
-  if (result) return result;
-  result = nvrtc_compile(job->arena, plan, stage);
-  if (!result->ok) return result;
-  Str json = str_new(job->arena);
-  compile_result_write_json(&json, result);
-  const CacheEntry entry = {json.text, result->cubin, result->cubin ? result->cubin_bytes : 0};
-  cache_store(job->cache, &key, &entry);
-  return result;
+  return compile_cached(job->arena, &job->compiler, plan, stage, cached);
 }
 
 static bool answer_compile(Job *job, int64_t id, const Plan *plan, CompileStage stage) {
@@ -170,8 +122,9 @@ static bool answer_sass(Job *job, int64_t id, const Plan *plan) {
     say_result(job, id, "cubin", json.text, cached);
     return false;
   }
-  const SassResult *sass =
+  SassResult *sass =
       sass_disassemble(job->arena, binary->cubin, binary->cubin_bytes, SASS_DEADLINE_S);
+  sass_add_live(job->arena, sass, binary->cubin, binary->cubin_bytes, SASS_DEADLINE_S);
   Str json = str_new(job->arena);
   sass_result_write_json(&json, sass);
   say_result(job, id, "sass", json.text, false);
@@ -226,7 +179,7 @@ static bool prepare_side(Job *job, const Message *ask, const char *side, const c
   Str json = str_new(job->arena);
   compile_result_write_json(&json, result);
   say_result(job, ask->id, "cubin", json.text, cached);
-  say_error(job, ask->id, job->has_compiler ? ERROR_COMPILER : ERROR_NO_TOOL,
+  say_error(job, ask->id, job->compiler.found ? ERROR_COMPILER : ERROR_NO_TOOL,
             arena_printf(job->arena, "side %s does not compile: %s", side, result->error));
   return false;
 }
@@ -362,8 +315,8 @@ static void describe_gpu(Job *job, Message *machine) {
 static void describe_machine(Job *job) {
   char host[256] = "";
   Message machine = message_new(MESSAGE_MACHINE);
-  MESSAGE_SET(machine, can_compile, job->has_compiler);
-  MESSAGE_SET(machine, nvrtc, job->compiler);
+  MESSAGE_SET(machine, can_compile, job->compiler.found);
+  MESSAGE_SET(machine, nvrtc, job->compiler.described);
   const char *tool = sass_find_tool(job->app);
   if (tool) MESSAGE_SET(machine, nvdisasm, tool);
   if (gethostname(host, sizeof host - 1) == 0) MESSAGE_SET(machine, host, host);
@@ -381,9 +334,7 @@ static int take_stdout(void) {
 }
 
 static void use_compiler(Job *job) {
-  job->compiler = nvrtc_describe(job->app, &job->has_compiler);
-  job->identity = compiler_identity(job->app, job->compiler);
-  job->cache = job->has_compiler ? cache_folder(job->app) : NULL;
+  job->compiler = compiler_find(job->app, cache_folder(job->app));
 }
 
 // False at the end of stdin and at a line that cannot be from the worker.
@@ -407,7 +358,7 @@ static int job_compile_main(Job *job) {
   if (ask.kind == MESSAGE_COMPILE) run_compile(job, &ask);
   if (ask.kind == MESSAGE_BENCH) prepare_bench(job, &ask);
   say_done(job, ask.id);
-  cache_trim(job->cache, (int64_t)CACHE_MAX_MIB << 20);
+  cache_trim(job->compiler.cache, (int64_t)CACHE_MAX_MIB << 20);
   return 0;
 }
 

@@ -447,8 +447,38 @@ static bool ask_for_one(Program *program, Stmt *stmt) {
 
 static bool break_few_meet(Program *program) { return change_each(program, ask_for_one); }
 
+// The fence in front of boxes that are sent to C, or that in front of those that fill a slab.
+static bool drop_fences(Stmt **link, bool of_stores) {
+  bool dropped = false;
+  while (*link) {
+    Stmt *stmt = *link;
+    bool sends =
+        find_op(stmt->next, OP_TMA_STORE, ROLE_C) || find_op(stmt->next, OP_TMA_ADD, ROLE_C);
+    if (is_op(stmt, OP_FENCE_ASYNC) && sends == of_stores) {
+      *link = stmt->next;
+      dropped = true;
+      continue;
+    }
+    if (stmt->body) dropped |= drop_fences(&stmt->body, of_stores);
+    link = &stmt->next;
+  }
+  return dropped;
+}
+
 static bool break_fence(Program *program) {
-  return drop_all(&main_kernel(program)->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  return drop_fences(&main_kernel(program)->body, false);
+}
+
+static bool break_store_fence(Program *program) {
+  return drop_fences(&main_kernel(program)->body, true);
+}
+
+static bool break_store_wait_read(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_BULK_READ, ROLE_COUNT);
+}
+
+static bool break_store_wait(Program *program) {
+  return drop_all(&main_kernel(program)->body, OP_BULK_WAIT, ROLE_COUNT);
 }
 
 // Puts the fence in front of the wait, so that it does not cover what the wait makes known.
@@ -522,6 +552,83 @@ static bool drop_condition(Stmt **link) {
 
 static bool break_all_ask(Program *program) { return drop_condition(&main_kernel(program)->body); }
 
+// ---- clusters -----------------------------------------------------------------------------------
+
+// The ranks of a mask, as many as it has anywhere.
+static int64_t count_ranks(const Program *program, const Expr *mask) {
+  int64_t *at_rank_0 = ARENA_ARRAY(program->arena, int64_t, program->n_vars);
+  return __builtin_popcountll((unsigned long long)expr_eval(mask, at_rank_0));
+}
+
+static bool arrives_across(const Stmt *stmt) {
+  return is_op(stmt, OP_MBAR_ARRIVE) && stmt->op.mask;
+}
+
+static void find_readers(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  if (arrives_across(stmt)) *(const Expr **)context = stmt->op.mask;
+}
+
+static bool arrive_at_own(Program *program, Stmt *stmt) {
+  (void)program;
+  bool across = arrives_across(stmt);
+  if (across) stmt->op.mask = NULL;
+  return across;
+}
+
+static bool break_local_arrive_only(Program *program) {
+  const Expr *mask = NULL;
+  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
+  Stmt *init = find_op(main_kernel(program)->body, OP_MBAR_INIT, ROLE_EMPTY);
+  if (!mask || !init) return false;
+  init->op.count /= count_ranks(program, mask);
+  return change_each(program, arrive_at_own);
+}
+
+static bool send_to_own(Program *program, Stmt *stmt) {
+  (void)program;
+  bool across = is_op(stmt, OP_TMA_LOAD) && stmt->op.mask;
+  if (across) stmt->op.mask = NULL;
+  return across;
+}
+
+static bool break_mask_short(Program *program) { return change_each(program, send_to_own); }
+
+static bool break_no_cluster_start(Program *program) {
+  Stmt *first = find_op(main_kernel(program)->body, OP_CLUSTER_BARRIER, ROLE_COUNT);
+  if (first) first->op.kind = OP_BARRIER;
+  return first != NULL;
+}
+
+// Where nobody arrives across blocks there is no barrier at the end.
+static bool break_no_cluster_end(Program *program) {
+  const Expr *mask = NULL;
+  Count count = {OP_CLUSTER_BARRIER, 0};
+  stmt_walk(main_kernel(program)->body, find_readers, (void *)&mask);
+  stmt_walk(main_kernel(program)->body, count_op, &count);
+  int n = count.n - 1;
+  return mask && drop_nth(&main_kernel(program)->body, OP_CLUSTER_BARRIER, &n);
+}
+
+// ---- persistent blocks --------------------------------------------------------------------------
+
+static bool restart_wait(Program *program, Stmt *stmt) {
+  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
+  const Var *turn = tiles && tiles->body->kind == STMT_LET ? tiles->body->var : NULL;
+  bool waits = is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL);
+  return turn && waits && (expr_uses(stmt->op.phase, turn) || expr_uses(stmt->op.dst.idx[0], turn));
+}
+
+// Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
+// ring an even number of times.
+static bool break_ring_restarts(Program *program) {
+  Kernel *kernel = main_kernel(program);
+  if (!change_each(program, restart_wait)) return false;
+  const Var *turn = kernel_launch(kernel).tiles->body->var;
+  substitute(program, kernel->body, turn, ex_const(program->arena, 0));
+  return true;
+}
+
 static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FIRST_BARRIER] = break_first_barrier,
     [BREAK_LAST_BARRIER] = break_last_barrier,
@@ -555,7 +662,15 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FENCE] = break_fence,
     [BREAK_EARLY_FENCE] = break_early_fence,
     [BREAK_OTHER_FENCE] = break_other_fence,
+    [BREAK_STORE_FENCE] = break_store_fence,
+    [BREAK_STORE_WAIT_READ] = break_store_wait_read,
+    [BREAK_STORE_WAIT] = break_store_wait,
     [BREAK_MORE_REGISTERS] = break_more_registers,
+    [BREAK_LOCAL_ARRIVE_ONLY] = break_local_arrive_only,
+    [BREAK_MASK_SHORT] = break_mask_short,
+    [BREAK_NO_CLUSTER_START] = break_no_cluster_start,
+    [BREAK_NO_CLUSTER_END] = break_no_cluster_end,
+    [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

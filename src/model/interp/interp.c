@@ -18,224 +18,12 @@
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
 
-enum {
-  DEFAULT_FINDINGS = 16,
-  DEFAULT_RUNS = 2,
-  BLOCKS_LIMIT = 1 << 24,
-  REGISTERS_LIMIT = 1 << 16,
-};
+enum { DEFAULT_RUNS = 2 };
 
 double interp_poison(void) { return (double)NAN; }
 
 float interp_alpha(const InterpOptions *options) {
   return fpclassify(options->alpha) == FP_ZERO ? 2.0f : options->alpha;
-}
-
-// ---- building -----------------------------------------------------------------------------------
-
-static bool is_input(const Buffer *buffer) {
-  return buffer->space == SPACE_GLOBAL && (buffer->role == ROLE_A || buffer->role == ROLE_B);
-}
-
-// The register file in rows of 32 lanes.
-static int64_t buffer_rows(const Buffer *buffer) {
-  return buffer_elements(buffer) * rows_of_type(buffer->type);
-}
-
-typedef struct Sizes {
-  int64_t watched, inputs, rows;  // elements that can be written, of A and B, of the registers
-} Sizes;
-
-static Sizes sizes_of(const Program *program) {
-  Sizes sizes = {0};
-  for (int i = 0; i < program->n_buffers; i++) {
-    const Buffer *buffer = program->buffer[i];
-    if (buffer->space == SPACE_REGISTER)
-      sizes.rows += buffer_rows(buffer);
-    else
-      *(is_input(buffer) ? &sizes.inputs : &sizes.watched) += buffer_elements(buffer);
-  }
-  return sizes;
-}
-
-// An input is kept as a float, in its type and, for the comparison, in float64; what can be written
-// has its shadow; a cell of C is moreover a float64 that is expected and two that were found.
-double interpret_bytes(const Program *program) {
-  enum { INPUT_BYTES = 4 + 8 + 8, CELL_BYTES = 3 * 8 + 2, VALUE_BYTES = 8 };
-  const Sizes sizes = sizes_of(program);
-  double cells = (double)program->problem.m * (double)program->problem.n;
-  return INPUT_BYTES * (double)sizes.inputs + CELL_BYTES * cells +
-         (double)(sizeof(Shadow) + VALUE_BYTES) * (double)sizes.watched;
-}
-
-// NULL, or why the program is too large to be run here.
-static const char *machine_size(Machine *m) {
-  const double bytes = interpret_bytes(m->program);
-  const int64_t rows = sizes_of(m->program).rows;
-  if (bytes > INTERP_BYTES_MAX)
-    return arena_printf(m->arena, "it takes %.1f GiB of memory, at most %.0f are given",
-                        bytes * 0x1p-30, INTERP_BYTES_MAX * 0x1p-30);
-  if (rows > REGISTERS_LIMIT)
-    return arena_printf(m->arena, "a thread has %lld registers, at most %d can be held",
-                        (long long)rows, REGISTERS_LIMIT);
-  return NULL;
-}
-
-// The operand as bytes of its type.
-static uint8_t *input_data(const Machine *m, const Buffer *buffer) {
-  int which = buffer->role == ROLE_B;
-  const float *given = which ? m->options->b : m->options->a;
-  if (!given) given = interp_inputs_of(m->arena, &m->program->problem, m->options->seed, which);
-  if (buffer->type == DTYPE_F32) return (uint8_t *)(uintptr_t)given;  // never written: op_fault()
-  int64_t n = buffer_elements(buffer);
-  int bytes = dtype_bytes(buffer->type);
-  uint8_t *data = arena_alloc(m->arena, (size_t)(n * bytes));
-  for (int64_t i = 0; i < n; i++) number_write(buffer->type, data + i * bytes, (double)given[i]);
-  return data;
-}
-
-// The largest power of two that divides every place and every size of an element in shared memory.
-static int64_t shared_granule(const Program *program) {
-  int64_t bits = 8;
-  for (int i = 0; i < program->n_buffers; i++) {
-    const Buffer *buffer = program->buffer[i];
-    if (buffer->space == SPACE_SHARED) bits |= buffer->offset_bytes | dtype_bytes(buffer->type);
-  }
-  return bits & -bits;
-}
-
-static void build_registers(Machine *m, Memory *memory) {
-  memory->first_row = m->n_rows;
-  memory->rows = rows_of_type(memory->type);
-  m->n_rows += (int)buffer_rows(memory->buffer);
-}
-
-static void build_global(Machine *m, Memory *memory) {
-  memory->n_shadows = 1;
-  if (is_input(memory->buffer)) {
-    memory->data = input_data(m, memory->buffer);
-    return;
-  }
-  memory->data = arena_alloc(m->arena, (size_t)(memory->elements * memory->bytes));
-  memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
-}
-
-static void look_for_tiles(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  *(bool *)context |= stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind);
-}
-
-static bool reads_tiles(const Program *program) {
-  bool any = false;
-  for (int i = 0; i < program->n_kernels; i++)
-    stmt_walk(program->kernel[i].body, look_for_tiles, &any);
-  return any;
-}
-
-// Whether there is more to an order than barriers that all threads meet: mbarriers, or the async
-// proxy, which fences have a say in.
-static bool has_mbarriers(const Program *program) {
-  for (int i = 0; i < program->n_buffers; i++)
-    if (program->buffer[i]->space == SPACE_BARRIER) return true;
-  return reads_tiles(program);
-}
-
-// Shared buffers are windows of one memory, so that two that overlap are seen to.
-static void build_memory(Machine *m) {
-  m->has_mbarriers = has_mbarriers(m->program);
-  int64_t smem = program_smem_bytes(m->program), granule = shared_granule(m->program);
-  uint8_t *shared = arena_alloc(m->arena, (size_t)smem);
-  int64_t n = ceil_div(smem, granule);
-  Shadow *shadow = ARENA_ARRAY(m->arena, Shadow, n);
-  Touch *reads = m->has_mbarriers ? ARENA_ARRAY(m->arena, Touch, n * m->max_warps) : NULL;
-  for (int i = 0; i < m->program->n_buffers; i++) {
-    const Buffer *buffer = m->program->buffer[i];
-    Memory *memory = &m->memory[i];
-    *memory = (Memory){.buffer = buffer,
-                       .type = buffer->type,
-                       .bytes = dtype_bytes(buffer->type),
-                       .elements = buffer_elements(buffer)};
-    if (buffer->space == SPACE_REGISTER) {
-      build_registers(m, memory);
-    } else if (buffer->space == SPACE_BARRIER) {
-      memory->mbar = ARENA_ARRAY(m->arena, Mbar, memory->elements);
-    } else if (buffer->space == SPACE_GLOBAL) {
-      build_global(m, memory);
-    } else {
-      memory->data = shared + buffer->offset_bytes;
-      memory->shadow = shadow + buffer->offset_bytes / granule;
-      if (reads) memory->reads = reads + buffer->offset_bytes / granule * m->max_warps;
-      memory->n_shadows = (int)(memory->bytes / granule);
-    }
-  }
-}
-
-static TensorQueue *new_queue(const Machine *m) {
-  TensorQueue *queue = ARENA_NEW(m->arena, TensorQueue);
-  queue->busy_until = ARENA_ARRAY(m->arena, int32_t, m->n_rows + 1);
-  queue->touched = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
-  return queue;
-}
-
-static void build_warps(Machine *m) {
-  const bool tiles = reads_tiles(m->program);
-  int n_slots = 1, n_early = 1;
-  for (int i = 0; i < m->program->n_kernels; i++) {
-    n_slots = max_int(n_slots, m->kernel_code[i]->n_slots);
-    n_early = max_int(n_early, m->kernel_code[i]->n_early);
-  }
-  m->warp = ARENA_ARRAY(m->arena, Warp, m->max_warps);
-  for (int i = 0; i < m->max_warps; i++) {
-    Warp *w = &m->warp[i];
-    w->index = i;
-    w->scalar = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars);
-    w->lanes = ARENA_ARRAY(m->arena, int64_t, m->program->n_vars * LANES);
-    w->slot = ARENA_ARRAY(m->arena, Lanes, n_slots);
-    w->early_bad = ARENA_ARRAY(m->arena, uint32_t, n_early);
-    w->row = ARENA_ARRAY(m->arena, Row, m->n_rows + 1);
-    w->written = ARENA_ARRAY(m->arena, uint32_t, m->n_rows + 1);
-    if (tiles) w->tensor = new_queue(m);
-  }
-}
-
-static const char *build_code(Machine *m) {
-  int64_t max_blocks = 1;
-  for (int i = 0; i < m->program->n_kernels; i++) {
-    const KernelCode *code = m->kernel_code[i] = interp_compile(m->arena, m->program, i);
-    const char *name = m->program->kernel[i].name;
-    if (!code) return arena_printf(m->arena, "kernel %s is too large to be run here", name);
-    const Launch *launch = &code->launch;
-    if (launch->block_threads > INTERP_THREADS_MAX || launch->n_blocks > BLOCKS_LIMIT)
-      return arena_printf(m->arena,
-                          "kernel %s has %lld blocks of %lld threads, at most %d of %d run", name,
-                          (long long)launch->n_blocks, (long long)launch->block_threads,
-                          BLOCKS_LIMIT, INTERP_THREADS_MAX);
-    m->max_warps = max_int(m->max_warps, launch_block_warps(launch));
-    if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
-  }
-  m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
-  return NULL;
-}
-
-static Machine *machine_new(Arena *arena, const Program *program, const InterpOptions *options) {
-  Machine *m = ARENA_NEW(arena, Machine);
-  m->arena = arena;
-  m->program = program;
-  m->options = options;
-  m->trace = options->trace;
-  m->max_findings = options->max_findings > 0 ? options->max_findings : DEFAULT_FINDINGS;
-  m->finding = ARENA_ARRAY(arena, Finding, m->max_findings);
-  m->kernel = -1;
-  const char *too_large = machine_size(m);
-  if (!too_large) too_large = build_code(m);
-  if (too_large) {
-    interp_report(m, FINDING_TOO_LARGE, NULL, -1, NULL, NULL, 0, "%s", too_large);
-    m->stopped = true;
-    return m;
-  }
-  build_memory(m);
-  build_warps(m);
-  return m;
 }
 
 // ---- variables ----------------------------------------------------------------------------------
@@ -255,7 +43,7 @@ static void set_digit(const Machine *m, Warp *w, const HardwareDigit *digit, boo
   int64_t last = (any ? launch->block_threads : launch->n_threads) - 1;
   int64_t *lanes = &w->lanes[digit->var->id * LANES];
   for (int l = 0; l < LANES; l++) {
-    int64_t thread = w->index * LANES + l;
+    int64_t thread = w->place * LANES + l;
     int64_t index = !of_thread ? m->block : thread < last ? thread : last;
     lanes[l] = index / digit->stride % digit->var->extent;
   }
@@ -306,24 +94,29 @@ static void fill_slot(const Machine *m, Warp *w, int index) {
 static void start_registers_of(Machine *m, Warp *w) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
   w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
-  m->free_registers = 0;
+  m->own->free_registers = 0;
 }
 
 static void start_warp(Machine *m, Warp *w, bool first_block) {
+  w->rank = w->index / m->block_warps;
+  w->place = w->index % m->block_warps;
+  interp_at_rank(m, w->rank);
   const Launch *launch = &m->code->launch;
-  int64_t left = launch->block_threads - (int64_t)w->index * LANES;
+  int64_t left = launch->block_threads - (int64_t)w->place * LANES;
   w->alive = w->active = left >= LANES ? UINT32_MAX : (1u << left) - 1;
   w->state = WARP_RUNNABLE;
-  w->pc = w->depth = w->n_copies = 0;
+  w->pc = w->depth = w->n_copies = w->n_stores = 0;
   start_registers_of(m, w);
   if (w->tensor) tensor_start(m, w);
   memset(w->committed, 0, sizeof w->committed);
+  memset(w->bulk_committed, 0, sizeof w->bulk_committed);
   memset(w->written, 0, sizeof *w->written * (size_t)m->n_rows);
   HardwareDigit thread = {(Var *)(uintptr_t)m->program->thread, 1};
   HardwareDigit block = {(Var *)(uintptr_t)m->program->block, 1};
   set_digit(m, w, &thread, true);
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
+  set_scalar(m, w, m->program->grid, m->grid);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
   for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
@@ -361,18 +154,24 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
   OpKind kind = code->stmt->op.kind;
   m->lanes[kind] += __builtin_popcount(w->active);
   op_machine(kind)->run(m, w, code);
+  if (m->watch && w->state != WARP_ASLEEP) watch_op(m, w, code);
 }
 
+// A block's tiles are bid, bid + grid, bid + 2·grid, …; every other loop counts from 0.
+static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TIER_TILE; }
+
 static void run_loop(Machine *m, Warp *w, const Code *code) {
-  if (code->stmt->var->extent <= 0)
+  const Var *var = code->stmt->var;
+  int64_t first = is_over_tiles(code) ? m->cluster : 0;
+  if (first >= var->extent)
     w->pc = code->jump;
   else
-    set_scalar(m, w, code->stmt->var, 0);
+    set_scalar(m, w, var, first);
 }
 
 static void run_next(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
-  int64_t next = w->scalar[var->id] + 1;
+  int64_t next = w->scalar[var->id] + (is_over_tiles(code) ? m->grid : 1);
   if (next >= var->extent) return;
   set_scalar(m, w, var, next);
   w->pc = code->jump;
@@ -395,11 +194,13 @@ static void run_exit(Machine *m, Warp *w) {
     interp_report(m, FINDING_ABANDONED_COPY, w, lane, code->stmt, code->dst.buffer, copy->dst[lane],
                   "ends without a wait for its copy");
   }
+  bulk_end(m, w);
 }
 
 // Runs a warp until the next barrier, its end, or the end of everything.
 static void run_warp(Machine *m, Warp *w) {
   int64_t limit = m->options->step_limit > 0 ? m->options->step_limit : (int64_t)1 << 31;
+  interp_at_rank(m, w->rank);
   while (w->state == WARP_RUNNABLE && !m->stopped) {
     const Code *code = &m->code->code[w->pc++];
     if (++m->steps > limit) {
@@ -437,7 +238,7 @@ static void run_warp(Machine *m, Warp *w) {
   }
 }
 
-// ---- one block ----------------------------------------------------------------------------------
+// ---- blocks that run together -------------------------------------------------------------------
 
 static void shuffle(uint64_t *random, int32_t *list, int n) {
   for (int i = 0; i < n; i++) list[i] = i;
@@ -449,35 +250,48 @@ static void shuffle(uint64_t *random, int32_t *list, int n) {
   }
 }
 
-static void run_block(Machine *m, int block, bool first_block) {
-  int32_t order[INTERP_THREADS_MAX / LANES];
-  m->block = block;
+// The blocks of a cluster that reach each other, or one block.
+static void run_cluster(Machine *m, int cluster, bool first_one) {
+  m->cluster = cluster;
   m->block_first = ++m->epoch;
   interp_join_none(m);
-  for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_block);
+  for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_one);
   while (!m->stopped) {
-    shuffle(&m->random, order, m->n_warps);
-    for (int i = 0; i < m->n_warps; i++) run_warp(m, &m->warp[order[i]]);
+    shuffle(&m->random, m->warp_order, m->n_warps);
+    for (int i = 0; i < m->n_warps; i++) run_warp(m, &m->warp[m->warp_order[i]]);
     if (!m->stopped && !interp_wake(m) && !interp_go_on(m)) break;
   }
   interp_abandon_boxes(m);
   if (m->warp[0].tensor) tensor_compare_warps(m);
+  if (m->code->cluster > 1) interp_check_exits(m);
 }
 
 // ---- one run ------------------------------------------------------------------------------------
 
+// The blocks of a kernel. A persistent one is right with any number of them: one is drawn that
+// gives some block several tiles and, where it can, not all of them as many.
+static int64_t choose_grid(Machine *m, const Launch *launch) {
+  int64_t tiles = launch->n_blocks / launch->cluster;
+  if (!launch->tiles || tiles == 1) return tiles;
+  if (m->options->grid) return min64(m->options->grid, tiles);
+  int64_t grid = random_between(&m->random, 1, tiles - 1);
+  return tiles % grid == 0 && grid > 2 ? grid - 1 : grid;
+}
+
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
-  m->n_warps = launch_block_warps(&m->code->launch);
+  m->block_warps = launch_block_warps(&m->code->launch);
+  m->n_warps = m->code->cluster * m->block_warps;
   m->kernel_first = m->epoch + 1;
-  int n_blocks = (int)m->code->launch.n_blocks;
-  shuffle(&m->random, m->order, n_blocks);
-  for (int i = 0; i < n_blocks && !m->stopped; i++) run_block(m, m->order[i], i == 0);
+  m->grid = choose_grid(m, &m->code->launch);
+  int n_clusters = (int)m->grid;
+  shuffle(&m->random, m->order, n_clusters);
+  for (int i = 0; i < n_clusters && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
 }
 
 static Memory *result_memory(Machine *m) {
-  return &m->memory[program_buffer(m->program, ROLE_C)->id];
+  return &m->of_rank[0].memory[program_buffer(m->program, ROLE_C)->id];
 }
 
 static void report_holes(Machine *m) {
@@ -505,6 +319,7 @@ static void machine_run(Machine *m, uint64_t seed, InterpAsync async) {
   for (int i = 0; i < m->program->n_kernels && !m->stopped; i++) run_kernel(m, i);
   if (!m->stopped) report_holes(m);
   m->trace = NULL;
+  m->watch = NULL;
 }
 
 // C as numbers; NaN where nothing was stored.
@@ -537,7 +352,7 @@ static void result_findings(const Machine *m, InterpResult *result) {
 const InterpResult *interp_run_all(Arena *arena, const Program *program,
                                    const InterpOptions *options, InterpVisit *visit,
                                    void *context) {
-  Machine *m = machine_new(arena, program, options);
+  Machine *m = interp_build(arena, program, options);
   if (m->stopped) {
     InterpResult *result = machine_result(m, false);
     result_findings(m, result);
@@ -558,7 +373,7 @@ const InterpResult *interp_run_all(Arena *arena, const Program *program,
 }
 
 const InterpResult *interpret(Arena *arena, const Program *program, const InterpOptions *options) {
-  Machine *m = machine_new(arena, program, options);
+  Machine *m = interp_build(arena, program, options);
   if (!m->stopped) machine_run(m, options->seed, options->async);
   InterpResult *result = machine_result(m, !m->stopped);
   result_findings(m, result);

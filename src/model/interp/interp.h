@@ -40,6 +40,7 @@
   X(DEADLOCK, "deadlock", "warps wait for others that will never come")                           \
   X(ABANDONED_COPY, "abandoned copy", "a copy that nobody waits for is under way at the end")     \
   X(UNWRITTEN_RESULT, "unwritten result", "a cell of C that no thread stored")                    \
+  X(EXITED, "exited", "a block of the cluster is reached that may not have begun, or has ended")  \
   X(OPERAND, "operand", "an operation on a kind of memory it does not take")                      \
   X(TOO_LONG, "too long", "the step limit was reached before the end")                            \
   X(TOO_LARGE, "too large", "more memory or code than the interpreter takes on")
@@ -84,6 +85,23 @@ typedef struct InterpTrace {
   Str text;     // the caller begins it
 } InterpTrace;
 
+// What happens in one block, event after event, in the first run: an operation that a warp has
+// executed, or a box that has landed. A wait is seen when it is over.
+typedef struct InterpSeen {
+  int warp;  // -1: nobody's, a box has landed
+  const Stmt *stmt;
+  const Buffer *mbarrier;  // that it acts on or counts at; NULL: none
+  int at;
+  uint32_t phase;          // of the mbarrier, under way behind the event
+  int64_t pending, bytes;  // arrivals and bytes still missing from it
+} InterpSeen;
+
+typedef struct InterpWatch {
+  int kernel, block;
+  void (*see)(void *context, const InterpSeen *seen);
+  void *context;
+} InterpWatch;
+
 typedef struct InterpOptions {
   uint64_t seed;       // order of blocks and warps, and the generated inputs
   InterpAsync async;   // interpret() only; the others run both
@@ -94,7 +112,10 @@ typedef struct InterpOptions {
   int runs;            // interpret_check: seeds tried; 0: 2
   bool stop_at_first;  // end at the first finding: for those who only ask whether there is one
   InterpTrace *trace;  // NULL: nobody is looked at
-  float alpha;         // what SCALE multiplies by; 0: 2, so that one that is missing shows
+  const InterpWatch *watch;  // NULL: no block is
+  int64_t
+      grid;  // clusters (blocks) of a persistent kernel; 0: drawn from the seed, fewer than tiles
+  float alpha;   // what SCALE multiplies by; 0: 2, so that one that is missing shows
   float factor;  // interpret_check: C = factor·A·B; 0: alpha if the program has a SCALE, else 1
 } InterpOptions;
 

@@ -112,14 +112,14 @@ static void compare(const double *c, void *context) {
   }
 }
 
-// How many rows or columns of C a block of the main kernel makes: the weight of its block digit.
-// With a reordered grid that digit is a LET, which has the largest weight just the same.
+// How many rows or columns of C a block of the main kernel makes: the weight of its block digit, of
+// the one that counts blocks in a cluster where there are clusters.
 static int64_t block_tile(const Axis *axis) {
   int64_t tile = 0;
   for (int i = 0; i < axis->n_digits; i++) {
     const Digit *digit = &axis->digit[i];
-    bool block = digit->var->tier == TIER_BLOCK || digit->var->kind == VAR_LET;
-    if (block && digit->weight > tile) tile = digit->weight;
+    bool block = digit->var->tier == TIER_BLOCK || digit->var->tier == TIER_CLUSTER;
+    if (block && (tile == 0 || digit->weight < tile)) tile = digit->weight;
   }
   if (tile == 0) tile = 32;
   return tile < axis->extent ? tile : axis->extent;

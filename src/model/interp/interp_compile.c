@@ -65,6 +65,7 @@ static void find_deps(Compiler *c) {
   dep[c->program->thread->id] = DEP_LANE;
   if (c->program->any_thread) dep[c->program->any_thread->id] = DEP_LANE;
   dep[c->program->block->id] = DEP_BLOCK;
+  dep[c->program->grid->id] = 0;
   for (int i = 0; i < launch->n_block_digits; i++) dep[launch->block[i].var->id] = DEP_BLOCK;
   // A digit of whole warps is the same number in all of a warp's lanes.
   for (int i = 0; i < launch->n_thread_digits; i++)
@@ -259,6 +260,8 @@ static Operand compile_operand(Compiler *c, const Access *access, int width) {
   if (!access->buffer) return out;
   const Expr *offset = access_offset(c->arena, access);
   out.offset = compile_value(c, offset);
+  out.has_rank = access->rank != NULL;
+  if (access->rank) out.rank = compile_value(c, access->rank);
   out.guard = compile_condition(c, access_guard(c->arena, access), &out.n_guards);
   compile_checks(c, access, width, &out);
   out.offset_proven = offset->lo >= 0 && offset->hi + width <= buffer_elements(access->buffer);
@@ -278,6 +281,12 @@ static const char *operand_fault(Compiler *c, const Op *op, const Operand *opera
   if (!(facts->spaces & 1u << buffer->space))
     return arena_printf(c->arena, "%s cannot take %s, in %s, as its %s", op_name(op->kind),
                         buffer->name, space_names[buffer->space], which);
+  if (operand->has_rank && !op_is_plain_access(op->kind))
+    return arena_printf(c->arena, "%s reaches no other block of the cluster: loads and stores do",
+                        op_name(op->kind));
+  if (operand->has_rank && !value_is_uniform(&operand->rank))
+    return arena_printf(c->arena, "the rank of %s differs between the lanes of a warp",
+                        buffer->name);
   if (buffer->space == SPACE_REGISTER && !value_is_uniform(&operand->offset))
     return arena_printf(c->arena, "the index of register %s differs between the lanes of a warp",
                         buffer->name);
@@ -363,7 +372,7 @@ static int operand_width(const Op *op, AtomOperand which) {
 static const int32_t *box_places(Arena *arena, const Op *op) {
   Var row = {.id = 0, .name = "row", .extent = op->box[0]};
   Var column = {.id = 1, .name = "column", .extent = op->box[1]};
-  Access access = {.buffer = op->dst.buffer};
+  Access access = {.buffer = op_box_shared(op)->buffer};
   int last = access.buffer->rank - 1;
   for (int d = 0; d < last - 1; d++) access.idx[d] = ex_const(arena, 0);
   access.idx[last - 1] = ex_var(arena, &row);
@@ -377,8 +386,8 @@ static const int32_t *box_places(Arena *arena, const Op *op) {
 }
 
 static void compile_box(Compiler *c, const Op *op, Code *code) {
-  if (!op->dst.buffer || !op->src.buffer || op->dst.buffer->rank < 2) return;
-  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op->src.idx[d]);
+  if (!op->dst.buffer || !op->src.buffer || op_box_shared(op)->buffer->rank < 2) return;
+  for (int d = 0; d < 2; d++) code->corner[d] = compile_value(c, op_box_global(op)->idx[d]);
   code->box_at = box_places(c->arena, op);
 }
 
@@ -389,6 +398,7 @@ static void emit_op(Compiler *c, const Stmt *stmt) {
   code->src2 = compile_operand(c, &stmt->op.src2, operand_width(&stmt->op, ATOM_B));
   if (stmt->op.phase) code->value = compile_value(c, stmt->op.phase);
   if (stmt->op.id) code->value = compile_value(c, stmt->op.id);
+  if (stmt->op.mask) code->value = compile_value(c, stmt->op.mask);
   if (op_moves_box(stmt->op.kind)) compile_box(c, &stmt->op, code);
   if (op_reads_tiles(stmt->op.kind)) compile_tiles(c, &stmt->op, code);
   code->fault = op_fault(c, &stmt->op, code);
@@ -456,6 +466,7 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
   const Kernel *source = &program->kernel[kernel];
   out->launch = kernel_launch(source);
   out->name = source->name;
+  out->cluster = kernel_reaches_across(source) ? (int)out->launch.cluster : 1;
   out->dep = ARENA_ARRAY(arena, uint8_t, program->n_vars);
   out->broadcast = ARENA_ARRAY(arena, uint8_t, program->n_vars);
   int n = count_codes(source->body) + 1;

@@ -9,15 +9,14 @@
 #include "model/words/fragment.h"
 
 enum { INTERP_THREADS_MAX = 1024, IF_DEPTH_MAX = 64 };
-// Agents carry out copies by TMA and are counted behind the warps: one for each mbarrier that
-// copies count at, because copies have no order but the one that their own mbarriers make. Programs
-// with more mbarriers share agents; then the interpreter may take an order for granted that does
-// not exist.
-enum {
-  INTERP_AGENT = INTERP_THREADS_MAX / LANES,
-  INTERP_AGENTS = 8,
-  INTERP_CLOCKS = INTERP_AGENT + INTERP_AGENTS
-};
+// Agents carry out copies by TMA and are counted behind the warps, so many for each block of a
+// cluster: one for each mbarrier that copies count at, because copies have no order but the one
+// that their own mbarriers make. Programs with more mbarriers share agents; then the interpreter
+// may take an order for granted that does not exist. The last of all is nobody: it reads what boxes
+// on their way to C lie in, and no one is ever ordered with it.
+enum { INTERP_AGENTS = 8, INTERP_WARPS_MAX = CLUSTER_MAX * INTERP_THREADS_MAX / LANES };
+// The number of the cluster's barrier, behind those of a block.
+enum { INTERP_CLUSTER_BARRIER = BLOCK_BARRIERS };
 
 // 32 lanes side by side: as one vector for the arithmetic, as an array for the rest. A register
 // buffer's element is one row: of floats, which hold every number of the narrower types too, or of
@@ -81,6 +80,8 @@ typedef struct Operand {
   const Buffer *buffer;  // NULL: the operation has no such operand
   int width;             // elements of one access: of a register operand, of all it takes
   Value offset;          // in elements
+  bool has_rank;         // it lies in the shared memory of …
+  Value rank;            // … that block of the cluster
   int n_guards, n_checks;
   const Condition *guard;  // all must hold
   const DimCheck *check;   // dimensions that the ranges leave open
@@ -122,11 +123,12 @@ typedef struct Code {
   const char *fault;  // OP: why it cannot run at all; NULL when it can
   int n_conditions;   // IF
   const Condition *condition;
-  Value value;  // LET; OP: the phase bit that is waited for, or the number of a barrier
+  Value value;  // LET; OP: the phase bit that is waited for, the number of a barrier, or the mask
+                // of the ranks that take part
   int early;    // LET: index of the early let; -1: evaluated when reached
   Operand dst, src, src2;
-  Value corner[2];        // of a box: where the box begins in src
-  const int32_t *box_at;  // of a box: element r · columns + c lies so far behind its first one
+  Value corner[2];        // of a box: where the box begins in global memory
+  const int32_t *box_at;  // element r · columns + c of it lies so far behind the first, in shared
   const FragmentTable *fragment;  // [ATOM_OPERANDS] of an atom
   TileCode *tile;                 // [2] of an operation that reads tiles
 } Code;
@@ -140,6 +142,7 @@ typedef struct EarlyLet {
 typedef struct KernelCode {
   Launch launch;
   const char *name;
+  int cluster;  // blocks that run together: those of a cluster where any reaches another, else 1
   int n_codes, n_slots, n_early;
   Code *code;
   Slot *slot;
@@ -153,7 +156,8 @@ const KernelCode *interp_compile(Arena *arena, const Program *program, int kerne
 
 // ---- happens-before -----------------------------------------------------------------------------
 
-// One access. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
+// One access. `block` counts clusters where blocks run together, `thread` the threads of all of its
+// blocks. Epochs count barriers, arrivals at mbarriers and landings: they grow through the
 // whole life of a machine, over blocks, kernels and runs, so nothing is ever cleared.
 typedef struct Touch {
   uint32_t epoch, block;
@@ -169,11 +173,12 @@ typedef struct Shadow {
   uint32_t in_flight;  // `write` is a copy that its thread has not waited for
 } Shadow;
 
-// The epochs of each warp and agent up to which something is known: accesses have come before
-// (`seen`), a fence has made them known to TMA (`fenced`), waits are over (`passed`).
-typedef struct Clock {
-  uint32_t seen[INTERP_CLOCKS], fenced[INTERP_CLOCKS], passed[INTERP_CLOCKS];
-} Clock;
+// The epochs of a warp or agent up to which something is known: accesses have come before (`seen`),
+// a fence has made them known to TMA (`fenced`), waits are over (`passed`). A clock has one for
+// each of them, Machine.n_clocks.
+typedef struct Known {
+  uint32_t seen, fenced, passed;
+} Known;
 
 // An mbarrier of the block at hand; see interp_mbarrier.c.
 typedef struct Mbar {
@@ -181,8 +186,8 @@ typedef struct Mbar {
   int64_t bytes;              // expected and not yet come
   uint32_t phase;             // under way; its bit is the lowest one
   Touch init;
-  Clock gathered, ended;
-  Touch waited[2][INTERP_AGENT];  // by phase bit and warp: its last wait that went on
+  Known *gathered, *ended;  // clocks
+  Touch *waited[2];         // by phase bit, [warp]: its last wait that went on
 } Mbar;
 
 // Elements are bytes, as their type has them. Shared buffers are windows of one memory whose shadow
@@ -193,7 +198,8 @@ typedef struct Memory {
   int bytes;       // of an element
   uint8_t *data;   // NULL: registers
   Shadow *shadow;  // NULL: read-only, or registers
-  Touch *reads;    // [shadow][max_warps] of a slab in a program with mbarriers; else NULL
+  Touch *reads;    // [shadow][n_readers] of a slab in a program with clocks; else NULL
+  Touch *stored;   // [shadow] of a slab: the latest box read out of it in the background, likewise
   int n_shadows;   // of an element
   int64_t elements;
   int first_row, rows;  // registers: where the buffer starts in the warp's rows; rows of an element
@@ -241,10 +247,21 @@ typedef struct Machine Machine;
 typedef struct BoxCopy BoxCopy;
 struct BoxCopy {
   int code;
+  int rank;                  // of the block that it goes to
   int64_t first, corner[2];  // element of dst; row and column of src
   Mbar *bar;
   void (*land)(Machine *machine, const BoxCopy *copy);
 };
+
+// A box on its way from shared to global memory, which one thread has sent (interp_bulk.c).
+typedef struct BulkStore {
+  int code;
+  uint32_t lane;
+  int32_t group;
+  int64_t first, corner[2];  // element of src; row and column of dst
+  bool is_read;              // its thread has waited for that
+  uint8_t *data;             // what was read of src
+} BulkStore;
 
 typedef enum WarpState {
   WARP_RUNNABLE,
@@ -254,7 +271,9 @@ typedef enum WarpState {
 } WarpState;
 
 typedef struct Warp {
-  int index;
+  int index;  // among the warps of all blocks that run together
+  int rank;   // of its block in the cluster
+  int place;  // among the warps of its block
   WarpState state;
   int barrier;  // the number of the barrier that it waits at
   int pc;
@@ -270,35 +289,55 @@ typedef struct Warp {
   int n_copies, copy_capacity;
   Copy *copy;
   int32_t committed[LANES];  // groups closed so far
-  int64_t registers;         // of each thread, as setmaxnreg has left them
-  TensorQueue *tensor;       // NULL: no statement multiplies in the background
+  int n_stores, store_capacity;
+  BulkStore *store;
+  int32_t bulk_committed[LANES];  // bulk groups closed so far
+  int64_t registers;              // of each thread, as setmaxnreg has left them
+  TensorQueue *tensor;            // NULL: no statement multiplies in the background
 } Warp;
+
+// What each block of a cluster has of its own. What blocks share is the same in all of them.
+typedef struct BlockState {
+  Memory memory[BUFFERS_MAX];
+  int64_t free_registers;  // given back and not taken
+} BlockState;
 
 struct Machine {
   Arena *arena;
   const Program *program;
   const InterpOptions *options;
   const KernelCode *kernel_code[KERNELS_MAX];
-  Memory memory[BUFFERS_MAX];
+  BlockState *of_rank;  // [max_cluster]
   int n_rows;
-  int max_warps;
+  int max_cluster, max_warps;  // of any kernel: blocks, and warps of all of them, that run together
   Warp *warp;
-  int32_t *order;  // of blocks
+  int32_t *order;  // of clusters; of warps
+  int32_t *warp_order;
   // The run:
   uint64_t random;
   InterpAsync async;
   bool stopped;
   InterpTrace *trace;  // during the first run, where somebody is looked at
-  Str trace_values;    // what the statement under way has read
-  int kernel, block, n_warps;
+  const InterpWatch *watch;
+  Str trace_values;                  // what the statement under way has read
+  int kernel, n_warps, block_warps;  // warps of all blocks that run together, of each
+  int cluster;                       // the number of the cluster under way
+  int rank, block;                   // the block at hand
+  BlockState *own;                   // what it has of its own,
+  Memory *memory;                    // and the memory that it reaches
+  int first_reader;                  // the warp whose reads are kept first of that memory
+  int64_t grid;  // clusters of the kernel at hand, which without clusters are its blocks
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
-  uint32_t joined;             // the epoch in which all threads of the block last met
-  bool has_mbarriers;          // only then is there more to an order than that
-  Clock clock[INTERP_CLOCKS];  // of each warp; of its lanes in `knows`, where they know more
-  Clock rest[INTERP_AGENT];    // of the others; unused while `knows` is all lanes
-  uint32_t knows[INTERP_AGENT];
-  int64_t free_registers;  // of the block, given back and not taken
+  uint32_t joined;  // the epoch in which all threads that run together last met
+  bool has_clocks;  // only then is there more to an order than that
+  int n_clocks;     // of warps, then of agents, then of stores
+  Known *clock;  // [n_clocks][n_clocks] of each; of a warp's lanes in `knows`, where they know more
+  Known *rest;   // [n_clocks][n_clocks] of the others; unused while `knows` is all lanes
+  uint32_t *knows;  // [n_clocks]
+  Known *scratch;   // a clock
+  int n_readers;    // warps whose reads of an element are kept
+  Touch *reached;   // [max_cluster][max_warps]: a warp's last access to what a block has of its own
   int n_boxes, box_capacity;
   BoxCopy *box;
   int64_t steps, lanes[OP_COUNT];
@@ -307,6 +346,9 @@ struct Machine {
   int64_t n_found;
   Finding *finding;
 };
+
+// A machine for the program (interp_build.c); stopped, and the finding made, if it is too large.
+Machine *interp_build(Arena *arena, const Program *program, const InterpOptions *options);
 
 // `runs` runs with different orders, each at both async extremes where the program has asynchronous
 // copies. Findings are merged; C and the counts are those of the first run, and `finished` holds
@@ -400,7 +442,7 @@ static inline uint16_t thread_of(const Warp *w, uint32_t lane) {
 
 // The access of lane 0; the other lanes differ in `thread`.
 static inline Touch touch_of(const Machine *m, const Warp *w, const Code *code) {
-  return (Touch){m->epoch, (uint32_t)m->block, thread_of(w, 0), (uint16_t)(code - m->code->code)};
+  return (Touch){m->epoch, (uint32_t)m->cluster, thread_of(w, 0), (uint16_t)(code - m->code->code)};
 }
 
 // Reads an element of memory into a register as `now`, which is an access of a lane.
@@ -416,23 +458,53 @@ bool may_read(Machine *m, const Warp *w, const Code *code, const Touch *now, con
 
 // ---- order (interp_order.c) ---------------------------------------------------------------------
 
+// The clock of a warp or an agent.
+static inline Known *clock_of(const Machine *m, int w) { return m->clock + w * m->n_clocks; }
+static inline Known *rest_of(const Machine *m, int w) { return m->rest + w * m->n_clocks; }
 // The clock of what this thread knows.
-static inline const Clock *interp_clock(const Machine *m, uint16_t thread) {
+static inline const Known *interp_clock(const Machine *m, uint16_t thread) {
   int w = thread / LANES;
-  bool is_rest = w < INTERP_AGENT && !(m->knows[w] >> thread % LANES & 1);
-  return is_rest ? &m->rest[w] : &m->clock[w];
+  return m->knows[w] >> thread % LANES & 1 ? clock_of(m, w) : rest_of(m, w);
 }
+static inline bool is_agent(const Machine *m, int thread) { return thread / LANES >= m->max_warps; }
+// The reader of boxes on their way to C.
+static inline uint16_t interp_stores(const Machine *m) {
+  return (uint16_t)((m->n_clocks - 1) * LANES);
+}
+// The rank of the block that a thread, or an agent, belongs to.
+int interp_rank_of(const Machine *machine, int thread);
 
-// A block starts; all its threads have met, or those of some warps: a new epoch begins.
+// Blocks start; the threads of some warps have met, perhaps all: a new epoch begins.
 void interp_join_none(Machine *machine);
-void interp_join_all(Machine *machine);
-void interp_join_some(Machine *machine, const bool *takes_part);
+void interp_join(Machine *machine, const bool *takes_part);
 // Into one clock what the other knows.
-void order_join_clock(Clock *into, const Clock *from);
+void order_join_clock(const Machine *machine, Known *into, const Known *from);
+// A copy of a clock, good until the next one is made.
+Known *order_copy_clock(Machine *machine, const Known *from);
 static inline bool warp_is_whole(const Warp *warp) { return !(warp->alive & ~warp->active); }
 // The clock of the active lanes alone, from now on apart from that of the others.
-Clock *order_of_lanes(Machine *machine, const Warp *warp);
+Known *order_of_lanes(Machine *machine, const Warp *warp);
 void order_fence(Machine *machine, const Warp *warp);
+
+// ---- clusters (interp_cluster.c)
+// -----------------------------------------------------------------
+
+// Whether blocks of a kernel reach each other: for the others a cluster is nothing to run together.
+bool kernel_reaches_across(const Kernel *kernel);
+// Puts the block with this rank at hand: memory, registers and block are its own.
+void interp_at_rank(Machine *machine, int rank);
+// A warp reaches for what another block of its cluster has: that block must have begun, and must
+// not end before it knows.
+void interp_reach_rank(Machine *machine, const Warp *warp, const Code *code, int rank);
+// The same for a copy that it asks for, of whose end the mbarrier there tells.
+void interp_ask_rank(Machine *machine, const Warp *warp, const Code *code, int rank);
+// Reports, when all blocks have ended, which of them may have ended too early for others.
+void interp_check_exits(Machine *machine);
+// The ranks that an operation is for: its mask, else the warp's own.
+uint32_t interp_ranks(Machine *machine, const Warp *warp, const Code *code);
+#define EACH_RANK(rank, mask) EACH_LANE(rank, mask)
+// "2", or where blocks run together "2 of rank 1"
+const char *interp_warp_name(const Machine *machine, int warp);
 
 // ---- mbarriers (interp_mbarrier.c) --------------------------------------------------------------
 
@@ -442,6 +514,8 @@ void mbar_report(Machine *machine, const Warp *warp, const Code *code, FindingKi
 // is in an order with this use.
 Mbar *mbar_of(Machine *machine, const Warp *warp, const Code *code, const Operand *operand);
 Mbar *mbar_ready(Machine *machine, const Warp *warp, const Code *code, const Operand *operand);
+// A new one: phase 0 begins.
+void mbar_start(const Machine *machine, Mbar *bar, int64_t arrivals, Touch init);
 void mbar_arrive(Machine *machine, const Warp *warp, const Code *code, Mbar *bar);
 // Ends the phase under way if nothing is missing from it.
 void mbar_end_phase(Machine *machine, const Code *code, Mbar *bar);
@@ -460,6 +534,17 @@ BoxCopy *interp_new_box(Machine *machine);
 // waits for what.
 void interp_abandon_boxes(Machine *machine);
 void interp_report_stuck(Machine *machine);
+
+// ---- boxes on their way to C (interp_bulk.c)
+// -----------------------------------------------------
+
+// One thread sends the box of a statement; its open group closes; it waits until at most `left` of
+// its groups are unread, or in flight.
+void bulk_send(Machine *machine, Warp *warp, const Code *code);
+void bulk_commit(Machine *machine, Warp *warp);
+void bulk_wait(Machine *machine, Warp *warp, const Code *code, bool until_read);
+// The end of a warp: what is unread is reported, for the memory is somebody else's now.
+void bulk_end(Machine *machine, Warp *warp);
 
 // ---- barriers (interp_meet.c) -------------------------------------------------------------------
 
@@ -480,6 +565,10 @@ void shadow_arrive(Machine *machine, const Memory *memory, int64_t at, const Tou
 void shadow_ask(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
 // A copy by TMA has arrived, `now` is the agent's.
 void shadow_land(const Memory *memory, int64_t at, const Touch *now);
+// A copy by TMA is asked for, which will read there: false where there is nothing to read. From
+// then on nobody may write there, until `now`, who waited, has read it.
+bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now);
+void shadow_sent(const Memory *memory, int64_t at, const Touch *now);
 // Whether `then` is over when `now` happens, both in the same block.
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now);
 // Whether anything was written there in this run (global) or block (shared).
@@ -491,6 +580,10 @@ bool shadow_is_written(const Machine *machine, const Memory *memory, int64_t at)
 bool trace_wants(const Machine *machine, const Warp *warp);
 void trace_begin(Machine *machine, const Warp *warp, const Code *code);
 void trace_end(Machine *machine, const Warp *warp, const Code *code);
+
+// The same of a block that is watched: an operation that is over, a box that has landed.
+void watch_op(const Machine *machine, const Warp *warp, const Code *code);
+void watch_landing(const Machine *machine, const Code *code, const Mbar *bar);
 
 // ---- findings (interp_report.c) -----------------------------------------------------------------
 

@@ -71,13 +71,13 @@ Mbar *mbar_ready(Machine *m, const Warp *w, const Code *code, const Operand *ope
 static void check_waits(Machine *m, const Code *code, const Mbar *bar) {
   const Touch *waited = bar->waited[~bar->phase & 1];
   for (int w = 0; w < m->n_warps; w++) {
-    if (waited[w].epoch < m->block_first || waited[w].epoch < bar->gathered.passed[w]) continue;
+    if (waited[w].epoch < m->block_first || waited[w].epoch < bar->gathered[w].passed) continue;
     const Stmt *wait = m->code->code[waited[w].code].stmt;
     const Buffer *buffer = wait->op.dst.buffer;
     interp_report(m, FINDING_DEADLOCK, NULL, -1, wait, buffer, bar - m->memory[buffer->id].mbar,
-                  "warp %d may come so late that the phase after the one it waits for has ended "
+                  "warp %s may come so late that the phase after the one it waits for has ended "
                   "too, by stmt %d, and waits for ever",
-                  w, code->stmt->id);
+                  interp_warp_name(m, w), code->stmt->id);
   }
 }
 
@@ -86,7 +86,18 @@ void mbar_end_phase(Machine *m, const Code *code, Mbar *bar) {
   check_waits(m, code, bar);
   bar->phase++;
   bar->pending = bar->expected;
-  order_join_clock(&bar->ended, &bar->gathered);
+  order_join_clock(m, bar->ended, bar->gathered);
+}
+
+void mbar_start(const Machine *m, Mbar *bar, int64_t arrivals, Touch init) {
+  bar->expected = bar->pending = arrivals;
+  bar->bytes = 0;
+  bar->phase = 0;
+  bar->init = init;
+  memset(bar->gathered, 0, sizeof *bar->gathered * (size_t)m->n_clocks);
+  memset(bar->ended, 0, sizeof *bar->ended * (size_t)m->n_clocks);
+  for (int bit = 0; bit < 2; bit++)
+    memset(bar->waited[bit], 0, sizeof *bar->waited[bit] * (size_t)m->max_warps);
 }
 
 void mbar_arrive(Machine *m, const Warp *w, const Code *code, Mbar *bar) {
@@ -112,6 +123,7 @@ bool interp_wake(Machine *m) {
     Warp *w = &m->warp[i];
     if (w->state != WARP_ASLEEP) continue;
     const Code *code = waits_for(m, w);
+    interp_at_rank(m, w->rank);
     if (!op_machine(code->stmt->op.kind)->may_go_on(m, w, code)) continue;
     w->state = WARP_RUNNABLE;
     any = true;
@@ -124,6 +136,7 @@ void interp_report_stuck(Machine *m) {
     const Warp *w = &m->warp[i];
     if (w->state != WARP_ASLEEP) continue;
     const Code *code = waits_for(m, w);
+    interp_at_rank(m, w->rank);
     op_machine(code->stmt->op.kind)->report_stuck(m, w, code);
   }
 }
@@ -145,6 +158,7 @@ bool interp_land_one(Machine *m) {
   int which = (int)random_between(&m->random, 0, m->n_boxes - 1);
   BoxCopy copy = m->box[which];
   m->box[which] = m->box[--m->n_boxes];
+  interp_at_rank(m, copy.rank);
   copy.land(m, &copy);
   return true;
 }
@@ -153,6 +167,7 @@ bool interp_land_one(Machine *m) {
 void interp_abandon_boxes(Machine *m) {
   for (int i = 0; i < m->n_boxes && !m->stopped; i++) {
     const Code *code = &m->code->code[m->box[i].code];
+    interp_at_rank(m, m->box[i].rank);
     interp_report(m, FINDING_ABANDONED_COPY, NULL, -1, code->stmt, code->dst.buffer,
                   m->box[i].first, "the block ends while its copy is under way");
   }

@@ -33,7 +33,7 @@ static char *warp_list(const Machine *m, WarpState state) {
   for (int i = 0; i < m->n_warps; i++) {
     if (m->warp[i].state != state) continue;
     const char *separator = seen == 0 ? "" : seen == n - 1 ? " and " : ", ";
-    str_printf(&out, "%s%d", separator, i);
+    str_printf(&out, "%s%s", separator, interp_warp_name(m, i));
     seen++;
   }
   return out.text;
@@ -49,36 +49,68 @@ static void report_deadlock(Machine *m, int first, int waiting) {
   if (done)
     others = arena_printf(m->arena, "%s, which ha%s ended without reaching a barrier",
                           warp_list(m, WARP_DONE), done > 1 ? "ve" : "s");
+  interp_at_rank(m, w->rank);
   interp_report(m, FINDING_DEADLOCK, w, -1, waits_at(m, w), NULL, 0, "%s wait%s for %s",
                 warp_list(m, WARP_AT_BARRIER), waiting > 1 ? "" : "s", others);
 }
 
-// Everybody has met at one barrier; that it was one is checked.
-static void meet_all(Machine *m) {
-  const Stmt *at = waits_at(m, &m->warp[0]);
+// Those that take part have met at one barrier; that it was one is checked.
+static void meet(Machine *m, const Warp *w, const bool *takes_part) {
+  const Stmt *at = waits_at(m, w);
   for (int i = 0; i < m->n_warps; i++) {
-    const Stmt *other = waits_at(m, &m->warp[i]);
-    m->warp[i].state = WARP_RUNNABLE;
-    if (other == at) continue;
-    interp_report(m, FINDING_DIVERGENCE, &m->warp[i], -1, at, NULL, 0,
-                  "warp %d is at the barrier of stmt %d while warp 0 is at that of", i, other->id);
+    if (!takes_part[i]) continue;
+    Warp *other = &m->warp[i];
+    other->state = WARP_RUNNABLE;
+    if (waits_at(m, other) == at) continue;
+    interp_at_rank(m, other->rank);
+    interp_report(m, FINDING_DIVERGENCE, other, -1, at, NULL, 0,
+                  "warp %s is at the barrier of stmt %d while warp %s is at that of",
+                  interp_warp_name(m, i), waits_at(m, other)->id, interp_warp_name(m, w->index));
   }
-  m->epoch++;
-  interp_join_all(m);
+  interp_join(m, takes_part);
 }
 
-// Whether two warps wait at one barrier: it is known by its number and how many it asks for,
-// wherever in the program they stand.
+static bool waits_for_cluster(const Warp *w) {
+  return w->state == WARP_AT_BARRIER && w->barrier == INTERP_CLUSTER_BARRIER;
+}
+
+// Everybody of the warp's block is at a barrier of the block.
+static bool meet_block(Machine *m, const Warp *w) {
+  bool meets[INTERP_WARPS_MAX] = {false};
+  int first = w->rank * m->block_warps;
+  for (int i = first; i < first + m->block_warps; i++) {
+    if (m->warp[i].state != WARP_AT_BARRIER || waits_for_cluster(&m->warp[i])) return false;
+    meets[i] = true;
+  }
+  meet(m, &m->warp[first], meets);
+  return true;
+}
+
+// Everybody of all blocks is at the cluster's barrier, but for those who have ended: it does not
+// wait for them (PTX ISA 9.7.13.4).
+static bool meet_cluster(Machine *m, const Warp *w) {
+  bool meets[INTERP_WARPS_MAX] = {false};
+  for (int i = 0; i < m->n_warps; i++) {
+    meets[i] = waits_for_cluster(&m->warp[i]);
+    if (!meets[i] && m->warp[i].state != WARP_DONE) return false;
+  }
+  meet(m, w, meets);
+  return true;
+}
+
+// Whether two warps wait at one barrier: it is known by its block, its number and how many it asks
+// for, wherever in the program they stand.
 static bool meet_at_one(const Machine *m, const Warp *a, const Warp *b) {
-  return a->barrier == b->barrier && waits_at(m, a)->op.count == waits_at(m, b)->op.count;
+  return a->rank == b->rank && a->barrier == b->barrier &&
+         waits_at(m, a)->op.count == waits_at(m, b)->op.count;
 }
 
 // Lets the warps go on that are at the barrier of warp `w`, which asks for some threads only; false
 // when they are not all there. If more are there than it asks for, any of them may have been the
 // first: it is drawn who meets.
 static bool meet_some(Machine *m, const Warp *w) {
-  bool meets[INTERP_AGENT] = {false};
-  int there[INTERP_AGENT], n = 0, wanted = (int)(waits_at(m, w)->op.count / LANES);
+  bool meets[INTERP_WARPS_MAX] = {false};
+  int there[INTERP_THREADS_MAX / LANES], n = 0, wanted = (int)(waits_at(m, w)->op.count / LANES);
   for (int i = 0; i < m->n_warps; i++)
     if (m->warp[i].state == WARP_AT_BARRIER && meet_at_one(m, &m->warp[i], w)) there[n++] = i;
   if (n < wanted) return false;
@@ -88,19 +120,18 @@ static bool meet_some(Machine *m, const Warp *w) {
     meets[warp] = true;
     m->warp[warp].state = WARP_RUNNABLE;
   }
-  interp_join_some(m, meets);
+  interp_join(m, meets);
   return true;
 }
 
-static bool pass_barrier(Machine *m, int waiting) {
+static bool pass_barrier(Machine *m) {
   for (int i = 0; i < m->n_warps; i++) {
-    if (m->warp[i].state != WARP_AT_BARRIER) continue;
-    const Stmt *at = waits_at(m, &m->warp[i]);
-    if (at->op.count && meet_some(m, &m->warp[i])) return true;
-    if (at->op.count == 0 && waiting == m->n_warps) {
-      meet_all(m);
-      return true;
-    }
+    const Warp *w = &m->warp[i];
+    if (w->state != WARP_AT_BARRIER) continue;
+    bool met = waits_for_cluster(w)           ? meet_cluster(m, w)
+               : waits_at(m, w)->op.count > 0 ? meet_some(m, w)
+                                              : meet_block(m, w);
+    if (met) return true;
   }
   return false;
 }
@@ -111,7 +142,7 @@ bool interp_go_on(Machine *m) {
   int first = 0, waiting = count_state(m, WARP_AT_BARRIER, &first);
   int asleep = count_state(m, WARP_ASLEEP, waiting ? &(int){0} : &first);
   if (waiting + asleep == 0) return false;
-  if (pass_barrier(m, waiting)) return true;
+  if (pass_barrier(m)) return true;
   if (asleep && interp_land_one(m)) {
     interp_wake(m);
     return true;

@@ -1,10 +1,10 @@
 // Keeps what is known to be over: a vector clock for each warp.
 //
-// clock[w].seen[v] = e says that warp w knows of everything that warp v did in epochs before e. An
+// clock[w][v].seen = e says that warp w knows of everything that warp v did in epochs before e. An
 // arrival starts a new epoch and gathers the clock of its warp; the end of a phase hands the
 // gathered clocks to all that wait for it. A copy by TMA overtakes accesses that are known to be
-// over, unless a fence in between has made them known to it: clock[w].fenced, handed on in the same
-// way.
+// over, unless a fence in between has made them known to it: clock[w][v].fenced, handed on in the
+// same way.
 //
 // A lane that waits or fences alone is alone in knowing it: the other lanes of its warp keep what
 // they had, rest[w], until the warp arrives or meets others. A third group of lanes is not kept
@@ -14,71 +14,84 @@
 
 #include "model/interp/interp_machine.h"
 
-void order_join_clock(Clock *into, const Clock *from) {
-  for (int v = 0; v < INTERP_CLOCKS; v++) {
-    if (from->seen[v] > into->seen[v]) into->seen[v] = from->seen[v];
-    if (from->fenced[v] > into->fenced[v]) into->fenced[v] = from->fenced[v];
-    if (from->passed[v] > into->passed[v]) into->passed[v] = from->passed[v];
+void order_join_clock(const Machine *m, Known *into, const Known *from) {
+  for (int v = 0; v < m->n_clocks; v++) {
+    if (from[v].seen > into[v].seen) into[v].seen = from[v].seen;
+    if (from[v].fenced > into[v].fenced) into[v].fenced = from[v].fenced;
+    if (from[v].passed > into[v].passed) into[v].passed = from[v].passed;
   }
+}
+
+static void copy_clock(const Machine *m, Known *into, const Known *from) {
+  memcpy(into, from, sizeof *into * (size_t)m->n_clocks);
+}
+
+Known *order_copy_clock(Machine *m, const Known *from) {
+  copy_clock(m, m->scratch, from);
+  return m->scratch;
 }
 
 void interp_join_none(Machine *m) {
   m->joined = m->epoch;
-  memset(m->knows, 0xFF, sizeof m->knows);
-  for (int w = 0; m->has_mbarriers && w < INTERP_CLOCKS; w++)
-    for (int v = 0; v < INTERP_CLOCKS; v++)
-      m->clock[w].seen[v] = m->clock[w].fenced[v] = m->clock[w].passed[v] = m->epoch;
+  if (!m->has_clocks) return;
+  memset(m->knows, 0xFF, sizeof *m->knows * (size_t)m->n_clocks);
+  for (int i = 0; i < m->n_clocks * m->n_clocks; i++)
+    m->clock[i] = (Known){m->epoch, m->epoch, m->epoch};
 }
 
 // Joins the clocks of those that have met: each knows everything that any of them knew; of fences,
 // what each of them had said.
 static void join(Machine *m, const bool *takes_part) {
-  Clock clock = {{0}, {0}, {0}};
+  Known *clock = m->scratch;
+  memset(clock, 0, sizeof *clock * (size_t)m->n_clocks);
   for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) order_join_clock(&clock, &m->clock[w]);
+    if (takes_part[w]) order_join_clock(m, clock, clock_of(m, w));
   for (int w = 0; w < m->n_warps; w++)
-    if (takes_part[w]) clock.seen[w] = clock.passed[w] = m->epoch;
+    if (takes_part[w]) clock[w].seen = clock[w].passed = m->epoch;
   for (int w = 0; w < m->n_warps; w++) {
     if (!takes_part[w]) continue;
-    m->clock[w] = clock;
+    copy_clock(m, clock_of(m, w), clock);
     m->knows[w] = UINT32_MAX;
   }
 }
 
-void interp_join_all(Machine *m) {
-  bool all[INTERP_AGENT];
-  memset(all, true, sizeof all);
-  m->joined = m->epoch;
-  if (m->has_mbarriers) join(m, all);
-}
-
-void interp_join_some(Machine *m, const bool *takes_part) {
+void interp_join(Machine *m, const bool *takes_part) {
+  bool all = true;
+  for (int w = 0; w < m->n_warps; w++) all = all && takes_part[w];
   m->epoch++;
-  join(m, takes_part);
+  if (all) m->joined = m->epoch;
+  if (m->has_clocks) join(m, takes_part);
 }
 
 // The clock of the active lanes alone, from now on apart from that of the others.
-Clock *order_of_lanes(Machine *m, const Warp *w) {
-  Clock *clock = &m->clock[w->index], *rest = &m->rest[w->index];
+Known *order_of_lanes(Machine *m, const Warp *w) {
+  Known *clock = clock_of(m, w->index), *rest = rest_of(m, w->index);
   uint32_t knew = m->knows[w->index];
   m->knows[w->index] = w->active;
   if (knew == UINT32_MAX)
-    *rest = *clock;
+    copy_clock(m, rest, clock);
   else if (w->active & ~knew)
-    *clock = *rest;
+    copy_clock(m, clock, rest);
   return clock;
 }
 
-static void fence(Clock *clock) { memcpy(clock->fenced, clock->seen, sizeof clock->fenced); }
+// What other blocks of a cluster have done waits in the queues of other SMs, which no fence of this
+// one looks at.
+static void fence(const Machine *m, const Warp *w, Known *clock) {
+  int first = w->rank * m->block_warps;
+  for (int v = first; v < first + m->block_warps; v++) clock[v].fenced = clock[v].seen;
+}
 
-// fence.proxy.async: an access that the thread knows to be over is over for TMA as well, whoever
-// made it. It knows all that its own warp did since its lanes last met only if every lane fences.
+// fence.proxy.async: an access of this block that the thread knows to be over is over for TMA as
+// well, whoever made it. It knows all that its own warp did since its lanes last met only if every
+// lane fences.
 void order_fence(Machine *m, const Warp *w) {
   if (!warp_is_whole(w)) {
-    fence(order_of_lanes(m, w));
+    fence(m, w, order_of_lanes(m, w));
     return;
   }
-  fence(&m->clock[w->index]);
-  fence(&m->rest[w->index]);
-  m->clock[w->index].fenced[w->index] = m->rest[w->index].fenced[w->index] = ++m->epoch;
+  Known *clock = clock_of(m, w->index), *rest = rest_of(m, w->index);
+  fence(m, w, clock);
+  fence(m, w, rest);
+  clock[w->index].fenced = rest[w->index].fenced = ++m->epoch;
 }

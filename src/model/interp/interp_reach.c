@@ -114,9 +114,19 @@ static void check_alignment(Machine *m, const Warp *w, const Code *code, const O
   }
 }
 
+// The operand's memory: the own block's, or that of another one of the cluster.
+static const Memory *memory_of(Machine *m, const Warp *w, const Code *code,
+                               const Operand *operand) {
+  int id = operand->buffer->id;
+  if (!operand->has_rank) return &m->memory[id];
+  int rank = (int)interp_scalar(w, &operand->rank);
+  interp_reach_rank(m, w, code, rank);
+  return &m->of_rank[rank].memory[id];
+}
+
 void reach_memory(Machine *m, const Warp *w, const Code *code, const Operand *operand,
                   uint32_t lanes, Reach *reach) {
-  reach->memory = &m->memory[operand->buffer->id];
+  reach->memory = memory_of(m, w, code, operand);
   reach->inside = interp_conditions(w, operand->guard, operand->n_guards, lanes);
   reach->guarded = lanes & ~reach->inside;
   interp_lanes(w, &operand->offset, &reach->at);

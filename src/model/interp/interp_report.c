@@ -28,8 +28,11 @@ typedef struct Verb {
   const char *now, *then;
 } Verb;
 
-static Verb verb_of(const Op *op) {
-  if (op_is_async_copy(op->kind)) return (Verb){"copies into", "copies into"};
+static Verb verb_of(const Op *op, const Buffer *memory) {
+  if (op_is_async_copy(op->kind) && op->src.buffer == memory)
+    return (Verb){"copies out of", "copies out of"};
+  if (op_is_async_copy(op->kind) && op_facts(op->kind)->action == ACTION_MOVE)
+    return (Verb){"copies into", "copies into"};
   if (op_facts(op->kind)->action == ACTION_ADD)
     return (Verb){"adds atomically to", "adds to atomically"};
   bool writes = op->dst.buffer && op->dst.buffer->space != SPACE_REGISTER;
@@ -120,21 +123,27 @@ static void add_stmt(Str *out, const Stmt *stmt) {
   str_add_char(out, ')');
 }
 
-static bool is_agent(int thread) { return thread / LANES >= INTERP_AGENT; }
+// The block of the grid that a thread of the machine belongs to, and its number there.
+static FindingParty party_of(const Machine *m, const Stmt *stmt, const Touch *touch) {
+  int rank = interp_rank_of(m, touch->thread);
+  int thread =
+      is_agent(m, touch->thread) ? touch->thread : touch->thread - rank * m->block_warps * LANES;
+  return (FindingParty){stmt, (int)touch->block * m->code->cluster + rank, thread};
+}
 
-static void add_thread(Str *out, bool with_block, uint32_t block, int thread) {
-  if (with_block) str_printf(out, "block %u ", block);
-  if (is_agent(thread)) {
+static void add_party(const Machine *m, Str *out, bool with_block, const FindingParty *party) {
+  if (with_block) str_printf(out, "block %d ", party->block);
+  if (is_agent(m, party->thread))
     str_add(out, "the memory accelerator");
-    return;
-  }
-  str_printf(out, "warp %d lane %d", thread / LANES, thread % LANES);
+  else
+    str_printf(out, "warp %d lane %d", party->thread / LANES, party->thread % LANES);
 }
 
 void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lane, const Stmt *stmt,
                    const Buffer *buffer, int64_t offset, const char *format, ...) {
   Finding *f = place(machine, kind, stmt, NULL, buffer);
   if (!f) return;
+  if (warp) f->who.block = machine->cluster * machine->code->cluster + warp->rank;
   Str text = str_new(machine->arena);
   str_add(&text, finding_name(kind));
   if (buffer) {
@@ -144,8 +153,8 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
   }
   str_add(&text, ": ");
   if (warp && lane >= 0) {
-    f->who.thread = warp->index * LANES + lane;
-    add_thread(&text, false, 0, f->who.thread);
+    f->who.thread = warp->place * LANES + lane;
+    add_party(machine, &text, false, &f->who);
     str_add_char(&text, ' ');
   }
   va_list args;
@@ -157,15 +166,16 @@ void interp_report(Machine *machine, FindingKind kind, const Warp *warp, int lan
     add_stmt(&text, stmt);
   }
   if (machine->code) str_printf(&text, "; kernel %s", machine->code->name);
-  if (warp) str_printf(&text, ", block %d", machine->block);
+  if (warp) str_printf(&text, ", block %d", f->who.block);
   f->text = text.text;
 }
 
 static const char *conflict_end(FindingKind kind, bool blocks, bool flying, bool landed,
-                                bool unfenced) {
+                                bool unread, bool unfenced) {
   if (kind == FINDING_MISSING_WAIT) return " with no wait for that copy between";
   if (blocks) return ": blocks of one kernel have no order";
   if (flying) return " while that copy is in flight";
+  if (unread) return " with no wait until that copy has read it between";
   if (unfenced) return " with no fence for copies by TMA between";
   return landed ? " with no wait for its mbarrier between" : " with no barrier between";
 }
@@ -176,25 +186,27 @@ void interp_report_conflict(Machine *machine, FindingKind kind, const Memory *me
   const Stmt *a = machine->code->code[now->code].stmt, *b = machine->code->code[then->code].stmt;
   Finding *f = place(machine, kind, a, b, memory->buffer);
   if (!f) return;
-  f->who = (FindingParty){a, (int)now->block, now->thread};
-  f->other = (FindingParty){b, (int)then->block, then->thread};
+  f->who = party_of(machine, a, now);
+  f->other = party_of(machine, b, then);
   set_index(f, memory->buffer, (shadow - memory->shadow) / memory->n_shadows);
-  bool blocks = then->block != now->block;
+  bool blocks = then->block != now->block, apart = f->who.block != f->other.block;
   bool flying = shadow->in_flight && then == &shadow->write;
+  bool unread = then->thread == interp_stores(machine);
   bool unfenced = op_facts(a->op.kind)->proxy == PROXY_ASYNC && shadow_ordered(machine, then, now);
   Str text = str_new(machine->arena);
   str_printf(&text, "%s on ", finding_name(kind));
   add_element(&text, f);
   str_add(&text, ": ");
-  add_thread(&text, blocks, now->block, now->thread);
-  str_printf(&text, " %s ", verb_of(&a->op).now);
+  add_party(machine, &text, apart, &f->who);
+  str_printf(&text, " %s ", verb_of(&a->op, memory->buffer).now);
   add_stmt(&text, a);
   str_add(&text, " what ");
-  add_thread(&text, blocks, then->block, then->thread);
-  str_printf(&text, " %s ", verb_of(&b->op).then);
+  add_party(machine, &text, apart, &f->other);
+  str_printf(&text, " %s ", verb_of(&b->op, memory->buffer).then);
   add_stmt(&text, b);
-  str_add(&text, conflict_end(kind, blocks, flying, is_agent(then->thread), unfenced));
+  str_add(&text,
+          conflict_end(kind, blocks, flying, is_agent(machine, then->thread), unread, unfenced));
   str_printf(&text, "; kernel %s", machine->code->name);
-  if (!blocks) str_printf(&text, ", block %d", machine->block);
+  if (!apart) str_printf(&text, ", block %d", f->who.block);
   f->text = text.text;
 }

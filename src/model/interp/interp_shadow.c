@@ -35,9 +35,9 @@ static inline bool unordered(const Machine *machine, const Touch *then, const To
   if (then->block != now->block) return true;
   if (then->thread == now->thread) return false;
   // A barrier that all threads met says nothing of what an agent wrote: for that one waits.
-  if (then->epoch < machine->joined && then->thread / LANES < INTERP_AGENT) return false;
-  return !machine->has_mbarriers ||
-         then->epoch >= interp_clock(machine, now->thread)->seen[then->thread / LANES];
+  if (then->epoch < machine->joined && !is_agent(machine, then->thread)) return false;
+  return !machine->has_clocks ||
+         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].seen;
 }
 
 bool shadow_ordered(const Machine *machine, const Touch *then, const Touch *now) {
@@ -54,10 +54,9 @@ static bool was_async(const Machine *machine, const Touch *then) {
 // been fenced as well.
 static bool unordered_for_async(const Machine *machine, const Touch *then, const Touch *now,
                                 uint32_t first) {
-  int whose = then->thread / LANES;
   if (unordered(machine, then, now, first)) return true;
-  return then->epoch >= first && whose < INTERP_AGENT &&
-         then->epoch >= interp_clock(machine, now->thread)->fenced[whose] &&
+  return then->epoch >= first && !is_agent(machine, then->thread) &&
+         then->epoch >= interp_clock(machine, now->thread)[then->thread / LANES].fenced &&
          !was_async(machine, then);
 }
 
@@ -95,9 +94,10 @@ static bool against(Machine *machine, const Memory *memory, const Shadow *shadow
   return true;
 }
 
-// The latest reads of all warps, `machine->n_warps` of them; NULL where nobody keeps them.
+// The latest reads of all warps that can reach the memory, `machine->n_readers` of them; NULL where
+// nobody keeps them.
 static inline Touch *reads_of(const Machine *machine, const Memory *memory, const Shadow *shadow) {
-  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->max_warps] : NULL;
+  return memory->reads ? &memory->reads[(shadow - memory->shadow) * machine->n_readers] : NULL;
 }
 
 static void read_against_all(Machine *machine, const Memory *memory, const Shadow *shadow,
@@ -119,7 +119,7 @@ static inline bool read_granule(Machine *machine, const Memory *memory, Shadow *
     read_against_all(machine, memory, shadow, now, first);
   Touch *reads = reads_of(machine, memory, shadow);
   if (reads)
-    reads[now->thread / LANES] = *now;
+    reads[now->thread / LANES - machine->first_reader] = *now;
   else
     remember(machine, &shadow->read, &shadow->other_read, now, first);
   return is_shared(memory) ? shadow->write.epoch >= first : is_written(machine, memory, shadow);
@@ -143,7 +143,7 @@ static bool read_granule_async(Machine *machine, const Memory *memory, Shadow *s
     interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
   Touch *reads = reads_of(machine, memory, shadow);
   if (reads)
-    reads[now->thread / LANES] = *now;
+    reads[now->thread / LANES - machine->first_reader] = *now;
   else
     remember(machine, &shadow->read, &shadow->other_read, now, first);
   return shadow->write.epoch >= first;
@@ -156,13 +156,19 @@ bool shadow_read_async(Machine *machine, const Memory *memory, int64_t at, const
   return written;
 }
 
+// The latest read of it by a box on its way to global memory; NULL where nobody keeps them.
+static inline Touch *stored_of(const Memory *memory, const Shadow *shadow) {
+  return memory->stored ? &memory->stored[shadow - memory->shadow] : NULL;
+}
+
 static bool against_readers(Machine *machine, const Memory *memory, const Shadow *shadow,
                             const Touch *now, uint32_t first) {
-  const Touch *reads = reads_of(machine, memory, shadow);
+  const Touch *reads = reads_of(machine, memory, shadow), *stored = stored_of(memory, shadow);
+  if (stored && against(machine, memory, shadow, stored, now, first)) return true;
   if (!reads)
     return against(machine, memory, shadow, &shadow->read, now, first) ||
            against(machine, memory, shadow, &shadow->other_read, now, first);
-  for (int w = 0; w < machine->n_warps; w++)
+  for (int w = 0; w < machine->n_readers; w++)
     if (against(machine, memory, shadow, &reads[w], now, first)) return true;
   return false;
 }
@@ -217,9 +223,10 @@ static const Touch *in_the_way(const Machine *machine, const Memory *memory, con
   const Touch *reads = reads_of(machine, memory, shadow);
   if (in_flight(shadow, first) || unordered_for_async(machine, &shadow->write, now, first))
     return &shadow->write;
-  for (int w = 0; reads && w < machine->n_warps; w++)
+  for (int w = 0; reads && w < machine->n_readers; w++)
     if (unordered_for_async(machine, &reads[w], now, first)) return &reads[w];
-  return NULL;
+  const Touch *stored = stored_of(memory, shadow);
+  return stored && unordered(machine, stored, now, first) ? stored : NULL;
 }
 
 static void ask_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
@@ -250,4 +257,29 @@ void shadow_land(const Memory *memory, int64_t at, const Touch *now) {
     shadow->write = *now;
     shadow->in_flight = 0;
   }
+}
+
+// One box at a time is remembered as the reader of an element: of two that are sent from one place
+// at once the first may be missed, and nothing is made up.
+static bool send_granule(Machine *machine, const Memory *memory, Shadow *shadow, const Touch *now) {
+  uint32_t first = first_epoch(machine, memory);
+  if (in_flight(shadow, first))
+    interp_report_conflict(machine, FINDING_MISSING_WAIT, memory, shadow, &shadow->write, now);
+  else if (unordered_for_async(machine, &shadow->write, now, first))
+    interp_report_conflict(machine, FINDING_RACE, memory, shadow, &shadow->write, now);
+  Touch *stored = stored_of(memory, shadow);
+  *stored = *now;
+  stored->thread = interp_stores(machine);
+  return is_written(machine, memory, shadow);
+}
+
+bool shadow_send(Machine *machine, const Memory *memory, int64_t at, const Touch *now) {
+  bool written = true;
+  for (int i = 0; i < memory->n_shadows; i++)
+    written = send_granule(machine, memory, first_of(memory, at) + i, now) && written;
+  return written;
+}
+
+void shadow_sent(const Memory *memory, int64_t at, const Touch *now) {
+  for (int i = 0; i < memory->n_shadows; i++) *stored_of(memory, first_of(memory, at) + i) = *now;
 }

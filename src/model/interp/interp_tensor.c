@@ -59,10 +59,10 @@ void tensor_end(Machine *m, Warp *w) {
 void tensor_compare_warps(Machine *m) {
   enum { WARPS = 4 };
   for (int i = 0; i < m->n_warps; i++) {
-    const TensorQueue *first = m->warp[i - i % WARPS].tensor;
-    if (m->warp[i].tensor->issued == first->issued) continue;
-    interp_report(m, FINDING_DIVERGENCE, &m->warp[i], -1, NULL, NULL, 0,
-                  "warp %d of a warpgroup has asked for other tiles than warp %d", i,
-                  i - i % WARPS);
+    const Warp *w = &m->warp[i], *first = w - w->place % WARPS;
+    if (w->tensor->issued == first->tensor->issued) continue;
+    interp_report(m, FINDING_DIVERGENCE, w, -1, NULL, NULL, 0,
+                  "warp %d of a warpgroup has asked for other tiles than warp %d", w->place,
+                  first->place);
   }
 }

@@ -23,7 +23,7 @@ static uint32_t lane_of(const Machine *m) { return (uint32_t)m->trace->thread % 
 
 bool trace_wants(const Machine *m, const Warp *w) {
   const InterpTrace *trace = m->trace;
-  return m->block == trace->block && w->index == trace->thread / LANES &&
+  return m->block == trace->block && w->place == trace->thread / LANES &&
          (w->active >> lane_of(m) & 1);
 }
 
@@ -152,10 +152,20 @@ void trace_begin(Machine *m, const Warp *w, const Code *code) {
   if (facts->dst.read) add_access(&before, &m->trace_values, &op->dst, &code->dst, "is");
 }
 
+// "kernel matmul", and where blocks have ranks which one it is.
+static void add_heading(Machine *m) {
+  Str *out = &m->trace->text;
+  int64_t cluster = m->code->launch.cluster;
+  str_printf(out, "kernel %s", m->program->kernel[m->kernel].name);
+  if (cluster > 1)
+    str_printf(out, ", rank %lld of %lld in its cluster", (long long)(m->block % cluster),
+               (long long)cluster);
+  str_add_char(out, '\n');
+}
+
 void trace_end(Machine *m, const Warp *w, const Code *code) {
   if (!is_told(m, w, code) || m->trace->n_lines++ >= m->trace->limit) return;
-  if (m->trace->n_lines == 1 || m->trace->kernel != m->kernel)
-    str_printf(&m->trace->text, "kernel %s\n", m->program->kernel[m->kernel].name);
+  if (m->trace->n_lines == 1 || m->trace->kernel != m->kernel) add_heading(m);
   m->trace->kernel = m->kernel;
   if (code->kind == CODE_OP)
     end_op(m, w, code);

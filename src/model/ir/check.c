@@ -3,7 +3,8 @@
 //
 // The ranges that expressions carry decide all of it: shared and register indices lie inside their
 // buffers, wide accesses are aligned, barriers stand where every thread of the block arrives (not
-// under a condition or a loop that depends on the thread, but for those of a role inside it).
+// under a condition or a loop that depends on the thread, but for those of a role inside it), ranks
+// and masks name blocks of the cluster.
 #include "model/ir/check.h"
 
 #include "model/ir/rewrite.h"
@@ -64,11 +65,42 @@ static void check_barriers(Check *check, const Stmt *list, Reached reach) {
   }
 }
 
+// ---- clusters -----------------------------------------------------------------------------------
+
+// A rank is the blockIdx within its cluster, so no digit of the grid stands below those of ranks.
+static void check_cluster(Check *check, const Kernel *kernel, const Launch *launch) {
+  for (int i = 1; i < launch->n_block_digits; i++)
+    if (launch->block[i - 1].var->tier == TIER_CLUSTER &&
+        launch->block[i].var->tier != TIER_CLUSTER)
+      report(check, kernel->body, "%s stands outside of a loop over the grid (statement %d)",
+             "a loop over the blocks of a cluster");
+  if (launch->cluster > CLUSTER_MAX)
+    report(check, kernel->body, "%s has more than 16 blocks (statement %d)", "a cluster");
+}
+
+static void check_ranks(Check *check, const Stmt *list, int64_t cluster) {
+  for (; list; list = list->next) {
+    const Access *access[] = {&list->op.dst, &list->op.src, &list->op.src2};
+    for (int i = 0; list->kind == STMT_OP && i < 3; i++)
+      if (access[i]->rank && access[i]->rank->hi >= cluster)
+        report(check, list, "%s has a rank that its cluster has not (statement %d)",
+               access[i]->buffer->name);
+    const Expr *mask = list->kind == STMT_OP ? list->op.mask : NULL;
+    if (mask && mask->hi >= (int64_t)1 << cluster)
+      report(check, list, "%s has bits for ranks that its cluster has not (statement %d)",
+             "a mask");
+    check_ranks(check, list->body, cluster);
+  }
+}
+
 const char *program_check(Arena *arena, const Program *program) {
   Check check = {arena, program, NULL};
   for (int i = 0; i < program->n_kernels; i++) {
     each_access(program->kernel[i].body, check_access, &check);
     check_barriers(&check, program->kernel[i].body, REACHED_BY_ALL);
+    Launch launch = kernel_launch(&program->kernel[i]);
+    check_cluster(&check, &program->kernel[i], &launch);
+    check_ranks(&check, program->kernel[i].body, launch.cluster);
   }
   return check.fault;
 }

@@ -53,7 +53,8 @@ const Expr *ex_const(Arena *arena, int64_t value) {
 
 const Expr *ex_var(Arena *arena, const Var *var) {
   if (var->extent == 1) return ex_const(arena, 0);
-  return node(arena, (Expr){.op = EXPR_VAR, .var = var, .lo = 0, .hi = var->extent - 1});
+  int64_t lo = var->kind == VAR_GRID;
+  return node(arena, (Expr){.op = EXPR_VAR, .var = var, .lo = lo, .hi = var->extent - 1});
 }
 
 static bool is_const(const Expr *expr) { return expr->op == EXPR_CONST; }
@@ -542,8 +543,10 @@ static void print_infix(Str *out, const Expr *expr) {
 
 static void print_table(Str *out, const Expr *expr) {
   str_add(out, "table{");
-  for (int i = 0; i < expr->table_length; i++)
-    str_printf(out, i ? ",%lld" : "%lld", (long long)expr->table[i]);
+  for (int i = 0; i < expr->table_length; i++) {
+    if (i) str_add_char(out, ',');
+    str_add_number(out, expr->table[i]);
+  }
   str_add(out, "}[");
   expr_print(out, expr->a);
   str_add_char(out, ']');

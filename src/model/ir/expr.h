@@ -17,6 +17,7 @@
   X(SERIAL, "", "runs one after the other in each thread")               \
   X(BLOCK, "BLOCK", "one CTA per iteration: a digit of blockIdx")        \
   X(CLUSTER, "CLUSTER", "one CTA of a cluster per iteration")            \
+  X(TILE, "TILE", "a block's share of the tiles, one after the other")   \
   X(WARP, "WARP", "one warp per iteration: a digit of threadIdx / 32")   \
   X(THREAD, "THREAD", "one thread per iteration: a digit of threadIdx")  \
   X(REGISTER, "REGISTER", "unrolled: each iteration owns its registers") \
@@ -42,10 +43,11 @@ typedef enum VarKind {
   VAR_STATE,   // a scalar carried across iterations
   VAR_THREAD,  // the flat thread index in the block (threadIdx.x)
   VAR_BLOCK,   // the flat block index in the grid (blockIdx.x)
+  VAR_GRID,    // the blocks of the grid (gridDim.x): from 1 on, and known to the launch alone
 } VarKind;
 
-// A variable always satisfies 0 <= value < extent; whoever binds it sees to that (the interpreter
-// checks it).
+// A variable always satisfies 0 <= value < extent, VAR_GRID 1 <= value < extent; whoever binds it
+// sees to that (the interpreter checks it).
 typedef struct Var {
   int id;  // dense within a program: index into an environment
   const char *name;

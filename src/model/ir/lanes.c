@@ -25,6 +25,14 @@ static void number_threads(int warp, int64_t n_threads, int64_t out[LANES]) {
     out[lane] = min64((int64_t)warp * LANES + lane, n_threads - 1);
 }
 
+// A persistent block looks like one that has this tile alone: the grid has a block for each.
+static void enter_tile(const Program *program, const Launch *launch, int64_t tile, int64_t *env) {
+  lanes_set_all(env, program->grid, launch->n_blocks / launch->cluster);
+  lanes_set_all(env, launch->tiles->var, tile / launch->cluster);
+  for (const Stmt *let = launch->tiles->body; let && let->kind == STMT_LET; let = let->next)
+    lanes_let(env, let);
+}
+
 void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int warp, int64_t *env,
                  bool active[LANES]) {
   int64_t thread[LANES], value[LANES];
@@ -48,6 +56,7 @@ void lanes_enter(const Program *program, const Launch *launch, int64_t cta, int 
   }
   lanes_set(env, program->thread, thread);
   for (int l = 0; l < launch->n_lets; l++) lanes_let(env, launch->let[l]);
+  if (launch->tiles) enter_tile(program, launch, cta, env);
 }
 
 void lanes_let(int64_t *env, const Stmt *let) {

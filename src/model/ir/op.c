@@ -57,17 +57,24 @@ bool op_multiplies(OpKind kind) { return rows[kind].action == ACTION_MULTIPLY; }
 static bool is_used(const OperandFacts *operand) { return operand->read || operand->written; }
 
 bool op_is_collective(OpKind kind) {
-  return is_used(&rows[kind].dst) && rows[kind].dst.unit == UNIT_FRAGMENT;
+  const OpFacts *op = &rows[kind];
+  return (is_used(&op->dst) && op->dst.unit == UNIT_FRAGMENT) ||
+         (is_used(&op->src) && op->src.unit == UNIT_FRAGMENT);
 }
 
 bool op_moves_box(OpKind kind) {
-  return rows[kind].action == ACTION_MOVE && rows[kind].src.unit == UNIT_BOX;
+  return is_used(&rows[kind].src) && rows[kind].src.unit == UNIT_BOX;
+}
+
+bool op_moves_rows(OpKind kind) {
+  return rows[kind].src.unit == UNIT_ROW || rows[kind].dst.unit == UNIT_ROW;
 }
 
 bool op_reads_tiles(OpKind kind) { return rows[kind].src2.unit == UNIT_TILE; }
 
 bool op_is_async_copy(OpKind kind) {
-  return rows[kind].action == ACTION_MOVE && rows[kind].completes != COMPLETES_AT_ONCE;
+  bool moves = rows[kind].action == ACTION_MOVE || rows[kind].action == ACTION_ADD;
+  return moves && rows[kind].completes != COMPLETES_AT_ONCE;
 }
 
 bool op_is_plain_access(OpKind kind) {
@@ -82,7 +89,8 @@ bool op_orders(OpKind kind) {
 #define ACTION(id, orders, help) orders,
 #include "model/ir/op.def"
   };
-  return orders[rows[kind].action] && rows[kind].completes != COMPLETES_BY_GROUP;
+  OpCompletion by = rows[kind].completes;
+  return orders[rows[kind].action] && by != COMPLETES_BY_GROUP && by != COMPLETES_BY_BULK;
 }
 
 const char *op_carrier(OpKind kind) {

@@ -19,6 +19,7 @@ typedef enum OpFamily {
   FAMILY_WGMMA,
   FAMILY_COPY,
   FAMILY_TMA,
+  FAMILY_BULK,
   FAMILY_SYNC,
   FAMILY_ROLES
 } OpFamily;
@@ -28,12 +29,20 @@ typedef enum OpAction {
 #include "model/ir/op.def"
 } OpAction;
 
-typedef enum OpScope { SCOPE_LANE, SCOPE_THREAD, SCOPE_WARP, SCOPE_WARPGROUP, SCOPE_BLOCK } OpScope;
+typedef enum OpScope {
+  SCOPE_LANE,
+  SCOPE_THREAD,
+  SCOPE_WARP,
+  SCOPE_WARPGROUP,
+  SCOPE_BLOCK,
+  SCOPE_CLUSTER
+} OpScope;
 typedef enum OpProxy { PROXY_GENERIC, PROXY_ASYNC } OpProxy;
 typedef enum OpCompletion {
   COMPLETES_AT_ONCE,
   COMPLETES_BY_GROUP,
-  COMPLETES_BY_MBARRIER
+  COMPLETES_BY_MBARRIER,
+  COMPLETES_BY_BULK
 } OpCompletion;
 typedef enum OpEngine { ENGINE_NONE, ENGINE_LSU, ENGINE_FMA, ENGINE_TENSOR, ENGINE_TMA } OpEngine;
 
@@ -86,6 +95,8 @@ bool op_is_collective(OpKind kind);
 bool op_moves_box(OpKind kind);
 // Reads whole matrices of an atom where they lie, by no lane's address.
 bool op_reads_tiles(OpKind kind);
+// Moves 8x8 matrices between registers and the 16-byte rows that lanes address.
+bool op_moves_rows(OpKind kind);
 // Its bytes come in the background: by a group of copies, or counted at an mbarrier.
 bool op_is_async_copy(OpKind kind);
 // Loads and stores of single lanes, which the assembler may merge or split.

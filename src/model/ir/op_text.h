@@ -30,6 +30,7 @@
   X(box, "rows and columns of a box: \"128 x 64\"")                               \
   X(arrivals, "\"2 arrivals\"")                                                   \
   X(phase, "the phase bit as an expression")                                      \
+  X(ranks, "the blocks of the cluster that take part, as bits: \"   ranks 3\"")   \
   X(name, "brief: the source's name alone")                                       \
   X(arrow, "brief: from right to left")                                           \
   X(at_most, "brief: not more than")

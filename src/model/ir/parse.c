@@ -13,7 +13,7 @@
 #include "model/ir/print.h"
 #include "model/words/fragment.h"
 
-enum { LINE_BYTES_MAX = 1 << 16, BLOCKS_MAX = 1 << 30, THREADS_MAX = 1024 };
+enum { LINE_BYTES_MAX = 1 << 17, BLOCKS_MAX = 1 << 30, THREADS_MAX = 1024 };
 
 // ---- lines --------------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ static bool add_source_line(Parser *p, SourceLine *line, const char *at, size_t 
   p->at_line = p->n_lines - 1;
   size_t sound = strlen(text);  // a byte 0 ends it
   const char *tab = strchr(text, '\t');
-  if (n > LINE_BYTES_MAX) return parse_fail_at(p, text, "a line of at most 65536 bytes");
+  if (n > LINE_BYTES_MAX) return parse_fail_at(p, text, "a line of at most 131072 bytes");
   if (tab) return parse_fail_at(p, tab, "blanks instead of tabs");
   return sound == n - indent || parse_fail_at(p, text + sound, "text without a byte 0");
 }
@@ -241,6 +241,7 @@ static bool fits_launch(Parser *p, const Kernel *kernel) {
 static bool parse_kernel_body(Parser *p, Kernel *kernel, int above) {
   p->scope = NULL;
   open_scope(p, p->program->block);
+  open_scope(p, p->program->grid);
   open_scope(p, p->program->thread);
   if (p->program->any_thread) open_scope(p, p->program->any_thread);
   if (!parse_list(p, above, &kernel->body)) return false;

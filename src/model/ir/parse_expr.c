@@ -69,7 +69,7 @@ static const Expr *parse_min(Parser *p) {
   return b && parse_word(p, ")") ? ex_min(p->arena, a, b) : NULL;
 }
 
-enum { TABLE_MAX = 4096, TABLES_MAX = 16 };
+enum { TABLE_MAX = 16384, TABLES_MAX = 16 };
 
 // One array for each content, as a pass that looks up the same table twice has it.
 static const int64_t *known_table(Parser *p, const int64_t *value, int length) {
@@ -95,7 +95,7 @@ static const Expr *parse_table(Parser *p) {
   const char *begin = p->at;
   if (!parse_word(p, "{")) return NULL;
   int length = count_commas(p->at) + 1;
-  if (length > TABLE_MAX) return fail(p, begin, "a table of at most 4096 numbers");
+  if (length > TABLE_MAX) return fail(p, begin, "a table of at most 16384 numbers");
   int64_t *value = ARENA_ARRAY(p->arena, int64_t, length);
   for (int i = 0; i < length; i++) {
     if (i && !parse_word(p, ",")) return NULL;

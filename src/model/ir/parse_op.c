@@ -43,6 +43,18 @@ static bool parse_index(Parser *p, Access *access, int d, int64_t *reach) {
   return true;
 }
 
+// Of shared memory alone: "A_s[0, lane] of rank 1 - m_c".
+static bool parse_rank(OpParser *o, Access *access) {
+  Parser *p = o->p;
+  if (!buffer_is_in_shared(access->buffer) || !parse_maybe(p, "of rank")) return true;
+  parse_blanks(p);
+  const char *at = p->at;
+  access->rank = parse_expr(p);
+  if (!access->rank) return false;
+  bool is_one = access->rank->lo >= 0 && access->rank->hi < CLUSTER_MAX;
+  return is_one || parse_fail_at(p, at, "the number of a block in its cluster: 0 to 15");
+}
+
 static bool parse_access(OpParser *o, Access *access) {
   Parser *p = o->p;
   int64_t reach = 0;
@@ -54,7 +66,7 @@ static bool parse_access(OpParser *o, Access *access) {
     return parse_fail_at(p, at, what);
   for (int d = 0; d < access->buffer->rank; d++)
     if (!parse_word(p, d ? "," : "[") || !parse_index(p, access, d, &reach)) return false;
-  return parse_word(p, "]");
+  return parse_word(p, "]") && parse_rank(o, access);
 }
 
 static bool parse_dst(OpParser *o) { return parse_access(o, &o->op->dst); }
@@ -215,6 +227,15 @@ static bool parse_phase(OpParser *o) {
   return is_bit || parse_fail_at(o->p, at, "a phase: 0 or 1");
 }
 
+static bool parse_ranks(OpParser *o) {
+  if (!parse_maybe(o->p, "ranks")) return true;
+  const char *at = o->p->at;
+  o->op->mask = parse_expr(o->p);
+  if (!o->op->mask) return false;
+  bool is_mask = o->op->mask->lo >= 0 && o->op->mask->hi < 1 << CLUSTER_MAX;
+  return is_mask || parse_fail_at(o->p, at, "a mask of 16 bits");
+}
+
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
@@ -227,7 +248,8 @@ static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
     [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
     [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
     [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
-    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles};
+    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
+    [FIELD_ranks] = parse_ranks};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

@@ -33,6 +33,9 @@ void access_print(Spans *out, const Access *access) {
     print_expr(out, access->idx[d]);
   }
   spans_add(out, SPAN_PLAIN, "]");
+  if (!access->rank) return;
+  spans_add(out, SPAN_KEYWORD, " of rank ");
+  print_expr(out, access->rank);
 }
 
 // ---- operands -----------------------------------------------------------------------------------
@@ -157,6 +160,13 @@ static void print_arrivals(const OpPrinter *p) {
 }
 
 static void print_phase(const OpPrinter *p) { print_expr(p->out, p->op->phase); }
+
+static void print_ranks(const OpPrinter *p) {
+  if (!p->op->mask) return;
+  spans_add(p->out, SPAN_KEYWORD, "   ranks ");
+  print_expr(p->out, p->op->mask);
+}
+
 static void print_arrow(const OpPrinter *p) { spans_add(p->out, SPAN_ARROW, "<-"); }
 static void print_at_most(const OpPrinter *p) { spans_add(p->out, SPAN_AT_MOST, "<="); }
 

@@ -77,6 +77,9 @@ static const Expr *swizzled(Arena *arena, const Buffer *buffer, const Expr *offs
   return out;
 }
 
+bool buffer_is_operand(const Buffer *buffer) {
+  return buffer->role == ROLE_A || buffer->role == ROLE_B || buffer->role == ROLE_C;
+}
 bool buffer_is_in_shared(const Buffer *buffer) {
   return buffer->space == SPACE_SHARED || buffer->space == SPACE_BARRIER;
 }
@@ -149,6 +152,15 @@ bool stmt_is_role(const Stmt *stmt, RoleWork work) {
   return stmt->role && stmt->role->work == work;
 }
 
+Stmt *tile_loop(Stmt *list) {
+  for (; list; list = list->next) {
+    if (list->kind == STMT_LOOP && list->var->tier == TIER_TILE) return list;
+    Stmt *inner = list->kind == STMT_IF ? tile_loop(list->body) : NULL;
+    if (inner) return inner;
+  }
+  return NULL;
+}
+
 Launch kernel_launch(const Kernel *kernel) {
   Launch launch = {0};
   const Stmt *at = kernel->body;
@@ -165,7 +177,12 @@ Launch kernel_launch(const Kernel *kernel) {
     at = at->body;
   }
   launch.body = at;
+  launch.tiles = tile_loop((Stmt *)(uintptr_t)at);
   launch.n_blocks = digits_stride(launch.block, launch.n_block_digits);
+  launch.cluster = 1;
+  for (int i = 0; i < launch.n_block_digits; i++)
+    if (launch.block[i].var->tier == TIER_CLUSTER) launch.cluster *= launch.block[i].var->extent;
+  if (launch.tiles) launch.n_blocks = launch.tiles->var->extent * launch.cluster;
   launch.n_threads = digits_stride(launch.thread, launch.n_thread_digits);
   launch.block_threads = launch.n_threads;
   for (int i = 0; i < kernel->n_roles; i++) {
@@ -173,6 +190,17 @@ Launch kernel_launch(const Kernel *kernel) {
     if (end > launch.block_threads) launch.block_threads = end;
   }
   return launch;
+}
+
+const Expr *cluster_rank(Arena *arena, const Kernel *kernel) {
+  Launch launch = kernel_launch(kernel);
+  const Expr *rank = ex_const(arena, 0);
+  for (int i = 0; i < launch.n_block_digits; i++) {
+    const HardwareDigit *digit = &launch.block[i];
+    if (digit->var->tier == TIER_CLUSTER)
+      rank = ex_add(arena, rank, ex_mul_const(arena, ex_var(arena, digit->var), digit->stride));
+  }
+  return rank;
 }
 
 // The same on every GPU that has setmaxnreg.
@@ -222,19 +250,37 @@ bool program_works_in_background(const Program *program) {
   return any;
 }
 
-static const Op *find_tma(const Stmt *list, BufferRole operand) {
+static bool is_global(const Access *access) { return access->buffer->space == SPACE_GLOBAL; }
+
+const Access *op_box_global(const Op *op) { return is_global(&op->src) ? &op->src : &op->dst; }
+
+const Access *op_box_shared(const Op *op) { return is_global(&op->src) ? &op->dst : &op->src; }
+
+static const Op *find_box_copy(const Stmt *list, const Buffer *global) {
   for (; list; list = list->next) {
     const Op *op = &list->op;
-    if (list->kind == STMT_OP && op_moves_box(op->kind) && op->src.buffer->role == operand)
+    if (list->kind == STMT_OP && op_moves_box(op->kind) && op_box_global(op)->buffer == global)
       return op;
-    const Op *inner = find_tma(list->body, operand);
+    const Op *inner = find_box_copy(list->body, global);
     if (inner) return inner;
   }
   return NULL;
 }
 
+const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global) {
+  return find_box_copy(kernel->body, global);
+}
+
 const Op *program_tma(const Program *program, BufferRole operand) {
-  return find_tma(program_main(program)->body, operand);
+  return kernel_box_copy(program_main(program), program_buffer(program, operand));
+}
+
+// Every mask has as many bits as that of the first block.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand) {
+  const Op *copy = program_tma(program, operand);
+  if (!copy || !copy->mask) return 1;
+  const int64_t *first = ARENA_ARRAY(scratch, int64_t, program->n_vars);
+  return __builtin_popcountll((unsigned long long)expr_eval(copy->mask, first));
 }
 
 Buffer *program_buffer(const Program *program, BufferRole role) {
@@ -293,6 +339,21 @@ const Expr *axis_expr(Arena *arena, const Axis *axis) {
   return sum;
 }
 
+static void visit_access(Access *access, ExprVisit *visit, void *context) {
+  if (!access->buffer) return;
+  for (int d = 0; d < access->buffer->rank; d++) visit(&access->idx[d], context);
+  if (access->rank) visit(&access->rank, context);
+}
+
+void op_each_expr(Op *op, ExprVisit *visit, void *context) {
+  visit_access(&op->dst, visit, context);
+  visit_access(&op->src, visit, context);
+  visit_access(&op->src2, visit, context);
+  const Expr **own[] = {&op->id, &op->phase, &op->mask};
+  for (int i = 0; i < 3; i++)
+    if (*own[i]) visit(own[i], context);
+}
+
 static void walk(Stmt *stmt, int depth, StmtVisit *visit, void *context) {
   while (stmt) {
     Stmt *next = stmt->next;  // the visitor may unlink the statement
@@ -336,6 +397,7 @@ Program *program_new(Arena *arena, Problem problem) {
   program->axis[AXIS_K] = (Axis){.name = "k", .extent = problem.k};
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
+  program->grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
   Product *product = &program->product[program->n_products++];
   *product = matmul_product(program);
   add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);
@@ -422,17 +484,17 @@ Buffer *program_new_buffer(Program *program, const char *name, Space space, Buff
 
 Access access1(Buffer *buffer, const Expr *i) {
   assert(buffer->rank == 1);
-  return (Access){buffer, {i}};
+  return (Access){buffer, {i}, NULL};
 }
 
 Access access2(Buffer *buffer, const Expr *i, const Expr *j) {
   assert(buffer->rank == 2);
-  return (Access){buffer, {i, j}};
+  return (Access){buffer, {i, j}, NULL};
 }
 
 Access access3(Buffer *buffer, const Expr *i, const Expr *j, const Expr *k) {
   assert(buffer->rank == 3);
-  return (Access){buffer, {i, j, k}};
+  return (Access){buffer, {i, j, k}, NULL};
 }
 
 static Stmt *stmt_new(Program *program, StmtKind kind, KnobId knob) {

@@ -6,6 +6,10 @@
 // stand outermost, with nothing but LETs between them, and are digits of blockIdx/threadIdx: the
 // outermost is the most significant. Everything below the last of them is run by each thread.
 //
+// A persistent kernel has no BLOCK loop but a loop of tier TILE below the thread loops, or one in
+// each role: block bid of a grid of G runs its iterations bid, bid + G, bid + 2·G, … one after the
+// other. G is the launch's to choose; a program is right with any.
+//
 // Worked example (BM=BN=16, no staging):
 //   for m_b in 0..4 BLOCK, n_b in 0..4 BLOCK           block index = m_b·4 + n_b
 //     for m_t in 0..16 THREAD, n_t in 0..16 THREAD     thread index = m_t·16 + n_t
@@ -28,6 +32,10 @@
 
 // Barriers of a block (PTX ISA, bar): numbers 0 to 15, 0 being that of __syncthreads().
 enum { BLOCK_BARRIERS = 16 };
+
+// Blocks of a cluster, as many as a mask of the copies by TMA has bits. More than 8 are not
+// portable (CUDA programming guide, Thread Block Clusters).
+enum { CLUSTER_MAX = 16, CLUSTER_PORTABLE = 8 };
 
 enum {
   RANK_MAX = 4,
@@ -104,6 +112,7 @@ typedef struct Buffer {
 int64_t buffer_elements(const Buffer *buffer);  // pads included
 int64_t buffer_bytes(const Buffer *buffer);
 int buffer_align(const Buffer *buffer);          // in shared memory, in bytes
+bool buffer_is_operand(const Buffer *buffer);    // A, B or C of the problem
 bool buffer_is_in_shared(const Buffer *buffer);  // a slab, or mbarriers
 bool buffer_is_permuted(const Buffer *buffer);   // by a swizzle or a typed layout
 bool buffer_is_ring(const Buffer *slab);         // its first index is the slot of a ring
@@ -114,6 +123,7 @@ bool buffer_is_fragment(const Buffer *buffer);   // values of A or B on their wa
 typedef struct Access {
   Buffer *buffer;  // NULL: no operand
   const Expr *idx[RANK_MAX];
+  const Expr *rank;  // SHARED: the block of the cluster in whose memory it lies; NULL: the own one
 } Access;
 
 // How the tensor core finds a tile of an operand in shared memory: the fields of its matrix
@@ -131,13 +141,16 @@ typedef struct Op {
   Access dst, src, src2;
   int width;           // elements moved by LOAD, STORE, ATOMIC_ADD, CP_ASYNC, INIT; 1 otherwise
   int64_t count;       // what op.def says of each operation
-  bool trans;          // LDMATRIX: .trans
+  bool trans;          // LDMATRIX, STMATRIX: .trans
   double value;        // INIT
-  int64_t box[2];      // TMA_LOAD: rows and columns that one copy moves
+  int64_t box[2];      // of TMA: rows and columns that one copy moves
   const Atom *atom;    // of a multiplication by the tensor core
   MatrixTile tile[2];  // of A and B, where the operation reads tiles
-  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: 0, that of all threads
+  const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: that of all threads,
+                   // 0, or of 32 threads that of each warp
   const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+  const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
+                     // the same place of its own memory; NULL: the own block alone
 } Op;
 
 typedef enum StmtKind { STMT_LOOP, STMT_IF, STMT_LET, STMT_OP } StmtKind;
@@ -231,6 +244,8 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
+  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+              // none
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 
@@ -252,15 +267,19 @@ typedef struct HardwareDigit {
   int64_t stride;
 } HardwareDigit;
 
+// Digits of the tier CLUSTER are the least significant ones of a block's, so that the blocks of a
+// cluster are neighbours, and index % cluster is a block's rank in it.
 typedef struct Launch {
   int n_block_digits, n_thread_digits;
   HardwareDigit block[DIGITS_MAX], thread[DIGITS_MAX];
-  int64_t n_blocks;       // grid size
-  int64_t n_threads;      // of the digits: those that multiply
+  int64_t n_blocks;   // grid size; of a persistent kernel its tiles, the most blocks that have work
+  int64_t cluster;    // blocks of a cluster; 1: there are none
+  int64_t n_threads;  // of the digits: those that multiply
   int64_t block_threads;  // block size: the producers, who stand behind the others, included
   const Stmt *body;  // the first statement below the hardware loops, LETs between them excluded
   int n_lets;        // LETs that stand between the hardware loops, outermost first
   const Stmt *let[DIGITS_MAX];
+  const Stmt *tiles;  // the loop over tiles of a persistent kernel, its first; else NULL
 } Launch;
 
 // The role of a kernel that does this work; NULL: none does.
@@ -269,6 +288,10 @@ const WarpRole *kernel_role(const Kernel *kernel, RoleWork work);
 bool stmt_is_role(const Stmt *stmt, RoleWork work);
 
 Launch kernel_launch(const Kernel *kernel);
+// The number of a block in its cluster, as an expression over the digits of the tier CLUSTER.
+const Expr *cluster_rank(Arena *arena, const Kernel *kernel);
+// The first loop over tiles of a list, or under its conditions; NULL: there is none.
+Stmt *tile_loop(Stmt *list);
 // Registers that each thread starts with where setmaxnreg moves them: what launch bounds of so many
 // threads and blocks (0: 1) leave, in steps of 8, as the assembler gives them out. Worked example,
 // 384 threads: 12 warps, 3 in each quarter of the SM with its 16,384 registers: 170, so 168.
@@ -289,8 +312,17 @@ AtomOperand product_operand(const Product *product, BufferRole role);
 const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.
 bool program_works_in_background(const Program *program);
-// The copy by the tensor memory accelerator that fills the slab of A or B; NULL when there is none.
+// The two ends of a copy by the tensor memory accelerator, whichever way it goes.
+const Access *op_box_global(const Op *op);
+const Access *op_box_shared(const Op *op);
+// The first copy of a kernel by the tensor memory accelerator from or to a buffer; NULL: none.
+const Op *kernel_box_copy(const Kernel *kernel, const Buffer *global);
+// The same of the kernel that multiplies: what fills the slab of A or B, or what stores C.
 const Op *program_tma(const Program *program, BufferRole operand);
+
+// The blocks that one fetch of an operand is for: those of a cluster that multicast hands it to,
+// or 1.
+int64_t program_sharers(Arena *scratch, const Program *program, BufferRole operand);
 
 // The dimension along which neighbours are neighbours in memory: the last one, but for a
 // column-major operand.
@@ -301,6 +333,10 @@ int64_t program_smem_bytes(const Program *program);               // of the main
 int program_shared_align(const Program *program);  // where its shared memory must begin, in bytes
 // The axis as an expression over its digits.
 const Expr *axis_expr(Arena *arena, const Axis *axis);
+
+// Calls visit for every expression of an operation: indices, ranks and what belongs to no operand.
+typedef void ExprVisit(const Expr **expr, void *context);
+void op_each_expr(Op *op, ExprVisit *visit, void *context);
 
 // Calls visit(stmt, depth, context) for every statement, outermost and first ones first.
 typedef void StmtVisit(Stmt *stmt, int depth, void *context);

@@ -141,26 +141,19 @@ typedef struct Substitution {
   const Expr *by;
 } Substitution;
 
-static void substitute_access(Access *access, Stmt *stmt, void *context) {
-  (void)stmt;
+static void substitute_expr(const Expr **expr, void *context) {
   const Substitution *s = context;
-  for (int d = 0; d < access->buffer->rank; d++)
-    access->idx[d] = expr_substitute(s->arena, access->idx[d], s->var, s->by);
+  *expr = expr_substitute(s->arena, *expr, s->var, s->by);
 }
 
 static void substitute_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  const Substitution *s = context;
-  if (stmt->expr) stmt->expr = expr_substitute(s->arena, stmt->expr, s->var, s->by);
-  if (stmt->kind == STMT_OP && stmt->op.id)
-    stmt->op.id = expr_substitute(s->arena, stmt->op.id, s->var, s->by);
-  if (stmt->kind == STMT_OP && stmt->op.phase)
-    stmt->op.phase = expr_substitute(s->arena, stmt->op.phase, s->var, s->by);
+  if (stmt->expr) substitute_expr(&stmt->expr, context);
+  if (stmt->kind == STMT_OP) op_each_expr(&stmt->op, substitute_expr, context);
 }
 
 void substitute(Program *program, Stmt *list, const Var *var, const Expr *by) {
   Substitution s = {program->arena, var, by};
-  each_access(list, substitute_access, &s);
   stmt_walk(list, substitute_stmt, &s);
 }
 
@@ -333,6 +326,13 @@ const Expr *axis_outside(Program *program, const Axis *axis) {
   return axis_side(program, axis, true);
 }
 
+const Digit *axis_digit(const Axis *axis, Tier tier) {
+  int i = 0;
+  while (i < axis->n_digits && axis->digit[i].var->tier != tier) i++;
+  assert(i < axis->n_digits);
+  return &axis->digit[i];
+}
+
 // The least weight is 1 or the extent of an atom, whose elements no digit counts.
 int64_t axis_tile(const Axis *axis) {
   int64_t elements = 1, least = INT64_MAX;
@@ -345,14 +345,20 @@ int64_t axis_tile(const Axis *axis) {
   return elements * (least == INT64_MAX ? 1 : least);
 }
 
-Stmt *kernel_inner(Kernel *kernel) {
+Stmt *kernel_block(Kernel *kernel) {
   Stmt *inner = NULL;
   for (Stmt *at = kernel->body; at; at = at->kind == STMT_LET ? at->next : at->body) {
     if (at->kind == STMT_LET) continue;
     if (at->kind != STMT_LOOP || !tier_is_hardware(at->var->tier)) break;
     inner = at;
   }
-  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
-    if (stmt_is_role(role, WORK_MULTIPLIES)) return role;
   return inner;
+}
+
+Stmt *kernel_inner(Kernel *kernel) {
+  Stmt *inner = kernel_block(kernel);
+  for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
+    if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
+  Stmt *tiles = inner ? tile_loop(inner->body) : NULL;
+  return tiles ? tiles : inner;
 }

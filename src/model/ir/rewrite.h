@@ -92,9 +92,14 @@ Stmt *find_steps(const Product *product, Stmt *list);
 // inside = what varies within one block's tile, outside = where the tile starts.
 const Expr *axis_inside(Program *program, const Axis *axis);
 const Expr *axis_outside(Program *program, const Axis *axis);
+// The first digit of a tier, which must be there.
+const Digit *axis_digit(const Axis *axis, Tier tier);
 // How many elements of the axis one block's tile covers.
 int64_t axis_tile(const Axis *axis);
 
-// The statement whose body each multiplying thread runs: the innermost hardware loop, or the role
-// of the consumers inside it. NULL while there is no such loop.
+// The statement whose body every thread of a block runs: the innermost hardware loop. NULL while
+// there is no such loop.
+Stmt *kernel_block(Kernel *kernel);
+// The statement whose body each multiplying thread runs for a tile: the same, or the role of the
+// consumers inside it, or the loop over tiles inside of either.
 Stmt *kernel_inner(Kernel *kernel);

@@ -1,9 +1,22 @@
 // Slots and phases are digits of the counter: counter = (turn · slots) + slot.
 #include "model/ir/ring.h"
 
+#include <assert.h>
+
 enum { PHASES = 2 };  // a phase bit is 0 or 1
 
-const Expr *slab_counter(Program *program, const Var *k_o) { return ex_var(program->arena, k_o); }
+const Var *tile_turn(const Stmt *tiles) {
+  assert(tiles->body->kind == STMT_LET);
+  return tiles->body->var;
+}
+
+const Expr *slab_counter(Program *program, const Var *k_o) {
+  Arena *arena = program->arena;
+  const Stmt *tiles = kernel_launch(program_main(program)).tiles;
+  const Expr *slab = ex_var(arena, k_o);
+  if (!tiles) return slab;
+  return ex_add(arena, ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), k_o->extent), slab);
+}
 
 const Expr *ring_slot(Program *program, const Expr *counter, int64_t slots) {
   return ex_mod(program->arena, counter, slots);

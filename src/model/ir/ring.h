@@ -11,9 +11,13 @@
 #pragma once
 #include "model/ir/program.h"
 
-// The slabs that a block has gone through when its loop over slabs is at `k_o`. A block has one
-// tile, so it is k_o itself; of a block that goes through several it would be tile · slabs + k_o.
+// The slabs that a block has gone through when its loop over slabs is at `k_o`: k_o itself, or in a
+// persistent kernel turn · slabs + k_o, so that a ring goes on from one tile to the next.
 const Expr *slab_counter(Program *program, const Var *k_o);
+
+// What counts the tiles that the block has had, bound by the first LET of a loop over tiles, as
+// pass persistent writes it: turn = t / grid.
+const Var *tile_turn(const Stmt *tiles);
 
 const Expr *ring_slot(Program *program, const Expr *counter, int64_t slots);
 const Expr *ring_full_phase(Program *program, const Expr *counter, int64_t slots);

@@ -151,6 +151,10 @@ static void walk_slabs(Walk *walk, const Stmt *stmt, const bool *active) {
 }
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  if (stmt->var->tier == TIER_TILE) {  // one tile stands for all
+    walk_list(walk, stmt->body, active);
+    return;
+  }
   bool slabs = is_slab_loop(walk, stmt), in_loop = walk->in_loop;
   if (slabs && !walk->visitor->whole) {
     walk_slabs(walk, stmt, active);

@@ -5,8 +5,9 @@
 //   static const WarpVisitor VISITOR = {.visit = look, .is_uneven = is_uneven};
 //   warp_walk(arena, program, &VISITOR, &mine);
 //
-// One block stands for all. If all iterations of a loop cost alike, the first is walked; else all
-// are, or every n-th if there are too many, and a visit says how many it stands for.
+// One block stands for all, one tile of a persistent kernel for all tiles. If all iterations of a
+// loop cost alike, the first is walked; else all are, or every n-th if there are too many, and a
+// visit says how many it stands for.
 #pragma once
 #include "model/ir/program.h"
 

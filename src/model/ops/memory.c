@@ -109,7 +109,7 @@ static void emit_init(Emitter *emitter, const Op *op) {
 // A tensor-core program's plain read of a slab of 4-byte values; plain FMA has the registers that
 // 64-bit addresses take.
 static bool reads_slab_by_offset(const Emitter *emitter, const Op *op) {
-  return program_atom(emitter->program) && op->width == 1 &&
+  return program_atom(emitter->program) && op->width == 1 && !op->src.rank &&
          op->src.buffer->space == SPACE_SHARED &&
          emit_stored_type(op->src.buffer->type) == DTYPE_F32;
 }

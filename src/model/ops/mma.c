@@ -1,4 +1,4 @@
-// ldmatrix and mma.sync, which the 32 lanes of a warp carry out as one.
+// ldmatrix, stmatrix and mma.sync, which the 32 lanes of a warp carry out as one.
 //
 // Which element a lane's value is comes from fragment.h, tabulated when the operation is compiled.
 // MMA gathers the lanes' values into matrices, multiplies those in doubles and rounds each sum once
@@ -9,7 +9,8 @@
 // checked as that lane's access, but what is read counts as read by the lane that receives it.
 // Worked example, .x2.trans of f16: lanes 0 to 7 address matrix 0, 8 to 15 matrix 1, the addresses
 // of 16 to 31 are not looked at. Lane 5 receives in value 0 and 1 (register 0) rows 2 and 3 of
-// column 1 of matrix 0: elements 1 of the rows that lanes 2 and 3 address.
+// column 1 of matrix 0: elements 1 of the rows that lanes 2 and 3 address. STMATRIX is the way
+// back, and what is written counts as written by the lane that has it.
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -52,6 +53,28 @@ static const char *ldmatrix_fault(Arena *arena, const Program *program, const Co
     return arena_printf(arena, "ldmatrix.trans transposes elements of 16 bits, %s has %d",
                         dtype_name(type), 8 * dtype_bytes(type));
   return NULL;
+}
+
+static int stmatrix_width(const Op *op, AtomOperand operand) {
+  const Buffer *buffer = op->dst.buffer;
+  if (!buffer) return 1;
+  return operand == ATOM_A ? (int)op->count * values_per_word(buffer->type)
+                           : LDMATRIX_ROW_BYTES / dtype_bytes(buffer->type);
+}
+
+static const char *stmatrix_fault(Arena *arena, const Program *program, const Code *code) {
+  (void)program;
+  const Op *op = &code->stmt->op;
+  DType type = op->dst.buffer->type, from = op->src.buffer->type;
+  if (op->count != 1 && op->count != 2 && op->count != 4)
+    return arena_printf(arena, "stmatrix stores %lld matrices: 1, 2 or 4 can be stored",
+                        (long long)op->count);
+  if (dtype_bytes(type) != 2)
+    return arena_printf(arena, "stmatrix stores elements of 16 bits, %s has %d", dtype_name(type),
+                        8 * dtype_bytes(type));
+  if (from == type || from == DTYPE_F32) return NULL;
+  return arena_printf(arena, "stmatrix rounds f32 to %s, and %s is %s", dtype_name(type),
+                      op->src.buffer->name, dtype_name(from));
 }
 
 static const char *fragment_fault(Arena *arena, const Atom *atom, AtomOperand which,
@@ -163,6 +186,38 @@ static void run_ldmatrix(Machine *m, Warp *w, const Code *code) {
   for (int matrix = 0; matrix < n; matrix++) receive(m, w, code, &reach, &to, matrix);
 }
 
+// ---- stmatrix -----------------------------------------------------------------------------------
+
+static void give(Machine *m, const Warp *w, const Code *code, const Reach *reach,
+                 const Registers *from, int matrix) {
+  const Memory *memory = reach->memory;
+  int parts = values_per_word(memory->type);
+  Touch now = touch_of(m, w, code);
+  for (int part = 0; part < parts; part++) {
+    const Row *row = &from->row[(matrix * parts + part) * from->rows];
+    for (uint32_t lane = 0; lane < LANES; lane++) {
+      FragmentElement e = received(code->stmt->op.trans, parts, (int)lane, part);
+      int to = ldmatrix_addressing_lane(matrix, e.row);
+      if (!(reach->inside >> to & 1)) continue;
+      int64_t at = reach->at.lane[to] + e.col;
+      now.thread = thread_of(w, lane);
+      shadow_write(m, memory, at, &now);
+      number_write(memory->type, memory_at(memory, at), row_get(row, from->type, lane));
+    }
+  }
+}
+
+static void run_stmatrix(Machine *m, Warp *w, const Code *code) {
+  int n = (int)code->stmt->op.count;
+  Registers from = read_registers(m, w, code, &code->src);
+  if (!from.row || !whole_warp(m, w, code) || !starts_register(m, w, code, &code->src, &from))
+    return;
+  uint32_t addressing = n == 4 ? UINT32_MAX : (1u << n * LDMATRIX_ROWS) - 1;
+  Reach reach;
+  reach_memory(m, w, code, &code->dst, addressing, &reach);
+  for (int matrix = 0; matrix < n; matrix++) give(m, w, code, &reach, &from, matrix);
+}
+
 // ---- mma ----------------------------------------------------------------------------------------
 
 typedef double Eight __attribute__((vector_size(ATOM_N * sizeof(double)), aligned(16)));
@@ -243,6 +298,18 @@ static void emit_ldmatrix(Emitter *emitter, const Op *op) {
                emit_place(emitter, &op->src));
 }
 
+static void emit_stmatrix(Emitter *emitter, const Op *op) {
+  const char *name =
+      emit_helper(emitter, (Prelude){.kind = PRELUDE_STMATRIX,
+                                     .type = op->dst.buffer->type,
+                                     .registers = emit_stored_type(op->src.buffer->type),
+                                     .width = (int)op->count,
+                                     .trans = op->trans});
+  emit_type_name(emitter, op->dst.buffer->type);
+  emitter_line(emitter, "%s(%s, &%s);", name, emit_place(emitter, &op->dst),
+               emit_element(emitter, &op->src));
+}
+
 static void emit_mma(Emitter *emitter, const Op *op) {
   const Atom *atom = op->atom;
   assert(atom && atom->warps == 1);
@@ -253,12 +320,23 @@ static void emit_mma(Emitter *emitter, const Op *op) {
 
 static const char *const fragments[ROLE_COUNT] = {
     [ROLE_FRAG_A] = "the warp's fragments of A", [ROLE_FRAG_B] = "the warp's fragments of B"};
+static const char *const rows_of_c[ROLE_COUNT] = {
+    [ROLE_SLAB_C] = "put the sums into shared memory, eight rows at a time"};
 static const char *const products[ROLE_COUNT] = {[ROLE_ACC] =
                                                      "multiply each fragment of A by each of B"};
 
 const OpRules rules_LDMATRIX = {
     .text = {emit_ldmatrix, NULL, fragments},
     {.run = run_ldmatrix, .fault = ldmatrix_fault, .width = ldmatrix_width}};
+static const char *const help_of_stmatrix[ROLE_COUNT + 1] = {
+    [ROLE_SLAB_C] =
+        "eight rows of 16 bytes at a time, each a line of the banks' own, where single lanes "
+        "would store 4 bytes"};
+
+const OpRules rules_STMATRIX = {
+    .text = {emit_stmatrix, NULL, rows_of_c},
+    {.run = run_stmatrix, .fault = stmatrix_fault, .width = stmatrix_width},
+    help_of_stmatrix};
 const OpRules rules_MMA = {
     .text = {emit_mma, NULL, products},
     {.run = run_mma, .fault = mma_fault, .width = mma_width, .prepare = prepare_mma}};

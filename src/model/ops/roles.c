@@ -15,7 +15,7 @@ static int64_t wanted(const Warp *w, const Code *code) {
 }
 
 static bool may_take(const Machine *m, const Warp *w, const Code *code) {
-  return wanted(w, code) <= m->free_registers;
+  return wanted(w, code) <= m->own->free_registers;
 }
 
 // A warp that has to wait stands before the statement and comes back to it.
@@ -33,17 +33,17 @@ static void run_registers(Machine *m, Warp *w, const Code *code) {
     w->pc--;
     return;
   }
-  m->free_registers -= wanted(w, code);
+  m->own->free_registers -= wanted(w, code);
   w->registers = code->stmt->op.count;
 }
 
 static void report_registers(Machine *m, const Warp *w, const Code *code) {
   interp_report(
       m, FINDING_DEADLOCK, w, -1, code->stmt, NULL, 0,
-      "warp %d waits for %lld registers in each thread where it has %lld; %lld of the block "
+      "warp %s waits for %lld registers in each thread where it has %lld; %lld of the block "
       "are free, and it needs %lld",
-      w->index, (long long)code->stmt->op.count, (long long)w->registers,
-      (long long)m->free_registers, (long long)wanted(w, code));
+      interp_warp_name(m, w->index), (long long)code->stmt->op.count, (long long)w->registers,
+      (long long)m->own->free_registers, (long long)wanted(w, code));
 }
 
 // ---- emit ---------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // Barriers and mbarriers.
 //
-//   BARRIER      __syncthreads(), or bar.sync of some warps
-//   MBAR_WAIT    mbarrier_wait(full, slot, phase);
+//   BARRIER      __syncthreads(), __syncwarp() where each warp meets alone, or bar.sync of some
+//   warps MBAR_WAIT    mbarrier_wait(full, slot, phase);
 #include <stdlib.h>
 
 #include "model/ops/ops.h"
@@ -57,15 +57,20 @@ static void run_barrier(Machine *m, Warp *w, const Code *code) {
   w->state = WARP_AT_BARRIER;
 }
 
+static void run_cluster_barrier(Machine *m, Warp *w, const Code *code) {
+  run_barrier(m, w, code);
+  w->barrier = INTERP_CLUSTER_BARRIER;
+}
+
 static void run_mbar_init(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_of(m, w, code, &code->dst);
   if (!bar) return;
   mbar_check_alone(m, w, code);
   if (bar->init.epoch >= m->block_first)
     mbar_report(m, w, code, FINDING_RACE, "initialises an mbarrier that is in use");
-  *bar = (Mbar){.expected = code->stmt->op.count, .pending = code->stmt->op.count};
-  bar->init = touch_of(m, w, code);
-  bar->init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  Touch init = touch_of(m, w, code);
+  init.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  mbar_start(m, bar, code->stmt->op.count, init);
 }
 
 // One thread arrives: of its own warp's other lanes it can say nothing.
@@ -73,11 +78,20 @@ static void run_mbar_expect(Machine *m, Warp *w, const Code *code) {
   Mbar *bar = mbar_ready(m, w, code, &code->dst);
   if (!bar) return;
   mbar_check_alone(m, w, code);
-  Clock others = *interp_clock(m, thread_of(w, (uint32_t)lowest_lane(w->active)));
-  others.seen[w->index] = others.fenced[w->index] = 0;
-  others.passed[w->index] = ++m->epoch;
-  order_join_clock(&bar->gathered, &others);
+  uint16_t thread = thread_of(w, (uint32_t)lowest_lane(w->active));
+  Known *others = order_copy_clock(m, interp_clock(m, thread));
+  others[w->index] = (Known){.passed = ++m->epoch};
+  order_join_clock(m, bar->gathered, others);
   bar->bytes += code->stmt->op.count;
+  mbar_arrive(m, w, code, bar);
+}
+
+// At the mbarrier of the block at hand.
+static void arrive_here(Machine *m, const Warp *w, const Code *code, Known *clock) {
+  Mbar *bar = mbar_ready(m, w, code, &code->dst);
+  if (!bar) return;
+  clock[w->index].seen = clock[w->index].passed = ++m->epoch;
+  order_join_clock(m, bar->gathered, clock);
   mbar_arrive(m, w, code, bar);
 }
 
@@ -85,13 +99,15 @@ static void run_mbar_arrive(Machine *m, Warp *w, const Code *code) {
   uint32_t missing = w->alive & ~w->active;
   if (missing)
     mbar_report(m, w, code, FINDING_DIVERGENCE, "arrives for a warp that is not all there");
-  Mbar *bar = mbar_ready(m, w, code, &code->dst);
-  if (!bar) return;
-  if (m->knows[w->index] != UINT32_MAX) order_join_clock(&m->clock[w->index], &m->rest[w->index]);
+  Known *clock = clock_of(m, w->index);
+  if (m->knows[w->index] != UINT32_MAX) order_join_clock(m, clock, rest_of(m, w->index));
   m->knows[w->index] = UINT32_MAX;
-  m->clock[w->index].seen[w->index] = m->clock[w->index].passed[w->index] = ++m->epoch;
-  order_join_clock(&bar->gathered, &m->clock[w->index]);
-  mbar_arrive(m, w, code, bar);
+  EACH_RANK(rank, interp_ranks(m, w, code)) {
+    interp_at_rank(m, (int)rank);
+    interp_reach_rank(m, w, code, (int)rank);
+    arrive_here(m, w, code, clock);
+  }
+  interp_at_rank(m, w->rank);
 }
 
 static bool phase_ended(const Warp *w, const Code *code, const Mbar *bar) {
@@ -104,8 +120,9 @@ static void run_mbar_wait(Machine *m, Warp *w, const Code *code) {
   if (!bar) return;
   if (phase_ended(w, code, bar)) {
     bar->waited[~bar->phase & 1][w->index] = touch_of(m, w, code);
-    order_join_clock(warp_is_whole(w) ? &m->clock[w->index] : order_of_lanes(m, w), &bar->ended);
-    if (warp_is_whole(w)) order_join_clock(&m->rest[w->index], &bar->ended);
+    Known *clock = warp_is_whole(w) ? clock_of(m, w->index) : order_of_lanes(m, w);
+    order_join_clock(m, clock, bar->ended);
+    if (warp_is_whole(w)) order_join_clock(m, rest_of(m, w->index), bar->ended);
     return;
   }
   w->state = WARP_ASLEEP;
@@ -126,10 +143,10 @@ static void report_wait(Machine *m, const Warp *w, const Code *code) {
   const Mbar *bar = awaited(m, w, code);
   const Operand *dst = &code->dst;
   interp_report(m, FINDING_DEADLOCK, w, -1, code->stmt, dst->buffer, interp_scalar(w, &dst->offset),
-                "warp %d waits for a phase of bit %lld to end; phase %u is under way, with %lld of "
+                "warp %s waits for a phase of bit %lld to end; phase %u is under way, with %lld of "
                 "%lld arrivals missing and %lld bytes %s",
-                w->index, (long long)interp_scalar(w, &code->value), bar->phase,
-                (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
+                interp_warp_name(m, w->index), (long long)interp_scalar(w, &code->value),
+                bar->phase, (long long)bar->pending, (long long)bar->expected, llabs(bar->bytes),
                 bar->bytes < 0 ? "more than were expected" : "to come");
 }
 
@@ -143,11 +160,42 @@ static const PreludeText barrier_of = {
     "  asm volatile(\"bar.sync %0, %1;\" ::\"r\"(id), \"n\"(n) : \"memory\");\n}\n"};
 
 static void emit_barrier(Emitter *emitter, const Op *op) {
-  if (op->count == 0)
-    emitter_line(emitter, "__syncthreads();");
+  bool by_warp = op->count == LANES && !op->id;
+  if (op->count == 0 || by_warp)
+    emitter_line(emitter, by_warp ? "__syncwarp();" : "__syncthreads();");
   else
     emitter_line(emitter, "%s<%lld>(%s);", emit_given(emitter, &barrier_of), (long long)op->count,
                  op->id ? emit_condition(emitter, op->id) : "0");
+}
+
+static const PreludeText cluster_barrier = {
+    "cluster_barrier",
+    "// Every thread of the cluster arrives before any goes on, and knows what the others have "
+    "done.\n"
+    "__device__ __forceinline__ void cluster_barrier() {\n"
+    "  asm volatile(\"barrier.cluster.arrive.release;\\n\"\n"
+    "               \"barrier.cluster.wait.acquire;\" ::: \"memory\");\n}\n"};
+
+// The plain form: .release.cluster would wait for all the writes of the GPU (MEMBAR.ALL.GPU), and
+// what was read needs no more than the fence in front of it.
+static const PreludeText arrive_at = {
+    "mbarrier_arrive_at",
+    "// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank "
+    "r.\n"
+    "__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) "
+    "{\n"
+    "  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;\n"
+    "  const int rank = threadIdx.x % 32;\n"
+    "  __syncwarp();\n"
+    "  if (mask >> rank & 1)\n"
+    "    asm volatile(\"{ .reg .b32 there;\\n\"\n"
+    "                 \"mapa.shared::cluster.u32 there, %0, %1;\\n\"\n"
+    "                 \"mbarrier.arrive.shared::cluster.b64 _, [there]; }\"\n"
+    "                 :: \"r\"(bar), \"r\"(rank) : \"memory\");\n}\n"};
+
+static void emit_cluster_barrier(Emitter *emitter, const Op *op) {
+  (void)op;
+  emitter_line(emitter, "%s();", emit_given(emitter, &cluster_barrier));
 }
 
 // mbarrier_expect(full, slot, 49152);
@@ -169,7 +217,11 @@ static void emit_mbar_expect(Emitter *emitter, const Op *op) {
 }
 
 static void emit_mbar_arrive(Emitter *emitter, const Op *op) {
-  emit_mbarrier(emitter, op, PRELUDE_MBARRIER_ARRIVE, "");
+  if (op->mask)
+    emitter_line(emitter, "%s(%s, %s);", emit_given(emitter, &arrive_at),
+                 emit_place(emitter, &op->dst), emit_condition(emitter, op->mask));
+  else
+    emit_mbarrier(emitter, op, PRELUDE_MBARRIER_ARRIVE, "");
 }
 
 static void emit_mbar_wait(Emitter *emitter, const Op *op) {
@@ -203,6 +255,8 @@ static const char *const help_of_wait[ROLE_COUNT + 1] = {
 
 const OpRules rules_BARRIER = {.text = {.write = emit_barrier},
                                {.run = run_barrier, .fault = barrier_fault}};
+const OpRules rules_CLUSTER_BARRIER = {.text = {.write = emit_cluster_barrier},
+                                       {.run = run_cluster_barrier}};
 const OpRules rules_MBAR_INIT = {
     .text = {.write = emit_mbar_init}, {.run = run_mbar_init, .fault = init_fault}, help_of_init};
 const OpRules rules_MBAR_EXPECT = {.text = {.write = emit_mbar_expect},

@@ -46,8 +46,10 @@ static void land_element(const Machine *m, const BoxCopy *copy, int64_t row, int
     memset(memory_at(dst, to), 0, (size_t)dst->bytes);
 }
 
+// Of the block at hand.
 static int agent_of(const Machine *m, const Mbar *bar, const Op *op) {
-  return INTERP_AGENT + (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
+  int of_bar = (int)(bar - m->memory[op->src2.buffer->id].mbar) % INTERP_AGENTS;
+  return m->max_warps + m->rank * INTERP_AGENTS + of_bar;
 }
 
 // The box arrives as a whole, in an epoch of its own, and its bytes count.
@@ -56,16 +58,17 @@ static void land(Machine *m, const BoxCopy *copy) {
   const Op *op = &code->stmt->op;
   const Memory *dst = &m->memory[op->dst.buffer->id];
   int agent = agent_of(m, copy->bar, op);
-  Touch now = {++m->epoch, (uint32_t)m->block, (uint16_t)(agent * LANES), (uint16_t)copy->code};
+  Touch now = {++m->epoch, (uint32_t)m->cluster, (uint16_t)(agent * LANES), (uint16_t)copy->code};
   for (int64_t i = 0; i < box_elements(op); i++) {
     int64_t to = copy->first + code->box_at[i];
     land_element(m, copy, i / op->box[1], i % op->box[1], to);
     shadow_land(dst, to, &now);
   }
   Mbar *bar = copy->bar;
-  bar->gathered.seen[agent] = ++m->epoch;
+  bar->gathered[agent].seen = ++m->epoch;
   bar->bytes -= box_elements(op) * dst->bytes;
   mbar_end_phase(m, code, bar);
+  if (m->watch) watch_landing(m, code, bar);
 }
 
 static bool is_inside(Machine *m, const Warp *w, const Code *code, int64_t first) {
@@ -84,24 +87,39 @@ static bool is_inside(Machine *m, const Warp *w, const Code *code, int64_t first
   return inside;
 }
 
-// Whatever the box will overwrite must be over and done with when it is asked for.
-static void run_tma_load(Machine *m, Warp *w, const Code *code) {
+// Asks for a box in the memory of the block at hand. Whatever it will overwrite must be over and
+// done with.
+static void ask_here(Machine *m, const Warp *w, const Code *code) {
   const Op *op = &code->stmt->op;
   Mbar *bar = mbar_ready(m, w, code, &code->src2);
   int64_t first = interp_scalar(w, &code->dst.offset);
   if (!bar || !is_inside(m, w, code, first)) return;
-  mbar_check_alone(m, w, code);
   Touch now = touch_of(m, w, code);
   now.thread = thread_of(w, (uint32_t)lowest_lane(w->active));
   for (int64_t i = 0; i < box_elements(op); i++)
     shadow_ask(m, &m->memory[op->dst.buffer->id], first + code->box_at[i], &now);
-  bar->gathered.passed[w->index] = ++m->epoch;  // the phase cannot end before this is asked
+  bar->gathered[w->index].passed = ++m->epoch;  // the phase cannot end before this is asked
   BoxCopy *copy = interp_new_box(m);
-  *copy = (BoxCopy){.code = (int)(code - m->code->code), .first = first, .bar = bar, .land = land};
+  *copy = (BoxCopy){.code = (int)(code - m->code->code),
+                    .rank = m->rank,
+                    .first = first,
+                    .bar = bar,
+                    .land = land};
   for (int d = 0; d < 2; d++) copy->corner[d] = interp_scalar(w, &code->corner[d]);
   if (m->async != INTERP_EARLY) return;
   land(m, copy);
   m->n_boxes--;
+}
+
+// Late, a box comes to each block of a mask in its own time.
+static void run_tma_load(Machine *m, Warp *w, const Code *code) {
+  mbar_check_alone(m, w, code);
+  EACH_RANK(rank, interp_ranks(m, w, code)) {
+    interp_at_rank(m, (int)rank);
+    interp_ask_rank(m, w, code, (int)rank);
+    ask_here(m, w, code);
+  }
+  interp_at_rank(m, w->rank);
 }
 
 static void run_fence(Machine *m, Warp *w, const Code *code) {
@@ -112,15 +130,20 @@ static void run_fence(Machine *m, Warp *w, const Code *code) {
 // ---- emit ---------------------------------------------------------------------------------------
 
 // tma_load(slab, at, &A_map, column, row, full, slot); column and row as the matrix lies in memory.
+// Of a mask: tma_multicast(…, slot, mask).
 static void emit_tma_load(Emitter *emitter, const Op *op) {
   const Buffer *from = op->src.buffer;
   int fast = buffer_fast_dimension(from);
-  const char *name = emit_helper(
-      emitter, (Prelude){.kind = PRELUDE_TMA_LOAD, .type = emit_stored_type(op->dst.buffer->type)});
+  const char *name =
+      emit_helper(emitter, (Prelude){.kind = op->mask ? PRELUDE_TMA_MULTICAST : PRELUDE_TMA_LOAD,
+                                     .type = emit_stored_type(op->dst.buffer->type)});
   emit_type_name(emitter, op->dst.buffer->type);
-  emitter_line(emitter, "%s(%s, &%s_map, %s, %s, %s);", name, emit_place(emitter, &op->dst),
+  const char *mask = "";
+  if (op->mask) mask = arena_printf(emitter->arena, ", %s", emit_condition(emitter, op->mask));
+  emitter_line(emitter, "%s(%s, &%s_map, %s, %s, %s%s);", name, emit_place(emitter, &op->dst),
                from->name, emit_condition(emitter, op->src.idx[fast]),
-               emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2));
+               emit_condition(emitter, op->src.idx[1 - fast]), emit_place(emitter, &op->src2),
+               mask);
 }
 
 static const PreludeText fence = {

@@ -225,7 +225,7 @@ static void read_fragment(const Warp *w, const Code *code, const AsyncMultiply *
 static void read_operand(Machine *m, const Warp *w, const Code *code, const AsyncMultiply *item,
                          int i, double *out) {
   const Operand *operand = i == 0 ? &code->src : &code->src2;
-  int quarter = w->index % WARPS * WARP_ROWS;
+  int quarter = w->place % WARPS * WARP_ROWS;
   Quarter part = i == 0 ? (Quarter){quarter, WARP_ROWS} : (Quarter){0, code->tile[1].rows};
   Touch now = touch_of(m, w, code);
   if (!code->tile[i].in_memory)

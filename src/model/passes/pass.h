@@ -26,7 +26,7 @@ extern const int pass_count;
 // Runs a pass for each product of the program, in the order in which they are computed.
 void pass_each_product(PassRun *run, Program *program, const Schedule *schedule);
 
-enum { PIPELINE_PROGRAMS_MAX = 32 };
+enum { PIPELINE_PROGRAMS_MAX = 48 };
 
 // One program per stage of the pipeline: stage 0 is the naive nest, stage i the program after the
 // i-th pass that the schedule wants. Later stages never alter earlier ones.

@@ -17,7 +17,8 @@ static const KnobId knob = KNOB_EPILOGUE;
 enum { CHUNK_BITS = 4, LINE_BITS = 7, SWIZZLE_BITS = 3 };
 
 bool pass_epilogue_wanted(const Schedule *schedule) {
-  return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0;
+  return schedule->value[KNOB_EPILOGUE] && schedule->value[KNOB_ATOM_KIND] != 0 &&
+         !pass_tma_store_wanted(schedule);
 }
 
 static Buffer *new_slab(Program *program, BufferRole role, int64_t rows, int64_t columns) {
@@ -36,7 +37,7 @@ static Buffer *new_slab(Program *program, BufferRole role, int64_t rows, int64_t
 static Stmt *fill_slab(Program *program, const Product *product, Buffer *slab, const Stmt *store) {
   Arena *arena = program->arena;
   const Axis *n = product->axis[AXIS_N];
-  const Digit *m_w = &product->axis[AXIS_M]->digit[1];
+  const Digit *m_w = axis_digit(product->axis[AXIS_M], TIER_WARP);
   const Expr *row = ex_mul_const(arena, ex_var(arena, m_w->var), product->atom->m);
   Op op = store->op;
   op.dst =
@@ -44,7 +45,7 @@ static Stmt *fill_slab(Program *program, const Product *product, Buffer *slab, c
               ex_add(arena, axis_inside(program, n), fragment_part(program, product, ATOM_C, 1)));
   Stmt *values =
       wrap_register(program, knob, product->operand[ATOM_C].value, stmt_op(program, knob, op));
-  return wrap_register(program, knob, n->digit[2].var, values);
+  return wrap_register(program, knob, axis_digit(n, TIER_REGISTER)->var, values);
 }
 
 // Slab row r is row r % 16 of warp r / 16's atom: where it belongs in C.
@@ -52,8 +53,11 @@ static const Expr *row_in_c(Program *program, const Product *product, const Expr
   Arena *arena = program->arena;
   const Axis *m = product->axis[AXIS_M];
   int64_t atom_rows = product->atom->m;
-  const Expr *in_tile = ex_mul_const(arena, ex_div(arena, row, atom_rows), m->digit[1].weight);
-  in_tile = ex_add(arena, in_tile, ex_mul_const(arena, ex_var(arena, m->digit[2].var), atom_rows));
+  const Expr *in_tile =
+      ex_mul_const(arena, ex_div(arena, row, atom_rows), axis_digit(m, TIER_WARP)->weight);
+  in_tile =
+      ex_add(arena, in_tile,
+             ex_mul_const(arena, ex_var(arena, axis_digit(m, TIER_REGISTER)->var), atom_rows));
   in_tile = ex_add(arena, in_tile, ex_mod(arena, row, atom_rows));
   return ex_add(arena, axis_outside(program, m), in_tile);
 }
@@ -98,5 +102,6 @@ void pass_epilogue(Program *program, Product *product, const Schedule *schedule)
                           barrier(program, knob, "a row of atoms lies in C_s"),
                           empty_slab(program, product, slab),
                           barrier(program, knob, "C_s is read to the end"), NULL);
-  insert(link, wrap_register(program, knob, product->axis[AXIS_M]->digit[2].var, parts));
+  insert(link, wrap_register(program, knob, axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var,
+                             parts));
 }

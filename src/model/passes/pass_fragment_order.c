@@ -101,7 +101,7 @@ static int64_t fragments_of_a_read(Stmt *b, const Buffer *fragment) {
 static Stmt *columns(Program *program, const Product *product, Stmt *k_i, Stmt *b) {
   Arena *arena = program->arena;
   Buffer *fragment = program_buffer(program, product->operand[ATOM_B].registers);
-  Var *n = product->axis[AXIS_N]->digit[2].var, *outer = n;
+  Var *n = axis_digit(product->axis[AXIS_N], TIER_REGISTER)->var, *outer = n;
   int64_t width = fragments_of_a_read(b, fragment);
   Var *inner = step_var(program, "n_q", width);
   if (width > 1)
@@ -123,7 +123,7 @@ static Stmt *columns(Program *program, const Product *product, Stmt *k_i, Stmt *
 static void row_by_row(Program *program, const Product *product, Stmt **k_link, Stmt *a, Stmt *b) {
   Arena *arena = program->arena;
   Stmt *k_i = cut(k_link);
-  Var *m = product->axis[AXIS_M]->digit[2].var;
+  Var *m = axis_digit(product->axis[AXIS_M], TIER_REGISTER)->var;
   Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
   const Expr *step = ex_var(arena, k_i->var), *only = ex_const(arena, 0);
   k_i->body = stmt_op(program, KNOB_ATOM_KIND,

@@ -43,7 +43,7 @@ static void replace_reads(Program *program, const Product *product, int operand,
       !fragment_ldmatrix(product->atom, (AtomOperand)operand,
                          slab_runs_along_k(product, operand, slab), n_fragments, &load))
     return;
-  Var *atoms = product->axis[operand == ATOM_A ? AXIS_M : AXIS_N]->digit[2].var;
+  Var *atoms = axis_digit(product->axis[operand == ATOM_A ? AXIS_M : AXIS_N], TIER_REGISTER)->var;
   Op op = {.kind = OP_LDMATRIX,
            .dst = access2(fragment, ex_var(arena, atoms), ex_const(arena, 0)),
            .src = row_address(program, product, operand, slab, &load),

@@ -138,15 +138,25 @@ static void by_cp_async(Program *program, const Product *product, Stmt *k_o, Par
   k_o->body = body;
 }
 
-// Waits, multiplications and barriers stay as they are; only the requests move ahead. The first
-// slots need no fence: nobody has read them before they are filled.
+// Waits, multiplications and barriers stay as they are; only the requests move ahead. A block's
+// first slots need no fence: nobody has read them before they are filled. Those of a later tile do.
 static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) {
   Stmt *ask = cut(find_link(&k_o->body, OP_TMA_LOAD, ROLE_COUNT));
-  Stmt **link = find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT), *fence = link ? cut(link) : NULL;
+  bool again = kernel_launch(main_kernel(program)).tiles;
+  Stmt **link = again ? NULL : find_link(&ask->body, OP_FENCE_ASYNC, ROLE_COUNT);
+  Stmt *fence = link ? cut(link) : NULL;
   for (int64_t slab = 0; slab < slots - 1 && slab < k_o->var->extent; slab++)
     append(prologue, at_slab(program, ask, k_o, ex_const(program->arena, slab)));
   insert(&ask->body, fence);  // NULL with wgmma
   insert(&k_o->body, if_ahead(program, ask, k_o, slots - 1));
+}
+
+// Each tile of a persistent block ends at a barrier with no copy under way, so the next may begin
+// in slot 0 again: where no phase of an mbarrier counts on, slots stay digits of k_o alone.
+static void restart_ring(Program *program) {
+  Kernel *kernel = main_kernel(program);
+  const Stmt *tiles = kernel_launch(kernel).tiles;
+  if (tiles) substitute(program, kernel->body, tile_turn(tiles), ex_const(program->arena, 0));
 }
 
 void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
@@ -155,6 +165,7 @@ void pass_pipeline(Program *program, Product *product, const Schedule *schedule)
   Stmt *k_o = slab_loop(program);
   Stmt *prologue = NULL;
   bool tma = pass_tma_wanted(schedule);
+  if (!tma) restart_ring(program);
   Parts parts = tma ? (Parts){0} : take_apart(product, k_o);
   if (tma)
     by_tma(program, k_o, slots, &prologue);

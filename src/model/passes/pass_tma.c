@@ -49,7 +49,7 @@ static void initialise(Program *program, Buffer *full) {
   Stmt *init = by_one_thread(program, build_inits(program, full, 1, knob));
   init->note = "a phase of full ends when a slab's bytes have come";
   Stmt *all = stmt_list(init, barrier(program, knob, "the mbarriers are there"), NULL);
-  insert(&kernel_inner(main_kernel(program))->body, all);
+  insert(&kernel_block(main_kernel(program))->body, all);
 }
 
 // Fence, expect, then the boxes of both slabs; cuts what carried them before.

@@ -5,6 +5,8 @@
 // at by every consumer warp that has read the slot to the end. No barrier of the block is left in
 // the loop: a warp that is ahead goes on as long as there are slots.
 //
+// Of a persistent kernel each role goes through the block's list of tiles by itself.
+//
 // Worked example, ring of three, eight consumer warps:
 //   producer   wait empty[s] phase (k_o / 3 + 1) % 2    phase 1 of a new mbarrier counts as ended,
 //              fence, expect full[s], boxes of k_o      so the first three slots are free at once
@@ -104,6 +106,19 @@ static void initialise(Program *program, Stmt *init, Buffer *empty, int64_t arri
   init->expr = ex_binary(arena, EXPR_EQ, any_thread(program), ex_const(arena, 0));
 }
 
+// Gives the producer a loop over tiles of its own, where there is one: its head binds the same
+// variables.
+static Stmt *per_tile(Program *program, const Stmt *tiles, Stmt *list) {
+  if (!tiles) return list;
+  Stmt *head = NULL, **link = &head;
+  for (const Stmt *let = tiles->body; let->kind == STMT_LET; let = let->next) {
+    *link = stmt_let(program, let->knob, let->var, let->expr);
+    link = &(*link)->next;
+  }
+  *link = list;
+  return stmt_loop(program, tiles->knob, tiles->var, head);
+}
+
 static const char *note_of_producer(int64_t producers) {
   return producers % WARPGROUP
              ? "the producer only fetches; no setmaxnreg, which needs whole warpgroups"
@@ -114,27 +129,30 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   (void)product;
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
-  Stmt *inner = kernel_inner(kernel), *k_o = slab_loop(program);
+  Stmt *block = kernel_block(kernel), *k_o = slab_loop(program);
   int64_t slots = schedule->value[KNOB_BUFFER_COUNT];
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);
-  if (mine && kernel->min_blocks == 0) kernel->min_blocks = 1;
+  int64_t min_blocks = schedule->value[KNOB_MIN_BLOCKS];
+  if (mine) kernel->min_blocks = min_blocks ? (int)min_blocks : 1;  // what `mine` was reckoned from
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
   Buffer *empty = program_new_buffer(program, "empty", SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);
   Stmt *fetch = take_fetch(program, k_o, empty);
-  initialise(program, inner->body, empty, consumers / LANES);
+  initialise(program, block->body, empty, consumers / LANES);
 
   const Expr *limit = ex_const(arena, consumers), *last = ex_const(arena, consumers - 1);
   const Expr *first = ex_binary(arena, EXPR_EQ, any_thread(program), limit);
-  Stmt *loop = stmt_if(program, knob, first, produce(program, k_o, empty, fetch));
+  const Stmt *tiles = kernel_launch(kernel).tiles;
+  Stmt *fetches_all = per_tile(program, tiles, produce(program, k_o, empty, fetch));
+  Stmt *loop = stmt_if(program, knob, first, fetches_all);
   WarpRole fetches = {"producer", WORK_FETCHES, consumers, producers,
                       mine ? producer_registers(schedule) : 0};
   WarpRole multiplies = {"consumer", WORK_MULTIPLIES, 0, consumers, mine};
   Stmt *give = registers(program, OP_REGS_GIVE, fetches.registers);
   Stmt *take = registers(program, OP_REGS_TAKE, multiplies.registers);
-  Stmt *barrier = inner->body->next, *rest = barrier->next;
+  Stmt *barrier = block->body->next, *rest = barrier->next;
   Stmt *producer = add_role(program, fetches, ex_lt(arena, last, any_thread(program)),
                             give ? stmt_list(give, loop, NULL) : loop, note_of_producer(producers));
   Stmt *consumer =

@@ -54,6 +54,32 @@ int64_t pass_producers(const Schedule *schedule, int64_t consumers);
 // The registers that setmaxnreg shall leave a consumer; 0 when none need be moved.
 int64_t pass_consumer_registers(const Schedule *schedule, int64_t consumers, int64_t producers);
 
+// Columns of a piece that a warp sends to C at a time: EPI_N, or the widest panel of at most 128
+// bytes that its columns are a multiple of. `of_atom`: columns of the atom.
+int64_t pass_piece_columns(const Schedule *schedule, int64_t of_atom, int element_bytes);
+// Whether pieces of so many columns make up a warp's, and are whole atoms or parts of one.
+bool pass_piece_fits(int64_t columns, int64_t of_warp, int64_t of_atom);
+
+// A LET of the same range takes the place of a block digit's variable, also in its axis. The loop
+// over the digit is left to the caller.
+Stmt *let_digit(Program *program, KnobId knob, Var *old, const Expr *value);
+// Tiles of the grid along an axis, of which the block digit is the first.
+int64_t tiles_along(const Product *product, int axis);
+
+// The place of a tile by its number, in patches of GROUP_M × GROUP_N or along a Hilbert curve.
+typedef struct TilePlace {
+  Stmt *let;  // that the place is said over; NULL: none
+  const Expr *row, *column;
+  KnobId knob_m, knob_n;  // that say the row, the column
+} TilePlace;
+TilePlace grouped_tile(Program *program, const Product *product, const Schedule *schedule,
+                       const Expr *tile);
+TilePlace hilbert_tile(Program *program, const Product *product, const Expr *tile);
+
+// Whether `blocks` of a cluster can fetch a slab together, a share each: whole panels, or runs of
+// rows in which the pattern of a swizzle is whole.
+bool pass_multicast_divides(int64_t rows, int64_t panels, int64_t blocks);
+
 // Takes the buffers of two roles off the list.
 void drop_buffers(Program *program, BufferRole first, BufferRole second);
 // Takes the product's staging registers, which asynchronous copies do without, off the list of

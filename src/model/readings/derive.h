@@ -35,4 +35,7 @@ Resources derive_resources(const Program *program, const Target *target);
 // blocks per SM, limiter, occupancy and waves that follow from it.
 Resources resources_with_registers(const Resources *estimate, const Target *target, int registers);
 
+// One SM's share of a bandwidth in GB/s, in bytes per clock; NaN stays NaN.
+double traffic_bytes_per_clock(const Target *target, double gbps);
+
 Traffic derive_traffic(Arena *arena, const Model *model);

@@ -10,6 +10,7 @@
 // Whether a loop matters: what moves all lanes by whole sectors fetches as many of them again.
 // Worked example, C in rows of 16 KiB, FN = 8 scalar stores, n_t at 32-byte steps: each of the 8
 // puts 4 bytes into each of 16 sectors per row: 16 · 2 sectors where 4 would do, 64 times a warp.
+#include <math.h>
 #include <string.h>
 
 #include "model/ir/lanes.h"
@@ -100,6 +101,19 @@ static void show(GlobalSite *site, const WarpVisit *visit, const SectorCount *co
   memcpy(site->addr, addr, sizeof site->addr);
 }
 
+// Whole rows of a box leave as whole sectors, whatever the lanes do.
+static void count_box(GlobalSite *site, const WarpVisit *visit) {
+  const Op *op = &visit->stmt->op;
+  double row = (double)op->box[1] * dtype_bytes(op->src.buffer->type);
+  bool sent = false;
+  for (int lane = 0; lane < LANES; lane++) sent |= visit->active[lane];
+  if (!sent) return;
+  double sectors = visit->weight * (double)op->box[0] * ceil(row / SECTOR_BYTES);
+  site->requests += visit->weight;
+  site->sectors += sectors;
+  site->ideal += sectors;
+}
+
 static void look(void *context, const WarpVisit *visit) {
   Finder *finder = context;
   const Access *global = global_side(&visit->stmt->op);
@@ -108,6 +122,7 @@ static void look(void *context, const WarpVisit *visit) {
   if (!site) return;
   if (!site->op->counted) {
     site->in_loop |= visit->in_loop;
+    if (site->is_store) count_box(site, visit);
     return;
   }
   int64_t addr[LANES];

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/whole.h"
+#include "model/ir/lanes.h"
 #include "model/ir/rewrite.h"
 
 static const struct {
@@ -52,6 +53,13 @@ static int64_t block_count(const Axis *axis) {
   return count;
 }
 
+static int64_t cluster_count(const Axis *axis) {
+  int64_t count = 1;
+  for (int i = 0; i < axis->n_digits; i++)
+    if (axis->digit[i].var->tier == TIER_CLUSTER) count *= axis->digit[i].var->extent;
+  return count;
+}
+
 // The place along an axis where each CTA's part begins, in steps.
 static void block_position(const Axis *axis, const int64_t *env, int64_t out[LANES]) {
   int64_t step = block_step(axis);
@@ -67,6 +75,17 @@ static void block_position(const Axis *axis, const int64_t *env, int64_t out[LAN
 typedef struct Tiles {
   int64_t row[LANES], col[LANES], split[LANES];
 } Tiles;
+
+// The LETs at the head of a persistent kernel's loop over tiles, for those of these numbers.
+static void evaluate_tiles(const Grid *grid, const int64_t cta[LANES]) {
+  const Stmt *tiles = grid->launch.tiles;
+  int64_t number[LANES], cluster = grid->launch.cluster;
+  for (int lane = 0; lane < LANES; lane++) number[lane] = cta[lane] / cluster;
+  lanes_set_all(grid->env, grid->program->grid, grid->n_ctas / cluster);
+  lanes_set(grid->env, tiles->var, number);
+  for (const Stmt *let = tiles->body; let && let->kind == STMT_LET; let = let->next)
+    lanes_let(grid->env, let);
+}
 
 // The tiles of CTAs first, first + stride, …; those beyond the grid count as its last one.
 static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out) {
@@ -85,6 +104,7 @@ static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out
     expr_eval_warp(launch->let[i]->expr, env, value);
     memcpy(env + (ptrdiff_t)launch->let[i]->var->id * LANES, value, sizeof value);
   }
+  if (launch->tiles) evaluate_tiles(grid, index);
   const Axis *axis = grid->program->axis;
   block_position(&axis[AXIS_M], env, out->row);
   block_position(&axis[AXIS_N], env, out->col);
@@ -140,6 +160,7 @@ int grid_ctas(const Grid *grid, int64_t first, GridCta out[GRID_BATCH]) {
 // A grid whose block digits are the axes' own reads both ways without a map.
 static int64_t owner_by_digits(const Grid *grid, const int64_t position[AXIS_COUNT]) {
   int64_t index = 0;
+  if (grid->launch.tiles) return -1;
   for (int d = 0; d < grid->launch.n_block_digits; d++) {
     const HardwareDigit *digit = &grid->launch.block[d];
     const Axis *axis = grid->program->axis, *end = axis + AXIS_COUNT;
@@ -205,6 +226,18 @@ static void count_waves(Grid *grid, const Model *model) {
 
 int64_t grid_wave(const Grid *grid, int64_t index) { return index / grid->wave_ctas; }
 
+int64_t grid_blocks(const Grid *grid) {
+  return grid->persistent ? min64(grid->n_ctas, grid->wave_ctas) : grid->n_ctas;
+}
+
+int64_t grid_block(const Grid *grid, int64_t index) { return index % grid_blocks(grid); }
+
+GridWords grid_words(const Grid *grid) {
+  static const GridWords words[] = {{"CTA", "CTAs", "wave", "waves"},
+                                    {"tile", "tiles", "turn", "turns"}};
+  return words[grid->persistent];
+}
+
 int64_t grid_wave_size(const Grid *grid, int64_t wave) {
   return wave == grid->n_waves - 1 ? grid->tail_ctas : grid->wave_ctas;
 }
@@ -246,8 +279,13 @@ static Grid *new_grid(Arena *arena, const Model *model) {
   grid->tile_m = block_step(&axis[AXIS_M]);
   grid->tile_n = block_step(&axis[AXIS_N]);
   grid->k_part = block_step(&axis[AXIS_K]);
+  grid->cluster_rows = cluster_count(&axis[AXIS_M]);
+  grid->cluster_cols = cluster_count(&axis[AXIS_N]);
+  grid->sharers_a = program_sharers(arena, program, ROLE_A);
+  grid->sharers_b = program_sharers(arena, program, ROLE_B);
   grid->adds = find_action(program_main(program)->body, ACTION_ADD, ROLE_C) != NULL;
   grid->partial = program_buffer(program, ROLE_PARTIAL) != NULL;
+  grid->persistent = grid->launch.tiles != NULL;
   count_waves(grid, model);
   grid->lap_ctas = find_lap(grid);
   return grid;

@@ -5,9 +5,12 @@
 //   GridWindow lap = grid_window(arena, grid, 0, grid->lap_ctas);
 //   lap.a_panels, lap.b_panels, lap.bytes          8, 1, 18 MiB
 //
-// CTAs count in launch order (blockIdx.x). A panel is what a CTA reads of an operand: the rows of A
-// of its tile, or the columns of B, along its part of K. A window is a run of consecutive CTAs; its
-// working set is the distinct panels in it, each counted once, edges as they are.
+// CTAs count in launch order (blockIdx.x). A persistent kernel is read as if each tile had a CTA of
+// its own: what counts as CTA 300 here is tile 300 of the loop over tiles, and a wave is the turn
+// in which the blocks that fit have their next tiles, block 36 tile 300 on a GPU that holds 132. A
+// panel is what a CTA reads of an operand: the rows of A of its tile, or the columns of B, along
+// its part of K. A window is a run of consecutive CTAs; its working set is the distinct panels in
+// it, each counted once, edges as they are.
 #pragma once
 #include "model/readings/model.h"
 
@@ -38,9 +41,12 @@ typedef struct Grid {
   Launch launch;
   int64_t *env;  // [n_vars][32] where index expressions are evaluated
   int64_t n_ctas, rows, cols, splits;
-  int64_t tile_m, tile_n, k_part;  // elements of a tile, and of K that one CTA multiplies
-  bool adds;                       // splits add into C one after the other (atomics)
-  bool partial;                    // splits leave partial sums for a second kernel
+  int64_t tile_m, tile_n, k_part;      // elements of a tile, and of K that one CTA multiplies
+  int64_t cluster_rows, cluster_cols;  // of tiles in a cluster; 1: there are none
+  int64_t sharers_a, sharers_b;  // CTAs of a cluster that fetch a panel together; 1: each its own
+  bool adds;                     // splits add into C one after the other (atomics)
+  bool partial;                  // splits leave partial sums for a second kernel
+  bool persistent;               // blocks have lists of tiles
 
   // CTA i · stride works on tile (split · rows + row) · cols + col.
   int64_t stride, n_mapped;
@@ -74,6 +80,15 @@ int64_t grid_overview_cell(const GridOverview *overview, const GridCta *cta);
 // order of its own is too large to be mapped.
 int64_t grid_owner(const Grid *grid, int64_t row, int64_t col, int64_t split);
 int64_t grid_wave(const Grid *grid, int64_t index);
+// The block that has a tile: the CTA itself, or of a persistent kernel tile % blocks of the grid.
+int64_t grid_block(const Grid *grid, int64_t index);
+int64_t grid_blocks(const Grid *grid);  // of the grid as launched; an estimate if persistent
+
+// "CTA", "CTAs", "wave", "waves"; for a persistent kernel "tile", "tiles", "turn", "turns".
+typedef struct GridWords {
+  const char *cta, *ctas, *wave, *waves;
+} GridWords;
+GridWords grid_words(const Grid *grid);
 int64_t grid_wave_size(const Grid *grid, int64_t wave);  // in CTAs
 
 // The part of K of a split: from `begin` up to `end`, which is at most K; empty where begin = end.

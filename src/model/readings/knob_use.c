@@ -21,7 +21,9 @@ static const unsigned char families[KNOB_COUNT] = {
     [KNOB_LDMATRIX] = FAMILY_ATOM,    [KNOB_EPILOGUE] = FAMILY_ATOM,
     [KNOB_SERPENTINE] = FAMILY_ATOM,  [KNOB_PAD_CELLS] = FAMILY_FMA,
     [KNOB_ATOM_N] = FAMILY_WGMMA,     [KNOB_A_REGS] = FAMILY_WGMMA,
-    [KNOB_MMA_GROUPS] = FAMILY_WGMMA,
+    [KNOB_MMA_GROUPS] = FAMILY_WGMMA, [KNOB_TMA_STORE] = FAMILY_ATOM,
+    [KNOB_EPI_N] = FAMILY_ATOM,       [KNOB_STMATRIX] = FAMILY_ATOM,
+    [KNOB_EPI_BUFFERS] = FAMILY_ATOM,
 };
 
 bool knob_is_used(KnobId knob, const Schedule *schedule) {

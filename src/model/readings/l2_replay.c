@@ -11,6 +11,8 @@
 // 104 panels asked for 34 are fetched: 67 % hits. In groups of eight it reads 15, 30 MiB, and the
 // next wave finds the 8 of B: 7 of 104 are fetched.
 //
+// What CTAs of a cluster fetch together is asked for once, and booked under the first of them.
+//
 // The work is bounded: of many waves the first are replayed, and those after the first, which
 // alone starts with nothing, stand for the rest.
 #include "model/readings/l2_replay.h"
@@ -68,8 +70,10 @@ static void replay_wave(Replay *replay) {
     for (int b = 0; b < got && i + b < n; b++) {
       int64_t a = cta[b].split * grid->rows + cta[b].row;
       int64_t col = grid->splits * grid->rows + cta[b].split * grid->cols + cta[b].col;
-      touch(replay, a, (double)grid_panel_bytes(grid, AXIS_M, cta[b].row, cta[b].split));
-      touch(replay, col, (double)grid_panel_bytes(grid, AXIS_N, cta[b].col, cta[b].split));
+      if (cta[b].col % grid->sharers_a == 0)
+        touch(replay, a, (double)grid_panel_bytes(grid, AXIS_M, cta[b].row, cta[b].split));
+      if (cta[b].row % grid->sharers_b == 0)
+        touch(replay, col, (double)grid_panel_bytes(grid, AXIS_N, cta[b].col, cta[b].split));
     }
   }
 }

@@ -62,6 +62,7 @@ static int64_t count_body(const Stmt *list) {
 // Iterations of the loop that stand in one basic block; 1 where it stays a loop.
 static int64_t turns_of(const Stmt *loop) {
   int64_t extent = loop->var->extent;
+  if (loop->var->tier == TIER_TILE) return 1;
   if (loop->var->tier == TIER_REGISTER || loop->unroll == UNROLL_FULL) return extent;
   if (loop->unroll > 0) return extent % loop->unroll ? 1 : loop->unroll;
   int64_t body = count_body(loop->body) + OVERHEAD;

@@ -117,7 +117,7 @@ typedef struct Resources {
   // With roles, the registers that setmaxnreg leaves a thread that fetches and one that multiplies;
   // 0: none are moved.
   int64_t producer_registers, consumer_registers;
-  int64_t n_blocks, n_threads, n_warps;  // of the grid; of a block
+  int64_t n_blocks, n_threads, n_warps;  // of the grid, or tiles of a persistent one; of a block
   int64_t n_consumers;                   // warps of a block that multiply: all without roles
   int blocks_per_sm;                     // 0: does not fit
   const char *limiter;  // "registers", "shared memory", "threads", "blocks", "grid"

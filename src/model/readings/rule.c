@@ -15,7 +15,13 @@
 #include "model/words/fragment.h"
 #include "model/words/schedule_atom.h"
 
-enum { ROW_BY_ROW = 2, REGISTERS_FOR_ADDRESSES = 28, ASSEMBLER_BESIDE = 26 };
+enum {
+  ROW_BY_ROW = 2,
+  REGISTERS_FOR_ADDRESSES = 28,
+  ASSEMBLER_BESIDE = 26,
+  HILBERT_TILES_MAX = 65536 / 4,
+  CC_STMATRIX = 90
+};
 static const int64_t MATRIX_MAX = (int64_t)1 << 36;
 
 static bool divides_cells(int64_t group, int64_t cells) {
@@ -118,6 +124,12 @@ static int64_t depth(const Facts *f) {
 }
 
 static int64_t slabs(const Facts *f) { return ceil_div(value(f, KNOB_K), depth(f)); }
+// Of one split.
+static int64_t part_slabs(const Facts *f) { return ceil_div(slabs(f), value(f, KNOB_SPLITK)); }
+
+static int64_t tiles(const Facts *f) {
+  return ceil_div(value(f, KNOB_M), tile(f, FM_BM)) * ceil_div(value(f, KNOB_N), tile(f, FN_BN));
+}
 
 // Elements of 16 bytes, and the bytes of a slab row: of A along K, of B along N.
 static int chunk(const Facts *f) { return 16 / dtype_bytes((DType)value(f, KNOB_DTYPE)); }
@@ -191,6 +203,12 @@ static bool roles(const Facts *f) { return pass_warp_specialize_wanted(f->schedu
 static int64_t producers(const Facts *f) { return pass_producers(f->schedule, threads(f)); }
 static int64_t block_threads(const Facts *f) { return threads(f) + (roles(f) ? producers(f) : 0); }
 
+// An unrolled ring that does not start over with each tile of a persistent block.
+static bool ring_goes_on(const Facts *f) {
+  bool drained = pass_pipeline_wanted(f->schedule) && !tma(f);
+  return value(f, KNOB_PERSISTENT) && ring_unroll(f) > 1 && !drained;
+}
+
 static bool by_tma(const Facts *f, int side) { return tma(f) && staged(f, side); }
 
 // Elements of one slab that each thread of the block fetches.
@@ -221,6 +239,41 @@ static const char *box_fault(const Facts *f, int side) {
   if (rows * bytes % SLOT_BYTES == 0) return NULL;
   return TELL(f, "a slab is a multiple of 128 bytes, and this one has %lld",
               (long long)(rows * bytes));
+}
+
+// ---- clusters -----------------------------------------------------------------------------------
+
+static int64_t cluster(const Facts *f) {
+  return value(f, KNOB_CLUSTER_M) * value(f, KNOB_CLUSTER_N);
+}
+
+// The blocks of a cluster that need the same slab of an operand: those of a row, or of a column.
+static int64_t sharers(const Facts *f, int side) {
+  return by_tma(f, side) ? value(f, side == FM_BM ? KNOB_CLUSTER_N : KNOB_CLUSTER_M) : 1;
+}
+
+static const char *multicast_fault(const Facts *f) {
+  if (!value(f, KNOB_MULTICAST)) return NULL;
+  if (!tma(f)) return "TMA=0: it is copies by TMA that go to several blocks";
+  if (sharers(f, FM_BM) * sharers(f, FN_BN) > 1) return NULL;
+  return TELL(f, "CLUSTER_M=%lld, CLUSTER_N=%lld: no two blocks of a cluster fetch the same slab",
+              (long long)value(f, KNOB_CLUSTER_M), (long long)value(f, KNOB_CLUSTER_N));
+}
+
+static const char *share_fault(const Facts *f, int side) {
+  int64_t blocks = sharers(f, side), panel = (int64_t)16 << value(f, KNOB_SWIZZLE);
+  int64_t panels = value(f, KNOB_SWIZZLE) ? row_bytes(f, side) / panel : 1;
+  if (!value(f, KNOB_MULTICAST) || pass_multicast_divides(slab_rows(f, side), panels, blocks))
+    return NULL;
+  return TELL(f, "%lld blocks share %lld rows in %lld panel%s of %s", (long long)blocks,
+              (long long)slab_rows(f, side), (long long)panels, panels == 1 ? "" : "s",
+              side_name(side));
+}
+
+// Bytes that come to one slot, all counted in one phase.
+static int64_t slab_bytes(const Facts *f) {
+  int64_t rows = (by_tma(f, FM_BM) ? tile(f, FM_BM) : 0) + (by_tma(f, FN_BN) ? tile(f, FN_BN) : 0);
+  return rows * depth(f) * dtype_bytes((DType)value(f, KNOB_DTYPE));
 }
 
 static const char *plain_slab_fault(const Facts *f) {
@@ -331,8 +384,23 @@ static const char *epilogue_fault(const Facts *f) {
   if (value(f, KNOB_N) % out_chunk(f))
     return arena_printf(f->arena, "N=%lld: rows of C leave %d elements at a time",
                         (long long)value(f, KNOB_N), out_chunk(f));
-  if (value(f, KNOB_SPLITK) == 1) return NULL;
+  bool adds = value(f, KNOB_TMA_STORE) && !value(f, KNOB_ATOMIC_FREE_SPLITK);
+  if (value(f, KNOB_SPLITK) == 1 || adds) return NULL;
   return knob_and(f, KNOB_SPLITK, ": rows leave to C alone, partial sums do not");
+}
+
+static bool staged_epilogue(const Facts *f) { return value(f, KNOB_EPILOGUE) && rule_atom_of(f); }
+
+static int out_bytes(const Facts *f) { return 16 / out_chunk(f); }
+
+// The columns of a piece that leaves by TMA.
+static const char *piece_fault(const Facts *f) {
+  const Atom *atom = rule_atom_of(f);
+  if (!value(f, KNOB_TMA_STORE) || !atom || !value(f, KNOB_EPI_N)) return NULL;
+  int64_t columns = value(f, KNOB_EPI_N), of_warp = value(f, KNOB_FN) * atom->n;
+  if (pass_piece_fits(columns, of_warp, atom->n)) return NULL;
+  return TELL(f, "a warp has %lld columns, which go in equal pieces of a multiple of 8",
+              (long long)of_warp);
 }
 
 static const char *copy_fault(const Facts *f) {
@@ -497,6 +565,13 @@ static void check(RulePhase phase, const Facts *facts, Diags *diags) {
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags) {
   Facts facts = rule_facts(diags->arena, schedule, target, NULL);
   check(PHASE_KNOBS, &facts, diags);
+}
+
+bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target) {
+  Facts facts = rule_facts(scratch, schedule, target, NULL);
+  for (int i = 0; i < rule_count; i++)
+    if (rule_code[i].phase == PHASE_KNOBS && !rule_code[i].holds(&facts)) return false;
+  return true;
 }
 
 void rules_check_program(const Model *model, Diags *diags) {

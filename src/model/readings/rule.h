@@ -14,6 +14,10 @@ extern const int rule_count;
 // Checks the rules that need only the knobs and the target. Adds a finding for each that fails.
 void rules_check_knobs(const Schedule *schedule, const Target *target, Diags *diags);
 
+// Whether all of those hold: the same answer without its words, and without a search for the
+// nearest legal values. What facts take comes from `scratch`.
+bool rules_allow(Arena *scratch, const Schedule *schedule, const Target *target);
+
 // Checks the rules that need the program's resources.
 void rules_check_program(const Model *model, Diags *diags);
 

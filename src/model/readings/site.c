@@ -38,7 +38,7 @@ static const BankOp *bank_op(Arena *arena, const Op *op, const Buffer *shared) {
   const OpFacts *facts = op_facts(op->kind);
   int64_t size = 8 * op->width * dtype_bytes(shared->type);
   if (op_is_async_copy(op->kind)) size /= 8;
-  if (facts->src.unit == UNIT_ROW) size = op->count;
+  if (op_moves_rows(op->kind)) size = op->count;
   return banks_op_find(
       arena_printf(arena, "%s%lld%s", facts->banks, (long long)size, op->trans ? "t" : ""));
 }
@@ -215,7 +215,7 @@ static int64_t even_step(const Finder *finder, const Op *op, const Access *side)
   bool by_l1 = side == &op->src && reads_by_l1(op);
   if (by_l1 || copies_past_l1(finder->arena, op)) return BANK_LINE_BYTES;
   if (buffer->space != SPACE_SHARED && !is_group_copy(op)) return 0;
-  if (op_facts(op->kind)->src.unit == UNIT_ROW) return LDMATRIX_ROW_BYTES;
+  if (op_moves_rows(op->kind)) return LDMATRIX_ROW_BYTES;
   return max64(op->width * dtype_bytes(buffer->type), BANK_WORD_BYTES);
 }
 
@@ -262,7 +262,7 @@ static void count_lines(Finder *finder, const WarpVisit *visit) {
 static void count_box(Finder *finder, const WarpVisit *visit) {
   const Op *op = &visit->stmt->op;
   if (!visit->in_loop || count_active(visit) == 0) return;
-  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op_box_shared(op)->buffer->type);
   finder->copies += (double)bytes / BANK_LINE_BYTES * visit->weight;
 }
 

@@ -203,8 +203,8 @@ static void add_barrier(Walk *walk, const Stmt *stmt) {
 
 static void add_move(Walk *walk, const Op *op) {
   if (op->dst.buffer && buffer_is_fragment(op->dst.buffer)) add_read(walk, op);
-  if (op_is_async_copy(op->kind) || (op->dst.buffer && buffer_is_staging(op->dst.buffer)))
-    add_copy(walk, op);
+  bool fetches = op_is_async_copy(op->kind) && op->src.buffer->space == SPACE_GLOBAL;
+  if (fetches || (op->dst.buffer && buffer_is_staging(op->dst.buffer))) add_copy(walk, op);
   if (op->src.buffer && buffer_is_staging(op->src.buffer)) add_store(walk, op);
 }
 
@@ -241,6 +241,7 @@ static void walk_list(Walk *walk, const Stmt *list) {
 static void start(Walk *walk, const Launch *launch, int64_t thread) {
   const Program *program = walk->program;
   if (program->any_thread) walk->env[program->any_thread->id] = thread;
+  walk->env[program->grid->id] = 1;
   for (int l = 0; l < launch->n_lets; l++)
     walk->env[launch->let[l]->var->id] = expr_eval(launch->let[l]->expr, walk->env);
 }

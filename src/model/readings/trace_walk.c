@@ -81,10 +81,18 @@ static void apply_guard(TraceWalk *walk, const Stmt *stmt, Side side, bool activ
   for (int lane = 0; lane < LANES; lane++) active[lane] &= value[lane] != 0;
 }
 
+// The side whose rows the lanes address; N_SIDES: there is none.
+static Side row_side(const Op *op) {
+  if (op_facts(op->kind)->src.unit == UNIT_ROW) return SRC;
+  return op_facts(op->kind)->dst.unit == UNIT_ROW ? DST : N_SIDES;
+}
+
 // Elements that one lane's operand covers.
 static int64_t covered(const Op *op, Side side) {
-  if (op_facts(op->kind)->src.unit == UNIT_ROW && side == SRC)
-    return LDMATRIX_ROW_BYTES / dtype_bytes(op->src.buffer->type);
+  if (row_side(op) == side)
+    return LDMATRIX_ROW_BYTES / dtype_bytes(access_of(op, side)->buffer->type);
+  if (op_moves_rows(op->kind) && side == SRC)  // what stmatrix takes of a lane
+    return op->count * (4 / dtype_bytes(op->dst.buffer->type));
   return op->width > 0 ? op->width : 1;
 }
 
@@ -138,6 +146,22 @@ static TraceMove ldmatrix_move(TraceWalk *walk, const Stmt *stmt, int lane, int6
                      .address_lane = lane};
 }
 
+// The way back: the element of the row comes from the lane that ldmatrix would give it to.
+static TraceMove stmatrix_move(TraceWalk *walk, const Stmt *stmt, int lane, int64_t delta) {
+  LdMatrixReceiver of = ldmatrix_receiver(stmt->op.trans, lane % LDMATRIX_ROWS, (int)delta);
+  int64_t value = lane / LDMATRIX_ROWS * 2 + of.half;
+  return (TraceMove){.from = place_at(walk, stmt, SRC, of.lane, value),
+                     .to = place_at(walk, stmt, DST, lane, delta),
+                     .thread = walk->warp * LANES + of.lane,
+                     .address_lane = lane};
+}
+
+// The same, asked for by the lane that holds the value.
+static TraceMove stmatrix_from(TraceWalk *walk, const Stmt *stmt, int lane, int64_t value) {
+  FragmentElement e = ldmatrix_element(stmt->op.trans, lane, (int)(value % 2));
+  return stmatrix_move(walk, stmt, ldmatrix_addressing_lane((int)(value / 2), e.row), e.col);
+}
+
 static TraceMove plain_move(TraceWalk *walk, const Stmt *stmt, int lane, int64_t delta) {
   TraceMove move = {.thread = walk->warp * LANES + lane, .address_lane = -1};
   if (stmt->op.src.buffer) move.from = place_at(walk, stmt, SRC, lane, delta);
@@ -181,10 +205,17 @@ static void keep_move(TraceWalk *walk, const Stmt *stmt, TraceMove move) {
 
 static void touch(TraceWalk *walk, const Stmt *stmt, int lane, int64_t delta) {
   const Op *op = &stmt->op;
-  bool matrix = op_facts(op->kind)->src.unit == UNIT_ROW;
-  if (matrix && lane >= LDMATRIX_ROWS * op->count) return;
-  keep_move(walk, stmt,
-            matrix ? ldmatrix_move(walk, stmt, lane, delta) : plain_move(walk, stmt, lane, delta));
+  const Side side = asked_side(walk->query), rows = row_side(op);
+  if (rows == side && lane >= LDMATRIX_ROWS * op->count) return;
+  TraceMove move;
+  if (rows == SRC)
+    move = ldmatrix_move(walk, stmt, lane, delta);
+  else if (rows == DST)
+    move = side == DST ? stmatrix_move(walk, stmt, lane, delta)
+                       : stmatrix_from(walk, stmt, lane, delta);
+  else
+    move = plain_move(walk, stmt, lane, delta);
+  keep_move(walk, stmt, move);
 }
 
 // ---- boxes --------------------------------------------------------------------------------------
@@ -205,46 +236,81 @@ static TracePlace box_place(TraceWalk *walk, const Access *access, int lane, con
   return place;
 }
 
-static TracePlace box_source(TraceWalk *walk, const Op *op, int lane, const int64_t at[2]) {
-  int fast = buffer_fast_dimension(op->src.buffer);
-  return box_place(walk, &op->src, lane, at, 1 - fast, fast);
+// The element in global memory, or in the slab.
+static TracePlace box_end(TraceWalk *walk, const Access *end, int lane, const int64_t at[2]) {
+  bool global = end->buffer->space == SPACE_GLOBAL;
+  int fast = global ? buffer_fast_dimension(end->buffer) : end->buffer->rank - 1;
+  return box_place(walk, end, lane, at, global ? 1 - fast : fast - 1, fast);
 }
 
-static TracePlace box_target(TraceWalk *walk, const Op *op, int lane, const int64_t at[2]) {
-  int last = op->dst.buffer->rank - 1;
-  return box_place(walk, &op->dst, lane, at, last - 1, last);
+// The column of the box that lies at the place asked for: a swizzle stays within its row.
+static int64_t find_column(TraceWalk *walk, const Op *op, const Access *slab, int lane,
+                           int64_t row) {
+  for (int64_t column = 0; column < op->box[1]; column++)
+    if (box_end(walk, slab, lane, (int64_t[]){row, column}).offset == walk->query->offset)
+      return column;
+  return -1;
 }
 
-// Finds the element of the box that the query asks for; false when it lies outside. A place that is
-// written only matters as such, so the swizzle, which stays within a box, is not undone.
+// Finds the element of the box that the query asks for; false when it lies outside. The box's rows
+// are parts of those of the matrix, and follow each other in the slab.
 static bool find_in_box(TraceWalk *walk, const Op *op, int lane, int64_t at[2]) {
+  const Access *end = access_of(op, asked_side(walk->query));
   const int64_t corner[2] = {0, 0}, wanted = walk->query->offset;
-  int64_t begin;
-  if (walk->query->wanted == TRACE_READS) {  // the box's rows are parts of the matrix's
-    TracePlace first = box_source(walk, op, lane, corner);
-    int64_t pitch = first.buffer->stride[1 - buffer_fast_dimension(first.buffer)];
-    begin = first.offset;
-    at[0] = wanted / pitch - begin / pitch;
-    at[1] = wanted % pitch - begin % pitch;
-  } else {  // they follow each other in the slab
-    begin = box_target(walk, op, lane, corner).offset;
-    at[0] = (wanted - begin) / op->box[1];
-    at[1] = (wanted - begin) % op->box[1];
+  TracePlace first = box_end(walk, end, lane, corner);  // it may begin outside of the matrix
+  if (end->buffer->space == SPACE_GLOBAL) {
+    int fast = buffer_fast_dimension(first.buffer);
+    int64_t pitch = first.buffer->stride[1 - fast];
+    at[0] = wanted / pitch - first.index[1 - fast];
+    at[1] = wanted % pitch - first.index[fast];
+  } else {
+    if (wanted < first.offset) return false;
+    at[0] = (wanted - first.offset) / op->box[1];
+    at[1] = at[0] >= op->box[0] ? -1 : find_column(walk, op, end, lane, at[0]);
   }
-  return wanted >= begin && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
+  return at[0] >= 0 && at[0] < op->box[0] && at[1] >= 0 && at[1] < op->box[1];
 }
 
-static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+// Puts the digits of the CTA's cluster at this rank.
+static void enter_rank(TraceWalk *walk, int64_t rank) {
+  for (int i = 0; i < walk->launch.n_block_digits; i++) {
+    const HardwareDigit *digit = &walk->launch.block[i];
+    if (digit->var->tier == TIER_CLUSTER)
+      lanes_set_all(walk->env, digit->var, rank / digit->stride % digit->var->extent);
+  }
+}
+
+static bool goes_to(TraceWalk *walk, const Op *op, int64_t rank) {
+  int64_t mask[LANES];
+  expr_eval_warp(op->mask, walk->env, mask);
+  return mask[0] >> rank & 1;
+}
+
+static void visit_box_here(TraceWalk *walk, const Stmt *stmt, const bool *active) {
   const Op *op = &stmt->op;
   for (int lane = 0; lane < LANES; lane++) {
     int64_t at[2];
     if (!active[lane] || !find_in_box(walk, op, lane, at)) continue;
     keep_move(walk, stmt,
-              (TraceMove){.from = box_source(walk, op, lane, at),
-                          .to = box_target(walk, op, lane, at),
+              (TraceMove){.from = box_end(walk, &op->src, lane, at),
+                          .to = box_end(walk, &op->dst, lane, at),
                           .thread = walk->warp * LANES + lane,
                           .address_lane = -1});
   }
+}
+
+// A box that goes to several blocks may have been asked for by another one of the cluster.
+static void visit_box(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+  if (!stmt->op.mask) {
+    visit_box_here(walk, stmt, active);
+    return;
+  }
+  int64_t own = walk->cta % walk->launch.cluster;
+  for (int64_t rank = 0; rank < walk->launch.cluster; rank++) {
+    enter_rank(walk, rank);
+    if (goes_to(walk, &stmt->op, own)) visit_box_here(walk, stmt, active);
+  }
+  enter_rank(walk, own);
 }
 
 // Every lane whose operand covers the element that the query asks for touches it.
@@ -307,6 +373,10 @@ static void walk_producer(TraceWalk *walk, const Stmt *stmt, const bool *active)
 }
 
 static void walk_loop(TraceWalk *walk, const Stmt *stmt, const bool *active) {
+  if (stmt->var->tier == TIER_TILE) {  // the one whose number is the walk's CTA
+    walk_list(walk, stmt->body, active);
+    return;
+  }
   if (walk->slots && stmt->var->tier == TIER_SERIAL_OUTER && stmt != walk->k_loop) {
     walk_producer(walk, stmt, active);
     return;
@@ -355,20 +425,21 @@ static int64_t measure(TraceWalk *walk, const Stmt *list, int64_t each) {
   for (; list; list = list->next) {
     int64_t inner = stmt_is_role(list, WORK_FETCHES) ? 0 : each;
     int64_t size = list->kind == STMT_OP ? each : measure(walk, list->body, inner);
-    if (list->kind == STMT_LOOP) size *= list->var->extent;
+    if (list->kind == STMT_LOOP && list->var->tier != TIER_TILE) size *= list->var->extent;
     walk->size[list->id] = size;
     sum += size;
   }
   return sum;
 }
 
-// Adds the operations passed before `target`: a role, or the loop over slabs in one. False when it
-// is not in the list.
+// Adds the operations passed before `target`: a role, or the loop over slabs in one, or in a loop
+// over tiles. False when it is not in the list.
 static bool time_before(const TraceWalk *walk, const Stmt *list, const Stmt *target,
                         int64_t *time) {
   for (; list && list != target; list = list->next) {
     int64_t inside = *time;
-    if (list->role && time_before(walk, list->body, target, &inside)) {
+    bool passed = list->role || (list->kind == STMT_LOOP && list->var->tier == TIER_TILE);
+    if (passed && time_before(walk, list->body, target, &inside)) {
       *time = inside;
       return true;
     }

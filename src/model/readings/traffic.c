@@ -5,9 +5,9 @@
 // one wavefront per clock, so 8 warps × 16 k-steps × 12 wavefronts + the stores = 1536 and some.
 //
 // Global: a line of 128 bytes a clock is looked up, so what scatters is dear (global_site.c). L2:
-// every block fetches its two panels once, with what its sectors bring beyond them; what it writes
-// goes the other way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h),
-// and C.
+// every block fetches its two panels once, with what its sectors bring beyond them, of a panel that
+// blocks of a cluster fetch together by multicast its share alone; what it writes goes the other
+// way beside that. DRAM: what L2 does not have when it is asked for (l2_replay.h), and C.
 #include <math.h>
 
 #include "base/str.h"
@@ -57,8 +57,7 @@ static double mhz_of_peak(const Model *model) {
   return atom && !is_f64(atom) && target_knows(t->tensor_mhz) ? t->tensor_mhz : t->boost_mhz;
 }
 
-// Bytes per clock and SM of a bandwidth in GB/s; NaN stays NaN.
-static double per_clock(const Target *t, double gbps) {
+double traffic_bytes_per_clock(const Target *t, double gbps) {
   return gbps * 1e9 / (t->sm_count * t->boost_mhz * 1e6);
 }
 
@@ -184,14 +183,16 @@ Traffic derive_traffic(Arena *arena, const Model *model) {
   t.global_clocks = model->global.lines / tile.slabs;
   double wasted = SECTOR_BYTES * model->global.wasted_sectors / tile.slabs;
   double stored = SECTOR_BYTES * model->global.store_sectors / tile.slabs;
-  double fetched = (tile.m + tile.n) * tile.k * tile.bytes + wasted;
+  double own_rows = tile.m / (double)grid->sharers_a,
+         own_columns = tile.n / (double)grid->sharers_b;
+  double fetched = (own_rows + own_columns) * tile.k * tile.bytes + wasted;
   t.l2_bytes = fetched * slabs;
   t.l2_working_set_bytes = (double)grid_window(arena, grid, 0, grid->lap_ctas).bytes;
   L2Replay replay = l2_replay(arena, grid);
   t.l2_hit = replay.hit;
   t.dram_bytes = replay.missed_bytes + (double)(p->m * p->n) * dtype_bytes(p->out);
-  t.l2_clocks = known(fmax(fetched, stored) / per_clock(gpu, gpu->l2_gbps));
-  t.dram_clocks = known(t.dram_bytes / slabs / per_clock(gpu, gpu->dram_gbps));
+  t.l2_clocks = known(fmax(fetched, stored) / traffic_bytes_per_clock(gpu, gpu->l2_gbps));
+  t.dram_clocks = known(t.dram_bytes / slabs / traffic_bytes_per_clock(gpu, gpu->dram_gbps));
   t.flop_per_l2_byte = t.flop / t.l2_bytes;
   t.flop_per_dram_byte = t.flop / t.dram_bytes;
   double smem_clock_bytes = gpu->smem_bytes_per_clk;

@@ -275,6 +275,17 @@ static int panel_bits(const Builder *b) {
   return bits;
 }
 
+// Blocks of a cluster along one axis that CLUSTER_M and CLUSTER_N can say.
+static bool is_cluster_side(int n) {
+  return n >= 1 && n <= knob_table[KNOB_CLUSTER_M].hi && is_power_of_two(n);
+}
+
+static bool sets_cluster(const Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  return b->wgmma && kernel->cluster_m * kernel->cluster_n > 1 &&
+         is_cluster_side(kernel->cluster_m) && is_cluster_side(kernel->cluster_n);
+}
+
 // All kernels of wgmma that are known fetch by TMA, by a producer, and leave a group in flight.
 static void set_wgmma_transport(Builder *b) {
   str_add(&b->knobs, ",STAGE=11,TMA=1");
@@ -282,6 +293,11 @@ static void set_wgmma_transport(Builder *b) {
   if (b->stages > 1) set(b, "WARP_SPECIALIZE", 1);
   if (b->stages > 2) set(b, "MMA_GROUPS", 1);
   if (panel_bits(b)) set(b, "SWIZZLE", panel_bits(b));
+  if (sets_cluster(b)) {
+    set(b, "CLUSTER_M", b->kernel->cluster_m);
+    set(b, "CLUSTER_N", b->kernel->cluster_n);
+    set(b, "MULTICAST", 1);
+  }
   if (!b->kernel->roles)
     note(b, "it fetches by TMA; whether by warps of their own, the name does not say: a producer");
 }
@@ -361,12 +377,14 @@ static void say_age(Builder *b) {
   if (out.length) NOTE("built for sm_%d, it runs without %s, whatever the GPU has", arch, out.text);
 }
 
-// The one place that knows of clusters.
 static void say_clusters(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
-  if (kernel->cluster_m * kernel->cluster_n > 1)
-    NOTE("clusters of %d x %d blocks (rows and columns of C here) are no knob yet",
-         kernel->cluster_m, kernel->cluster_n);
+  if (sets_cluster(b))
+    note(b, "what the blocks of a cluster share, the name does not say: slabs, by multicast");
+  else if (kernel->cluster_m * kernel->cluster_n > 1)
+    NOTE(
+        "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
+        kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
 }
 
 static void say_the_rest(Builder *b) {

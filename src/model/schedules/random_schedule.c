@@ -130,10 +130,23 @@ static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
   return n;
 }
 
+// Half of the staged epilogues of a target that can leave by TMA, in pieces that fit more often
+// than not, and half of those with C of 16 bits are filled by stmatrix.
+static void draw_epilogue(uint64_t *state, const Target *target, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  const Atom *atom = schedule_atom_row(schedule);
+  if (!v[KNOB_EPILOGUE] || !target->has_tma) return;
+  v[KNOB_TMA_STORE] = random_between(state, 0, 1);
+  v[KNOB_STMATRIX] = atom->bits == 16 ? random_between(state, 0, 1) : 0;
+  v[KNOB_EPI_BUFFERS] = random_between(state, 1, 2);
+  if (random_between(state, 0, 1)) v[KNOB_EPI_N] = 8 * random_between(state, 1, v[KNOB_FN]);
+}
+
 // Draws the knobs that go with an atom: its types, a pad in whole 16-byte chunks, no swizzle where
 // there is a pad. ldmatrix, swizzles and staged epilogues need both operands staged and K in one
 // piece.
-static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedule *schedule) {
+static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind, int n_kinds,
+                      Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_ATOM_KIND] = kind[random_between(state, 0, n_kinds - 1)];
   const Atom *atom = schedule_atom_row(schedule);
@@ -147,7 +160,8 @@ static void draw_atom(uint64_t *state, const int64_t *kind, int n_kinds, Schedul
   if (v[KNOB_STAGE] == 0) v[KNOB_LDMATRIX] = 0;
   if (v[KNOB_FRAG_BUFFER] == 2) v[KNOB_FRAG_ORDER] = 0;
   if (v[KNOB_FRAG_ORDER]) v[KNOB_COPY_STEPS] = 0;
-  if (v[KNOB_SPLITK] > 1) v[KNOB_EPILOGUE] = 0;
+  draw_epilogue(state, target, schedule);
+  if (v[KNOB_SPLITK] > 1 && !v[KNOB_TMA_STORE]) v[KNOB_EPILOGUE] = v[KNOB_STMATRIX] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
 }
@@ -173,6 +187,29 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
 }
 
+// ---- clusters -----------------------------------------------------------------------------------
+
+// Clusters of two blocks or more where slabs come by TMA, most of which fetch them together; now
+// and then where they do not. Shares that do not come out even are left to the rules.
+static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
+  enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
+  int64_t *v = schedule->value;
+  if (random_between(state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) > 1) return;
+  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(state, 0, 2);
+  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(state, v[KNOB_CLUSTER_M] == 1, 2);
+  if (v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > CLUSTER_PORTABLE) v[KNOB_CLUSTER_N] = 1;
+  v[KNOB_MULTICAST] = tma && random_between(state, 0, 3) > 0;
+}
+
+// ---- persistent blocks --------------------------------------------------------------------------
+
+// From a copy of the state: whatever else is drawn stays as it was without these knobs.
+static void draw_tiles(uint64_t state, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  v[KNOB_PERSISTENT] = random_between(&state, 0, 1);
+  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
+}
+
 // ---- the problem --------------------------------------------------------------------------------
 
 // About `tiles` tiles, a few elements less three times out of four.
@@ -195,9 +232,7 @@ static void draw_problem(uint64_t *state, int64_t max, Schedule *schedule) {
 
 static bool is_legal(Arena *scratch, const TargetTable *targets, const Target *target,
                      const Schedule *schedule) {
-  Diags diags = diags_new(scratch);
-  rules_check_knobs(schedule, target, &diags);
-  return diags.count == 0 && model_build(scratch, targets, schedule)->ok;
+  return rules_allow(scratch, schedule, target) && model_build(scratch, targets, schedule)->ok;
 }
 
 static void mark_given(Schedule *schedule, const Schedule *defaults) {
@@ -226,7 +261,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     Schedule schedule = defaults;
     DRAW_ALL(state, common_knobs, &schedule);
     if (tensor)
-      draw_atom(state, kind, n_kinds, &schedule);
+      draw_atom(state, target, kind, n_kinds, &schedule);
     else
       DRAW_ALL(state, fma_knobs, &schedule);
     if (tma && schedule.value[KNOB_STAGE] == 0) continue;
@@ -235,6 +270,8 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
       draw_pad_cells(state, &schedule);
     }
     if (tma) draw_tma(state, &schedule);
+    if (target->has_clusters) draw_cluster(state, tma, &schedule);
+    draw_tiles(*state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||
         !is_legal(scratch, targets, target, &schedule))

@@ -65,9 +65,7 @@ static bool lies_as(const Wish *wish, const Program *trial, const Schedule *sche
 
 // Whether both slabs may be swizzled so: the other one may have rows too short for it.
 static bool is_legal(const Wish *wish, const Schedule *schedule) {
-  Diags diags = diags_new(wish->arena);
-  rules_check_knobs(schedule, wish->model->target, &diags);
-  return diags.count == 0;
+  return rules_allow(wish->arena, schedule, wish->model->target);
 }
 
 // The SWIZZLE that lays out both slabs as wished, 0 included; -1: none.

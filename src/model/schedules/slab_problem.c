@@ -136,6 +136,10 @@ static void walk_op(Walk *walk, const Stmt *stmt, const bool *active) {
 static void walk_list(Walk *walk, const Stmt *list, const bool *active);
 
 static void walk_loop(Walk *walk, const Stmt *stmt, const bool *active) {
+  if (stmt->var->tier == TIER_TILE) {  // lanes_enter has chosen the tile
+    walk_list(walk, stmt->body, active);
+    return;
+  }
   int64_t extent = stmt == walk->k_o ? 1 : stmt->var->extent;
   for (int64_t i = 0; i < extent; i++) {
     lanes_set_all(walk->env, stmt->var, i);

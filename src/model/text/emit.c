@@ -65,10 +65,10 @@ static void use_expr(Uses *uses, const Expr *expr) {
   use_expr(uses, expr->c);
 }
 
-static void use_access(Uses *uses, const Access *access, bool *how) {
-  if (!access->buffer) return;
-  how[access->buffer->id] = true;
-  for (int d = 0; d < access->buffer->rank; d++) use_expr(uses, access->idx[d]);
+static void use_one(const Expr **expr, void *uses) { use_expr(uses, *expr); }
+
+static void use_access(const Access *access, bool *how) {
+  if (access->buffer) how[access->buffer->id] = true;
 }
 
 static void use_stmt(Stmt *stmt, int depth, void *context) {
@@ -76,18 +76,21 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   Uses *uses = context;
   use_expr(uses, stmt->expr);
   if (stmt->kind != STMT_OP) return;
-  use_expr(uses, stmt->op.phase);
-  use_expr(uses, stmt->op.id);
-  use_access(uses, &stmt->op.dst, uses->written);
-  use_access(uses, &stmt->op.src, uses->read);
-  use_access(uses, &stmt->op.src2, uses->read);
+  op_each_expr(&stmt->op, use_one, uses);
+  use_access(&stmt->op.dst, uses->written);
+  use_access(&stmt->op.src, uses->read);
+  use_access(&stmt->op.src2, uses->read);
 }
 
-static Uses kernel_uses(Emitter *emitter, const Kernel *kernel) {
+static Uses list_uses(Emitter *emitter, const Stmt *list) {
   Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
-  stmt_walk(kernel->body, use_stmt, &uses);
+  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
   return uses;
+}
+
+bool emit_list_reads(Emitter *emitter, const Stmt *list, const Var *var) {
+  return list_uses(emitter, list).var[var->id];
 }
 
 static bool is_used(const Uses *uses, const Buffer *buffer) {
@@ -293,15 +296,33 @@ static void declare_lets(Emitter *emitter, const Launch *launch, const Uses *use
 
 // ---- kernels ------------------------------------------------------------------------------------
 
+const char *emit_arg_name(Arena *arena, const EmitArg *arg) {
+  return arg->copy ? arena_printf(arena, "%s_map", arg->buffer->name) : arg->buffer->name;
+}
+
+// A copy counts its rows first, the map its columns.
+EmitMap emit_arg_map(const EmitArg *arg) {
+  const Buffer *matrix = arg->buffer;
+  const int fast = buffer_fast_dimension(matrix);
+  return (EmitMap){.columns = matrix->dim[fast],
+                   .rows = matrix->dim[1 - fast],
+                   .box_columns = (int)arg->copy->box[1],
+                   .box_rows = (int)arg->copy->box[0],
+                   .swizzle_bits = op_box_shared(arg->copy)->buffer->swizzle_bits};
+}
+
 static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *uses,
                             EmitKernel *facts) {
   if (kernel->knob != KNOB_NONE)
     emitter_line(emitter, "// %s", emitter_knob(emitter, kernel->knob));
   const char *min_blocks =
       kernel->min_blocks ? arena_printf(emitter->arena, ", %d", kernel->min_blocks) : "";
-  emitter_line(emitter, "extern \"C\" __global__ void __launch_bounds__(%lld%s)",
+  const char *cluster = "";
+  if (facts->cluster > 1)
+    cluster =
+        arena_printf(emitter->arena, "__cluster_dims__(%lld, 1, 1) ", (long long)facts->cluster);
+  emitter_line(emitter, "extern \"C\" __global__ void %s__launch_bounds__(%lld%s)", cluster,
                (long long)facts->n_threads, min_blocks);
-  bool is_main = kernel == program_main(emitter->program);
   Str text = str_new(emitter->arena);
   str_printf(&text, "%s(", kernel->name);
   for (int i = 0; i < emitter->program->n_buffers; i++) {
@@ -309,14 +330,15 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
     if (buffer->space != SPACE_GLOBAL || !is_used(uses, buffer)) continue;
     assert(facts->n_args < EMIT_ARGS_MAX);
     str_add(&text, facts->n_args ? ", " : "");
-    facts->by_map[facts->n_args] = is_main && program_tma(emitter->program, buffer->role);
-    if (facts->by_map[facts->n_args])
-      str_printf(&text, "const __grid_constant__ %s %s_map",
-                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), buffer->name);
+    EmitArg *arg = &facts->arg[facts->n_args++];
+    *arg = (EmitArg){buffer, kernel_box_copy(kernel, buffer)};
+    const char *name = emit_arg_name(emitter->arena, arg);
+    if (arg->copy)
+      str_printf(&text, "const __grid_constant__ %s %s",
+                 emit_helper(emitter, (Prelude){.kind = PRELUDE_TENSOR_MAP}), name);
     else
       str_printf(&text, "%s%s *__restrict__ %s", uses->written[i] ? "" : "const ",
-                 emit_type_name(emitter, buffer->type), buffer->name);
-    facts->arg[facts->n_args++] = buffer;
+                 emit_type_name(emitter, buffer->type), name);
   }
   facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (facts->takes_alpha) str_add(&text, ", float alpha");
@@ -341,10 +363,12 @@ static void print_indices(Emitter *emitter, const Kernel *kernel, const Uses *us
 static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
-  Uses uses = kernel_uses(emitter, kernel);
+  Uses uses = list_uses(emitter, kernel->body);
   *facts = (EmitKernel){.name = kernel->name,
                         .n_blocks = launch.n_blocks,
+                        .persistent = launch.tiles != NULL,
                         .n_threads = launch.block_threads,
+                        .cluster = launch.cluster,
                         .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;
@@ -371,14 +395,15 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
 
 static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   Str text = str_new(emitter->arena);
-  str_printf(&text, "//   %s<<<%lld, %lld", kernel->name, (long long)kernel->n_blocks,
-             (long long)kernel->n_threads);
+  str_printf(
+      &text,
+      kernel->persistent ? "//   %s<<<min(%lld, blocks that fit), %lld" : "//   %s<<<%lld, %lld",
+      kernel->name, (long long)kernel->n_blocks, (long long)kernel->n_threads);
   if (kernel->dynamic_smem_bytes)
     str_printf(&text, ", %lld", (long long)kernel->dynamic_smem_bytes);
   str_add(&text, ">>>(");
   for (int i = 0; i < kernel->n_args; i++)
-    str_printf(&text, "%s%s%s", i ? ", " : "", kernel->arg[i]->name,
-               kernel->by_map[i] ? "_map" : "");
+    str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
@@ -426,16 +451,33 @@ static void print_extents(Emitter *emitter, const EmitSymbols *symbols) {
   emitter_line(emitter, "%s;", text.text);
 }
 
+enum { SHORT_TABLE = 16, TABLE_ROW = 12 };
+
+// Numbers first … end - 1 of a table, as far as it has so many.
+static const char *print_numbers(Emitter *emitter, const Expr *expr, int first, int end) {
+  Str text = str_new(emitter->arena);
+  for (int i = first; i < end && i < expr->table_length; i++) {
+    if (i > first) str_add(&text, ", ");
+    str_add_number(&text, expr->table[i]);
+  }
+  return text.text;
+}
+
 static void print_tables(Emitter *emitter, const EmitSymbols *symbols) {
   for (int t = 0; t < symbols->n_tables; t++) {
     const Expr *expr = symbols->table[t];
-    Str text = str_new(emitter->arena);
-    str_printf(&text, "__constant__ const %s table_%d[] = {",
-               expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int", t);
-    for (int i = 0; i < expr->table_length; i++)
-      str_printf(&text, i ? ", %lld" : "%lld", (long long)expr->table[i]);
-    str_add(&text, "};");
-    emitter_line(emitter, "%s", text.text);
+    const char *type = expr->hi > INT32_MAX || expr->lo < INT32_MIN ? "long long" : "int";
+    const char *head =
+        arena_printf(emitter->arena, "__constant__ const %s table_%d[] = {", type, t);
+    if (expr->table_length <= SHORT_TABLE) {
+      emitter_line(emitter, "%s%s};", head, print_numbers(emitter, expr, 0, expr->table_length));
+      continue;
+    }
+    emitter_row(emitter, head);
+    for (int i = 0; i < expr->table_length; i += TABLE_ROW)
+      emitter_row(emitter, arena_printf(emitter->arena, "    %s,",
+                                        print_numbers(emitter, expr, i, i + TABLE_ROW)));
+    emitter_row(emitter, "};");
   }
 }
 

@@ -16,7 +16,7 @@
 #include "model/ir/program.h"
 #include "model/words/knob.h"
 
-enum { EMIT_ARGS_MAX = 4, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
+enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
 
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
@@ -32,16 +32,23 @@ typedef struct EmitLine {
   int kernel;            // index in the program; -1 outside the kernels
 } EmitLine;
 
+// A parameter: a pointer, or the tensor map by which copies reach the buffer, by value.
+typedef struct EmitArg {
+  const Buffer *buffer;
+  const Op *copy;  // one of those that go by the map; NULL: a pointer
+} EmitArg;
+
 typedef struct EmitKernel {
   const char *name;
   int64_t n_blocks, n_threads;  // grid and block, both in x
-  int64_t smem_bytes;           // of the whole pool
-  int64_t dynamic_smem_bytes;   // what the launch must ask for: 0 when the pool is static
+  int64_t cluster;              // blocks of a cluster, in x; 1: there are none
+  bool persistent;     // the grid is as many blocks as fit on the GPU at once, n_blocks at most
+  int64_t smem_bytes;  // of the whole pool
+  int64_t dynamic_smem_bytes;  // what the launch must ask for: 0 when the pool is static
   int n_args;
-  const Buffer *arg[EMIT_ARGS_MAX];  // in the order of the parameters
-  bool by_map[EMIT_ARGS_MAX];        // it is passed as a tensor map, by value, instead of a pointer
-  bool takes_alpha;                  // a last parameter, float alpha (1 for a plain product)
-  int first_line, n_lines;           // of its text
+  EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
+  bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)
+  int first_line, n_lines;     // of its text
 } EmitKernel;
 
 typedef struct Emission {
@@ -53,6 +60,17 @@ typedef struct Emission {
   EmitKernel kernel[KERNELS_MAX];
   int64_t workspace_bytes;  // of the global buffers beyond A, B and C
 } Emission;
+
+// "A", or "A_map": the parameter's name.
+const char *emit_arg_name(Arena *arena, const EmitArg *arg);
+
+// What the map of a parameter that has one says: the matrix as it lies in memory, columns being
+// neighbours, and the box of a copy, in elements; the chunk bits that are permuted.
+typedef struct EmitMap {
+  int64_t columns, rows;
+  int box_columns, box_rows, swizzle_bits;
+} EmitMap;
+EmitMap emit_arg_map(const EmitArg *arg);
 
 // What of a program that somebody wrote the text cannot say, as a sentence; NULL: it can. It can
 // say all programs that passes make.

@@ -36,7 +36,7 @@ static void split(Arena *arena, const Expr *sum, const Expr **fixed, const Expr 
 // false when the access has no base.
 static bool split_access(Arena *arena, const Access *access, const Expr **fixed,
                          const Expr **rest) {
-  if (!access->buffer || access->buffer->space != SPACE_SHARED) return false;
+  if (!access->buffer || access->buffer->space != SPACE_SHARED || access->rank) return false;
   *fixed = *rest = ex_const(arena, 0);
   split(arena, access_offset(arena, access), fixed, rest);
   return (*fixed)->op != EXPR_CONST && (*rest)->op != EXPR_CONST;

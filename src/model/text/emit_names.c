@@ -73,6 +73,9 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
   Namer namer = {arena, program, ARENA_ARRAY(arena, const char *, program->n_vars), 0};
   stmt_walk(kernel->body, start_name, &namer);
   if (program->thread) namer.name[program->thread->id] = program->thread->name;
+  int64_t cluster = kernel_launch(program_main(program)).cluster;
+  namer.name[program->grid->id] =
+      cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {
     before = namer.n_renamed;

@@ -14,8 +14,12 @@
 
 // ---- remarks ------------------------------------------------------------------------------------
 
+static bool is_flattened(const Stmt *stmt) {
+  return stmt->kind == STMT_LOOP && stmt->var->extent == 1 && stmt->var->tier != TIER_TILE;
+}
+
 static bool is_unrolled(const Stmt *stmt) {
-  return stmt->kind == STMT_LOOP && (stmt->var->tier == TIER_REGISTER || stmt->var->extent == 1);
+  return is_flattened(stmt) || (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_REGISTER);
 }
 
 // NULL: nothing to say.
@@ -40,10 +44,6 @@ static void emit_remark(Emitter *emitter, const Stmt *stmt, const char *remark) 
 }
 
 // ---- structure ----------------------------------------------------------------------------------
-
-static bool is_flattened(const Stmt *stmt) {
-  return stmt->kind == STMT_LOOP && stmt->var->extent == 1;
-}
 
 // Whether the list comes out as one statement under no new remark, so that it needs no braces: an
 // operation, perhaps in unrolled loops of its own.
@@ -112,7 +112,22 @@ static const char *print_loop_remark(Emitter *emitter, const Stmt *loop) {
   return arena_printf(emitter->arena, "  // %s", emitter_knob(emitter, loop->knob));
 }
 
+// The tiles of a persistent block, or of its cluster.
+static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
+  const char *name = emitter->names[loop->var->id], *blocks = "";
+  int64_t cluster = kernel_launch(program_main(emitter->program)).cluster;
+  if (cluster > 1) blocks = arena_printf(emitter->arena, " / %lld", (long long)cluster);
+  emitter_line(emitter, "for (int %s = blockIdx.x%s; %s < %lld; %s += gridDim.x%s) {%s", name,
+               blocks, name, (long long)loop->var->extent, name, blocks,
+               print_loop_remark(emitter, loop));
+  emit_block(emitter, loop, group, true);
+}
+
 static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
+  if (loop->var->tier == TIER_TILE) {
+    emit_tiles(emitter, loop, group);
+    return;
+  }
   if (is_flattened(loop)) {
     emit_flattened(emitter, loop, group);
     return;
@@ -157,7 +172,10 @@ static void emit_if(Emitter *emitter, const Stmt *stmt, const char *group) {
   emit_block(emitter, stmt, group, braces);
 }
 
+// A number that nobody reads would be a warning. One without a statement behind it stands between
+// hardware loops: emit.c sees to those.
 static void emit_let(Emitter *emitter, const Stmt *stmt) {
+  if (stmt->next && !emit_list_reads(emitter, stmt->next, stmt->var)) return;
   const char *type = stmt->var->extent > (int64_t)INT32_MAX + 1 ? "long long" : "int";
   emitter_line(emitter, "const %s %s = %s;", type, emitter->names[stmt->var->id],
                emit_condition(emitter, stmt->expr));

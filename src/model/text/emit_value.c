@@ -105,13 +105,36 @@ static void print_register_index(Emitter *emitter, ExprText *text, const Access 
   }
 }
 
+static const PreludeText of_rank = {
+    "of_rank",
+    "// The same place in the shared memory of another block of the cluster.\n"
+    "template <typename T>\n"
+    "__device__ __forceinline__ T *of_rank(T *here, int rank) {\n"
+    "  T *there;\n"
+    "  asm volatile(\"mapa.u64 %0, %1, %2;\" : \"=l\"(there) : \"l\"(here), \"r\"(rank));\n"
+    "  return there;\n}\n"};
+
+// "A_s", "of_rank(A_s, 1 - m_c)"
+static void print_base(Emitter *emitter, Str *out, const Access *access, const EmitBase *base) {
+  ExprText text = expr_text(emitter, out);
+  if (!access->rank) {
+    str_add(out, base ? base->name : access->buffer->name);
+    return;
+  }
+  const Prelude map = {.kind = PRELUDE_GIVEN, .given = &of_rank};
+  str_printf(out, "%s(%s, ", emit_helper(emitter, map), access->buffer->name);
+  emit_expr(&text, access->rank);
+  str_add_char(out, ')');
+}
+
 // Base, `between`, and how far from it in elements.
 static void print_memory_place(Emitter *emitter, Str *out, const Access *access,
                                const char *between) {
   ExprText text = expr_text(emitter, out);
   const Expr *rest;
   const EmitBase *base = emit_base_of(emitter, access, &rest);
-  str_printf(out, "%s%s", base ? base->name : access->buffer->name, between);
+  print_base(emitter, out, access, base);
+  str_add(out, between);
   if (base)
     emit_sum(&text, emitter->program, access->buffer, rest);
   else

@@ -65,6 +65,9 @@ const char *emitter_knob(const Emitter *emitter, KnobId knob);
 const char *emit_helper(Emitter *emitter, Prelude helper);
 const char *emit_type_name(Emitter *emitter, DType type);  // "float"
 
+// Whether anything in the list reads the variable.
+bool emit_list_reads(Emitter *emitter, const Stmt *list, const Var *var);
+
 // A list of statements and everything below. `group` is the remark that stands above the list
 // already (NULL: none).
 void emit_stmts(Emitter *emitter, const Stmt *first, const char *group);

@@ -30,9 +30,13 @@ typedef enum PreludeKind {
   PRELUDE_MBARRIER_ARRIVE,
   PRELUDE_MBARRIER_WAIT,
   PRELUDE_TMA_LOAD,
+  PRELUDE_TMA_MULTICAST,  // the same to several blocks of a cluster
+  PRELUDE_TMA_STORE,
+  PRELUDE_TMA_ADD,
   PRELUDE_GIVEN,        // cp_async_commit: a family's own, in the order of their names
   PRELUDE_LOAD_SHARED,  // load_shared: one value, its place in base and offset
   PRELUDE_LDMATRIX,     // ldmatrix_x4, ldmatrix_x2_trans
+  PRELUDE_STMATRIX,     // stmatrix_x4: registers rounded to the slab's type where they differ
   PRELUDE_MMA,          // mma_m16n8k16_f32_f16
   PRELUDE_TILE,         // tile_of: the descriptor of a tile in shared memory
   PRELUDE_WGMMA,        // wgmma_m64n128k16_f32_bf16, …_rs with A in registers
@@ -54,11 +58,11 @@ typedef struct PreludeText {
 typedef struct Prelude {
   PreludeKind kind;
   DType type;                // of the elements in memory
-  DType registers;           // STORE: of the values in registers
+  DType registers;           // STORE, STMATRIX: of the values in registers
   bool by_one;               // STORE: converted value by value, for targets that cannot take two
   bool packed;               // LOAD, STORE, FILL: several values share a register
-  int width;                 // elements; LDMATRIX: matrices
-  bool trans;                // LDMATRIX
+  int width;                 // elements; LDMATRIX, STMATRIX: matrices
+  bool trans;                // of them
   int l2_bytes;              // CP_ASYNC and its kin: what L2 is asked for around it; 0: nothing
   const Atom *atom;          // MMA, WGMMA
   bool by_registers;         // WGMMA: A is a fragment

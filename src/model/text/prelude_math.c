@@ -175,6 +175,28 @@ static const char *rounding_of_two(Arena *arena, const Prelude *prelude, int i) 
                       type, type, i, 2 * i, 2 * i + 1);
 }
 
+// One register of each lane is a row's 32 bits: two values, rounded where registers hold floats.
+void prelude_write_stmatrix(Str *out, const Prelude *prelude) {
+  static const char *const counts[] = {
+      [1] = "One matrix", [2] = "Two matrices", [4] = "Four matrices"};
+  int n = prelude->width;
+  bool rounds = prelude->registers != prelude->type;
+  str_printf(out,
+             "// %s of eight 16-byte rows: lane l says where row l %% 8 of matrix l / 8 begins.\n"
+             "__device__ __forceinline__ void %s(%s *slab, int at, const %s *from) {\n",
+             counts[n], prelude_name(out->arena, prelude), prelude_type_name(prelude->type),
+             rounds ? "float" : "unsigned");
+  prelude_write_address(out, "to", dtype_bytes(prelude->type));
+  if (rounds) str_printf(out, "  unsigned v[%d];\n", n);
+  for (int i = 0; rounds && i < n; i++) str_add(out, rounding_of_two(out->arena, prelude, i));
+  str_printf(out, "  asm volatile(\"stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 [%%0], ", n,
+             prelude->trans ? ".trans" : "");
+  add_places(out, 1, n);
+  str_add(out, ";\"\n               :: \"r\"(to)");
+  for (int i = 0; i < n; i++) str_printf(out, ", \"r\"(%s[%d])", rounds ? "v" : "from", i);
+  str_add(out, " : \"memory\");\n}\n");
+}
+
 void prelude_write_rounding_store(Str *out, const Prelude *prelude) {
   int n = prelude->width / 2;
   assert(prelude->registers == DTYPE_F32 && dtype_bytes(prelude->type) == 2);

@@ -10,6 +10,7 @@ void prelude_write_mma(Str *out, const Prelude *prelude);
 void prelude_write_address(Str *out, const char *name, int element_bytes);
 void prelude_write_load_shared(Str *out, const Prelude *prelude);
 void prelude_write_ldmatrix(Str *out, const Prelude *prelude);
+void prelude_write_stmatrix(Str *out, const Prelude *prelude);
 
 // storeN from float registers to 16-bit memory: two values by one conversion.
 void prelude_write_rounding_store(Str *out, const Prelude *prelude);

@@ -69,18 +69,53 @@ void prelude_write_mbarrier_wait(Str *out, const Prelude *prelude) {
       "               \"@!ended bra again%=; }\" :: \"r\"(bar), \"r\"(phase) : \"memory\");\n}\n");
 }
 
-void prelude_write_tma_load(Str *out, const Prelude *prelude) {
-  const char *type = prelude_type_name(prelude->type);
+static void begin_tma(Str *out, const Prelude *prelude, const char *about, const char *name,
+                      const char *more) {
   str_printf(out,
-             "// The map's box, from this column and row on, goes to element `at` of the slab.\n"
-             "__device__ __forceinline__ void tma_load(%s *slab, int at, const tensor_map *map,\n"
-             "    int column, int row, unsigned long long *bars, int i) {\n",
-             type);
+             "// %s\n__device__ __forceinline__ void %s(%s *slab, int at, const tensor_map *map,\n"
+             "    int column, int row, unsigned long long *bars, int i%s) {\n",
+             about, name, prelude_type_name(prelude->type), more);
   prelude_write_address(out, "to", dtype_bytes(prelude->type));
   str_add(out, address_of_bar);
+}
+
+void prelude_write_tma_load(Str *out, const Prelude *prelude) {
+  begin_tma(out, prelude,
+            "The map's box, from this column and row on, goes to element `at` of the slab.",
+            "tma_load", "");
   str_add(out,
           "  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile\"\n"
           "               \".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
           "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar) : "
           "\"memory\");\n}\n");
+}
+
+void prelude_write_tma_multicast(Str *out, const Prelude *prelude) {
+  begin_tma(out, prelude,
+            "The same to each block of the cluster in the mask, where its bytes count at bars[i].",
+            "tma_multicast", ", int mask");
+  str_add(out,
+          "  asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.tile\"\n"
+          "               \".mbarrier::complete_tx::bytes.multicast::cluster\"\n"
+          "               \" [%0], [%1, {%2, %3}], [%4], %5;\"\n"
+          "               :: \"r\"(to), \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(bar),\n"
+          "               \"h\"(static_cast<unsigned short>(mask)) : \"memory\");\n}\n");
+}
+
+void prelude_write_tma_store(Str *out, const Prelude *prelude) {
+  bool adds = prelude->kind == PRELUDE_TMA_ADD;
+  str_printf(out,
+             "// The map's box, %s element `at` of the slab on, %s from this column and row on.\n"
+             "__device__ __forceinline__ void %s(const tensor_map *map, int column, int row,\n"
+             "    %s *slab, int at) {\n",
+             adds ? "which lies from" : "from",
+             adds ? "is added to the matrix" : "goes to the matrix", adds ? "tma_add" : "tma_store",
+             prelude_type_name(prelude->type));
+  prelude_write_address(out, "from", dtype_bytes(prelude->type));
+  str_printf(out,
+             "  asm volatile(\"cp%s.async.bulk.tensor.2d.global.shared::cta%s.tile.bulk_group\"\n"
+             "               \" [%%0, {%%1, %%2}], [%%3];\"\n"
+             "               :: \"l\"(map), \"r\"(column), \"r\"(row), \"r\"(from) : "
+             "\"memory\");\n}\n",
+             adds ? ".reduce" : "", adds ? ".add" : "");
 }

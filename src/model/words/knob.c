@@ -30,6 +30,7 @@ static const char *const dtype_names[] = {"f32", "f16", "bf16", "tf32",
                                           "f64", "s8",  "e4m3", "e5m2"};
 static const char *const acc_names[] = {"f32", "f16"};
 static const char *const stage_names[] = {"00", "01", "10", "11"};
+static const char *const order_names[] = {"group", "row", "hilbert"};
 static const char *const atom_names[] = {
     "fma",
     "mma_m16n8k16_f16",
@@ -63,12 +64,12 @@ typedef struct Names {
 static const Names value_names[] = {
     [KNOB_TYPE_STAGE] = NAMES(stage_names), [KNOB_TYPE_DTYPE] = NAMES(dtype_names),
     [KNOB_TYPE_ACC] = NAMES(acc_names),     [KNOB_TYPE_ATOM] = NAMES(atom_names),
-    [KNOB_TYPE_TARGET] = {NULL, 0},
+    [KNOB_TYPE_ORDER] = NAMES(order_names), [KNOB_TYPE_TARGET] = {NULL, 0},
 };
 
 static const Names *names_of(KnobType type) {
   bool named = type == KNOB_TYPE_STAGE || type == KNOB_TYPE_DTYPE || type == KNOB_TYPE_ACC ||
-               type == KNOB_TYPE_ATOM;
+               type == KNOB_TYPE_ATOM || type == KNOB_TYPE_ORDER;
   return named ? &value_names[type] : NULL;
 }
 

@@ -28,6 +28,7 @@ typedef enum KnobType {
   KNOB_TYPE_DTYPE,   // a name of the dtype list
   KNOB_TYPE_ACC,     // f32 or f16
   KNOB_TYPE_ATOM,    // a name of the atom list
+  KNOB_TYPE_ORDER,   // a name of the list of tile orders
   KNOB_TYPE_LAYOUT,  // a text, kept in Schedule.layout; quotes may hold commas
   KNOB_TYPE_TARGET,  // a row of gpus.json or an arch, kept as text in Schedule.target
 } KnobType;
@@ -47,6 +48,8 @@ extern const Knob knob_table[KNOB_COUNT];
 enum { TARGET_TEXT_MAX = 24, LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
+// The values of the TILE_ORDER knob.
+enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT };
 
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];

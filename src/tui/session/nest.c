@@ -62,6 +62,10 @@ static NestRow *add_row(Walk *walk, NestGroup group, int depth, const char *text
 
 // ---- hardware tiers -----------------------------------------------------------------------------
 
+static bool is_of_grid(const Var *var) {
+  return var->tier == TIER_BLOCK || var->tier == TIER_CLUSTER;
+}
+
 // "128x128": what one block covers of C.
 static const char *tile_text(Walk *walk) {
   int64_t tile[2];
@@ -70,7 +74,7 @@ static const char *tile_text(Walk *walk) {
     const Axis *axis = &program->axis[i];
     tile[i] = axis->extent;
     for (int d = 0; d < axis->n_digits; d++)
-      if (axis->digit[d].var->tier == TIER_BLOCK && axis->digit[d].weight < tile[i])
+      if (is_of_grid(axis->digit[d].var) && axis->digit[d].weight < tile[i])
         tile[i] = axis->digit[d].weight;
   }
   return arena_printf(walk->arena, "%lld×%lld", (long long)tile[0], (long long)tile[1]);
@@ -87,10 +91,12 @@ static const char *extents_text(Walk *walk, const HardwareDigit *digit, int n, T
 static void add_launch(Walk *walk, const Launch *launch) {
   const Program *program = walk->model->program;
   const char *blocks = arena_printf(walk->arena, "%lld blocks", (long long)launch->n_blocks);
-  if (walk->kernel == program->main_kernel && launch->n_block_digits)
+  if (walk->kernel == program->main_kernel && (launch->n_block_digits || launch->tiles))
     blocks =
         arena_printf(walk->arena, "%lld tiles %s", (long long)launch->n_blocks, tile_text(walk));
-  if (launch->n_block_digits) add_row(walk, NEST_BLOCK, 0, blocks);
+  if (launch->n_block_digits || launch->tiles) add_row(walk, NEST_BLOCK, 0, blocks);
+  const char *cluster = extents_text(walk, launch->block, launch->n_block_digits, TIER_CLUSTER);
+  if (cluster) add_row(walk, NEST_BLOCK, 0, arena_printf(walk->arena, "clusters of %s", cluster));
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
   if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
@@ -316,6 +322,16 @@ static void add_role(Walk *walk, const Stmt *stmt, int depth) {
   walk->role = NULL;
 }
 
+// "t += grid to 512": a heading like that of a role, for each role has one.
+static void add_tiles(Walk *walk, const Stmt *stmt, int depth) {
+  NestRow *row = add_row(walk, NEST_BLOCK, depth,
+                         arena_printf(walk->arena, "%s += grid to %lld", stmt->var->name,
+                                      (long long)stmt->var->extent));
+  row->stmt = stmt;
+  row->knob = stmt->knob;
+  add_list(walk, stmt->body, NEST_REGISTER, depth);
+}
+
 static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int depth) {
   Fold fold = fold_of(stmt);
   if (stmt->kind == STMT_LET || fold.n == 0) return;
@@ -324,6 +340,8 @@ static void add_statement(Walk *walk, const Stmt *stmt, NestGroup group, int dep
     add_inits(walk, stmt, depth);
   else if (stmt->role)
     add_role(walk, stmt, depth);
+  else if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_TILE)
+    add_tiles(walk, stmt, depth);
   else if (is_unsaid(stmt))
     add_list(walk, stmt->body, group, depth);
   else if (fold.n == 1 && !fold.over_k)
@@ -376,7 +394,7 @@ static const Buffer *loaded_earlier(const Stmt *list, const Stmt *stmt) {
 // again, so they are one row. Registers set to a constant are not part of it.
 static bool in_prologue(const Stmt *stmt) {
   const Op *op = only_op(stmt);
-  if (walks_k(stmt) || inits_mbarriers(stmt)) return false;
+  if (walks_k(stmt) || inits_mbarriers(stmt) || stmt->kind == STMT_LET) return false;
   const OpAction action = op ? op_facts(op->kind)->action : ACTION_MOVE;
   if (action == ACTION_SET || action == ACTION_GIVE || action == ACTION_TAKE) return false;
   for (const Stmt *later = stmt->next; later; later = later->next)
@@ -451,15 +469,12 @@ Nest nest_build(Arena *arena, const Model *model, bool ascii) {
 // ---- the full listing ---------------------------------------------------------------------------
 
 static NestGroup group_of_tier(Tier tier, NestGroup outside) {
-  static const NestGroup groups[TIER_COUNT] = {[TIER_BLOCK] = NEST_BLOCK,
-                                               [TIER_CLUSTER] = NEST_BLOCK,
-                                               [TIER_WARP] = NEST_WARP,
-                                               [TIER_THREAD] = NEST_THREAD,
-                                               [TIER_SERIAL_OUTER] = NEST_SERIAL,
-                                               [TIER_STAGE_INNER] = NEST_STAGE,
-                                               [TIER_REGISTER] = NEST_GROUP_COUNT,
-                                               [TIER_SERIAL] = NEST_GROUP_COUNT,
-                                               [TIER_ATOM] = NEST_GROUP_COUNT};
+  static const NestGroup groups[TIER_COUNT] = {
+      [TIER_BLOCK] = NEST_BLOCK,        [TIER_CLUSTER] = NEST_BLOCK,
+      [TIER_TILE] = NEST_BLOCK,         [TIER_WARP] = NEST_WARP,
+      [TIER_THREAD] = NEST_THREAD,      [TIER_SERIAL_OUTER] = NEST_SERIAL,
+      [TIER_STAGE_INNER] = NEST_STAGE,  [TIER_REGISTER] = NEST_GROUP_COUNT,
+      [TIER_SERIAL] = NEST_GROUP_COUNT, [TIER_ATOM] = NEST_GROUP_COUNT};
   NestGroup group = groups[tier];
   if (group != NEST_GROUP_COUNT) return group;
   return outside == NEST_SERIAL || outside == NEST_STAGE ? outside : NEST_REGISTER;

@@ -59,7 +59,8 @@ SideNumbers side_numbers(const Session *session, const Side *side) {
   add_timing(&all, session, side);
   add(&all, "roofline", "TFLOP/s", "estimate_tflops", known(t->roofline_tflops), ORIGIN_ESTIMATED);
   add_compiled(&all, session, side);
-  add(&all, "blocks", "", "blocks", (double)r->n_blocks, ORIGIN_NONE);
+  const char *blocks = kernel_launch(program_main(model->program)).tiles ? "tiles" : "blocks";
+  add(&all, blocks, "", blocks, (double)r->n_blocks, ORIGIN_NONE);
   add(&all, "threads", "", "threads", (double)r->n_threads, ORIGIN_NONE);
   add(&all, "shared memory", "B", "smem_bytes", (double)r->smem_bytes, ORIGIN_NONE);
   add(&all, "accumulator registers", "", "accumulator_registers", r->n_accumulators, ORIGIN_NONE);

@@ -104,9 +104,10 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 // ---- fill, check, time --------------------------------------------------------------------
 
 constexpr long long n_rows = 512, n_columns = 512, depth = 512;
-// From one row of A to the next, and from one k; B likewise.
+// Elements from one row of A to the next, and from one k to the next in it; from one
+// column of B to the next, and from one k to the next in it.
 constexpr long long a_row = depth, a_next = 1, b_column = 1, b_next = n_columns;
-constexpr long long check_step = 1;  // every cell
+constexpr long long check_step = 1;  // every cell is compared
 // An f32 sum of K products strays from the exact one by a few units in the last place
 // times the square root of K, relative to the sum of the products' magnitudes.
 constexpr double tolerance = 8.140119e-07, rounding = 0.000000e+00, least = 5.605194e-45;
@@ -135,7 +136,8 @@ __device__ unsigned long long mix(unsigned long long x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.
+// Standard normal numbers by Box and Muller. With zeros the GPU would draw less power and
+// clock higher, and the time would be too good.
 __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -148,7 +150,7 @@ __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
 
 struct Verdict {
   unsigned long long n_checked, n_wrong;
-  unsigned worst;  // the bits of the largest error, in units of its bound
+  unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
 __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
@@ -177,7 +179,7 @@ struct Operands {
   Out *C;
 };
 
-// One product: the launches in their order.
+// Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
   matmul<<<64, 256, 0>>>(on.A, on.B, on.C);
   must(cudaGetLastError(), "launch");
@@ -205,7 +207,7 @@ static In *operand(long long n, unsigned long long seed) {
   return x;
 }
 
-// Every byte 0xff: NaN, or -1 in a type that has none.
+// Memory filled with bytes of 0xff: NaN, or -1 in a type without NaN.
 template <class T>
 static T *unwritten(long long n) {
   T *x;

@@ -77,12 +77,14 @@ matmul(const float *__restrict__ A, const float *__restrict__ B, float *__restri
 // ---- fill, check, time --------------------------------------------------------------------
 
 constexpr long long n_rows = 8192, n_columns = 8192, depth = 8192;
-// From one row of A to the next, and from one k; B likewise.
+// Elements from one row of A to the next, and from one k to the next in it; from one
+// column of B to the next, and from one k to the next in it.
 constexpr long long a_row = depth, a_next = 1, b_column = 1, b_next = n_columns;
-constexpr long long check_step = 9;  // every cell of so many is compared, all are looked at
+constexpr long long check_step = 9;  // one cell of so many is compared; a NaN is looked for in all
 // An f32 sum of K products strays from the exact one by a few units in the last place
 // times the square root of K, relative to the sum of the products' magnitudes.
-// The multiplier cuts operands to 10 fraction bits: 2^-10 of the sum on average.
+// The tensor core cuts operands to 10 fraction bits, which changes the sum by 2^-10 of
+// itself on average.
 constexpr double tolerance = 6.656310e-05, rounding = 9.765625e-04, least = 5.605194e-45;
 
 typedef float In;
@@ -109,7 +111,8 @@ __device__ unsigned long long mix(unsigned long long x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.
+// Standard normal numbers by Box and Muller. With zeros the GPU would draw less power and
+// clock higher, and the time would be too good.
 __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -122,7 +125,7 @@ __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
 
 struct Verdict {
   unsigned long long n_checked, n_wrong;
-  unsigned worst;  // the bits of the largest error, in units of its bound
+  unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
 __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
@@ -151,7 +154,7 @@ struct Operands {
   Out *C;
 };
 
-// One product: the launches in their order.
+// Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
   matmul<<<524288, 32, 0>>>(on.A, on.B, on.C, 1.0f);
   must(cudaGetLastError(), "launch");
@@ -179,7 +182,7 @@ static In *operand(long long n, unsigned long long seed) {
   return x;
 }
 
-// Every byte 0xff: NaN, or -1 in a type that has none.
+// Memory filled with bytes of 0xff: NaN, or -1 in a type without NaN.
 template <class T>
 static T *unwritten(long long n) {
   T *x;

@@ -25,8 +25,9 @@
 #include "tui/frame/view.h"
 #include "tui/views/lesson/lesson_break.h"
 #include "tui/views/lesson/lesson_list.h"
+#include "tui/views/lesson/lesson_parts.h"
 
-enum { PARTS_MAX = 32, SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
+enum { SPOT_LESSON = 1 << 20, SPOT_STEP, PAGE = 3 };
 enum {
   TWO_COLUMNS = 100,  // of text from here on
   BESIDE_COLS = 170,  // text and view side by side from here on
@@ -38,18 +39,8 @@ enum {
 
 enum { FRAME_ROWS = 3 };  // tabs, the state and the footer; a message takes one more
 
-// A gap stands between text and question where they share a column.
-typedef enum PartKind { PART_TOLD, PART_ASKED, PART_GAP, PART_ANY } PartKind;
-
-typedef struct Part {
-  PartKind kind;
-  Style style;
-  const char *text;  // "" is an empty line
-} Part;
-
 typedef struct LessonFrame {
-  int n_parts;
-  Part part[PARTS_MAX];
+  LessonParts parts;
   int inner;                  // the view of the step; -1: none
   const Session *stage;       // the session as that view sees it; NULL: there is none
   const LessonBreak *broken;  // drawn in that view's place; NULL: nothing is broken here
@@ -67,138 +58,6 @@ typedef struct LessonLayout {
 } LessonLayout;
 
 // ---- preparing ----------------------------------------------------------------------------------
-
-static void add_part(LessonFrame *frame, PartKind kind, Style style, const char *text) {
-  if (frame->n_parts < PARTS_MAX) frame->part[frame->n_parts++] = (Part){kind, style, text};
-}
-
-static void tell(LessonFrame *frame, Style style, const char *text) {
-  add_part(frame, PART_TOLD, style, text);
-}
-
-static void add(LessonFrame *frame, Style style, const char *text) {
-  add_part(frame, PART_ASKED, style, text);
-}
-
-static bool is_kind(const Part *part, PartKind kind) {
-  return kind == PART_ANY || part->kind == kind;
-}
-
-static int part_rows(const Part *part, int cols) {
-  return *part->text ? canvas_wrap_rows(part->text, cols) : 1;
-}
-
-static int count_rows(const LessonFrame *frame, PartKind kind, int cols) {
-  int rows = 0;
-  for (int i = 0; i < frame->n_parts; i++)
-    if (is_kind(&frame->part[i], kind)) rows += part_rows(&frame->part[i], cols);
-  return rows;
-}
-
-static void add_choices(Session *session, LessonFrame *frame, const StepFacts *facts,
-                        bool revealed) {
-  Arena *arena = session->frame;
-  bool beside = tutor_step(tutor_of(session))->ask.beside != NULL;
-  for (int i = 0; i < facts->n_choices; i++) {
-    const StepChoice *choice = &facts->choice[i];
-    const char *text = arena_printf(arena, "%c) %s", 'a' + i, choice->knobs);
-    if (revealed)
-      text = arena_printf(arena, "%s: %s%s%s%s", text, fact_say(arena, &choice->value),
-                          beside ? ", " : "", beside ? fact_say(arena, &choice->beside) : "",
-                          choice->right ? "  <" : "");
-    add(frame, revealed && choice->right ? STYLE_OK : STYLE_TEXT, text);
-  }
-}
-
-// All of them in one order, whatever the answer is: what is listed tells nothing.
-static void add_words(Session *session, LessonFrame *frame, const FactValue *answer) {
-  // A line is broken at blanks: a letter stays with its word.
-  const char *words = fact_words_text(session->frame, answer, ")");
-  add(frame, STYLE_DIM, arena_printf(session->frame, "one of (Tab): %s", words));
-}
-
-static void add_question(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = tutor_of(session);
-  const Ask *ask = &tutor_step(tutor)->ask;
-  const StepFacts *facts = &tutor->facts;
-  static const Style styles[] = {
-      [FACT_RIGHT] = STYLE_OK,     [FACT_IS_MORE] = STYLE_BAD,      [FACT_IS_LESS] = STYLE_BAD,
-      [FACT_IS_OTHER] = STYLE_BAD, [FACT_OTHER_COLUMN] = STYLE_BAD, [FACT_OTHER_ROW] = STYLE_BAD,
-      [FACT_NO_GUESS] = STYLE_WARN};
-  if (ask->kind == ASK_NOTHING) return;
-  bool revealed = tutor->run.revealed;
-  add_part(frame, PART_GAP, STYLE_TEXT, "");
-  add(frame, STYLE_ACCENT,
-      arena_printf(session->frame, "%s %s", ask->kind == ASK_MAKE ? "MAKE" : "PREDICT",
-                   facts->question));
-  add_choices(session, frame, facts, revealed);
-  if (ask->kind == ASK_FACT && facts->answer.kind == FACT_WORD && !revealed)
-    add_words(session, frame, &facts->answer);
-  // A verdict on a schedule that was changed since is none on this one.
-  bool stale =
-      ask->kind == ASK_MAKE && !revealed && !schedule_same(&session->now.schedule, &tutor->judged);
-  if (tutor->verdict.text && !stale)
-    add(frame, tutor->run.held ? STYLE_NOTE : styles[tutor->verdict.fact], tutor->verdict.text);
-  bool wrong =
-      tutor->verdict.text && !stale && tutor->verdict.fact != FACT_RIGHT && !tutor->run.held;
-  if (wrong && !revealed && facts->hint) add(frame, STYLE_NOTE, facts->hint);
-}
-
-static void add_answer(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = tutor_of(session);
-  if (!tutor->run.revealed || tutor_step(tutor)->ask.kind == ASK_NOTHING) return;
-  add(frame, STYLE_TITLE, arena_printf(session->frame, "ANSWER %s", tutor->answer));
-  add(frame, STYLE_TEXT, tutor->facts.why);
-}
-
-static void add_row(Session *session, LessonFrame *frame, const ClassRow *row, bool revealed) {
-  enum { BAR_MAX = 20 };
-  Str text = str_new(session->frame);
-  int n = row->count < BAR_MAX ? row->count : BAR_MAX;
-  str_printf(&text, "%-16.16s ", row->guess);
-  for (int i = 0; i < n; i++) str_add(&text, "█");
-  str_printf(&text, " %d%s", row->count, revealed && row->right ? "  <" : "");
-  add(frame, revealed && row->right ? STYLE_OK : STYLE_TEXT, text.text);
-}
-
-static void add_names(Session *session, LessonFrame *frame, Style style, const char *what,
-                      const char *names) {
-  if (*names) add(frame, style, arena_printf(session->frame, "%s %s", what, names));
-}
-
-// Says who is in the class: the teacher sees who is here, who has guessed, and with the answer
-// what; the followers that they are followed.
-static void add_class(Session *session, LessonFrame *frame) {
-  const ClassState *class = &tutor_of(session)->class;
-  bool revealed = tutor_of(session)->run.revealed;
-  if (class->role == CLASS_NONE) return;
-  if (class->role == CLASS_FOLLOWER) {
-    add(frame, class->connected ? STYLE_NOTE : STYLE_WARN,
-        class->connected ? "CLASS the teacher turns the pages and reveals"
-                         : "CLASS the teacher is away: wait, or go on alone");
-    return;
-  }
-  add(frame, STYLE_HEADER,
-      arena_printf(session->frame, "CLASS %d here, %d guessed", class->n_here, class->n_guessed));
-  add_names(session, frame, STYLE_OK, "guessed:", class->guessed);
-  add_names(session, frame, STYLE_WARN, revealed ? "did not guess:" : "not yet:", class->waiting);
-  add_names(session, frame, STYLE_DIM, "missing:", class->gone);
-  if (class->n_here == 0) add_names(session, frame, STYLE_DIM, "to join:", class->way_in);
-  // The guesses are counted on the screen with the answer only: nobody is led by what most believe.
-  for (int i = 0; revealed && i < class->n_rows; i++) add_row(session, frame, &class->row[i], true);
-}
-
-static void add_remarks(Session *session, LessonFrame *frame) {
-  const Tutor *tutor = tutor_of(session);
-  int edits = tutor_edits(session);
-  const char *notes = tutor->noting ? tutor->facts.notes : NULL;
-  if (edits || notes) tell(frame, STYLE_TEXT, "");
-  if (edits)
-    tell(frame, STYLE_WARN,
-         arena_printf(session->frame, "%d knob%s turned since; = puts the step's back", edits,
-                      edits == 1 ? "" : "s"));
-  if (notes) tell(frame, STYLE_NOTE, arena_printf(session->frame, "TEACHER %s", notes));
-}
 
 // A copy in which no access has a count: what wavefronts and sectors there are is not told before
 // it is guessed.
@@ -230,7 +89,7 @@ static bool is_veiled(const Tutor *tutor) {
 
 // A column of text leaves a blank on either side.
 static int column_rows(const LessonFrame *frame, PartKind kind, int cols) {
-  return count_rows(frame, kind, cols - 2);
+  return parts_rows(&frame->parts, kind, cols - 2);
 }
 
 static int needed_rows(const LessonFrame *frame, const LessonLayout *at) {
@@ -297,13 +156,13 @@ static void prepare_stage(Session *session, LessonFrame *frame, Rect in) {
 static void prepare_step(Session *session, LessonFrame *frame) {
   const Tutor *tutor = tutor_of(session);
   if (tutor->error) {
-    tell(frame, STYLE_BAD, tutor->error);
+    parts_tell(&frame->parts, STYLE_BAD, tutor->error);
   } else {
-    tell(frame, STYLE_TEXT, tutor->facts.text);
-    add_question(session, frame);
-    add_class(session, frame);
-    add_answer(session, frame);
-    add_remarks(session, frame);
+    parts_tell(&frame->parts, STYLE_TEXT, tutor->facts.text);
+    parts_add_question(session, &frame->parts);
+    parts_add_class(session, &frame->parts);
+    parts_add_answer(session, &frame->parts);
+    parts_add_remarks(session, &frame->parts);
     frame->inner = view_find(tutor_view(tutor));
     frame->broken =
         lesson_break(session->frame, tutor_step(tutor), session->now.picture->model->program);
@@ -361,9 +220,9 @@ static void draw_head(Canvas *canvas, Rect row, const Tutor *tutor) {
 static void draw_text(Canvas *canvas, Rect in, const LessonFrame *frame, PartKind kind, int first) {
   Rect body = {in.row, in.col + 1, in.rows, in.cols - 2};
   int skip = first;
-  for (int i = 0; i < frame->n_parts && body.rows > 0; i++) {
-    const Part *part = &frame->part[i];
-    if (!is_kind(part, kind)) continue;
+  for (int i = 0; i < frame->parts.n && body.rows > 0; i++) {
+    const Part *part = &frame->parts.part[i];
+    if (!part_is(part, kind)) continue;
     int rows = *part->text ? canvas_wrap_from(canvas, body, part->style, part->text, skip) : 1;
     int shown = rows > skip ? rows - skip : 0;
     skip = rows > skip ? 0 : skip - rows;
@@ -410,7 +269,7 @@ static void draw_step(Canvas *canvas, Rect in, const Session *session) {
 
 static void lesson_draw(Canvas *canvas, Rect in, const Session *session) {
   const LessonFrame *frame = session->prepared;
-  if (frame->n_parts)
+  if (frame->parts.n)
     draw_step(canvas, in, session);
   else
     lesson_draw_list(canvas, in, tutor_of(session), SPOT_LESSON);

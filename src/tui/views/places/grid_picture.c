@@ -87,10 +87,18 @@ static void draw_part(Canvas *canvas, Rect at, const Behind *b) {
   canvas_glyph(canvas, at, 0, 0, STYLE_TITLE, glyph);
 }
 
-// Tiles of many characters stand a little apart.
-static bool between(const Shape *shape, int row, int col) {
-  return (shape->col.wide >= 3 && col % shape->col.wide == shape->col.wide - 1) ||
-         (shape->row.wide >= 3 && row % shape->row.wide == shape->row.wide - 1);
+// Whether a character is the last one of a cell, and the cell the last one of a cluster.
+static bool ends_cluster(const Scale *scale, int at, int64_t step, int64_t cluster) {
+  int64_t cell = at / scale->wide;
+  bool whole = step > 1 || (cell + 1) % cluster == 0;
+  return scale->wide >= 3 && at % scale->wide == scale->wide - 1 && whole;
+}
+
+// Tiles of many characters stand a little apart, but for those of one cluster.
+static bool between(const Grid *grid, const Shape *shape, int row, int col) {
+  const GridOverview *o = &grid->overview;
+  return ends_cluster(&shape->col, col, o->col_step, grid->cluster_cols) ||
+         ends_cluster(&shape->row, row, o->row_step, grid->cluster_rows);
 }
 
 Style grid_picture_window(const GridHalf *half, int64_t wave) {
@@ -192,7 +200,7 @@ static void draw_layer(Canvas *canvas, Rect in, const GridHalf *half, const Shap
       in, (Rect){in.row + MARGIN_ROWS, in.col + MARGIN_COLS, shape->row.length, shape->col.length});
   for (int row = 0; row < body.rows; row++)
     for (int col = 0; col < body.cols; col++) {
-      if (between(shape, row, col)) continue;
+      if (between(half->grid, shape, row, col)) continue;
       Behind b = look_behind(half, shape, split, row, col);
       draw_character(canvas, (Rect){body.row + row, body.col + col, 1, 1}, half, &b);
     }

@@ -116,7 +116,7 @@ const char *tiles_level_name(const TilesHalf *half, int level, char out[48]) {
   char text[48];
   if (level == 0) snprintf(out, 48, "C");
   if (level == 1 && side->cta.index >= 0)
-    snprintf(out, 48, "CTA %lld", (long long)side->cta.index);
+    snprintf(out, 48, "CTA %lld", (long long)grid_block(side->grid, side->cta.index));
   else if (level == 1)
     snprintf(out, 48, "CTA of tile %lld, %lld", (long long)side->cta.row, (long long)side->cta.col);
   if (level == 2) snprintf(out, 48, "warp %d", side->owner.thread / LANES);
@@ -175,9 +175,11 @@ static const char *output_text(Arena *arena, const TilesSide *side, const Trace 
   const TraceMove *last = &trace->move[trace->n_moves - 1];
   const char *to = place_text(arena, &last->to);
   long long byte = last->to.offset * dtype_bytes(last->to.buffer->type);
+  const char *carrier = op_carrier(last->stmt->op.kind);
   if (trace->n_moves > 1)
-    return arena_printf(arena, "through %s, then thread %d → %s",
-                        shared_text(arena, &trace->move[0].to), last->thread, to);
+    return arena_printf(arena, "through %s, then %s%sthread %d → %s",
+                        shared_text(arena, &trace->move[0].to), carrier ? carrier : "",
+                        carrier ? ", " : "", last->thread, to);
   if (op_facts(last->stmt->op.kind)->action == ACTION_ADD)
     return arena_printf(arena, "→ %s byte %lld by red.global.add, as %lld splits do", to, byte,
                         (long long)side->grid->splits);
@@ -201,7 +203,9 @@ static TilesText c_text(Arena *arena, const TilesSide *side) {
   const TraceMove *first = &trace->move[0];
   const char *wave = side->cta.index < 0
                          ? ""
-                         : arena_printf(arena, "CTA %lld, wave %lld, ", (long long)side->cta.index,
+                         : arena_printf(arena, "CTA %lld, %s %lld, ",
+                                        (long long)grid_block(side->grid, side->cta.index),
+                                        grid_words(side->grid).wave,
                                         (long long)grid_wave(side->grid, side->cta.index) + 1);
   text.where = arena_printf(arena, "%swarp %d lane %d: %s%s", wave, first->thread / LANES,
                             first->thread % LANES, place_text(arena, &first->from),

@@ -51,15 +51,24 @@ static const LegendRow *rows_of(const TilesHalf *half) {
   return !atom && of_threads[half->level][0].mark ? of_threads[half->level] : of_atoms[half->level];
 }
 
-// "CTA 396 of 1024, launched in wave 2 of 4"
+// "CTA 396 of 1024, launched in wave 2 of 4"; "tile 396 of 1024: turn 4 of 8, CTA 0"
+static void print_place(char *out, size_t size, const Grid *grid, int64_t index) {
+  long long wave = (long long)grid_wave(grid, index) + 1, waves = (long long)grid->n_waves;
+  long long all = (long long)grid->n_ctas;
+  if (grid->persistent)
+    snprintf(out, size, "tile %lld of %lld: turn %lld of %lld, CTA %lld", (long long)index, all,
+             wave, waves, (long long)grid_block(grid, index));
+  else
+    snprintf(out, size, "CTA %lld of %lld, launched in wave %lld of %lld", (long long)index, all,
+             wave, waves);
+}
+
 static int draw_place(Canvas *canvas, Rect in, const TilesSide *side) {
   const Grid *grid = side->grid;
   if (side->cta.index < 0) return 0;
   char text[96];
   int rows = 0;
-  snprintf(text, sizeof text, "CTA %lld of %lld, launched in wave %lld of %lld",
-           (long long)side->cta.index, (long long)grid->n_ctas,
-           (long long)grid_wave(grid, side->cta.index) + 1, (long long)grid->n_waves);
+  print_place(text, sizeof text, grid, side->cta.index);
   rows += canvas_wrap(canvas, in, STYLE_TEXT, text);
   rect_take_top(&in, rows);
   const TilesRegion *tile = &side->region[1];

@@ -150,24 +150,31 @@ static void draw_span(Canvas *canvas, Rect row, const GridHalf *half, GridSpan s
 }
 
 static void draw_table(Canvas *canvas, Rect in, const GridHalf *half) {
-  canvas_text(canvas, in, 0, 1, STYLE_HEADER, "window  CTAs     A    B  fetches of L2");
+  canvas_printf(canvas, in, 0, 1, STYLE_HEADER, "window %5s     A    B  fetches of L2",
+                grid_words(half->grid).ctas);
   for (int i = 0; i < GRID_SPANS && i + 1 < in.rows; i++)
     draw_span(canvas, (Rect){in.row + 1 + i, in.col, 1, in.cols}, half, (GridSpan)i);
 }
 
 static void draw_grid_line(Canvas *canvas, Rect row, const Grid *grid) {
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)grid->n_ctas,
-                          grid->n_ctas == 1 ? "" : "s");
+  int64_t blocks = grid_blocks(grid);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld CTA%s", (long long)blocks,
+                          blocks == 1 ? "" : "s");
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %lld×%lld tiles of %lld×%lld",
                       (long long)grid->rows, (long long)grid->cols, (long long)grid->tile_m,
                       (long long)grid->tile_n);
   if (grid->splits > 1)
-    canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits", (long long)grid->splits);
+    col = canvas_printf(canvas, row, 0, col, STYLE_TIER_BLOCK, " × %lld splits",
+                        (long long)grid->splits);
+  if (grid->launch.cluster > 1)
+    canvas_printf(canvas, row, 0, col, STYLE_TIER_CLUSTER, ", clusters %lld×%lld",
+                  (long long)grid->cluster_rows, (long long)grid->cluster_cols);
 }
 
 static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
-  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld wave%s", (long long)grid->n_waves,
-                          grid->n_waves == 1 ? "" : "s");
+  const GridWords words = grid_words(grid);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%lld %s", (long long)grid->n_waves,
+                          grid->n_waves == 1 ? words.wave : words.waves);
   col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " of %lld = %lld SMs × %lld",
                       (long long)grid->wave_ctas, (long long)grid->sm_count,
                       (long long)grid->blocks_per_sm);
@@ -178,14 +185,15 @@ static void draw_waves_line(Canvas *canvas, Rect row, const Grid *grid) {
 }
 
 static void draw_tail_line(Canvas *canvas, Rect row, const Grid *grid) {
+  const GridWords words = grid_words(grid);
   if (grid->tail_ctas == grid->wave_ctas) {
-    canvas_text(canvas, row, 0, 0, STYLE_OK, "the last wave is full");
+    canvas_printf(canvas, row, 0, 0, STYLE_OK, "the last %s is full", words.wave);
     return;
   }
   int col = canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "tail %lld", (long long)grid->tail_ctas);
-  col =
-      canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
-                    " CTA%s: %.0f %% idle", grid->tail_ctas == 1 ? "" : "s", 100 * grid->tail_idle);
+  col = canvas_printf(canvas, row, 0, col, grid->tail_idle > 0.5 ? STYLE_WARN : STYLE_TEXT,
+                      " %s: %.0f %% idle", grid->tail_ctas == 1 ? words.cta : words.ctas,
+                      100 * grid->tail_idle);
   canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %.1f %% of all", 100 * grid->idle);
 }
 
@@ -196,14 +204,32 @@ static void draw_here_line(Canvas *canvas, Rect row, const GridHalf *half) {
   int col =
       canvas_printf(canvas, row, 0, 0, STYLE_TITLE, "%s %lld/%lld", grid_span_name(half->span),
                     (long long)half->at + 1, (long long)half->n_windows);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": CTA %lld", (long long)window->first);
+  const GridWords words = grid_words(half->grid);
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, ": %s %lld", words.cta,
+                      (long long)window->first);
   if (last > window->first)
     col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "–%lld", (long long)last);
   if (wave == to)
-    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", wave %lld", (long long)wave + 1);
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %s %lld", words.wave, (long long)wave + 1);
   else
-    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", waves %lld–%lld", (long long)wave + 1,
-                  (long long)to + 1);
+    canvas_printf(canvas, row, 0, col, STYLE_DIM, ", %s %lld–%lld", words.waves,
+                  (long long)wave + 1, (long long)to + 1);
+}
+
+// "CTA 4: tiles 4, 136, 268 …": the list of the block that has the window's first tile.
+static void draw_list_line(Canvas *canvas, Rect row, const GridHalf *half) {
+  enum { NUMBER_COLS = 10 };
+  const Grid *grid = half->grid;
+  int64_t tile = grid_block(grid, half->window[half->span].first), step = grid_blocks(grid);
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_TIER_BLOCK, "CTA %lld", (long long)tile);
+  col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": tiles");
+  for (const char *before = " "; tile < grid->n_ctas; tile += step, before = ", ") {
+    if (col + NUMBER_COLS > row.cols) {
+      canvas_glyph(canvas, row, 0, col + 1, STYLE_DIM, GLYPH_ELLIPSIS);
+      return;
+    }
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, "%s%lld", before, (long long)tile);
+  }
 }
 
 static void draw_reuse_line(Canvas *canvas, Rect row, const GridHalf *half) {
@@ -234,18 +260,25 @@ static void draw_facts(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_waves_line(canvas, rect_take_top(&in, 1), grid);
   draw_tail_line(canvas, rect_take_top(&in, 1), grid);
   if (grid->splits > 1) draw_split_line(canvas, rect_take_top(&in, 1), grid);
+  if (grid->persistent) draw_list_line(canvas, rect_take_top(&in, 1), half);
   draw_hit_line(canvas, rect_take_top(&in, 1), half);
   draw_reuse_line(canvas, rect_take_top(&in, 1), half);
 }
 
+// Lines of the facts below.
+static int count_facts(const Grid *grid) { return 5 + (grid->splits > 1) + grid->persistent; }
+
 static int draw_explained(Canvas *canvas, Rect in, const GridHalf *half) {
   char text[256];
   snprintf(text, sizeof text,
-           "%s: %s.%s Panels are the program's own; waves are an estimate: blocks per SM by the "
-           "%s registers, and CTAs move up one by one.",
+           "%s: %s.%s Panels are the program's own; %s are an estimate: blocks per SM by the "
+           "%s registers, and %s move up %s.",
            grid_span_name(half->span), grid_span_help(half->span),
            half->grid->stride > 1 ? " The picture shows every n-th CTA." : "",
-           half->counted ? "compiler's" : "model's");
+           grid_words(half->grid).waves, half->counted ? "compiler's" : "model's",
+           half->grid->launch.cluster > 1 ? "clusters" : grid_words(half->grid).ctas,
+           half->grid->launch.cluster > 1 ? "as GPCs have room, of which no source says how much"
+                                          : "one by one");
   return canvas_wrap(canvas, in, STYLE_DIM, text);
 }
 
@@ -272,7 +305,9 @@ static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
   const int64_t n = half->grid->n_waves;
   if (in.rows < 3) return;
   Rect head = rect_take_top(&in, 1);
-  canvas_text(canvas, head, 0, 1, STYLE_HEADER, "wave CTAs              share of GPU");
+  const GridWords words = grid_words(half->grid);
+  canvas_printf(canvas, head, 0, 1, STYLE_HEADER, "%s %-5s             share of GPU", words.wave,
+                words.ctas);
   for (int i = 0; i < in.rows && i < n; i++) {
     Rect row = {in.row + i, in.col, 1, in.cols};
     bool cut = n > in.rows;
@@ -287,7 +322,7 @@ static void draw_wave_list(Canvas *canvas, Rect in, const GridHalf *half) {
 static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
   enum { WAVE_COLS = 4, WORD_COLS = 6 };
   const int64_t n = half->grid->n_waves;
-  int col = canvas_text(canvas, row, 0, 0, STYLE_DIM, "waves ");
+  int col = canvas_printf(canvas, row, 0, 0, STYLE_DIM, "%s ", grid_words(half->grid).waves);
   for (int64_t wave = 0; wave < n && col + WAVE_COLS + WORD_COLS <= row.cols; wave++) {
     char mark[] = {' ', grid_mark(wave + 1), ' ', '\0'};
     col = canvas_text(canvas, row, 0, col, style_address((int)(wave % STYLE_ADDRESSES)), mark) + 1;
@@ -300,8 +335,8 @@ static void draw_wave_line(Canvas *canvas, Rect row, const GridHalf *half) {
 
 static void draw_key_line(Canvas *canvas, Rect row, const GridHalf *half) {
   int col =
-      canvas_text(canvas, row, 0, 2, STYLE_DIM,
-                  half->grid->n_waves > GRID_MARKS ? "1-9 a-z wave, modulo 36 " : "1-9 a-z wave ");
+      canvas_printf(canvas, row, 0, 2, STYLE_DIM, "1-9 a-z %s%s ", grid_words(half->grid).wave,
+                    half->grid->n_waves > GRID_MARKS ? ", modulo 36" : "");
   col = canvas_text(canvas, row, 0, col, grid_picture_window(half, 0), "1");
   col = canvas_text(canvas, row, 0, col, STYLE_DIM, " in window ");
   col = canvas_glyph(canvas, row, 0, col, STYLE_TITLE, GLYPH_HALF_UPPER);
@@ -318,7 +353,7 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
   rect_take_top(&right, 1);
   draw_table(canvas, rect_take_top(&right, TABLE_ROWS), half);
   rect_take_top(&right, 1);
-  draw_facts(canvas, rect_take_top(&right, half->grid->splits > 1 ? 6 : 5), half);
+  draw_facts(canvas, rect_take_top(&right, count_facts(half->grid)), half);
   rect_take_top(&right, 1);
   rect_take_top(&right, draw_explained(canvas, right, half) + 1);
   if (half->all_waves) draw_wave_list(canvas, right, half);
@@ -327,7 +362,7 @@ static void draw_beside(Canvas *canvas, Rect in, const GridHalf *half) {
 static void draw_stacked(Canvas *canvas, Rect in, const GridHalf *half) {
   draw_grid_line(canvas, rect_take_top(&in, 1), half->grid);
   int spare = in.rows - TABLE_ROWS - PICTURE_ROWS_MIN;
-  int facts = half->grid->splits > 1 ? 6 : 5;
+  int facts = count_facts(half->grid);
   if (facts > spare / 2) facts = spare > 0 ? 1 + spare / 3 : 0;
   draw_facts(canvas, rect_take_bottom(&in, facts), half);
   if (spare >= 0)
@@ -397,6 +432,7 @@ static void put_ctas(JsonWriter *w, const GridHalf *half) {
     json_begin_object(w);
     json_member_int(w, "cta", cta.index);
     json_member_int(w, "wave", grid_wave(half->grid, cta.index));
+    if (half->grid->persistent) json_member_int(w, "block", grid_block(half->grid, cta.index));
     json_member_int(w, "tile_row", cta.row);
     json_member_int(w, "tile_col", cta.col);
     json_member_int(w, "split", cta.split);
@@ -413,12 +449,15 @@ static void put_half(JsonWriter *w, const GridHalf *half) {
   json_member_int(w, "tile_rows", grid->rows);
   json_member_int(w, "tile_cols", grid->cols);
   json_member_int(w, "splits", grid->splits);
+  json_member_int(w, "cluster_rows", grid->cluster_rows);
+  json_member_int(w, "cluster_cols", grid->cluster_cols);
   json_member_int(w, "tile_m", grid->tile_m);
   json_member_int(w, "tile_n", grid->tile_n);
   json_member_int(w, "sm_count", grid->sm_count);
   json_member_int(w, "blocks_per_sm_estimated", grid->blocks_per_sm);
   json_member_int(w, "wave_ctas", grid->wave_ctas);
   json_member_int(w, "n_waves", grid->n_waves);
+  if (grid->persistent) json_member_int(w, "resident_ctas_estimated", grid_blocks(grid));
   json_member_int(w, "tail_ctas", grid->tail_ctas);
   json_member_double(w, "tail_idle", grid->tail_idle);
   json_member_double(w, "idle", grid->idle);
@@ -512,11 +551,12 @@ static void blocks_fewer(Session *s, const char *a) { (void)a, scale_blocks(s, f
 static void say_cta(Session *session, const Grid *grid, int64_t index) {
   GridCta cta = grid_cta(grid, index);
   GridRange k = grid_k_range(grid, cta.split);
+  const GridWords words = grid_words(grid);
   session_say(session, SAID_NOTE,
-              "CTA %lld, wave %lld: tile (%lld, %lld), rows from %lld, columns from %lld of C, k "
+              "%s %lld, %s %lld: tile (%lld, %lld), rows from %lld, columns from %lld of C, k "
               "%lld to %lld",
-              (long long)index, (long long)grid_wave(grid, index) + 1, (long long)cta.row,
-              (long long)cta.col, (long long)(cta.row * grid->tile_m),
+              words.cta, (long long)index, words.wave, (long long)grid_wave(grid, index) + 1,
+              (long long)cta.row, (long long)cta.col, (long long)(cta.row * grid->tile_m),
               (long long)(cta.col * grid->tile_n), (long long)k.begin, (long long)k.end - 1);
 }
 

@@ -9,7 +9,7 @@ static const struct {
     [TIER_CLUSTER] = {STYLE_TIER_CLUSTER, 'C'},     [TIER_WARP] = {STYLE_TIER_WARP, 'W'},
     [TIER_THREAD] = {STYLE_TIER_THREAD, 'T'},       [TIER_REGISTER] = {STYLE_TIER_REGISTER, 'R'},
     [TIER_SERIAL_OUTER] = {STYLE_TIER_SERIAL, 'K'}, [TIER_STAGE_INNER] = {STYLE_TIER_STAGE, 'i'},
-    [TIER_ATOM] = {STYLE_TIER_ATOM, 'A'},
+    [TIER_ATOM] = {STYLE_TIER_ATOM, 'A'},           [TIER_TILE] = {STYLE_TIER_BLOCK, 't'},
 };
 
 Style tier_style(Tier tier) { return tiers[tier].style; }

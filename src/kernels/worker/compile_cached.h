@@ -1,0 +1,25 @@
+// NVRTC behind the cache of what it made before.
+//
+//   const Compiler compiler = compiler_find(app, cache_folder(app));
+//   bool cached = false;
+//   const CompileResult *result = compile_cached(arena, &compiler, plan, COMPILE_CUBIN, &cached);
+#pragma once
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "kernels/toolchain/nvrtc.h"
+
+typedef struct Compiler {
+  bool found;
+  const char *described;  // as NVRTC describes itself, or why there is none
+  const char *identity;   // the cache's word for it
+  const char *cache;      // folder; NULL: compile each time
+} Compiler;
+
+// `cache` may be NULL. Where there is no compiler nothing is kept.
+Compiler compiler_find(Arena *arena, const char *cache);
+
+// What nvrtc_compile says of the plan, today or when the same compiler was given the same text and
+// flags. Only what compiled is kept.
+CompileResult *compile_cached(Arena *arena, const Compiler *compiler, const Plan *plan,
+                              CompileStage stage, bool *cached);

@@ -1,0 +1,345 @@
+// The run without values: the warps of a block, the units that they share, and time.
+//
+// The warp that is furthest behind goes on, so units are asked in the order of time. A unit serves
+// one after the other: what it is asked for begins when the warp has asked and the unit is free. A
+// warp that needs a value waits for it (the registers of a fragment, by the set that it reads); one
+// at an mbarrier, at a barrier or before registers sleeps until another lets it go on. A box of TMA
+// lands at its own time and then counts at its mbarrier.
+//
+// Worked example, a ring of two slabs with roles: the producer asks for slabs 0 and 1 and sleeps
+// before empty[0]; at clock 900 slab 0 lands and a phase of full[0] ends; the consumers read and
+// multiply until 1,400, arrive at empty[0], and the producer goes on at 1,400 + 34.
+//
+// If nobody can go on and nothing is under way, all that sleep wait for ever: their waits are
+// events that are `stuck`.
+#include "model/readings/timeline.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/ir/lanes.h"
+#include "model/readings/timeline_machine.h"
+
+static const struct {
+  const char *name, *letter;
+} kinds[TIMELINE_KINDS] = {
+#define X(id, name, letter) {name, letter},
+    TIMELINE_KIND_TABLE(X)
+#undef X
+};
+const char *timeline_kind_name(TimelineKind kind) { return kinds[kind].name; }
+const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter; }
+
+// ---- environments -------------------------------------------------------------------------------
+
+static void set_var(TimeWarp *w, const Var *var, int64_t value) {
+  w->scalar[var->id] = value;
+  lanes_set_all(w->lanes, var, value);
+}
+
+static uint32_t lanes_that(const TimeWarp *w, const Expr *condition) {
+  int64_t holds[LANES];
+  uint32_t mask = 0;
+  expr_eval_warp(condition, w->lanes, holds);
+  for (int i = 0; i < LANES; i++) mask |= (uint32_t)(holds[i] != 0) << i;
+  return mask;
+}
+
+static void run_let(TimeWarp *w, const TimeCode *code) {
+  const Var *var = code->stmt->var;
+  if (!code->by_lane) {
+    set_var(w, var, expr_eval(code->stmt->expr, w->scalar));
+    return;
+  }
+  lanes_let(w->lanes, code->stmt);
+  w->scalar[var->id] = w->lanes[(ptrdiff_t)var->id * LANES];
+}
+
+static void run_if(TimeWarp *w, const TimeCode *code) {
+  assert(w->depth < TIME_DEPTH_MAX);
+  w->saved[w->depth++] = w->active;
+  if (code->by_lane)
+    w->active &= lanes_that(w, code->stmt->expr);
+  else if (!expr_eval(code->stmt->expr, w->scalar))
+    w->active = 0;
+  if (!w->active) w->pc = code->jump;
+}
+
+// ---- loops, and what is left out of them --------------------------------------------------------
+
+// The first warp that multiplies says when the turns of a loop begin.
+static void note_turn(TimeMachine *m, const TimeWarp *w, const TimeCode *code, int64_t turn) {
+  const WarpRole *multiplies = kernel_role(program_main(m->code->program), WORK_MULTIPLIES);
+  int first = multiplies ? (int)(multiplies->first_thread / LANES) : 0;
+  if (w->index != first || !code->skip || turn > code->head) return;
+  m->turn_at[turn] = w->clock;
+  Timeline *out = m->out;
+  if (turn < code->head || out->n_cuts == TIMELINE_CUTS_MAX) return;
+  int64_t n = code->turns - code->head, period = n < code->head / 2 ? n : code->head / 2;
+  double late = (m->turn_at[turn] - m->turn_at[turn - period]) / (double)period;
+  double early = (m->turn_at[turn - period] - m->turn_at[turn - 2 * period]) / (double)period;
+  out->turn_clocks = late;
+  out->cut[out->n_cuts++] = (TimelineCut){.at = w->clock,
+                                          .clocks = late * (double)code->skip,
+                                          .turns = code->skip,
+                                          .var = code->stmt->var,
+                                          .repeats = fabs(late - early) <= 0.02 * late};
+}
+
+static void begin_turn(TimeMachine *m, TimeWarp *w, const TimeCode *code, int64_t turn) {
+  note_turn(m, w, code, turn);
+  set_var(w, code->stmt->var, turn < code->head ? turn : turn + code->skip);
+}
+
+static void run_loop(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  if (code->turns <= 0) {
+    w->pc = code->jump;
+    return;
+  }
+  w->turn[w->pc] = 0;  // of its first statement, to which NEXT jumps
+  begin_turn(m, w, code, 0);
+}
+
+static void run_next(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  int64_t turn = ++w->turn[code->jump];
+  if (turn >= code->turns) return;
+  begin_turn(m, w, code, turn);
+  w->pc = code->jump;
+}
+
+// ---- one statement ------------------------------------------------------------------------------
+
+static void run_op(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  switch (op_facts(op->kind)->action) {
+    case ACTION_MOVE:
+      time_run_move(m, w, code);
+      break;
+    case ACTION_MULTIPLY:
+      time_run_multiply(m, w, code);
+      break;
+    case ACTION_ADD:
+    case ACTION_SCALE:
+      time_run_add(m, w, code);
+      break;
+    case ACTION_SET:
+      if (op->dst.buffer->space == SPACE_BARRIER)
+        time_run_init(m, w, code->stmt);
+      else
+        w->clock += (double)code->count;
+      break;
+    default:
+      time_run_order(m, w, code);
+  }
+}
+
+static void step(TimeMachine *m, TimeWarp *w) {
+  const TimeCode *code = &m->code->code[w->pc++];
+  switch (code->kind) {
+    case TIME_OP:
+      run_op(m, w, code);
+      break;
+    case TIME_LET:
+      run_let(w, code);
+      break;
+    case TIME_LOOP:
+      run_loop(m, w, code);
+      break;
+    case TIME_NEXT:
+      run_next(m, w, code);
+      break;
+    case TIME_IF:
+      run_if(w, code);
+      break;
+    case TIME_FI:
+      w->active = w->saved[--w->depth];
+      break;
+    case TIME_EXIT:
+      w->state = TIME_DONE;
+      break;
+  }
+}
+
+// ---- the block ----------------------------------------------------------------------------------
+
+static void start_warp(TimeMachine *m, int index) {
+  const Program *program = m->code->program;
+  const Kernel *kernel = program_main(program);
+  TimeWarp *w = &m->warp[index];
+  bool active[LANES];
+  w->index = index;
+  w->asleep_at = -1;
+  w->lanes = ARENA_ARRAY(m->arena, int64_t, (size_t)program->n_vars * LANES);
+  w->scalar = ARENA_ARRAY(m->arena, int64_t, program->n_vars);
+  w->turn = ARENA_ARRAY(m->arena, int64_t, m->code->n_codes);
+  w->event = ARENA_ARRAY(m->arena, int, program->n_stmt_ids);
+  lanes_enter(program, &m->code->launch, 0, index, w->lanes, active);
+  for (int i = 0; i < LANES; i++) w->active |= (uint32_t)active[i] << i;
+  for (int i = 0; i < program->n_vars; i++) w->scalar[i] = w->lanes[(ptrdiff_t)i * LANES];
+  memset(w->slab, -1, sizeof w->slab);
+  w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
+}
+
+static void start_block(TimeMachine *m) {
+  const Program *program = m->code->program;
+  m->n_warps = min_int(launch_block_warps(&m->code->launch), TIME_WARPS_MAX);
+  m->warp = ARENA_ARRAY(m->arena, TimeWarp, m->n_warps);
+  memset(m->slab, -1, sizeof m->slab);
+  for (int i = 0; i < m->n_warps; i++) start_warp(m, i);
+  for (int i = 0; i < program->n_buffers; i++) {
+    const Buffer *buffer = program->buffer[i];
+    if (buffer->space == SPACE_BARRIER)
+      m->bar[buffer->id] = ARENA_ARRAY(m->arena, TimeBar, buffer->dim[0]);
+    bool slab = buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
+    if (slab) m->out->n_slots = buffer_is_ring(buffer) ? (int)buffer->dim[0] : 1;
+  }
+  int64_t turns = 0;
+  for (int i = 0; i < m->code->n_codes; i++) turns = max64(turns, m->code->code[i].head);
+  m->turn_at = ARENA_ARRAY(m->arena, double, turns + 1);
+}
+
+// The warp that is furthest behind, and how far the others are; NULL: none can go on.
+static TimeWarp *next_warp(TimeMachine *m, double *others) {
+  TimeWarp *first = NULL;
+  *others = INFINITY;
+  for (int i = 0; i < m->n_warps; i++) {
+    TimeWarp *w = &m->warp[i];
+    if (w->state != TIME_READY) continue;
+    if (first && w->clock >= first->clock) {
+      *others = fmin(*others, w->clock);
+      continue;
+    }
+    if (first) *others = first->clock;
+    first = w;
+  }
+  return first;
+}
+
+static int next_box(const TimeMachine *m) {
+  int first = -1;
+  for (int i = 0; i < m->n_boxes; i++)
+    if (first < 0 || m->box[i].lands < m->box[first].lands) first = i;
+  return first;
+}
+
+static void run_block(TimeMachine *m) {
+  for (;;) {
+    double others, until;
+    TimeWarp *w = next_warp(m, &others);
+    int box = next_box(m);
+    if (!w && box < 0) return;
+    if (!w || (box >= 0 && m->box[box].lands <= w->clock)) {
+      time_land(m, box);
+      continue;
+    }
+    int n_boxes = m->n_boxes;
+    until = box >= 0 ? fmin(others, m->box[box].lands) : others;
+    m->woke = false;
+    do step(m, w);
+    while (w->state == TIME_READY && w->clock <= until && !m->woke && m->n_boxes == n_boxes);
+  }
+}
+
+// ---- the result ---------------------------------------------------------------------------------
+
+// What those that nobody will let go on wait for.
+static void end_stuck(TimeMachine *m, double end) {
+  for (int i = 0; i < m->n_warps; i++) {
+    TimeWarp *w = &m->warp[i];
+    if (w->state == TIME_DONE) continue;
+    const bool meets = w->state == TIME_AT_BARRIER;
+    const Stmt *stmt = m->code->code[meets ? w->pc - 1 : w->pc].stmt;
+    if (!meets) w->clock = w->asleep_at;
+    TimelineEvent *event = time_new_order(m, w, stmt, meets ? TIMELINE_MEET : TIMELINE_WAIT);
+    event->end = fmax(end, event->begin);
+    event->stuck = true;
+    m->out->n_stuck++;
+    if (!stmt->op.dst.buffer) continue;
+    int at = time_bar_at(w, &stmt->op.dst);
+    time_set_bar(event, stmt->op.dst.buffer, at, &m->bar[stmt->op.dst.buffer->id][at]);
+    if (stmt->op.phase) event->phase = expr_eval(stmt->op.phase, w->scalar);
+  }
+}
+
+static int by_begin(const void *a, const void *b) {
+  const TimelineEvent *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  return x->order - y->order;
+}
+
+// A slab that was asked for before the cut is used behind it, and the other way round: each event
+// says the slab that would be there at its clock.
+static void number_slabs(const TimeMachine *m) {
+  Timeline *out = m->out;
+  if (out->n_cuts != 1) return;
+  const TimelineCut *cut = &out->cut[0];
+  int64_t head = 0;
+  for (int i = 0; i < m->code->n_codes; i++)
+    head = max64(head, m->code->code[i].skip ? m->code->code[i].head : 0);
+  for (int i = 0; i < out->n_events; i++) {
+    TimelineEvent *event = &m->event[i];
+    if (event->slab < 0) continue;
+    bool early = event->slab < head + cut->turns;
+    if (event->begin < cut->at && !early) event->slab -= cut->turns;
+    if (event->begin >= cut->at && early) event->slab += cut->turns;
+  }
+}
+
+const Timeline *timeline_run(Arena *arena, const Model *model, const Program *program,
+                             const TimelineOptions *options) {
+  if (!program) program = model->program;
+  TimeMachine *m = ARENA_NEW(arena, TimeMachine);
+  m->arena = arena;
+  m->out = ARENA_NEW(arena, Timeline);
+  m->code = timeline_compile(arena, model, program, options->whole);
+  start_block(m);
+  run_block(m);
+  Timeline *out = m->out;
+  out->program = program;
+  out->n_warps = m->n_warps;
+  for (int i = 0; i < out->n_events; i++) out->clocks = fmax(out->clocks, m->event[i].end);
+  end_stuck(m, out->clocks);
+  number_slabs(m);
+  qsort(m->event, (size_t)out->n_events, sizeof *m->event, by_begin);
+  out->event = m->event;
+  out->phase = m->phase;
+  out->all_clocks = timeline_clock(out, out->clocks);
+  out->origin = timeline_origin(arena, model);
+  return out;
+}
+
+double timeline_clock(const Timeline *timeline, double clock) {
+  double out = clock;
+  for (int i = 0; i < timeline->n_cuts; i++)
+    if (clock > timeline->cut[i].at) out += timeline->cut[i].clocks;
+  return out;
+}
+
+const char *timeline_role(const Timeline *timeline, int warp) {
+  const Kernel *kernel = program_main(timeline->program);
+  for (int i = 0; i < kernel->n_roles; i++) {
+    const WarpRole *role = kernel->role[i];
+    int64_t thread = (int64_t)warp * LANES;
+    if (thread >= role->first_thread && thread < role->first_thread + role->n_threads)
+      return role->name;
+  }
+  return NULL;
+}
+
+const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
+  const Op *op = &event->stmt->op;
+  if (event->kind == TIMELINE_MEET)
+    return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
+  if (event->kind != TIMELINE_WAIT) return "";
+  if (event->bar.buffer)
+    return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
+                        (long long)event->phase);
+  if (op_facts(op->kind)->completes == COMPLETES_BY_GROUP)
+    return arena_printf(arena, "at most %lld group%s in flight", (long long)op->count,
+                        op->count == 1 ? "" : "s");
+  return arena_printf(arena, "%lld registers", (long long)op->count);
+}

@@ -1,0 +1,117 @@
+// Time on one SM: what the warps of one block issue, where they wait and for whom, in clocks.
+//
+//   const Timeline *timeline = timeline_run(arena, model, NULL, &(TimelineOptions){0});
+//   timeline->event[i]      copy A_s, slab 3, slot 3: asked for at 1,210, landed at 1,744
+//                           wait full[3] phase 0, warp 0: 980 to 1,778
+//
+// A run without values: statements in the order in which each warp executes them, loops,
+// conditions, slots and phases as the program says them, but no number is loaded, multiplied or
+// stored. So it takes a few milliseconds whatever the size of the problem. The interpreter
+// (interp.h) runs the same program with values; both see the same events in the same order, which a
+// test compares.
+//
+// All times are estimates, for block 0 alone on its SM: units serve in the order of asking, with
+// the rates of the model (traffic.c, site.c) and the latencies of the target. Not known is 0, and
+// `origin` says so.
+#pragma once
+#include "model/readings/model.h"
+
+// What happens in an event. One row each: enum, the word it is shown by, its letter in a picture.
+#define TIMELINE_KIND_TABLE(X)                                                  \
+  X(COPY, "copy", "c")         /* elements of A or B come from global memory */ \
+  X(WRITE, "write", "w")       /* registers go to shared memory */              \
+  X(READ, "read", "r")         /* shared memory is read into registers */       \
+  X(MULTIPLY, "multiply", "m") /* the warp multiplies and adds */               \
+  X(STORE, "store", "s")       /* results go to global memory */                \
+  X(WAIT, "wait", "-")         /* for an mbarrier, for copies, for registers */ \
+  X(MEET, "barrier", "-")      /* for others at a barrier */                    \
+  X(SIGNAL, "signal", "!")     /* to an mbarrier; a group is closed; a fence */
+
+typedef enum TimelineKind {
+#define X(id, name, letter) TIMELINE_##id,
+  TIMELINE_KIND_TABLE(X)
+#undef X
+      TIMELINE_KINDS
+} TimelineKind;
+
+const char *timeline_kind_name(TimelineKind kind);
+const char *timeline_kind_letter(TimelineKind kind);
+
+// An mbarrier as it stands behind an event.
+typedef struct TimelineBar {
+  const Buffer *buffer;  // NULL: the event is about no mbarrier
+  int at;
+  uint32_t phase;             // under way
+  int64_t expected, arrived;  // arrivals of that phase
+  int64_t bytes, landed;      // that it was told of, and that have come
+} TimelineBar;
+
+// A warp at a statement; executions of one statement that follow each other without anything that
+// orders between them are one event.
+typedef struct TimelineEvent {
+  TimelineKind kind;
+  const Stmt *stmt;
+  int warp;
+  int order;          // among the events as they were run: those of one warp are in its own
+  double begin, end;  // clocks; of a copy: asked for, landed
+  double work;        // when its unit begins with it
+  double busy;        // clocks that it takes of its unit
+  int64_t count;      // executions
+  int slot;           // of the ring; -1: it has to do with none
+  int64_t slab;       // that is moved, read or multiplied; -1: none
+  int64_t phase;      // WAIT for an mbarrier: the bit that must have ended; else -1
+  TimelineBar bar;
+  bool stuck;  // it waits for ever
+} TimelineEvent;
+
+// A phase of an mbarrier that has ended.
+typedef struct TimelinePhase {
+  const Buffer *buffer;
+  int at;
+  uint32_t phase;
+  double end;
+  int64_t bytes;
+} TimelinePhase;
+
+// Turns of a loop that are all alike and were left out, and the clock at which they would be.
+typedef struct TimelineCut {
+  double at, clocks;
+  int64_t turns;
+  const Var *var;
+  bool repeats;  // the turns before it took equally long
+} TimelineCut;
+
+enum { TIMELINE_CUTS_MAX = 16 };
+
+typedef struct Timeline {
+  const Program *program;
+  int n_events;
+  const TimelineEvent *event;  // by the clock at which they begin
+  int n_phases;
+  const TimelinePhase *phase;
+  int n_warps, n_slots;
+  int n_cuts;
+  TimelineCut cut[TIMELINE_CUTS_MAX];
+  double clocks;       // of the events: without what was left out
+  double all_clocks;   // with it
+  double turn_clocks;  // of one turn of the loop that was cut; 0: none was
+  int n_stuck;         // warps that wait for ever
+  bool full;           // there were more events than it takes
+  const char *origin;  // where the costs are from, a sentence
+} Timeline;
+
+typedef struct TimelineOptions {
+  bool whole;  // no turn is left out
+} TimelineOptions;
+
+// `program`: another one than the model's last, a broken copy of it; NULL: that one.
+const Timeline *timeline_run(Arena *arena, const Model *model, const Program *program,
+                             const TimelineOptions *options);
+
+// The clock of the block at which an event's clock would be with nothing left out.
+double timeline_clock(const Timeline *timeline, double clock);
+// The role of a warp: "producer"; NULL where warps have none.
+const char *timeline_role(const Timeline *timeline, int warp);
+// "full[3] phase 0", "256 threads", "at most 1 group in flight": what a waiting event waits for; ""
+// where it does not wait.
+const char *timeline_waits_for(Arena *arena, const TimelineEvent *event);

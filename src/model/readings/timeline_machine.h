@@ -1,0 +1,145 @@
+// Inside the run without values: a kernel as flat code, what each statement costs, and the machine.
+//
+// Included by timeline*.c only.
+#pragma once
+#include "model/readings/timeline.h"
+
+// The clocks that one execution by one warp takes of each unit.
+typedef struct TimelineCost {
+  double pipe;      // shared memory's and L1's
+  double fetch;     // this SM's share of L2 and DRAM, inwards
+  double store;     // outwards
+  double multiply;  // one quarter of the SM's multipliers
+  double latency;   // from the end of that to the value
+} TimelineCost;
+
+// What a statement costs by the model; `program` is the one that runs, perhaps a broken copy.
+TimelineCost timeline_cost(const Model *model, const Program *program, const Stmt *stmt);
+const char *timeline_origin(Arena *arena, const Model *model);
+
+typedef enum TimeCodeKind {
+  TIME_OP,
+  TIME_LET,
+  TIME_LOOP,
+  TIME_NEXT,
+  TIME_IF,
+  TIME_FI,
+  TIME_EXIT
+} TimeCodeKind;
+
+typedef struct TimeCode {
+  TimeCodeKind kind;
+  const Stmt *stmt;
+  int jump;       // LOOP: behind its NEXT; NEXT: first of the body; IF: its FI
+  bool by_lane;   // LET, IF: lanes of a warp may differ
+  int64_t count;  // OP: executions that it stands for
+  TimelineCost cost;
+  // LOOP, NEXT: iterations that are run; those from `head` on are `skip` further than they count.
+  int64_t turns, head, skip;
+  int64_t slab_depth;  // OP that copies: elements along K of a slab
+  int k_dimension;     // … and the dimension of its source that runs along K
+} TimeCode;
+
+typedef struct TimeProgram {
+  const Program *program;
+  Launch launch;
+  int n_codes;
+  TimeCode *code;
+} TimeProgram;
+
+// The main kernel. `whole`: no turn of a loop is left out.
+const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Program *program,
+                                    bool whole);
+
+// ---- the machine
+// -----------------------------------------------------------------------------------
+
+enum {
+  TIME_WARPS_MAX = 32,
+  TIME_QUARTERS = 4,
+  TIME_DEPTH_MAX = 64,
+  TIME_SETS_MAX = 16,
+  TIME_SLOTS_MAX = 64,
+  TIME_FAMILIES_MAX = 16,
+  TIME_GROUPS_MAX = 64,  // in flight, of a warp; older ones are over in order
+};
+
+typedef enum TimeState { TIME_READY, TIME_AT_BARRIER, TIME_ASLEEP, TIME_DONE } TimeState;
+
+// Groups of background work, by the family of operations that closes them.
+typedef struct TimeGroups {
+  double open;                   // when all of the open one is over
+  double done[TIME_GROUPS_MAX];  // of the latest ones, by their number
+  int64_t closed;
+} TimeGroups;
+
+typedef struct TimeWarp {
+  TimeState state;
+  int index, pc, depth;
+  double clock, asleep_at;
+  double stored;  // when its last store to shared memory is there
+  uint32_t active, saved[TIME_DEPTH_MAX];
+  int64_t *lanes, *scalar;  // environments: [n_vars][LANES], [n_vars]
+  int64_t *turn;            // by code: of its loop
+  int64_t registers;
+  TimeGroups groups[TIME_FAMILIES_MAX];
+  double ready[BUFFERS_MAX][TIME_SETS_MAX];  // when the registers of a set hold their values
+  int64_t slab[BUFFERS_MAX][TIME_SETS_MAX];  // of which slab these are
+  int *event;                                // by statement: its latest one
+  int since;                                 // events before this one are closed
+  int barrier;                               // the number of the barrier that it waits at
+} TimeWarp;
+
+typedef struct TimeBar {
+  int64_t expected, pending, bytes, told;
+  uint32_t phase;
+  double ended;
+} TimeBar;
+
+// A box on its way.
+typedef struct TimeBox {
+  double lands;
+  int64_t bytes;
+  const Buffer *buffer;
+  int at;
+} TimeBox;
+
+typedef struct TimeMachine {
+  Arena *arena;
+  const TimeProgram *code;
+  TimeWarp *warp;
+  int n_warps;
+  double pipe, fetch, store, multiply[TIME_QUARTERS];  // when a unit is free
+  TimeBar *bar[BUFFERS_MAX];
+  int64_t slab[BUFFERS_MAX][TIME_SLOTS_MAX];  // that a slot holds, or waits for
+  int n_boxes, box_capacity;
+  TimeBox *box;
+  int64_t free_registers;
+  Timeline *out;
+  TimelineEvent *event;
+  int capacity;
+  TimelinePhase *phase;
+  int phase_capacity;
+  double *turn_at;  // [head] clocks of the loop's turns that are run before it jumps
+  bool woke;        // somebody was let go on: it is asked again whose turn it is
+} TimeMachine;
+
+// Room for more entries: those that are there, copied into twice as much.
+void *time_grown(Arena *arena, const void *from, int n, int *capacity, size_t size);
+
+// Work: moves, multiplications, sums (timeline_work.c).
+TimelineEvent *time_new_event(TimeMachine *machine, const TimeWarp *warp, const Stmt *stmt,
+                              TimelineKind kind);
+// The same of an event that orders: work behind it is no continuation of work before it.
+TimelineEvent *time_new_order(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt,
+                              TimelineKind kind);
+void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const TimeBar *bar);
+void time_run_move(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+void time_run_multiply(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+
+// Waiting, and letting others go on (timeline_wait.c).
+int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
+void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
+void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
+void time_land(TimeMachine *machine, int box);  // counts its bytes

@@ -1,0 +1,211 @@
+// Work of a warp: what it takes of the units that all share, and the events that come of it.
+//
+// Slabs are followed by number: a copy says it by its index along K, a slot has the number of what
+// was asked for last, registers that of the slot they were read from.
+#include <math.h>
+#include <string.h>
+
+#include "base/whole.h"
+#include "model/ir/lanes.h"
+#include "model/readings/timeline_machine.h"
+
+enum { EVENTS_MAX = 1 << 16 };
+
+// ---- events -------------------------------------------------------------------------------------
+
+void *time_grown(Arena *arena, const void *from, int n, int *capacity, size_t size) {
+  *capacity = *capacity ? 2 * *capacity : 256;
+  char *more = arena_alloc(arena, (size_t)*capacity * size);
+  if (n) memcpy(more, from, (size_t)n * size);
+  return more;
+}
+
+TimelineEvent *time_new_event(TimeMachine *m, const TimeWarp *w, const Stmt *stmt,
+                              TimelineKind kind) {
+  Timeline *out = m->out;
+  if (out->n_events == EVENTS_MAX) {
+    out->full = true;
+    out->n_events--;
+  }
+  if (out->n_events == m->capacity)
+    m->event = time_grown(m->arena, m->event, out->n_events, &m->capacity, sizeof *m->event);
+  TimelineEvent *event = &m->event[out->n_events++];
+  *event = (TimelineEvent){.kind = kind,
+                           .stmt = stmt,
+                           .warp = w->index,
+                           .slot = -1,
+                           .slab = -1,
+                           .phase = -1,
+                           .begin = w->clock,
+                           .end = w->clock,
+                           .work = w->clock};
+  event->count = 1;
+  event->order = out->n_events;
+  return event;
+}
+
+// An event that orders: work behind it is no continuation of work before it.
+TimelineEvent *time_new_order(TimeMachine *m, TimeWarp *w, const Stmt *stmt, TimelineKind kind) {
+  TimelineEvent *event = time_new_event(m, w, stmt, kind);
+  w->since = m->out->n_events;
+  return event;
+}
+
+// The event that work of a statement belongs to: the latest one, if it goes on with the same slab.
+static TimelineEvent *work_event(TimeMachine *m, TimeWarp *w, const TimeCode *code,
+                                 TimelineKind kind, int slot, int64_t slab, double begin) {
+  int at = w->event[code->stmt->id];
+  if (at > w->since && m->event[at - 1].slot == slot && m->event[at - 1].slab == slab) {
+    m->event[at - 1].count += code->count;
+    return &m->event[at - 1];
+  }
+  TimelineEvent *event = time_new_event(m, w, code->stmt, kind);
+  event->begin = event->end = event->work = begin;
+  event->count = code->count;
+  event->slot = slot;
+  event->slab = slab;
+  w->event[code->stmt->id] = m->out->n_events;
+  return event;
+}
+
+void time_set_bar(TimelineEvent *event, const Buffer *buffer, int at, const TimeBar *bar) {
+  event->bar = (TimelineBar){.buffer = buffer,
+                             .at = at,
+                             .phase = bar->phase,
+                             .expected = bar->expected,
+                             .arrived = bar->expected - bar->pending,
+                             .bytes = bar->told,
+                             .landed = bar->told - bar->bytes};
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+static double take(double *unit, double from, double clocks) {
+  double start = fmax(from, *unit);
+  *unit = start + clocks;
+  return start;
+}
+
+// The copy of a buffer that an access means: the slot of a ring, the set of a fragment.
+static int part_of(const TimeWarp *w, const Access *access, int limit) {
+  const Buffer *buffer = access->buffer;
+  bool parted = buffer->space == SPACE_REGISTER ? buffer->rank > 1 : buffer_is_ring(buffer);
+  if (!parted || buffer->dim[0] > limit) return 0;
+  return (int)clamp_index(expr_eval(access->idx[0], w->scalar), buffer->dim[0]);
+}
+
+static int slot_of(const TimeWarp *w, const Access *access) {
+  const Buffer *buffer = access->buffer;
+  bool slab = buffer->role == ROLE_SLAB_A || buffer->role == ROLE_SLAB_B;
+  return slab ? part_of(w, access, TIME_SLOTS_MAX) : -1;
+}
+
+// The slab that an operand holds: of a matrix by its index along K, of anything else by what came.
+static int64_t slab_of(const TimeMachine *m, const TimeWarp *w, const TimeCode *code,
+                       const Access *access) {
+  const Buffer *buffer = access->buffer;
+  if (!buffer) return -1;
+  if (buffer->space == SPACE_GLOBAL)
+    return code->slab_depth
+               ? expr_eval(access->idx[code->k_dimension], w->scalar) / code->slab_depth
+               : -1;
+  if (buffer->space == SPACE_SHARED) {
+    int slot = slot_of(w, access);
+    return slot < 0 ? -1 : m->slab[buffer->id][slot];
+  }
+  return w->slab[buffer->id][part_of(w, access, TIME_SETS_MAX)];
+}
+
+// When the values of a register operand are there.
+static double ready_at(const TimeWarp *w, const Access *access) {
+  const Buffer *buffer = access->buffer;
+  if (!buffer || buffer->space != SPACE_REGISTER) return 0;
+  return w->ready[buffer->id][part_of(w, access, TIME_SETS_MAX)];
+}
+
+static void now_holds(TimeMachine *m, TimeWarp *w, const Access *access, int64_t slab,
+                      double ready) {
+  const Buffer *buffer = access->buffer;
+  if (buffer->space == SPACE_REGISTER) {
+    int set = part_of(w, access, TIME_SETS_MAX);
+    w->ready[buffer->id][set] = fmax(w->ready[buffer->id][set], ready);
+    w->slab[buffer->id][set] = slab;
+    return;
+  }
+  int slot = slot_of(w, access);
+  if (slot >= 0) m->slab[buffer->id][slot] = slab;
+}
+
+static TimelineKind kind_of_move(const Op *op) {
+  if (op->dst.buffer->space == SPACE_GLOBAL) return TIMELINE_STORE;
+  if (op->src.buffer->space == SPACE_GLOBAL) return TIMELINE_COPY;
+  return op->dst.buffer->space == SPACE_REGISTER ? TIMELINE_READ : TIMELINE_WRITE;
+}
+
+static void add_box(TimeMachine *m, const Buffer *buffer, int at, int64_t bytes, double lands) {
+  if (m->n_boxes == m->box_capacity)
+    m->box = time_grown(m->arena, m->box, m->n_boxes, &m->box_capacity, sizeof *m->box);
+  m->box[m->n_boxes++] = (TimeBox){lands, bytes, buffer, at};
+}
+
+// What a move that does not end at once is waited for by.
+static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
+  const OpFacts *facts = op_facts(op->kind);
+  if (facts->completes == COMPLETES_BY_GROUP) {
+    TimeGroups *groups = &w->groups[facts->family];
+    groups->open = fmax(groups->open, event->end);
+  }
+  if (facts->completes != COMPLETES_BY_MBARRIER || !op->src2.buffer) return;
+  int at = time_bar_at(w, &op->src2);
+  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  add_box(m, op->src2.buffer, at, bytes, event->end);
+  time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
+}
+
+void time_run_move(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  const TimelineCost *cost = &code->cost;
+  const OpFacts *facts = op_facts(op->kind);
+  const TimelineKind kind = kind_of_move(op);
+  const double n = (double)code->count;
+  w->clock = fmax(w->clock, ready_at(w, &op->src));
+  int64_t slab = slab_of(m, w, code, &op->src);
+  int slot = slot_of(w, kind == TIMELINE_READ ? &op->src : &op->dst);
+  TimelineEvent *event = work_event(m, w, code, kind, slot, slab, w->clock);
+  double start = take(&m->pipe, w->clock, n * cost->pipe), end = start + n * cost->pipe;
+  if (cost->fetch > 0) end = (start = take(&m->fetch, start, n * cost->fetch)) + n * cost->fetch;
+  if (cost->store > 0) end = (start = take(&m->store, start, n * cost->store)) + n * cost->store;
+  if (event->busy == 0) event->work = start;
+  event->busy += n * fmax(cost->pipe, fmax(cost->fetch, cost->store));
+  event->end = end + cost->latency;
+  w->clock += n;
+  if (kind == TIMELINE_WRITE) w->stored = end;
+  if (facts->completes != COMPLETES_AT_ONCE) complete_later(m, w, op, event);
+  now_holds(m, w, &op->dst, slab, event->end);
+}
+
+void time_run_multiply(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  const Op *op = &code->stmt->op;
+  const OpFacts *facts = op_facts(op->kind);
+  double clocks = (double)code->count * code->cost.multiply;
+  w->clock = fmax(w->clock, fmax(ready_at(w, &op->src), ready_at(w, &op->src2)));
+  int64_t slab = slab_of(m, w, code, &op->src);
+  double start = take(&m->multiply[w->index % TIME_QUARTERS], w->clock, clocks);
+  TimelineEvent *event = work_event(m, w, code, TIMELINE_MULTIPLY, -1, slab, start);
+  event->busy += clocks;
+  event->end = start + clocks;
+  if (facts->completes == COMPLETES_AT_ONCE)
+    w->clock = event->end;
+  else
+    complete_later(m, w, op, event);
+}
+
+// Sums, scaled or added to what is there.
+void time_run_add(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
+  if (code->stmt->op.dst.buffer->space == SPACE_GLOBAL)
+    time_run_move(m, w, code);
+  else
+    take(&m->multiply[w->index % TIME_QUARTERS], w->clock,
+         (double)code->count * code->cost.multiply);
+  w->clock += (double)code->count;
+}

@@ -1,0 +1,32 @@
+// A ring of one slab, filled and read in turn by the same warps.
+#include "model/schedules/sequential.h"
+
+#include "base/str.h"
+#include "model/readings/model.h"
+
+// What makes copies run beside multiplications, and the values without it; what hangs on a knob
+// stands before it.
+static const struct {
+  KnobId knob;
+  int64_t without;
+} overlaps[] = {
+    {KNOB_PRODUCER_WARPS, 0}, {KNOB_WARP_SPECIALIZE, 0}, {KNOB_COPY_FROM, 0},
+    {KNOB_COPY_STEPS, 0},     {KNOB_PIPELINE_STAGES, 0}, {KNOB_UNROLL_RING, 0},
+    {KNOB_BUFFER_COUNT, 1},
+};
+enum { OVERLAPS = sizeof overlaps / sizeof *overlaps };
+
+const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedule *schedule) {
+  Schedule alone = *schedule;
+  Str change = str_new(arena);
+  for (int i = 0; i < OVERLAPS; i++) {
+    KnobId knob = overlaps[i].knob;
+    if (alone.value[knob] == overlaps[i].without) continue;
+    schedule_set(&alone, knob, overlaps[i].without);
+    str_printf(&change, "%s%s=%s", change.length ? "," : "", knob_table[knob].name,
+               knob_value_text(arena, &alone, knob));
+  }
+  if (!change.length || !model_build(arena, targets, &alone)->ok) return NULL;
+  *schedule = alone;
+  return change.text;
+}

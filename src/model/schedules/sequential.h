@@ -1,0 +1,9 @@
+// The same schedule with no copy beside a multiplication: what a picture of overlap is held
+// against.
+#pragma once
+#include "model/words/knob.h"
+#include "model/words/target.h"
+
+// Takes the roles, the pipelining and the ring away. Returns what was changed,
+// "WARP_SPECIALIZE=0,BUFFER_COUNT=1"; NULL: there is none of them, or the rest is not legal alone.
+const char *schedule_sequential(Arena *arena, const TargetTable *targets, Schedule *schedule);

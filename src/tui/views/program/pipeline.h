@@ -1,0 +1,82 @@
+// The pipeline view's data: timelines, their lanes, and the part of time that is on the screen.
+//
+// pipeline_lanes.c makes lanes of a timeline, pipeline_picture.c draws them, pipeline_card.c says
+// what the event under the cursor is; view_pipeline.c has the keys.
+#pragma once
+#include "model/interp/interp.h"
+#include "model/readings/timeline.h"
+#include "tui/canvas/canvas.h"
+#include "tui/session/session.h"
+
+// A row of the picture.
+typedef enum LaneKind { LANE_UNIT, LANE_SLOT, LANE_WARPS } LaneKind;
+
+typedef struct Lane {
+  const Timeline *timeline;
+  LaneKind kind;
+  const char *name;
+  unsigned kinds;     // UNIT: bits 1 << TIMELINE_… of its events
+  int slot;           // SLOT
+  int warp, n_warps;  // WARPS: the one that is shown stands for so many
+  int n;
+  const TimelineEvent *const *event;  // by the clock at which they begin
+} Lane;
+
+typedef struct Lanes {
+  const Timeline *timeline;
+  const char *title;  // of a half; NULL: there is one timeline alone
+  int n;
+  const Lane *lane;
+} Lanes;
+
+// `each`: a lane for every warp, not for every role.
+Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slots);
+
+// What a run with values found in a broken program.
+typedef struct PipelineVerdict {
+  const char *name, *help;  // of the breakage
+  const char *text;         // the gravest finding; "nothing is found"
+  FindingKind kind;         // FINDING_COUNT: nothing
+  int stmt[2];              // numbers of the statements that the finding names; -1: none
+} PipelineVerdict;
+
+// What the view keeps between frames.
+typedef struct PipelineOwn {
+  Arena *arena;  // of what follows, made anew when the picture is another
+  const void *made_of;
+  int serial, broken, mode, other_serial;
+  bool each, each_shown;  // every warp: as it was asked for otherwise, as it is
+  Lanes now, beside;      // beside.timeline NULL: there is none
+  PipelineVerdict verdict;
+  const char *no_beside;  // why there is none; NULL
+  int lane, at;           // of `now`: the lane, and its event
+  double from, scale;     // clock at the left edge, clocks of a column; scale 0: not chosen yet
+  bool all;               // all of it on the screen
+} PipelineOwn;
+
+// The clocks and columns of the picture.
+typedef struct PipelineSpan {
+  double from, scale;
+  int cols;
+} PipelineSpan;
+
+enum { PIPELINE_LABEL_COLS = 13, PIPELINE_SPOT_LANE = 16 };
+
+// Characters for slabs, so that the picture says the same without colours: 0-9 a-z, modulo 36.
+char pipeline_mark(int64_t slab);
+
+void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span);
+// What letters and shades mean, in a row.
+void pipeline_draw_legend(Canvas *canvas, Rect in);
+void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
+                        int lane, PipelineSpan span);
+const TimelineEvent *pipeline_event(const PipelineOwn *own);  // under the cursor; NULL: none
+
+// The event under the cursor, in words.
+typedef struct PipelineCard {
+  const TimelineEvent *event, *before;  // NULL: none; the one that its warp did before
+  const char *line, *waits_for;         // its statement
+} PipelineCard;
+
+PipelineCard pipeline_card(Arena *arena, const PipelineOwn *own);
+void pipeline_draw_card(Canvas *canvas, Rect in, const PipelineOwn *own, const PipelineCard *card);

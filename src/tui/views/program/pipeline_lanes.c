@@ -1,0 +1,122 @@
+// A timeline → lanes: one for each unit that works, one for each slot of the ring, one for each
+// role.
+//
+// A role's lane shows its first warp, that of a warpgroup's atom the first of each four; the others
+// do the same a little earlier or later. A slot's lane has what fills it and what reads it.
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/words/fragment.h"
+#include "tui/views/program/pipeline.h"
+
+enum { LANES_ALLOWED = 96 };
+
+typedef bool LaneHolds(const Lane *lane, const TimelineEvent *event);
+
+static bool unit_holds(const Lane *lane, const TimelineEvent *event) {
+  return lane->kinds >> event->kind & 1;
+}
+
+static bool slot_holds(const Lane *lane, const TimelineEvent *event) {
+  bool moves =
+      event->kind == TIMELINE_COPY || event->kind == TIMELINE_WRITE || event->kind == TIMELINE_READ;
+  return moves && event->slot == lane->slot;
+}
+
+static bool warp_holds(const Lane *lane, const TimelineEvent *event) {
+  return event->warp == lane->warp;
+}
+
+static void fill(Arena *arena, const Timeline *timeline, Lane *lane) {
+  static LaneHolds *const holds[] = {
+      [LANE_UNIT] = unit_holds, [LANE_SLOT] = slot_holds, [LANE_WARPS] = warp_holds};
+  const TimelineEvent **event = ARENA_ARRAY(arena, const TimelineEvent *, timeline->n_events);
+  for (int i = 0; i < timeline->n_events; i++)
+    if (holds[lane->kind](lane, &timeline->event[i])) event[lane->n++] = &timeline->event[i];
+  lane->event = event;
+  lane->timeline = timeline;
+}
+
+// ---- names --------------------------------------------------------------------------------------
+
+// Who carries copies.
+static const char *copies_name(const Timeline *timeline) {
+  for (int i = 0; i < timeline->n_events; i++) {
+    const char *carrier = op_carrier(timeline->event[i].stmt->op.kind);
+    if (timeline->event[i].kind == TIMELINE_COPY && carrier) return carrier;
+  }
+  return "load";
+}
+
+static const char *warps_name(Arena *arena, const Timeline *timeline, int first, int n) {
+  const char *role = timeline_role(timeline, first);
+  if (n == 1) return arena_printf(arena, "%s %d", role ? role : "warp", first);
+  return arena_printf(arena, "%s ×%d", role ? role : "warps", n);
+}
+
+// ---- lanes --------------------------------------------------------------------------------------
+
+static Lane *add(Lanes *lanes, Lane *list, Lane lane) {
+  if (lanes->n == LANES_ALLOWED) return NULL;
+  list[lanes->n] = lane;
+  return &list[lanes->n++];
+}
+
+// Shared memory has one pipe for what is read and what is written.
+static void add_units(Arena *arena, Lanes *lanes, Lane *list) {
+  const struct {
+    const char *name;
+    unsigned kinds;
+  } units[] = {
+      {copies_name(lanes->timeline), 1u << TIMELINE_COPY},
+      {"shared", 1u << TIMELINE_READ | 1u << TIMELINE_WRITE},
+      {program_atom(lanes->timeline->program) ? "tensor" : "FMA", 1u << TIMELINE_MULTIPLY},
+      {"store C", 1u << TIMELINE_STORE},
+  };
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    Lane lane = {.kind = LANE_UNIT, .name = units[i].name, .kinds = units[i].kinds};
+    fill(arena, lanes->timeline, &lane);
+    if (lane.n) add(lanes, list, lane);
+  }
+}
+
+static void add_slots(Arena *arena, Lanes *lanes, Lane *list) {
+  for (int i = 0; i < lanes->timeline->n_slots; i++) {
+    Lane lane = {.kind = LANE_SLOT, .slot = i, .name = arena_printf(arena, "slot %d", i)};
+    fill(arena, lanes->timeline, &lane);
+    if (lane.n) add(lanes, list, lane);
+  }
+}
+
+// Warps from `first` on that are shown as one.
+static int group_of(const Timeline *timeline, int first, bool each) {
+  const Atom *atom = program_atom(timeline->program);
+  const char *role = timeline_role(timeline, first);
+  int n = 1, most = each ? 1 : atom && atom->warps > 1 ? atom->warps : timeline->n_warps;
+  while (n < most && first + n < timeline->n_warps && timeline_role(timeline, first + n) == role)
+    n++;
+  return n;
+}
+
+static void add_warps(Arena *arena, Lanes *lanes, Lane *list, bool each) {
+  const Timeline *timeline = lanes->timeline;
+  for (int first = 0; first < timeline->n_warps;) {
+    int n = group_of(timeline, first, each);
+    Lane lane = {.kind = LANE_WARPS, .warp = first, .n_warps = n};
+    fill(arena, timeline, &lane);
+    lane.name = warps_name(arena, timeline, first, n);
+    if (lane.n) add(lanes, list, lane);
+    first += n;
+  }
+}
+
+Lanes pipeline_lanes(Arena *arena, const Timeline *timeline, bool each, bool slots) {
+  Lanes lanes = {.timeline = timeline};
+  Lane *list = ARENA_ARRAY(arena, Lane, LANES_ALLOWED);
+  add_units(arena, &lanes, list);
+  if (slots) add_slots(arena, &lanes, list);
+  add_warps(arena, &lanes, list, each);
+  lanes.lane = list;
+  return lanes;
+}
+
+char pipeline_mark(int64_t slab) { return "0123456789abcdefghijklmnopqrstuvwxyz"[slab % 36]; }

@@ -1,0 +1,305 @@
+// Lanes as rows: time to the right, a column so many clocks, slabs in their colours.
+//
+//   TMA        0011░░22░░33░░           digits: served; ░: asked for and on its way
+//   tensor           ▆▆▆▆▇▇▇▇           the share of the multipliers that work
+//   slot 0     ░░░░··0000····44         on its way, there, read
+//   consumer   ┄full[0]┄00001111        a gap: what is waited for; digits: multiplies of that slab
+//
+// What takes most of a column is what it shows. Where turns of a loop were left out stands a dotted
+// line; the clocks of the axis go on as if they had been there.
+#include <math.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "base/whole.h"
+#include "tui/canvas/utf8.h"
+#include "tui/views/program/pipeline.h"
+
+enum { COLS = CANVAS_COLS_MAX, LEVELS = 8, QUARTERS = 4, TICK_COLS = 10 };
+
+static int column_of(PipelineSpan span, double clock) {
+  double col = floor((clock - span.from) / span.scale);
+  return col < -1 ? -1 : col > span.cols ? span.cols : (int)col;
+}
+
+// The columns that a time touches, at least one; false: none of those on the screen.
+static bool columns_of(PipelineSpan span, double begin, double end, int *first, int *last) {
+  *first = max_int(column_of(span, begin), 0);
+  *last = min_int(column_of(span, fmax(begin, end - 1e-6)), span.cols - 1);
+  return column_of(span, begin) < span.cols && column_of(span, end) >= 0 && *last >= *first;
+}
+
+// Clocks of a column that lie in a time.
+static double overlap(PipelineSpan span, int col, double begin, double end) {
+  double from = span.from + col * span.scale;
+  return fmax(0, fmin(end, from + span.scale) - fmax(begin, from));
+}
+
+static Style slab_style(int64_t slab) {
+  return slab < 0 ? STYLE_TEXT : style_address((int)(slab % STYLE_ADDRESSES));
+}
+
+// The slab that an event is about, in a column: one that began before turns were left out and goes
+// on behind them is there about a later one.
+static int64_t slab_in(const Lane *lane, const TimelineEvent *e, PipelineSpan span, int col) {
+  if (e->slab < 0 || lane->timeline->n_cuts != 1) return e->slab;
+  const TimelineCut *cut = &lane->timeline->cut[0];
+  bool goes_on = e->begin < cut->at && span.from + col * span.scale >= cut->at;
+  return goes_on ? e->slab + cut->turns : e->slab;
+}
+
+static void put_mark(Canvas *canvas, Rect in, int col, int64_t slab, bool solid) {
+  char mark[2] = {slab < 0 ? '=' : pipeline_mark(slab), 0};
+  Style style = slab_style(slab);
+  if (solid)
+    canvas_text(canvas, in, 0, col, style, mark);
+  else
+    canvas_glyph(canvas, in, 0, col, style_over(style, STYLE_SHADOW), GLYPH_SHADE_LIGHT);
+}
+
+// ---- units --------------------------------------------------------------------------------------
+
+// Copies: on their way from when they are asked for until they have landed; served in between.
+static void draw_copies(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
+  int first, last;
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (!columns_of(span, e->begin, e->end, &first, &last)) continue;
+    for (int col = first; col <= last; col++)
+      put_mark(canvas, in, col, slab_in(lane, e, span, col), false);
+  }
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (!columns_of(span, e->work, e->work + e->busy, &first, &last)) continue;
+    for (int col = first; col <= last; col++)
+      put_mark(canvas, in, col, slab_in(lane, e, span, col), true);
+  }
+}
+
+// The share of the unit that works, in eighths, in the colour of the slab that it works for most.
+static void draw_shares(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
+  double busy[COLS] = {0}, most[COLS] = {0};
+  int64_t slab[COLS];
+  int first, last;
+  double units = lane->kinds >> TIMELINE_MULTIPLY & 1 ? QUARTERS : 1;
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (e->busy <= 0 || !columns_of(span, e->work, e->end, &first, &last)) continue;
+    for (int col = first; col <= last; col++) {
+      double share = e->busy * overlap(span, col, e->work, e->end) / fmax(e->end - e->work, 1);
+      busy[col] += share;
+      if (share <= most[col]) continue;
+      most[col] = share;
+      slab[col] = slab_in(lane, e, span, col);
+    }
+  }
+  for (int col = 0; col < span.cols; col++) {
+    double share = busy[col] / span.scale / units;
+    if (share < 0.02) continue;
+    int level = min_int((int)ceil(share * LEVELS), LEVELS);
+    canvas_glyph(canvas, in, 0, col, style_over(slab_style(slab[col]), STYLE_SHADOW),
+                 (Glyph)(GLYPH_BAR_1 + level - 1));
+  }
+}
+
+// ---- slots --------------------------------------------------------------------------------------
+
+static bool fills(const TimelineEvent *e) { return e->kind != TIMELINE_READ; }
+
+static void draw_slot(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
+  int first, last;
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (!fills(e)) continue;
+    double until = span.from + span.cols * span.scale;
+    for (int k = i + 1; k < lane->n; k++)
+      if (fills(lane->event[k]) && lane->event[k]->slab != e->slab) {
+        until = lane->event[k]->begin;
+        break;
+      }
+    if (columns_of(span, e->end, until, &first, &last) && until > e->end)
+      for (int col = first; col <= last; col++)
+        canvas_glyph(canvas, in, 0, col, style_over(slab_style(e->slab), STYLE_SHADOW),
+                     GLYPH_MIDDLE_DOT);
+    if (columns_of(span, e->begin, e->end, &first, &last))
+      for (int col = first; col <= last; col++)
+        put_mark(canvas, in, col, slab_in(lane, e, span, col), false);
+  }
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (fills(e) || !columns_of(span, e->begin, e->end, &first, &last)) continue;
+    for (int col = first; col <= last; col++)
+      put_mark(canvas, in, col, slab_in(lane, e, span, col), true);
+  }
+}
+
+// ---- warps --------------------------------------------------------------------------------------
+
+static bool waits(const TimelineEvent *e) {
+  return e->kind == TIMELINE_WAIT || e->kind == TIMELINE_MEET;
+}
+
+static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent *e) {
+  if (e->kind == TIMELINE_MULTIPLY) {
+    put_mark(canvas, in, col, e->slab, true);
+  } else if (waits(e)) {
+    canvas_glyph(canvas, in, 0, col, e->stuck ? STYLE_BAD : STYLE_BARRIER, GLYPH_HLINE_DOTTED);
+  } else {
+    Style style = e->slab < 0 ? STYLE_DIM : style_over(slab_style(e->slab), STYLE_SHADOW);
+    canvas_text(canvas, in, 0, col, style, timeline_kind_letter(e->kind));
+  }
+}
+
+// The time of the warp itself: of a copy that goes on in the background its asking alone.
+static double own_end(const TimelineEvent *e) {
+  bool background = e->kind == TIMELINE_COPY || e->kind == TIMELINE_STORE;
+  return background ? fmin(e->end, e->begin + (double)e->count) : e->end;
+}
+
+// "full[2]" in the middle of a gap that has room for it.
+static void draw_gap(Canvas *canvas, Rect in, const TimelineEvent *e, PipelineSpan span) {
+  char name[48];
+  int first, last;
+  if (!waits(e) || !columns_of(span, e->begin, e->end, &first, &last)) return;
+  if (e->bar.buffer)
+    snprintf(name, sizeof name, "%.32s[%d]", e->bar.buffer->name, e->bar.at);
+  else
+    snprintf(name, sizeof name, "%s", e->kind == TIMELINE_MEET ? "barrier" : "copies");
+  int cols = utf8_columns(name), room = last - first + 1;
+  if (cols + 2 > room) return;
+  canvas_text(canvas, in, 0, first + (room - cols) / 2, e->stuck ? STYLE_BAD : STYLE_BARRIER, name);
+}
+
+// Merged events of reads and of multiplications lie beside each other: the multiplication shows.
+static double weight_of(TimelineKind kind) { return kind == TIMELINE_MULTIPLY ? 4 : 1; }
+
+static void draw_warps(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan span) {
+  const TimelineEvent *shown[COLS] = {0};
+  double most[COLS] = {0};
+  int first, last;
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    double end = own_end(e);
+    if (!columns_of(span, e->begin, end, &first, &last)) continue;
+    for (int col = first; col <= last; col++) {
+      double takes = weight_of(e->kind) * overlap(span, col, e->begin, end);
+      if (takes <= most[col]) continue;
+      most[col] = takes;
+      shown[col] = e;
+    }
+  }
+  for (int col = 0; col < span.cols; col++)
+    if (shown[col]) draw_warp_cell(canvas, in, col, shown[col]);
+  for (int i = 0; i < lane->n; i++) draw_gap(canvas, in, lane->event[i], span);
+}
+
+// ---- a lane -------------------------------------------------------------------------------------
+
+static bool is_found(const PipelineOwn *own, const TimelineEvent *e) {
+  const int *stmt = own->verdict.stmt;
+  return own->verdict.name && (e->stmt->id == stmt[0] || e->stmt->id == stmt[1]);
+}
+
+static void mark_found(Canvas *canvas, Rect in, const PipelineOwn *own, const Lane *lane,
+                       PipelineSpan span) {
+  int first, last;
+  if (lane->kind != LANE_WARPS) return;
+  for (int i = 0; i < lane->n; i++) {
+    const TimelineEvent *e = lane->event[i];
+    if (!is_found(own, e) || !columns_of(span, e->begin, own_end(e), &first, &last)) continue;
+    canvas_restyle(canvas, (Rect){in.row, in.col + first, 1, last - first + 1}, STYLE_BAD);
+  }
+}
+
+static void draw_cursor(Canvas *canvas, Rect in, const PipelineOwn *own, PipelineSpan span) {
+  const TimelineEvent *e = pipeline_event(own);
+  int first, last;
+  if (!e || !columns_of(span, e->begin, e->end, &first, &last)) return;
+  canvas_over(canvas, (Rect){in.row, in.col + first, 1, last - first + 1}, STYLE_CURSOR);
+}
+
+void pipeline_draw_lane(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
+                        int index, PipelineSpan span) {
+  const Lane *lane = &lanes->lane[index];
+  bool here = lanes == &own->now && index == own->lane;
+  Rect label = rect_take_left(&in, PIPELINE_LABEL_COLS);
+  if (here) canvas_glyph(canvas, label, 0, 0, STYLE_TITLE, GLYPH_POINTER);
+  canvas_fit(canvas, label, 0, 1, label.cols - 2, ALIGN_LEFT, here ? STYLE_TITLE : STYLE_TEXT,
+             lane->name);
+  if (lane->kind == LANE_SLOT)
+    draw_slot(canvas, in, lane, span);
+  else if (lane->kind == LANE_WARPS)
+    draw_warps(canvas, in, lane, span);
+  else if (lane->kinds >> TIMELINE_COPY & 1)
+    draw_copies(canvas, in, lane, span);
+  else
+    draw_shares(canvas, in, lane, span);
+  mark_found(canvas, in, own, lane, span);
+  if (here) draw_cursor(canvas, in, own, span);
+  for (int i = 0; i < lanes->timeline->n_cuts; i++)
+    canvas_glyph(canvas, in, 0, column_of(span, lanes->timeline->cut[i].at), STYLE_DIM,
+                 GLYPH_VLINE_DOTTED);
+}
+
+// ---- the axis -----------------------------------------------------------------------------------
+
+// The least of 1, 2, 5, 10, 20 … that is not below it.
+static double round_step(double least) {
+  double step = 1;
+  for (int i = 0; step < least; i++) step *= i % 3 == 1 ? 2.5 : 2;
+  return step;
+}
+
+// The clock of the picture for one of the block: those of turns that were left out are at their
+// cut.
+static double picture_clock(const Timeline *timeline, double clock) {
+  double left_out = 0;
+  for (int i = 0; i < timeline->n_cuts; i++) {
+    const TimelineCut *cut = &timeline->cut[i];
+    if (clock - left_out > cut->at) left_out += fmin(cut->clocks, clock - left_out - cut->at);
+  }
+  return clock - left_out;
+}
+
+static void draw_cut(Canvas *canvas, Rect in, const TimelineCut *cut, PipelineSpan span) {
+  int col = column_of(span, cut->at);
+  if (col >= 0 && col < span.cols)
+    canvas_printf(canvas, in, 0, col, STYLE_NOTE, "┊+%lld turns%s ", (long long)cut->turns,
+                  cut->repeats ? "" : ", not all alike");
+}
+
+void pipeline_draw_axis(Canvas *canvas, Rect in, const Timeline *timeline, PipelineSpan span) {
+  canvas_text(canvas, in, 0, 1, STYLE_DIM, "clock (est.)");
+  rect_take_left(&in, PIPELINE_LABEL_COLS);
+  double step = round_step(TICK_COLS * span.scale), end = span.from + span.cols * span.scale;
+  double at = ceil(timeline_clock(timeline, span.from) / step) * step;
+  int free_from = 1;
+  for (int col; picture_clock(timeline, at) < end; at += step) {
+    char text[32];
+    double before = picture_clock(timeline, at);
+    snprintf(text, sizeof text, "%.0f", at);
+    col = column_of(span, before);
+    if (col >= free_from) free_from = canvas_text(canvas, in, 0, col, STYLE_DIM, text) + 1;
+    // Of the clocks that were left out none has a column.
+    for (int i = 0; i < timeline->n_cuts; i++)
+      if (before >= timeline->cut[i].at && before <= timeline->cut[i].at)
+        at = fmax(at,
+                  floor((timeline_clock(timeline, timeline->cut[i].at) + timeline->cut[i].clocks) /
+                        step) *
+                      step);
+  }
+  for (int i = 0; i < timeline->n_cuts; i++) draw_cut(canvas, in, &timeline->cut[i], span);
+}
+
+void pipeline_draw_legend(Canvas *canvas, Rect in) {
+  static const TimelineKind kinds[] = {TIMELINE_COPY, TIMELINE_WRITE, TIMELINE_READ, TIMELINE_STORE,
+                                       TIMELINE_SIGNAL};
+  int col = canvas_text(canvas, in, 0, 1, STYLE_TEXT, "0-9 a-z");
+  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " slab  ");
+  col = canvas_glyph(canvas, in, 0, col, STYLE_TEXT, GLYPH_SHADE_LIGHT);
+  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " on its way  ");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    col = canvas_text(canvas, in, 0, col, STYLE_TEXT, timeline_kind_letter(kinds[i]));
+    col = canvas_printf(canvas, in, 0, col, STYLE_DIM, " %s  ", timeline_kind_name(kinds[i]));
+  }
+}

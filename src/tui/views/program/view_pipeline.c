@@ -1,0 +1,593 @@
+// pipeline: time to the right; who copies, reads, multiplies and waits, and for whom.
+//
+// The picture is a run of the program without values (model/readings/timeline.h) of one block alone
+// on its SM, with the target's costs: an estimate. Left and Right go from event to event of a lane,
+// Up and Down choose the lane; v sets the same schedule without overlap beside it, x breaks the
+// program and shows who waits for ever, or which statements race.
+//
+// ViewState is not used: what is kept between frames is PipelineOwn.
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "base/whole.h"
+#include "model/interp/breakage.h"
+#include "model/schedules/reduce.h"
+#include "model/schedules/sequential.h"
+#include "tui/frame/view.h"
+#include "tui/frame/view_json.h"
+#include "tui/views/program/pipeline.h"
+
+enum { SLABS_AT_FIRST = 5, CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
+enum { JSON_EVENTS_MAX = 4096 };
+enum { ALONE, SEQUENTIAL };  // what stands beside
+
+static PipelineOwn *own_of(const Session *session) { return view_own(session, &pipeline_view); }
+
+const TimelineEvent *pipeline_event(const PipelineOwn *own) {
+  const Lane *lane = own->lane < own->now.n ? &own->now.lane[own->lane] : NULL;
+  return lane && own->at < lane->n ? lane->event[own->at] : NULL;
+}
+
+// ---- what is broken -----------------------------------------------------------------------------
+
+// The table of findings begins with what is worst; a missing wait is a race that knows its cause.
+static const Finding *gravest(const InterpCheck *check) {
+  const Finding *worst = NULL;
+  for (int i = 0; i < check->n_findings; i++) {
+    const Finding *finding = &check->finding[i];
+    if (finding->kind == FINDING_MISSING_WAIT) return finding;
+    if (!worst || finding->kind < worst->kind) worst = finding;
+  }
+  return worst;
+}
+
+// The same schedule on a problem that the interpreter runs in a moment: its statements have the
+// same numbers.
+static void judge(Session *session, PipelineOwn *own, BreakageId id) {
+  PipelineVerdict *verdict = &own->verdict;
+  const Model *model = session->now.picture->model;
+  Schedule small = schedule_reduce(own->arena, &session->targets, &model->schedule, VERDICT_WORK);
+  model = model_build(own->arena, &session->targets, &small);
+  const Program *broken = program_break(own->arena, model->program, id);
+  *verdict = (PipelineVerdict){.name = breakage_name(id),
+                               .help = breakage_help(id),
+                               .text = "nothing is found: C comes out right",
+                               .kind = FINDING_COUNT,
+                               .stmt = {-1, -1}};
+  if (!broken) return;
+  InterpCheck check = interpret_check(own->arena, broken, &(InterpOptions){.seed = 1});
+  const Finding *worst = gravest(&check);
+  if (!worst && check.n_wrong) verdict->text = "nothing is found, but cells of C come out wrong";
+  if (!worst) return;
+  verdict->text = worst->text;
+  verdict->kind = worst->kind;
+  if (worst->who.stmt) verdict->stmt[0] = worst->who.stmt->id;
+  if (worst->other.stmt) verdict->stmt[1] = worst->other.stmt->id;
+}
+
+// ---- what stands beside -------------------------------------------------------------------------
+
+static void put_beside(PipelineOwn *own, const Model *model, const char *title) {
+  const Timeline *timeline =
+      timeline_run(own->arena, model, NULL, &(TimelineOptions){.whole = false});
+  own->beside = pipeline_lanes(own->arena, timeline, false, false);
+  own->beside.title = title;
+}
+
+static void make_beside(Session *session, PipelineOwn *own) {
+  own->no_beside = NULL;
+  if (session->comparing) {
+    put_beside(own, session->then.picture->model,
+               arena_printf(own->arena, "A %s", session->then_name));
+    return;
+  }
+  if (own->mode != SEQUENTIAL) return;
+  Schedule alone = session->now.pictured;
+  const char *change = schedule_sequential(own->arena, &session->targets, &alone);
+  if (!change) {
+    own->no_beside =
+        "this schedule copies and multiplies in turn: there is no overlap to take away";
+    return;
+  }
+  put_beside(own, model_build(own->arena, &session->targets, &alone), change);
+}
+
+// ---- preparing ----------------------------------------------------------------------------------
+
+// The event to look at: what is wrong with a broken program, else a multiplication.
+static bool is_worth_it(const PipelineOwn *own, const TimelineEvent *e) {
+  const PipelineVerdict *verdict = &own->verdict;
+  if (!verdict->name) return e->kind == TIMELINE_MULTIPLY;
+  return e->stuck || e->stmt->id == verdict->stmt[0];
+}
+
+static void choose_first(PipelineOwn *own) {
+  own->lane = own->at = 0;
+  own->scale = own->from = 0;
+  own->all = false;
+  for (int i = 0; i < own->now.n; i++) {
+    const Lane *lane = &own->now.lane[i];
+    if (lane->kind != LANE_WARPS) continue;
+    for (int k = 0; k < lane->n; k++) {
+      if (!is_worth_it(own, lane->event[k])) continue;
+      own->lane = i;
+      own->at = k;
+      return;
+    }
+  }
+}
+
+// A large screen has a lane for every warp of a small block, unless it was asked for the other.
+static bool shows_each(const Session *session, const PipelineOwn *own) {
+  enum { ROWS = 36, WARPS = 12 };
+  bool large = session->rows >= ROWS && session->now.picture->model->resources.n_warps <= WARPS;
+  return own->each != (large && own->mode == ALONE && !session->comparing);
+}
+
+static void make(Session *session, PipelineOwn *own) {
+  const Picture *picture = session->now.picture;
+  const Program *broken = NULL;
+  arena_reset(own->arena);
+  own->verdict.name = NULL;
+  own->beside = (Lanes){0};
+  if (own->broken) {
+    broken = program_break(own->arena, picture->model->program, (BreakageId)(own->broken - 1));
+    if (broken) judge(session, own, (BreakageId)(own->broken - 1));
+    if (!broken) own->broken = 0;
+  }
+  const Timeline *timeline =
+      timeline_run(own->arena, picture->model, broken, &(TimelineOptions){.whole = false});
+  make_beside(session, own);
+  own->each_shown = shows_each(session, own);
+  own->now = pipeline_lanes(own->arena, timeline, own->each_shown, !own->beside.timeline);
+  if (own->beside.timeline) own->now.title = session->comparing ? "B now" : "as it is";
+}
+
+// Another picture, or another answer about the same one.
+static void refresh(Session *session) {
+  PipelineOwn *own = own_of(session);
+  const Picture *picture = session->now.picture;
+  int other = session->comparing ? session->then.picture->serial : -1;
+  bool same = own->made_of == picture->model && own->serial == picture->serial &&
+              own->other_serial == other && own->each_shown == shows_each(session, own);
+  if (same && own->now.timeline) return;
+  bool keep = own->made_of == picture->model;
+  make(session, own);
+  own->made_of = picture->model;
+  own->serial = picture->serial;
+  own->other_serial = other;
+  if (!keep || own->lane >= own->now.n) choose_first(own);
+}
+
+static void remake(Session *session) {
+  PipelineOwn *own = own_of(session);
+  own->now.timeline = NULL;
+  refresh(session);
+}
+
+// The end of the first slabs, or of everything.
+static double clocks_at_first(const Timeline *timeline) {
+  double first = 0;
+  for (int i = 0; i < timeline->n_events && first <= 0; i++)
+    if (timeline->event[i].kind == TIMELINE_MULTIPLY) first = timeline->event[i].begin;
+  double slabs = first + SLABS_AT_FIRST * timeline->turn_clocks;
+  return timeline->turn_clocks > 0 && slabs < timeline->clocks ? slabs : timeline->clocks;
+}
+
+static PipelineSpan span_of(PipelineOwn *own, int cols) {
+  PipelineSpan span = {.cols = max_int(cols - PIPELINE_LABEL_COLS, 8)};
+  const Timeline *timeline = own->now.timeline;
+  double longest = timeline->clocks;
+  if (own->beside.timeline && own->beside.timeline->clocks > longest)
+    longest = own->beside.timeline->clocks;
+  if (own->scale <= 0) own->scale = clocks_at_first(timeline) / span.cols;
+  if (own->all) own->scale = longest / span.cols;
+  if (own->all) own->from = 0;
+  if (own->scale <= 0) own->scale = 1;
+  const TimelineEvent *e = pipeline_event(own);
+  double width = own->scale * span.cols;
+  if (e && (e->begin < own->from || e->begin >= own->from + width))
+    own->from = e->begin > width / 3 ? e->begin - width / 3 : 0;
+  span.from = own->from;
+  span.scale = own->scale;
+  return span;
+}
+
+typedef struct PipelineFrame {
+  PipelineSpan span;
+  PipelineCard card;
+} PipelineFrame;
+
+static void pipeline_prepare(Session *session) {
+  refresh(session);
+  PipelineOwn *own = own_of(session);
+  PipelineFrame *frame = ARENA_NEW(session->frame, PipelineFrame);
+  frame->span = span_of(own, session->cols);
+  frame->card = pipeline_card(session->frame, own);
+  session->prepared = frame;
+}
+
+// ---- drawing ------------------------------------------------------------------------------------
+
+static void draw_head(Canvas *canvas, Rect in, const PipelineOwn *own) {
+  const Timeline *timeline = own->now.timeline;
+  int col = canvas_text(canvas, in, 0, 1, STYLE_HEADER, "PIPELINE");
+  col = canvas_text(canvas, in, 0, col + 2, STYLE_TEXT, "block 0, alone on its SM:");
+  col = canvas_printf(canvas, in, 0, col + 1, STYLE_ESTIMATED, "%.0f clk", timeline->all_clocks);
+  if (timeline->turn_clocks > 0)
+    col = canvas_printf(canvas, in, 0, col, STYLE_ESTIMATED, ", %.0f a turn of %s",
+                        timeline->turn_clocks, timeline->cut[0].var->name);
+  col = canvas_text(canvas, in, 0, col, STYLE_DIM, " (est.)");
+  if (timeline->n_stuck)
+    canvas_printf(canvas, in, 0, col + 2, STYLE_BAD, "%d of %d warps stuck", timeline->n_stuck,
+                  timeline->n_warps);
+}
+
+// As many lanes as there is room for, those around the cursor's.
+static void draw_lanes(Canvas *canvas, Rect in, const PipelineOwn *own, const Lanes *lanes,
+                       PipelineSpan span) {
+  if (lanes->title) {
+    Rect row = rect_take_top(&in, 1);
+    int col = canvas_text(canvas, row, 0, 1, lanes == &own->now ? STYLE_SIDE_B : STYLE_SIDE_A,
+                          lanes->title);
+    canvas_printf(canvas, row, 0, col + 2, STYLE_ESTIMATED, "%.0f clk (est.)",
+                  lanes->timeline->all_clocks);
+  }
+  int first = view_scroll(lanes == &own->now ? own->lane : 0, lanes->n, in.rows);
+  for (int i = 0; i < in.rows && first + i < lanes->n; i++) {
+    Rect row = {in.row + i, in.col, 1, in.cols};
+    pipeline_draw_lane(canvas, row, own, lanes, first + i, span);
+    if (lanes != &own->now) continue;
+    canvas_spot(canvas, row, PIPELINE_SPOT_LANE, first + i);
+  }
+  view_draw_more(canvas, in, first, lanes->n);
+}
+
+static void pipeline_draw(Canvas *canvas, Rect in, const Session *session) {
+  const PipelineOwn *own = own_of(session);
+  const PipelineFrame *frame = session->prepared;
+  draw_head(canvas, rect_take_top(&in, 1), own);
+  pipeline_draw_axis(canvas, rect_take_top(&in, 1), own->now.timeline, frame->span);
+  int wanted = own->now.n + (own->beside.timeline ? own->beside.n + 2 : 0);
+  int card = own->verdict.name ? BROKEN_ROWS : CARD_ROWS;
+  int least = own->beside.timeline ? 8 : 4;
+  Rect lanes = rect_take_top(&in, max_int(min_int(wanted, in.rows - card - 1), least));
+  if (own->beside.timeline) {
+    int half = lanes.rows / 2;
+    Rect beside = session->comparing ? rect_take_top(&lanes, half) : rect_take_bottom(&lanes, half);
+    draw_lanes(canvas, beside, own, &own->beside, frame->span);
+  }
+  draw_lanes(canvas, lanes, own, &own->now, frame->span);
+  canvas_hline(canvas, rect_take_top(&in, 1), 0, 0, in.cols, STYLE_BORDER);
+  if (in.rows > card) pipeline_draw_legend(canvas, rect_take_bottom(&in, 1));
+  pipeline_draw_card(canvas, in, own, &frame->card);
+}
+
+// ---- data ---------------------------------------------------------------------------------------
+
+static void put_bar(JsonWriter *w, const TimelineBar *bar) {
+  json_begin_object(w);
+  json_member_string(w, "name", bar->buffer->name);
+  json_member_int(w, "slot", bar->at);
+  json_member_int(w, "phase", bar->phase);
+  json_member_int(w, "arrivals_expected", bar->expected);
+  json_member_int(w, "arrived", bar->arrived);
+  json_member_int(w, "expected_bytes", bar->bytes);
+  json_member_int(w, "landed_bytes", bar->landed);
+  json_end_object(w);
+}
+
+static void put_event(JsonWriter *w, const Session *session, const Timeline *timeline,
+                      const TimelineEvent *e) {
+  double begin = timeline_clock(timeline, e->begin);
+  const char *waits_for = timeline_waits_for(session->frame, e);
+  json_begin_object(w);
+  json_member_string(w, "kind", timeline_kind_name(e->kind));
+  json_member_int(w, "warp", e->warp);
+  json_member_string(w, "role", timeline_role(timeline, e->warp));
+  json_member_double(w, "begin_clk_est", begin);
+  json_member_double(w, "end_clk_est", begin + (e->end - e->begin));
+  json_member_double(w, "busy_clk_est", e->busy);
+  json_member_int(w, "executions", e->count);
+  json_member_int(w, "statement", e->stmt->id);
+  json_member_known(w, "slab", e->slab >= 0, e->slab);
+  json_member_known(w, "slot", e->slot >= 0, e->slot);
+  json_member_string(w, "waits_for", *waits_for ? waits_for : NULL);
+  json_member_bool(w, "for_ever", e->stuck);
+  json_key(w, "mbarrier");
+  if (e->bar.buffer)
+    put_bar(w, &e->bar);
+  else
+    json_put_null(w);
+  json_end_object(w);
+}
+
+static void put_cuts(JsonWriter *w, const Timeline *timeline) {
+  json_key(w, "left_out");
+  json_begin_array(w);
+  for (int i = 0; i < timeline->n_cuts; i++) {
+    const TimelineCut *cut = &timeline->cut[i];
+    json_begin_object(w);
+    json_member_string(w, "loop", cut->var->name);
+    json_member_int(w, "turns", cut->turns);
+    json_member_double(w, "at_clk_est", cut->at);
+    json_member_double(w, "clk_est", cut->clocks);
+    json_member_bool(w, "repeats", cut->repeats);
+    json_end_object(w);
+  }
+  json_end_array(w);
+}
+
+static void put_verdict(JsonWriter *w, const PipelineVerdict *verdict) {
+  json_member_string(w, "broken", verdict->name);
+  json_member_string(w, "finding", verdict->name ? verdict->text : NULL);
+}
+
+static void pipeline_json(JsonWriter *w, Session *session) {
+  const PipelineOwn *own = own_of(session);
+  const Timeline *timeline = own->now.timeline;
+  json_member_int(w, "warps", timeline->n_warps);
+  json_member_double(w, "block_clk_est", timeline->all_clocks);
+  json_member_double(w, "turn_clk_est", timeline->turn_clocks);
+  json_member_int(w, "warps_stuck", timeline->n_stuck);
+  json_member_string(w, "costs_from", timeline->origin);
+  put_verdict(w, &own->verdict);
+  put_cuts(w, timeline);
+  json_member_string(w, "beside", own->beside.title);
+  json_key(w, "beside_block_clk_est");
+  if (own->beside.timeline)
+    json_put_double(w, own->beside.timeline->all_clocks);
+  else
+    json_put_null(w);
+  json_member_int(w, "events_in_all", timeline->n_events);
+  json_key(w, "events");
+  json_begin_array(w);
+  for (int i = 0; i < timeline->n_events && i < JSON_EVENTS_MAX; i++)
+    put_event(w, session, timeline, &timeline->event[i]);
+  json_end_array(w);
+}
+
+// ---- keys ---------------------------------------------------------------------------------------
+
+static const Lane *lane_of(const Session *session) {
+  refresh((Session *)(uintptr_t)session);
+  const PipelineOwn *own = own_of(session);
+  return own->lane < own->now.n ? &own->now.lane[own->lane] : NULL;
+}
+
+static void go_event(Session *session, int at) {
+  const Lane *lane = lane_of(session);
+  if (lane) own_of(session)->at = (int)clamp_index(at, lane->n);
+}
+
+// The event of the lane that is nearest in time to the one that the cursor leaves.
+static void go_lane(Session *session, int to) {
+  PipelineOwn *own = own_of(session);
+  const TimelineEvent *e = pipeline_event(own);
+  double clock = e ? e->begin : 0;
+  own->lane = (int)clamp_index(to, own->now.n);
+  const Lane *lane = lane_of(session);
+  own->at = 0;
+  while (lane && own->at + 1 < lane->n && lane->event[own->at + 1]->begin <= clock) own->at++;
+}
+
+static void pipeline_move(Session *session, int delta) {
+  enum { TO_THE_END = 1000000 };
+  const Lane *lane = lane_of(session);
+  if (!lane) return;
+  if (delta <= -TO_THE_END)
+    go_event(session, 0);
+  else if (delta >= TO_THE_END)
+    go_event(session, lane->n - 1);
+  else
+    go_lane(session, own_of(session)->lane + delta);
+}
+
+static void step(Session *session, int by) {
+  if (lane_of(session)) go_event(session, own_of(session)->at + by);
+}
+
+static void event_before(Session *s, const char *a) { (void)a, step(s, -1); }
+static void event_after(Session *s, const char *a) { (void)a, step(s, 1); }
+
+// The nearest event in time of any warp that has a lane, later or earlier than the cursor's.
+static void step_any(Session *session, bool later) {
+  PipelineOwn *own = own_of(session);
+  if (!lane_of(session)) return;
+  const TimelineEvent *here = pipeline_event(own), *best = NULL;
+  for (int i = 0; here && i < own->now.n; i++) {
+    const Lane *lane = &own->now.lane[i];
+    for (int k = 0; lane->kind == LANE_WARPS && k < lane->n; k++) {
+      const TimelineEvent *e = lane->event[k];
+      bool behind = e->begin > here->begin || (e->begin >= here->begin && e > here);
+      if (e == here || behind != later) continue;
+      bool nearer = !best || (later ? e < best : e > best);
+      if (!nearer) continue;
+      best = e;
+      own->lane = i;
+      own->at = k;
+    }
+  }
+}
+
+static void any_before(Session *s, const char *a) { (void)a, step_any(s, false); }
+static void any_after(Session *s, const char *a) { (void)a, step_any(s, true); }
+
+static void zoom(Session *session, double by) {
+  PipelineOwn *own = own_of(session);
+  own->all = false;
+  if (own->scale * by < 0.05 || own->scale * by > 1e7) return;
+  const TimelineEvent *e = pipeline_event(own);
+  double clock = e ? e->begin : own->from;
+  own->from = clock - (clock - own->from) * by;
+  if (own->from < 0) own->from = 0;
+  own->scale *= by;
+}
+
+static void zoom_in(Session *s, const char *a) { (void)a, zoom(s, 0.5); }
+static void zoom_out(Session *s, const char *a) { (void)a, zoom(s, 2); }
+
+static void show_all(Session *session, const char *argument) {
+  (void)argument;
+  PipelineOwn *own = own_of(session);
+  own->all = !own->all;
+  own->scale = 0;
+}
+
+static void show_each(Session *session, const char *argument) {
+  (void)argument;
+  own_of(session)->each = !own_of(session)->each;
+  remake(session);
+}
+
+// "sequential on" and "sequential off" say which; alone it is the other of both.
+static void show_sequential(Session *session, const char *argument) {
+  PipelineOwn *own = own_of(session);
+  bool on = argument && *argument ? str_equal(argument, "on") : own->mode != SEQUENTIAL;
+  own->mode = on ? SEQUENTIAL : ALONE;
+  remake(session);
+  if (!own->no_beside) return;
+  own->mode = ALONE;
+  session_say(session, SAID_NOTE, "%s", own->no_beside);
+}
+
+static void break_it(Session *session, int id) {
+  PipelineOwn *own = own_of(session);
+  own->broken = id;
+  remake(session);
+  choose_first(own);
+}
+
+// The next breakage that this program has something for; behind the last one none.
+static void step_breakage(Session *session, int by) {
+  const Program *program = session->now.picture->model->program;
+  int n = BREAK_COUNT + 1, id = own_of(session)->broken;
+  do id = (id + by + n) % n;
+  while (id && !program_break(session->frame, program, (BreakageId)(id - 1)));
+  break_it(session, id);
+}
+
+// By its name, or "off".
+static bool break_named(Session *session, const char *name, Diags *diags) {
+  const char *names[BREAK_COUNT + 1] = {"off"};
+  for (int i = 0; i < BREAK_COUNT; i++) names[i + 1] = breakage_name((BreakageId)i);
+  for (int i = 0; i <= BREAK_COUNT; i++) {
+    if (!str_equal(names[i], name)) continue;
+    break_it(session, i);
+    if (own_of(session)->broken == i) return true;
+    diag_add(diags, "break", "%s: this program has nothing of the kind to break", name);
+    return false;
+  }
+  diag_add_unknown(diags, "break", "breakage", name, names, BREAK_COUNT + 1);
+  return false;
+}
+
+static void break_next(Session *session, const char *argument) {
+  Diags diags = diags_new(session->frame);
+  if (!argument || !*argument)
+    step_breakage(session, 1);
+  else if (!break_named(session, argument, &diags))
+    session_say(session, SAID_ERROR, "%s", diags_text(session->frame, &diags));
+}
+
+static void break_before(Session *s, const char *a) { (void)a, step_breakage(s, -1); }
+
+static bool pipeline_takes(const char *argument) { return str_starts(argument, "break "); }
+
+static bool pipeline_command(Session *session, const char *argument, Diags *diags) {
+  return break_named(session, argument + strlen("break "), diags);
+}
+
+// ---- to other views -----------------------------------------------------------------------------
+
+static void open_loops(Session *session, const char *argument) {
+  (void)argument;
+  const TimelineEvent *e = lane_of(session) ? pipeline_event(own_of(session)) : NULL;
+  if (!e) return;
+  const ProgramText *text = &session->now.picture->model->text;
+  view_show(session, view_find("loops"));
+  ViewState *state = session_view_state(session);
+  *state = (ViewState){0};
+  for (int i = 0; i < text->n_lines; i++)
+    if (text->line[i].stmt && text->line[i].stmt->id == e->stmt->id) state->cursor = i;
+}
+
+static void open_source(Session *session, const char *argument) {
+  (void)argument;
+  const TimelineEvent *e = lane_of(session) ? pipeline_event(own_of(session)) : NULL;
+  if (!e) return;
+  const Emission *emission = side_emission(&session->now);
+  int line = -1;
+  for (int i = 0; i < emission->n_lines && line < 0; i++)
+    if (emission->lines[i].stmt && emission->lines[i].stmt->id == e->stmt->id) line = i + 1;
+  view_show(session, view_find("source"));
+  view_prepare(session, session->rows, session->cols);
+  if (line > 0) view_run(session, "line", arena_printf(session->frame, "%d", line));
+}
+
+static void pipeline_click(Session *session, int what, int value) {
+  if (what == PIPELINE_SPOT_LANE) go_lane(session, value);
+}
+
+static int pipeline_count(const Session *session) {
+  const Lane *lane = lane_of(session);
+  return lane ? lane->n : 0;
+}
+
+static const char *pipeline_line(const Session *session, int i) {
+  const TimelineEvent *e = lane_of(session)->event[i];
+  Str text = str_new(session->frame);
+  str_printf(&text, "%s %s", timeline_kind_name(e->kind), timeline_waits_for(session->frame, e));
+  if (e->slab >= 0) str_printf(&text, " slab %lld", (long long)e->slab);
+  return text.text;
+}
+
+static int pipeline_at(const Session *session) { return own_of(session)->at; }
+
+static void pipeline_open(void *state) {
+  PipelineOwn *own = state;
+  own->arena = arena_new("pipeline");
+}
+
+static void pipeline_close(void *state) { arena_free(((PipelineOwn *)state)->arena); }
+
+static const Action actions[] = {
+    {"event-before", "Left h", "event", "event-after", "the event before in this lane",
+     event_before},
+    {"event-after", "Right l", NULL, NULL, "the next event of this lane", event_after},
+    {"any-before", ",", NULL, NULL, "the event before, whichever warp's", any_before},
+    {"any-after", ".", NULL, NULL, "the next event, whichever warp's", any_after},
+    {"zoom-in", "+ =", "zoom", "zoom-out", "half as many clocks in a column", zoom_in},
+    {"zoom-out", "-", NULL, NULL, "twice as many", zoom_out},
+    {"all", "a", "all", NULL, "all of the block on the screen, or its beginning", show_all},
+    {"sequential", "v", "sequential", NULL,
+     "beside it the same schedule without a ring, pipelining or roles", show_sequential},
+    {"break", "x", "break", "break-before",
+     "the next way to break this program, or one by name: break more_bytes, break off", break_next},
+    {"break-before", "X", NULL, NULL, "the way before", break_before},
+    {"each-warp", "w", "warps", NULL, "a lane for every warp, or one for each role", show_each},
+    {"loops-here", "Enter", "statement", NULL, "the statement in the loops view", open_loops},
+    {"source-here", "e", "source", NULL, "the statement in the source view", open_source},
+};
+
+const ViewBody pipeline_view = {
+    .state_bytes = sizeof(PipelineOwn),
+    .open = pipeline_open,
+    .close = pipeline_close,
+    .prepare = pipeline_prepare,
+    .draw = pipeline_draw,
+    .json = pipeline_json,
+    .move = pipeline_move,
+    .move_label = "lane",
+    .count = pipeline_count,
+    .line = pipeline_line,
+    .at = pipeline_at,
+    .go = go_event,
+    .click = pipeline_click,
+    .takes = pipeline_takes,
+    .command = pipeline_command,
+    .actions = actions,
+    .n_actions = sizeof actions / sizeof *actions,
+    .estimates = false,
+};

@@ -1,0 +1,367 @@
+// Persistent blocks: whatever the size of the grid, each tile is computed once and right, by every
+// kind of kernel; rings go on from tile to tile; orders are what they say.
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/embed.h"
+#include "base/random.h"
+#include "emit_cases.h"
+#include "kernels/toolchain/emit_plan.h"
+#include "kernels/toolchain/nvrtc.h"
+#include "model/interp/breakage.h"
+#include "model/ir/parse.h"
+#include "model/ir/print.h"
+#include "model/readings/grid.h"
+#include "model/readings/model.h"
+#include "model/readings/rule.h"
+#include "model/schedules/random_schedule.h"
+#include "model/schedules/reduce.h"
+#include "property.h"
+#include "stress.h"
+
+Suite *suite_persistent(void);
+
+// ---- shapes -------------------------------------------------------------------------------------
+
+#define FMA "M=50,N=68,BM=8,BN=8,FM=2,FN=2,BK=8,PERSISTENT=1,"
+#define HALF "M=70,N=72,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=2,FN=2,BK=2,PERSISTENT=1,"
+#define TMA "STAGE=11,TMA=1,"
+#define ROLES TMA "WARP_SPECIALIZE=1,"
+
+// 20 tiles and 15, none of them a number that grids like to divide; each with 1, 2, 3 and 7 slabs.
+static const char *const shapes[] = {
+    FMA "STAGE=00",
+    FMA "STAGE=11",
+    FMA "STAGE=10,BUFFER_COUNT=2",
+    FMA "STAGE=11,BUFFER_COUNT=3,TILE_ORDER=hilbert",
+    FMA "STAGE=11,BUFFER_COUNT=1,PIPELINE_STAGES=1,ALPHA=1",
+    FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=2,GROUP_M=3",
+    FMA "STAGE=11,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,UNROLL_RING=1",
+    FMA "STAGE=11,BUFFER_COUNT=2,ASYNC_COPY=1,FRAG_BUFFER=2,GROUP_M=2,GROUP_N=3",
+    FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=1,SPLITK=2",
+    FMA "STAGE=11,BUFFER_COUNT=2,SPLITK=2,ATOMIC_FREE_SPLITK=1,GROUP_M=2,TILE_ORDER=group",
+    FMA TMA "BUFFER_COUNT=1",
+    FMA TMA "BUFFER_COUNT=2,TILE_ORDER=row,GROUP_M=2",
+    FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1,SWIZZLE=1",
+    FMA ROLES "BUFFER_COUNT=2",
+    FMA ROLES "BUFFER_COUNT=3,SPLITK=2,ATOMIC_FREE_SPLITK=1,GROUP_M=2,GROUP_N=2",
+    FMA ROLES "BUFFER_COUNT=4,TILE_ORDER=hilbert,FRAG_BUFFER=2",
+    HALF "STAGE=11,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,LDMATRIX=1,FRAG_BUFFER=2",
+    HALF "STAGE=11,BUFFER_COUNT=3,PIPELINE_STAGES=1,ASYNC_COPY=1,COPY_STEPS=2,EPILOGUE=1",
+    HALF TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1,LDMATRIX=1,SWIZZLE=1,FRAG_BUFFER=2",
+    HALF ROLES "BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,FRAG_BUFFER=2,GROUP_M=2",
+    HALF ROLES "BUFFER_COUNT=2,EPILOGUE=1,LDMATRIX=2,TILE_ORDER=hilbert",
+    HALF ROLES "BUFFER_COUNT=2,EPILOGUE=1,FRAG_ORDER=1,SERPENTINE=1",
+};
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static const int slab_counts[] = {1, 2, 3, 7};
+enum { N_COUNTS = sizeof slab_counts / sizeof slab_counts[0] };
+
+static Schedule read_state(const char *state) {
+  Schedule schedule = schedule_plain();
+  Diags diags = diags_new(property_arena);
+  ck_assert_msg(schedule_parse(&schedule, state, &diags), "%s", state);
+  return schedule;
+}
+
+// With `slabs` slabs for each split, the last one cut where their number is odd.
+static Schedule of_slabs(const char *state, int slabs) {
+  Schedule schedule = read_state(state);
+  int64_t all = schedule_tile(&schedule, KNOB_K), depth = all / schedule.value[KNOB_SPLITK];
+  int64_t grain = schedule_grain(&schedule, KNOB_K) < 4 ? 4 : schedule_grain(&schedule, KNOB_K);
+  schedule_set(&schedule, KNOB_K, slabs * all - (slabs % 2 ? depth - grain : 0));
+  return schedule;
+}
+
+static const Model *built(const Schedule *schedule) {
+  const Model *model = model_build(property_arena, &property_targets, schedule);
+  ck_assert_msg(model->ok, "%s\n%s", schedule_text(property_arena, schedule),
+                diags_text(property_arena, &model->diags));
+  return model;
+}
+
+START_TEST(every_shape_computes_the_nest_after_every_pass) {
+  for (int i = 0; i < N_COUNTS; i++) {
+    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    const Pipeline *pipeline = &built(&schedule)->pipeline;
+    for (int s = pipeline->n_stages - 1; s > 0; s--) {
+      bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
+      ck_assert(!here || property_computes(&schedule, pipeline->stage[s].pass->name,
+                                           pipeline->stage[s].program, 2));
+    }
+  }
+}
+END_TEST
+
+static bool computes_on(const Program *program, int64_t grid) {
+  InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
+  InterpCheck check = interpret_check(property_arena, program, &options);
+  if (!check.ok && check.n_findings) printf("grid %d: %s\n", (int)grid, check.finding[0].text);
+  return check.ok;
+}
+
+START_TEST(any_grid_will_do) {
+  Schedule schedule = of_slabs(shapes[_i], 3);
+  const Program *program = built(&schedule)->program;
+  int64_t tiles = kernel_launch(program_main(program)).n_blocks;
+  for (int64_t grid = 1; grid <= tiles; grid += grid < 4 ? 1 : 5)
+    ck_assert(computes_on(program, grid));
+  ck_assert(computes_on(program, tiles));
+}
+END_TEST
+
+// ---- rungs and random schedules -----------------------------------------------------------------
+
+// Small problems of several tiles, the last row and column of them cut.
+static bool reshape(Schedule *schedule) {
+  int64_t m = schedule_tile(schedule, KNOB_M), n = schedule_tile(schedule, KNOB_N);
+  bool wide = m * n >= 16384;
+  if (schedule->value[KNOB_SPLITK] > 2) schedule_set(schedule, KNOB_SPLITK, 2);
+  int64_t k = schedule_tile(schedule, KNOB_K), gm = schedule_grain(schedule, KNOB_M),
+          gn = schedule_grain(schedule, KNOB_N);
+  schedule_set(schedule, KNOB_M, wide ? 2 * m : (3 * m - 1) / gm * gm);
+  schedule_set(schedule, KNOB_N, wide ? 2 * n - gn : (2 * n - 1) / gn * gn);
+  schedule_set(schedule, KNOB_K, 3 * k);
+  schedule_set(schedule, KNOB_PERSISTENT, 1);
+  Diags diags = diags_new(property_arena);
+  rules_check_knobs(schedule, target_find(&property_targets, schedule->target, NULL), &diags);
+  return diags.count == 0;
+}
+
+START_TEST(every_rung_computes_the_nest) {
+  EmbeddedList list = embed_list(property_data, "ladders/");
+  int rungs = 0, refused = 0;
+  bool ok = true;
+  Seen *kinds = NULL;
+  for (int f = 0; f < list.count; f++) {
+    const Ladder *ladder = property_read_ladder(list.paths[f]);
+    for (int r = 0; r < ladder->n_rungs; r++) {
+      if (ladder->rung[r].not_built || !property_is_new_kind(&kinds, &ladder->rung[r])) continue;
+      arena_reset(property_arena);
+      Schedule schedule = ladder->rung[r].schedule;
+      rungs++;
+      if (!reshape(&schedule))
+        refused++;
+      else
+        ok &= property_computes(&schedule, "all passes", built(&schedule)->program, 1);
+    }
+  }
+  ck_assert(ok);
+  ck_assert_int_ge(rungs - refused, 30);
+}
+END_TEST
+
+START_TEST(random_schedules_compute_the_nest) {
+  const RandomLimits limits = {200, 400000};
+  uint64_t state = property_seed() + 7;
+  int wanted = stress_count(60, 600), got = 0, roles = 0;
+  while (got < wanted) {
+    arena_reset(property_arena);
+    Schedule schedule =
+        schedule_random(property_arena, &property_targets, "h200", &limits, &state, NULL);
+    if (!schedule.value[KNOB_PERSISTENT]) continue;
+    got++;
+    roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
+    ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 2));
+  }
+  ck_assert_int_ge(roles, 3);
+}
+END_TEST
+
+// ---- faults -------------------------------------------------------------------------------------
+
+// Wherever a ring counts on, beginning anew is noticed; elsewhere there is nothing to break.
+START_TEST(a_ring_that_restarts_is_found) {
+  for (int i = 0; i < N_COUNTS; i++) {
+    Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
+    if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    const Program *program = built(&schedule)->program;
+    const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
+    int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
+    bool counts_on = schedule.value[KNOB_TMA] && slab_counts[i] % (2 * slots) != 0;
+    ck_assert_msg(counts_on == (broken != NULL), "%s", schedule_text(property_arena, &schedule));
+    if (!broken) continue;
+    InterpOptions options = {.seed = 1, .stop_at_first = true};
+    ck_assert_msg(!interpret_check(property_arena, broken, &options).ok, "%s",
+                  schedule_text(property_arena, &schedule));
+  }
+}
+END_TEST
+
+START_TEST(a_lost_fence_of_the_next_tile_is_found) {
+  Schedule schedule = of_slabs(FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1", 2);
+  const Program *broken = program_break(property_arena, built(&schedule)->program, BREAK_FENCE);
+  ck_assert_ptr_nonnull(broken);
+  InterpCheck check = interpret_check(property_arena, broken, &(InterpOptions){.seed = 1});
+  ck_assert(!check.ok && check.finding[0].kind == FINDING_RACE);
+}
+END_TEST
+
+// ---- orders -------------------------------------------------------------------------------------
+
+static const Grid *grid_of(const char *state) {
+  Schedule schedule = read_state(state);
+  return grid_build(property_arena, built(&schedule));
+}
+
+// Tile t of a persistent kernel is what CTA t computes in one that is not.
+START_TEST(groups_are_those_of_blocks) {
+  static const char *const groups[] = {"", "GROUP_M=3,", "GROUP_N=2,", "GROUP_M=2,GROUP_N=3,",
+                                       "SPLITK=2,GROUP_M=2,"};
+  const char *state = "M=50,N=98,K=64,BM=8,BN=8,BK=8,STAGE=11";
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+    const Grid *plain = grid_of(arena_printf(property_arena, "%s%s", groups[i], state));
+    const Grid *tiles =
+        grid_of(arena_printf(property_arena, "PERSISTENT=1,%s%s", groups[i], state));
+    ck_assert_int_eq(plain->n_ctas, tiles->n_ctas);
+    for (int64_t t = 0; t < plain->n_ctas; t++) {
+      GridCta a = grid_cta(plain, t), b = grid_cta(tiles, t);
+      ck_assert(a.row == b.row && a.col == b.col && a.split == b.split);
+    }
+  }
+}
+END_TEST
+
+// On a square of a power of two each tile of the curve touches the one before; on any other every
+// tile comes once.
+START_TEST(the_curve_goes_through_every_tile) {
+  static const struct {
+    int rows, cols;
+    bool connected;
+  } sides[] = {{8, 8, true}, {16, 16, true}, {4, 8, true},
+               {8, 4, true}, {5, 7, false},  {1, 9, true}};
+  for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+    const Grid *grid = grid_of(
+        arena_printf(property_arena, "M=%d,N=%d,K=8,BM=8,BN=8,PERSISTENT=1,TILE_ORDER=hilbert",
+                     8 * sides[i].rows, 8 * sides[i].cols));
+    for (int64_t row = 0; row < grid->rows; row++)
+      for (int64_t col = 0; col < grid->cols; col++)
+        ck_assert_int_ge(grid_owner(grid, row, col, 0), 0);
+    for (int64_t t = 1; t < grid->n_ctas && sides[i].connected; t++) {
+      GridCta a = grid_cta(grid, t - 1), b = grid_cta(grid, t);
+      ck_assert_int_eq(llabs(a.row - b.row) + llabs(a.col - b.col), 1);
+    }
+  }
+}
+END_TEST
+
+// ---- cost ---------------------------------------------------------------------------------------
+
+// Milliseconds of CPU for a model and its grid, the best of five.
+static double cost_ms(const char *state, int extent) {
+  double best = 1e9;
+  for (int i = 0; i < 5; i++) {
+    arena_reset(property_arena);
+    Schedule schedule = read_state(
+        arena_printf(property_arena, "%s,M=%d,N=%d,K=%d", state, extent, extent, extent));
+    clock_t start = clock();
+    grid_build(property_arena, built(&schedule));
+    double ms = (double)(clock() - start) * 1e3 / CLOCKS_PER_SEC;
+    best = ms < best ? ms : best;
+  }
+  return best;
+}
+
+// What a knob press costs hardly depends on the problem: 64 times the work, 16 times the tiles. The
+// curve's table grows with the tiles, of which there are at most 16,384.
+START_TEST(a_large_problem_costs_no_more) {
+  static const char *const states[] = {"PERSISTENT=1,GROUP_M=8", "PERSISTENT=1,TILE_ORDER=hilbert"};
+  const char *rest =
+      "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,WARP_SPECIALIZE=1,"
+      "BUFFER_COUNT=3,LDMATRIX=2,SWIZZLE=3";
+  const char *state = arena_printf(property_data, "%s,%s", states[_i], rest);
+  double small = cost_ms(state, 4096), large = cost_ms(state, 16384);
+  printf("%s: %.2f ms at 4096, %.2f ms at 16384\n", states[_i], small, large);
+  ck_assert_double_lt(large, 3 * small + 5);
+}
+END_TEST
+
+// ---- texts --------------------------------------------------------------------------------------
+
+START_TEST(it_is_read_back_as_it_was_printed) {
+  Schedule schedule = of_slabs(shapes[_i], 3);
+  const char *text = program_text_full(property_arena, built(&schedule)->program);
+  Diags diags = diags_new(property_arena);
+  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
+  ck_assert_msg(read != NULL, "%s", diags_text(property_arena, &diags));
+  ck_assert_str_eq(program_text_full(property_arena, read), text);
+  ck_assert(computes_on(read, 3));
+}
+END_TEST
+
+// The largest table that a rule lets through, in a line of its own.
+START_TEST(the_largest_curve_is_read_back) {
+  Schedule schedule =
+      read_state("PERSISTENT=1,TILE_ORDER=hilbert,M=16384,N=16384,K=64,BM=16,BN=16,FM=8,FN=8");
+  const Program *program = built(&schedule)->program;
+  const char *text = program_text_full(property_arena, program);
+  Diags diags = diags_new(property_arena);
+  const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
+  ck_assert_msg(read != NULL, "%.300s", diags_text(property_arena, &diags));
+  ck_assert(strcmp(program_text_full(property_arena, read), text) == 0);
+}
+END_TEST
+
+static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
+
+START_TEST(it_compiles_without_a_warning) {
+  for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
+    Schedule schedule =
+        of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]), 3);
+    if (schedule.value[KNOB_TMA] && a == 0) continue;
+    const Plan *plan = plan_from_model(property_arena, built(&schedule), NULL);
+    const CompileResult *compiled = nvrtc_compile(property_arena, plan, COMPILE_BOTH);
+    bool silent = compiled->ok && !strstr(compiled->log, "warning");
+    ck_assert_msg(silent, "%s on %s: %.200s\n%.1000s", shapes[_i], archs[a],
+                  compiled->ok ? "" : compiled->error, compiled->log);
+  }
+}
+END_TEST
+
+// ---- rules --------------------------------------------------------------------------------------
+
+static const struct {
+  const char *state, *rule, *nearest;
+} refused[] = {
+    {"TILE_ORDER=hilbert,BM=16,BN=16,FM=4,FN=4", "order_persistent", "PERSISTENT=1"},
+    {"PERSISTENT=1,TILE_ORDER=hilbert,M=4096,N=4096,BM=16,BN=16", "hilbert_fits", "TILE_ORDER=row"},
+    {"PERSISTENT=1,TMA=1,BUFFER_COUNT=3,UNROLL_RING=1,K=128,BM=16,BN=16,FM=4,FN=4",
+     "ring_persistent", "UNROLL_RING=0"},
+};
+enum { N_REFUSED = sizeof refused / sizeof refused[0] };
+
+START_TEST(what_is_not_legal_says_why) {
+  Schedule schedule = read_state(refused[_i].state);
+  const Model *model = model_build(property_arena, &property_targets, &schedule);
+  ck_assert_int_eq(model->diags.count, 1);
+  ck_assert_str_eq(model->diags.first->rule, refused[_i].rule);
+  ck_assert_str_eq(model->diags.first->nearest, refused[_i].nearest);
+}
+END_TEST
+
+Suite *suite_persistent(void) {
+  Suite *suite = suite_create("persistent");
+  TCase *tcase = tcase_create("persistent");
+  tcase_set_timeout(tcase, 600);
+  tcase_add_checked_fixture(tcase, property_setup, property_teardown);
+  tcase_add_loop_test(tcase, every_shape_computes_the_nest_after_every_pass, 0, N_SHAPES);
+  tcase_add_loop_test(tcase, any_grid_will_do, 0, N_SHAPES);
+  tcase_add_test(tcase, every_rung_computes_the_nest);
+  tcase_add_test(tcase, random_schedules_compute_the_nest);
+  tcase_add_loop_test(tcase, a_ring_that_restarts_is_found, 0, N_SHAPES);
+  tcase_add_test(tcase, a_lost_fence_of_the_next_tile_is_found);
+  tcase_add_test(tcase, groups_are_those_of_blocks);
+  tcase_add_test(tcase, the_curve_goes_through_every_tile);
+  tcase_add_loop_test(tcase, a_large_problem_costs_no_more, 0, 2);
+  tcase_add_loop_test(tcase, it_is_read_back_as_it_was_printed, 0, N_SHAPES);
+  tcase_add_test(tcase, the_largest_curve_is_read_back);
+  tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
+  tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
+  suite_add_tcase(suite, tcase);
+  return suite;
+}

@@ -1,0 +1,178 @@
+// The pipeline view: stepping through events, other lanes, the statement elsewhere, what stands
+// beside, and breakages in place.
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "model/interp/breakage.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "tui/views/program/pipeline.h"
+
+Suite *suite_pipeline_view(void);
+
+#define ROLES                                                                              \
+  "AUTO=0,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2," \
+  "SWIZZLE=3,BUFFER_COUNT=3,UNROLL_RING=1,FRAG_BUFFER=2,WARP_SPECIALIZE=1"
+
+static Arena *arena;
+static Diags diags;
+static Session *session;
+static Canvas *canvas;
+
+static void setup(void) {
+  arena = arena_new("test");
+  diags = diags_new(arena);
+  session = explorer_open(&(SessionOptions){.state = ROLES}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  canvas = canvas_new(arena, 40, 120, false);
+  view_show(session, view_find("pipeline"));
+  drive_frame(session, canvas);
+}
+
+static void teardown(void) {
+  explorer_close(session);
+  arena_free(arena);
+}
+
+static const PipelineOwn *own(void) { return view_own(session, &pipeline_view); }
+
+static void press(const char *keys) {
+  ck_assert_msg(drive_keys(session, canvas, keys, &diags), "%s", keys);
+}
+
+static void command(const char *text) {
+  ck_assert_msg(view_table[session->view].body->command(session, text, &diags), "%s",
+                diags_text(arena, &diags));
+  drive_frame(session, canvas);
+}
+
+// Every event of a lane is come by, forwards and backwards, and each stays on the screen.
+START_TEST(steps_event_by_event) {
+  press("Home");
+  int n = own()->now.lane[own()->lane].n;
+  ck_assert_int_gt(n, 20);
+  for (int i = 1; i < n; i++) {
+    double before = pipeline_event(own())->begin;
+    press("Right");
+    const TimelineEvent *e = pipeline_event(own());
+    ck_assert_int_eq(own()->at, i);
+    ck_assert(e->begin >= before && e->begin >= own()->from);
+  }
+  press("Right");
+  ck_assert_int_eq(own()->at, n - 1);
+  press("Left");
+  ck_assert_int_eq(own()->at, n - 2);
+}
+END_TEST
+
+static bool has_lane(int warp) {
+  for (int i = 0; i < own()->now.n; i++)
+    if (own()->now.lane[i].kind == LANE_WARPS && own()->now.lane[i].warp == warp) return true;
+  return false;
+}
+
+// By time, whichever warp's: no event of a warp's lane is left out.
+START_TEST(steps_through_all_warps) {
+  enum { STEPS = 200 };
+  press("Home");
+  const TimelineEvent *e = pipeline_event(own());
+  const TimelineEvent *end = own()->now.timeline->event + own()->now.timeline->n_events;
+  for (int i = 0; i < STEPS; i++) {
+    do e++;
+    while (e < end && !has_lane(e->warp));
+    press(".");
+    ck_assert_ptr_eq(pipeline_event(own()), e);
+  }
+  press(",");
+  ck_assert(pipeline_event(own()) < e);
+}
+END_TEST
+
+START_TEST(leads_to_the_statement) {
+  const Stmt *stmt = pipeline_event(own())->stmt;
+  press("Enter");
+  ck_assert_str_eq(view_table[session->view].name, "loops");
+  const ProgramLine *line =
+      &session->now.picture->model->text.line[session_view_state(session)->cursor];
+  ck_assert_ptr_eq(line->stmt, stmt);
+  view_show(session, view_find("pipeline"));
+  drive_frame(session, canvas);
+  press("e");
+  ck_assert_str_eq(view_table[session->view].name, "source");
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "mma_m16n8k16"));
+}
+END_TEST
+
+// Without overlap the block takes longer, and slabs are filled and read in turn.
+START_TEST(sequential_is_slower) {
+  press("v");
+  ck_assert_ptr_nonnull(own()->beside.timeline);
+  ck_assert(own()->beside.timeline->all_clocks > 1.2 * own()->now.timeline->all_clocks);
+  ck_assert_int_eq(own()->beside.timeline->n_slots, 1);
+  press("v");
+  ck_assert_ptr_null(own()->beside.timeline);
+  ck_assert(
+      session_set_text(session, "TMA=0,WARP_SPECIALIZE=0,UNROLL_RING=0,BUFFER_COUNT=1", &diags));
+  drive_frame(session, canvas);
+  press("v");
+  ck_assert_ptr_null(own()->beside.timeline);
+  ck_assert_str_ne(session->message, "");
+}
+END_TEST
+
+START_TEST(a_deadlock_says_who_waits_for_whom) {
+  command("break more_bytes");
+  const TimelineEvent *e = pipeline_event(own());
+  ck_assert(e->stuck);
+  ck_assert_str_eq(e->bar.buffer->name, "full");
+  ck_assert_int_gt(own()->now.timeline->n_stuck, 4);
+  ck_assert_int_eq(own()->verdict.kind, FINDING_DEADLOCK);
+  ck_assert_ptr_nonnull(strstr(export_text(arena, canvas), "waits for ever full[0]"));
+  command("break off");
+  ck_assert_int_eq(own()->now.timeline->n_stuck, 0);
+}
+END_TEST
+
+START_TEST(a_race_marks_its_statements) {
+  command("break empty_wait");
+  ck_assert_int_eq(own()->verdict.kind, FINDING_RACE);
+  bool found = false;
+  for (int i = 0; i < own()->now.timeline->n_events; i++)
+    found = found || own()->now.timeline->event[i].stmt->id == own()->verdict.stmt[0];
+  ck_assert(found);
+  ck_assert(!view_table[session->view].body->command(session, "break nothing", &diags));
+}
+END_TEST
+
+// x goes through all that this program has something for, and back to none.
+START_TEST(every_breakage_is_shown) {
+  int seen = 0;
+  press("x");
+  for (; own()->broken; seen++) {
+    ck_assert_ptr_nonnull(own()->verdict.name);
+    ck_assert_str_ne(own()->verdict.text, "");
+    press("x");
+  }
+  ck_assert_int_ge(seen, 15);
+}
+END_TEST
+
+Suite *suite_pipeline_view(void) {
+  Suite *suite = suite_create("pipeline_view");
+  TCase *tests = tcase_create("pipeline_view");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, steps_event_by_event);
+  tcase_add_test(tests, steps_through_all_warps);
+  tcase_add_test(tests, leads_to_the_statement);
+  tcase_add_test(tests, sequential_is_slower);
+  tcase_add_test(tests, a_deadlock_says_who_waits_for_whom);
+  tcase_add_test(tests, a_race_marks_its_statements);
+  tcase_add_test(tests, every_breakage_is_shown);
+  suite_add_tcase(suite, tests);
+  return suite;
+}

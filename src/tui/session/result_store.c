@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "kernels/device/recorded.h"
+#include "kernels/device/timing.h"
 #include "model/words/ladder.h"
 #include "tui/session/picture.h"
 
@@ -61,6 +62,7 @@ static void add_row(Results *results, const Recorded *recorded, const RecordedRo
       .cuda = recorded->cuda,
       .date = recorded->date,
       .method = recorded->method,
+      .turns = timing_turns_said(recorded->method),
       .reference = row->cublas_row,
   };
   if (schedule_parse(&timed.schedule, row->state, diags) && results->n_timed < RESULTS_TIMED_MAX)
@@ -129,6 +131,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .cuda = keep(arena, bench->cuda),
       .date = keep(arena, bench->date),
       .method = keep(arena, bench->method),
+      .turns = timing_turns_said(bench->method),
       .reference = keep(arena, bench->reference.name),
       .verify = keep_failure(arena, &entry->verify),
       .note = note_of(arena, bench),
@@ -155,6 +158,7 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
       .driver = keep(arena, row->driver),
       .date = history_date(arena, row),
       .method = keep(arena, row->method),
+      .turns = timing_turns_said(row->method),
       .by = keep(arena, row->user),
   };
 }

@@ -39,6 +39,7 @@ typedef struct Timed {
   double reference_tflops;
   int registers, spill_bytes;                                   // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+  const char *turns;           // "short turns, cool" or "hot"; NULL = not said
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note
   const char *by;              // who shared it; NULL: nobody, it was timed in this session

@@ -50,7 +50,10 @@
   X(NO_CLUSTER_START, "no_cluster_start", "at the start blocks meet on their own, no cluster")    \
   X(NO_CLUSTER_END, "no_cluster_end", "blocks end when they are ready, and not together")         \
   X(RING_RESTARTS_PER_TILE, "ring_restarts_per_tile",                                             \
-    "slots and phases begin anew with each tile of a persistent block")
+    "slots and phases begin anew with each tile of a persistent block")                           \
+  X(CLAIM_NOT_ATOMIC, "claim_not_atomic",                                                         \
+    "a cluster looks whether a list is free and then takes it, and others look meanwhile")        \
+  X(EPOCH_MISSING, "epoch_missing", "each launch claims in epoch 1, in which all lists are taken")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Everything that is worth running on a GPU, in one go: a few minutes, each step with a limit.
+# Everything that is worth running on a GPU, in one go, each step with a limit. What is recorded is timed hot, some
+# ten seconds a rung; the other steps take a few minutes.
 #
 #   tests/gpu/run.sh                    all steps
 #   tests/gpu/run.sh selftest ladder    only these
@@ -7,7 +8,7 @@
 #   tests/gpu/run.sh sectors            global accesses against ncu's counters; not part of all
 #
 # $GEMMVIEW is the program; in a portable folder it is the one beside tests/. $OUT is the folder for
-# results (build/results). $LADDER limits the self test to one ladder. After $DEADLINE seconds (480)
+# results (build/results). $LADDER limits the self test to one ladder. After $DEADLINE seconds (1800)
 # no step begins. The last lines are the tables. A GPU that is not there ends it with 3.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,9 +20,9 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe ladder tensor skinny ui sanitizer pairs}
+steps=${*:-doctor selftest probe registers ladder tensor skinny ui sanitizer pairs}
 began=$(date +%s)
-ends=$((began + ${DEADLINE:-480}))
+ends=$((began + ${DEADLINE:-1800}))
 passed=0 failed=0 skipped=0 tables=''
 
 # step NAME LIMIT COMMAND…: output to $OUT/NAME.txt, at most LIMIT seconds.
@@ -104,22 +105,27 @@ if wanted probe; then
   tables="$tables probe"
   "$GEMMVIEW" probe --ladder all --json >"$OUT/probe.json" 2>/dev/null
 fi
+# What register banks cost an FFMA, by the clock, beside the rule that sass and source mark by.
+if wanted registers; then
+  step registers 60 "$GEMMVIEW" probe --registers
+  tables="$tables registers"
+fi
 if wanted ladder; then
   for size in 2048 4096 8192; do
-    step "fp32-$size" 150 "$GEMMVIEW" ladder fp32 --size $size --main --seconds "$SECONDS_EACH" \
+    step "fp32-$size" 300 "$GEMMVIEW" ladder fp32 --size $size --main --seconds "$SECONDS_EACH" \
       --record "$OUT/fp32-$size.json"
     tables="$tables fp32-$size"
   done
 fi
 if wanted tensor; then
   for ladder in hgemm tf32 fp16; do
-    step "$ladder" 200 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
+    step "$ladder" 600 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
       --seconds "$SECONDS_EACH" --record "$OUT/$ladder.json"
     tables="$tables $ladder"
   done
 fi
 if wanted skinny; then
-  step fp32-asides 120 "$GEMMVIEW" ladder fp32 --asides --seconds "$SECONDS_EACH" \
+  step fp32-asides 300 "$GEMMVIEW" ladder fp32 --asides --seconds "$SECONDS_EACH" \
     --record "$OUT/fp32-asides.json"
   tables="$tables fp32-asides"
 fi

@@ -78,8 +78,23 @@ static int largest_operand(const Problem *problem) {
   return narrow ? 2 : 7;
 }
 
+static void look_for_tiles(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  *(bool *)context |= stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind);
+}
+
+// wgmma cannot be run here: 128 threads multiply as one, in the background, what descriptors find,
+// and nothing here carries out what nobody waits for yet. The interpreter runs it
+// (interp_tensor.c).
+static bool reads_tiles(const Program *program) {
+  bool any = false;
+  stmt_walk(program->kernel[program->main_kernel].body, look_for_tiles, &any);
+  return any;
+}
+
 void cpu_program_add(CpuProgram *cpu, const char *name, const Emission *emission,
                      const Program *program) {
+  if (reads_tiles(program)) return;
   Str *out = &cpu->text;
   const Problem *problem = &program->problem;
   for (int i = 0; i < cpu->n_cases; i++)

@@ -16,7 +16,9 @@ typedef unsigned long long U64;
 
 static int live, calls, fail_at, fail_status, broken;
 static bool rounds_operands;
-static double clock_ms;
+static double clock_ms, slower_per_s;
+static const FakeCublasTimes own_times = {{0.08, 0.2, 0.07}, {0.08, 0.2, 0.07}};
+static FakeCublasTimes cublas_times;
 static U64 last_m, last_n, last_k;
 static int last_a_col, last_b_col;
 static PlanType operand_type, sum_type, output_type;
@@ -133,6 +135,8 @@ static void run_count(void **parameters) {
   HelperCounters *counters = POINTER(HelperCounters, 2);
   for (U64 i = 0; i < n; i++) counters->n_outside += words[i] != UINT32_MAX;
 }
+
+static void spend_ms(double ms) { clock_ms += ms * (1 + slower_per_s * clock_ms / 1000); }
 
 static void run_spin(void **parameters) { clock_ms += (double)VALUE(long long, 0) / 1.5e6; }
 
@@ -301,7 +305,7 @@ static int fake_launch(void *function, unsigned grid_x, unsigned grid_y, unsigne
   int status = answer();
   if (status) return status;
   kernel->grid_x = grid_x;
-  clock_ms += kernel->us / 1000;
+  spend_ms(kernel->us / 1000);
   kernel->run(parameters);
   return 0;
 }
@@ -501,6 +505,10 @@ static bool is_one(const void *alpha, const void *beta) {
   return number_load(sum_type, alpha, 0) == 1 && number_load(sum_type, beta, 0) == 0;
 }
 
+static void spend_row(int row, double factor) {
+  spend_ms(factor * (clock_ms < 500 ? cublas_times.cool[row] : cublas_times.hot[row]));
+}
+
 static int fake_cublas_version(void *handle, int *version) { return *version = 130100, !handle; }
 static int fake_set_stream(void *handle, void *stream) { return !handle || !stream; }
 static int fake_set_workspace(void *handle, void *workspace, size_t bytes) {
@@ -516,7 +524,7 @@ static int fake_gemm_ex(void *handle, int transpose_a, int transpose_b, int m, i
       algo != -1 || !computes(compute_type) || !is_one(alpha, beta))
     return 7;
   if (lda < (transpose_a ? k : m) || ldb < (transpose_b ? n : k) || ldc < m) return 7;
-  clock_ms += compute_type == CUBLAS_COMPUTE_32F ? 0.08 : 0.09;
+  spend_row(0, compute_type == CUBLAS_COMPUTE_32F_PEDANTIC ? 9.0 / 8 : 1);
   return multiply(m, n, k, (Operand){a, lda, transpose_a != 0}, (Operand){b, ldb, transpose_b != 0},
                   c, ldc);
 }
@@ -534,6 +542,7 @@ static const CublasApi cublas = {
 typedef struct Layout {
   int64_t rows, columns, leading;
   int32_t transpose[2];
+  bool is_fast;
 } Layout;
 
 static int new_layout(void **out, Layout layout) {
@@ -548,6 +557,11 @@ static int fake_description(void **out, int compute, int scale) {
   return fits ? new_layout(out, (Layout){0}) : 7;
 }
 static int fake_description_set(void *description, int attribute, const void *value, size_t bytes) {
+  const bool is_float8 = operand_type == PLAN_E4M3 || operand_type == PLAN_E5M2;
+  if (attribute == CUBLASLT_DESC_FAST_ACCUM && bytes == 1 && is_float8) {
+    ((Layout *)description)->is_fast = *(const int8_t *)value == 1;
+    return 0;
+  }
   if ((attribute != 3 && attribute != 4) || bytes != 4) return 7;
   memcpy(&((Layout *)description)->transpose[attribute - 3], value, 4);
   return 0;
@@ -555,7 +569,7 @@ static int fake_description_set(void *description, int attribute, const void *va
 static int fake_layout(void **out, int type, uint64_t rows, uint64_t columns, int64_t leading) {
   bool known = type == library_types[operand_type] || type == library_types[output_type];
   if (!known || leading < (int64_t)rows) return 7;
-  return new_layout(out, (Layout){(int64_t)rows, (int64_t)columns, leading, {0, 0}});
+  return new_layout(out, (Layout){(int64_t)rows, (int64_t)columns, leading, {0, 0}, false});
 }
 static int fake_preference(void **out) { return new_layout(out, (Layout){0}); }
 static int fake_preference_set(void *preference, int attribute, const void *value, size_t bytes) {
@@ -583,7 +597,7 @@ static int fake_matmul(void *handle, void *description, const void *alpha, const
   if (lc->rows != (ta ? la->columns : la->rows) || lc->columns != (tb ? lb->rows : lb->columns) ||
       k != (tb ? lb->columns : lb->rows))
     return 7;
-  clock_ms += algo->data[0] == 2 ? 0.07 : 0.2;
+  spend_row(algo->data[0] == 2 ? 2 : 1, operation->is_fast ? 0.5 : 1);
   return multiply(lc->rows, lc->columns, k, (Operand){a, la->leading, ta},
                   (Operand){b, lb->leading, tb}, d, lc->leading);
 }
@@ -644,6 +658,8 @@ void fake_cuda_install(void) {
   live = calls = fail_at = broken = n_added = n_told = 0;
   memcpy(fake_ptx, own_ptx, sizeof own_ptx);
   rounds_operands = false;
+  clock_ms = slower_per_s = 0;
+  cublas_times = own_times;
   fake_tensor_map_forget();
   fake_cuda_set_types(PLAN_F32, PLAN_F32);
 }
@@ -664,4 +680,6 @@ void fake_cuda_set_types(PlanType accumulate, PlanType output) {
   sum_type = accumulate;
   output_type = output;
 }
+void fake_cuda_slow_down(double share_per_s) { slower_per_s = share_per_s; }
+void fake_cublas_set_times(FakeCublasTimes times) { cublas_times = times; }
 void fake_cublas_round(bool rounds) { rounds_operands = rounds; }

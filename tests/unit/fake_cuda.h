@@ -35,5 +35,13 @@ void fake_cublas_round(bool rounds);
 // What "gemm" sums in and stores as from now on; the operands' type is what the data was made in.
 // cuBLAS refuses a call whose types, scalars or compute type do not fit it.
 void fake_cuda_set_types(PlanType accumulate, PlanType output);
+// What a product takes by cublasGemmEx and by the two heuristics that cublasLt offers, the first
+// and the third, in ms: on a cool card, and once 500 ms of fake time have passed.
+typedef struct FakeCublasTimes {
+  double cool[3], hot[3];
+} FakeCublasTimes;
+void fake_cublas_set_times(FakeCublasTimes times);
+// Whatever is launched takes so much longer for every second of fake time that has passed.
+void fake_cuda_slow_down(double share_per_s);
 // Microseconds of fake time that a launch of `name` takes.
 void fake_cuda_set_us(const char *name, double us);

@@ -185,6 +185,79 @@ START_TEST(test_options) {
 }
 END_TEST
 
+// ---- hot ----------------------------------------------------------------------------------------
+
+static const BenchOptions hot = {.hot = true};
+
+// Cool, GemmEx is the fastest row; under load it slows down more than the third heuristic.
+static const FakeCublasTimes power_capped = {{60, 200, 62}, {70, 200, 65}};
+
+static BenchResult *run_long(const BenchOptions *options) {
+  fake_cuda_set_us("gemm", 50e3);
+  fake_cublas_set_times(power_capped);
+  BenchResult *result = run_plans(plan_named("gemm"), plan_named("gemm_wrong"), options);
+  ck_assert_msg(result->entries[0].ok, "%s %s", result->error, result->entries[0].error);
+  return result;
+}
+
+START_TEST(test_reference_is_chosen_hot) {
+  const BenchResult *cool = run_long(&quick);
+  ck_assert(!cool->hot);
+  ck_assert_str_eq(cool->reference.name, "cublasGemmEx");
+  ck_assert_ptr_nonnull(strstr(cool->method, "short turns, cool: "));
+  fake_cuda_remove();
+  fake_cuda_install();
+  const BenchResult *result = run_long(&hot);
+  const BenchEntry *entry = &result->entries[0];
+  ck_assert(result->hot);
+  ck_assert_str_eq(result->reference.name, "cublasLt, heuristic 3");
+  ck_assert_double_eq_tol(result->reference.time.median_ns, 65e6, 1e3);
+  ck_assert_int_eq(result->reference.time.launches_per_sample, 5);
+  ck_assert_int_eq(entry->time.launches_per_sample, 6);
+  ck_assert_int_eq(entry->time.n_samples, 8);
+  ck_assert_double_eq_tol(entry->ratio, 1.3, 1e-3);
+  ck_assert_ptr_nonnull(strstr(result->method, "hot: batches of 300 ms"));
+  ck_assert_double_gt(result->before.power_w, 0);
+  ck_assert(result->entries[1].ratio == 0 && result->entries[1].ratio_max == 0);
+}
+END_TEST
+
+// Of two jobs on one problem each has the reference that it asked for.
+START_TEST(test_hot_after_cool) {
+  fake_cuda_set_us("gemm", 50e3);
+  fake_cublas_set_times(power_capped);
+  const BenchInput input = input_of(plan_named("gemm"));
+  static const char *const names[] = {"cublasGemmEx", "cublasLt, heuristic 3"};
+  Gpu *gpu = open_gpu();
+  for (int i = 0; i < 2; i++) {
+    const BenchResult *result = bench_run(arena, gpu, &input, 1, i ? &hot : &quick);
+    ck_assert_str_eq(result->reference.name, names[i]);
+  }
+  gpu_close(gpu);
+  ck_assert_int_eq(fake_cuda_live(), 0);
+}
+END_TEST
+
+// The card slows down by 2 % a second: the times lie far apart, the ratios of a round together.
+START_TEST(test_a_drift_moves_no_ratio) {
+  fake_cuda_slow_down(0.02);
+  const BenchEntry *entry = &run_long(&hot)->entries[0];
+  const Timing *time = &entry->time;
+  ck_assert_double_gt(time->p90_ns / time->min_ns, 1.05);
+  ck_assert_double_eq_tol(entry->ratio, 1.3, 0.002);
+  ck_assert_double_lt(entry->ratio_max / entry->ratio_min, 1.03);
+  ck_assert(entry->ratio_min < entry->ratio && entry->ratio < entry->ratio_max);
+}
+END_TEST
+
+START_TEST(test_hot_and_flushed_exclude_each_other) {
+  const BenchOptions both = {.hot = true, .flush_l2 = true};
+  const BenchResult *result = run_plans(plan_named("gemm"), NULL, &both);
+  ck_assert(!result->ok && result->entries[0].time.n_samples == 0);
+  ck_assert_ptr_nonnull(strstr(result->error, "nothing is hot"));
+}
+END_TEST
+
 // A zero kernel, then a cluster launch with more shared memory than every kernel may have, and a
 // workspace.
 START_TEST(test_many_kernels) {
@@ -350,12 +423,36 @@ START_TEST(test_percentiles) {
   ck_assert_double_eq_tol(timing.p90_ns, 9, 1e-12);
   ck_assert_double_eq_tol(timing.p25_ns, 2.5, 1e-12);
   ck_assert_int_eq(timing.launches_per_sample, 7);
-  ck_assert_int_eq(timing_batch(5000), 60);
-  ck_assert_int_eq(timing_batch(1e9), 1);
-  ck_assert_int_eq(timing_batch(1), 400);
-  ck_assert_int_eq(timing_rounds(2, 5.8e6), 344);
-  ck_assert_int_eq(timing_rounds(2, 1e9), 3);
-  ck_assert_int_eq(timing_rounds(2, 0.4e9), 5);
+}
+END_TEST
+
+START_TEST(test_turns) {
+  ck_assert_int_eq(timing_batch(&timing_short, 5000, 1), 60);
+  ck_assert_int_eq(timing_batch(&timing_short, 1e9, 1), 1);
+  ck_assert_int_eq(timing_batch(&timing_short, 1, 1), 400);
+  ck_assert_int_eq(timing_batch(&timing_short, 1, 4), 250);
+  ck_assert_int_eq(timing_rounds(&timing_short, 2, 5.8e6), 344);
+  ck_assert_int_eq(timing_rounds(&timing_short, 0, 5.8e6), 344);
+  ck_assert_int_eq(timing_rounds(&timing_short, 2, 1e9), 3);
+  ck_assert_int_eq(timing_rounds(&timing_short, 2, 0.4e9), 5);
+  ck_assert_int_eq(timing_batch(&timing_hot, 1.6e6, 1), 188);
+  ck_assert_int_eq(timing_batch(&timing_hot, 8001, 2), 37496);
+  // A product that is over before the host has launched the next one.
+  ck_assert_int_eq(timing_batch(&timing_hot, 7999, 2), 500);
+  ck_assert_int_eq(timing_rounds(&timing_hot, 0, 0.6e9), 8);
+  ck_assert_int_eq(timing_rounds(&timing_hot, 9, 0.6e9), 15);
+  ck_assert_int_eq(timing_rounds(&timing_hot, 0, 6e9), 3);
+  // Behind a long batch the head start is short.
+  ck_assert_double_eq(timing_spin_us(1000), 4008);
+  ck_assert_double_eq(timing_spin_us(37496), 264);
+}
+END_TEST
+
+// Everybody is at every place, and before and after everybody else.
+START_TEST(test_order_of_turns) {
+  static const int expected[4][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}};
+  for (int round = 0; round < 4; round++)
+    for (int i = 0; i < 3; i++) ck_assert_int_eq(timing_turn(round, i, 3), expected[round][i]);
 }
 END_TEST
 
@@ -484,6 +581,12 @@ Suite *suite_bench(void) {
   tcase_add_test(tests, test_json_round_trip);
   tcase_add_test(tests, test_compile_json);
   tcase_add_test(tests, test_percentiles);
+  tcase_add_test(tests, test_turns);
+  tcase_add_test(tests, test_order_of_turns);
+  tcase_add_test(tests, test_reference_is_chosen_hot);
+  tcase_add_test(tests, test_hot_after_cool);
+  tcase_add_test(tests, test_a_drift_moves_no_ratio);
+  tcase_add_test(tests, test_hot_and_flushed_exclude_each_other);
   tcase_add_test(tests, test_equal_are_called_equal);
   tcase_add_test(tests, test_bounds);
   tcase_add_loop_test(tests, test_bound_fits_f32, 0, 9);

@@ -69,6 +69,56 @@ START_TEST(bench_json_has_the_row_and_the_whole_result) {
 }
 END_TEST
 
+// The question asks for it, and the answer's ratios are shown with their range.
+START_TEST(hot_is_asked_for_and_said) {
+  CompileResult cubin = cli_good_cubin();
+  BenchResult bench = cli_good_bench();
+  bench.hot = true;
+  bench.entries[0].ratio_min = 0.885;
+  bench.entries[0].ratio_max = 0.9125;
+  const char *worker = cli_fake_worker(arena, "NVIDIA H200", &cubin, &bench);
+  CliRun run = with_worker("bench --hot " STATE, worker);
+  ck_assert_msg(run.status == 0, "%s", run.err);
+  assert_has(run.out,
+             "hot, 100 rounds:\nthis       0.900 of cuBLAS, 0.885 to 0.912 within a round");
+  run = with_worker("bench --hot --json " STATE, worker);
+  const JsonValue *root = cli_json(arena, &run);
+  ck_assert_double_eq(number_at(json_object_get(root, "this"), "ratio_min"), 0.885);
+  assert_has(run.out, "\"hot\":true");
+  run = with_worker("ladder fp32 --only naive --hot", worker);
+  assert_has(run.out, "of cuBLAS within a round");
+  assert_has(run.out, "0.885 to 0.912\n");
+}
+END_TEST
+
+// A worker that times nothing unless it is asked for hot turns.
+static const char *only_hot_worker(void) {
+  return cli_fake_worker_rules(arena,
+                               "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+                               "{\"on\":\"compile\",\"do\":\"done\"}\n"
+                               "{\"on\":\"bench\",\"match\":\"\\\"hot\\\":true\",\"do\":\"reply\","
+                               "\"line\":{\"type\":\"error\","
+                               "\"id\":0,\"error\":\"timeout\",\"text\":\"hot it is\"}}\n"
+                               "{\"on\":\"bench\",\"do\":\"done\"}\n");
+}
+
+START_TEST(records_are_hot_unless_cold) {
+  const char *worker = only_hot_worker();
+  const char *path = cli_write_file(arena, "record.json", "old");
+  CliRun run =
+      with_worker(arena_printf(arena, "ladder fp32 --only naive --record %s", path), worker);
+  assert_has(run.out, "hot it is");
+  run =
+      with_worker(arena_printf(arena, "ladder fp32 --only naive --cold --record %s", path), worker);
+  ck_assert_ptr_null(strstr(run.out, "hot it is"));
+  run = with_worker("ladder fp32 --only naive", worker);
+  ck_assert_ptr_null(strstr(run.out, "hot it is"));
+  run = with_worker("bench --hot " STATE, worker);
+  assert_has(run.err, "hot it is");
+  remove(path);
+}
+END_TEST
+
 START_TEST(a_wrong_kernel_has_no_speed_but_a_map) {
   CompileResult cubin = cli_good_cubin();
   BenchResult bench = cli_good_bench();
@@ -162,6 +212,8 @@ START_TEST(what_is_missing_is_3) {
   run = with_worker("bench " STATE, cli_fake_worker(arena, "NVIDIA H200", &none, NULL));
   ck_assert_int_eq(run.status, 3);
   assert_has(run.err, "NVRTC was not found");
+  run = cli_run(arena, "probe --registers");  // here, not by a worker
+  ck_assert_msg(run.status == 3 || run.status < 2, "%d %s", run.status, run.err);
   run = cli_run(arena, "bench --worker /nowhere/gemmview");
   ck_assert_int_eq(run.status, 3);
 }
@@ -320,6 +372,8 @@ static const struct {
     {"bench --seconds 0", "from 0.05 to 600; nearest: 0.05"},
     {"bench --against BN=x", "BN"},
     {"bench --worker ''", "worker"},
+    {"bench --hot --cold", "--hot and --cold exclude each other"},
+    {"ladder fp32 --hot --cold", "--hot and --cold exclude each other"},
     {"bench --in-process --worker x", "exclude"},
     {"bench --against M=64 --in-process --jsno", "--json"},
     {"ladder", "a ladder is needed; nearest: fp32"},
@@ -342,6 +396,8 @@ static const struct {
     {"probe", "0 accesses to shared memory; nearest: STAGE=11"},
     {"probe -k AUTO=0,STAGE=11 --site 9", "nearest: --site 4"},
     {"probe extra", "\"extra\""},
+    {"probe --registers --site 1", "--registers goes alone"},
+    {"probe --registers --worker x", "--registers goes alone"},
     {"selftest --only bank", "nearest: banks"},
     {"selftest --random -1", "--random"},
     {"selftest --ladder fp23", "nearest: fp32"},
@@ -387,6 +443,8 @@ Suite *suite_cli_timing(void) {
   if (!cli_has_program()) return suite;
   tcase_add_test(tc, bench_prints_time_and_reference);
   tcase_add_test(tc, bench_json_has_the_row_and_the_whole_result);
+  tcase_add_test(tc, hot_is_asked_for_and_said);
+  tcase_add_test(tc, records_are_hot_unless_cold);
   tcase_add_test(tc, a_wrong_kernel_has_no_speed_but_a_map);
   tcase_add_test(tc, a_wide_spread_is_not_trusted);
   tcase_add_test(tc, against_a_faster_one_is_no);

@@ -127,6 +127,10 @@ START_TEST(compiled_readings_or_what_is_missing) {
   status = gemmview("sass --counts -k " STAGED);
   ck_assert_msg(status == 0 || status == 3, "%s", said);
   if (status == 0) assert_said("  FFMA\n");
+  status = gemmview("sass -k " STAGED);
+  if (status == 0) assert_said(" wait a clock for a register bank (!), ");
+  status = gemmview("sass --json -k " STAGED);
+  if (status == 0) assert_said("\"register_banks\":{\"ffma\":64,\"conflicts\":");
   ck_assert_int_eq(gemmview("resources -k " STAGED), 0);
   assert_said("shared memory per block     16384 B");
   assert_said("model:    2 blocks per SM");

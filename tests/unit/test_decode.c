@@ -77,11 +77,30 @@ static const struct {
     {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_"
      "execute_segment_k_off_kernel__5x_cublas",
      DECODED_XMMA, 90, 0, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "tnn",
-     "ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=8,BK=4", "instructions of a warpgroup"},
+     "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,WM=1,WN=1,FM=2,FN=1,BK=4,STAGE=11,TMA=1,"
+     "BUFFER_COUNT=7,WARP_SPECIALIZE=1,MMA_GROUPS=1,SWIZZLE=3",
+     "how many slabs: 7, all that fit"},
     {"nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNT", DECODED_NVJET, 90, 0, 128, 256, 64, 4, DTYPE_F16,
      DTYPE_F32, "nn",
-     "ATOM_KIND=mma_m16n8k16_f16,WM=4,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,BUFFER_COUNT=4",
-     "by warps of their own"},
+     "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,WM=2,WN=1,FM=2,FN=1,BK=4,STAGE=11,TMA=1,"
+     "BUFFER_COUNT=4,WARP_SPECIALIZE=1",
+     "share the tile by columns of C; here by rows"},
+    {"nvjet_tst_320x128_64x3_1x2_h_bz_coopB_NTN", DECODED_NVJET, 90, 0, 320, 128, 64, 3, DTYPE_BF16,
+     DTYPE_F32, "nt", "ATOM_N=160,WM=2,WN=1,FM=1,FN=2,BK=4,", "by warps of their own"},
+    {"nvjet_hhh_64x256_64x4_1x1_h_bz_TNN", DECODED_NVJET, 90, 0, 64, 256, 64, 4, DTYPE_F16,
+     DTYPE_F16, "tn", "wgmma_m64n256k16_f16,ACC=f16,ATOM_N=64,WM=1,WN=1,FM=4,FN=1,",
+     "the warpgroups that multiply: 1"},
+    {"nvjet_hsh_256x64_64x4_1x1_h_bz_coopA_TNN", DECODED_NVJET, 90, 0, 256, 64, 64, 4, DTYPE_F16,
+     DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=2,FM=1,FN=1,", "by warps of their own"},
+    {"nvjet_sss_128x128_32x4_1x1_h_bz_coopA_TNN", DECODED_NVJET, 90, 0, 128, 128, 32, 4, DTYPE_TF32,
+     DTYPE_F32, "tn", "ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,",
+     "along K alone, as with A_COL=0,B_COL=1: a warp's m16n8k8 stands in"},
+    {"nvjet_hsh_64x96_64x4_1x1_h_bz_TNN", DECODED_NVJET, 90, 0, 64, 96, 64, 4, DTYPE_F16, DTYPE_F32,
+     "tn", "ATOM_KIND=mma_m16n8k16_f16,", "rows in 64s and columns in 16s"},
+    {"cutlass3x_sm90_tensorop_h64x128x16gemm_f16_f16_f16_void_f16_128x128x64_2x1x1_0_tnt_align8_"
+     "warpspecialized_pingpong_epi_tma",
+     DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_F16, DTYPE_F16, "tnt", "ACC=f16,ATOM_N=128,",
+     "take turns"},
     {"cutlass_80_tensorop_f16_s16816gemm_...128x64_64x3_nn_align8", DECODED_CUTLASS, 80, 16, 128,
      64, 64, 3, DTYPE_F16, DTYPE_F32, "nn", "ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=2,FN=8,BK=4",
      "built for sm_80, it runs without TMA, roles for warps (sm_90)"},
@@ -92,7 +111,10 @@ static const struct {
     {"cutlass3x_sm90_tensorop_s64x128x16gemm_bf16_bf16_f32_void_f32_128x128x64_2x1x1_0_ttn_align8_"
      "warpspecialized_cooperative_epi_tma",
      DECODED_CUTLASS3, 90, 16, 128, 128, 64, 0, DTYPE_BF16, DTYPE_F32, "ttn",
-     "STAGE=11,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,", "clusters of 2 x 1"},
+     "SWIZZLE=3,CLUSTER_M=1,CLUSTER_N=2,MULTICAST=1", "share, the name does not say: slabs"},
+    {"nvjet_hsh_128x128_64x4_3x1_h_bz_TNN", DECODED_NVJET, 90, 0, 128, 128, 64, 4, DTYPE_F16,
+     DTYPE_F32, "tn", "ATOM_N=128,WM=1,WN=1,FM=2,FN=1,BK=4,",
+     "it runs in clusters of 1 x 3 blocks"},
 };
 
 START_TEST(names) {
@@ -131,8 +153,38 @@ START_TEST(schedules) {
   ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
   const Axis *m = &model->program->axis[AXIS_M], *n = &model->program->axis[AXIS_N];
   bool turned = *kernel.layout && kernel.layout[2] != 't';  // C is column-major there
-  ck_assert_int_eq(m->digit[0].weight, turned ? kernel.tile_n : kernel.tile_m);
-  ck_assert_int_eq(n->digit[0].weight, turned ? kernel.tile_m : kernel.tile_n);
+  // The outermost digit of an axis steps from cluster to cluster.
+  const int tile_m = turned ? kernel.tile_n : kernel.tile_m;
+  const int tile_n = turned ? kernel.tile_m : kernel.tile_n;
+  ck_assert_int_eq(m->digit[0].weight, tile_m * near.schedule.value[KNOB_CLUSTER_M]);
+  ck_assert_int_eq(n->digit[0].weight, tile_n * near.schedule.value[KNOB_CLUSTER_N]);
+}
+END_TEST
+
+// Types that wgmma reads along K alone, where the reader's operands run along K.
+START_TEST(warpgroups_of_other_types) {
+  static const struct {
+    const char *name, *knobs;
+  } others[] = {
+      {"nvjet_sss_128x128_32x4_1x1_h_bz_coopA_TNN",
+       "wgmma_m64n256k8_tf32,ATOM_N=128,WM=2,WN=1,FM=1,FN=1,BK=4,"},
+      {"nvjet_qss_128x256_128x4_1x1_h_bz_coopA_TNN",
+       "wgmma_m64n256k32_e4m3,ATOM_N=128,WM=2,WN=1,FM=2,FN=1,BK=4,"},
+      {"cutlass3x_sm90_tensorop_i64x128x32gemm_s8_s8_s32_void_s32_128x128x128_2x1x1_0_tnt_align16_"
+       "warpspecialized_cooperative_epi_tma",
+       "wgmma_m64n256k32_s8,ATOM_N=128,WM=2,WN=1,FM=1,FN=1,BK=4,"},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    DecodedKernel kernel;
+    Schedule base = schedule_plain();
+    ck_assert(decode_kernel(arena, others[i].name, &kernel, &diags));
+    ck_assert(schedule_parse(&base, "M=8192,TARGET=h200,B_COL=1", &diags));
+    DecodedSchedule near = decode_schedule(arena, &kernel, &base);
+    ck_assert_msg(strstr(near.knobs, others[i].knobs) && strstr(near.knobs, "SWIZZLE=3"), "%s",
+                  near.knobs);
+    const Model *model = model_build(arena, &targets, &near.schedule);
+    ck_assert_msg(model->ok, "%s: %s", near.knobs, diags_text(arena, &model->diags));
+  }
 }
 END_TEST
 
@@ -230,6 +282,7 @@ Suite *suite_decode(void) {
   int n = (int)(sizeof cases / sizeof *cases);
   tcase_add_loop_test(tcase, names, 0, n);
   tcase_add_loop_test(tcase, schedules, 0, n);
+  tcase_add_test(tcase, warpgroups_of_other_types);
   tcase_add_test(tcase, what_is_no_name_is_said);
   tcase_add_test(tcase, mutants);
   tcase_add_test(tcase, command);

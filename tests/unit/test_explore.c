@@ -277,6 +277,20 @@ START_TEST(advice_beats_what_was_timed) {
 }
 END_TEST
 
+// A time that a key press asked for is one of short turns, and says so.
+START_TEST(short_turns_say_so) {
+  BenchEntry entry = {.ok = true, .time = {.median_ns = 1e6}, .tflops = 30};
+  BenchResult bench = {.gpu = "H200", .method = "short turns, cool: median of batches"};
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  drive_frame(session, canvas);
+  ck_assert_msg(shows("measured here, H200, short turns, cool"), "%s", export_text(arena, canvas));
+  bench.method = "hot: batches of 300 ms";
+  results_add_bench(&session->results, &session->now.schedule, &entry, &bench);
+  keys("Ctrl-L");
+  ck_assert_msg(shows("measured here, H200, hot"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 // A limit among what is known may not be the limit: what nobody states stands beside it.
 START_TEST(an_unknown_limit_is_said) {
   session_go_ladder(session, "hgemm", &diags);
@@ -533,6 +547,7 @@ Suite *suite_explore(void) {
   tcase_add_test(tcase, phases_unfold_where_they_have_room);
   tcase_add_test(tcase, the_arrows_turn_the_knob_of_the_line);
   tcase_add_test(tcase, advice_beats_what_was_timed);
+  tcase_add_test(tcase, short_turns_say_so);
   tcase_add_test(tcase, an_unknown_limit_is_said);
   tcase_add_test(tcase, counts_are_told_from_lanes);
   tcase_add_test(tcase, rows_light_their_lines);

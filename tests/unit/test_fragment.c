@@ -175,6 +175,8 @@ static const Layout layouts[] = {
     {"wgmma.m64n128k8.tf32", ATOM_C, 64, 128, 64, 64, d_wgmma},
     {"wgmma.m64n64k32.e4m3", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
     {"wgmma.m64n64k32.e5m2", ATOM_C, 64, 64, 32, 32, d_wgmma},
+    {"wgmma.m64n96k32.s8", ATOM_A, 64, 32, 16, 4, a_wgmma_k32},
+    {"wgmma.m64n96k32.s8", ATOM_C, 64, 96, 48, 48, d_wgmma},
 };
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 

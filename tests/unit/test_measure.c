@@ -217,6 +217,26 @@ START_TEST(a_sweep_shows_what_the_compiler_spilled) {
 }
 END_TEST
 
+// Where spills stand; the reason, with them, above the source.
+START_TEST(what_became_of_wgmmas_is_shown) {
+  Compiled *compiled = results_begin_compile(&session->results, session->now.picture->key);
+  results_add_compile(
+      compiled, &(CompileResult){.ok = true,
+                                 .n_kernels = 1,
+                                 .kernels = {{.name = "matmul",
+                                              .registers = 90,
+                                              .note = "wgmma serialized: ill formed stage"}}});
+  canvas = canvas_new(arena, 40, 150, false);
+  keys("1");
+  settle();
+  ck_assert_msg(shows(", wgmma serialized"), "%s", export_text(arena, canvas));
+  keys("4 p");
+  settle();
+  ck_assert_msg(shows("0 B spilled  wgmma serialized: ill formed stage"), "%s",
+                export_text(arena, canvas));
+}
+END_TEST
+
 START_TEST(taking_a_value_keeps_the_points) {
   keys("w");
   settle();
@@ -398,6 +418,7 @@ Suite *suite_measure(void) {
   tcase_add_test(tcase, views_that_differ_about_registers_cost_nothing);
   tcase_add_test(tcase, a_count_is_taken_from_where_it_is_best_known);
   tcase_add_test(tcase, a_sweep_shows_what_the_compiler_spilled);
+  tcase_add_test(tcase, what_became_of_wgmmas_is_shown);
   tcase_add_test(tcase, taking_a_value_keeps_the_points);
   tcase_add_test(tcase, sweep_command_takes_a_knob);
   tcase_add_test(tcase, the_error_map_says_which_rows);

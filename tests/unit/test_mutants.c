@@ -301,6 +301,11 @@ END_TEST
 #define TF32 \
   "M=80,N=64,K=68,ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=2,STAGE=11,LDMATRIX=1,"
 
+#define WGMMA \
+  "M=80,N=64,K=208,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,FM=1,FN=2,BK=2,STAGE=11,SWIZZLE=2,"
+#define TILES WGMMA "TMA=1,"
+#define GROUPS WGMMA "TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,"
+
 static const struct {
   const char *state;
   BreakageId id;
@@ -338,6 +343,29 @@ static const struct {
     {TF32 "TRANSPOSE_B=1,SWIZZLE=2", BREAK_MATRIX, FINDING_COUNT, NULL},
     {TF32 "SPLITK=2", BREAK_GUARDED_SPLIT, FINDING_RACE, "blocks of one kernel have no order"},
     {TF32 "SPLITK=2", BREAK_ZERO, FINDING_UNWRITTEN_READ, "reads what nothing wrote (atomic_add"},
+    {TILES "BUFFER_COUNT=1", BREAK_WG_WAIT, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {TILES "BUFFER_COUNT=1", BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {TILES "BUFFER_COUNT=1", BREAK_WG_FENCE, FINDING_MISSING_FENCE, "since its last wgmma.fence"},
+    {TILES "BUFFER_COUNT=1", BREAK_WG_COMMIT, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {TILES "BUFFER_COUNT=1", BREAK_LBO_SBO_SWAPPED, FINDING_DESCRIPTOR, "and it lies"},
+    {TILES "BUFFER_COUNT=1,B_COL=1", BREAK_LBO_SBO_SWAPPED, FINDING_DESCRIPTOR, "and it lies"},
+    {TILES "BUFFER_COUNT=1", BREAK_MODE_OFF, FINDING_DESCRIPTOR, "for swizzled by none"},
+    {TILES "BUFFER_COUNT=1", BREAK_TRANS_OFF, FINDING_DESCRIPTOR, "a tile that runs along K"},
+    {WGMMA "BUFFER_COUNT=1", BREAK_FENCE, FINDING_RACE, "reads (wgmma"},
+    {WGMMA "BUFFER_COUNT=2,ASYNC_COPY=1,PIPELINE_STAGES=1", BREAK_FENCE, FINDING_RACE,
+     "reads (wgmma"},
+    {WGMMA "BUFFER_COUNT=2,ASYNC_COPY=1,PIPELINE_STAGES=1", BREAK_WAIT, FINDING_MISSING_WAIT,
+     "reads (wgmma"},
+    {GROUPS "MMA_GROUPS=0", BREAK_WG_WAIT, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {GROUPS "MMA_GROUPS=0", BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {GROUPS "MMA_GROUPS=0", BREAK_RELEASE_EARLY, FINDING_RACE, "_s["},
+    {GROUPS "MMA_GROUPS=0", BREAK_FULL_WAIT, FINDING_MISSING_WAIT, "reads (wgmma"},
+    {GROUPS "MMA_GROUPS=1", BREAK_RELEASE_EARLY, FINDING_RACE, "_s["},
+    {GROUPS "MMA_GROUPS=1", BREAK_WG_WAIT_LAX, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {GROUPS "MMA_GROUPS=1", BREAK_SUMS_EARLY, FINDING_MISSING_WAIT, "with no wait for its group"},
+    {GROUPS "MMA_GROUPS=1", BREAK_ARRIVE, FINDING_DEADLOCK, "empty"},
+    {GROUPS "A_REGS=1", BREAK_WG_FENCE, FINDING_MISSING_FENCE, "since its last wgmma.fence"},
+    {GROUPS "A_REGS=1,LDMATRIX=1", BREAK_FENCE, FINDING_RACE, "_s["},
 };
 enum { N_BROKEN = sizeof broken / sizeof broken[0] };
 

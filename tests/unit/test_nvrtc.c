@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "kernels/toolchain/dl.h"
 #include "kernels/toolchain/nvrtc.h"
 
@@ -101,7 +102,7 @@ START_TEST(test_report) {
   Plan plan = plan_of(scale_text);
   KernelResources kernels[PLAN_MAX_KERNELS];
   double ms = 0;
-  ck_assert_int_eq(nvrtc_read_report(log, &plan, kernels, &ms), 1);
+  ck_assert_int_eq(nvrtc_read_report(arena, log, &plan, kernels, &ms), 1);
   ck_assert_double_eq_tol(ms, 122, 1e-9);
   ck_assert_int_eq(kernels[0].registers, -1);
   ck_assert_str_eq(kernels[1].name, "scale");
@@ -164,6 +165,58 @@ START_TEST(test_spills) {
 }
 END_TEST
 
+START_TEST(test_notes_on_wgmma) {
+  static const char log[] =
+      "ptxas info    : (C7517) warpgroup.wait is injected in around line 41 by compiler to allow "
+      "use of registers defined by GMMA in function 'zero'\n"
+      "ptxas info    : (C7517) warpgroup.wait is injected in around line 43 by compiler to allow "
+      "use of registers defined by GMMA in function 'scale'\n"
+      "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized due to ill formed pipeline stage in the function 'scale'\n"
+      "ptxas info    : Compiling entry function 'scale' for 'sm_90a'\n"
+      "ptxas info    : Used 30 registers, used 0 barriers\n";
+  Plan plan = plan_of(scale_text);
+  KernelResources kernels[PLAN_MAX_KERNELS];
+  double ms = 0;
+  nvrtc_read_report(arena, log, &plan, kernels, &ms);
+  ck_assert_str_eq(kernels[1].note, "wgmma serialized: ill formed pipeline stage");
+  ck_assert_str_eq(kernels[0].note,
+                   "wgmma mended: warpgroup.wait is injected in around line 41 by compiler to "
+                   "allow use of registers defined by GMMA");
+}
+END_TEST
+
+static const char multiply[] =
+    "  asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 \"\n"
+    "    \"{%0, %1, %2, %3}, %4, %4, 1, 1, 1, 0, 0;\"\n"
+    "    : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3]) : \"l\"(tile) : \"memory\");\n";
+
+// Sums that are touched between two wgmmas: the assembler puts in what is missing, and waits behind
+// each of them. Without the touch, and with a wait, it has nothing to say.
+START_TEST(test_serialized_wgmma) {
+  if (!have_nvrtc()) return;
+  Plan plan = plan_of(arena_printf(
+      arena,
+      "extern \"C\" __global__ void zero(float *C) { C[threadIdx.x] = 0; }\n"
+      "extern \"C\" __global__ void __launch_bounds__(128) scale(const float *A, float *C) {\n"
+      "  float c[4] = {0, 0, 0, 0};\n"
+      "  const unsigned long long tile = (unsigned long long)A[0];\n"
+      "  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n%s%s%s"
+      "  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+      "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
+      "  C[threadIdx.x] = c[0] + c[1] + c[2] + c[3];\n"
+      "}\n",
+      multiply, _i ? "  c[0] += 1;\n" : "", multiply));
+  CompileResult *result = nvrtc_compile(arena, &plan, COMPILE_CUBIN);
+  ck_assert_msg(result->ok, "%s\n%s", result->error, result->log);
+  ck_assert_ptr_null(result->kernels[0].note);
+  if (_i)
+    ck_assert_msg(str_starts(result->kernels[1].note, "wgmma serialized: "), "%s", result->log);
+  else
+    ck_assert_msg(!result->kernels[1].note, "%s", result->log);
+}
+END_TEST
+
 START_TEST(test_compile_error) {
   if (!have_nvrtc()) return;
   Plan plan = plan_of(
@@ -218,6 +271,8 @@ Suite *suite_nvrtc(void) {
   tcase_add_test(tests, test_report);
   tcase_add_test(tests, test_stages);
   tcase_add_test(tests, test_spills);
+  tcase_add_test(tests, test_notes_on_wgmma);
+  tcase_add_loop_test(tests, test_serialized_wgmma, 0, 2);
   tcase_add_test(tests, test_compile_error);
   tcase_add_test(tests, test_missing_kernel);
   tcase_add_test(tests, test_old_arch);

@@ -17,22 +17,26 @@ Suite *suite_ops(void);
 
 static const struct {
   const char *state;
-  int cc;  // the first generation that has all of it, 90: sm_90
+  int cc;    // the first generation that has all of it, 90: sm_90
+  int last;  // the last one; 0: all that came after
 } rows[] = {
-    {"FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384", 80},
-    {"FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384", 80},
-    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2", 80},
+    {"FM=8,FN=8,BK=16,STAGE=11,ALPHA=1,SPLITK=8,M=128,N=128,K=16384", 80, 0},
+    {"FM=8,FN=8,BK=16,STAGE=11,SPLITK=8,ATOMIC_FREE_SPLITK=1,M=128,N=128,K=16384", 80, 0},
+    {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=4,BK=2,STAGE=11,ASYNC_COPY=1,LDMATRIX=2", 80, 0},
     {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=4,FM=4,FN=4,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1",
-     90},
+     90, 0},
     {"ATOM_KIND=mma_m16n8k16_f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1,CLUSTER_M=2,CLUSTER_N=2,MULTICAST=1",
-     90},
+     90, 0},
     {"ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=4,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,"
      "BUFFER_COUNT=2,WARP_SPECIALIZE=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2",
-     90},
+     90, 0},
     {"ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,SPLITK=4,EPILOGUE=1,TMA_STORE=1",
-     90},
+     90, 0},
+    {"ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=2,"
+     "WARP_SPECIALIZE=1,MMA_GROUPS=1",
+     90, 90},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
@@ -55,8 +59,16 @@ static const Model *model_of(const char *state, const char *arch) {
   return emit_state(&cases, arena_printf(arena, "%s,TARGET=%s", state, arch));
 }
 
-// The newest: whatever there is runs there.
-static const Model *newest(int row) { return model_of(rows[row].state, archs[N_ARCHS - 1].name); }
+static bool has_row(int arch, int row) {
+  return archs[arch].cc >= rows[row].cc &&
+         (rows[row].last == 0 || archs[arch].cc <= rows[row].last);
+}
+
+static const Model *newest(int row) {
+  int arch = N_ARCHS - 1;
+  while (!has_row(arch, row)) arch--;
+  return model_of(rows[row].state, archs[arch].name);
+}
 
 static void note_op(Stmt *stmt, int depth, void *context) {
   bool *used = context;
@@ -113,7 +125,7 @@ START_TEST(it_becomes_the_ptx_of_its_row) {
   nvrtc_describe(arena, &has_nvrtc);
   for (int a = 0; has_nvrtc && a < N_ARCHS; a++) {
     const char *known = NULL;
-    if (archs[a].cc < rows[_i].cc || !nvrtc_supports(arena, archs[a].name, &known)) continue;
+    if (!has_row(a, _i) || !nvrtc_supports(arena, archs[a].name, &known)) continue;
     becomes_its_ptx(model_of(rows[_i].state, archs[a].name), rows[_i].state);
   }
 }

@@ -44,14 +44,16 @@ static const char *cuda(const Program *program, const Schedule *schedule) {
   return emit_cuda(arena(), program, &(EmitOptions){.schedule = schedule})->text;
 }
 
-// The program that is read from the text is the one that was printed.
-static const Program *comes_back(const Program *program, const Schedule *schedule) {
+// The program that is read from the text is the one that was printed. On the way to it, before
+// slabs are staged and swizzled, no text says where wgmma finds its tiles.
+static const Program *comes_back(const Program *program, const Schedule *schedule, bool on_way) {
   const char *text = program_text_full(arena(), program), *what = schedule_text(arena(), schedule);
   ck_assert_ptr_null(interpret_fault(arena(), program));
-  ck_assert_ptr_null(emit_fault(arena(), program));
+  bool emits = !emit_fault(arena(), program);
+  ck_assert_msg(emits || on_way, "%s", what);
   const Program *again = read_back(text, what);
   fail_unless_same(text, program_text_full(arena(), again), what);
-  fail_unless_same(cuda(program, schedule), cuda(again, schedule), what);
+  if (emits) fail_unless_same(cuda(program, schedule), cuda(again, schedule), what);
   return again;
 }
 
@@ -59,7 +61,7 @@ static void every_stage_comes_back(const Schedule *schedule) {
   const Model *model = model_build(arena(), &property_targets, schedule);
   ck_assert_msg(model->ok, "%s", diags_text(arena(), &model->diags));
   for (int i = 0; i < model->pipeline.n_stages; i++)
-    comes_back(model->pipeline.stage[i].program, schedule);
+    comes_back(model->pipeline.stage[i].program, schedule, i < model->pipeline.n_stages - 1);
 }
 
 START_TEST(every_rung_comes_back) {
@@ -132,7 +134,7 @@ START_TEST(what_comes_back_runs_alike) {
   for (int i = 0; i < n; i++) {
     Schedule schedule = draw(&state);
     const Model *model = model_build(arena(), &property_targets, &schedule);
-    const Program *again = comes_back(model->program, &schedule);
+    const Program *again = comes_back(model->program, &schedule, false);
     same_verdict(model->program, again, schedule_text(arena(), &schedule));
     same_broken(model->program, &schedule, &state);
   }

@@ -246,6 +246,8 @@ END_TEST
 
 #define TMA_8X8 "STAGE=11,TMA=1,BM=8,BN=8,FM=8,FN=8,"
 #define ROLES "STAGE=11,TMA=1,WARP_SPECIALIZE=1,BUFFER_COUNT=2,"
+#define WGMMA "M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k16_bf16,"
+#define TILES WGMMA "BK=4,STAGE=11,SWIZZLE=3,"
 
 #define ATOM16 "ATOM_KIND=mma_m16n8k16_f16,STAGE=11,BK=2,"
 
@@ -279,7 +281,37 @@ static const struct {
   const char *state, *rule, *nearest;
 } illegal[] = {
     {"DTYPE=f16", "atom_multiplies", "DTYPE=f32"},
-    {"ATOM_KIND=wgmma_m64n256k16_f16", "not_built", "ATOM_KIND=mma_m16n8k16_f16"},
+    {"ATOM_KIND=tcgen05_bf16", "not_built", "ATOM_KIND=mma_m16n8k8_bf16"},
+    {TILES "ATOM_N=60", "wgmma_n", "ATOM_N=64"},
+    {TILES "ATOM_N=68", "wgmma_n", "ATOM_N=64"},
+    {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k32_s8,B_COL=1,BK=1,STAGE=11,ATOM_N=40,SWIZZLE=1",
+     "wgmma_n", "ATOM_N=32"},
+    {WGMMA "ATOM_N=64,BK=4,SWIZZLE=3", "wgmma_staged", "STAGE=11"},
+    {WGMMA "ATOM_N=64,BK=4,SWIZZLE=3,STAGE=01", "wgmma_staged", "STAGE=11"},
+    {WGMMA "ATOM_N=64,BK=4,STAGE=11,PAD_SMEM=8", "wgmma_staged", "PAD_SMEM=0"},
+    {WGMMA "ATOM_N=64,BK=4,STAGE=11,LAYOUT_A=swizzle:1:4:3", "wgmma_staged", "LAYOUT_A=none"},
+    {TILES "ATOM_N=64,FRAG_BUFFER=2", "wgmma_fragments", "FRAG_BUFFER=1"},
+    {TILES "ATOM_N=64,FRAG_ORDER=2", "wgmma_fragments", "FRAG_ORDER=0"},
+    {TILES "ATOM_N=64,COPY_STEPS=2", "wgmma_fragments", "COPY_STEPS=0"},
+    {TILES "ATOM_N=64,SERPENTINE=1", "wgmma_fragments", "SERPENTINE=0"},
+    {TILES "ATOM_N=64,A_REGS=1,A_COL=1", "wgmma_major", "A_COL=0"},
+    {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k8_tf32,BK=4,STAGE=11,ATOM_N=64", "wgmma_major",
+     "B_COL=1"},
+    {"M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k8_tf32,B_COL=1,A_COL=1,BK=4,STAGE=11,ATOM_N=64",
+     "wgmma_major", "A_COL=0"},
+    {WGMMA "BK=6,STAGE=11,SWIZZLE=3,ATOM_N=64", "wgmma_panels", "SWIZZLE=2"},
+    {TILES "ATOM_N=96,WN=2", "wgmma_panels", "SWIZZLE=2"},
+    {WGMMA "BK=2,STAGE=11,SWIZZLE=2,ATOM_N=224,WM=3,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     "wgmma_registers", "ATOM_N=192"},
+    {WGMMA "BK=1,STAGE=11,SWIZZLE=1,FM=2,ATOM_N=240", "wgmma_sums", "FM=1"},
+    {TILES "ATOM_N=64,MMA_GROUPS=1", "groups_by_roles", "MMA_GROUPS=0"},
+    {TILES "ATOM_N=64,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,MMA_GROUPS=1,A_REGS=1",
+     "groups_registers", "MMA_GROUPS=0"},
+    {TILES "ATOM_N=64,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,PRODUCER_REGS=20",
+     "producer_registers", "PRODUCER_REGS=24"},
+    {TILES "ATOM_N=64,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1,WM=2,PRODUCER_REGS=200",
+     "producer_registers", "PRODUCER_REGS=160"},
+    {TILES "ATOM_N=64,TARGET=b200", "atom_arch", "ATOM_KIND=mma_m16n8k16_bf16"},
     {"ATOM_KIND=mma_m16n8k16_f16,TARGET=t4", "atom_arch", NULL},
     {"ATOM_KIND=mma_m16n8k16_bf16,ACC=f16", "atom_sums", "ACC=f32"},
     {"ATOM_KIND=mma_m16n8k16_f16,STAGE=11,K=100,BK=1", "atom_rows_a", NULL},

@@ -9,6 +9,7 @@
 #include "model/readings/model.h"
 #include "model/schedules/random_schedule.h"
 #include "model/schedules/reduce.h"
+#include "model/words/schedule_atom.h"
 #include "property.h"
 #include "stress.h"
 
@@ -157,7 +158,7 @@ START_TEST(random_legal_schedules_compute_the_nest) {
   uint64_t seed = property_seed(), state = seed;
   const RandomLimits limits = {200, 400000};
   const int n = stress_is_emulated() ? N_RANDOM_EMULATED : N_RANDOM;
-  int failed = 0, draws = 0, tensor = 0, layouts = 0;
+  int failed = 0, draws = 0, tensor = 0, groups = 0, layouts = 0;
   printf("%d random legal schedules from GEMMVIEW_SEED=%llu\n", n, (unsigned long long)seed);
   for (int i = 0; i < n; i++) {
     arena_reset(property_arena);
@@ -166,14 +167,18 @@ START_TEST(random_legal_schedules_compute_the_nest) {
         schedule_random(property_arena, &property_targets, "h200", &limits, &state, &tries);
     draws += tries;
     tensor += schedule.value[KNOB_ATOM_KIND] != 0;
+    groups += schedule_atom_row(&schedule) && schedule_atom_row(&schedule)->warps > 1;
     layouts += schedule.layout[0][0] || schedule.layout[1][0];
     arena_reset(property_arena);
     failed += !last_stage_computes(&schedule, &state);
   }
-  printf("drew %d for %d legal ones: %d on tensor cores, %d with a typed layout\n", draws, n,
-         tensor, layouts);
+  printf(
+      "drew %d for %d legal ones: %d on tensor cores, %d of them by warpgroups, %d with a typed "
+      "layout\n",
+      draws, n, tensor, groups, layouts);
   ck_assert_int_eq(failed, 0);
   ck_assert_int_ge(tensor, n / 3);
+  ck_assert_int_ge(groups, n / 20);
 }
 END_TEST
 

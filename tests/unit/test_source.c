@@ -53,7 +53,7 @@ static const char ptx_narrow[] =
 
 static const SassLine sass_lines[] = {
     {"matmul", "LDS.128 R4, [R2]", "LDS.128", 0, 12, 8},
-    {"matmul", "FFMA R8, R4, R5, R8", "FFMA", 16, 14, 9},
+    {"matmul", "FFMA R8, R4, R6, R8", "FFMA", 16, 14, 9},
     {"matmul", "BAR.SYNC.DEFER_BLOCKING 0x0", "BAR.SYNC.DEFER_BLOCKING", 32, 20, 9},
     {"matmul", "EXIT", "EXIT", 48, -1, 0}};
 static const SassLine sass_other[] = {{"matmul", "LDS.128 R4, [R2]", "LDS.128", 0, 12, 8},
@@ -215,7 +215,7 @@ START_TEST(three_texts_stand_side_by_side) {
   compiled(&session->now, ptx_wide, false);
   canvas_resize(canvas, 50, 160);
   keys("# 1 4 Enter");
-  ck_assert(shows("matmul") && shows("ld.shared.v4.f32") && shows("FFMA R8, R4, R5, R8"));
+  ck_assert(shows("matmul") && shows("ld.shared.v4.f32") && shows("FFMA R8, R4, R6, R8"));
   const Source *source = session->prepared;
   ck_assert_ptr_eq(source->beside[SOURCE_CUDA], source);
   ck_assert_int_eq(source->beside[SOURCE_SASS]->cursor, 1);
@@ -335,6 +335,16 @@ START_TEST(opcodes_leave_out_what_they_share) {
 }
 END_TEST
 
+START_TEST(register_banks_are_marked_and_counted) {
+  keys("l l");
+  compiled(&session->now, ptx_wide, false);
+  keys("z");
+  ck_assert_msg(shows("1 FFMA: 1 wait a clock for a register bank (!), 0 spared it by .reuse (r)"),
+                "%s", export_text(arena, canvas));
+  ck_assert_msg(shows("!FFMA R8, R4, R6, R8"), "%s", export_text(arena, canvas));
+}
+END_TEST
+
 START_TEST(no_disassembler_is_said_so) {
   Compiled *c = results_begin_compile(&session->results, session->now.picture->key);
   results_add_compile(c, &(CompileResult){.ok = true, .ptx = ptx_wide, .ptx_ms = 1, .cubin_ms = 2});
@@ -365,6 +375,7 @@ Suite *suite_source(void) {
   tcase_add_test(tcase, the_ribbon_shows_what_stands_among_addresses);
   tcase_add_test(tcase, opcodes_leave_out_what_they_share);
   tcase_add_loop_test(tcase, instructions_have_classes, 0, sizeof classes / sizeof *classes);
+  tcase_add_test(tcase, register_banks_are_marked_and_counted);
   tcase_add_test(tcase, no_disassembler_is_said_so);
   suite_add_tcase(suite, tcase);
   return suite;

@@ -153,11 +153,20 @@ static const TraceMove *register_move(const Trace *trace) {
   return trace->operand == ATOM_C ? &trace->move[0] : &trace->move[trace->n_moves - 1];
 }
 
-static const char *fault_of_way(const Trace *trace) {
+// Whether the way ends in a slab, which wgmma reads by descriptor.
+static bool is_tile(const Program *program, AtomOperand operand) {
+  const Atom *atom = program_atom(program);
+  if (!atom || atom->warps == 1 || operand == ATOM_C) return false;
+  return operand == ATOM_B || !program_buffer(program, ROLE_FRAG_A);
+}
+
+static const char *fault_of_way(const Program *program, const Trace *trace) {
   if (trace->n_moves == 0) return "no statement touches it";
   for (int i = 1; i < trace->n_moves; i++)
     if (!same_place(&trace->move[i - 1].to, &trace->move[i].from)) return "the way is broken";
   BufferRole wanted[] = {ROLE_FRAG_A, ROLE_FRAG_B, ROLE_ACC};
+  if (is_tile(program, ATOM_A)) wanted[ATOM_A] = ROLE_SLAB_A;
+  if (is_tile(program, ATOM_B)) wanted[ATOM_B] = ROLE_SLAB_B;
   const TraceMove *move = register_move(trace);
   const TracePlace *place = trace->operand == ATOM_C ? &move->from : &move->to;
   return place->buffer->role == wanted[trace->operand] ? NULL : "it ends in the wrong buffer";
@@ -187,15 +196,17 @@ static const char *fault_of_register(const Program *program, const Trace *trace,
   FragmentOwner owner =
       fragment_owner(atom, trace->operand, (int)(position[axis[0]] % extent[axis[0]]),
                      (int)(position[axis[1]] % extent[axis[1]]));
-  if (owner.lane != move->thread % 32) return "wrong lane";
+  if (owner.lane != move->thread % atom_lanes(atom)) return "wrong lane";
   return owner.value == index[0] ? NULL : "wrong value";
 }
 
 static bool traces(const Model *model, const Grid *grid, AtomOperand operand, TraceAt at,
                    int owner) {
   Trace trace = trace_element(property_arena, model->program, cta_of(grid, at), operand, at);
-  const char *fault = fault_of_way(&trace);
-  if (!fault) fault = fault_of_register(model->program, &trace, at);
+  const char *fault = fault_of_way(model->program, &trace);
+  if (is_tile(model->program, operand)) owner = -1;  // whoever asked for the slab
+  if (!fault && !is_tile(model->program, operand))
+    fault = fault_of_register(model->program, &trace, at);
   int warp = register_move(&trace)->thread / 32;
   if (!fault && owner >= 0 && warp != owner / 32) fault = "another warp than C's";
   if (!fault && owner >= 0 && !program_atom(model->program) &&
@@ -300,6 +311,31 @@ START_TEST(ways_through_boxes) {
   uint64_t state = property_seed() + (uint64_t)_i;
   const Model *model = model_of(boxes[_i]);
   for (int i = 0; i < 12; i++) ck_assert_int_eq(count_lost_ways(model, &state), 0);
+}
+END_TEST
+
+// Sums of a warpgroup: each of its warps has 16 of every 64 rows.
+static const char *const warpgroups[] = {
+    "ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,BK=4,WM=2,FN=2,STAGE=11,M=256,N=256,K=128",
+    "ATOM_KIND=wgmma_m64n256k16_f16,ATOM_N=128,BK=4,WM=2,TMA=1,STAGE=11,WARP_SPECIALIZE=1,"
+    "BUFFER_COUNT=3,A_REGS=1,SWIZZLE=3,M=256,N=256,K=128",
+};
+enum { N_WARPGROUPS = sizeof warpgroups / sizeof *warpgroups };
+
+START_TEST(a_warpgroup_shares_its_tile_out) {
+  uint64_t state = property_seed() + (uint64_t)_i;
+  const Model *model = model_of(warpgroups[_i]);
+  const Grid *grid = grid_build(property_arena, model);
+  const TileMap *map = tile_map_build(property_arena, model->program);
+  const Problem *p = &model->program->problem;
+  ck_assert(is_shared_out(map));
+  for (int i = 0; i < 40; i++) {
+    TraceAt at = {random_between(&state, 0, p->m - 1), random_between(&state, 0, p->n - 1), 0};
+    Trace c = trace_element(property_arena, model->program, cta_of(grid, at), ATOM_C, at);
+    ck_assert(map_agrees(grid, map, at, &c));
+    ck_assert_int_eq(map->thread[at.i % grid->tile_m * map->cols + at.j % grid->tile_n] / 32 % 4,
+                     at.i % 64 / 16);
+  }
 }
 END_TEST
 
@@ -507,6 +543,7 @@ Suite *suite_trace(void) {
   tcase_add_test(tcase, an_atom_by_ldmatrix);
   tcase_add_test(tcase, a_box_by_a_producer);
   tcase_add_loop_test(tcase, ways_through_boxes, 0, N_BOXES);
+  tcase_add_loop_test(tcase, a_warpgroup_shares_its_tile_out, 0, N_WARPGROUPS);
   tcase_add_test(tcase, ways_end_where_the_fragment_map_says);
   tcase_add_test(tcase, a_wiped_slab_element_is_missed_where_it_is_read);
   tcase_add_test(tcase, show_tiles_json_has_the_moves);

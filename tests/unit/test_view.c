@@ -76,6 +76,9 @@ static const struct {
     {"fragments_s8", "fragments", "padded", "a a a a a a j G", 120, 40, false},
     {"fragments_wgmma", "fragments", "padded", "A A A A A Tab Tab j PgDn PgDn l l l", 120, 40,
      false},
+    {"fragments_wgmma_a", "fragments", "padded", "A A A A A PgDn j j j l l l", 80, 24, false},
+    {"fragments_wgmma_c_ascii", "fragments", "padded", "A A A A A Tab Tab PgDn l l l", 80, 24,
+     true},
     {"fragments_ldmatrix", "fragments", "padded", "v j j j j j", 80, 24, false},
     {"fragments_ldmatrix_trans", "fragments", "padded", "v v Tab j j j", 80, 24, false},
     {"fragments_ldmatrix_tf32", "fragments", "padded", "a a a a v Right j", 120, 30, false},
@@ -136,6 +139,7 @@ END_TEST
 #define RING                                                                                  \
   "AUTO=0,ATOM_KIND=mma_m16n8k16_f16,ACC=f16,WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1," \
   "LDMATRIX=1,SWIZZLE=3,BUFFER_COUNT=3,PIPELINE_STAGES=1,FRAG_BUFFER=2"
+#define WGMMA "M=512,N=512,K=512,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,BK=4,WM=2"
 #define BOXES "AUTO=0,BM=8,BN=32,FM=26,FN=4,BK=32,TMA=1,STAGE=11"
 
 static const struct {
@@ -173,6 +177,18 @@ static const struct {
     {"tiles_ring", "tiles", RING, "e A Space 7 0 Space 3 0 Enter", 120, 40},
     {"source_ring", "source", RING, NULL, 120, 40},
     {"banks_roles", "banks", ROLES, NULL, 80, 24},
+    {"tiles_wgmma", "tiles", WGMMA, "e B Space 7 0 Space 3 0 0 Enter", 80, 24},
+    {"descriptor_80x24", "descriptor", WGMMA, "j", 80, 24},
+    {"descriptor_b", "descriptor", WGMMA, "o > j Tab j j l l l l l l l l l v", 80, 24},
+    {"descriptor_120x40", "descriptor", WGMMA, "o j", 120, 40},
+    {"descriptor_word", "descriptor", WGMMA, "j e Ctrl-U l b o = 1 0 2 4 , s b o = 1 6 Enter", 120,
+     40},
+    {"descriptor_word_80x24", "descriptor", WGMMA, "j j j j l l", 80, 24},
+    {"descriptor_typo", "descriptor", WGMMA, "e Ctrl-U s b o = 7 Enter", 80, 24},
+    {"descriptor_40x12", "descriptor", WGMMA, "Tab", 40, 12},
+    {"descriptor_no_swizzle", "descriptor", WGMMA ",SWIZZLE=0,B_COL=1", "j", 80, 24},
+    {"descriptor_none", "descriptor", ROLES, NULL, 80, 24},
+    {"descriptor_a_in_registers", "descriptor", WGMMA ",A_REGS=1", NULL, 80, 24},
     {"source_roles", "source", ROLES, NULL, 80, 24},
     {"grid_roles", "grid", ROLES, NULL, 120, 40},
     {"grid_persistent", "grid", TILES ",TILE_ORDER=hilbert", "l l v", 120, 40},

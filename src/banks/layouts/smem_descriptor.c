@@ -69,7 +69,23 @@ static const Field FIELDS[2][N_FIELDS] = {
      [SWIZZLE] = {61, 3}},
 };
 
+static const struct {
+  const char *name;
+  FieldId field;
+} PARTS[DESCRIPTOR_PARTS] = {[DESCRIPTOR_START] = {"start", START},
+                             [DESCRIPTOR_LBO] = {"lbo", LBO},
+                             [DESCRIPTOR_SBO] = {"sbo", SBO},
+                             [DESCRIPTOR_BASE] = {"base", BASE},
+                             [DESCRIPTOR_SWIZZLE] = {"swizzle", SWIZZLE}};
+
 static int column_of(int arch) { return arch == 100; }
+
+const char *descriptor_part_name(DescriptorPart part) { return PARTS[part].name; }
+
+DescriptorBits descriptor_part_bits(DescriptorPart part, int arch) {
+  Field field = FIELDS[column_of(arch)][PARTS[part].field];
+  return (DescriptorBits){field.first, field.bits};
+}
 
 static uint64_t mask_of(Field field) { return ((UINT64_C(1) << field.bits) - 1) << field.first; }
 
@@ -157,21 +173,28 @@ static bool read_field(Scan *scan, SmemDescriptor *out) {
   return number < 8 || scan_refuse(scan, "a base offset is 0 to 7");
 }
 
-bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescriptor *out,
-                           Diags *diags) {
+bool smem_descriptor_edit(Arena *arena, const char *text, SmemDescriptor *inout, Diags *diags) {
   char *end;
   uint64_t word = strtoull(text, &end, 0);
   while (end != text && (*end == 'u' || *end == 'l' || *end == 'U' || *end == 'L')) end++;
   if (end != text && *end == '\0') {
-    *out = smem_descriptor_decode(word, arch);
+    *inout = smem_descriptor_decode(word, inout->arch);
     return true;
   }
-  *out = smem_descriptor_decode(arch == 100 ? put(FIXED_ONE, FIELDS[1][FIXED_46]) : 0, arch);
   Scan scan = scan_new(arena, text, diags);
+  SmemDescriptor out = *inout;
   do {
-    if (!read_field(&scan, out)) return false;
+    if (!read_field(&scan, &out)) return false;
   } while (scan_take(&scan, ","));
-  return scan_end(&scan);
+  if (!scan_end(&scan)) return false;
+  *inout = out;
+  return true;
+}
+
+bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescriptor *out,
+                           Diags *diags) {
+  *out = smem_descriptor_decode(arch == 100 ? put(FIXED_ONE, FIELDS[1][FIXED_46]) : 0, arch);
+  return smem_descriptor_edit(arena, text, out, diags);
 }
 
 // ---- checks -------------------------------------------------------------------------------------
@@ -375,4 +398,57 @@ const Layout *smem_descriptor_layout(Arena *arena, const SmemDescriptor *d,
   const char *text = tile->mn_major ? text_of(&algebra, d, tile, both.k, both.rows)
                                     : text_of(&algebra, d, tile, both.rows, both.k);
   return notation_parse(arena, &(LayoutSlab){.elem_bytes = tile->elem_bytes}, text, diags);
+}
+
+// ---- in words -----------------------------------------------------------------------------------
+
+static const char *lbo_text(Arena *arena, const SmemDescriptor *d, const DescriptorTile *tile,
+                            const char *across) {
+  bool plain = d->swizzle->swizzle.bits == 0;
+  int span = d->swizzle->span_bytes;
+  if (d->lbo_absolute) return "an address of its own, for K of 48 bytes";
+  if (!tile->mn_major && !plain) return "not looked at: all 32 bytes of K lie in one row";
+  if (!tile->mn_major) return "16 bytes further along K: the core matrix beside it";
+  if (plain) return "8 further along K: the next core matrix";
+  return arena_printf(arena, "%d of %s further on: the next panel, %d bytes wide",
+                      span / tile->elem_bytes, across, span);
+}
+
+static const char *sbo_text(Arena *arena, const SmemDescriptor *d, const DescriptorTile *tile,
+                            const char *across) {
+  bool plain = d->swizzle->swizzle.bits == 0;
+  if (!tile->mn_major)
+    return arena_printf(arena, "8 of %s further down: the next core matrix", across);
+  if (!plain)
+    return arena_printf(arena, "%d further along K: the next core matrix", d->swizzle->columns);
+  return arena_printf(arena, "%d of %s further on: the next 16 bytes of a row",
+                      CHUNK_BYTES / tile->elem_bytes, across);
+}
+
+static const char *bits_text(Arena *arena, int first, int n) {
+  return n == 1 ? arena_printf(arena, "bit %d", first)
+                : arena_printf(arena, "bits %d-%d", first, first + n - 1);
+}
+
+static const char *swizzle_text(Arena *arena, const SmemDescriptor *d) {
+  const CuteSwizzle *s = &d->swizzle->swizzle;
+  if (!s->bits) return "no bits move: rows of a core matrix lie 16 bytes apart";
+  return arena_printf(arena, "%s of each address ^= %s; rows of %d bytes",
+                      bits_text(arena, s->base, s->bits),
+                      bits_text(arena, s->base + s->shift, s->bits), d->swizzle->span_bytes);
+}
+
+const char *descriptor_part_text(Arena *arena, const SmemDescriptor *d, const DescriptorTile *tile,
+                                 DescriptorPart part, const char *across) {
+  if (part == DESCRIPTOR_START)
+    return arena_printf(arena, "byte %" PRId64 " of shared memory", d->start);
+  if (!d->swizzle) return "the swizzle means nothing";
+  if (part == DESCRIPTOR_LBO) return lbo_text(arena, d, tile, across);
+  if (part == DESCRIPTOR_SBO) return sbo_text(arena, d, tile, across);
+  if (part == DESCRIPTOR_SWIZZLE) return swizzle_text(arena, d);
+  if (!d->swizzle->swizzle.bits) return "where the pattern begins; there is none";
+  if (d->base_offset)
+    return arena_printf(arena, "the pattern begins %d lines of 128 bytes behind a multiple of %d",
+                        d->base_offset, pattern_bytes(d));
+  return arena_printf(arena, "the pattern begins at a multiple of %d bytes", pattern_bytes(d));
 }

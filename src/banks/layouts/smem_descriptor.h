@@ -35,12 +35,31 @@ typedef struct DescriptorTile {
   int elem_bytes;
 } DescriptorTile;
 
+// The fields that say where an operand lies.
+typedef enum DescriptorPart {
+  DESCRIPTOR_START,
+  DESCRIPTOR_LBO,
+  DESCRIPTOR_SBO,
+  DESCRIPTOR_BASE,
+  DESCRIPTOR_SWIZZLE,
+  DESCRIPTOR_PARTS,
+} DescriptorPart;
+
+typedef struct DescriptorBits {
+  int first, bits;  // from bit `first` up
+} DescriptorBits;
+
+const char *descriptor_part_name(DescriptorPart part);  // "lbo", as smem_descriptor_parse reads it
+DescriptorBits descriptor_part_bits(DescriptorPart part, int arch);
+
 int descriptor_swizzle_count(void);
 const DescriptorSwizzle *descriptor_swizzle_at(int index);
 
 // A number, or fields; `arch` is 90 or 100. False after a finding of rule "descriptor".
 bool smem_descriptor_parse(Arena *arena, const char *text, int arch, SmemDescriptor *out,
                            Diags *diags);
+// The same over a descriptor that there is: fields that are not named stay as they are.
+bool smem_descriptor_edit(Arena *arena, const char *text, SmemDescriptor *inout, Diags *diags);
 SmemDescriptor smem_descriptor_decode(uint64_t word, int arch);
 uint64_t smem_descriptor_encode(const SmemDescriptor *descriptor);
 
@@ -58,3 +77,10 @@ int smem_descriptor_lead(const SmemDescriptor *descriptor);
 // it does not. NULL after a finding.
 const Layout *smem_descriptor_layout(Arena *arena, const SmemDescriptor *descriptor,
                                      const DescriptorTile *tile, Diags *diags);
+
+// What a field says of a tile whose rows are counted along `across` ("M", "N"): what LBO and SBO
+// step over, which address bits the swizzle moves.
+//   LBO  "64 of N further on: the next panel of 128 bytes"
+const char *descriptor_part_text(Arena *arena, const SmemDescriptor *descriptor,
+                                 const DescriptorTile *tile, DescriptorPart part,
+                                 const char *across);

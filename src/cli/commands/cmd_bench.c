@@ -8,6 +8,8 @@
 //   this          4.512 ms    4.508 ms    4.519 ms     30.46      0.602        128       0
 //   cuBLAS        2.716 ms    2.713 ms    2.720 ms     50.60      1.000  cublasGemmEx, …
 //
+// Hot, the ratio is the median of those within a round, and a line says how far they spread.
+//
 // Exit status 5 when C is wrong (the error map is shown) or the timing cannot be trusted, 1 when
 // the schedule is slower than the one of --against.
 #include <stdio.h>
@@ -22,7 +24,7 @@
 
 typedef struct BenchGiven {
   const char *state, *against;
-  bool json, cold, no_reference, no_time, in_process;
+  bool json, cold, hot, no_reference, no_time, in_process;
   double seconds;
   OptionList worker;
 } BenchGiven;
@@ -37,6 +39,7 @@ static const Option options[] = {
     {.name = "against", .kind = OPTION_KIND_TEXT, .offset = offsetof(BenchGiven, against)},
     OPTION_TIMING_SECONDS(BenchGiven),
     FLAG("cold", cold),
+    FLAG("hot", hot),
     FLAG("no-reference", no_reference),
     FLAG("no-time", no_time),
     FLAG("in-process", in_process),
@@ -113,6 +116,20 @@ static void print_error_map(const VerifyResult *verify) {
   }
 }
 
+static void print_range(const Subject *s, const char *name, const RecordedRow *row) {
+  if (!(row->ratio_min > 0)) return;
+  printf("%-10s %s of cuBLAS, %s within a round\n", name, cli_ratio_text(s->arena, row->ratio),
+         cli_ratio_range_text(s->arena, row));
+}
+
+static void print_ranges(const Subject *s) {
+  const BenchResult *result = result_of(s);
+  if (!result || !result->hot) return;
+  printf("\nhot, %d rounds:\n", s->side[0].row.samples);
+  print_range(s, "this", &s->side[0].row);
+  if (s->n > 1) print_range(s, "against", &s->side[1].row);
+}
+
 static void print_comparison(const Subject *s) {
   const RecordedRow *a = &s->side[0].row, *b = &s->side[1].row;
   if (s->n < 2 || !(a->time_ns > 0) || !(b->time_ns > 0)) return;
@@ -132,7 +149,10 @@ static void print_text(const Subject *s) {
          "of cuBLAS", "registers", "spills", "occupancy");
   print_row(s->arena, "this", &s->side[0].row);
   if (s->n > 1) print_row(s->arena, "against", &s->side[1].row);
+  for (int i = 0; i < s->n; i++)
+    if (s->side[i].note) printf("%-10s %s\n", i ? "against" : "this", s->side[i].note);
   if (result) print_reference(s->arena, &result->reference);
+  print_ranges(s);
   for (int i = 0; result && i < result->n_entries; i++) print_error_map(&result->entries[i].verify);
   print_comparison(s);
 }
@@ -169,6 +189,8 @@ static void print_json(const Subject *s, int status) {
   json_member_bool(&w, "trusted", row->time_ns > 0 && !cli_is_wide(row));
   cli_put_row(&w, s->arena, "this", &s->side[0].row);
   if (s->n > 1) cli_put_row(&w, s->arena, "against", &s->side[1].row);
+  json_member_string(&w, "note", s->side[0].note);
+  if (s->n > 1) json_member_string(&w, "against_note", s->side[1].note);
   json_key(&w, "error_map");
   if (result && result->n_entries && result->entries[0].verify.n_map)
     put_error_map(&w, &result->entries[0].verify);
@@ -241,6 +263,7 @@ static void tell(const Subject *s) {
 static void time_sides(Subject *s) {
   const CliTimingOptions how = {.seconds = s->given->seconds,
                                 .cold = s->given->cold,
+                                .hot = s->given->hot,
                                 .no_reference = s->given->no_reference,
                                 .verify_only = s->given->no_time};
   CliTiming *other = s->n > 1 ? &s->side[1] : NULL;
@@ -280,6 +303,7 @@ int cmd_bench(Arena *arena, int argc, char **argv) {
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
     diag_add(&diags, "usage", "bench takes no argument \"%s\"; a state is given with -k",
              str_sanitise(arena, argv[1]));
+  if (given.hot && given.cold) diag_add(&diags, "usage", "--hot and --cold exclude each other");
   if (given.in_process && given.worker.count)
     diag_add(&diags, "usage", "--in-process and --worker exclude each other");
   Schedule unused;

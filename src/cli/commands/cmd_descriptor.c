@@ -79,17 +79,27 @@ static bool read_tile(const DescriptorOptions *given, Shown *out, int *arch, Dia
 
 // ---- text ---------------------------------------------------------------------------------------
 
+// "  lbo      8192     bits 16-29, 64 of M or N further on: …"
+static void print_field(const Shown *shown, DescriptorPart part, const char *value) {
+  const SmemDescriptor *d = &shown->descriptor;
+  DescriptorBits bits = descriptor_part_bits(part, d->arch);
+  printf("  %-8s %-8s bits %2d-%d, %s\n", descriptor_part_name(part), value, bits.first,
+         bits.first + bits.bits - 1,
+         descriptor_part_text(shown->arena, d, &shown->tile, part, "M or N"));
+}
+
 static void print_fields(const Shown *shown) {
   const SmemDescriptor *d = &shown->descriptor;
+  Arena *arena = shown->arena;
   printf("0x%016" PRIx64 "  sm_%d, %s\n", smem_descriptor_encode(d), d->arch,
          d->arch == 100 ? "tcgen05" : "wgmma");
-  printf("  start    0x%-6" PRIx64 " bits  0-13, %" PRId64 " bytes\n", d->start, d->start);
-  printf("  lbo      %-8" PRId64 " bits 16-29, bytes%s\n", d->lbo,
-         d->lbo_absolute ? ", as an address (bit 52)" : "");
-  printf("  sbo      %-8" PRId64 " bits 32-45, bytes\n", d->sbo);
-  printf("  base     %-8d bits 49-51\n", d->base_offset);
-  printf("  swizzle  %-8s bits %s, code %d\n", d->swizzle ? d->swizzle->name : "?",
-         d->arch == 100 ? "61-63" : "62-63", d->swizzle_code);
+  print_field(shown, DESCRIPTOR_START, arena_printf(arena, "0x%" PRIx64, d->start));
+  print_field(shown, DESCRIPTOR_LBO,
+              arena_printf(arena, d->lbo_absolute ? "%" PRId64 " abs" : "%" PRId64, d->lbo));
+  print_field(shown, DESCRIPTOR_SBO, arena_printf(arena, "%" PRId64, d->sbo));
+  print_field(shown, DESCRIPTOR_BASE, arena_printf(arena, "%d", d->base_offset));
+  print_field(shown, DESCRIPTOR_SWIZZLE,
+              d->swizzle ? d->swizzle->name : arena_printf(arena, "code %d", d->swizzle_code));
 }
 
 static int byte_of(const Shown *shown, int line, int chunk) {

@@ -10,6 +10,7 @@
 //
 // --size replaces M, N and K of every rung that does not name them itself; a rung that does (a side
 // branch on its own problem) is timed once. Everything is compiled before anything is timed.
+// What is recorded is timed hot: the ratios that the program brings along are those of long runs.
 // The exit status is that of the worst rung; rungs that are not built do not count.
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 typedef struct LadderGiven {
   const char *only, *record, *knobs;
   OptionList sizes, worker;
-  bool json, csv, cold, no_time, main_line, asides;
+  bool json, csv, cold, hot, no_time, main_line, asides;
   double seconds;
 } LadderGiven;
 
@@ -46,6 +47,7 @@ static const Option options[] = {
     {.name = "size", .kind = OPTION_KIND_LIST, .offset = offsetof(LadderGiven, sizes)},
     OPTION_TIMING_SECONDS(LadderGiven),
     FLAG("cold", cold),
+    FLAG("hot", hot),
     FLAG("no-time", no_time),
     FLAG("main", main_line),
     FLAG("asides", asides),
@@ -142,12 +144,18 @@ static void add_items(Run *run) {
     }
 }
 
+// Records are hot unless they are to be cold.
+static bool is_hot(const LadderGiven *given) {
+  return given->hot || (given->record && !given->cold);
+}
+
 // ---- text ---------------------------------------------------------------------------------------
 
 static void print_heading(const Run *run) {
   printf("%s: %s\n%2s %-16s %-18s %11s %9s %7s %9s %5s %6s %5s %9s %s\n", run->ladder->name,
          run->ladder->title, "#", "rung", "M x N x K", "median", "TFLOP/s", "x prev", "of cuBLAS",
-         "regs", "spills", "occ.", "predicted", "limit");
+         "regs", "spills", "occ.", "predicted",
+         is_hot(run->given) ? "limit  of cuBLAS within a round" : "limit");
 }
 
 // "x1.32": of the rung that this one builds on, at the same size; "-" where that was not timed.
@@ -161,6 +169,12 @@ static const char *step_text(const Run *run, const Item *item) {
       return arena_printf(run->arena, "x%.2f", row->tflops / then->tflops);
   }
   return "-";
+}
+
+static const char *remark(Arena *arena, const RecordedRow *row) {
+  const char *range = cli_ratio_range_text(arena, row);
+  return arena_printf(arena, "%s%s%s", *range ? "  " : "", range,
+                      cli_is_wide(row) ? "  wide spread" : "");
 }
 
 static void print_row(const Run *run, const Item *item) {
@@ -179,7 +193,7 @@ static void print_row(const Run *run, const Item *item) {
            cli_count_text(arena, row->registers), cli_count_text(arena, row->spill_bytes),
            cli_share_text(arena, row->occupancy),
            row->predicted_tflops > 0 ? arena_printf(arena, "~%.1f", row->predicted_tflops) : "-",
-           row->limit ? row->limit : "-", cli_is_wide(row) ? "  wide spread" : "");
+           row->limit ? row->limit : "-", remark(arena, row));
   fflush(stdout);
 }
 
@@ -223,8 +237,10 @@ static void print_item(const Run *run, const Item *item) {
 }
 
 static void time_items(Run *run) {
-  const CliTimingOptions how = {
-      .seconds = run->given->seconds, .cold = run->given->cold, .verify_only = run->given->no_time};
+  const CliTimingOptions how = {.seconds = run->given->seconds,
+                                .cold = run->given->cold,
+                                .hot = is_hot(run->given),
+                                .verify_only = run->given->no_time};
   for (int i = 0; i < run->n_items; i++)
     if (run->items[i].runs) cli_timing_compile(run->worker, &run->items[i].timing);
   for (int i = 0; i < run->n_items; i++)
@@ -279,6 +295,7 @@ static bool read_given(Run *run, int argc, char **argv, Diags *diags) {
         "fp32";
   if (given->main_line && given->asides)
     diag_add(diags, "usage", "--main and --asides exclude each other");
+  if (given->hot && given->cold) diag_add(diags, "usage", "--hot and --cold exclude each other");
   if (given->json && given->csv) diag_add(diags, "usage", "--json and --csv exclude each other");
   if (given->sizes.count > SIZES_MAX)
     diag_add(diags, "usage", "--size was given %d times, at most %d", given->sizes.count,

@@ -10,6 +10,8 @@
 //   gemmview probe -k STATE --site 3     one of them, by its number in gemmview resources
 //   gemmview probe --ladder hgemm        every access of every rung; --ladder all: of every ladder
 //
+//   gemmview probe --registers           FFMA with chosen registers: the rule of register banks
+//
 // If several accesses are probed, those of one operation are ordered by both numbers. Exit
 // status 1 when the orders disagree, 5 when an access could not be measured. An order that nothing
 // could be seen of, as of counts that all lie under the operation's floor, is no disagreement.
@@ -24,12 +26,13 @@
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_probe.h"
 #include "cli/common/cli_timing.h"
+#include "kernels/device/register_probe.h"
 
 typedef struct ProbeGiven {
   const char *op, *addr, *state, *ladder;
   OptionList worker;
   int site;
-  bool json;
+  bool json, registers;
 } ProbeGiven;
 
 static const Option options[] = {
@@ -38,6 +41,7 @@ static const Option options[] = {
     OPTION_WORKER(ProbeGiven),
     {.name = "op", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, op)},
     {.name = "addr", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, addr)},
+    {.name = "registers", .kind = OPTION_KIND_FLAG, .offset = offsetof(ProbeGiven, registers)},
     {.name = "ladder", .kind = OPTION_KIND_TEXT, .offset = offsetof(ProbeGiven, ladder)},
     {.name = "site",
      .kind = OPTION_KIND_INT,
@@ -62,6 +66,9 @@ static bool check_given(const ProbeGiven *given, Diags *diags) {
     diag_add(diags, "usage", "--op with --addr, or a schedule with -k: one of the two");
   if (given->ladder && (given->op || given->state || given->site))
     diag_add(diags, "usage", "--ladder goes without -k, --site, --op and --addr");
+  if (given->registers &&
+      (given->op || given->state || given->site || given->ladder || given->worker.count))
+    diag_add(diags, "usage", "--registers goes alone, or with --json, on the GPU at hand");
   return diags->count == 0;
 }
 
@@ -296,12 +303,73 @@ static int run(CliProbe *probe, const ProbeGiven *given, CliWorker *worker, Diag
   return status;
 }
 
+// ---- registers ----------------------------------------------------------------------------------
+
+static void print_registers(const char *gpu, const RegisterProbeResult *results, int n) {
+  printf("%s\n%-42s %9s %9s  %s\n", gpu, "FFMA", "predicted", "clocks", "sources");
+  for (int i = 0; i < n; i++) {
+    const RegisterProbeResult *r = &results[i];
+    if (r->error)
+      printf("%-42s %s\n", r->name, r->error);
+    else
+      printf("%-42s %9.2f %9.2f  %s%s\n", r->name, r->predicted, r->clocks, r->text,
+             r->fits ? "" : "  NOT as predicted");
+  }
+}
+
+static void put_registers(Arena *arena, const char *gpu, const RegisterProbeResult *results,
+                          int n) {
+  Str out = str_new(arena);
+  JsonWriter w = json_writer(&out);
+  json_begin_document(&w);
+  json_member_string(&w, "command", "probe");
+  json_member_string(&w, "gpu", gpu);
+  json_key(&w, "registers");
+  json_begin_array(&w);
+  for (int i = 0; i < n; i++) {
+    json_begin_object(&w);
+    json_member_string(&w, "name", results[i].name);
+    json_member_string(&w, "text", results[i].text);
+    json_member_string(&w, "error", results[i].error);
+    json_member_double(&w, "predicted_clocks", results[i].predicted);
+    json_member_double(&w, "clocks", results[i].clocks);
+    json_member_bool(&w, "fits", results[i].fits);
+    json_end_object(&w);
+  }
+  json_end_array(&w);
+  json_end_object(&w);
+  puts(out.text);
+}
+
+// In this process: the machine code is written here, and no cache of compilations may have it.
+static int probe_registers(Arena *arena, bool json) {
+  const char *why = NULL;
+  Gpu *gpu = gpu_open(arena, 0, &why);
+  if (!gpu) return cli_error(CLI_MISSING, "there is no GPU to ask: %s", why);
+  const int n = register_probe_count();
+  RegisterProbeResult *results = ARENA_ARRAY(arena, RegisterProbeResult, n);
+  int status = CLI_OK;
+  for (int i = 0; i < n; i++) {
+    results[i] = register_probe_run(arena, gpu, i);
+    if (!results[i].fits && status == CLI_OK) status = CLI_NO;
+    if (results[i].error) status = CLI_BENCH;
+  }
+  const char *name = arena_strdup(arena, gpu_info(gpu)->name);
+  gpu_close(gpu);
+  if (json)
+    put_registers(arena, name, results, n);
+  else
+    print_registers(name, results, n);
+  return status;
+}
+
 int cmd_probe(Arena *arena, int argc, char **argv) {
   Diags diags = diags_new(arena);
   ProbeGiven given = {0};
   if (options_parse(options, N_OPTIONS, &given, &argc, argv, &diags) && argc > 1)
     diag_add(&diags, "usage", "probe takes no argument \"%s\"", str_sanitise(arena, argv[1]));
   if (diags.count || !check_given(&given, &diags)) return cli_fail(&diags);
+  if (given.registers) return probe_registers(arena, given.json);
   CliWorker *worker = cli_worker_open(arena, &given.worker, false, &diags);
   if (!worker) return cli_fail(&diags);
   CliProbe probe = {.arena = arena};

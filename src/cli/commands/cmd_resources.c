@@ -57,6 +57,7 @@ static void print_kernel(const Compiled *c, int i) {
         "how many clusters are active at once is not known: it depends on the GPCs, and the driver "
         "says it on the GPU\n");
   }
+  if (k && k->note) printf("%s\n", k->note);
 }
 
 static void print_fit(const Model *model, const char *by) {
@@ -101,6 +102,7 @@ static void write_kernel(JsonWriter *w, const Compiled *c, int i) {
   put_said(w, "spill_load_bytes", k ? k->spill_load_bytes : -1);
   put_said(w, "stack_bytes", k ? k->stack_bytes : -1);
   put_said(w, "compiled_smem_bytes", dynamic_or(facts, k));
+  json_member_string(w, "note", k ? k->note : NULL);
   json_end_object(w);
 }
 

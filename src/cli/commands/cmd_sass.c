@@ -2,12 +2,14 @@
 //
 //   gemmview sass -k BM=16,BN=16            address, instruction
 //   gemmview sass -k … --lines              with the line of `gemmview cuda` and the live registers
+//   1a40! FFMA R8, R4, R6, R8               three registers of one bank; r: .reuse spares it
 //   gemmview sass -k … --counts             how many instructions of which kind, for each kernel
 #include <stdio.h>
 
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_compile.h"
+#include "kernels/toolchain/register_banks.h"
 #include "kernels/worker/result_json.h"
 
 static const char *number_text(Arena *arena, int number) {
@@ -15,6 +17,7 @@ static const char *number_text(Arena *arena, int number) {
 }
 
 static void print_listing(const Compiled *c, const SassResult *sass) {
+  const RegisterBanks banks = register_banks_read(c->arena, sass);
   const char *kernel = "";
   for (int i = 0; i < sass->n_lines; i++) {
     const SassLine *line = &sass->lines[i];
@@ -26,8 +29,10 @@ static void print_listing(const Compiled *c, const SassResult *sass) {
     if (line->address < 0)
       printf("%s\n", line->text);
     else
-      printf("  %04x  %s\n", (unsigned)line->address, line->text);
+      printf("  %04x%-2s%s\n", (unsigned)line->address, register_bank_sign(banks.mark[i]),
+             line->text);
   }
+  if (banks.n_ffma) printf("\n%s\n", register_banks_sentence(c->arena, &banks));
 }
 
 static void print_counts(const SassResult *sass) {
@@ -40,6 +45,29 @@ static void print_counts(const SassResult *sass) {
   }
 }
 
+// The indices of the lines, so that a reader needs no rule of its own.
+static void put_marked(JsonWriter *w, const char *key, const RegisterBanks *banks, int n_lines,
+                       RegisterBankMark mark) {
+  json_key(w, key);
+  json_begin_array(w);
+  for (int i = 0; i < n_lines; i++)
+    if (banks->mark[i] == mark) json_put_int(w, i);
+  json_end_array(w);
+}
+
+static void put_register_banks(JsonWriter *w, Arena *arena, const SassResult *sass) {
+  const RegisterBanks banks = register_banks_read(arena, sass);
+  json_key(w, "register_banks");
+  json_begin_object(w);
+  json_member_int(w, "ffma", banks.n_ffma);
+  json_member_int(w, "conflicts", banks.n_conflicts);
+  json_member_int(w, "spared", banks.n_spared);
+  json_member_int(w, "reused_operands", banks.n_reused);
+  put_marked(w, "conflict_lines", &banks, sass->n_lines, BANK_MARK_CONFLICT);
+  put_marked(w, "spared_lines", &banks, sass->n_lines, BANK_MARK_SPARED);
+  json_end_object(w);
+}
+
 static void print_json(const Compiled *c, const SassResult *sass) {
   Str text = str_new(c->arena), out = str_new(c->arena);
   Diags diags = diags_new(c->arena);
@@ -48,6 +76,7 @@ static void print_json(const Compiled *c, const SassResult *sass) {
   cli_compile_json_heading(&w, c, "sass");
   json_key(&w, "sass");
   json_put_value(&w, json_parse(c->arena, text.text, text.length, &diags, "sass"));
+  put_register_banks(&w, c->arena, sass);
   json_end_object(&w);
   puts(out.text);
 }

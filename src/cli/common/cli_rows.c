@@ -19,6 +19,11 @@ const char *cli_ratio_text(Arena *arena, double ratio) {
   return ratio > 0 ? arena_printf(arena, "%.3f", ratio) : "-";
 }
 
+const char *cli_ratio_range_text(Arena *arena, const RecordedRow *row) {
+  if (!(row->ratio_min > 0)) return "";
+  return arena_printf(arena, "%.3f to %.3f", row->ratio_min, row->ratio_max);
+}
+
 const char *cli_share_text(Arena *arena, double share) {
   return share < 0 ? "-" : arena_printf(arena, "%.0f %%", 100 * share);
 }
@@ -29,7 +34,8 @@ bool cli_is_wide(const RecordedRow *row) { return row->spread > CLI_SPREAD_MAX; 
 
 void cli_csv_heading(void) {
   puts(
-      "rung,m,n,k,verified,time_ns,p10_ns,p90_ns,tflops,cublas_time_ns,cublas_row,ratio,spread,"
+      "rung,m,n,k,verified,time_ns,p10_ns,p90_ns,tflops,cublas_time_ns,cublas_row,ratio,"
+      "ratio_min,ratio_max,spread,"
       "registers,spill_bytes,occupancy,predicted_tflops,limit,state,error");
 }
 
@@ -40,7 +46,8 @@ void cli_csv_row(const RecordedRow *row) {
                              row->cublas_time_ns};
   for (int i = 0; i < 5; i++) cli_csv_number(positive[i], positive[i] > 0);
   cli_csv_text(row->cublas_row, ',');
-  cli_csv_number(row->ratio, row->ratio > 0);
+  const double ratios[] = {row->ratio, row->ratio_min, row->ratio_max};
+  for (int i = 0; i < 3; i++) cli_csv_number(ratios[i], ratios[i] > 0);
   cli_csv_number(row->spread, row->spread >= 0);
   cli_csv_number(row->registers, row->registers >= 0);
   cli_csv_number(row->spill_bytes, row->spill_bytes >= 0);

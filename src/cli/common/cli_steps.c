@@ -39,7 +39,10 @@ void cli_print_steps(Arena *arena, const Model *model) {
 static void put_steps_of(JsonWriter *w, const Steps *steps) {
   json_member_double(w, "computations_per_slab", steps->products);
   json_member_double(w, "transfers_per_slab", steps->moved);
-  json_member_double(w, "computations_per_transfer", steps_intensity(steps));
+  if (steps->moved > 0)
+    json_member_double(w, "computations_per_transfer", steps_intensity(steps));
+  else  // operands that pass through no registers
+    json_member_null(w, "computations_per_transfer");
   json_member_int(w, "fragment_registers", steps->n_registers);
   json_member_int(w, "reads_per_slab", steps->n_reads);
   json_member_int(w, "reads_before_first_multiply", steps->reads_before);

@@ -64,6 +64,12 @@ static int registers(const CompileResult *cubin) {
   return most;
 }
 
+static const char *note(const CompileResult *cubin) {
+  for (int i = 0; cubin && i < cubin->n_kernels; i++)
+    if (cubin->kernels[i].note) return cubin->kernels[i].note;
+  return NULL;
+}
+
 static void add_model(CliTiming *timing) {
   RecordedRow *row = &timing->row;
   const Model *model = timing->model;
@@ -73,6 +79,7 @@ static void add_model(CliTiming *timing) {
   row->limit = model->traffic.limit;
   const CompileResult *cubin = timing->compile ? timing->compile->cubin : NULL;
   row->spill_bytes = spill_bytes(cubin);
+  timing->note = note(cubin);
   if (row->registers < 0) row->registers = registers(cubin);
   if (row->blocks_per_sm >= 0)
     row->occupancy = (double)(row->blocks_per_sm * model->resources.n_threads) /
@@ -119,6 +126,7 @@ void cli_timing_run(CliWorker *worker, CliTiming *timing, CliTiming *other,
   if (other && !compiled(worker, other)) ready = false;
   if (!ready) return;
   const int budget_ms = (int)(options->seconds * 1000);
+  const int spare_ms = options->hot ? 240000 : 60000;  // to verify and to choose the reference
   const ClientRequest request = {
       .kind = MESSAGE_BENCH,
       .plan = timing->plan,
@@ -126,8 +134,9 @@ void cli_timing_run(CliWorker *worker, CliTiming *timing, CliTiming *other,
       .state = timing->record,
       .state_b = other ? other->record : NULL,
       .budget_ms = budget_ms,
-      .deadline_ms = budget_ms ? budget_ms + 60000 : 0,
+      .deadline_ms = budget_ms || options->hot ? budget_ms + spare_ms : 0,
       .flush_l2 = options->cold,
+      .hot = options->hot,
       .no_reference = options->no_reference,
       .verify_only = options->verify_only,
   };
@@ -145,6 +154,7 @@ void cli_timing_run_here(Gpu *gpu, CliTiming *timing, CliTiming *other,
   const BenchInput inputs[] = {{.plan = timing->plan}, {.plan = other ? other->plan : NULL}};
   const BenchOptions how = {.budget_s = options->seconds,
                             .flush_l2 = options->cold,
+                            .hot = options->hot,
                             .no_reference = options->no_reference,
                             .verify_only = options->verify_only};
   WorkerAnswer *answer = ARENA_NEW(arena, WorkerAnswer);

@@ -10,13 +10,14 @@ typedef struct CliTiming {
   const Plan *plan;
   const char *state, *record;     // as it was given; as it is kept
   WorkerAnswer *compile, *bench;  // NULL: not asked for
+  const char *note;               // what ptxas did to its wgmmas (nvrtc.h); NULL: nothing
   int status;                     // CLI_OK: verified and timed
   RecordedRow row;
 } CliTiming;
 
 typedef struct CliTimingOptions {
   double seconds;  // of the timing, all participants together; 0: the worker's default
-  bool cold, no_reference, verify_only;
+  bool cold, hot, no_reference, verify_only;
 } CliTimingOptions;
 
 // --seconds of a command whose struct is T.
@@ -49,6 +50,8 @@ RecordedRow cli_timing_no_row(Arena *arena, const char *rung, const Schedule *sc
 const char *cli_time_text(Arena *arena, double ns);      // "275.3 us", "3.120 ms", "-"
 const char *cli_count_text(Arena *arena, int count);     // "-" below 0
 const char *cli_ratio_text(Arena *arena, double ratio);  // "0.900", "-"
+// "0.985 to 1.012": the ratios within a round of what was timed hot; "" of what was not.
+const char *cli_ratio_range_text(Arena *arena, const RecordedRow *row);
 const char *cli_share_text(Arena *arena, double share);  // "25 %", "-" below 0
 
 // The columns of --csv; an unknown number is an empty cell.

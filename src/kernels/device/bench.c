@@ -3,7 +3,7 @@
 //   1. every plan runs once on poisoned memory and every cell of C is checked; a plan that fails,
 //      or crashes, has no speed
 //   2. cuBLAS's fastest right row is found (once per problem)
-//   3. warm-up in turns for some 100 ms, so that the clocks are where they will stay
+//   3. warm-up in turns for some 100 ms, or a second, so that the clocks are where they will stay
 //   4. rounds: each participant runs one batch, in an order that rotates and turns around (A B ref,
 //      B A ref, ref A B, …), so that a drifting clock meets all alike and nobody always follows the
 //      same neighbour
@@ -17,6 +17,10 @@
 // ms, 2 s hold 344 rounds. 128 × 128 × 128: 5 µs each, batches of 60, the limit of 400 rounds in
 // 0.3 s.
 //
+// Turns are short (0.3 ms) or hot (300 ms, at least eight rounds; timing.h). On a card that is held
+// at its power the clock follows the load, so what is hot is compared within a round: the ratio is
+// the median of the rounds' ratios. Both batches of a round see nearly the same clock.
+//
 // Clocks are read while the GPU works: "before" after the warm-up, "after" with the last round in
 // flight.
 #include "kernels/device/bench.h"
@@ -29,13 +33,11 @@
 #include "kernels/device/gpu.h"
 #include "kernels/device/timing.h"
 
-enum { PARTICIPANTS_MAX = BENCH_MAX_PLANS + 1, QUEUED_MAX = 1000 };
-static const double warm_up_ns = 1e8;
-static const double default_budget_s = 2;
-static const double launch_us = 4;  // what the host needs for one launch, generously
+enum { PARTICIPANTS_MAX = BENCH_MAX_PLANS + 1, REFERENCE_LAUNCHES = 2 };
 
 typedef struct Participant {
   GpuProgram *program;  // NULL = the reference
+  BenchEntry *entry;    // likewise
   Timing *time;
   double batch_ns;
   int batch;
@@ -48,6 +50,7 @@ typedef struct Bench {
   Arena *arena;
   Gpu *gpu;
   const BenchOptions *options;
+  const TimingTurns *turns;
   const BenchInput *inputs;
   int n_inputs;
   BenchResult *result;
@@ -123,11 +126,12 @@ static bool verify(Bench *bench, int i) {
   return entry->verify.ok;
 }
 
-static bool add_participant(Bench *bench, GpuProgram *program, Timing *time) {
+static bool add_participant(Bench *bench, GpuProgram *program, BenchEntry *entry) {
   Participant *participant = ARENA_NEW(bench->arena, Participant);
   const CudaApi *cuda = bench->gpu->cuda;
   participant->program = program;
-  participant->time = time;
+  participant->entry = entry;
+  participant->time = entry ? &entry->time : &bench->result->reference.time;
   bench->participants[bench->n_participants++] = participant;
   return (gpu_check(bench->gpu, cuda->cuEventCreate(&participant->start, CU_EVENT_DEFAULT),
                     "cuEventCreate") &&
@@ -152,7 +156,7 @@ static bool queue_batch(Bench *bench, Participant *participant, int batch) {
   Gpu *gpu = bench->gpu;
   const CudaApi *cuda = gpu->cuda;
   if (bench->options->flush_l2 && !flush_l2(gpu)) return false;
-  if (!gpu_spin(gpu, launch_us * (batch + 2)) ||
+  if (!gpu_spin(gpu, timing_spin_us(batch)) ||
       !gpu_check(gpu, cuda->cuEventRecord(participant->start, gpu->stream), "cuEventRecord"))
     return false;
   for (int i = 0; i < batch; i++)
@@ -179,9 +183,9 @@ static bool estimate(Bench *bench, Participant *participant) {
   double ns = 0;
   if (!run_batch(bench, participant, 1, &ns) || !run_batch(bench, participant, 1, &ns))
     return false;
-  participant->batch = bench->options->flush_l2 ? 1 : timing_batch(ns);
-  const int kernels = participant->program ? participant->program->n_functions : 2;
-  if (participant->batch * kernels > QUEUED_MAX) participant->batch = QUEUED_MAX / kernels;
+  const int launches =
+      participant->program ? participant->program->n_functions : REFERENCE_LAUNCHES;
+  participant->batch = bench->options->flush_l2 ? 1 : timing_batch(bench->turns, ns, launches);
   return true;
 }
 
@@ -194,15 +198,14 @@ static bool warm_up(Bench *bench) {
       participant->batch_ns = ns;
       spent_ns += ns > 1000 ? ns : 1000;
     }
-  } while (spent_ns < warm_up_ns);
+  } while (spent_ns < bench->turns->warm_up_ns);
   return true;
 }
 
 static bool run_round(Bench *bench, int round, bool last) {
   const int n = bench->n_participants;
   for (int i = 0; i < n; i++) {
-    const int turn = round % 2 ? round + n - i : round + i;
-    Participant *participant = bench->participants[turn % n];
+    Participant *participant = bench->participants[timing_turn(round, i, n)];
     if (!queue_batch(bench, participant, participant->batch)) return false;
   }
   if (last) bench->result->after = gpu_state(bench->arena, bench->gpu);
@@ -219,19 +222,19 @@ static double round_ns(const Bench *bench) {
   double ns = 0;
   for (int i = 0; i < bench->n_participants; i++) {
     const Participant *participant = bench->participants[i];
-    ns += participant->batch_ns + 1000 * launch_us * (participant->batch + 2);
+    ns += participant->batch_ns + 1000 * timing_spin_us(participant->batch);
   }
   return ns;
 }
 
 static bool time_rounds(Bench *bench) {
-  const double budget_s =
-      bench->options->budget_s > 0 ? bench->options->budget_s : default_budget_s;
+  const TimingTurns *turns = bench->turns;
+  const double budget_s = bench->options->budget_s > 0 ? bench->options->budget_s : turns->budget_s;
   const double started = clock_seconds();
-  int rounds = timing_rounds(budget_s, round_ns(bench));
+  int rounds = timing_rounds(turns, budget_s, round_ns(bench));
   for (int round = 0; round < rounds; round++) {
     // The estimate may have been too kind; the budget is a promise to those who wait.
-    if (round >= 5 && round + 1 < rounds && clock_seconds() - started > budget_s)
+    if (round >= turns->rounds_min && round + 1 < rounds && clock_seconds() - started > budget_s)
       rounds = round + 1;
     if (!report(bench, "time", (double)round / rounds)) return false;
     if (!run_round(bench, round, round + 1 == rounds)) return stop(bench, last_error(bench));
@@ -249,12 +252,30 @@ static void destroy_events(Bench *bench) {
   }
 }
 
+// Before the samples are sorted: the i-th of each participant is of one round. A drift raises the
+// ratio of one round and lowers that of the next, where the order is turned around, so their number
+// is even.
+static void compare_rounds(Bench *bench) {
+  const Participant *last = bench->participants[bench->n_participants - 1];
+  if (!bench->result->hot || last->program) return;
+  for (int p = 0; p + 1 < bench->n_participants; p++) {
+    const Participant *participant = bench->participants[p];
+    double ratios[TIMING_SAMPLES_MAX];
+    const int n = participant->n_samples > 1 ? participant->n_samples / 2 * 2 : 1;
+    for (int i = 0; i < n; i++) ratios[i] = last->samples[i] / participant->samples[i];
+    participant->entry->ratio = timing_median(ratios, n);
+    participant->entry->ratio_min = ratios[0];
+    participant->entry->ratio_max = ratios[n - 1];
+  }
+}
+
 static bool time_all(Bench *bench) {
   for (int i = 0; i < bench->n_participants; i++)
     if (!estimate(bench, bench->participants[i])) return stop(bench, last_error(bench));
   if (!warm_up(bench)) return stop(bench, last_error(bench));
   bench->result->before = gpu_state(bench->arena, bench->gpu);
   if (!time_rounds(bench)) return false;
+  compare_rounds(bench);
   for (int i = 0; i < bench->n_participants; i++) {
     Participant *participant = bench->participants[i];
     *participant->time =
@@ -270,6 +291,7 @@ static void verify_again(Bench *bench) {
     entry->ok = verify(bench, i);
     if (entry->ok) continue;
     entry->time = (Timing){0};
+    entry->ratio = entry->ratio_min = entry->ratio_max = 0;
     entry->error = arena_printf(bench->arena, "right at first, wrong after %d rounds of timing: %s",
                                 bench->participants[0]->n_samples, entry->error);
   }
@@ -287,7 +309,7 @@ static void derive(Bench *bench) {
   for (int i = 0; i < bench->n_inputs; i++) {
     BenchEntry *entry = &result->entries[i];
     entry->tflops = tflops(bench->inputs[i].plan, &entry->time);
-    if (entry->time.n_samples && reference->time.n_samples)
+    if (!result->hot && entry->time.n_samples && reference->time.n_samples)
       entry->ratio = reference->time.median_ns / entry->time.median_ns;
     result->ok = result->ok && entry->ok;
   }
@@ -315,23 +337,28 @@ static bool add_participants(Bench *bench) {
   BenchResult *result = bench->result;
   for (int i = 0; i < bench->n_inputs; i++)
     if (!result->entries[i].error &&
-        !add_participant(bench, &bench->programs[i], &result->entries[i].time))
+        !add_participant(bench, &bench->programs[i], &result->entries[i]))
       return false;
   if (bench->options->no_reference) return true;
   if (!report(bench, "reference", 0)) return false;
-  bool found =
-      reference_choose(bench->arena, bench->gpu, bench->inputs[0].plan, &result->reference);
+  bool found = reference_choose(bench->arena, bench->gpu, bench->inputs[0].plan, result->hot,
+                                &result->reference);
   if (gpu_poisoned(bench->gpu)) return stop(bench, last_error(bench));
-  return !found || add_participant(bench, NULL, &result->reference.time);
+  return !found || add_participant(bench, NULL, NULL);
 }
 
 static const char *method_text(const Bench *bench) {
-  return arena_printf(
-      bench->arena,
-      "median of interleaved batches timed by events, L2 %s, random normal data (seed %llu), "
-      "every cell checked against float64 before and after",
-      bench->options->flush_l2 ? "flushed before each product" : "warm",
-      (unsigned long long)bench->result->seed);
+  const char *how =
+      bench->options->hot
+          ? "batches of 300 ms timed by events, in turns after a second of load, medians of times "
+            "and of the ratios of a round, cuBLAS's row chosen likewise"
+          : "median of interleaved batches timed by events";
+  return arena_printf(bench->arena,
+                      "%s: %s, L2 %s, random normal data (seed %llu), every cell checked against "
+                      "float64 before and after",
+                      bench->turns->name, how,
+                      bench->options->flush_l2 ? "flushed before each product" : "warm",
+                      (unsigned long long)bench->result->seed);
 }
 
 static void fill_header(Bench *bench) {
@@ -343,6 +370,7 @@ static void fill_header(Bench *bench) {
   result->n_entries = bench->n_inputs;
   result->seed = bench->options->seed ? bench->options->seed : 1;
   result->l2_flushed = bench->options->flush_l2;
+  result->hot = bench->options->hot;
   result->m = plan->m;
   result->n = plan->n;
   result->k = plan->k;
@@ -362,6 +390,10 @@ static void fill_header(Bench *bench) {
 
 static bool check_inputs(Bench *bench) {
   Diags diags = diags_new(bench->arena);
+  if (bench->options->hot && bench->options->flush_l2)
+    return stop(bench,
+                "what is timed hot has its operands in the L2 where they fit; with the L2 "
+                "flushed before each product nothing is hot");
   for (int i = 0; i < bench->n_inputs; i++) {
     if (!plan_check(bench->inputs[i].plan, &diags)) return stop(bench, diags.first->text);
     if (!plan_same_problem(bench->inputs[0].plan, bench->inputs[i].plan))
@@ -374,7 +406,11 @@ BenchResult *bench_run(Arena *arena, Gpu *gpu, const BenchInput *inputs, int n_i
                        const BenchOptions *options) {
   const double started = clock_seconds();
   Bench *bench = ARENA_NEW(arena, Bench);
-  *bench = (Bench){.arena = arena, .gpu = gpu, .options = options, .inputs = inputs};
+  *bench = (Bench){.arena = arena,
+                   .gpu = gpu,
+                   .options = options,
+                   .turns = options->hot ? &timing_hot : &timing_short,
+                   .inputs = inputs};
   bench->result = ARENA_NEW(arena, BenchResult);
   if (n_inputs < 1 || n_inputs > BENCH_MAX_PLANS) {
     stop(bench,

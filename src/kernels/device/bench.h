@@ -37,7 +37,9 @@ typedef struct BenchEntry {
   VerifyResult verify;
   Timing time;
   double tflops;  // from the median; 0 when not timed
-  double ratio;   // reference median / this median: 1.0 = as fast as cuBLAS; 0 = not known
+  // Of cuBLAS's speed, 1.0 = as fast; 0 = not known. In short turns the ratio of the medians; hot,
+  // the median of the ratios within a round, which a drifting clock does not move, and their range.
+  double ratio, ratio_min, ratio_max;
   int blocks_per_sm, registers,
       local_bytes;  // of the longest kernel, from the driver; −1 = not known
 } BenchEntry;
@@ -62,7 +64,7 @@ typedef struct BenchResult {
   BenchEntry entries[BENCH_MAX_PLANS];
   BenchReference reference;
   GpuState before, after;
-  bool l2_flushed;
+  bool l2_flushed, hot;
   double verify_ms, total_ms;  // of the job on the wall clock
   uint64_t seed;               // of the data
   int64_t m, n, k;
@@ -71,8 +73,9 @@ typedef struct BenchResult {
 } BenchResult;
 
 typedef struct BenchOptions {
-  double budget_s;    // for the timing, all participants together; 0 = 2
+  double budget_s;    // for the timing, all participants together; 0 = 2, hot: 4
   bool flush_l2;      // default: warm
+  bool hot;           // long turns on a loaded card, the reference chosen there; not with flush_l2
   bool no_reference;  // leave cuBLAS out
   bool verify_only;
   uint64_t seed;  // 0 = 1

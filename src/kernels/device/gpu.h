@@ -127,8 +127,9 @@ bool problem_poison(Gpu *gpu);
 bool problem_compare(Arena *arena, Gpu *gpu, const Plan *plan, VerifyResult *result);
 
 // reference.c: cuBLAS.
-// Finds the fastest right row for the prepared problem (once per problem), filling name, library,
-// n_candidates, verify, or error. False when there is none or the GPU failed.
-bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, BenchReference *out);
+// Finds the fastest right row for the prepared problem (once per problem, and again where `hot` is
+// another), filling name, library, n_candidates, verify, or error. Hot, it takes some ten seconds.
+// False when there is none or the GPU failed.
+bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, bool hot, BenchReference *out);
 bool reference_launch(Gpu *gpu);  // one product by the chosen row; does not wait
 void reference_release(Gpu *gpu);

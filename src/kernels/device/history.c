@@ -316,7 +316,8 @@ static bool find_kernel(History *history, Arena *arena, const KernelQuery *asked
       "SELECT id, " COLUMNS
       " FROM measurement WHERE text_hash = ? AND problem = ? AND gpu_uuid = ?"
       " AND when_unix BETWEEN ? AND ? AND (NOT ? OR (status = 'ok' AND time_ns > 0"
-      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%'))"
+      " AND cublas_time_ns > 0 AND method LIKE '%L2 warm%' "
+      "AND method NOT LIKE 'hot:%'))"
       " ORDER BY when_unix DESC, id DESC LIMIT 1";
   sqlite3_stmt *query = NULL;
   if (!history || !history->db) return false;

@@ -51,7 +51,7 @@ bool history_add(History *history, const HistoryRow *row, Diags *diags);
 bool history_latest(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row);
 // The same, of any user, at most ten minutes old and measured as everybody would: right, beside
-// cuBLAS, with nothing flushed. A result to share.
+// cuBLAS, in short turns, with nothing flushed. A result to share.
 bool history_shared(History *history, Arena *arena, const char *text_hash, const char *problem,
                     const char *gpu_uuid, HistoryRow *row);
 // The rows that were added last, the last one first; gives how many were put into `rows`.

@@ -31,6 +31,8 @@ static const RecordField row_fields[] = {
     ROW(cublas_tflops, RECORD_POSITIVE),
     ROW(cublas_row, RECORD_MAYBE_TEXT),
     ROW(ratio, RECORD_POSITIVE),
+    ROW(ratio_min, RECORD_POSITIVE),
+    ROW(ratio_max, RECORD_POSITIVE),
     ROW(spread, RECORD_MEASURE),
     ROW(samples, RECORD_INT),
     ROW(registers, RECORD_COUNT),
@@ -54,6 +56,7 @@ static const RecordField document_fields[] = {
     HEAD(cublas, RECORD_MAYBE_TEXT),
     HEAD(date, RECORD_MAYBE_TEXT),
     HEAD(clocks, RECORD_MAYBE_TEXT),
+    HEAD(hot, RECORD_BOOL),
     HEAD(method, RECORD_MAYBE_TEXT),
     {.key = "rows",
      .kind = RECORD_LIST,
@@ -102,6 +105,8 @@ RecordedRow recorded_row(const BenchResult *result, int entry) {
       .cublas_tflops = reference->tflops,
       .cublas_row = reference->name,
       .ratio = e->ratio,
+      .ratio_min = e->ratio_min,
+      .ratio_max = e->ratio_max,
       .spread = -1,
       .samples = e->time.n_samples,
       .registers = e->registers,
@@ -145,6 +150,7 @@ void recorded_add_header(Arena *arena, Recorded *recorded, const BenchResult *re
   recorded->cuda = result->cuda;
   recorded->date = result->date;
   recorded->method = result->method;
+  recorded->hot = result->hot;
   if (result->reference.library) recorded->cublas = result->reference.library;
   recorded->clocks = clocks_text(arena, recorded->clocks, result);
 }

@@ -20,7 +20,7 @@ typedef struct RecordedRow {
   double time_ns, p10_ns, p90_ns, tflops;  // 0 = not known
   double cublas_time_ns, cublas_tflops;    // of the same run; 0 = not known
   const char *cublas_row;                  // "cublasLt heuristic 3"
-  double ratio;                            // of cuBLAS's speed; 0 = not known
+  double ratio, ratio_min, ratio_max;      // of cuBLAS's speed, see bench.h; 0 = not known
   double spread;                           // (p75 − p25) / median; −1 = not known
   int samples;
   int registers, spill_bytes, local_bytes, blocks_per_sm;  // −1 = not known
@@ -34,6 +34,7 @@ typedef struct Recorded {
   const char *kind;    // "recorded" elsewhere, "measured" here
   const char *gpu, *driver, *cuda, *cublas, *date, *clocks, *method;  // NULL = not known
   const char *ladder;                                                 // NULL: of no ladder
+  bool hot;                                                           // how: bench.h
   int n_rows;
   const RecordedRow *rows;
 } Recorded;

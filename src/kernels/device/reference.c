@@ -14,11 +14,21 @@
 //   s8         s32   s32        CUBLAS_COMPUTE_32I             s32
 //   e4m3 e5m2  f32   f32        CUBLAS_COMPUTE_32F             f32; k-contiguous, cublasLt only
 //
+// Kernels that sum 8-bit floats in the tensor core, as ours do, keep fewer bits than f32 has;
+// cublasLt does so only when asked (CUBLASLT_MATMUL_DESC_FAST_ACCUM). Its rows with and without it
+// are tried: the comparison is with the same accumulation.
+//
 // If the library has no kernel for a product (8-bit types in layouts it does not support), the
 // reference says so and the plan is timed alone. Every row is run once to load it and then timed in
 // at most three launches; one that takes 1.3 times the best so far is dropped after the first. The
 // winner must pass the same check as a plan, so that a library talked into tf32 by an environment
 // variable is no reference for f32.
+//
+// That order is the one of a cool card. On an H200 at its power cap another row is 3 to 7 % faster
+// than cublasGemmEx at bf16 8192³ (2026-11-22). Hot, the rows that a cool launch does not rule out
+// (of cublasGemmEx and the first eight heuristics) follow a second of load: two turns of 100 ms
+// each, in which a row more than 6 % behind the best drops out, then seven of 300 ms among the best
+// three. Worked example, ten rows: 1 s + 2 s + 6.3 s.
 //
 // cuBLAS thinks in columns. A row-major C (m × n) is a column-major Cᵀ (n × m), and Cᵀ = Bᵀ·Aᵀ:
 //
@@ -32,18 +42,27 @@
 
 #include "base/str.h"
 #include "kernels/device/gpu.h"
+#include "kernels/device/timing.h"
 #include "kernels/toolchain/dl.h"
 
-enum { LT_ROWS = 12, ROWS_MAX = 16, WORKSPACE_BYTES = 64 << 20, TRIES = 3 };
+// How cublasLt adds up 8-bit floats; other types know only the first.
+enum { ACCUMULATE_F32, ACCUMULATE_FAST, N_ACCUMULATIONS };
+enum { LT_ROWS = 12, LT_ROWS_HOT = 8, ROWS_MAX = 2 + N_ACCUMULATIONS * LT_ROWS };
+enum { WORKSPACE_BYTES = 64 << 20, TRIES = 3, HEATS = 2, HOT_ROUNDS = 7, FINALISTS = 3 };
 static const double search_limit_ms = 2500;
-static const double hopeless = 1.3;
+static const double hopeless = 1.3, hopeless_hot = 1.06;
+static const double heat_ms = 100;  // of a batch in the turns before the final
 
 typedef struct Row {
   const char *name;
   bool lt;
   int compute;
   CublasLtAlgo algo;
-  double ms;  // best so far; < 0 = refused
+  int accumulation;  // of an Lt row
+  // How far it came: 0 = cool launches, 1 = the hot turns before the final, 2 = the final. Times of
+  // different stages are not compared.
+  int stage;
+  double ms;  // of one product, in its last stage; < 0 = refused
 } Row;
 
 typedef union Scalar {
@@ -58,9 +77,11 @@ struct ReferenceState {
   const CublasApi *blas;
   const CublasLtApi *lt;
   void *handle, *lt_handle;
-  void *description, *a_layout, *b_layout, *c_layout, *preference;  // cublasLt's
+  void *description[N_ACCUMULATIONS];                 // cublasLt's; NULL = not asked for
+  void *a_layout, *b_layout, *c_layout, *preference;  // the same
   GpuBuffer workspace;
   void *start, *stop;
+  bool hot;  // chosen under load
   Scalar one, zero;
   int compute, scale_type, operand_type, output_type;
   int n_rows, chosen;  // chosen < 0 = none yet
@@ -130,20 +151,29 @@ static void add_row(ReferenceState *state, Row row) {
   if (state->n_rows < ROWS_MAX) state->rows[state->n_rows++] = row;
 }
 
-static bool describe_lt(ReferenceState *state, const Plan *plan) {
+static bool is_float8(PlanType type) { return type == PLAN_E4M3 || type == PLAN_E5M2; }
+
+static bool describe_product(ReferenceState *state, const Plan *plan, int accumulation) {
   const CublasLtApi *lt = state->lt;
+  void **description = &state->description[accumulation];
+  const int8_t fast = accumulation == ACCUMULATE_FAST;
   const int32_t transpose_b = plan->b_col_major ? CUBLAS_OP_T : CUBLAS_OP_N;
   const int32_t transpose_a = plan->a_col_major ? CUBLAS_OP_T : CUBLAS_OP_N;
+  return lt->cublasLtMatmulDescCreate(description, state->compute, state->scale_type) == 0 &&
+         lt->cublasLtMatmulDescSetAttribute(*description, CUBLASLT_DESC_TRANSA, &transpose_b,
+                                            sizeof transpose_b) == 0 &&
+         lt->cublasLtMatmulDescSetAttribute(*description, CUBLASLT_DESC_TRANSB, &transpose_a,
+                                            sizeof transpose_a) == 0 &&
+         (!fast || lt->cublasLtMatmulDescSetAttribute(*description, CUBLASLT_DESC_FAST_ACCUM, &fast,
+                                                      sizeof fast) == 0);
+}
+
+static bool describe_operands(ReferenceState *state, const Plan *plan) {
+  const CublasLtApi *lt = state->lt;
   const uint64_t m = (uint64_t)plan->m, n = (uint64_t)plan->n, k = (uint64_t)plan->k;
   const uint64_t b_rows = plan->b_col_major ? k : n, a_rows = plan->a_col_major ? m : k;
   const size_t bytes = WORKSPACE_BYTES;
-  return lt->cublasLtMatmulDescCreate(&state->description, state->compute, state->scale_type) ==
-             0 &&
-         lt->cublasLtMatmulDescSetAttribute(state->description, CUBLASLT_DESC_TRANSA, &transpose_b,
-                                            sizeof transpose_b) == 0 &&
-         lt->cublasLtMatmulDescSetAttribute(state->description, CUBLASLT_DESC_TRANSB, &transpose_a,
-                                            sizeof transpose_a) == 0 &&
-         lt->cublasLtMatrixLayoutCreate(&state->b_layout, state->operand_type, b_rows,
+  return lt->cublasLtMatrixLayoutCreate(&state->b_layout, state->operand_type, b_rows,
                                         n * k / b_rows, (int64_t)b_rows) == 0 &&
          lt->cublasLtMatrixLayoutCreate(&state->a_layout, state->operand_type, a_rows,
                                         m * k / a_rows, (int64_t)a_rows) == 0 &&
@@ -154,19 +184,31 @@ static bool describe_lt(ReferenceState *state, const Plan *plan) {
              state->preference, CUBLASLT_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes) == 0;
 }
 
-static void add_lt_rows(ReferenceState *state, const Plan *plan) {
+static void add_heuristics(ReferenceState *state, const Plan *plan, int accumulation) {
+  static const char *const names[N_ACCUMULATIONS] = {"", "fast accumulation, "};
   CublasLtHeuristic found[LT_ROWS];
   int n = 0;
   memset(found, 0, sizeof found);
-  if (!state->lt || !describe_lt(state, plan)) return;
-  if (state->lt->cublasLtMatmulAlgoGetHeuristic(
-          state->lt_handle, state->description, state->b_layout, state->a_layout, state->c_layout,
-          state->c_layout, state->preference, LT_ROWS, found, &n) != CUBLAS_SUCCESS)
+  if (!describe_product(state, plan, accumulation) ||
+      state->lt->cublasLtMatmulAlgoGetHeuristic(
+          state->lt_handle, state->description[accumulation], state->b_layout, state->a_layout,
+          state->c_layout, state->c_layout, state->preference, state->hot ? LT_ROWS_HOT : LT_ROWS,
+          found, &n) != CUBLAS_SUCCESS)
     return;
   for (int i = 0; i < n; i++)
     if (found[i].state == CUBLAS_SUCCESS && found[i].workspace_bytes <= WORKSPACE_BYTES)
-      add_row(state, (Row){arena_printf(state->arena, "cublasLt, heuristic %d", i + 1), true,
-                           state->compute, found[i].algo, 0});
+      add_row(state, (Row){.name = arena_printf(state->arena, "cublasLt, %sheuristic %d",
+                                                names[accumulation], i + 1),
+                           .lt = true,
+                           .compute = state->compute,
+                           .algo = found[i].algo,
+                           .accumulation = accumulation});
+}
+
+static void add_lt_rows(ReferenceState *state, const Plan *plan) {
+  if (!state->lt || !describe_operands(state, plan)) return;
+  if (is_float8(plan->operand_type)) add_heuristics(state, plan, ACCUMULATE_FAST);
+  add_heuristics(state, plan, ACCUMULATE_F32);
 }
 
 static int run_gemm_ex(Gpu *gpu, const Row *row) {
@@ -188,25 +230,27 @@ static int run_lt(Gpu *gpu, const Row *row) {
   const GpuProblem *problem = &gpu->problem;
   void *c = (void *)(uintptr_t)problem->c.data;
   return state->lt->cublasLtMatmul(
-      state->lt_handle, state->description, &state->one, (const void *)(uintptr_t)problem->b.data,
-      state->b_layout, (const void *)(uintptr_t)problem->a.data, state->a_layout, &state->zero, c,
-      state->c_layout, c, state->c_layout, &row->algo, (void *)(uintptr_t)state->workspace.data,
-      WORKSPACE_BYTES, gpu->stream);
+      state->lt_handle, state->description[row->accumulation], &state->one,
+      (const void *)(uintptr_t)problem->b.data, state->b_layout,
+      (const void *)(uintptr_t)problem->a.data, state->a_layout, &state->zero, c, state->c_layout,
+      c, state->c_layout, &row->algo, (void *)(uintptr_t)state->workspace.data, WORKSPACE_BYTES,
+      gpu->stream);
 }
 
 static int run_row(Gpu *gpu, const Row *row) {
   return row->lt ? run_lt(gpu, row) : run_gemm_ex(gpu, row);
 }
 
-// Times one launch, in ms; < 0 when the row is refused. False when the GPU failed.
-static bool time_once(Gpu *gpu, const Row *row, double *ms) {
+// Times a batch of products, in ms of one; < 0 when the row is refused. False when the GPU failed.
+static bool time_batch(Gpu *gpu, const Row *row, int batch, double *ms) {
   const ReferenceState *state = gpu->reference;
   float elapsed = -1;
+  int status = CUBLAS_SUCCESS;
   *ms = -1;
-  if (!gpu_spin(gpu, 5) ||
+  if (!gpu_spin(gpu, timing_spin_us(batch)) ||
       !gpu_check(gpu, gpu->cuda->cuEventRecord(state->start, gpu->stream), "cuEventRecord"))
     return false;
-  int status = run_row(gpu, row);
+  for (int i = 0; i < batch && status == CUBLAS_SUCCESS; i++) status = run_row(gpu, row);
   if (!gpu_check(gpu, gpu->cuda->cuEventRecord(state->stop, gpu->stream), "cuEventRecord") ||
       !gpu_wait(gpu))
     return false;
@@ -214,7 +258,7 @@ static bool time_once(Gpu *gpu, const Row *row, double *ms) {
   if (!gpu_check(gpu, gpu->cuda->cuEventElapsedTime(&elapsed, state->start, state->stop),
                  "cuEventElapsedTime"))
     return false;
-  *ms = (double)elapsed;
+  *ms = (double)elapsed / batch;
   return true;
 }
 
@@ -222,9 +266,9 @@ static bool time_row(Gpu *gpu, Row *row, double best_ms, double *spent_ms) {
   double ms = 0;
   row->ms = -1;
   // The first launch loads the kernel.
-  if (!time_once(gpu, row, &ms)) return false;
+  if (!time_batch(gpu, row, 1, &ms)) return false;
   for (int i = 0; i < TRIES && ms >= 0; i++) {
-    if (!time_once(gpu, row, &ms)) return false;
+    if (!time_batch(gpu, row, 1, &ms)) return false;
     *spent_ms += ms;
     if (ms >= 0 && (row->ms < 0 || ms < row->ms)) row->ms = ms;
     if (best_ms > 0 && ms > hopeless * best_ms) break;
@@ -245,11 +289,80 @@ static bool time_rows(Gpu *gpu, ReferenceState *state) {
   return true;
 }
 
+static bool is_before(const Row *row, const Row *other) {
+  return row->stage != other->stage ? row->stage > other->stage : row->ms < other->ms;
+}
+
 static int fastest(const ReferenceState *state) {
   int best = -1;
   for (int i = 0; i < state->n_rows; i++)
-    if (state->rows[i].ms >= 0 && (best < 0 || state->rows[i].ms < state->rows[best].ms)) best = i;
+    if (state->rows[i].ms >= 0 && (best < 0 || is_before(&state->rows[i], &state->rows[best])))
+      best = i;
   return best;
+}
+
+// ---- hot ----------------------------------------------------------------------------------------
+
+// Products of a batch that takes so long. A row counts for two launches, as in bench.c.
+static int batch_of(const Row *row, double batch_ms) {
+  TimingTurns turns = timing_hot;
+  turns.batch_ns = batch_ms * 1e6;
+  return timing_batch(&turns, row->ms * 1e6, 2);
+}
+
+static bool heat(Gpu *gpu, const Row *row) {
+  double spent_ms = 0, ms = 0;
+  const int batch = batch_of(row, heat_ms);
+  while (spent_ms < timing_hot.warm_up_ns * 1e-6 && ms >= 0) {
+    if (!time_batch(gpu, row, batch, &ms)) return false;
+    spent_ms += ms * batch > 0.001 ? ms * batch : 0.001;
+  }
+  return true;
+}
+
+// The n rows at and after `rows`, in turns. Afterwards they are of the next stage.
+static bool time_turns(Gpu *gpu, Row **rows, int n, int rounds, double batch_ms) {
+  double samples[ROWS_MAX][HOT_ROUNDS];
+  int batch[ROWS_MAX];
+  for (int i = 0; i < n; i++) batch[i] = batch_of(rows[i], batch_ms);
+  for (int round = 0; round < rounds; round++)
+    for (int i = 0; i < n; i++) {
+      const int at = timing_turn(round, i, n);
+      if (!time_batch(gpu, rows[at], batch[at], &samples[at][round])) return false;
+    }
+  for (int i = 0; i < n; i++) {
+    const double median = timing_median(samples[i], rounds);
+    const bool refused = samples[i][0] < 0;  // sorted: any of them
+    rows[i]->ms = refused ? -1 : median;
+    rows[i]->stage++;
+  }
+  return true;
+}
+
+// The rows that have come as far as the best and are within `factor` of its time, the best first.
+static int contenders(ReferenceState *state, double factor, Row **rows) {
+  const int at_best = fastest(state);
+  int n = 0;
+  if (at_best < 0) return 0;
+  const Row *best = &state->rows[at_best];
+  for (int i = 0; i < state->n_rows; i++) {
+    Row *row = &state->rows[i];
+    if (row->ms < 0 || row->stage != best->stage || row->ms > factor * best->ms) continue;
+    int at = n++;
+    for (; at > 0 && is_before(row, rows[at - 1]); at--) rows[at] = rows[at - 1];
+    rows[at] = row;
+  }
+  return n;
+}
+
+static bool time_rows_hot(Gpu *gpu, ReferenceState *state) {
+  Row *rows[ROWS_MAX];
+  int n = contenders(state, hopeless, rows);
+  if (n == 0) return true;
+  if (!heat(gpu, rows[0]) || !time_turns(gpu, rows, n, HEATS, heat_ms)) return false;
+  n = contenders(state, hopeless_hot, rows);
+  if (n > FINALISTS) n = FINALISTS;
+  return n < 2 || time_turns(gpu, rows, n, HOT_ROUNDS, timing_hot.batch_ns * 1e-6);
 }
 
 static const char *library_version(const ReferenceState *state) {
@@ -283,20 +396,22 @@ static bool pick(Arena *arena, Gpu *gpu, ReferenceState *state, const Plan *plan
   return true;
 }
 
-static bool search(Arena *arena, Gpu *gpu, const Plan *plan) {
+static bool search(Arena *arena, Gpu *gpu, const Plan *plan, bool hot) {
   Arena *own = arena_new("reference");
   ReferenceState *state = ARENA_NEW(own, ReferenceState);
   state->arena = own;
   state->chosen = -1;
+  state->hot = hot;
   gpu->reference = state;
   set_types(state, plan);
   if (!open_handles(gpu, state)) return false;
   state->told.library = library_version(state);
-  add_row(state, (Row){"cublasGemmEx", false, state->compute, {{0}}, 0});
+  add_row(state, (Row){.name = "cublasGemmEx", .compute = state->compute});
   if (state->compute == CUBLAS_COMPUTE_32F)
-    add_row(state, (Row){"cublasGemmEx, pedantic", false, CUBLAS_COMPUTE_32F_PEDANTIC, {{0}}, 0});
+    add_row(state, (Row){.name = "cublasGemmEx, pedantic", .compute = CUBLAS_COMPUTE_32F_PEDANTIC});
   add_lt_rows(state, plan);
-  return time_rows(gpu, state) && pick(arena, gpu, state, plan);
+  return time_rows(gpu, state) && (!hot || time_rows_hot(gpu, state)) &&
+         pick(arena, gpu, state, plan);
 }
 
 static void tell(Arena *arena, const ReferenceState *state, BenchReference *out) {
@@ -306,9 +421,10 @@ static void tell(Arena *arena, const ReferenceState *state, BenchReference *out)
   if (out->error) out->error = arena_strdup(arena, out->error);
 }
 
-bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, BenchReference *out) {
+bool reference_choose(Arena *arena, Gpu *gpu, const Plan *plan, bool hot, BenchReference *out) {
   *out = (BenchReference){0};
-  if (!gpu->reference && !search(arena, gpu, plan)) {
+  if (gpu->reference && gpu->reference->hot != hot) reference_release(gpu);
+  if (!gpu->reference && !search(arena, gpu, plan, hot)) {
     out->error = str_sanitise(arena, gpu_error(gpu));
     reference_release(gpu);
     return false;
@@ -329,7 +445,8 @@ static void release_lt(const ReferenceState *state) {
   if (state->a_layout) lt->cublasLtMatrixLayoutDestroy(state->a_layout);
   if (state->b_layout) lt->cublasLtMatrixLayoutDestroy(state->b_layout);
   if (state->c_layout) lt->cublasLtMatrixLayoutDestroy(state->c_layout);
-  if (state->description) lt->cublasLtMatmulDescDestroy(state->description);
+  for (int i = 0; i < N_ACCUMULATIONS; i++)
+    if (state->description[i]) lt->cublasLtMatmulDescDestroy(state->description[i]);
   if (state->lt_handle) lt->cublasLtDestroy(state->lt_handle);
 }
 

@@ -1,8 +1,9 @@
 // Medians, spreads, and when two of them differ.
 //
 // A sample is the mean over a batch of launches, since an event pair costs a microsecond or so; the
-// batch is sized to 0.3 ms. The median of the samples is the result: one interrupted sample does
-// not move it, and unlike the minimum it does not reward the luckiest clock.
+// batch is sized to 0.3 ms, or to 300 ms where the card is to be hot. The median of the samples is
+// the result: one interrupted sample does not move it, and unlike the minimum it does not reward
+// the luckiest clock.
 //
 // Two medians differ when their distance exceeds what chance explains. For n samples with quartiles
 // q1, q3 the median's standard error is about 1.25 σ/√n with σ = (q3 − q1)/1.35; four joint
@@ -12,12 +13,37 @@
 // is slower.
 #include "kernels/device/timing.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BATCH_MAX = 400, ROUNDS_MIN = 5, ROUNDS_MIN_SLOW = 3 };
-static const double batch_ns = 0.3e6;
-static const double slow_round_ns = 0.5e9;
+enum { ROUNDS_MIN_SLOW = 3, QUEUED_MAX = 1000, HEAD_START = 64 };
+static const double launch_us = 4;  // what the host needs for one launch, generously
+
+const TimingTurns timing_short = {.name = "short turns, cool",
+                                  .batch_ns = 0.3e6,
+                                  .launches_max = 400,
+                                  .warm_up_ns = 0.1e9,
+                                  .rounds_min = 5,
+                                  .slow_round_ns = 0.5e9,
+                                  .budget_s = 2};
+const TimingTurns timing_hot = {.name = "hot",
+                                .batch_ns = 300e6,
+                                .launches_max = 1 << 16,
+                                .warm_up_ns = 1e9,
+                                .rounds_min = 8,
+                                .slow_round_ns = 5e9,
+                                .budget_s = 4};
+
+const char *timing_turns_said(const char *method) {
+  const TimingTurns *const all[] = {&timing_short, &timing_hot};
+  for (int i = 0; method && i < 2; i++) {
+    const size_t n = strlen(all[i]->name);
+    if (strncmp(method, all[i]->name, n) == 0 && method[n] == ':') return all[i]->name;
+  }
+  return NULL;
+}
 
 static int compare(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -44,14 +70,29 @@ Timing timing_of_samples(double *ns, int n, int launches_per_sample) {
                   .launches_per_sample = launches_per_sample};
 }
 
-int timing_batch(double ns_of_one) {
-  if (!(ns_of_one > 0)) return BATCH_MAX;
-  double batch = ceil(batch_ns / ns_of_one);
-  return batch < 1 ? 1 : batch > BATCH_MAX ? BATCH_MAX : (int)batch;
+double timing_median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, compare);
+  return percentile(values, n, 0.5);
 }
 
-int timing_rounds(double budget_s, double ns_of_round) {
-  int least = ns_of_round > slow_round_ns ? ROUNDS_MIN_SLOW : ROUNDS_MIN;
+int timing_batch(const TimingTurns *turns, double ns_of_one, int n_launches) {
+  const bool host_is_slower = ns_of_one < 1000 * launch_us * n_launches;
+  const int covered = host_is_slower ? QUEUED_MAX / n_launches : INT_MAX;
+  const int most = covered < turns->launches_max ? covered : turns->launches_max;
+  if (!(ns_of_one > 0)) return most;
+  double batch = ceil(turns->batch_ns / ns_of_one);
+  return batch < 1 ? 1 : batch > most ? most : (int)batch;
+}
+
+double timing_spin_us(int n_launches) {
+  return launch_us * ((n_launches > QUEUED_MAX ? HEAD_START : n_launches) + 2);
+}
+
+int timing_turn(int round, int i, int n) { return (round % 2 ? round + n - i : round + i) % n; }
+
+int timing_rounds(const TimingTurns *turns, double budget_s, double ns_of_round) {
+  int least = ns_of_round > turns->slow_round_ns ? ROUNDS_MIN_SLOW : turns->rounds_min;
+  if (!(budget_s > 0)) budget_s = turns->budget_s;
   double rounds = ns_of_round > 0 ? budget_s * 1e9 / ns_of_round : TIMING_SAMPLES_MAX;
   if (rounds > TIMING_SAMPLES_MAX) return TIMING_SAMPLES_MAX;
   return rounds < least ? least : (int)rounds;

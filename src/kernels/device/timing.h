@@ -9,7 +9,36 @@ enum { TIMING_SAMPLES_MAX = 400 };
 // the p10 of 11 samples is the second smallest.
 Timing timing_of_samples(double *ns, int n, int launches_per_sample);
 
-// How many products one sample takes: enough for 0.3 ms, at least 1, at most 400.
-int timing_batch(double ns_of_one);
-// Rounds that fit into the budget, between 5 (3 when even those take long) and TIMING_SAMPLES_MAX.
-int timing_rounds(double budget_s, double ns_of_round);
+// The median of n > 0 numbers, which are sorted in place.
+double timing_median(double *values, int n);
+
+// How long things are timed. Short turns answer while somebody waits; the card stays cool and its
+// clock high. Hot ones are long enough that clocks and power are where a long run has them.
+typedef struct TimingTurns {
+  const char *name;   // "short turns, cool" or "hot": the first words of BenchResult.method
+  double batch_ns;    // of the products that are timed together, as one sample
+  int launches_max;   // of a batch
+  double warm_up_ns;  // of work before the first sample
+  int rounds_min;
+  double slow_round_ns;  // rounds that take longer than this are not rounds_min but 3
+  double budget_s;       // unless another one is asked for
+} TimingTurns;
+
+extern const TimingTurns timing_short, timing_hot;
+
+// The name of the turns by which a result says it was measured; NULL: it says nothing of them.
+const char *timing_turns_said(const char *method);
+
+// How many products one sample takes, `n_launches` each: enough for turns->batch_ns, at least 1. A
+// product that takes less than its launches take the host is launched no more often than the spin
+// in front of the batch covers.
+int timing_batch(const TimingTurns *turns, double ns_of_one, int n_launches);
+// Microseconds to spin before a batch of so many launches, so that the GPU does not wait for the
+// host: the host needs 4 µs for each of them. The driver's queue holds some 1000 launches and then
+// makes the host wait; behind a batch that is longer a head start of 64 is enough.
+double timing_spin_us(int n_launches);
+// Who has the i-th turn of a round among n: the order rotates and turns around.
+int timing_turn(int round, int i, int n);
+// Rounds that fit into the budget (0 = the turns' own), between turns->rounds_min (3 when even
+// those take long) and TIMING_SAMPLES_MAX.
+int timing_rounds(const TimingTurns *turns, double budget_s, double ns_of_round);

@@ -130,12 +130,54 @@ static int kernel_named(const char *line, size_t length, const Plan *plan, bool 
   return -1;
 }
 
-int nvrtc_read_report(const char *log, const Plan *plan, KernelResources *resources,
+// What ptxas says of wgmma stands in front of the reports, with the kernel behind it:
+//   (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to …
+//       in the function 'matmul'
+//   (C7517) warpgroup.wait is injected in around line 43 by compiler to … in function 'matmul'
+// Serialized is the worse of the two: it is kept, and else the first that was put in.
+static const struct {
+  const char *begins, *ends, *says;
+} wgmma_words[] = {
+    {"wgmma.mma_async instructions are serialized due to ", " in the function '",
+     "wgmma serialized: "},
+    {"warpgroup.", " in function '", "wgmma mended: warpgroup."},
+};
+
+static void read_note(Arena *arena, const char *line, size_t length, const Plan *plan, int which,
+                      KernelResources *resources) {
+  size_t n_begins = strlen(wgmma_words[which].begins), n_ends = strlen(wgmma_words[which].ends);
+  const char *begin = memmem(line, length, wgmma_words[which].begins, n_begins);
+  if (!begin) return;
+  begin += n_begins;
+  const char *end = memmem(begin, length - (size_t)(begin - line), wgmma_words[which].ends, n_ends);
+  if (!end) return;
+  for (int i = 0; i < plan->n_kernels; i++) {
+    size_t n = strlen(plan->kernels[i].name);
+    const char *name = end + n_ends;
+    bool this_one = strncmp(name, plan->kernels[i].name, n) == 0 && name[n] == '\'';
+    if (this_one && !resources[i].note)
+      resources[i].note =
+          arena_printf(arena, "%s%.*s", wgmma_words[which].says, (int)(end - begin), begin);
+  }
+}
+
+static void read_notes(Arena *arena, const char *log, const Plan *plan,
+                       KernelResources *resources) {
+  for (int which = 0; which < 2; which++)
+    for (const char *line = log; *line;) {
+      size_t length = strcspn(line, "\n");
+      read_note(arena, line, length, plan, which, resources);
+      line += length + (line[length] == '\n');
+    }
+}
+
+int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelResources *resources,
                       double *ptxas_ms) {
   int current = -1, found = 0;
   *ptxas_ms = -1;
   for (int i = 0; i < plan->n_kernels; i++)
-    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1};
+    resources[i] = (KernelResources){plan->kernels[i].name, -1, -1, -1, -1, -1, -1, -1, NULL};
+  read_notes(arena, log, plan, resources);
   for (const char *line = log; *line;) {
     size_t length = strcspn(line, "\n");
     bool names_one = false;
@@ -283,7 +325,7 @@ static CompileResult *compile(Job *job, CompileStage stage) {
         result, "input",
         arena_printf(job->arena, "the text defines no extern \"C\" __global__ %s", missing));
   result->n_kernels = job->plan->n_kernels;
-  nvrtc_read_report(cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
+  nvrtc_read_report(job->arena, cubin ? result->log : "", job->plan, result->kernels, &ptxas_ms);
   if (!cubin) result->ptx_ms = wall_ms;
   if (cubin) result->cubin_ms = wall_ms;
   if (stage == COMPILE_BOTH && ptxas_ms >= 0) {

@@ -21,6 +21,10 @@ typedef struct KernelResources {
   const char *name;
   int registers;  // per thread
   int smem_bytes, stack_bytes, spill_store_bytes, spill_load_bytes, constant_bytes, n_barriers;
+  // What ptxas did to the kernel's wgmmas that the text does not say: "wgmma serialized: …" where
+  // it waits behind each of them (C7510 and its neighbours), else "wgmma mended: …" where it put in
+  // a wait or a fence (C7517, C7519). NULL: nothing.
+  const char *note;
 } KernelResources;
 
 typedef struct CompileResult {
@@ -53,5 +57,5 @@ bool nvrtc_supports(Arena *arena, const char *arch, const char **supported);
 bool nvrtc_reads_files(const char *cuda, int *line);
 // ptxas's verbose report: fills the resources of the kernels it names, in the plan's order, and
 // returns how many it found. `ptxas_ms` gets the sum of its compile times, −1 if it tells none.
-int nvrtc_read_report(const char *log, const Plan *plan, KernelResources *resources,
+int nvrtc_read_report(Arena *arena, const char *log, const Plan *plan, KernelResources *resources,
                       double *ptxas_ms);

@@ -214,6 +214,7 @@ static const char *plan_text(Arena *arena, const Plan *plan) {
 static void set_bench_fields(Message *ask, const ClientRequest *request) {
   if (request->budget_ms > 0) MESSAGE_SET(*ask, budget_ms, request->budget_ms);
   if (request->flush_l2) MESSAGE_SET(*ask, flush_l2, true);
+  if (request->hot) MESSAGE_SET(*ask, hot, true);
   if (request->no_reference) MESSAGE_SET(*ask, reference, false);
   if (request->verify_only) MESSAGE_SET(*ask, verify_only, true);
   if (request->seed > 0)
@@ -303,8 +304,8 @@ static Flight *new_flight(Client *client, uint64_t key, MessageKind kind, int64_
 }
 
 static bool can_share(const ClientRequest *request) {
-  bool is_plain = !request->plan_b && !request->flush_l2 && !request->no_reference &&
-                  !request->verify_only && request->seed == 0;
+  bool is_plain = !request->plan_b && !request->flush_l2 && !request->hot &&
+                  !request->no_reference && !request->verify_only && request->seed == 0;
   return request->share && request->kind == MESSAGE_BENCH && is_plain;
 }
 

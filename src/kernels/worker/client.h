@@ -55,7 +55,7 @@ typedef struct ClientRequest {
   bool keep;                    // compile: newer compiles do not make it stale
   int deadline_ms;              // 0 = the worker's default (30 s to compile, 60 s on the GPU)
   int budget_ms;                // bench: of the timing; 0 = bench.h's default
-  bool flush_l2, no_reference, verify_only;
+  bool flush_l2, hot, no_reference, verify_only;
   uint64_t seed;  // 0 = bench.h's default
   // bench of one plan with nothing else asked: what anybody measured of it on the worker's GPU in
   // the last ten minutes is as good; then the event has its row, and no worker is asked.

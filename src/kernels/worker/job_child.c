@@ -244,6 +244,7 @@ static void run_bench(Job *job, const Message *ask) {
   const BenchOptions options = {
       .budget_s = (double)ask->budget_ms / 1000,
       .flush_l2 = ask->flush_l2,
+      .hot = ask->hot,
       .no_reference = MESSAGE_HAS(*ask, reference) && !ask->reference,
       .verify_only = ask->verify_only,
       .seed = (uint64_t)ask->seed,

@@ -35,6 +35,7 @@ static const RecordField resources_fields[] = {
     FIELD(KernelResources, spill_load_bytes, RECORD_COUNT),
     FIELD(KernelResources, constant_bytes, RECORD_COUNT),
     FIELD(KernelResources, n_barriers, RECORD_COUNT),
+    FIELD(KernelResources, note, RECORD_MAYBE_TEXT),
 };
 static const Record resources_record = RECORD_OF(KernelResources, resources_fields);
 
@@ -93,11 +94,12 @@ static const RecordField state_fields[] = {
 static const Record state_record = RECORD_OF(GpuState, state_fields);
 
 static const RecordField entry_fields[] = {
-    FIELD(BenchEntry, label, RECORD_MAYBE_TEXT), FIELD(BenchEntry, ok, RECORD_BOOL),
-    FIELD(BenchEntry, error, RECORD_MAYBE_TEXT), OBJECT(BenchEntry, verify, verify_record),
-    OBJECT(BenchEntry, time, timing_record),     FIELD(BenchEntry, tflops, RECORD_POSITIVE),
-    FIELD(BenchEntry, ratio, RECORD_POSITIVE),   FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT),
-    FIELD(BenchEntry, registers, RECORD_COUNT),  FIELD(BenchEntry, local_bytes, RECORD_COUNT),
+    FIELD(BenchEntry, label, RECORD_MAYBE_TEXT),   FIELD(BenchEntry, ok, RECORD_BOOL),
+    FIELD(BenchEntry, error, RECORD_MAYBE_TEXT),   OBJECT(BenchEntry, verify, verify_record),
+    OBJECT(BenchEntry, time, timing_record),       FIELD(BenchEntry, tflops, RECORD_POSITIVE),
+    FIELD(BenchEntry, ratio, RECORD_POSITIVE),     FIELD(BenchEntry, ratio_min, RECORD_POSITIVE),
+    FIELD(BenchEntry, ratio_max, RECORD_POSITIVE), FIELD(BenchEntry, blocks_per_sm, RECORD_COUNT),
+    FIELD(BenchEntry, registers, RECORD_COUNT),    FIELD(BenchEntry, local_bytes, RECORD_COUNT),
 };
 static const Record entry_record = RECORD_OF(BenchEntry, entry_fields);
 
@@ -123,6 +125,7 @@ static const RecordField bench_fields[] = {
     OBJECT(BenchResult, before, state_record),
     OBJECT(BenchResult, after, state_record),
     FIELD(BenchResult, l2_flushed, RECORD_BOOL),
+    FIELD(BenchResult, hot, RECORD_BOOL),
     FIELD(BenchResult, verify_ms, RECORD_MEASURE),
     FIELD(BenchResult, total_ms, RECORD_MEASURE),
     FIELD(BenchResult, seed, RECORD_INT64),

@@ -7,6 +7,7 @@
 // whose blocks k_s = 1, 2, 3 may well run before block 0 stores over what they added.
 #include "model/interp/breakage.h"
 
+#include "model/interp/breakage_parts.h"
 #include "model/ir/rewrite.h"
 #include "model/words/fragment.h"
 
@@ -21,9 +22,7 @@ static const struct {
 const char *breakage_name(BreakageId id) { return rows[id].name; }
 const char *breakage_help(BreakageId id) { return rows[id].help; }
 
-static bool is_op(const Stmt *stmt, OpKind kind) {
-  return stmt->kind == STMT_OP && stmt->op.kind == kind;
-}
+bool is_op(const Stmt *stmt, OpKind kind) { return stmt->kind == STMT_OP && stmt->op.kind == kind; }
 
 // Whether the statement is an operation of this kind on the mbarriers of a role.
 static bool is_mbar_op(const Stmt *stmt, OpKind kind, BufferRole role) {
@@ -43,8 +42,7 @@ static bool drop_nth(Stmt **link, OpKind kind, int *n) {
   return false;
 }
 
-// Leaves out every operation of a kind, or those on the mbarriers of a role.
-static bool drop_all(Stmt **link, OpKind kind, BufferRole role) {
+bool drop_all(Stmt **link, OpKind kind, BufferRole role) {
   bool dropped = false;
   while (*link) {
     Stmt *stmt = *link;
@@ -208,7 +206,7 @@ static void change_one(Stmt *stmt, int depth, void *context) {
   if (stmt->kind == STMT_OP && each->change(each->program, stmt)) each->found = true;
 }
 
-static bool change_each(Program *program, bool (*change)(Program *, Stmt *)) {
+bool change_each(Program *program, bool (*change)(Program *, Stmt *)) {
   Each each = {program, change, false};
   stmt_walk(main_kernel(program)->body, change_one, &each);
   return each.found;
@@ -692,6 +690,15 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
     [BREAK_CLAIM_NOT_ATOMIC] = break_claim_not_atomic,
     [BREAK_EPOCH_MISSING] = break_epoch_missing,
+    [BREAK_WG_WAIT] = break_wg_wait,
+    [BREAK_WG_WAIT_LAX] = break_wg_wait_lax,
+    [BREAK_WG_FENCE] = break_wg_fence,
+    [BREAK_WG_COMMIT] = break_wg_commit,
+    [BREAK_LBO_SBO_SWAPPED] = break_lbo_sbo_swapped,
+    [BREAK_MODE_OFF] = break_mode_off,
+    [BREAK_TRANS_OFF] = break_trans_off,
+    [BREAK_SUMS_EARLY] = break_sums_early,
+    [BREAK_RELEASE_EARLY] = break_release_early,
 };
 
 Program *program_break(Arena *arena, const Program *program, BreakageId id) {

@@ -53,7 +53,16 @@
     "slots and phases begin anew with each tile of a persistent block")                           \
   X(CLAIM_NOT_ATOMIC, "claim_not_atomic",                                                         \
     "a cluster looks whether a list is free and then takes it, and others look meanwhile")        \
-  X(EPOCH_MISSING, "epoch_missing", "each launch claims in epoch 1, in which all lists are taken")
+  X(EPOCH_MISSING, "epoch_missing", "each launch claims in epoch 1, where all lists are taken")     \
+  X(WG_WAIT, "wg_wait", "nobody waits for wgmma")                                                 \
+  X(WG_WAIT_LAX, "wg_wait_lax", "each wait for wgmma lets one more group stay in flight")         \
+  X(WG_FENCE, "wg_fence", "no fence tells wgmma what was done to the registers of the sums")      \
+  X(WG_COMMIT, "wg_commit", "no commit makes a group that could be waited for of the wgmmas")     \
+  X(LBO_SBO_SWAPPED, "lbo_sbo_swapped", "descriptors have LBO and SBO the wrong way round")       \
+  X(MODE_OFF, "mode_off", "descriptors say that their swizzled slabs are not swizzled")           \
+  X(TRANS_OFF, "trans_off", "a tile that runs along M or N is taken for one along K")             \
+  X(SUMS_EARLY, "sums_early", "the sums are stored before the last wait for wgmma")               \
+  X(RELEASE_EARLY, "release_early", "a slot is released before the wait for wgmma that reads it")
 
 typedef enum BreakageId {
 #define X(id, name, help) BREAK_##id,

@@ -113,15 +113,16 @@ static void build_global(Machine *m, Memory *memory) {
   memory->shadow = ARENA_ARRAY(m->arena, Shadow, memory->elements);
 }
 
-static void look_for_tiles(Stmt *stmt, int depth, void *context) {
+// Any of the family: a text may have a fence without what it is for.
+static void look_for_wgmma(Stmt *stmt, int depth, void *context) {
   (void)depth;
-  *(bool *)context |= stmt->kind == STMT_OP && op_reads_tiles(stmt->op.kind);
+  *(bool *)context |= stmt->kind == STMT_OP && op_facts(stmt->op.kind)->family == FAMILY_WGMMA;
 }
 
-static bool reads_tiles(const Program *program) {
+static bool has_wgmma(const Program *program) {
   bool any = false;
   for (int i = 0; i < program->n_kernels; i++)
-    stmt_walk(program->kernel[i].body, look_for_tiles, &any);
+    stmt_walk(program->kernel[i].body, look_for_wgmma, &any);
   return any;
 }
 
@@ -232,7 +233,7 @@ static TensorQueue *new_queue(const Machine *m) {
 }
 
 static void build_warps(Machine *m) {
-  const bool tiles = reads_tiles(m->program);
+  const bool tiles = has_wgmma(m->program);
   int n_slots = 1, n_early = 1;
   for (int i = 0; i < m->program->n_kernels; i++) {
     n_slots = max_int(n_slots, m->kernel_code[i]->n_slots);

@@ -21,6 +21,7 @@
 #include "base/whole.h"
 
 #include "model/interp/interp_machine.h"
+#include "model/ir/matrix_tile.h"
 
 typedef struct Compiler {
   Arena *arena;
@@ -234,15 +235,6 @@ static void compile_checks(Compiler *c, const Access *access, int width, Operand
   out->check = check;
 }
 
-// Where a tile begins: its place in a buffer that nothing permutes.
-static Value compile_corner(Compiler *c, const Access *access) {
-  Buffer plain = *access->buffer;
-  plain.swizzle_bits = plain.n_xor = 0;
-  Access at = *access;
-  at.buffer = &plain;
-  return compile_value(c, access_offset(c->arena, &at));
-}
-
 static void compile_tiles(Compiler *c, const Op *op, Code *code) {
   const Access *access[] = {&op->src, &op->src2};
   code->tile = ARENA_ARRAY(c->arena, TileCode, 2);
@@ -252,7 +244,7 @@ static void compile_tiles(Compiler *c, const Op *op, Code *code) {
     tile->in_memory = buffer && buffer->space != SPACE_REGISTER;
     if (!tile->in_memory) continue;
     for (int d = 0; d < buffer->rank; d++) tile->index[d] = compile_value(c, access[i]->idx[d]);
-    tile->corner = compile_corner(c, access[i]);
+    tile->corner = compile_value(c, matrix_tile_corner(c->arena, access[i]));
   }
 }
 

@@ -1,7 +1,6 @@
 // Descriptors follow from strides: of panels, of eight rows.
 #include "model/ir/matrix_tile.h"
 
-#include "banks/layouts/smem_descriptor.h"
 #include "base/whole.h"
 
 enum { CHUNK_BYTES = 16, CORE_ROWS = 8, CHUNK_BITS = 4, PATTERN_SHIFT = 3 };
@@ -61,13 +60,26 @@ void program_describe_tiles(Program *program) {
     stmt_walk(program->kernel[i].body, describe, program);
 }
 
-uint64_t matrix_tile_bits(const MatrixTile *tile) {
+SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start) {
   const DescriptorSwizzle *swizzle = descriptor_swizzle_at(tile->swizzle);
-  const SmemDescriptor descriptor = {.arch = 90,
-                                     .lbo = tile->lbo,
-                                     .sbo = tile->sbo,
-                                     .swizzle = swizzle,
-                                     .swizzle_code = swizzle->code[0]};
+  return (SmemDescriptor){.arch = 90,
+                          .start = start,
+                          .lbo = tile->lbo,
+                          .sbo = tile->sbo,
+                          .swizzle = swizzle,
+                          .swizzle_code = swizzle->code[0]};
+}
+
+MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans) {
+  return (MatrixTile){.is_described = true,
+                      .trans = trans,
+                      .swizzle = (int)(descriptor->swizzle - descriptor_swizzle_at(0)),
+                      .lbo = descriptor->lbo,
+                      .sbo = descriptor->sbo};
+}
+
+uint64_t matrix_tile_bits(const MatrixTile *tile) {
+  const SmemDescriptor descriptor = matrix_tile_descriptor(tile, 0);
   return smem_descriptor_encode(&descriptor);
 }
 
@@ -98,4 +110,46 @@ int64_t matrix_tile_offset(const MatrixTile *tile, int element_bytes, int64_t ro
 int64_t matrix_tile_swizzled(const MatrixTile *tile, int64_t address) {
   int64_t mask = ((int64_t)1 << tile->swizzle) - 1;
   return address ^ (address >> (CHUNK_BITS + PATTERN_SHIFT) & mask) << CHUNK_BITS;
+}
+
+const Expr *matrix_tile_corner(Arena *arena, const Access *access) {
+  Buffer plain = *access->buffer;
+  plain.swizzle_bits = plain.n_xor = 0;
+  Access at = *access;
+  at.buffer = &plain;
+  return access_offset(arena, &at);
+}
+
+int64_t matrix_tile_address(const SmemDescriptor *descriptor, bool trans, int element_bytes,
+                            int64_t row, int64_t k) {
+  MatrixTile tile = matrix_tile_decode(descriptor, trans);
+  int64_t pattern = (int64_t)descriptor->base_offset << (CHUNK_BITS + PATTERN_SHIFT);
+  int64_t address = descriptor->start + matrix_tile_offset(&tile, element_bytes, row, k);
+  int64_t turns = 1 << (CHUNK_BITS + 2 * PATTERN_SHIFT);  // keeps the difference above 0
+  return matrix_tile_swizzled(&tile, address - pattern + turns) + pattern - turns;
+}
+
+const char *matrix_tile_difference(Arena *arena, const TileShape *shape, const MatrixTile *said,
+                                   const MatrixTile *meant) {
+  const char *name = atom_operand_name(shape->operand);
+  const char *across = shape->operand == ATOM_A ? "M" : "N";
+  if (!said->is_described || !meant->is_described) return NULL;
+  if (said->trans != meant->trans)
+    return arena_printf(arena, "takes %s for a tile that runs along %s", name,
+                        said->trans ? across : "K");
+  if (said->swizzle != meant->swizzle)
+    return arena_printf(arena, "takes %s for swizzled by %s, and it is by %s", name,
+                        matrix_tile_swizzle(said), matrix_tile_swizzle(meant));
+  for (int64_t row = 0; row < shape->rows; row++)
+    for (int64_t k = 0; k < shape->depth; k++) {
+      int64_t is = matrix_tile_offset(said, shape->element_bytes, row, k);
+      int64_t ought = matrix_tile_offset(meant, shape->element_bytes, row, k);
+      if (is == ought) continue;
+      return arena_printf(arena,
+                          "finds %s %lld, k %lld of %s %lld bytes behind the first element, and it "
+                          "lies %lld behind",
+                          shape->operand == ATOM_A ? "m" : "n", (long long)row, (long long)k, name,
+                          (long long)is, (long long)ought);
+    }
+  return NULL;
 }

@@ -10,6 +10,7 @@
 // Source: PTX ISA, wgmma, "Strides" and "Matrix Descriptor Format"; the canonical layouts are those
 // of banks/layouts/smem_descriptor.h.
 #pragma once
+#include "banks/layouts/smem_descriptor.h"
 #include "model/ir/program.h"
 #include "model/words/fragment.h"
 
@@ -19,6 +20,10 @@ MatrixTile matrix_tile_of(const Program *program, const Op *op, AtomOperand oper
 // Gives every operation that reads tiles the descriptors that its buffers ask for; after each pass.
 void program_describe_tiles(Program *program);
 
+// The descriptor of a tile that begins at byte `start` of shared memory, and the way back; `trans`
+// is no field of it, but an operand of the instruction.
+SmemDescriptor matrix_tile_descriptor(const MatrixTile *tile, int64_t start);
+MatrixTile matrix_tile_decode(const SmemDescriptor *descriptor, bool trans);
 // The descriptor's 64 bits but for the start address.
 uint64_t matrix_tile_bits(const MatrixTile *tile);
 // "128B": the name of the swizzle.
@@ -30,3 +35,23 @@ bool matrix_tile_equal(const MatrixTile *a, const MatrixTile *b);
 // N. The addresses' bits 4 … 4 + swizzle - 1 are then xored with bits 7 and up.
 int64_t matrix_tile_offset(const MatrixTile *tile, int element_bytes, int64_t row, int64_t k);
 int64_t matrix_tile_swizzled(const MatrixTile *tile, int64_t address);
+
+// The place of an access in a buffer that nothing permutes, in elements: where a tile begins, for
+// the descriptor permutes what lies behind it.
+const Expr *matrix_tile_corner(Arena *arena, const Access *access);
+
+// The byte of shared memory from which the hardware reads element (row, k). A base offset moves the
+// beginning of the pattern by as many lines of 128 bytes.
+int64_t matrix_tile_address(const SmemDescriptor *descriptor, bool trans, int element_bytes,
+                            int64_t row, int64_t k);
+
+// A tile of an operand: M or N by K, in elements.
+typedef struct TileShape {
+  AtomOperand operand;
+  int rows, depth, element_bytes;
+} TileShape;
+
+// In which way a descriptor finds other elements than those meant, as the rest of a sentence:
+// "finds m 8, k 0 of A 128 bytes behind the first element, and it lies 1024 behind". NULL: in none.
+const char *matrix_tile_difference(Arena *arena, const TileShape *shape, const MatrixTile *said,
+                                   const MatrixTile *meant);

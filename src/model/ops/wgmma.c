@@ -94,32 +94,6 @@ static int64_t offset_of(const Op *op, int i, const Buffer *slab, bool trans, in
   return matrix_tile_offset(&op->tile[i], dtype_bytes(slab->type), row, k);
 }
 
-// "reads A[8, 0] from byte 128 behind the first, where it lies at byte 1024"
-static const char *difference(Arena *arena, const Op *op, int i, const TileCode *tile,
-                              const MatrixTile *meant) {
-  const MatrixTile *said = &op->tile[i];
-  int bytes = K_BYTES / tile->depth;
-  if (!said->is_described || !meant->is_described) return NULL;
-  if (said->trans != meant->trans)
-    return arena_printf(arena, "takes %s for a tile that runs along %s", i ? "B" : "A",
-                        said->trans ? (i ? "N" : "M") : "K");
-  if (said->swizzle != meant->swizzle)
-    return arena_printf(arena, "takes %s for swizzled by %s, and it is by %s", i ? "B" : "A",
-                        matrix_tile_swizzle(said), matrix_tile_swizzle(meant));
-  for (int64_t row = 0; row < tile->rows; row++)
-    for (int64_t k = 0; k < tile->depth; k++) {
-      int64_t is = matrix_tile_offset(said, bytes, row, k);
-      int64_t ought = matrix_tile_offset(meant, bytes, row, k);
-      if (is == ought) continue;
-      return arena_printf(arena,
-                          "finds %s %lld, k %lld of %s %lld bytes behind the first element, and it "
-                          "lies %lld behind",
-                          i ? "n" : "m", (long long)row, (long long)k, i ? "B" : "A", (long long)is,
-                          (long long)ought);
-    }
-  return NULL;
-}
-
 static void prepare_tile(Arena *arena, const Program *program, Code *code, int i) {
   TileCode *tile = &code->tile[i];
   const Op *op = &code->stmt->op;
@@ -137,7 +111,8 @@ static void prepare_tile(Arena *arena, const Program *program, Code *code, int i
       at[row * tile->depth + k] = (int32_t)offset_of(op, i, buffer, trans, row, k);
   tile->at = at;
   tile->swizzle = op->tile[i];
-  tile->wrong = difference(arena, op, i, tile, &meant);
+  const TileShape shape = {(AtomOperand)i, tile->rows, tile->depth, K_BYTES / tile->depth};
+  tile->wrong = matrix_tile_difference(arena, &shape, &op->tile[i], &meant);
 }
 
 static void prepare_wgmma(Arena *arena, const Program *program, Code *code) {

@@ -215,8 +215,8 @@ void pass_multicast(Program *program, Product *product, const Schedule *schedule
   Kernel *kernel = main_kernel(program);
   Stmt *inner = kernel_block(kernel);
   Shared a = shared_a(program, product), b = shared_b(program, product);
-  if (!program_tma(program, ROLE_A)) a.blocks = 1;
-  if (!program_tma(program, ROLE_B)) b.blocks = 1;
+  if (!program_tma(program, product->operand[ATOM_A].global)) a.blocks = 1;
+  if (!program_tma(program, product->operand[ATOM_B].global)) b.blocks = 1;
   if (a.blocks > 1) take_share(program, inner->body, &a);
   if (b.blocks > 1) take_share(program, inner->body, &b);
 

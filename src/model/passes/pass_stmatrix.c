@@ -79,16 +79,17 @@ static bool is_alone(const Stmt *stmt) {
 }
 
 // The stores' loops, below those that have more to do.
-static Stmt **link_of_fill(Stmt **list) {
-  Stmt **link = find_link(list, OP_STORE, ROLE_SLAB_C);
-  while (!is_alone(*link)) link = find_link(&(*link)->body, OP_STORE, ROLE_SLAB_C);
+static Stmt **link_of_fill(const Product *product, Stmt **list) {
+  BufferRole slab = product->operand[ATOM_C].slab;
+  Stmt **link = find_link(list, OP_STORE, slab);
+  while (!is_alone(*link)) link = find_link(&(*link)->body, OP_STORE, slab);
   return link;
 }
 
 void pass_stmatrix(Program *program, Product *product, const Schedule *schedule) {
   (void)schedule;
   Arena *arena = program->arena;
-  Stmt **link = link_of_fill(&kernel_inner(main_kernel(program))->body);
+  Stmt **link = link_of_fill(product, &kernel_inner(main_kernel(program))->body);
   Stmt *list = cut(link);
   Fill fill = fill_of(list);
   int64_t all = fill.pairs->extent / HALVES * (fill.atoms ? fill.atoms->extent : 1);

@@ -66,7 +66,7 @@ static Stmt *issue(Program *program, const Product *product, Stmt *k_o, Access f
     bytes += buffer_bytes(slab) / full.buffer->dim[0];
   }
   Stmt *fence = NULL;
-  if (!slabs_are_tiles(product) || program_buffer(program, ROLE_FRAG_A)) {
+  if (!slabs_are_tiles(product) || program_buffer(program, product->operand[ATOM_A].registers)) {
     fence = stmt_op(program, knob, (Op){.kind = OP_FENCE_ASYNC});
     fence->note = "reads of the slot that still wait for a bank come before the copies";
   }

@@ -134,8 +134,8 @@ void pass_warp_specialize(Program *program, Product *product, const Schedule *sc
   int64_t consumers = kernel_launch(kernel).n_threads;
   int64_t producers = pass_producers(schedule, consumers);
   int64_t mine = pass_consumer_registers(schedule, consumers, producers);
-  int64_t min_blocks = schedule->value[KNOB_MIN_BLOCKS];
-  if (mine) kernel->min_blocks = min_blocks ? (int)min_blocks : 1;  // what `mine` was reckoned from
+  // What is taken and given adds up to what the launch bounds leave a thread at the start.
+  if (mine) kernel->min_blocks = (int)max64(1, schedule->value[KNOB_MIN_BLOCKS]);
   program->any_thread =
       program_var(program, "thread", VAR_THREAD, TIER_THREAD, consumers + producers);
   Buffer *empty = program_new_buffer(program, "empty", SPACE_BARRIER, ROLE_EMPTY, 1, &slots, knob);

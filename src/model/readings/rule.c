@@ -354,6 +354,16 @@ static int64_t own_registers(const Facts *f) {
   return moved ? moved : start(f);
 }
 
+static const char *producer_registers_fault(const Facts *f) {
+  enum { LEAST = 24, STEP = 8 };
+  int64_t left = value(f, KNOB_PRODUCER_REGS);
+  if (left == 0) return NULL;
+  if (left < LEAST || left % STEP) return "setmaxnreg takes 24 to 232 in steps of 8; 0 leaves 40";
+  if (!roles(f) || left < start(f)) return NULL;
+  return TELL(f, "each of %lld threads starts with %lld, so that a producer gives none back",
+              (long long)block_threads(f), (long long)start(f));
+}
+
 // The blocks that MIN_BLOCKS asks for, on an SM.
 static const char *min_blocks_fault(const Facts *f) {
   const Target *t = f->target;

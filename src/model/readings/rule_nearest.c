@@ -61,12 +61,15 @@ static bool step_away(Schedule *trial, KnobId knob, int direction) {
 }
 
 // Steps go from power to power where a knob has many values, as the keys do. From K = 4095 that
-// would pass over 4096; so the extents of the problem are looked at one by one first.
+// would pass over 4096, from ATOM_N = 256 over 208; so the extents of the problem, and numbers that
+// hardware takes in steps of 8, are looked at one by one first.
 static char *nearest_number(const Hunt *hunt, KnobId id) {
-  enum { REACH = 64 };
+  enum { REACH = 64, REACH_OF_ALL = 256 };
   const Knob *knob = &knob_table[id];
-  if (id > KNOB_K || rule_phase(hunt->rule) != PHASE_KNOBS) return NULL;
-  for (int64_t away = 1; away <= REACH; away++)
+  bool in_steps = id == KNOB_ATOM_N || id == KNOB_PRODUCER_REGS;
+  int64_t reach = in_steps ? REACH_OF_ALL : REACH;
+  if ((id > KNOB_K && !in_steps) || rule_phase(hunt->rule) != PHASE_KNOBS) return NULL;
+  for (int64_t away = 1; away <= reach; away++)
     for (int sign = -1; sign <= 1; sign += 2) {
       Schedule trial = *hunt->from;
       int64_t value = trial.value[id] += sign * away;

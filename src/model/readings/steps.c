@@ -162,7 +162,9 @@ static void add_read(Walk *walk, const Op *op) {
 
 static void add_multiply(Walk *walk, const Op *op) {
   const Atom *atom = op->atom;
-  walk->steps->multiply_name = op_is_collective(op->kind) ? "MMA" : "FMA";
+  walk->steps->multiply_name = op_reads_tiles(op->kind)     ? "WGMMA"
+                               : op_is_collective(op->kind) ? "MMA"
+                                                            : "FMA";
   enum { ROWS = 8, ROW_BITS = 128 };
   double products = 1;
   if (atom)
@@ -170,7 +172,10 @@ static void add_multiply(Walk *walk, const Op *op) {
   walk->steps->products += products;
   Step *row = row_of(walk, COLUMN_MULTIPLY);
   if (!row) return;
-  int set = set_of(walk, &op->src), step = walk->of_set[set > 0 ? set % SETS_MAX : 0];
+  bool tiles = op_reads_tiles(op->kind);
+  int set = tiles ? STEP_NONE : set_of(walk, &op->src);
+  int step = tiles ? (int)k_index(walk, &op->src2) / atom_depth(walk->program)
+                   : walk->of_set[set > 0 ? set % SETS_MAX : 0];
   row->n_multiplies++;
   widen(&row->multiply_first, &row->multiply_last, step);
   row->multiply_set = set;
@@ -186,11 +191,14 @@ static void add_mbarrier(Walk *walk, const Op *op) {
     row->arrive = true;
 }
 
-// Groups of copies are closed, and waited for.
+// Groups of copies are closed, and waited for; those of wgmma are waited for.
 static void add_group(Walk *walk, const Op *op) {
   bool waits = op_facts(op->kind)->action == ACTION_WAIT;
+  bool multiplies = op_facts(op->kind)->family == FAMILY_WGMMA;
+  if (multiplies && !waits) return;  // closed with the row that multiplies
   Step *row = row_of(walk, waits ? COLUMN_WAIT : COLUMN_COPY);
   if (row && waits) row->wait = (int)op->count;
+  if (row && waits) row->wait_multiplies = multiplies;
   if (row && !waits) row->commit = true;
 }
 

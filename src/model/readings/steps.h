@@ -30,6 +30,7 @@ typedef struct Step {
   int copy_slab;  // how many slabs ahead of this iteration
   bool commit;
   int wait;              // groups that may stay in flight
+  bool wait_multiplies;  // groups of wgmma; else of copies
   const char *mbarrier;  // the mbarrier whose phase is waited for, "full" or "empty"; NULL: none
   bool arrive;           // at empty: the slot may be filled again
   bool barrier;

@@ -83,10 +83,11 @@ static void fill_register(Fill *fill, int warp, const bool *active, const int64_
   const Atom *atom = program_atom(fill->map->program);
   FragmentMap fragment = {0};
   if (atom) fragment = fragment_map(atom, ATOM_C);
+  int first_lane = atom ? warp % atom->warps * LANES : 0;  // of the warp in its warpgroup
   for (int lane = 0; lane < LANES; lane++)
     for (int v = 0; active[lane] && v < (atom ? fragment.n_values : 1); v++) {
       FragmentElement at = {0, 0};
-      if (atom) at = fragment_map_element(&fragment, lane, v);
+      if (atom) at = fragment_map_element(&fragment, first_lane + lane, v);
       fill_cell(fill, row[lane] + at.row, col[lane] + at.col, warp * LANES + lane, first + v);
     }
 }

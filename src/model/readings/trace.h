@@ -5,9 +5,10 @@
 //   trace.move[0].stmt, .from, .to, .thread      cp.async, A, A_s byte 8,336, thread 40
 //
 // A and B: from global memory to the registers of the thread that multiplies them into C[i][j],
-// which is the last `to`. C: from the accumulator, the first `from`, to global memory. Nothing is
-// assumed about the schedule: every statement of the program is evaluated for every lane, layouts,
-// guards and rings included, and the moves are those that touch the element.
+// which is the last `to`; where the tensor core reads the slab by descriptor, that slab is. C: from
+// the accumulator, the first `from`, to global memory. Nothing is assumed about the schedule: every
+// statement of the program is evaluated for every lane, layouts, guards and rings included, and the
+// moves are those that touch the element.
 #pragma once
 #include "model/ir/program.h"
 #include "model/words/fragment.h"

@@ -42,7 +42,7 @@ static Tile tile_of(const Model *model) {
 // The clocks of the pipe that all sites take per slab, and the lines beside them. Without shared
 // memory the pipe is L1's alone, and its lines are those of global memory.
 static double shared_clocks(const Model *model) {
-  double clocks = model->n_sites ? model->lines : 0;
+  double clocks = model->resources.smem_bytes > 0 ? model->lines : 0;
   for (int i = 0; i < model->n_sites; i++) clocks += model->site[i].clocks;
   return clocks;
 }
@@ -126,11 +126,15 @@ static bool reads_b_by_row(const Program *program) {
   return slabs && reads_below_rows(program, slabs->body, false);
 }
 
+// A fragment is read once for all atoms that take it; a tile by every atom anew.
 static double loads_per_fma(const Model *model) {
   const Program *program = model->program;
+  const Atom *atom = program_atom(program);
+  bool tiles = atom && !atom_in_registers(atom, ATOM_B);
   double rows = own_cells(&program->axis[AXIS_M]), columns = own_cells(&program->axis[AXIS_N]);
-  double reads_of_b = reads_b_by_row(program) ? rows * columns : columns;
-  return (rows + reads_of_b) / (rows * columns);
+  double reads_of_a = tiles && !program_buffer(program, ROLE_FRAG_A) ? rows * columns : rows;
+  double reads_of_b = tiles || reads_b_by_row(program) ? rows * columns : columns;
+  return (reads_of_a + reads_of_b) / (rows * columns);
 }
 
 void traffic_units(const Traffic *traffic, bool atom, TrafficUnit out[TRAFFIC_UNITS]) {

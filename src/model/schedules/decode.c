@@ -337,6 +337,8 @@ static const char *read_xmma_sizes(Reader *r, const char *piece) {
   }
   if (shape_after(piece, "warpgroupsize", s, 3)) {
     out->tensor = out->warpgroup = true;
+    out->groups = s[0] * s[1];
+    out->cut = s[0] > 1 ? 'm' : s[1] > 1 ? 'n' : 0;
     return SAY("%d x %d warpgroups", s[0], s[1]);
   }
   if (stages < 0) return NULL;
@@ -392,35 +394,40 @@ static const char *read_word(Reader *r, const char *piece) {
   static const struct {
     const char *word, *meaning;
     bool roles;  // all three of CUTLASS's schedules for warpgroups have a producer
+    int groups;
+    char cut;
   } words[] = {
-      {"cutlass", "CUTLASS 2.x", false},
-      {"cutlass3x", "CUTLASS 3.x", false},
-      {"nvjet", "cuBLAS, sm_90 and later", false},
-      {"xmma", "cuBLAS's xmma family", false},
-      {"gemm", "a matrix product", false},
-      {"kernel", "the kernel itself", false},
-      {"tensorop", "on the tensor core", false},
-      {"simt", "on plain FMA", false},
-      {"wmma", "through wmma", false},
-      {"stages", "depth and slabs follow", false},
-      {"warpspecialized", "roles for warps", true},
-      {"cooperative", "two warpgroups share a tile", true},
-      {"pingpong", "two warpgroups take turns", true},
-      {"relu", "ReLU in the epilogue", false},
-      {"bias", "a bias is added", false},
-      {"gelu", "GELU in the epilogue", false},
-      {"tma", "by the tensor memory accelerator", false},
-      {"coopA", "two warpgroups share a tile, cut along M", false},
-      {"coopB", "two warpgroups share a tile, cut along N", false},
-      {"splitK", "split-K", false},
-      {"void", "no C is read", false},
-      {"execute", "the kernel itself", false},
-      {"cublas", "made for cuBLAS", false},
-      {"epi", "in the epilogue", false},
+      {"cutlass", "CUTLASS 2.x", false, 0, 0},
+      {"cutlass3x", "CUTLASS 3.x", false, 0, 0},
+      {"nvjet", "cuBLAS, sm_90 and later", false, 0, 0},
+      {"xmma", "cuBLAS's xmma family", false, 0, 0},
+      {"gemm", "a matrix product", false, 0, 0},
+      {"kernel", "the kernel itself", false, 0, 0},
+      {"tensorop", "on the tensor core", false, 0, 0},
+      {"simt", "on plain FMA", false, 0, 0},
+      {"wmma", "through wmma", false, 0, 0},
+      {"stages", "depth and slabs follow", false, 0, 0},
+      {"warpspecialized", "roles for warps", true, 0, 0},
+      {"cooperative", "two warpgroups share a tile", true, 2, 'm'},
+      {"pingpong", "two warpgroups take turns", true, 1, 0},
+      {"relu", "ReLU in the epilogue", false, 0, 0},
+      {"bias", "a bias is added", false, 0, 0},
+      {"gelu", "GELU in the epilogue", false, 0, 0},
+      {"tma", "by the tensor memory accelerator", false, 0, 0},
+      {"coopA", "two warpgroups share a tile, cut along M", false, 2, 'm'},
+      {"coopB", "two warpgroups share a tile, cut along N", false, 2, 'n'},
+      {"splitK", "split-K", false, 0, 0},
+      {"void", "no C is read", false, 0, 0},
+      {"execute", "the kernel itself", false, 0, 0},
+      {"cublas", "made for cuBLAS", false, 0, 0},
+      {"epi", "in the epilogue", false, 0, 0},
   };
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (!str_equal(piece, words[i].word)) continue;
     r->out->roles = r->out->roles || words[i].roles;
+    r->out->turns = r->out->turns || words[i].groups == 1;
+    if (words[i].groups) r->out->groups = words[i].groups;
+    if (words[i].cut) r->out->cut = words[i].cut;
     return words[i].meaning;
   }
   return NULL;

@@ -45,6 +45,11 @@ typedef struct DecodedKernel {
   DType type, acc, out;
   int tile_m, tile_n, tile_k, stages;
   int warps_m, warps_n, warps_k;
+  // Warpgroups that multiply one tile; 0 = the name does not say. One that shares the tile has a
+  // cut along M or N where the name says which ('m', 'n', else 0).
+  int groups;
+  char cut;
+  bool turns;  // two warpgroups, each with a tile of its own
   int cluster_m, cluster_n;
   bool gap;        // "..." stood in it
   int align;       // elements of one access to global memory

@@ -9,6 +9,11 @@
 // FM = 64 / 16 = 4, FN = 64 / 8 = 8, BK = 16 / 8 = 2; four slabs by cp.async; rows of A are 64
 // bytes, so SWIZZLE=2.
 //
+// Kernels of sm_90 become wgmma: the tile is cut among one or two warpgroups that multiply, along
+// M, where wgmma has its 64 rows, and a warpgroup's columns among as few instructions as there can
+// be. nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NTN, C column-major: 128 rows and 256 columns here,
+// WM=2, WN=1, FM=1, FN=1, ATOM_N=256, BK = 64 / 16, four slabs by TMA, and a producer.
+//
 // cuBLAS keeps C column-major. Where the name says so ("tn"), rows and columns of the tile and of
 // the warps are exchanged.
 //
@@ -21,6 +26,9 @@
 #include "base/whole.h"
 
 enum { WARP_TILE = 64, FMA_CELLS = 8, CHUNK_BYTES = 16, RING_MAX = 8, SWIZZLE_MAX = 3 };
+enum { WARPGROUP = 128, GROUPS_MAX = 4, WGMMA_M = 64, WGMMA_N_MAX = 256, SUMS_OF_ONE_GROUP = 128 };
+// Of a block on sm_90, the only architecture with wgmma, less what mbarriers may take.
+enum { WGMMA_SMEM_BYTES = 232448 - 1024 };
 
 typedef struct AtomRow {
   DType type;
@@ -38,11 +46,23 @@ static const AtomRow atoms[] = {
     {DTYPE_F64, 8, 8, 4, "mma_m8n8k4_f64"},
 };
 
+// Instructions of a warpgroup, by the type of A and B; N is ATOM_N.
+static const AtomRow wgmmas[] = {
+    {DTYPE_F16, 64, 256, 16, "wgmma_m64n256k16_f16"},
+    {DTYPE_BF16, 64, 256, 16, "wgmma_m64n256k16_bf16"},
+    {DTYPE_TF32, 64, 256, 8, "wgmma_m64n256k8_tf32"},
+    {DTYPE_E4M3, 64, 256, 32, "wgmma_m64n256k32_e4m3"},
+    {DTYPE_E5M2, 64, 256, 32, "wgmma_m64n256k32_e5m2"},
+    {DTYPE_S8, 64, 256, 32, "wgmma_m64n256k32_s8"},
+};
+
 typedef struct Builder {
   Arena *arena;
   const DecodedKernel *kernel;
   DecodedSchedule *out;
   const AtomRow *atom;  // NULL: fma
+  bool wgmma;           // the atom is one of a warpgroup
+  int atom_n;           // ATOM_N, with wgmma
   Str knobs;
   int tile_k, stages, warps_m, warps_n;
 } Builder;
@@ -71,6 +91,37 @@ static const AtomRow *find_atom(const DecodedKernel *kernel) {
   return nearest ? nearest : &atoms[0];
 }
 
+static const AtomRow *find_wgmma(const DecodedKernel *kernel) {
+  const DType type = kernel->type == DTYPE_F32 ? DTYPE_TF32 : kernel->type;
+  for (size_t i = 0; i < sizeof wgmmas / sizeof *wgmmas; i++)
+    if (wgmmas[i].type == type) return &wgmmas[i];
+  return NULL;
+}
+
+static bool given(const DecodedSchedule *out, KnobId knob) {
+  return out->schedule.value[knob] != 0;
+}
+
+// Wider types than 16 bits and narrower ones are read along K alone.
+static bool runs_along_k(const Builder *b, const AtomRow *row) {
+  return dtype_bytes(row->type) == 2 || (given(b->out, KNOB_B_COL) && !given(b->out, KNOB_A_COL));
+}
+
+static void choose_atom(Builder *b) {
+  const AtomRow *row = b->kernel->warpgroup ? find_wgmma(b->kernel) : NULL;
+  b->wgmma = row && runs_along_k(b, row) && b->kernel->tile_m % WGMMA_M == 0 &&
+             b->kernel->tile_n % 16 == 0;
+  b->atom = b->wgmma ? row : find_atom(b->kernel);
+  if (!b->kernel->warpgroup || b->wgmma) return;
+  const AtomRow *atom = b->atom;
+  const char *why = !row ? "no wgmma has this type"
+                    : !runs_along_k(b, row)
+                        ? "wgmma reads this type along K alone, as with A_COL=0,"
+                          "B_COL=1"
+                        : "a tile of wgmma has rows in 64s and columns in 16s";
+  NOTE("%s: a warp's m%dn%dk%d stands in", why, atom->m, atom->n, atom->k);
+}
+
 static bool is_exact(const Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   return b->atom->m == kernel->mma_m && b->atom->n == kernel->mma_n && b->atom->k == kernel->mma_k;
@@ -79,10 +130,7 @@ static bool is_exact(const Builder *b) {
 static void say_instruction(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   const AtomRow *atom = b->atom;
-  if (kernel->warpgroup)
-    NOTE("instructions of a warpgroup are no knob yet: a warp's m%dn%dk%d stands in", atom->m,
-         atom->n, atom->k);
-  else if (!is_exact(b))
+  if (!kernel->warpgroup && !is_exact(b))
     NOTE("m%dn%dk%d is not among the atoms: m%dn%dk%d stands in", kernel->mma_m, kernel->mma_n,
          kernel->mma_k, atom->m, atom->n, atom->k);
   if (!kernel->has_type)
@@ -123,6 +171,59 @@ static void set_warp_tile(Builder *b) {
   set(b, "BK", divide(b, "the depth", b->tile_k, b->atom->k));
 }
 
+// ---- tiles of warpgroups ------------------------------------------------------------------------
+
+// How many warpgroups multiply a tile, where the name does not say: as few as have room for the
+// sums.
+static int choose_groups(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  if (kernel->turns)
+    note(b,
+         "two warpgroups take turns, each with a tile of its own: no knob says it, one multiplies");
+  if (kernel->groups >= 1 && kernel->groups <= GROUPS_MAX) return kernel->groups;
+  const int groups =
+      (int64_t)kernel->tile_m * kernel->tile_n > SUMS_OF_ONE_GROUP * WARPGROUP ? 2 : 1;
+  NOTE("the name does not say the warpgroups that multiply: %d", groups);
+  return groups;
+}
+
+// wgmma has its 64 rows along M, so the tile is cut there where it can be.
+static void choose_cut(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  int groups = choose_groups(b);
+  const bool along_m = kernel->tile_m % (groups * WGMMA_M) == 0;
+  if (!along_m && kernel->tile_n % (groups * 8)) {
+    NOTE("%d warpgroups cannot share %d rows and %d columns: one multiplies", groups,
+         kernel->tile_m, kernel->tile_n);
+    groups = 1;
+  }
+  b->warps_m = along_m ? groups : 1;
+  b->warps_n = along_m ? 1 : groups;
+  if (groups > 1 && kernel->cut && kernel->cut != (along_m ? 'm' : 'n'))
+    NOTE("its warpgroups share the tile by %s of C; here by %s: wgmma has its 64 rows along M",
+         along_m ? "columns" : "rows", along_m ? "rows" : "columns");
+}
+
+static void set_warpgroup_tile(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  choose_cut(b);
+  const int columns = kernel->tile_n / b->warps_n;
+  int fn = (columns + WGMMA_N_MAX - 1) / WGMMA_N_MAX;
+  while (columns % fn || columns / fn % 8) fn++;
+  b->atom_n = columns / fn;
+  set(b, "ATOM_N", b->atom_n);
+  set(b, "WM", b->warps_m);
+  set(b, "WN", b->warps_n);
+  set(b, "FM", kernel->tile_m / (b->warps_m * WGMMA_M));
+  set(b, "FN", fn);
+  set(b, "BK", divide(b, "the depth", b->tile_k, b->atom->k));
+  if (kernel->mma_n && kernel->mma_n != b->atom_n)
+    NOTE("m%dn%dk%d there, m64n%dk%d here", kernel->mma_m, kernel->mma_n, kernel->mma_k, b->atom_n,
+         b->atom->k);
+}
+
+// ---- tiles of threads ---------------------------------------------------------------------------
+
 static void set_thread_tile(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   int fm = kernel->tile_m % FMA_CELLS ? 1 : FMA_CELLS,
@@ -137,12 +238,19 @@ static void set_thread_tile(Builder *b) {
 
 // ---- transport ----------------------------------------------------------------------------------
 
+static int slabs_that_fit(const Builder *b) {
+  const int64_t row_bytes = (int64_t)b->tile_k * dtype_bytes(b->atom->type);
+  const int64_t fit = WGMMA_SMEM_BYTES / (row_bytes * (b->kernel->tile_m + b->kernel->tile_n));
+  return fit < 2 ? 2 : fit > RING_MAX ? RING_MAX : (int)fit;
+}
+
 static void choose_depth(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   b->tile_k = kernel->tile_k ? kernel->tile_k : b->atom ? 2 * b->atom->k : FMA_CELLS;
-  b->stages = kernel->stages ? kernel->stages : 2;
+  b->stages = kernel->stages ? kernel->stages : b->wgmma ? slabs_that_fit(b) : 2;
   if (!kernel->tile_k) NOTE("the name does not say the depth of a slab: %d", b->tile_k);
-  if (!kernel->stages) NOTE("the name does not say how many slabs: %d", b->stages);
+  if (!kernel->stages)
+    NOTE("the name does not say how many slabs: %d%s", b->stages, b->wgmma ? ", all that fit" : "");
   if (b->stages <= RING_MAX) return;
   NOTE("%d slabs: a ring has at most %d", b->stages, RING_MAX);
   b->stages = RING_MAX;
@@ -157,7 +265,45 @@ static int swizzle_bits(const Builder *b) {
   return bits;
 }
 
-// Kernels of a warpgroup's instructions fetch by TMA; who fetches, only some names say.
+// The widest panels that divide the rows of both slabs as wgmma reads them: along K, or along N.
+static int panel_bits(const Builder *b) {
+  const int bytes = dtype_bytes(b->atom->type);
+  const int a = given(b->out, KNOB_A_COL) ? WGMMA_M * bytes : b->tile_k * bytes;
+  const int n = given(b->out, KNOB_B_COL) ? b->tile_k * bytes : b->atom_n * bytes;
+  int bits = SWIZZLE_MAX;
+  while (bits > 0 && (a % (CHUNK_BYTES << bits) || n % (CHUNK_BYTES << bits))) bits--;
+  return bits;
+}
+
+// Blocks of a cluster along one axis that CLUSTER_M and CLUSTER_N can say.
+static bool is_cluster_side(int n) {
+  return n >= 1 && n <= knob_table[KNOB_CLUSTER_M].hi && is_power_of_two(n);
+}
+
+static bool sets_cluster(const Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  return b->wgmma && kernel->cluster_m * kernel->cluster_n > 1 &&
+         is_cluster_side(kernel->cluster_m) && is_cluster_side(kernel->cluster_n);
+}
+
+// All kernels of wgmma that are known fetch by TMA, by a producer, and leave a group in flight.
+static void set_wgmma_transport(Builder *b) {
+  str_add(&b->knobs, ",STAGE=11,TMA=1");
+  if (b->stages > 1) set(b, "BUFFER_COUNT", b->stages);
+  if (b->stages > 1) set(b, "WARP_SPECIALIZE", 1);
+  if (b->stages > 2) set(b, "MMA_GROUPS", 1);
+  if (panel_bits(b)) set(b, "SWIZZLE", panel_bits(b));
+  if (sets_cluster(b)) {
+    set(b, "CLUSTER_M", b->kernel->cluster_m);
+    set(b, "CLUSTER_N", b->kernel->cluster_n);
+    set(b, "MULTICAST", 1);
+  }
+  if (!b->kernel->roles)
+    note(b, "it fetches by TMA; whether by warps of their own, the name does not say: a producer");
+}
+
+// A warp's instructions that stand in for a warpgroup's fetch by TMA, as those do; who fetches,
+// only some names say.
 static void set_transport(Builder *b) {
   bool tma = b->kernel->warpgroup && b->atom, roles = tma && b->kernel->roles && b->stages > 1;
   bool async = !tma && (b->stages >= 3 || (b->kernel->arch >= 80 && b->atom));
@@ -192,6 +338,8 @@ static void swap(int *a, int *b) {
 static DecodedKernel exchanged(const DecodedKernel *kernel) {
   DecodedKernel turned = *kernel;
   swap(&turned.tile_m, &turned.tile_n);
+  swap(&turned.cluster_m, &turned.cluster_n);
+  if (kernel->cut) turned.cut = kernel->cut == 'm' ? 'n' : 'm';
   swap(&turned.warps_m, &turned.warps_n);
   return turned;
 }
@@ -229,15 +377,22 @@ static void say_age(Builder *b) {
   if (out.length) NOTE("built for sm_%d, it runs without %s, whatever the GPU has", arch, out.text);
 }
 
+static void say_clusters(Builder *b) {
+  const DecodedKernel *kernel = b->kernel;
+  if (sets_cluster(b))
+    note(b, "what the blocks of a cluster share, the name does not say: slabs, by multicast");
+  else if (kernel->cluster_m * kernel->cluster_n > 1)
+    NOTE(
+        "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
+        kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
+}
+
 static void say_the_rest(Builder *b) {
   const DecodedKernel *kernel = b->kernel;
   say_age(b);
   if (kernel->warps_k > 1) NOTE("%d warps share a tile along K: no knob says it", kernel->warps_k);
-  if (kernel->cluster_m * kernel->cluster_n > 1)
-    NOTE(
-        "it runs in clusters of %d x %d blocks; CLUSTER_M=%d,CLUSTER_N=%d says that of TMA kernels",
-        kernel->cluster_m, kernel->cluster_n, kernel->cluster_m, kernel->cluster_n);
-  if (kernel->warpgroup && !kernel->roles)
+  say_clusters(b);
+  if (kernel->warpgroup && !b->wgmma && !kernel->roles)
     note(b, "it fetches by TMA; whether by warps of their own, the name does not say");
   say_layout(b);
   say_unread(b);
@@ -260,17 +415,23 @@ DecodedSchedule decode_schedule(Arena *arena, const DecodedKernel *kernel, const
   const DecodedKernel turned = is_exchanged(kernel) ? exchanged(kernel) : *kernel;
   Builder builder = {.arena = arena, .kernel = &turned, .out = &out, .knobs = str_new(arena)};
   Builder *b = &builder;
-  if (kernel->tensor) b->atom = find_atom(kernel);
+  if (kernel->tensor) choose_atom(b);
   choose_depth(b);
   if (b->atom) {
     say_instruction(b);
     str_printf(&b->knobs, "ATOM_KIND=%s", b->atom->knob);
     if (b->atom->type == DTYPE_F16 && kernel->acc == DTYPE_F16) str_add(&b->knobs, ",ACC=f16");
-    set_warp_tile(b);
+    if (b->wgmma)
+      set_warpgroup_tile(b);
+    else
+      set_warp_tile(b);
   } else {
     set_thread_tile(b);
   }
-  set_transport(b);
+  if (b->wgmma)
+    set_wgmma_transport(b);
+  else
+    set_transport(b);
   say_the_rest(b);
   Diags diags = diags_new(arena);
   out.knobs = b->knobs.text;

@@ -1,12 +1,12 @@
 // Drawing schedules that cover the corners: sizes that do not divide, odd tiles, deep rings.
 //
-// The family is drawn first, plain FMA or a tensor-core atom, half and half, and in one of four,
-// where the target has it, that slabs come by TMA. Then each knob of its table is drawn on its own;
-// the rules decide, and what breaks one is drawn again. Numbers are drawn by octave (1, 2-3, 4-7,
-// …), because a tile of 3 and a tile of 5 are as interesting as all from 32 to 64 together, and
-// half of them are rounded to a power of two, because wide accesses, swizzles and patches of lanes
-// only happen there. The problem comes last and fits the tile: 1 to 3 tiles each way, with an edge
-// more often than not. Worked example:
+// The family is drawn first, plain FMA or a tensor-core atom, of a warp or of a warpgroup, half and
+// half, and in one of four, where the target has it, that slabs come by TMA. Then each knob of its
+// table is drawn on its own; the rules decide, and what breaks one is drawn again. Numbers are
+// drawn by octave (1, 2-3, 4-7, …), because a tile of 3 and a tile of 5 are as interesting as all
+// from 32 to 64 together, and half of them are rounded to a power of two, because wide accesses,
+// swizzles and patches of lanes only happen there. The problem comes last and fits the tile: 1 to 3
+// tiles each way, with an edge more often than not. Worked example:
 //   BM=4 BN=8 FM=2 FN=4 BK=8  → tile 8 × 32 → M = 13 (2 tiles, the second cut), N = 64, K = 27
 #include "model/schedules/random_schedule.h"
 #include "model/words/schedule_atom.h"
@@ -119,12 +119,12 @@ static void draw_pad_cells(uint64_t *state, Schedule *schedule) {
 
 // ---- atoms --------------------------------------------------------------------------------------
 
-// The values of ATOM_KIND that a warp of the target can carry out; returns how many.
+// The values of ATOM_KIND that the target can carry out; returns how many.
 static int find_atoms(const Target *target, int64_t kind[ATOMS_MAX]) {
   int n = 0;
   for (int64_t value = 1; value <= knob_table[KNOB_ATOM_KIND].hi; value++) {
     const Atom *atom = atom_find_knob(knob_enum_text(KNOB_ATOM_KIND, value));
-    if (atom && atom->warps == 1 && atom_on(atom, target->cc)) kind[n++] = value;
+    if (atom && atom_on(atom, target->cc)) kind[n++] = value;
   }
   assert(n <= ATOMS_MAX);
   return n;
@@ -140,6 +140,35 @@ static void draw_epilogue(uint64_t *state, const Target *target, Schedule *sched
   v[KNOB_STMATRIX] = atom->bits == 16 ? random_between(state, 0, 1) : 0;
   v[KNOB_EPI_BUFFERS] = random_between(state, 1, 2);
   if (random_between(state, 0, 1)) v[KNOB_EPI_N] = 8 * random_between(state, 1, v[KNOB_FN]);
+}
+
+static bool is_group(const Schedule *schedule) {
+  const Atom *atom = schedule_atom_row(schedule);
+  return atom && atom->warps > 1;
+}
+
+// What wgmma leaves of the draw: slabs of both operands in whole panels, no knobs of fragments, one
+// to three warpgroups, mostly a narrow atom, so that there are several and the interpreter is
+// quick. Types of other than 16 bits run along K.
+static void draw_group(uint64_t *state, const Atom *atom, Schedule *schedule) {
+  int64_t *v = schedule->value;
+  enum { NARROW = 64, WIDE = 256, STEP = 8, WIDE_ONE_IN = 8 };
+  int64_t most = random_between(state, 1, WIDE_ONE_IN) == 1 ? WIDE : NARROW;
+  v[KNOB_ATOM_N] = STEP * random_between(state, 1, most / STEP);
+  if (!atom_has_n(atom, (int)v[KNOB_ATOM_N])) v[KNOB_ATOM_N] += STEP;
+  v[KNOB_WM] = random_between(state, 1, 2);
+  v[KNOB_WN] = v[KNOB_WM] == 1 ? random_between(state, 1, 3) : 1;
+  v[KNOB_FM] = random_between(state, 1, 2);
+  v[KNOB_FN] = random_between(state, 1, 3);
+  v[KNOB_STAGE] = STAGE_A | STAGE_B;
+  v[KNOB_FRAG_BUFFER] = 1;
+  v[KNOB_FRAG_ORDER] = v[KNOB_COPY_STEPS] = v[KNOB_INTERLEAVE_LOADS] = v[KNOB_SERPENTINE] = 0;
+  v[KNOB_PAD_SMEM] = v[KNOB_TRANSPOSE_B] = 0;
+  v[KNOB_A_REGS] = random_between(state, 0, 3) == 0;
+  if (v[KNOB_A_REGS] == 0) v[KNOB_LDMATRIX] = 0;
+  if (atom->bits != 16 || v[KNOB_A_REGS]) v[KNOB_A_COL] = 0;
+  if (atom->bits != 16) v[KNOB_B_COL] = 1;
+  v[KNOB_MMA_GROUPS] = !v[KNOB_A_REGS] && random_between(state, 0, 1);
 }
 
 // Draws the knobs that go with an atom: its types, a pad in whole 16-byte chunks, no swizzle where
@@ -164,6 +193,7 @@ static void draw_atom(uint64_t *state, const Target *target, const int64_t *kind
   if (v[KNOB_SPLITK] > 1 && !v[KNOB_TMA_STORE]) v[KNOB_EPILOGUE] = v[KNOB_STMATRIX] = 0;
   if (atom->bits != 32) v[KNOB_TRANSPOSE_B] = 0;
   if (v[KNOB_SWIZZLE] == 0 && random_between(state, 0, 1)) v[KNOB_PAD_SMEM] = 128 / atom->bits;
+  if (atom->warps > 1) draw_group(state, atom, schedule);
 }
 
 // ---- TMA ----------------------------------------------------------------------------------------
@@ -185,6 +215,8 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
   if ((v[KNOB_WARP_SPECIALIZE] || v[KNOB_PIPELINE_STAGES]) && v[KNOB_BUFFER_COUNT] < 2)
     v[KNOB_BUFFER_COUNT] = random_between(state, 2, 4);
   if (v[KNOB_WARP_SPECIALIZE]) v[KNOB_PRODUCER_WARPS] = random_between(state, 0, 4);
+  if (v[KNOB_WARP_SPECIALIZE] && random_between(state, 0, 1))
+    v[KNOB_PRODUCER_REGS] = 8 * random_between(state, 3, 8);
 }
 
 // ---- clusters -----------------------------------------------------------------------------------
@@ -268,11 +300,12 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     else
       DRAW_ALL(state, fma_knobs, &schedule);
     if (tma && schedule.value[KNOB_STAGE] == 0) continue;
-    if (schedule.value[KNOB_STAGE]) {
+    if (schedule.value[KNOB_STAGE] && !is_group(&schedule)) {
       draw_layouts(state, &schedule);
       draw_pad_cells(state, &schedule);
     }
     if (tma) draw_tma(state, &schedule);
+    if (!schedule.value[KNOB_WARP_SPECIALIZE]) schedule.value[KNOB_MMA_GROUPS] = 0;
     if (target->has_clusters) draw_cluster(state, tma, &schedule);
     draw_tiles(*state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);

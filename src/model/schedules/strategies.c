@@ -63,6 +63,8 @@ static Strategy try_row(Arena *arena, const Model *model, const StrategyRow *row
 int derive_strategies(Arena *arena, const Model *model, Strategy out[STRATEGIES_MAX]) {
   int n = 0;
   if (!model->ok || model->schedule.value[KNOB_STAGE] == 0) return 0;
+  const Atom *atom = program_atom(model->program);
+  if (atom && atom->warps > 1) return 0;  // tiles are read where they lie, in no order of one's own
   for (int i = 0; i < STRATEGIES_MAX; i++) {
     if (rows[i].order && !knob_is_used(KNOB_FRAG_ORDER, &model->schedule)) continue;
     out[n++] = try_row(arena, model, &rows[i]);

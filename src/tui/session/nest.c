@@ -98,7 +98,9 @@ static void add_launch(Walk *walk, const Launch *launch) {
   const char *cluster = extents_text(walk, launch->block, launch->n_block_digits, TIER_CLUSTER);
   if (cluster) add_row(walk, NEST_BLOCK, 0, arena_printf(walk->arena, "clusters of %s", cluster));
   const char *warps = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_WARP);
-  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s warps", warps));
+  const Atom *atom = program_atom(program);
+  const char *units = atom && atom->warps > 1 ? "warpgroups" : "warps";
+  if (warps) add_row(walk, NEST_WARP, 0, arena_printf(walk->arena, "%s %s", warps, units));
   const char *threads = extents_text(walk, launch->thread, launch->n_thread_digits, TIER_THREAD);
   if (threads) {
     const char *what = warps ? "lanes" : "threads";

@@ -14,6 +14,7 @@
 
 #include "base/str.h"
 #include "kernels/device/recorded.h"
+#include "kernels/device/timing.h"
 #include "model/words/ladder.h"
 #include "tui/session/picture.h"
 
@@ -61,6 +62,7 @@ static void add_row(Results *results, const Recorded *recorded, const RecordedRo
       .cuda = recorded->cuda,
       .date = recorded->date,
       .method = recorded->method,
+      .turns = timing_turns_said(recorded->method),
       .reference = row->cublas_row,
   };
   if (schedule_parse(&timed.schedule, row->state, diags) && results->n_timed < RESULTS_TIMED_MAX)
@@ -129,6 +131,7 @@ void results_add_bench(Results *results, const Schedule *schedule, const BenchEn
       .cuda = keep(arena, bench->cuda),
       .date = keep(arena, bench->date),
       .method = keep(arena, bench->method),
+      .turns = timing_turns_said(bench->method),
       .reference = keep(arena, bench->reference.name),
       .verify = keep_failure(arena, &entry->verify),
       .note = note_of(arena, bench),
@@ -155,6 +158,7 @@ void results_add_shared(Results *results, const Schedule *schedule, const Histor
       .driver = keep(arena, row->driver),
       .date = history_date(arena, row),
       .method = keep(arena, row->method),
+      .turns = timing_turns_said(row->method),
       .by = keep(arena, row->user),
   };
 }
@@ -256,11 +260,11 @@ const Compiled *results_compiled(const Results *results, uint64_t key) {
 Counted results_counted(const Results *results, const Schedule *schedule) {
   const Compiled *compiled = results_compiled(results, schedule_identity(schedule));
   if (compiled && compiled->registers >= 0)
-    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED};
+    return (Counted){compiled->registers, compiled->spill_bytes, ORIGIN_COMPILED, compiled->note};
   const Timed *timed = results_find(results, schedule);
   if (timed && timed->registers >= 0)
-    return (Counted){timed->registers, timed->spill_bytes, timed->origin};
-  return (Counted){-1, -1, ORIGIN_ESTIMATED};
+    return (Counted){timed->registers, timed->spill_bytes, timed->origin, NULL};
+  return (Counted){-1, -1, ORIGIN_ESTIMATED, NULL};
 }
 
 Compiled *results_begin_compile(Results *results, uint64_t key) {
@@ -294,6 +298,7 @@ void results_add_compile(Compiled *compiled, const CompileResult *result) {
   }
   for (int i = 0; i < result->n_kernels; i++) {
     const KernelResources *kernel = &result->kernels[i];
+    if (kernel->note) compiled->note = keep(compiled->arena, kernel->note);
     if (kernel->registers <= compiled->registers) continue;
     compiled->registers = kernel->registers;
     compiled->spill_bytes = kernel->spill_store_bytes;

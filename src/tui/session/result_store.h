@@ -39,6 +39,7 @@ typedef struct Timed {
   double reference_tflops;
   int registers, spill_bytes;                                   // -1 = not known
   const char *gpu, *driver, *cuda, *date, *method, *reference;  // NULL = not known
+  const char *turns;           // "short turns, cool" or "hot"; NULL = not said
   const VerifyResult *verify;  // of a check that failed, with its error map; NULL: none
   const char *note;            // "throttled: power cap"; NULL: nothing to note
   const char *by;              // who shared it; NULL: nobody, it was timed in this session
@@ -65,6 +66,7 @@ typedef struct Compiled {
   const char *compiler, *ptx;
   const PtxListing *listing;               // of `ptx`; NULL until it has come
   int registers, spill_bytes, smem_bytes;  // of the kernel with the most registers; -1 = not known
+  const char *note;                        // "wgmma serialized: …" of any kernel; NULL: nothing
   const SassResult *sass;
 } Compiled;
 
@@ -118,6 +120,7 @@ const Compiled *results_compiled(const Results *results, uint64_t key);
 typedef struct Counted {
   int registers, spill_bytes;
   Origin origin;
+  const char *note;  // of a compilation here: "wgmma serialized: …"; NULL: nothing
 } Counted;
 Counted results_counted(const Results *results, const Schedule *schedule);
 // The place for a compilation of `key`, made when there is none: the oldest makes room.

@@ -13,7 +13,8 @@
 
 // ---- source -------------------------------------------------------------------------------------
 
-static void put_line(JsonWriter *w, const SourceLine *line) {
+static void put_line(JsonWriter *w, const SourceLine *line, bool is_sass) {
+  static const char *const bank_names[] = {NULL, "spared", "conflict"};
   json_begin_object(w);
   json_member_int(w, "line", line->number);
   view_json_kind(w, line->kind);
@@ -27,6 +28,7 @@ static void put_line(JsonWriter *w, const SourceLine *line) {
     json_member_int(w, "cuda_line", line->cuda_line);
   else
     json_member_null(w, "cuda_line");
+  if (is_sass) json_member_string(w, "register_bank", bank_names[line->bank_mark]);
   json_end_object(w);
 }
 
@@ -53,8 +55,9 @@ void source_json(JsonWriter *w, Session *session) {
   json_key(w, "source");
   json_begin_array(w);
   for (int i = 0; i < source->n_whole; i++)
-    if (source->whole[i].text) put_line(w, &source->whole[i]);
+    if (source->whole[i].text) put_line(w, &source->whole[i], source->mode == SOURCE_SASS);
   json_end_array(w);
+  if (source->mode == SOURCE_SASS) json_member_string(w, "register_banks", source->register_banks);
   put_opcodes(w, source, session->comparing);
 }
 
@@ -83,6 +86,7 @@ static void put_cursor(JsonWriter *w, const Fragments *f) {
   json_member_int(w, "row", f->row);
   json_member_int(w, "col", f->col);
   json_member_int(w, "lane", f->owner.lane);
+  json_member_int(w, "warp", f->owner.lane / 32);
   json_member_int(w, "register", f->reg);
   json_member_int(w, "part", f->part);
   if (f->address_lane >= 0)

@@ -231,6 +231,7 @@ static int draw_origin(Canvas *canvas, Rect in, const Session *session, const Ru
   if (timed->by) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, " on %s", timed->gpu);
   if (timed->date) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %.10s", timed->date);
+  if (timed->turns) col = canvas_printf(canvas, in, 0, col, STYLE_DIM, ", %s", timed->turns);
   char a[FMT_MAX], b[FMT_MAX], c[FMT_MAX], spread[64];
   if (timed->ok) {
     col = canvas_printf(canvas, in, 0, col, STYLE_TEXT, ": %s", fmt_time(a, timed->time_ns));

@@ -5,13 +5,18 @@
 //
 // A cell is lane:value. Neighbours that one lane holds share a cell; the cells of the lane under
 // the cursor wear the colour of their register, and so does the register in the list beside the
-// grid. Without colour they are underlined.
+// grid. Without colour they are underlined. Of a warpgroup's 64 rows each warp has 16: w0 to w3.
 #include <stdio.h>
 
 #include "tui/frame/view.h"
 #include "tui/views/places/fragments.h"
 
-enum { LABEL_COLS = 3, LANE_HEAD_ROWS = 1 };
+enum { ROW_COLS = 3, WARP_COLS = 3, WARP_ROWS = 16, LANE_HEAD_ROWS = 1 };
+
+// Of a warpgroup's atom each row has its warp in front.
+static int label_cols(const Fragments *f) {
+  return f->atom->warps > 1 ? WARP_COLS + ROW_COLS : ROW_COLS;
+}
 
 // Neighbours in a row, or down a column, that one lane holds one after the other.
 static int run_of_neighbours(const Fragments *f) {
@@ -41,7 +46,7 @@ static CellShape cell_shape(const Fragments *f) {
 
 int fragments_grid_cols(const Fragments *f) {
   CellShape shape = cell_shape(f);
-  return LABEL_COLS + f->map.cols / shape.cols * shape.all;
+  return label_cols(f) + f->map.cols / shape.cols * shape.all;
 }
 
 int fragments_grid_rows(const Fragments *f) { return 1 + f->map.rows / cell_shape(f).rows; }
@@ -90,15 +95,28 @@ static void draw_cell(Canvas *canvas, Rect cell, const Fragments *f, const CellS
   canvas_spot(canvas, cell, FRAGMENTS_SPOT_ELEMENT, fragments_spot(f, row, col));
 }
 
+// "w1 16", " │ 17": the warp of a row, where there are four.
+static void draw_label(Canvas *canvas, Rect in, const Fragments *f, int at, int row, bool here) {
+  int warp = row / WARP_ROWS;
+  Style style = style_address(warp);
+  bool mine = warp == f->owner.lane / 32;
+  if (f->atom->warps > 1 && (at == 0 || row % WARP_ROWS == 0))
+    canvas_printf(canvas, in, at + 1, 0, mine ? style_over(style, STYLE_HELD) : style, "w%d", warp);
+  else if (f->atom->warps > 1)
+    canvas_glyph(canvas, in, at + 1, 1, mine ? STYLE_TITLE : STYLE_DIM, GLYPH_VLINE);
+  canvas_printf(canvas, in, at + 1, label_cols(f) - ROW_COLS, here ? STYLE_TITLE : STYLE_HEADER,
+                "%2d", row);
+}
+
 void fragments_draw_grid(Canvas *canvas, Rect in, const Fragments *f) {
   CellShape shape = cell_shape(f);
-  int across = f->map.cols / shape.cols, fitting = (in.cols - LABEL_COLS + 1) / shape.all;
+  int across = f->map.cols / shape.cols, fitting = (in.cols - label_cols(f) + 1) / shape.all;
   int down = f->map.rows / shape.rows;
   if (fitting < 1 || in.rows < 2) return;
   int first_col = view_scroll(f->col / shape.cols, across, fitting);
   int first_row = view_scroll(f->row / shape.rows, down, in.rows - 1);
   for (int i = 0; i < fitting && first_col + i < across; i++) {
-    int col = (first_col + i) * shape.cols, at = LABEL_COLS + i * shape.all;
+    int col = (first_col + i) * shape.cols, at = label_cols(f) + i * shape.all;
     bool here = !f->beside && f->col / shape.cols == first_col + i;
     canvas_printf(canvas, in, 0, f->bare ? at : at + shape.lane, here ? STYLE_TITLE : STYLE_HEADER,
                   "%d", col);
@@ -106,9 +124,9 @@ void fragments_draw_grid(Canvas *canvas, Rect in, const Fragments *f) {
   for (int r = 0; r + 1 < in.rows && first_row + r < down; r++) {
     int row = (first_row + r) * shape.rows;
     bool here = !f->beside && f->row / shape.rows == first_row + r;
-    canvas_printf(canvas, in, r + 1, 0, here ? STYLE_TITLE : STYLE_HEADER, "%2d", row);
+    draw_label(canvas, in, f, r, row, here);
     for (int i = 0; i < fitting && first_col + i < across; i++) {
-      Rect cell = {in.row + r + 1, in.col + LABEL_COLS + i * shape.all, 1, shape.all - 1};
+      Rect cell = {in.row + r + 1, in.col + label_cols(f) + i * shape.all, 1, shape.all - 1};
       draw_cell(canvas, rect_intersect(in, cell), f, &shape, row, (first_col + i) * shape.cols);
     }
   }

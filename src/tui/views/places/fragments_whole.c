@@ -60,8 +60,10 @@ Rect fragments_whole_spare(const FragmentsWhole *whole, Rect *in, int rows, int 
 static void draw_operand(Canvas *canvas, Rect in, const Fragments *f) {
   static const char *const axes[] = {"m×k", "k×n", "m×n"};
   if (!f->held) {
-    canvas_wrap(canvas, in, STYLE_DIM,
-                "B is read from shared memory through a descriptor: no register holds it.");
+    canvas_wrap(
+        canvas, in, STYLE_DIM,
+        "B is read from shared memory through a descriptor: no register holds it; D shows how. "
+        "So is A, unless A_REGS=1. Warp w of the four has rows 16·w to 16·w + 15 of A and C.");
     return;
   }
   fragments_draw_grid(canvas, in, f);

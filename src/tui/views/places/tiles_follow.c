@@ -224,13 +224,14 @@ static const char *carrier_text(Arena *arena, const TilesSide *side, const Trace
 // How the element came into the slab, or that there is none.
 static const char *arrival_text(Arena *arena, const TilesSide *side, const Trace *trace) {
   const TraceMove *in = &trace->move[0];
-  if (trace->n_moves == 1)
+  bool held = trace->move[trace->n_moves - 1].to.buffer->space == SPACE_REGISTER;
+  if (trace->n_moves == 1 && held)
     return arena_printf(arena, "straight from global memory, %d B at once",
                         in->stmt->op.width * dtype_bytes(in->from.buffer->type));
   const char *when = in->k_o < 0 ? "prologue" : arena_printf(arena, "k_o %lld", (long long)in->k_o);
   TraceStep step = {0};
   trace_k_step(side->model->program, side->at.k, &step);
-  const char *slab = shared_text(arena, &trace->move[trace->n_moves - 2].to);
+  const char *slab = shared_text(arena, &trace->move[trace->n_moves - 1 - held].to);
   return arena_printf(arena, "%s ← %s, %s; slab %lld", slab, carrier_text(arena, side, in), when,
                       (long long)step.iteration);
 }
@@ -250,10 +251,14 @@ TilesText tiles_text(Arena *arena, const TilesSide *side, AtomOperand operand) {
   text.where = text.how = "";
   if (trace->n_moves == 0) return lost_text(text, side);
   const TraceMove *last = &trace->move[trace->n_moves - 1];
+  text.how = arrival_text(arena, side, trace);
+  if (last->to.buffer->space != SPACE_REGISTER) {
+    text.where = "no register holds it: wgmma reads the slab by a descriptor";
+    return text;
+  }
   text.where =
       arena_printf(arena, "warp %d lane %d: %s%s%s%s", last->thread / LANES, last->thread % LANES,
                    place_text(arena, &last->to), register_text(arena, side, operand, &last->to),
                    row_text(arena, last), others_text(arena, last->n_threads));
-  text.how = arrival_text(arena, side, trace);
   return text;
 }

@@ -382,13 +382,22 @@ static Strip strip_of(int64_t all, int64_t cursor, int room) {
   return s;
 }
 
-// "14:1": lane and value of an atom's operand; the register where the thread has them all.
+// Whether lanes hold the operand: a warpgroup's atom may read it from the slab.
+static bool is_held(const Program *program, AtomOperand operand) {
+  BufferRole role = program_product(program)->operand[operand].registers;
+  return program_atom(program)->warps == 1 || program_buffer(program, role);
+}
+
+// "14:1": lane and value of an atom's operand, "s" where it stays in the slab; the register where
+// the thread has them all.
 static void element_text(const TilesHalf *half, AtomOperand operand, int row, int col, bool wide,
                          char out[24]) {
   const TilesSide *side = half->side;
   const TilesRegion *box = &side->region[3], *tile = &side->region[1];
   const Atom *atom = program_atom(side->model->program);
-  if (atom) {
+  if (atom && !is_held(side->model->program, operand)) {
+    snprintf(out, 24, "s");
+  } else if (atom) {
     FragmentOwner owner = fragment_owner(atom, operand, row, col);
     snprintf(out, 24, wide ? "%d:%d" : "%d", owner.lane, owner.value);
   } else if (operand == ATOM_C) {
@@ -410,7 +419,7 @@ typedef struct Cells {
 // True when the lane that holds the cursor's element of the operand holds this one too.
 static bool same_lane(const Cells *cells, const TilesHalf *half, int64_t row, int64_t col) {
   const Atom *atom = program_atom(half->side->model->program);
-  if (!atom) return false;
+  if (!atom || !is_held(half->side->model->program, cells->operand)) return false;
   int at_row = (int)(cells->rows.first + cells->rows.cursor);
   int at_col = (int)(cells->cols.first + cells->cols.cursor);
   return fragment_owner(atom, cells->operand, (int)row, (int)col).lane ==

@@ -176,15 +176,21 @@ void fragments_draw_facts(Canvas *canvas, Rect in, const Fragments *f) {
                 f->packing.register_bits);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "A, B %s, C %s", atom->type, atom->acc);
   canvas_printf(canvas, in, row++, 0, STYLE_DIM, "%lld FLOP", (long long)atom_flop(atom));
-  canvas_printf(canvas, in, row, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
+  canvas_printf(canvas, in, row++, 0, STYLE_DIM, "cc %d.%d%s", atom->cc_first / 10,
                 atom->cc_first % 10, atom->cc_last ? " alone" : " and later");
+  if (atom->warps > 1 && f->operand == ATOM_A)
+    canvas_text(canvas, in, row, 0, STYLE_DIM, "if A_REGS=1; else D");
 }
 
 static void draw_element(Canvas *canvas, Rect row, const Fragments *f) {
   int col = canvas_printf(canvas, row, 0, 1, STYLE_TITLE, "%s[%d][%d]",
                           atom_operand_name(f->operand), f->row, f->col);
-  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d: ", f->owner.value,
+  col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " is value %d of lane %d", f->owner.value,
                       f->owner.lane);
+  if (f->atom->warps > 1)
+    col = canvas_printf(canvas, row, 0, col, STYLE_TEXT, " = warp %d lane %d", f->owner.lane / 32,
+                        f->owner.lane % 32);
+  col = canvas_text(canvas, row, 0, col, STYLE_TEXT, ": ");
   col = canvas_printf(canvas, row, 0, col, style_address(f->reg), "r%d", f->reg);
   if (f->packing.per_register > 1)
     canvas_printf(canvas, row, 0, col, STYLE_TEXT, ", %s %d from the low end",
@@ -267,7 +273,7 @@ static void draw_side(Canvas *canvas, Rect in, const Fragments *f, int picture, 
   else if (!f->held)
     canvas_wrap(canvas, rect_inset(in, 1, 1), STYLE_TEXT,
                 "B of a warpgroup's instruction is read from shared memory through a descriptor: "
-                "no register holds it. Tab goes on to C.");
+                "no register holds it. Tab goes on to C, D to the descriptor.");
   else if (picture == PICTURE_GRID)
     draw_grid_picture(canvas, in, f);
   else

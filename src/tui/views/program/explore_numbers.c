@@ -170,6 +170,9 @@ static int draw_registers(Canvas *canvas, Rect in, int col, const Session *sessi
   col = canvas_text(canvas, in, 1, col, style, whole ? " registers" : " regs");
   if (now->counted && counted.spill_bytes > 0)
     col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %d B spilled", counted.spill_bytes);
+  if (counted.note)  // up to the reason, which the source view has
+    col = canvas_printf(canvas, in, 1, col, STYLE_BAD, ", %.*s", (int)strcspn(counted.note, ":"),
+                        counted.note);
   return col;
 }
 
@@ -252,7 +255,9 @@ static void draw_timed(Canvas *canvas, Rect in, const Session *session, const Ti
                     origin_name(timed->origin));
   if (timed->by) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, " by %s", timed->by);
   if (timed->gpu) col = canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", %s", timed->gpu);
-  if (timed->date) canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
+  if (timed->date) col = canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %.10s", timed->date);
+  if (timed->turns && col + 2 + (int)strlen(timed->turns) <= in.cols)
+    canvas_printf(canvas, in, 1, col, STYLE_DIM, ", %s", timed->turns);
 }
 
 // "no record; rung 6 is 1 knob off"

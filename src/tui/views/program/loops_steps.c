@@ -53,6 +53,7 @@ static const char *say_wait(Arena *arena, const Step *step, const Columns *at) {
   Str out = str_new(arena);
   if (step->wait != STEP_NONE && at->wide) str_add(&out, step->wait ? "all but " : "all");
   if (step->wait > 0 || (step->wait == 0 && !at->wide)) str_printf(&out, "%d", step->wait);
+  if (step->wait_multiplies && at->wide) str_add(&out, " wgmma");
   if (step->mbarrier) str_add(&out, step->mbarrier);
   if (step->barrier) str_printf(&out, "%sbar", out.length ? ", " : "");
   if (step->arrive) str_printf(&out, "%sarrive", out.length ? ", " : "");
@@ -225,7 +226,7 @@ void steps_picture_draw(Canvas *canvas, Rect in, const StepsPicture *picture, in
   int spare = in.rows - picture->steps.n - 2;  // the head, and a blank row between the tables
   if (spare > 0) below = (Rect){below.row - spare, below.col, below.rows + spare, below.cols};
   draw_steps(canvas, in, picture, cursor, spot);
-  if (below.rows) draw_strategies(canvas, below, picture);
+  if (below.rows && picture->n_strategies) draw_strategies(canvas, below, picture);
 }
 
 void steps_picture_why(Canvas *canvas, Rect in, const StepsPicture *picture, int cursor) {

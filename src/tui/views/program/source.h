@@ -3,6 +3,7 @@
 // Everything is made in the frame arena by source_text.c, source_place.c and source_opcodes.c;
 // view_source.c draws.
 #pragma once
+#include "kernels/toolchain/register_banks.h"
 #include "model/ir/print.h"
 #include "tui/canvas/canvas.h"
 #include "tui/session/session.h"
@@ -17,8 +18,9 @@ typedef struct SourceLine {
   KnobId knob;
   const Stmt *stmt;  // of B
   int site;
-  int cuda_line;  // of PTX and SASS; -1 not known
-  int n_folded;   // the row stands for so many lines; it has no text of its own
+  int cuda_line;               // of PTX and SASS; -1 not known
+  RegisterBankMark bank_mark;  // of SASS
+  int n_folded;                // the row stands for so many lines; it has no text of its own
 } SourceLine;
 
 typedef struct OpcodeRow {
@@ -42,7 +44,8 @@ typedef struct Source {
   const struct Source *beside[SOURCE_MODES];  // this one and the others, in columns; or NULLs
   const Compiled *compiled, *compiled_a;      // NULL: not there (yet)
   const char *missing;                        // why there is no text of this kind; NULL: there is
-  const char *status;    // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
+  const char *status;          // "PTX 12 ms, ptxas 180 ms, NVRTC 13.0: 118 registers, no spills"
+  const char *register_banks;  // of SASS with FFMA: what its register banks cost; else ""
   const char *identity;  // "PTX identical: yes  SASS identical: no"; "" when nothing is compared
   int n_opcodes;
   OpcodeRow *opcode;  // the largest difference first; without A|B the most frequent first

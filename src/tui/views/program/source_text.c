@@ -134,11 +134,14 @@ void source_list_ptx(Session *session, Source *source) {
 void source_list_sass(Session *session, Source *source) {
   const SassResult *sass = source->compiled->sass;
   const Emission *emission = side_emission(&session->now);
+  const RegisterBanks banks = register_banks_read(session->frame, sass);
+  source->register_banks = register_banks_sentence(session->frame, &banks);
   source->line = ARENA_ARRAY(session->frame, SourceLine, sass->n_lines + 1);
   for (int i = 0; i < sass->n_lines; i++) {
     const SassLine *from = &sass->lines[i];
     Style style = opcode_style(from->opcode, STYLE_LABEL);
     add_line(source, from_cuda(session, emission, from->text, style, from->cuda_line));
+    source->line[i].bank_mark = banks.mark[i];
   }
 }
 

@@ -281,13 +281,22 @@ static void draw_card_head(Canvas *canvas, Rect in, const Session *session, cons
     canvas_printf(canvas, in, 1, col, STYLE_TEXT, ", ideal %d", site->count.ideal);
 }
 
+// Without slabs, why they would pay; with slabs that no lane touches, who does.
 static void draw_no_site(Canvas *canvas, Rect in, const Session *session) {
-  canvas_text(canvas, in, 0, 0, STYLE_HEADER, "NO SHARED MEMORY YET");
+  const Program *program = session->now.picture->model->program;
+  bool slabs = program_buffer(program, ROLE_SLAB_A) || program_buffer(program, ROLE_SLAB_B);
+  canvas_text(canvas, in, 0, 0, STYLE_HEADER,
+              slabs ? "NO LANE IN SHARED MEMORY" : "NO SHARED MEMORY YET");
   rect_take_top(&in, 2);
-  int rows = canvas_wrap(canvas, in, STYLE_DIM,
-                         "Every thread reads A and B from global memory. Set STAGE to 11 and the "
-                         "block shares slabs of both; each access to them is drawn here as a punch "
-                         "card: 32 banks across, one row for every wavefront it costs.");
+  int rows =
+      canvas_wrap(canvas, in, STYLE_DIM,
+                  slabs ? "TMA writes the slabs and the tensor core reads them by descriptor, "
+                          "whole lines of 128 bytes at a time: no lane has an address, and "
+                          "there is nothing to conflict."
+                        : "Every thread reads A and B from global memory. Set STAGE to 11 and "
+                          "the block shares slabs of both; each access to them is drawn here "
+                          "as a punch card: 32 banks across, one row for every wavefront it "
+                          "costs.");
   rect_take_top(&in, rows + 1);
   explore_draw_kernel(canvas, in, session);
 }

@@ -151,6 +151,10 @@ static void rebuild_atom(Session *session, Loops *loops, const Program *program,
   FragmentFormulas formulas = fragment_formulas(session->frame, &map);
   const char *name = program->axis[i].name;
   loops->atom[i] = arena_printf(session->frame, "%s_a", name);
+  if (i == AXIS_K && !program_buffer(program, ROLE_FRAG_A)) {  // in no lane's registers
+    loops->atom_is[i] = arena_printf(session->frame, "%s_a counts the elements of a tile", name);
+    return;
+  }
   loops->atom_is[i] = arena_printf(session->frame, "%s_a = %s in %s", name,
                                    i == AXIS_M ? formulas.row : formulas.col, of[i]);
 }
@@ -210,9 +214,12 @@ static void draw_steps_head(Canvas *canvas, Rect in, const Steps *steps) {
   if (steps->n_slots)
     col = canvas_printf(canvas, in, 0, col + 2, STYLE_TEXT, "%d slab%s", steps->n_slots,
                         steps->n_slots == 1 ? "" : "s in the ring");
-  col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
-  canvas_fit(canvas, in, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_DIM,
-             "computations per transfer");
+  const char *unit = "no operand passes through registers: wgmma reads tiles";
+  if (steps->moved > 0) {
+    col = canvas_printf(canvas, in, 0, col + 2, STYLE_SIMULATED, "%.3g", steps_intensity(steps));
+    unit = "computations per transfer";
+  }
+  canvas_fit(canvas, in, 0, col + 1, in.cols - col - 1, ALIGN_LEFT, STYLE_DIM, unit);
 }
 
 static void draw_head(Canvas *canvas, Rect in, const Session *session) {

@@ -9,7 +9,8 @@
 // there. CUDA, PTX and SASS show one place: the line under the cursor and what was made of it; on a
 // wide screen they stand side by side and move together. PTX and SASS come when a worker has
 // compiled this state. With A|B, CUDA shows what differs, PTX and SASS how often each instruction
-// is used in both. s goes to the next line that touches shared memory.
+// is used in both. SASS marks FFMA that wait for a register bank with "!", those that .reuse spares
+// with "r", and counts them above. s goes to the next line that touches shared memory.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ static const char *status_text(Session *session, const Compiled *compiled) {
   if (compiled->cubin_ms >= 0) str_printf(&out, "ptxas %.0f ms  ", compiled->cubin_ms);
   if (compiled->registers >= 0)
     str_printf(&out, "%d registers, %d B spilled", compiled->registers, compiled->spill_bytes);
+  if (compiled->note) str_printf(&out, "  %s", compiled->note);
   return out.text;
 }
 
@@ -229,6 +231,12 @@ static int draw_ribbons(Canvas *canvas, Rect in, const Source *source) {
   return row.row + 1 - in.row;
 }
 
+static int draw_register_banks(Canvas *canvas, Rect in, const Source *source) {
+  if (!source->register_banks || !*source->register_banks || in.rows < 8) return 0;
+  canvas_fit(canvas, in, 0, 3, in.cols - 3, ALIGN_LEFT, STYLE_TEXT, source->register_banks);
+  return 1;
+}
+
 // ---- lines --------------------------------------------------------------------------------------
 
 // The facts by which the lines of a text are drawn: the place of the text that has the cursor.
@@ -271,6 +279,9 @@ static void draw_line(Canvas *canvas, Rect row, const Session *session, const So
   if (line->site) canvas_printf(canvas, row, 0, 5, STYLE_ACCENT, "%d", line->site);
   if (line->kind == DIFF_ADDED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_ADD, "+");
   if (line->kind == DIFF_REMOVED) canvas_text(canvas, row, 0, 5, STYLE_DIFF_DELETE, "-");
+  if (line->bank_mark)
+    canvas_text(canvas, row, 0, 6, line->bank_mark == BANK_MARK_CONFLICT ? STYLE_BAD : STYLE_OK,
+                register_bank_sign(line->bank_mark));
   source_draw_text(canvas, row, GUTTER, line, place->across);
   bool made = place->cuda_line && source_cuda_line(source, line) == place->cuda_line;
   if (made || (place->stmt && stmt == place->stmt)) canvas_over(canvas, row, STYLE_LINKED);
@@ -304,7 +315,10 @@ static void draw_columns(Canvas *canvas, Rect in, const Session *session, Place 
     if (i) rect_take_left(&column, 1);
     int col = draw_name(canvas, column, 0, 1, source, i);
     if (!text->missing)
-      canvas_printf(canvas, column, 0, col + 2, STYLE_DIM, "%d lines", text->n_whole);
+      col = canvas_printf(canvas, column, 0, col + 2, STYLE_DIM, "%d lines", text->n_whole);
+    if (!text->missing && text->register_banks)
+      canvas_fit(canvas, column, 0, col + 2, column.cols - col - 2, ALIGN_LEFT, STYLE_TEXT,
+                 text->register_banks);
     rect_take_top(&column, 1);
     place.has_cursor = text == source;
     place.across = place.has_cursor ? across : 0;
@@ -384,7 +398,10 @@ static void source_draw(Canvas *canvas, Rect in, const Session *session) {
   const ViewState *state = session_view_state_const(session);
   Rect all = in;
   draw_head(canvas, rect_take_top(&in, 1), session);
-  if (!source->beside[0]) rect_take_top(&in, draw_ribbons(canvas, in, source));
+  if (!source->beside[0]) {
+    rect_take_top(&in, draw_ribbons(canvas, in, source));
+    rect_take_top(&in, draw_register_banks(canvas, in, source));
+  }
   Rect why = rect_take_bottom(&in, 1);
   rect_take_bottom(&in, 1);
   canvas_hline(canvas, all, why.row - 1 - all.row, 0, all.cols, STYLE_BORDER);

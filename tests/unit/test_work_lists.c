@@ -1,5 +1,5 @@
-// Lists of tiles that clusters claim: each is run once, whatever map of SMs the launch has; who runs
-// next to whom is the launch's to say.
+// Lists of tiles that clusters claim: each is run once, whatever map of SMs the launch has; who
+// runs next to whom is the launch's to say.
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ Suite *suite_work_lists(void);
 #define GPC "TMA=1,STAGE=11,WARP_SPECIALIZE=1,PERSISTENT=1,TILE_ORDER=gpc,"
 #define FMA "M=50,N=68,K=24,BM=8,BN=8,FM=2,FN=2,BK=8," GPC
 #define HALF "M=70,N=72,K=96,ATOM_KIND=mma_m16n8k16_f16,WM=1,WN=2,FM=2,FN=2,BK=2," GPC
-#define WGMMA                                                                                  \
+#define WGMMA                                                                                     \
   "M=700,N=200,K=136,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=32,WM=2,BK=4,MMA_GROUPS=1,SWIZZLE=2," \
   "BUFFER_COUNT=2," GPC
 #define PAIR "MULTICAST=1,CLUSTER_M=2,"
@@ -230,7 +230,7 @@ static int taken[CLUSTERS];
 static unsigned last_epoch;
 
 static void fake_places(void **parameters) {
-  int *sm = (int *)(uintptr_t)*(CuDevicePtr *)parameters[0];
+  int *sm = (int *)(uintptr_t) * (CuDevicePtr *)parameters[0];
   const int cluster = 8 - probes++, blocks = 2 * 132 / cluster * cluster;
   for (int i = 0, place = 0, at = 0; i < blocks; i += cluster) {
     while (at + cluster > h200[place]) place = (place + 1) % 8, at = 0;
@@ -240,8 +240,8 @@ static void fake_places(void **parameters) {
 
 // The claims of 132 clusters of two blocks, one on each SM, by the kernel's own rule.
 static void fake_listed(void **parameters) {
-  const int *places = (const int *)(uintptr_t)*(CuDevicePtr *)parameters[1];
-  unsigned *claims = (unsigned *)(uintptr_t)*(CuDevicePtr *)parameters[2];
+  const int *places = (const int *)(uintptr_t) * (CuDevicePtr *)parameters[1];
+  unsigned *claims = (unsigned *)(uintptr_t) * (CuDevicePtr *)parameters[2];
   const unsigned epoch = *(unsigned *)parameters[3];
   ck_assert_int_eq(*(int *)parameters[4], LISTS);
   last_epoch = epoch;
@@ -269,8 +269,8 @@ static Plan *plan_of_lists(Arena *arena) {
                               .cluster = {2, 1, 1},
                               .block = {1024, 1, 1},
                               .n_args = 5,
-                              .args = {PLAN_ARG_C, PLAN_ARG_PLACES, PLAN_ARG_CLAIMS,
-                                       PLAN_ARG_EPOCH, PLAN_ARG_LISTS}}}};
+                              .args = {PLAN_ARG_C, PLAN_ARG_PLACES, PLAN_ARG_CLAIMS, PLAN_ARG_EPOCH,
+                                       PLAN_ARG_LISTS}}}};
   return plan;
 }
 
@@ -297,8 +297,8 @@ static void load_and_launch(Gpu *gpu, const Plan *plan, int launches) {
   gpu_unload(gpu, &program);
 }
 
-// The map is probed once for all programs of a device; each launch has an epoch of its own, in which
-// every list is taken once, by a cluster of its place.
+// The map is probed once for all programs of a device; each launch has an epoch of its own, in
+// which every list is taken once, by a cluster of its place.
 START_TEST(a_launch_brings_its_tables) {
   const char *error = NULL;
   start_fake();

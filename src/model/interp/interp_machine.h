@@ -327,7 +327,7 @@ struct Machine {
   BlockState *own;                   // what it has of its own,
   Memory *memory;                    // and the memory that it reaches
   int first_reader;                  // the warp whose reads are kept first of that memory
-  int64_t grid;  // clusters of the kernel at hand, which without clusters are its blocks
+  int64_t grid;       // clusters of the kernel at hand, which without clusters are its blocks
   int64_t lists;      // the lists of its tiles: as many, or fewer where clusters claim them
   uint32_t *claimed;  // [max_clusters] epochs; they stay from one launch to the next
   uint32_t *claimed_before;  // the same when the launch began

@@ -174,15 +174,15 @@ const char *role_work_name(RoleWork work);  // "fetches"
 typedef struct Stmt Stmt;
 struct Stmt {
   StmtKind kind;
-  int id;                // unique in its program; stable from one pass to the next
-  KnobId knob;           // the knob that put it here; KNOB_NONE: the naive nest
-  const char *note;      // why it is here, for the CUDA comment and the screen; may be NULL
-  Stmt *next;            // the following statement of the same body
-  Var *var;              // LOOP, LET
-  int unroll;            // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
+  int id;            // unique in its program; stable from one pass to the next
+  KnobId knob;       // the knob that put it here; KNOB_NONE: the naive nest
+  const char *note;  // why it is here, for the CUDA comment and the screen; may be NULL
+  Stmt *next;        // the following statement of the same body
+  Var *var;          // LOOP, LET
+  int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
   const Expr *expr;  // LET: value; IF: condition; LOOP over tiles: its first, NULL: the block's own
-  Stmt *body;            // LOOP, IF
-  bool predicated;       // IF around copies: each carries the condition itself, nothing branches
+  Stmt *body;        // LOOP, IF
+  bool predicated;   // IF around copies: each carries the condition itself, nothing branches
   const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
   Op op;                 // OP
 };
@@ -247,9 +247,9 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-              // none; where they claim lists, how many of those have tiles
-  Var *list;  // VAR_LIST: what the cluster has claimed
+  Var *grid;   // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+               // none; where they claim lists, how many of those have tiles
+  Var *list;   // VAR_LIST: what the cluster has claimed
   Var *epoch;  // VAR_EPOCH: from 1 on
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;

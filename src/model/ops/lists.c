@@ -1,11 +1,11 @@
-// Lists of tiles that clusters claim: each is run once, by the cluster for whose place on the chip it
-// was meant, or by another.
+// Lists of tiles that clusters claim: each is run once, by the cluster for whose place on the chip
+// it was meant, or by another.
 //
-// Worked example, lists 0 to 65 for 66 clusters: the thread is on SM 40, the table says list 17, and
-// claims[17] is 4 in launch 5. atomicMax(&claims[17], 5) gives 4 back, so the list is the cluster's.
-// Had it given 5, another cluster of this launch has it, and claims[18] is tried. There are as many
-// lists as clusters and each cluster takes one, so all lists are taken whatever the table says, and
-// as launches have growing numbers, nobody sets claims back to 0.
+// Worked example, lists 0 to 65 for 66 clusters: the thread is on SM 40, the table says list 17,
+// and claims[17] is 4 in launch 5. atomicMax(&claims[17], 5) gives 4 back, so the list is the
+// cluster's. Had it given 5, another cluster of this launch has it, and claims[18] is tried. There
+// are as many lists as clusters and each cluster takes one, so all lists are taken whatever the
+// table says, and as launches have growing numbers, nobody sets claims back to 0.
 #include "base/random.h"
 #include "model/ops/ops.h"
 
@@ -44,7 +44,8 @@ static void run_claim(Machine *m, Warp *w, const Code *code) {
 
 static const PreludeText claim = {
     "claim_list",
-    "// A list of tiles for the cluster of n blocks, which no other has in this launch: that of its "
+    "// A list of tiles for the cluster of n blocks, which no other has in this launch: that of "
+    "its "
     "SM,\n"
     "// or the next one that is free. Lists from `lists` on have no tiles.\n"
     "template <int n, bool indivisible>\n"

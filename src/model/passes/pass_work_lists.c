@@ -1,7 +1,7 @@
 // Cluster c has tiles c, c + grid, … → each cluster claims a list that was meant for its place.
 //
-// Requires: persistent, warp_specialize; multicast where there are clusters, for the block of rank 0
-// has the list and the others read it there: between the barriers of multicast it is there to be
+// Requires: persistent, warp_specialize; multicast where there are clusters, for the block of rank
+// 0 has the list and the others read it there: between the barriers of multicast it is there to be
 // read. Ensures: the thread that initialises the mbarriers claims a list (CLAIM) in front of the
 // first barrier; the loops over tiles, of each role, begin with its number. Preserves: what is done
 // for a tile, and that each is done once: VAR_GRID counts lists now, and each list has one cluster.
@@ -12,8 +12,8 @@
 // lists. Requests of one GPC for the same lines of the operand that is not multicast then merge on
 // their way to L2.
 //
-// Worked example, 8 GPCs with 8 clusters of 2 × 1 blocks each, 64 lists, GROUP_N = 8: in each turn a
-// GPC has one row of eight tiles, so its clusters read the same panel of A; eight rows a turn.
+// Worked example, 8 GPCs with 8 clusters of 2 × 1 blocks each, 64 lists, GROUP_N = 8: in each turn
+// a GPC has one row of eight tiles, so its clusters read the same panel of A; eight rows a turn.
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TILE_ORDER;

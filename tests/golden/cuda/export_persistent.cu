@@ -244,9 +244,10 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 // ---- fill, check, time --------------------------------------------------------------------
 
 constexpr long long n_rows = 512, n_columns = 1024, depth = 512;
-// From one row of A to the next, and from one k; B likewise.
+// Elements from one row of A to the next, and from one k to the next in it; from one
+// column of B to the next, and from one k to the next in it.
 constexpr long long a_row = depth, a_next = 1, b_column = 1, b_next = n_columns;
-constexpr long long check_step = 1;  // every cell
+constexpr long long check_step = 1;  // every cell is compared
 // An f32 sum of K products strays from the exact one by a few units in the last place
 // times the square root of K, relative to the sum of the products' magnitudes.
 // Rounding the sum to bf16 costs half a unit in its last place.
@@ -276,7 +277,8 @@ __device__ unsigned long long mix(unsigned long long x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-// Standard normal numbers by Box and Muller: zeros would flatter power and clocks.
+// Standard normal numbers by Box and Muller. With zeros the GPU would draw less power and
+// clock higher, and the time would be too good.
 __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
@@ -289,7 +291,7 @@ __global__ void fill_normal(In *x, long long n, unsigned long long seed) {
 
 struct Verdict {
   unsigned long long n_checked, n_wrong;
-  unsigned worst;  // the bits of the largest error, in units of its bound
+  unsigned worst;  // the largest error in units of its bound: the bits of a float
 };
 
 __global__ void check_cells(const In *A, const In *B, const Out *C, Verdict *verdict) {
@@ -332,7 +334,7 @@ static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_byt
   return std::min(most, n_sms * per_sm);
 }
 
-// One product: the launches in their order.
+// Launches the kernels of one product in their order.
 static void multiply(const Operands &on) {
   static const int n_blocks = blocks_that_fit(matmul, 64, 256, 73776);
   matmul<<<n_blocks, 256, 73776>>>(on.A_map, on.B_map, on.C);
@@ -361,7 +363,7 @@ static In *operand(long long n, unsigned long long seed) {
   return x;
 }
 
-// Every byte 0xff: NaN, or -1 in a type that has none.
+// Memory filled with bytes of 0xff: NaN, or -1 in a type without NaN.
 template <class T>
 static T *unwritten(long long n) {
   T *x;
@@ -370,9 +372,11 @@ static T *unwritten(long long n) {
   return x;
 }
 
-// How the tensor memory accelerator reads an operand: rows that lie one after another, of
-// which a copy takes a box. The driver's function is found by name: nothing more is linked.
-static tensor_map map_of(In *x, long long columns, long long rows, unsigned box_columns,
+// The tensor map of an operand: its rows lie one after another, and each copy by the tensor
+// memory accelerator takes a box of them. The driver's function is looked up by name, so that
+// no further library is linked.
+template <class T>
+static tensor_map map_of(T *x, long long columns, long long rows, unsigned box_columns,
                          unsigned box_rows, CUtensorMapDataType type,
                          CUtensorMapSwizzle swizzle) {
   const char *name = "cuTensorMapEncodeTiled";

@@ -71,7 +71,7 @@ START_TEST(every_stage_of_every_pipeline_computes_the_product) {
   for (int i = 0; i < cases.n; i++) {
     if (!property_is_new_kind(&kinds, cases.rung[i].rung)) continue;
     bool atom = cases.rung[i].rung->schedule.value[KNOB_ATOM_KIND] != 0;
-    const Model *model = atom ? emit_case_on(&cases, i, 136, 136, 72, "h200")
+    const Model *model = atom ? emit_case_on(&cases, i, 136, 144, 80, "h200")
                               : emit_case_on(&cases, i, 70, 68, 44, "h200");
     for (int s = 0; model && s < model->pipeline.n_stages - 1; s++) {
       const Pass *pass = model->pipeline.stage[s].pass;

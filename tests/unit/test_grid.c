@@ -263,8 +263,9 @@ static const Program *only_cta(const Program *program, int64_t cta) {
   Launch launch = kernel_launch(kernel);
   const Expr *is = NULL;
   if (launch.tiles)  // there are as many blocks as tiles
-    is = ex_binary(property_arena, EXPR_EQ, ex_var(property_arena, copy->block),
-                   ex_const(property_arena, cta));
+    is = ex_binary(property_arena, EXPR_EQ,
+                   ex_div(property_arena, ex_var(property_arena, copy->block), launch.cluster),
+                   ex_const(property_arena, cta / launch.cluster));
   for (int d = 0; d < launch.n_block_digits; d++) {
     const HardwareDigit *digit = &launch.block[d];
     if (digit->var->tier == TIER_CLUSTER) continue;  // its blocks need each other

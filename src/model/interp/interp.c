@@ -172,7 +172,7 @@ static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TI
 
 static void run_loop(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
-  int64_t first = is_over_tiles(code) ? m->cluster : 0;
+  int64_t first = is_over_tiles(code) ? m->block / m->code->launch.cluster : 0;
   if (code->stmt->expr) first = interp_scalar(w, &code->value);
   if (first >= var->extent)
     w->pc = code->jump;
@@ -307,9 +307,10 @@ static void run_kernel(Machine *m, int kernel) {
   m->kernel_first = m->epoch + 1;
   m->grid = choose_grid(m, &m->code->launch);
   m->lists = choose_lists(m);
-  int n_clusters = (int)m->grid;
-  shuffle(&m->random, m->order, n_clusters);
-  for (int i = 0; i < n_clusters && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
+  // Blocks of a cluster that do not reach each other run one by one.
+  int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
+  shuffle(&m->random, m->order, n_runs);
+  for (int i = 0; i < n_runs && !m->stopped; i++) run_cluster(m, m->order[i], i == 0);
 }
 
 static Memory *result_memory(Machine *m) {

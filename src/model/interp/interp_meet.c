@@ -81,6 +81,7 @@ static bool meet_block(Machine *m, const Warp *w) {
   int first = w->rank * m->block_warps;
   for (int i = first; i < first + m->block_warps; i++) {
     if (m->warp[i].state != WARP_AT_BARRIER || waits_for_cluster(&m->warp[i])) return false;
+    if (waits_at(m, &m->warp[i])->op.count > 0) return false;  // another barrier than the block's
     meets[i] = true;
   }
   meet(m, &m->warp[first], meets);

@@ -98,7 +98,7 @@ static bool parse_guard(OpParser *o) {
 // ---- numbers and words --------------------------------------------------------------------------
 
 #define VALUE_FAR 1e9  // it is said in every type
-enum { WIDTH_MAX = 64, COUNT_MAX = 1 << 30 };
+enum { WIDTH_MAX = 128, COUNT_MAX = 1 << 30 };
 
 static bool parse_value(OpParser *o) {
   parse_blanks(o->p);

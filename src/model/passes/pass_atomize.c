@@ -164,6 +164,12 @@ static Stmt *bind_tier(Program *program, const Product *product, int digit, Stmt
   return stmt_loop(program, KNOB_WM, product->axis[AXIS_M]->digit[digit].var, body);
 }
 
+// wgmma reads B by descriptor, and A unless it shall come from registers.
+static void drop_fragments(Program *program, const Product *product, bool keep_a) {
+  BufferRole a = product->operand[ATOM_A].registers, b = product->operand[ATOM_B].registers;
+  drop_buffers(program, b, keep_a ? b : a);
+}
+
 void pass_atomize(Program *program, Product *product, const Schedule *schedule) {
   static const char *const m_names[] = {"m_b", "m_w", "m_r"}, *const n_names[] = {"n_b", "n_w",
                                                                                   "n_r"};
@@ -179,7 +185,7 @@ void pass_atomize(Program *program, Product *product, const Schedule *schedule) 
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * lanes);
   if (atom->warps > 1)
-    drop_buffers(program, ROLE_FRAG_B, v[KNOB_A_REGS] ? ROLE_FRAG_B : ROLE_FRAG_A);
+    drop_fragments(program, product, v[KNOB_A_REGS]);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
   reshape(program, product, ATOM_C, v[KNOB_FM], v[KNOB_FN]);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);

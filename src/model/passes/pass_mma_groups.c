@@ -9,7 +9,7 @@
 // Worked example, a ring of four, MMA_GROUPS=1:
 //   wait full[k_o % 4]; fence; wgmma …; commit; wait until 1 in flight
 //   if 0 < k_o: arrive empty[(k_o - 1) % 4]       while this slab is still multiplied
-//   behind the loop: wait until 0 in flight; arrive empty[last % 4]
+//   behind the loop: wait until 0 in flight; of a persistent block arrive empty[last % 4]
 #include "model/passes/passes.h"
 #include "model/words/schedule_atom.h"
 
@@ -20,16 +20,22 @@ bool pass_mma_groups_wanted(const Schedule *schedule) {
   return atom && atom->warps > 1 && schedule->value[KNOB_STAGE] != 0;
 }
 
+typedef struct Step {
+  const Buffer *fragment;
+  const Expr *at;
+} Step;
+
 static void to_step(Access *access, Stmt *stmt, void *context) {
   (void)stmt;
-  if (access->buffer->role != ROLE_FRAG_A) return;
+  const Step *step = context;
+  if (access->buffer != step->fragment) return;
   for (int d = access->buffer->rank - 1; d > 0; d--) access->idx[d] = access->idx[d - 1];
-  access->idx[0] = context;
+  access->idx[0] = step->at;
 }
 
 // A set of the fragments of A for each step of the slab, all read by a loop in front of k_i's.
 static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
-  Buffer *fragment = program_buffer(program, ROLE_FRAG_A);
+  Buffer *fragment = program_buffer(program, product->operand[ATOM_A].registers);
   Stmt *read = fragment ? cut(find_read(product, ATOM_A, &k_i->body)) : NULL;
   if (!read) return NULL;
   int64_t steps = k_i->var->extent, elements = buffer_elements(fragment);
@@ -42,15 +48,17 @@ static Stmt *read_ahead(Program *program, const Product *product, Stmt *k_i) {
   fragment->rank++;
   Var *step = program_var(program, "k_r", VAR_LOOP, TIER_REGISTER, steps);
   substitute(program, read, k_i->var, ex_var(program->arena, step));
-  each_access(read, to_step, (void *)(uintptr_t)ex_var(program->arena, step));
-  each_access(k_i->body, to_step, (void *)(uintptr_t)ex_var(program->arena, k_i->var));
+  Step reads = {fragment, ex_var(program->arena, step)};
+  Step multiplies = {fragment, ex_var(program->arena, k_i->var)};
+  each_access(read, to_step, &reads);
+  each_access(k_i->body, to_step, &multiplies);
   k_i->unroll = UNROLL_FULL;
   return wrap_register(program, KNOB_A_REGS, step, read);
 }
 
 // Fence, commit and wait of one step, around the steps of a slab.
 static Stmt *around_slab(Program *program, const Product *product, Stmt *k_o) {
-  Stmt **link = find_link(&k_o->body, OP_WGMMA, ROLE_ACC), *k_i = *link;
+  Stmt **link = find_multiply(product, &k_o->body), *k_i = *link;
   Stmt *fence = cut(find_link(&k_i->body, OP_WG_FENCE, ROLE_COUNT));
   Stmt *commit = cut(find_link(&k_i->body, OP_WG_COMMIT, ROLE_COUNT));
   Stmt *wait = cut(find_link(&k_i->body, OP_WG_WAIT, ROLE_COUNT));
@@ -84,7 +92,9 @@ static void leave_in_flight(Program *program, Stmt *k_o, Stmt *wait) {
   Stmt **link = find_link(&k_o->body, OP_MBAR_ARRIVE, ROLE_EMPTY), *arrive = cut(link);
   Stmt *drained = stmt_op(program, knob, (Op){.kind = OP_WG_WAIT});
   drained->note = "the sums are complete";
-  insert(&k_o->next, stmt_list(drained, last_release(program, arrive, k_o), NULL));
+  insert(&k_o->next, drained);
+  if (kernel_launch(main_kernel(program)).tiles)  // the producer goes on with the next tile
+    insert(&drained->next, last_release(program, arrive, k_o));
   insert(link, release_before(program, arrive, k_o));
   wait->op.count = 1;
 }

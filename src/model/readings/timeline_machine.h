@@ -140,6 +140,7 @@ void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
+int64_t time_ranks(const TimeWarp *warp, const Op *op);       // blocks of the cluster that it is for
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_land(TimeMachine *machine, int box);  // counts its bytes

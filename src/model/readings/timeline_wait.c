@@ -46,6 +46,12 @@ void time_land(TimeMachine *m, int which) {
   end_phase(m, box.buffer, box.at, box.lands);
 }
 
+// Blocks of a cluster do alike: each gets as many arrivals, and as many bytes, as it sends.
+int64_t time_ranks(const TimeWarp *w, const Op *op) {
+  if (!op->mask) return 1;
+  return __builtin_popcountll((unsigned long long)expr_eval(op->mask, w->scalar));
+}
+
 static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *stmt) {
   int at = time_bar_at(w, &op->dst);
   TimeBar *bar = &m->bar[op->dst.buffer->id][at];
@@ -53,7 +59,7 @@ static void run_signal(TimeMachine *m, TimeWarp *w, const Op *op, const Stmt *st
   w->clock = fmax(w->clock, w->stored);
   if (expects) bar->bytes += op->count;
   if (expects) bar->told += op->count;
-  bar->pending--;
+  bar->pending -= time_ranks(w, op);
   TimelineEvent *event = time_new_order(m, w, stmt, TIMELINE_SIGNAL);
   time_set_bar(event, op->dst.buffer, at, bar);
   end_phase(m, op->dst.buffer, at, w->clock);

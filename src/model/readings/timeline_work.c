@@ -157,7 +157,7 @@ static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEv
   }
   if (facts->completes != COMPLETES_BY_MBARRIER || !op->src2.buffer) return;
   int at = time_bar_at(w, &op->src2);
-  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type);
+  int64_t bytes = op->box[0] * op->box[1] * dtype_bytes(op->dst.buffer->type) * time_ranks(w, op);
   add_box(m, op->src2.buffer, at, bytes, event->end);
   time_set_bar(event, op->src2.buffer, at, &m->bar[op->src2.buffer->id][at]);
 }

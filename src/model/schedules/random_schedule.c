@@ -222,15 +222,16 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
 // ---- clusters -----------------------------------------------------------------------------------
 
 // Clusters of two blocks or more where slabs come by TMA, most of which fetch them together; now
-// and then where they do not. Shares that do not come out even are left to the rules.
-static void draw_cluster(uint64_t *state, bool tma, Schedule *schedule) {
+// and then where they do not. Shares that do not come out even are left to the rules. From a copy of
+// the state: whatever else is drawn stays as it was without these knobs.
+static void draw_cluster(uint64_t state, bool tma, Schedule *schedule) {
   enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
   int64_t *v = schedule->value;
-  if (random_between(state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) > 1) return;
-  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(state, 0, 2);
-  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(state, v[KNOB_CLUSTER_M] == 1, 2);
+  if (random_between(&state, 1, tma ? WITH_TMA_ONE_IN : CLUSTER_ONE_IN) > 1) return;
+  v[KNOB_CLUSTER_M] = (int64_t)1 << random_between(&state, 0, 2);
+  v[KNOB_CLUSTER_N] = (int64_t)1 << random_between(&state, v[KNOB_CLUSTER_M] == 1, 2);
   if (v[KNOB_CLUSTER_M] * v[KNOB_CLUSTER_N] > CLUSTER_PORTABLE) v[KNOB_CLUSTER_N] = 1;
-  v[KNOB_MULTICAST] = tma && random_between(state, 0, 3) > 0;
+  v[KNOB_MULTICAST] = tma && random_between(&state, 0, 3) > 0;
 }
 
 // ---- persistent blocks --------------------------------------------------------------------------
@@ -306,7 +307,7 @@ Schedule schedule_random(Arena *scratch, const TargetTable *targets, const char 
     }
     if (tma) draw_tma(state, &schedule);
     if (!schedule.value[KNOB_WARP_SPECIALIZE]) schedule.value[KNOB_MMA_GROUPS] = 0;
-    if (target->has_clusters) draw_cluster(state, tma, &schedule);
+    if (target->has_clusters) draw_cluster(*state, tma, &schedule);
     draw_tiles(*state, &schedule);
     draw_problem(state, limits->extent_max, &schedule);
     if (schedule_fma(&schedule) > (double)limits->fma_max ||

@@ -14,7 +14,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { IN_LINE = 16, RESULTS_IN_LINE = 8 };
+enum { IN_LINE = 14, RESULTS_IN_LINE = 6 };
 
 const char *prelude_wgmma_name(Arena *arena, const Prelude *prelude) {
   const Atom *atom = prelude->atom;

@@ -1,0 +1,366 @@
+// C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16, row-major
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,ACC=f16,WM=2,FM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,MMA_GROUPS=1,PRODUCER_REGS=24
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<256, 384, 196656>>>(A_map, B_map, C)   196656 bytes of shared memory
+
+constexpr int N = 4096;
+
+// An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
+struct f16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ void store2(f16 *to, const unsigned *from) {
+  *reinterpret_cast<unsigned *>(to) = from[0];
+}
+
+// A matrix and the box that is copied of it at a time, as the driver encodes them.
+struct alignas(64) tensor_map {
+  unsigned long long word[16];
+};
+
+// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
+               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+}
+
+// Arrives, and lets the phase wait for so many bytes.
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(bar), "r"(bytes) : "memory");
+}
+
+// One arrival for the whole warp.
+__device__ __forceinline__ void mbarrier_arrive(unsigned long long *bars, int i) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  __syncwarp();
+  if (threadIdx.x % 32 == 0)
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar) : "memory");
+}
+
+// Goes on when the phase with this bit, 0 or 1, has ended.
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("{ .reg .pred ended;\n"
+               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
+}
+
+// The map's box, from this column and row on, goes to element `at` of the slab.
+__device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+
+// Each thread of the warp keeps n registers and gives the others back.
+template <int n>
+__device__ __forceinline__ void registers_give() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+// The warp goes on when each of its threads has n registers.
+template <int n>
+__device__ __forceinline__ void registers_take() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(n));
+}
+
+// What the warpgroup has asked for since the last commit becomes one group.
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// What this warpgroup did to its registers comes before what wgmma does to them.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Waits until at most n groups are in flight.
+template <int n>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+// The descriptor of the tile that begins at slab[at]: its address beside what does not
+// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+__device__ __forceinline__ unsigned long long tile_of(const f16 *slab, int at,
+    unsigned long long shape) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  return shape | (from & 0x3ffffu) >> 4;
+}
+
+// c += a * b in the background, 64 x 256 x 16, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
+// section 9.7.15.5.1.1.1 says which lane holds what.
+// turned: M or N runs fastest, not K.
+template <int a_turned, int b_turned>
+__device__ __forceinline__ void wgmma_m64n256k16_f16_f16(unsigned *c, unsigned long long a,
+    unsigned long long b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n256k16.f16.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
+      " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
+      " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
+      " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
+      " %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 1, 1, 1, %66, %67;"
+      : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]), "+r"(c[4]), "+r"(c[5]),
+        "+r"(c[6]), "+r"(c[7]), "+r"(c[8]), "+r"(c[9]), "+r"(c[10]), "+r"(c[11]),
+        "+r"(c[12]), "+r"(c[13]), "+r"(c[14]), "+r"(c[15]), "+r"(c[16]), "+r"(c[17]),
+        "+r"(c[18]), "+r"(c[19]), "+r"(c[20]), "+r"(c[21]), "+r"(c[22]), "+r"(c[23]),
+        "+r"(c[24]), "+r"(c[25]), "+r"(c[26]), "+r"(c[27]), "+r"(c[28]), "+r"(c[29]),
+        "+r"(c[30]), "+r"(c[31]), "+r"(c[32]), "+r"(c[33]), "+r"(c[34]), "+r"(c[35]),
+        "+r"(c[36]), "+r"(c[37]), "+r"(c[38]), "+r"(c[39]), "+r"(c[40]), "+r"(c[41]),
+        "+r"(c[42]), "+r"(c[43]), "+r"(c[44]), "+r"(c[45]), "+r"(c[46]), "+r"(c[47]),
+        "+r"(c[48]), "+r"(c[49]), "+r"(c[50]), "+r"(c[51]), "+r"(c[52]), "+r"(c[53]),
+        "+r"(c[54]), "+r"(c[55]), "+r"(c[56]), "+r"(c[57]), "+r"(c[58]), "+r"(c[59]),
+        "+r"(c[60]), "+r"(c[61]), "+r"(c[62]), "+r"(c[63])
+      : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned)
+      : "memory");
+}
+
+// Value i of a register that holds 2; the others stay.
+__device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
+  const unsigned bits = value.bits;
+  *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
+}
+
+extern "C" __global__ void __launch_bounds__(384, 1)
+matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
+    f16 *__restrict__ C) {
+  extern __shared__ __align__(1024) f16 smem[];  // 98328: 196656 bytes
+  f16 *const A_s = smem;          // [3][256][64] BUFFER_COUNT=3: the slab of A
+  f16 *const B_s = smem + 49152;  // [3][4][64][64] BUFFER_COUNT=3: the slab of B
+  // [3] TMA=1: a slot's bytes have come
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 98304);
+  // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 98316);
+
+  const int g = blockIdx.x;            // BLOCK 0..256, GROUP_M=8
+  const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
+  const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_f16
+  const int m_b = g / 128 * 8 + g % 8;
+  const int n_b = g % 128 / 8;
+
+  // where this thread begins
+  f16 *const A_s_at = A_s + m_w * 128 * 64;
+
+  // ATOM_KIND=wgmma_m64n256k16_f16: this thread's cells of C, two to a register
+  unsigned acc[2][64];
+
+  // TMA=1: a phase of full ends when a slab's bytes have come
+  if (threadIdx.x == 0) {
+    #pragma unroll
+    for (int i = 0; i < 3; ++i)
+      mbarrier_init(full, i, 1);
+    #pragma unroll
+    for (int i = 0; i < 3; ++i)
+      mbarrier_init(empty, i, 8);
+  }
+
+  // TMA=1: the mbarriers are there
+  __syncthreads();
+
+  // WARP_SPECIALIZE=1: the producer only fetches
+  if (threadIdx.x >= 256) {
+    registers_give<24>();
+
+    if (threadIdx.x == 256) {
+      for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
+        // WARP_SPECIALIZE=1: every consumer has left the slot
+        mbarrier_wait(empty, k_o % 3, (k_o / 3 + 1) % 2);
+
+        mbarrier_expect(full, k_o % 3, 65536);
+
+        // TMA=1: ask for the slab of A
+        tma_load(A_s, k_o % 3 * 16384, &A_map, k_o * 64, m_b * 256, full, k_o % 3);
+
+        // TMA=1: ask for the slab of B
+        #pragma unroll
+        for (int p_b = 0; p_b < 4; ++p_b)
+          tma_load(B_s, k_o % 3 * 16384 + p_b * 4096, &B_map, n_b * 256 + p_b * 64, k_o * 64, full,
+              k_o % 3);
+      }
+    }
+  }
+
+  // WARP_SPECIALIZE=1: the consumers only multiply
+  else {
+    registers_take<240>();
+    #pragma unroll
+    for (int m_r = 0; m_r < 2; ++m_r) {
+      insert_f16(&acc[m_r][0], 0, f16{});
+      insert_f16(&acc[m_r][0], 1, f16{});
+      insert_f16(&acc[m_r][1], 0, f16{});
+      insert_f16(&acc[m_r][1], 1, f16{});
+      insert_f16(&acc[m_r][2], 0, f16{});
+      insert_f16(&acc[m_r][2], 1, f16{});
+      insert_f16(&acc[m_r][3], 0, f16{});
+      insert_f16(&acc[m_r][3], 1, f16{});
+      insert_f16(&acc[m_r][4], 0, f16{});
+      insert_f16(&acc[m_r][4], 1, f16{});
+      insert_f16(&acc[m_r][5], 0, f16{});
+      insert_f16(&acc[m_r][5], 1, f16{});
+      insert_f16(&acc[m_r][6], 0, f16{});
+      insert_f16(&acc[m_r][6], 1, f16{});
+      insert_f16(&acc[m_r][7], 0, f16{});
+      insert_f16(&acc[m_r][7], 1, f16{});
+      insert_f16(&acc[m_r][8], 0, f16{});
+      insert_f16(&acc[m_r][8], 1, f16{});
+      insert_f16(&acc[m_r][9], 0, f16{});
+      insert_f16(&acc[m_r][9], 1, f16{});
+      insert_f16(&acc[m_r][10], 0, f16{});
+      insert_f16(&acc[m_r][10], 1, f16{});
+      insert_f16(&acc[m_r][11], 0, f16{});
+      insert_f16(&acc[m_r][11], 1, f16{});
+      insert_f16(&acc[m_r][12], 0, f16{});
+      insert_f16(&acc[m_r][12], 1, f16{});
+      insert_f16(&acc[m_r][13], 0, f16{});
+      insert_f16(&acc[m_r][13], 1, f16{});
+      insert_f16(&acc[m_r][14], 0, f16{});
+      insert_f16(&acc[m_r][14], 1, f16{});
+      insert_f16(&acc[m_r][15], 0, f16{});
+      insert_f16(&acc[m_r][15], 1, f16{});
+      insert_f16(&acc[m_r][16], 0, f16{});
+      insert_f16(&acc[m_r][16], 1, f16{});
+      insert_f16(&acc[m_r][17], 0, f16{});
+      insert_f16(&acc[m_r][17], 1, f16{});
+      insert_f16(&acc[m_r][18], 0, f16{});
+      insert_f16(&acc[m_r][18], 1, f16{});
+      insert_f16(&acc[m_r][19], 0, f16{});
+      insert_f16(&acc[m_r][19], 1, f16{});
+      insert_f16(&acc[m_r][20], 0, f16{});
+      insert_f16(&acc[m_r][20], 1, f16{});
+      insert_f16(&acc[m_r][21], 0, f16{});
+      insert_f16(&acc[m_r][21], 1, f16{});
+      insert_f16(&acc[m_r][22], 0, f16{});
+      insert_f16(&acc[m_r][22], 1, f16{});
+      insert_f16(&acc[m_r][23], 0, f16{});
+      insert_f16(&acc[m_r][23], 1, f16{});
+      insert_f16(&acc[m_r][24], 0, f16{});
+      insert_f16(&acc[m_r][24], 1, f16{});
+      insert_f16(&acc[m_r][25], 0, f16{});
+      insert_f16(&acc[m_r][25], 1, f16{});
+      insert_f16(&acc[m_r][26], 0, f16{});
+      insert_f16(&acc[m_r][26], 1, f16{});
+      insert_f16(&acc[m_r][27], 0, f16{});
+      insert_f16(&acc[m_r][27], 1, f16{});
+      insert_f16(&acc[m_r][28], 0, f16{});
+      insert_f16(&acc[m_r][28], 1, f16{});
+      insert_f16(&acc[m_r][29], 0, f16{});
+      insert_f16(&acc[m_r][29], 1, f16{});
+      insert_f16(&acc[m_r][30], 0, f16{});
+      insert_f16(&acc[m_r][30], 1, f16{});
+      insert_f16(&acc[m_r][31], 0, f16{});
+      insert_f16(&acc[m_r][31], 1, f16{});
+      insert_f16(&acc[m_r][32], 0, f16{});
+      insert_f16(&acc[m_r][32], 1, f16{});
+      insert_f16(&acc[m_r][33], 0, f16{});
+      insert_f16(&acc[m_r][33], 1, f16{});
+      insert_f16(&acc[m_r][34], 0, f16{});
+      insert_f16(&acc[m_r][34], 1, f16{});
+      insert_f16(&acc[m_r][35], 0, f16{});
+      insert_f16(&acc[m_r][35], 1, f16{});
+      insert_f16(&acc[m_r][36], 0, f16{});
+      insert_f16(&acc[m_r][36], 1, f16{});
+      insert_f16(&acc[m_r][37], 0, f16{});
+      insert_f16(&acc[m_r][37], 1, f16{});
+      insert_f16(&acc[m_r][38], 0, f16{});
+      insert_f16(&acc[m_r][38], 1, f16{});
+      insert_f16(&acc[m_r][39], 0, f16{});
+      insert_f16(&acc[m_r][39], 1, f16{});
+      insert_f16(&acc[m_r][40], 0, f16{});
+      insert_f16(&acc[m_r][40], 1, f16{});
+      insert_f16(&acc[m_r][41], 0, f16{});
+      insert_f16(&acc[m_r][41], 1, f16{});
+      insert_f16(&acc[m_r][42], 0, f16{});
+      insert_f16(&acc[m_r][42], 1, f16{});
+      insert_f16(&acc[m_r][43], 0, f16{});
+      insert_f16(&acc[m_r][43], 1, f16{});
+      insert_f16(&acc[m_r][44], 0, f16{});
+      insert_f16(&acc[m_r][44], 1, f16{});
+      insert_f16(&acc[m_r][45], 0, f16{});
+      insert_f16(&acc[m_r][45], 1, f16{});
+      insert_f16(&acc[m_r][46], 0, f16{});
+      insert_f16(&acc[m_r][46], 1, f16{});
+      insert_f16(&acc[m_r][47], 0, f16{});
+      insert_f16(&acc[m_r][47], 1, f16{});
+      insert_f16(&acc[m_r][48], 0, f16{});
+      insert_f16(&acc[m_r][48], 1, f16{});
+      insert_f16(&acc[m_r][49], 0, f16{});
+      insert_f16(&acc[m_r][49], 1, f16{});
+      insert_f16(&acc[m_r][50], 0, f16{});
+      insert_f16(&acc[m_r][50], 1, f16{});
+      insert_f16(&acc[m_r][51], 0, f16{});
+      insert_f16(&acc[m_r][51], 1, f16{});
+      insert_f16(&acc[m_r][52], 0, f16{});
+      insert_f16(&acc[m_r][52], 1, f16{});
+      insert_f16(&acc[m_r][53], 0, f16{});
+      insert_f16(&acc[m_r][53], 1, f16{});
+      insert_f16(&acc[m_r][54], 0, f16{});
+      insert_f16(&acc[m_r][54], 1, f16{});
+      insert_f16(&acc[m_r][55], 0, f16{});
+      insert_f16(&acc[m_r][55], 1, f16{});
+      insert_f16(&acc[m_r][56], 0, f16{});
+      insert_f16(&acc[m_r][56], 1, f16{});
+      insert_f16(&acc[m_r][57], 0, f16{});
+      insert_f16(&acc[m_r][57], 1, f16{});
+      insert_f16(&acc[m_r][58], 0, f16{});
+      insert_f16(&acc[m_r][58], 1, f16{});
+      insert_f16(&acc[m_r][59], 0, f16{});
+      insert_f16(&acc[m_r][59], 1, f16{});
+      insert_f16(&acc[m_r][60], 0, f16{});
+      insert_f16(&acc[m_r][60], 1, f16{});
+      insert_f16(&acc[m_r][61], 0, f16{});
+      insert_f16(&acc[m_r][61], 1, f16{});
+      insert_f16(&acc[m_r][62], 0, f16{});
+      insert_f16(&acc[m_r][62], 1, f16{});
+      insert_f16(&acc[m_r][63], 0, f16{});
+      insert_f16(&acc[m_r][63], 1, f16{});
+    }
+
+    for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+      // TMA=1: the slab's bytes are there
+      mbarrier_wait(full, k_o % 3, k_o / 3 % 2);
+      wgmma_fence();
+
+      for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+        // FM=2: ask the tensor core for each tile of A times each of B
+        #pragma unroll
+        for (int m_r = 0; m_r < 2; ++m_r)
+          wgmma_m64n256k16_f16_f16<0,
+              1>(&acc[m_r][0],
+              tile_of(A_s_at, k_o % 3 * 16384 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
+              tile_of(B_s, k_o % 3 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+      }
+
+      wgmma_commit();
+      wgmma_wait<1>();
+
+      // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+      if (0 < k_o) {
+        const int k_p = k_o + -1;
+
+        // WARP_SPECIALIZE=1: the warp has read the slot to the end
+        mbarrier_arrive(empty, k_p % 3);
+      }
+    }
+
+    // MMA_GROUPS=1: the sums are complete
+    wgmma_wait<0>();
+
+    // FM=2: write the cells of C
+    #pragma unroll
+    for (int m_r = 0; m_r < 2; ++m_r)
+      #pragma unroll
+      for (int v_c = 0; v_c < 64; ++v_c)
+        store2(&C[(m_b * 256 + m_w * 128 + m_r * 64 + lane / 4 % 8 + lane / 32 * 16 +
+            v_c % 2 * 8) * N + n_b * 256 + lane % 4 * 2 + v_c / 2 * 8], &acc[m_r][v_c]);
+  }
+}

@@ -1,0 +1,242 @@
+// C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=128,FM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3
+// for sm_90a (H200 SXM)
+//
+//   matmul<<<1024, 128>>>(A_map, B_map, C)   32776 bytes of shared memory
+
+constexpr int N = 4096;
+
+// A bfloat16 (1 sign, 8 exponent, 7 fraction bits) as it lies in memory.
+struct bf16 {
+  unsigned short bits;
+};
+
+__device__ __forceinline__ void store2(bf16 *to, const float *from) {
+  unsigned v[1];
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
+  *reinterpret_cast<unsigned *>(to) = v[0];
+}
+
+// A matrix and the box that is copied of it at a time, as the driver encodes them.
+struct alignas(64) tensor_map {
+  unsigned long long word[16];
+};
+
+// Phase 0 begins; a phase ends after so many arrivals and all expected bytes.
+__device__ __forceinline__ void mbarrier_init(unsigned long long *bars, int i, int arrivals) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n"
+               "fence.mbarrier_init.release.cluster;" :: "r"(bar), "r"(arrivals) : "memory");
+}
+
+// Arrives, and lets the phase wait for so many bytes.
+__device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i, int bytes) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :: "r"(bar), "r"(bytes) : "memory");
+}
+
+// Goes on when the phase with this bit, 0 or 1, has ended.
+__device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("{ .reg .pred ended;\n"
+               "again%=: mbarrier.try_wait.parity.shared::cta.b64 ended, [%0], %1;\n"
+               "@!ended bra again%=; }" :: "r"(bar), "r"(phase) : "memory");
+}
+
+// The map's box, from this column and row on, goes to element `at` of the slab.
+__device__ __forceinline__ void tma_load(bf16 *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+
+// What the warpgroup has asked for since the last commit becomes one group.
+__device__ __forceinline__ void wgmma_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// What this warpgroup did to its registers comes before what wgmma does to them.
+__device__ __forceinline__ void wgmma_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Waits until at most n groups are in flight.
+template <int n>
+__device__ __forceinline__ void wgmma_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+// The descriptor of the tile that begins at slab[at]: its address beside what does not
+// depend on it. In a cluster the address has the rank of the CTA above its 18 bits.
+__device__ __forceinline__ unsigned long long tile_of(const bf16 *slab, int at,
+    unsigned long long shape) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  return shape | (from & 0x3ffffu) >> 4;
+}
+
+// c += a * b in the background, 64 x 128 x 16, by a warpgroup. a and b are descriptors of tiles: PTX ISA,
+// section 9.7.15.5.1.1.1 says which lane holds what.
+// turned: M or N runs fastest, not K.
+template <int a_turned, int b_turned>
+__device__ __forceinline__ void wgmma_m64n128k16_f32_bf16(float *c, unsigned long long a,
+    unsigned long long b) {
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13,"
+      " %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27,"
+      " %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41,"
+      " %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55,"
+      " %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, 1, 1, 1, %66, %67;"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]),
+        "+f"(c[6]), "+f"(c[7]), "+f"(c[8]), "+f"(c[9]), "+f"(c[10]), "+f"(c[11]),
+        "+f"(c[12]), "+f"(c[13]), "+f"(c[14]), "+f"(c[15]), "+f"(c[16]), "+f"(c[17]),
+        "+f"(c[18]), "+f"(c[19]), "+f"(c[20]), "+f"(c[21]), "+f"(c[22]), "+f"(c[23]),
+        "+f"(c[24]), "+f"(c[25]), "+f"(c[26]), "+f"(c[27]), "+f"(c[28]), "+f"(c[29]),
+        "+f"(c[30]), "+f"(c[31]), "+f"(c[32]), "+f"(c[33]), "+f"(c[34]), "+f"(c[35]),
+        "+f"(c[36]), "+f"(c[37]), "+f"(c[38]), "+f"(c[39]), "+f"(c[40]), "+f"(c[41]),
+        "+f"(c[42]), "+f"(c[43]), "+f"(c[44]), "+f"(c[45]), "+f"(c[46]), "+f"(c[47]),
+        "+f"(c[48]), "+f"(c[49]), "+f"(c[50]), "+f"(c[51]), "+f"(c[52]), "+f"(c[53]),
+        "+f"(c[54]), "+f"(c[55]), "+f"(c[56]), "+f"(c[57]), "+f"(c[58]), "+f"(c[59]),
+        "+f"(c[60]), "+f"(c[61]), "+f"(c[62]), "+f"(c[63])
+      : "l"(a), "l"(b), "n"(a_turned), "n"(b_turned)
+      : "memory");
+}
+
+extern "C" __global__ void __launch_bounds__(128)
+matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
+    bf16 *__restrict__ C) {
+  __shared__ __align__(1024) bf16 smem[16388];
+  bf16 *const A_s = smem;         // [128][64] SWIZZLE=3: the slab of A
+  bf16 *const B_s = smem + 8192;  // [2][64][64] SWIZZLE=3: the slab of B
+  // [1] TMA=1: a slot's bytes have come
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 16384);
+
+  const int tid = threadIdx.x;
+  const int m_b = blockIdx.x / 32;  // BLOCK 0..32, WM=1
+  const int n_b = blockIdx.x % 32;  // BLOCK 0..32, WN=1
+  const int lane = threadIdx.x;     // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
+
+  float acc[2][64];  // ATOM_KIND=wgmma_m64n256k16_bf16: this thread's cells of C
+
+  // TMA=1: a phase of full ends when a slab's bytes have come
+  if (tid == 0)
+    mbarrier_init(full, 0, 1);
+
+  // TMA=1: the mbarriers are there
+  __syncthreads();
+
+  #pragma unroll
+  for (int m_r = 0; m_r < 2; ++m_r) {
+    acc[m_r][0] = 0.0f;
+    acc[m_r][1] = 0.0f;
+    acc[m_r][2] = 0.0f;
+    acc[m_r][3] = 0.0f;
+    acc[m_r][4] = 0.0f;
+    acc[m_r][5] = 0.0f;
+    acc[m_r][6] = 0.0f;
+    acc[m_r][7] = 0.0f;
+    acc[m_r][8] = 0.0f;
+    acc[m_r][9] = 0.0f;
+    acc[m_r][10] = 0.0f;
+    acc[m_r][11] = 0.0f;
+    acc[m_r][12] = 0.0f;
+    acc[m_r][13] = 0.0f;
+    acc[m_r][14] = 0.0f;
+    acc[m_r][15] = 0.0f;
+    acc[m_r][16] = 0.0f;
+    acc[m_r][17] = 0.0f;
+    acc[m_r][18] = 0.0f;
+    acc[m_r][19] = 0.0f;
+    acc[m_r][20] = 0.0f;
+    acc[m_r][21] = 0.0f;
+    acc[m_r][22] = 0.0f;
+    acc[m_r][23] = 0.0f;
+    acc[m_r][24] = 0.0f;
+    acc[m_r][25] = 0.0f;
+    acc[m_r][26] = 0.0f;
+    acc[m_r][27] = 0.0f;
+    acc[m_r][28] = 0.0f;
+    acc[m_r][29] = 0.0f;
+    acc[m_r][30] = 0.0f;
+    acc[m_r][31] = 0.0f;
+    acc[m_r][32] = 0.0f;
+    acc[m_r][33] = 0.0f;
+    acc[m_r][34] = 0.0f;
+    acc[m_r][35] = 0.0f;
+    acc[m_r][36] = 0.0f;
+    acc[m_r][37] = 0.0f;
+    acc[m_r][38] = 0.0f;
+    acc[m_r][39] = 0.0f;
+    acc[m_r][40] = 0.0f;
+    acc[m_r][41] = 0.0f;
+    acc[m_r][42] = 0.0f;
+    acc[m_r][43] = 0.0f;
+    acc[m_r][44] = 0.0f;
+    acc[m_r][45] = 0.0f;
+    acc[m_r][46] = 0.0f;
+    acc[m_r][47] = 0.0f;
+    acc[m_r][48] = 0.0f;
+    acc[m_r][49] = 0.0f;
+    acc[m_r][50] = 0.0f;
+    acc[m_r][51] = 0.0f;
+    acc[m_r][52] = 0.0f;
+    acc[m_r][53] = 0.0f;
+    acc[m_r][54] = 0.0f;
+    acc[m_r][55] = 0.0f;
+    acc[m_r][56] = 0.0f;
+    acc[m_r][57] = 0.0f;
+    acc[m_r][58] = 0.0f;
+    acc[m_r][59] = 0.0f;
+    acc[m_r][60] = 0.0f;
+    acc[m_r][61] = 0.0f;
+    acc[m_r][62] = 0.0f;
+    acc[m_r][63] = 0.0f;
+  }
+
+  for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+    // TMA=1: one thread asks for the slabs
+    if (tid == 0) {
+      mbarrier_expect(full, 0, 32768);
+
+      // TMA=1: ask for the slab of A
+      tma_load(A_s, 0, &A_map, k_o * 64, m_b * 128, full, 0);
+
+      // TMA=1: ask for the slab of B
+      #pragma unroll
+      for (int p_b = 0; p_b < 2; ++p_b)
+        tma_load(B_s, p_b * 4096, &B_map, n_b * 128 + p_b * 64, k_o * 64, full, 0);
+    }
+
+    // TMA=1: the slab's bytes are there
+    mbarrier_wait(full, 0, k_o % 2);
+    wgmma_fence();
+
+    for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+      // FM=2: ask the tensor core for each tile of A times each of B
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r)
+        wgmma_m64n128k16_f32_bf16<0,
+            1>(&acc[m_r][0], tile_of(A_s, m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
+            tile_of(B_s, k_i * 16 * 64, 0x4000004002000000ull));
+    }
+
+    wgmma_commit();
+    wgmma_wait<0>();
+
+    // STAGE=11: the slab is read to the end
+    __syncthreads();
+  }
+
+  // FM=2: write the cells of C
+  #pragma unroll
+  for (int m_r = 0; m_r < 2; ++m_r)
+    #pragma unroll
+    for (int v_c = 0; v_c < 32; ++v_c)
+      store2(&C[(m_b * 128 + m_r * 64 + lane / 4 % 8 + lane / 32 * 16 + v_c % 2 * 8) * N +
+          n_b * 128 + lane % 4 * 2 + v_c / 2 * 8], &acc[m_r][v_c * 2]);
+}

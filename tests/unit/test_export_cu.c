@@ -37,6 +37,11 @@ static const struct {
      "M=512,N=1024,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
      "WARP_SPECIALIZE=1,BUFFER_COUNT=3,PERSISTENT=1,TILE_ORDER=hilbert",
      true},
+    {"work_lists",
+     "M=1024,N=2048,K=512,ATOM_KIND=mma_m16n8k16_bf16,WM=2,WN=2,FM=4,FN=4,BK=4,TMA=1,STAGE=11,"
+     "WARP_SPECIALIZE=1,BUFFER_COUNT=3,CLUSTER_M=2,MULTICAST=1,PERSISTENT=1,TILE_ORDER=gpc,"
+     "GROUP_N=8",
+     true},
     {"f64", "M=512,N=512,K=512,ATOM_KIND=mma_m8n8k4_f64", false},
 };
 enum { N_EXPORTS = sizeof exports / sizeof *exports };

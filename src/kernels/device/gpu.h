@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "kernels/device/driver.h"
+#include "kernels/device/places.h"
 #include "kernels/toolchain/cuda_api.h"
 
 // Guard bytes before and after the data, filled with 0xFF (a NaN in every type): a kernel that
@@ -32,6 +33,8 @@ typedef struct GpuProgram {
   int64_t grid_x[PLAN_MAX_KERNELS];  // as launched on this device
   const Plan *plan;
   GpuMap maps[PLAN_MAX_MAPS];  // by the plan's
+  GpuBuffer places, claims;    // of a kernel whose clusters claim lists of tiles; else not there
+  int lists;
 } GpuProgram;
 
 // The product being measured: operands, the float64 answer and C. One is kept per Gpu.
@@ -69,6 +72,8 @@ struct Gpu {
   void *helpers[GPU_N_HELPERS];
   GpuProblem problem;
   GpuBuffer flush;
+  PlaceMap places;  // found when a kernel asks for it first
+  unsigned epoch;   // of the latest launch
   ReferenceState *reference;
 };
 
@@ -100,6 +105,9 @@ void gpu_describe(Gpu *gpu, const GpuProgram *program, BenchEntry *entry);
 bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, void **parameters);
 // Keeps the stream busy for some `us` microseconds, so that launches queue up behind it.
 bool gpu_spin(Gpu *gpu, double us);
+
+// places.c: finds out, once, which SMs are neighbours. False when the GPU failed.
+bool gpu_find_places(Gpu *gpu);
 
 // tensor_map.c: buffers that kernels take as tensor maps.
 // False, with a sentence, when the plan has maps and the driver has none.

@@ -9,7 +9,8 @@
 //
 // A persistent kernel is launched with as many blocks as the device holds at once, which only its
 // driver knows: SMs times the blocks that fit on one, by the registers that the assembler has given
-// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132.
+// out. Worked example, 512 tiles, one block of 384 threads an SM on 132 SMs: a grid of 132. If its
+// clusters claim lists of tiles, which list is meant for which SM is settled then too (places.h).
 #include <string.h>
 
 #include "base/str.h"
@@ -30,6 +31,31 @@ static int block_threads(const PlanKernel *kernel) {
   return kernel->block[0] * kernel->block[1] * kernel->block[2];
 }
 
+static bool claims_lists(const PlanKernel *kernel) {
+  for (int i = 0; i < kernel->n_args; i++)
+    if (kernel->args[i] == PLAN_ARG_CLAIMS) return true;
+  return false;
+}
+
+// The table, and a claim for each cluster that nobody has made yet.
+static bool settle_lists(Gpu *gpu, GpuProgram *program, int i, int blocks) {
+  const PlanKernel *kernel = &program->plan->kernels[i];
+  const int cluster = cluster_blocks(kernel);
+  const ListShape shape = {.tiles = kernel->grid[0] / cluster,
+                           .clusters = (int)(program->grid_x[i] / cluster),
+                           .cluster = cluster,
+                           .blocks = blocks};
+  ListTable table;
+  if (!claims_lists(kernel)) return true;
+  if (!gpu_find_places(gpu)) return false;
+  lists_assign(&gpu->places, &shape, &table);
+  program->lists = table.lists;
+  return gpu_alloc(gpu, &program->places, sizeof table.of_sm, "the places of lists") &&
+         gpu_alloc(gpu, &program->claims, shape.clusters * (int64_t)sizeof(unsigned), "claims") &&
+         gpu_write(gpu, program->places.data, table.of_sm, sizeof table.of_sm) &&
+         gpu_fill_bytes(gpu, &program->claims, 0, false);
+}
+
 static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   const PlanKernel *kernel = &program->plan->kernels[i];
   const CudaApi *cuda = gpu->cuda;
@@ -43,7 +69,7 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
   *grid = max64(*grid - *grid % together, together);
-  return true;
+  return settle_lists(gpu, program, i, blocks);
 }
 
 static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
@@ -106,6 +132,9 @@ void gpu_unload(Gpu *gpu, GpuProgram *program) {
   if (program->module && !gpu->poisoned)
     gpu_check(gpu, gpu->cuda->cuModuleUnload(program->module), "cuModuleUnload");
   program->module = NULL;
+  if (gpu->poisoned) return;
+  gpu_release(gpu, &program->places);
+  gpu_release(gpu, &program->claims);
 }
 
 static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **parameters) {
@@ -135,7 +164,12 @@ static bool launch_cluster(Gpu *gpu, const GpuProgram *program, int i, void **pa
 
 bool gpu_launch(Gpu *gpu, GpuProgram *program) {
   float alpha = 1;
-  void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha};
+  unsigned epoch = ++gpu->epoch;
+  void *values[PLAN_N_ARGS] = {[PLAN_ARG_ALPHA] = &alpha,
+                               [PLAN_ARG_PLACES] = &program->places.data,
+                               [PLAN_ARG_CLAIMS] = &program->claims.data,
+                               [PLAN_ARG_EPOCH] = &epoch,
+                               [PLAN_ARG_LISTS] = &program->lists};
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
   for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;

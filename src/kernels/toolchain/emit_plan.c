@@ -59,6 +59,8 @@ static PlanKernel plan_kernel(Plan *plan, const Program *program, const EmitKern
     kernel.args[i] = from->arg[i].copy ? plan_map(plan, program, &from->arg[i])
                                        : plan_buffer(program, from->arg[i].buffer);
   if (from->takes_alpha) kernel.args[kernel.n_args++] = PLAN_ARG_ALPHA;
+  for (int arg = PLAN_ARG_PLACES; from->takes_lists && arg <= PLAN_ARG_LISTS; arg++)
+    kernel.args[kernel.n_args++] = (PlanArg)arg;
   return kernel;
 }
 

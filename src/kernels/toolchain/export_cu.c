@@ -8,7 +8,8 @@
 // 8192³: 2^39 products, step 9.
 //
 // An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
-// `A_map` for the launch; the map's sizes are those of the plan.
+// `A_map` for the launch; the map's sizes are those of the plan. A kernel whose clusters claim lists
+// of tiles brings the probe of places and their table along (device/places.h), in C++.
 #include "kernels/toolchain/export_cu.h"
 
 #include <string.h>
@@ -310,20 +311,129 @@ static const char resident_blocks[] =
     "}\n"
     "\n";
 
+static const char work_lists[] =
+    "// SMs that were seen in one cluster are in one GPC; which of them share a cluster changes "
+    "with its\n"
+    "// size, so that parts of a GPC are joined.\n"
+    "__global__ void sm_of_blocks(int *sm_of_block, int clocks) {\n"
+    "  const long long began = clock64();\n"
+    "  int sm;\n"
+    "  asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(sm));\n"
+    "  if (threadIdx.x == 0) sm_of_block[blockIdx.x] = sm;\n"
+    "  while (clock64() - began < clocks) {}\n"
+    "}\n"
+    "\n"
+    "static std::vector<std::vector<int>> neighbouring_sms(int n_sms) {\n"
+    "  std::vector<int> set(1024, -1), sm(2 * n_sms);\n"
+    "  int *on_device;\n"
+    "  must(cudaMalloc(&on_device, sm.size() * sizeof(int)), \"cudaMalloc\");\n"
+    "  for (int cluster = 8; cluster > 1; --cluster) {\n"
+    "    const int n = 2 * n_sms / cluster * cluster;\n"
+    "    cudaLaunchAttribute size = {};\n"
+    "    size.id = cudaLaunchAttributeClusterDimension;\n"
+    "    size.val.clusterDim.x = cluster;\n"
+    "    size.val.clusterDim.y = size.val.clusterDim.z = 1;\n"
+    "    cudaLaunchConfig_t launch = {};\n"
+    "    launch.gridDim = dim3(n);\n"
+    "    launch.blockDim = dim3(1024);\n"
+    "    launch.attrs = &size;\n"
+    "    launch.numAttrs = 1;\n"
+    "    must(cudaLaunchKernelEx(&launch, sm_of_blocks, on_device, 30000), \"clusters\");\n"
+    "    must(cudaMemcpy(sm.data(), on_device, n * sizeof(int), cudaMemcpyDeviceToHost), "
+    "\"SMs\");\n"
+    "    for (int i = 0; i < n; ++i) {\n"
+    "      if (set[sm[i]] < 0) set[sm[i]] = sm[i];\n"
+    "      const int from = set[sm[i]], to = set[sm[i - i % cluster]];\n"
+    "      std::replace(set.begin(), set.end(), from, to);\n"
+    "    }\n"
+    "  }\n"
+    "  must(cudaFree(on_device), \"cudaFree\");\n"
+    "  std::vector<std::vector<int>> places;\n"
+    "  std::vector<int> place_of(1024, -1);\n"
+    "  for (int i = 0; i < 1024; ++i) {\n"
+    "    if (set[i] < 0) continue;\n"
+    "    int &place = place_of[set[i]];\n"
+    "    if (place < 0) {\n"
+    "      place = static_cast<int>(places.size());\n"
+    "      places.emplace_back();\n"
+    "    }\n"
+    "    places[place].push_back(i);\n"
+    "  }\n"
+    "  return places;\n"
+    "}\n"
+    "\n"
+    "// Which list of tiles is meant for a cluster by the SM it runs on: neighbouring lists are of "
+    "one\n"
+    "// GPC. Any table is right; claims begin with 0.\n"
+    "struct Lists {\n"
+    "  int *places, n;\n"
+    "  unsigned *claims;\n"
+    "};\n"
+    "\n"
+    "static Lists lists_for(int tiles, int n_blocks, int cluster) {\n"
+    "  int device, n_sms;\n"
+    "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
+    "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
+    "  const int per_sm = (n_blocks + n_sms - 1) / n_sms, clusters = n_blocks / cluster;\n"
+    "  const auto gpcs = neighbouring_sms(n_sms);\n"
+    "  const auto room = [=](const std::vector<int> &sms) {\n"
+    "    return static_cast<int>(sms.size()) * per_sm / cluster;\n"
+    "  };\n"
+    "  // As many lists for each GPC, if that takes no more turns than one for every cluster.\n"
+    "  int lists = 0, each = clusters;\n"
+    "  for (; each > 0; --each) {\n"
+    "    lists = 0;\n"
+    "    for (const auto &sms : gpcs) lists += room(sms) >= each ? each : 0;\n"
+    "    const bool fits = lists > 0 && lists <= clusters;\n"
+    "    if (fits && (tiles - 1) / lists == (tiles - 1) / clusters) break;\n"
+    "  }\n"
+    "  if (!each) lists = clusters;\n"
+    "  std::vector<int> of_sm(1024);\n"
+    "  int first = 0, left_over = 0;\n"
+    "  for (const auto &sms : gpcs) {\n"
+    "    const int own = !each ? room(sms) : room(sms) >= each ? each : 0;\n"
+    "    for (size_t i = 0; i < sms.size(); ++i) {\n"
+    "      const int slot = static_cast<int>(i) * per_sm / cluster;\n"
+    "      const int list = slot < own ? first + slot : lists + left_over++ * per_sm / cluster;\n"
+    "      of_sm[sms[i]] = std::min(list, clusters - 1);\n"
+    "    }\n"
+    "    first += own;\n"
+    "  }\n"
+    "  Lists on_device = {nullptr, lists, nullptr};\n"
+    "  must(cudaMalloc(&on_device.places, of_sm.size() * sizeof(int)), \"cudaMalloc\");\n"
+    "  must(cudaMalloc(&on_device.claims, clusters * sizeof(unsigned)), \"cudaMalloc\");\n"
+    "  must(cudaMemcpy(on_device.places, of_sm.data(), of_sm.size() * sizeof(int),\n"
+    "                  cudaMemcpyHostToDevice),\n"
+    "       \"places\");\n"
+    "  must(cudaMemset(on_device.claims, 0, clusters * sizeof(unsigned)), \"claims\");\n"
+    "  return on_device;\n"
+    "}\n"
+    "\n";
+
+// Built once, when the kernel is launched first; each launch has an epoch of its own.
+static void add_lists(Str *out, const EmitKernel *kernel) {
+  str_printf(out,
+             "  static const Lists lists = lists_for(%lld, n_blocks, %lld);\n"
+             "  static unsigned epoch = 0;\n",
+             (long long)(kernel->n_blocks / kernel->cluster), (long long)kernel->cluster);
+}
+
 static void add_launch(Str *out, const EmitKernel *kernel) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   if (kernel->persistent)
-    str_printf(out,
-               "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n"
-               "  %s<<<n_blocks",
-               kernel->name, blocks, threads, bytes, kernel->name);
+    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n",
+               kernel->name, blocks, threads, bytes);
+  if (kernel->takes_lists) add_lists(out, kernel);
+  if (kernel->persistent)
+    str_printf(out, "  %s<<<n_blocks", kernel->name);
   else
     str_printf(out, "  %s<<<%lld", kernel->name, blocks);
   str_printf(out, ", %lld, %lld>>>(", threads, bytes);
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
+  if (kernel->takes_lists) str_add(out, ",\n         lists.places, lists.claims, ++epoch, lists.n");
   str_add(out, ");\n");
 }
 
@@ -366,6 +476,8 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   str_add(out, "};\n\n");
   for (int i = 0; i < emission->n_kernels; i++)
     if (emission->kernel[i].persistent) str_add(out, resident_blocks);
+  for (int i = 0; i < emission->n_kernels; i++)
+    if (emission->kernel[i].takes_lists) str_add(out, work_lists);
   str_add(out,
           "// Launches the kernels of one product in their order.\n"
           "static void multiply(const Operands &on) {\n");

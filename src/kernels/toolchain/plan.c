@@ -32,8 +32,9 @@ static const char *const type_names[PLAN_N_TYPES] = {"f32", "f16",  "bf16", "tf3
                                                      "s8",  "e4m3", "e5m2", "s32"};
 static const int type_bytes[PLAN_N_TYPES] = {4, 2, 2, 4, 8, 1, 1, 1, 4};
 static const char *const arg_names[PLAN_N_ARGS] = {
-    "A",     "B",     "C",     "workspace_0", "workspace_1", "workspace_2", "workspace_3", "alpha",
-    "map_0", "map_1", "map_2", "map_3",       "map_4",       "map_5",       "map_6",       "map_7"};
+    "A",     "B",      "C",      "workspace_0", "workspace_1", "workspace_2", "workspace_3",
+    "alpha", "places", "claims", "epoch",       "lists",       "map_0",       "map_1",
+    "map_2", "map_3",  "map_4",  "map_5",       "map_6",       "map_7"};
 
 const char *plan_type_name(PlanType type) { return type_names[type]; }
 int plan_type_bytes(PlanType type) { return type_bytes[type]; }
@@ -163,6 +164,9 @@ static void check_args(const Plan *plan, const PlanKernel *kernel, const char *n
     const bool is_workspace = arg >= PLAN_ARG_WORKSPACE && arg < PLAN_N_BUFFERS;
     if (is_workspace && plan->workspace_bytes[arg - PLAN_ARG_WORKSPACE] == 0)
       diag_add(diags, "plan", "%s: %s is passed, but it has 0 bytes", name, arg_names[arg]);
+    if (arg >= PLAN_ARG_PLACES && arg <= PLAN_ARG_LISTS && !kernel->persistent)
+      diag_add(diags, "plan", "%s: %s is passed to a kernel that is not persistent", name,
+               arg_names[arg]);
     if (arg >= PLAN_ARG_MAP && (int)(arg - PLAN_ARG_MAP) >= plan->n_maps)
       diag_add(diags, "plan", "%s: %s is passed, but there are %d maps", name, arg_names[arg],
                plan->n_maps);

@@ -18,7 +18,9 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 12, PLAN_MAX_WORKSPACES = 4, PLAN_M
 
 // Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
-// text. PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
+// text. PLACES, CLAIMS, EPOCH and LISTS are of a kernel whose clusters claim lists of tiles: tables
+// and numbers that the launch makes for the device (device/places.h). PLAN_ARG_WORKSPACE + i is the
+// plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
@@ -26,6 +28,10 @@ typedef enum PlanArg {
   PLAN_ARG_WORKSPACE,
   PLAN_N_BUFFERS = PLAN_ARG_WORKSPACE + PLAN_MAX_WORKSPACES,
   PLAN_ARG_ALPHA = PLAN_N_BUFFERS,
+  PLAN_ARG_PLACES,
+  PLAN_ARG_CLAIMS,
+  PLAN_ARG_EPOCH,
+  PLAN_ARG_LISTS,
   PLAN_ARG_MAP,
   PLAN_N_ARGS = PLAN_ARG_MAP + PLAN_MAX_MAPS
 } PlanArg;

@@ -627,6 +627,25 @@ static bool break_ring_restarts(Program *program) {
   return true;
 }
 
+static bool claim_in_steps(Program *program, Stmt *stmt) {
+  (void)program;
+  bool claims = is_op(stmt, OP_CLAIM);
+  if (claims) stmt->op.in_steps = true;
+  return claims;
+}
+
+static bool break_claim_not_atomic(Program *program) {
+  return change_each(program, claim_in_steps);
+}
+
+static bool claim_in_epoch_1(Program *program, Stmt *stmt) {
+  bool claims = is_op(stmt, OP_CLAIM);
+  if (claims) stmt->op.phase = ex_const(program->arena, 1);
+  return claims;
+}
+
+static bool break_epoch_missing(Program *program) { return change_each(program, claim_in_epoch_1); }
+
 static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_FIRST_BARRIER] = break_first_barrier,
     [BREAK_LAST_BARRIER] = break_last_barrier,
@@ -669,6 +688,8 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_NO_CLUSTER_START] = break_no_cluster_start,
     [BREAK_NO_CLUSTER_END] = break_no_cluster_end,
     [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
+    [BREAK_CLAIM_NOT_ATOMIC] = break_claim_not_atomic,
+    [BREAK_EPOCH_MISSING] = break_epoch_missing,
     [BREAK_WG_WAIT] = break_wg_wait,
     [BREAK_WG_WAIT_LAX] = break_wg_wait_lax,
     [BREAK_WG_FENCE] = break_wg_fence,

@@ -51,6 +51,9 @@
   X(NO_CLUSTER_END, "no_cluster_end", "blocks end when they are ready, and not together")         \
   X(RING_RESTARTS_PER_TILE, "ring_restarts_per_tile",                                             \
     "slots and phases begin anew with each tile of a persistent block")                           \
+  X(CLAIM_NOT_ATOMIC, "claim_not_atomic",                                                         \
+    "a cluster looks whether a list is free and then takes it, and others look meanwhile")        \
+  X(EPOCH_MISSING, "epoch_missing", "each launch claims in epoch 1, where all lists are taken")   \
   X(WG_WAIT, "wg_wait", "nobody waits for wgmma")                                                 \
   X(WG_WAIT_LAX, "wg_wait_lax", "each wait for wgmma lets one more group stay in flight")         \
   X(WG_FENCE, "wg_fence", "no fence tells wgmma what was done to the registers of the sums")      \

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "base/whole.h"
 #include "model/interp/interp_machine.h"
+#include "model/ir/rewrite.h"
 
 enum { DEFAULT_RUNS = 2 };
 
@@ -116,7 +117,9 @@ static void start_warp(Machine *m, Warp *w, bool first_block) {
   set_digit(m, w, &thread, true);
   if (m->program->any_thread) set_digit(m, w, &(HardwareDigit){m->program->any_thread, 1}, true);
   set_digit(m, w, &block, false);
-  set_scalar(m, w, m->program->grid, m->grid);
+  set_scalar(m, w, m->program->grid, m->lists);
+  set_scalar(m, w, m->program->list, 0);  // until somebody has said which
+  set_scalar(m, w, m->program->epoch, m->launches);
   for (int i = 0; i < launch->n_thread_digits; i++) set_digit(m, w, &launch->thread[i], true);
   for (int i = 0; i < launch->n_block_digits; i++) set_digit(m, w, &launch->block[i], false);
   for (int i = 0; i < m->code->n_early; i++) run_early_let(m, w, i);
@@ -157,12 +160,20 @@ static void run_op(Machine *m, Warp *w, const Code *code) {
   if (m->watch && w->state != WARP_ASLEEP) watch_op(m, w, code);
 }
 
-// A block's tiles are bid, bid + grid, bid + 2·grid, …; every other loop counts from 0.
+void interp_tell_list(Machine *m, const bool *takes_part) {
+  if (m->claimer < 0 || !takes_part[m->claimer]) return;
+  for (int i = 0; i < m->n_warps; i++)
+    if (takes_part[i]) set_scalar(m, &m->warp[i], m->program->list, m->list);
+}
+
+// A block's tiles are bid, bid + grid, bid + 2·grid, …, or those of the list that it has claimed;
+// every other loop counts from 0.
 static bool is_over_tiles(const Code *code) { return code->stmt->var->tier == TIER_TILE; }
 
 static void run_loop(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
   int64_t first = is_over_tiles(code) ? m->block / m->code->launch.cluster : 0;
+  if (code->stmt->expr) first = interp_scalar(w, &code->value);
   if (first >= var->extent)
     w->pc = code->jump;
   else
@@ -171,7 +182,7 @@ static void run_loop(Machine *m, Warp *w, const Code *code) {
 
 static void run_next(Machine *m, Warp *w, const Code *code) {
   const Var *var = code->stmt->var;
-  int64_t next = w->scalar[var->id] + (is_over_tiles(code) ? m->grid : 1);
+  int64_t next = w->scalar[var->id] + (is_over_tiles(code) ? m->lists : 1);
   if (next >= var->extent) return;
   set_scalar(m, w, var, next);
   w->pc = code->jump;
@@ -253,6 +264,7 @@ static void shuffle(uint64_t *random, int32_t *list, int n) {
 // The blocks of a cluster that reach each other, or one block.
 static void run_cluster(Machine *m, int cluster, bool first_one) {
   m->cluster = cluster;
+  m->claimer = -1;
   m->block_first = ++m->epoch;
   interp_join_none(m);
   for (int i = 0; i < m->n_warps; i++) start_warp(m, &m->warp[i], first_one);
@@ -278,6 +290,15 @@ static int64_t choose_grid(Machine *m, const Launch *launch) {
   return tiles % grid == 0 && grid > 2 ? grid - 1 : grid;
 }
 
+// Each launch has as many lists as clusters, of which the last two, at most, may have no tiles.
+static int64_t choose_lists(Machine *m) {
+  const Kernel *kernel = &m->program->kernel[m->kernel];
+  if (!find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
+  memcpy(m->claimed_before, m->claimed, sizeof *m->claimed * (size_t)m->max_clusters);
+  m->launches++;
+  return random_between(&m->random, max64(1, m->grid - 2), m->grid);
+}
+
 static void run_kernel(Machine *m, int kernel) {
   m->kernel = kernel;
   m->code = m->kernel_code[kernel];
@@ -285,6 +306,7 @@ static void run_kernel(Machine *m, int kernel) {
   m->n_warps = m->code->cluster * m->block_warps;
   m->kernel_first = m->epoch + 1;
   m->grid = choose_grid(m, &m->code->launch);
+  m->lists = choose_lists(m);
   // Blocks of a cluster that do not reach each other run one by one.
   int n_runs = (int)(m->grid * m->code->launch.cluster / m->code->cluster);
   shuffle(&m->random, m->order, n_runs);

@@ -269,7 +269,10 @@ static const char *build_code(Machine *m) {
     m->max_warps = max_int(m->max_warps, code->cluster * launch_block_warps(launch));
     if (launch->n_blocks > max_blocks) max_blocks = launch->n_blocks;
   }
+  m->max_clusters = max_blocks;
   m->order = ARENA_ARRAY(m->arena, int32_t, max_blocks);
+  m->claimed = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
+  m->claimed_before = ARENA_ARRAY(m->arena, uint32_t, max_blocks);
   return NULL;
 }
 

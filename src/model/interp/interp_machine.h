@@ -311,6 +311,7 @@ struct Machine {
   int n_rows;
   int max_cluster, max_warps;  // of any kernel: blocks, and warps of all of them, that run together
   Warp *warp;
+  int64_t max_clusters;
   int32_t *order;  // of clusters; of warps
   int32_t *warp_order;
   // The run:
@@ -326,7 +327,13 @@ struct Machine {
   BlockState *own;                   // what it has of its own,
   Memory *memory;                    // and the memory that it reaches
   int first_reader;                  // the warp whose reads are kept first of that memory
-  int64_t grid;  // clusters of the kernel at hand, which without clusters are its blocks
+  int64_t grid;       // clusters of the kernel at hand, which without clusters are its blocks
+  int64_t lists;      // the lists of its tiles: as many, or fewer where clusters claim them
+  uint32_t *claimed;  // [max_clusters] epochs; they stay from one launch to the next
+  uint32_t *claimed_before;  // the same when the launch began
+  uint32_t launches;         // so far
+  int64_t list;              // that the cluster under way has claimed
+  int claimer;               // by which warp; -1: it has not
   const KernelCode *code;
   uint32_t epoch, block_first, kernel_first, run_first;
   uint32_t joined;  // the epoch in which all threads that run together last met
@@ -477,6 +484,8 @@ int interp_rank_of(const Machine *machine, int thread);
 // Blocks start; the threads of some warps have met, perhaps all: a new epoch begins.
 void interp_join_none(Machine *machine);
 void interp_join(Machine *machine, const bool *takes_part);
+// Those who have met the warp that claimed a list for their cluster know its number (interp.c).
+void interp_tell_list(Machine *machine, const bool *takes_part);
 // Into one clock what the other knows.
 void order_join_clock(const Machine *machine, Known *into, const Known *from);
 // A copy of a clock, good until the next one is made.

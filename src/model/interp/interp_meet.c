@@ -68,6 +68,7 @@ static void meet(Machine *m, const Warp *w, const bool *takes_part) {
                   interp_warp_name(m, i), waits_at(m, other)->id, interp_warp_name(m, w->index));
   }
   interp_join(m, takes_part);
+  interp_tell_list(m, takes_part);
 }
 
 static bool waits_for_cluster(const Warp *w) {

@@ -44,6 +44,8 @@ typedef enum VarKind {
   VAR_THREAD,  // the flat thread index in the block (threadIdx.x)
   VAR_BLOCK,   // the flat block index in the grid (blockIdx.x)
   VAR_GRID,    // the blocks of the grid (gridDim.x): from 1 on, and known to the launch alone
+  VAR_LIST,    // the list of tiles that the cluster has claimed, known behind a barrier
+  VAR_EPOCH,   // the number of the launch: each has a higher one than those before it
 } VarKind;
 
 // A variable always satisfies 0 <= value < extent, VAR_GRID 1 <= value < extent; whoever binds it

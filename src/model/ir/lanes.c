@@ -28,6 +28,7 @@ static void number_threads(int warp, int64_t n_threads, int64_t out[LANES]) {
 // A persistent block looks like one that has this tile alone: the grid has a block for each.
 static void enter_tile(const Program *program, const Launch *launch, int64_t tile, int64_t *env) {
   lanes_set_all(env, program->grid, launch->n_blocks / launch->cluster);
+  lanes_set_all(env, program->list, tile / launch->cluster);
   lanes_set_all(env, launch->tiles->var, tile / launch->cluster);
   for (const Stmt *let = launch->tiles->body; let && let->kind == STMT_LET; let = let->next)
     lanes_let(env, let);

@@ -21,7 +21,8 @@ typedef enum OpFamily {
   FAMILY_TMA,
   FAMILY_BULK,
   FAMILY_SYNC,
-  FAMILY_ROLES
+  FAMILY_ROLES,
+  FAMILY_LISTS
 } OpFamily;
 
 typedef enum OpAction {

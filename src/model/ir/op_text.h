@@ -30,6 +30,8 @@
   X(box, "rows and columns of a box: \"128 x 64\"")                               \
   X(arrivals, "\"2 arrivals\"")                                                   \
   X(phase, "the phase bit as an expression")                                      \
+  X(epoch, "the number of the launch as an expression")                           \
+  X(in_steps, "\" in two steps\" instead of indivisibly")                         \
   X(ranks, "the blocks of the cluster that take part, as bits: \"   ranks 3\"")   \
   X(name, "brief: the source's name alone")                                       \
   X(arrow, "brief: from right to left")                                           \

@@ -134,6 +134,15 @@ static bool parse_unroll(Parser *p, int *unroll) {
   return !by_number || parse_int(p, 1, 1 << 16, unroll);
 }
 
+// "for t in 0..512 TILE from list"
+static bool parse_first(Parser *p, Stmt *loop) {
+  const char *at = p->at;
+  if (!parse_maybe(p, "from")) return true;
+  if (loop->var->tier != TIER_TILE) return parse_fail_at(p, at, "a loop over tiles in front of it");
+  if (!(loop->expr = parse_expr(p))) return false;
+  return loop->expr->lo >= 0 || parse_fail_at(p, at, "a tile: 0 or more");
+}
+
 // "for m_t in 0..16 THREAD, n_t in 0..16 THREAD"
 static bool parse_for(Parser *p, Stmt **out) {
   int indent = parse_line(p)->indent;
@@ -143,7 +152,7 @@ static bool parse_for(Parser *p, Stmt **out) {
     last = *link = new_stmt(p, STMT_LOOP, link == out);
     const char *name = parse_name(p, "a variable");
     if (!name || !(last->var = parse_range(p, name, VAR_LOOP))) return false;
-    if (!parse_unroll(p, &last->unroll)) return false;
+    if (!parse_unroll(p, &last->unroll) || !parse_first(p, last)) return false;
     open_scope(p, last->var);
     link = &last->body;
   } while (parse_comma(p));
@@ -242,6 +251,8 @@ static bool parse_kernel_body(Parser *p, Kernel *kernel, int above) {
   p->scope = NULL;
   open_scope(p, p->program->block);
   open_scope(p, p->program->grid);
+  open_scope(p, p->program->list);
+  open_scope(p, p->program->epoch);
   open_scope(p, p->program->thread);
   if (p->program->any_thread) open_scope(p, p->program->any_thread);
   if (!parse_list(p, above, &kernel->body)) return false;

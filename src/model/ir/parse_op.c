@@ -227,6 +227,18 @@ static bool parse_phase(OpParser *o) {
   return is_bit || parse_fail_at(o->p, at, "a phase: 0 or 1");
 }
 
+static bool parse_epoch(OpParser *o) {
+  const char *at = o->p->at;
+  o->op->phase = parse_expr(o->p);
+  if (!o->op->phase) return false;
+  return o->op->phase->lo >= 0 || parse_fail_at(o->p, at, "an epoch: 0 or more");
+}
+
+static bool parse_in_steps(OpParser *o) {
+  o->op->in_steps = parse_maybe(o->p, "in two steps");
+  return true;
+}
+
 static bool parse_ranks(OpParser *o) {
   if (!parse_maybe(o->p, "ranks")) return true;
   const char *at = o->p->at;
@@ -239,17 +251,27 @@ static bool parse_ranks(OpParser *o) {
 // ---- templates ----------------------------------------------------------------------------------
 
 // The other fields are of rows of the screen, which nobody reads back.
-static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {
-    [FIELD_dst] = parse_dst,         [FIELD_src] = parse_src,
-    [FIELD_src2] = parse_src2,       [FIELD_value] = parse_value,
-    [FIELD_width] = parse_width,     [FIELD_wide] = parse_wide,
-    [FIELD_guard] = parse_guard,     [FIELD_count] = parse_count,
-    [FIELD_threads] = parse_threads, [FIELD_id] = parse_id,
-    [FIELD_l2] = parse_l2,           [FIELD_trans] = parse_trans,
-    [FIELD_atom] = parse_atom,       [FIELD_groups] = parse_groups,
-    [FIELD_box] = parse_box,         [FIELD_arrivals] = parse_arrivals,
-    [FIELD_phase] = parse_phase,     [FIELD_tiles] = parse_tiles,
-    [FIELD_ranks] = parse_ranks};
+static bool (*const field_parsers[FIELD_COUNT])(OpParser *) = {[FIELD_dst] = parse_dst,
+                                                               [FIELD_src] = parse_src,
+                                                               [FIELD_src2] = parse_src2,
+                                                               [FIELD_value] = parse_value,
+                                                               [FIELD_width] = parse_width,
+                                                               [FIELD_wide] = parse_wide,
+                                                               [FIELD_guard] = parse_guard,
+                                                               [FIELD_count] = parse_count,
+                                                               [FIELD_threads] = parse_threads,
+                                                               [FIELD_id] = parse_id,
+                                                               [FIELD_l2] = parse_l2,
+                                                               [FIELD_trans] = parse_trans,
+                                                               [FIELD_atom] = parse_atom,
+                                                               [FIELD_groups] = parse_groups,
+                                                               [FIELD_box] = parse_box,
+                                                               [FIELD_arrivals] = parse_arrivals,
+                                                               [FIELD_phase] = parse_phase,
+                                                               [FIELD_tiles] = parse_tiles,
+                                                               [FIELD_ranks] = parse_ranks,
+                                                               [FIELD_epoch] = parse_epoch,
+                                                               [FIELD_in_steps] = parse_in_steps};
 
 // The words between two fields, without the blanks at their ends; a field may follow at once.
 static bool parse_words(Parser *p, const OpPart *part, bool field_follows) {

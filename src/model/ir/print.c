@@ -35,11 +35,20 @@ void printer_line(Printer *printer, const Spans *spans, ProgramLine line) {
 
 // ---- statements ---------------------------------------------------------------------------------
 
+static void print_expr(Spans *out, const Expr *expr) {
+  Str text = str_new(out->text.arena);
+  expr_print(&text, expr);
+  spans_add(out, SPAN_INDEX, text.text);
+}
+
 static void print_loop_head(Spans *out, const Stmt *stmt) {
   print_var(out, stmt->var);
-  if (!stmt->unroll) return;
-  spans_add(out, SPAN_KEYWORD, " unroll");
-  if (stmt->unroll != UNROLL_FULL) spans_printf(out, SPAN_NUMBER, " %d", stmt->unroll);
+  if (stmt->unroll) spans_add(out, SPAN_KEYWORD, " unroll");
+  if (stmt->unroll && stmt->unroll != UNROLL_FULL)
+    spans_printf(out, SPAN_NUMBER, " %d", stmt->unroll);
+  if (!stmt->expr) return;
+  spans_add(out, SPAN_KEYWORD, " from ");
+  print_expr(out, stmt->expr);
 }
 
 // Perfectly nested loops of one hardware or register tier share a line.
@@ -97,12 +106,6 @@ static void print_loop(Printer *printer, const Stmt *stmt, int depth) {
       printer, &out,
       (ProgramLine){.depth = depth, .stmt = first, .knob = first->knob, .tier = first->var->tier});
   print_body(printer, stmt, depth);
-}
-
-static void print_expr(Spans *out, const Expr *expr) {
-  Str text = str_new(out->text.arena);
-  expr_print(&text, expr);
-  spans_add(out, SPAN_INDEX, text.text);
 }
 
 static void print_let(Spans *out, const Stmt *stmt, bool full) {

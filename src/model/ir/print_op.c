@@ -161,6 +161,12 @@ static void print_arrivals(const OpPrinter *p) {
 
 static void print_phase(const OpPrinter *p) { print_expr(p->out, p->op->phase); }
 
+static void print_epoch(const OpPrinter *p) { print_expr(p->out, p->op->phase); }
+
+static void print_in_steps(const OpPrinter *p) {
+  if (p->op->in_steps) spans_add(p->out, SPAN_KEYWORD, " in two steps");
+}
+
 static void print_ranks(const OpPrinter *p) {
   if (!p->op->mask) return;
   spans_add(p->out, SPAN_KEYWORD, "   ranks ");

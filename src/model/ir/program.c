@@ -26,6 +26,7 @@ const char *buffer_role_name(BufferRole role) {
                                                 [ROLE_STAGE_C] = "stage_c",
                                                 [ROLE_FULL] = "full",
                                                 [ROLE_EMPTY] = "empty",
+                                                [ROLE_LIST] = "list",
                                                 [ROLE_TEMP] = "temp"};
   return names[role];
 }
@@ -398,6 +399,8 @@ Program *program_new(Arena *arena, Problem problem) {
   program->thread = program_var(program, "tid", VAR_THREAD, TIER_THREAD, 1);
   program->block = program_var(program, "bid", VAR_BLOCK, TIER_BLOCK, (int64_t)1 << 31);
   program->grid = program_var(program, "grid", VAR_GRID, TIER_BLOCK, (int64_t)1 << 31);
+  program->list = program_var(program, "list", VAR_LIST, TIER_BLOCK, (int64_t)1 << 31);
+  program->epoch = program_var(program, "epoch", VAR_EPOCH, TIER_BLOCK, (int64_t)1 << 31);
   Product *product = &program->product[program->n_products++];
   *product = matmul_product(program);
   add_matrix(program, "A", &product->operand[ATOM_A], problem.m, problem.k);

@@ -8,7 +8,8 @@
 //
 // A persistent kernel has no BLOCK loop but a loop of tier TILE below the thread loops, or one in
 // each role: block bid of a grid of G runs its iterations bid, bid + G, bid + 2·G, … one after the
-// other. G is the launch's to choose; a program is right with any.
+// other. G is the launch's to choose; a program is right with any. Where a cluster claims its list
+// (CLAIM), the loop begins with the number of that, and G is the number of lists.
 //
 // Worked example (BM=BN=16, no staging):
 //   for m_b in 0..4 BLOCK, n_b in 0..4 BLOCK           block index = m_b·4 + n_b
@@ -75,6 +76,7 @@ typedef enum BufferRole {
   ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
   ROLE_FULL,
   ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
+  ROLE_LIST,   // a word behind them: the list of tiles that the cluster has claimed
   ROLE_TEMP,
   ROLE_COUNT
 } BufferRole;
@@ -148,7 +150,8 @@ typedef struct Op {
   MatrixTile tile[2];  // of A and B, where the operation reads tiles
   const Expr *id;  // BARRIER of some threads: which of the block's 16; NULL: that of all threads,
                    // 0, or of 32 threads that of each warp
-  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1
+  const Expr *phase;  // MBAR_WAIT: the phase bit that must have ended, 0 or 1; CLAIM: its epoch
+  bool in_steps;      // CLAIM: reads and writes by turns, not indivisibly
   const Expr *mask;  // TMA_LOAD, MBAR_ARRIVE: bit r says that block r of the cluster takes part, at
                      // the same place of its own memory; NULL: the own block alone
 } Op;
@@ -171,15 +174,15 @@ const char *role_work_name(RoleWork work);  // "fetches"
 typedef struct Stmt Stmt;
 struct Stmt {
   StmtKind kind;
-  int id;                // unique in its program; stable from one pass to the next
-  KnobId knob;           // the knob that put it here; KNOB_NONE: the naive nest
-  const char *note;      // why it is here, for the CUDA comment and the screen; may be NULL
-  Stmt *next;            // the following statement of the same body
-  Var *var;              // LOOP, LET
-  int unroll;            // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
-  const Expr *expr;      // LET: value; IF: condition
-  Stmt *body;            // LOOP, IF
-  bool predicated;       // IF around copies: each carries the condition itself, nothing branches
+  int id;            // unique in its program; stable from one pass to the next
+  KnobId knob;       // the knob that put it here; KNOB_NONE: the naive nest
+  const char *note;  // why it is here, for the CUDA comment and the screen; may be NULL
+  Stmt *next;        // the following statement of the same body
+  Var *var;          // LOOP, LET
+  int unroll;        // LOOP: 0 = the compiler decides, 1 = never, n = by n, UNROLL_FULL
+  const Expr *expr;  // LET: value; IF: condition; LOOP over tiles: its first, NULL: the block's own
+  Stmt *body;        // LOOP, IF
+  bool predicated;   // IF around copies: each carries the condition itself, nothing branches
   const WarpRole *role;  // IF: whose body it is, and its condition says so too; NULL: every warp's
   Op op;                 // OP
 };
@@ -244,8 +247,10 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-              // none
+  Var *grid;   // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+               // none; where they claim lists, how many of those have tiles
+  Var *list;   // VAR_LIST: what the cluster has claimed
+  Var *epoch;  // VAR_EPOCH: from 1 on
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 

@@ -240,7 +240,10 @@ static void draw_cluster(uint64_t state, bool tma, Schedule *schedule) {
 static void draw_tiles(uint64_t state, Schedule *schedule) {
   int64_t *v = schedule->value;
   v[KNOB_PERSISTENT] = random_between(&state, 0, 1);
-  if (v[KNOB_PERSISTENT]) v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
+  if (!v[KNOB_PERSISTENT]) return;
+  v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
+  bool lists = v[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
+  if (lists) v[KNOB_TILE_ORDER] = ORDER_GPC;
 }
 
 // ---- the problem --------------------------------------------------------------------------------

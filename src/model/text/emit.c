@@ -33,6 +33,7 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_STAGE_B] = "on their way from B to shared memory",
     [ROLE_FULL] = "a slot's bytes have come",
     [ROLE_EMPTY] = "every consumer warp has left a slot",
+    [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 
 const char *emitter_knob(const Emitter *emitter, KnobId knob) {
@@ -342,6 +343,9 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
   }
   facts->takes_alpha = find_action(kernel->body, ACTION_SCALE, ROLE_COUNT) != NULL;
   if (facts->takes_alpha) str_add(&text, ", float alpha");
+  facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
+  if (facts->takes_lists)
+    str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -404,7 +408,8 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   str_add(&text, ">>>(");
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
-  str_add(&text, kernel->takes_alpha ? ", alpha)" : ")");
+  str_add(&text, kernel->takes_alpha ? ", alpha" : "");
+  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);

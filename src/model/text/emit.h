@@ -17,6 +17,8 @@
 #include "model/words/knob.h"
 
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
+// Entries of the table of places: more SMs than any GPU has (%nsmid).
+enum { EMIT_PLACES = 1024 };
 
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
@@ -48,7 +50,10 @@ typedef struct EmitKernel {
   int n_args;
   EmitArg arg[EMIT_ARGS_MAX];  // in the order of the parameters
   bool takes_alpha;            // a last parameter, float alpha (1 for a plain product)
-  int first_line, n_lines;     // of its text
+  bool takes_lists;  // more of them: const int places[EMIT_PLACES], by %smid the list that is meant
+                     // for who runs there; unsigned claims[clusters], 0 at first; unsigned epoch, a
+                     // higher one with each launch; int lists, those with tiles
+  int first_line, n_lines;  // of its text
 } EmitKernel;
 
 typedef struct Emission {

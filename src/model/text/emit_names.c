@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "model/ir/rewrite.h"
 #include "model/text/emit_expr.h"
 
 typedef struct Scope {
@@ -69,6 +70,16 @@ static void start_name(Stmt *stmt, int depth, void *context) {
   if (stmt->var) namer->name[stmt->var->id] = stmt->var->name;
 }
 
+// Where clusters claim lists, the loop over tiles goes by their number.
+static void name_lists(Namer *namer, int64_t cluster) {
+  const Program *program = namer->program;
+  namer->name[program->grid->id] = "lists";
+  namer->name[program->epoch->id] = "epoch";
+  namer->name[program->list->id] =
+      arena_printf(namer->arena, "claimed_list<%lld>(%s)", (long long)cluster,
+                   program_buffer(program, ROLE_LIST)->name);
+}
+
 const char **emit_names(Arena *arena, const Program *program, const Kernel *kernel) {
   Namer namer = {arena, program, ARENA_ARRAY(arena, const char *, program->n_vars), 0};
   stmt_walk(kernel->body, start_name, &namer);
@@ -76,6 +87,7 @@ const char **emit_names(Arena *arena, const Program *program, const Kernel *kern
   int64_t cluster = kernel_launch(program_main(program)).cluster;
   namer.name[program->grid->id] =
       cluster > 1 ? arena_printf(arena, "(gridDim.x / %lld)", (long long)cluster) : "gridDim.x";
+  if (find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) name_lists(&namer, cluster);
   if (program->any_thread) namer.name[program->any_thread->id] = "threadIdx.x";
   for (int before = -1; before != namer.n_renamed;) {
     before = namer.n_renamed;

@@ -117,9 +117,14 @@ static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
   const char *name = emitter->names[loop->var->id], *blocks = "";
   int64_t cluster = kernel_launch(program_main(emitter->program)).cluster;
   if (cluster > 1) blocks = arena_printf(emitter->arena, " / %lld", (long long)cluster);
-  emitter_line(emitter, "for (int %s = blockIdx.x%s; %s < %lld; %s += gridDim.x%s) {%s", name,
-               blocks, name, (long long)loop->var->extent, name, blocks,
-               print_loop_remark(emitter, loop));
+  const char *first = arena_printf(emitter->arena, "blockIdx.x%s", blocks);
+  const char *step = arena_printf(emitter->arena, "gridDim.x%s", blocks);
+  if (loop->expr) {
+    first = emit_condition(emitter, loop->expr);
+    step = emitter->names[emitter->program->grid->id];
+  }
+  emitter_line(emitter, "for (int %s = %s; %s < %lld; %s += %s) {%s", name, first, name,
+               (long long)loop->var->extent, name, step, print_loop_remark(emitter, loop));
   emit_block(emitter, loop, group, true);
 }
 

@@ -49,7 +49,7 @@ enum { TARGET_TEXT_MAX = 24, LAYOUT_TEXT_MAX = 256 };
 // The bits of the STAGE knob.
 enum { STAGE_A = 2, STAGE_B = 1 };
 // The values of the TILE_ORDER knob.
-enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT };
+enum { ORDER_GROUP, ORDER_ROW, ORDER_HILBERT, ORDER_GPC };
 
 typedef struct Schedule {
   int64_t value[KNOB_COUNT];

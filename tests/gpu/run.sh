@@ -60,8 +60,12 @@ tensor=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,ASYNC_COPY=1,LDMATRIX=2,SWIZZLE=3,BUFFE
 
 roles=WM=2,WN=2,FM=4,FN=8,BK=4,STAGE=11,TMA=1,LDMATRIX=2,SWIZZLE=3,BUFFER_COUNT=3,FRAG_BUFFER=2,SERPENTINE=1
 
+wgmma=ATOM_KIND=wgmma_m64n256k16_bf16,BK=4,STAGE=11,TMA=1,SWIZZLE=3
+group=WM=2,BUFFER_COUNT=3,WARP_SPECIALIZE=1,MMA_GROUPS=1
+
 # One state of each kind: plain, guarded edges, ring, cp.async, register buffer, both split-Ks, and
-# tensor cores with copies in a heap and spread, TMA with roles and without.
+# tensor cores with copies in a heap and spread, TMA with roles and without, wgmma alone, with roles,
+# clusters, persistent blocks and sums that leave by TMA.
 sanitize() {
   for state in \
     "M=130,N=70,K=90,BM=16,BN=16" \
@@ -79,7 +83,12 @@ sanitize() {
     "M=264,N=256,K=100,BM=16,BN=16,FM=4,FN=4,BK=16,STAGE=11,TMA=1,BUFFER_COUNT=2,PIPELINE_STAGES=1" \
     "M=200,N=150,K=70,$base,VECTORIZE=1,PAD_CELLS=1,BUFFER_COUNT=2,PIPELINE_STAGES=1,ASYNC_COPY=1" \
     "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$tensor,COPY_STEPS=2,COPY_FROM=1,L2_HINT=1" \
-    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$roles,WARP_SPECIALIZE=1,PRODUCER_WARPS=1"; do
+    "M=264,N=256,K=328,ATOM_KIND=mma_m16n8k16_f16,$roles,WARP_SPECIALIZE=1,PRODUCER_WARPS=1" \
+    "M=200,N=264,K=264,$wgmma,ATOM_N=64" \
+    "M=200,N=264,K=264,$wgmma,ATOM_N=64,A_REGS=1,LDMATRIX=1" \
+    "M=520,N=520,K=520,$wgmma,$group,ATOM_N=128,EPILOGUE=1,TMA_STORE=1" \
+    "M=520,N=520,K=520,$wgmma,$group,ATOM_N=128,CLUSTER_M=2,CLUSTER_N=2,MULTICAST=1" \
+    "M=1032,N=1032,K=520,$wgmma,$group,ATOM_N=128,PERSISTENT=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1,EPI_BUFFERS=2"; do
     number=$((${number:-0} + 1))
     step "sanitizer-$1-$number" 60 "$sanitizer" --tool "$1" --error-exitcode 9 "$GEMMVIEW" bench \
       --in-process --no-time --no-reference -k "AUTO=0,$state"
@@ -118,7 +127,7 @@ if wanted ladder; then
   done
 fi
 if wanted tensor; then
-  for ladder in hgemm tf32 fp16; do
+  for ladder in hgemm tf32 fp16 hopper; do
     step "$ladder" 600 "$GEMMVIEW" ladder "$ladder" --size 4096 --size 8192 \
       --seconds "$SECONDS_EACH" --record "$OUT/$ladder.json"
     tables="$tables $ladder"

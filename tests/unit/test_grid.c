@@ -256,12 +256,19 @@ END_TEST
 
 // ---- the interpreter as the judge ---------------------------------------------------------------
 
+// A cluster that runs alone has the list of its own number.
+static void begin_with_own(Stmt *stmt, int depth, void *context) {
+  (void)depth, (void)context;
+  if (stmt->kind == STMT_LOOP && stmt->var->tier == TIER_TILE) stmt->expr = NULL;
+}
+
 // The program with nothing but one CTA of the main kernel at work.
 static const Program *only_cta(const Program *program, int64_t cta) {
   Program *copy = program_clone(property_arena, program);
   Kernel *kernel = main_kernel(copy);
   Launch launch = kernel_launch(kernel);
   const Expr *is = NULL;
+  stmt_walk(kernel->body, begin_with_own, NULL);
   if (launch.tiles)  // there are as many blocks as tiles
     is = ex_binary(property_arena, EXPR_EQ,
                    ex_div(property_arena, ex_var(property_arena, copy->block), launch.cluster),

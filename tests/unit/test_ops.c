@@ -35,7 +35,7 @@ static const struct {
     {"ATOM_KIND=mma_m16n8k8_tf32,WM=2,WN=2,FM=2,FN=4,BK=4,STAGE=11,SPLITK=4,EPILOGUE=1,TMA_STORE=1",
      90, 0},
     {"ATOM_KIND=wgmma_m64n256k16_bf16,ATOM_N=64,WM=2,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=2,"
-     "WARP_SPECIALIZE=1,MMA_GROUPS=1",
+     "WARP_SPECIALIZE=1,MMA_GROUPS=1,PERSISTENT=1,TILE_ORDER=gpc",
      90, 90},
 };
 enum { N_ROWS = sizeof rows / sizeof rows[0] };

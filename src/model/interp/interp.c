@@ -290,12 +290,14 @@ static int64_t choose_grid(Machine *m, const Launch *launch) {
   return tiles % grid == 0 && grid > 2 ? grid - 1 : grid;
 }
 
-// Each launch has as many lists as clusters, of which the last two, at most, may have no tiles.
+// Each launch has as many lists as clusters, of which the last two, at most, may have no
+// tiles where the grid is drawn.
 static int64_t choose_lists(Machine *m) {
   const Kernel *kernel = &m->program->kernel[m->kernel];
   if (!find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT)) return m->grid;
   memcpy(m->claimed_before, m->claimed, sizeof *m->claimed * (size_t)m->max_clusters);
   m->launches++;
+  if (m->options->grid) return m->grid;
   return random_between(&m->random, max64(1, m->grid - 2), m->grid);
 }
 

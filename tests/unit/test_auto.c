@@ -220,9 +220,9 @@ START_TEST(cp_async_is_on_where_the_gpu_has_it) {
 }
 END_TEST
 
-// What is left out of a legal schedule never makes it illegal, but for the ring's shared memory, for
-// an unrolled ring of a persistent kernel, which must divide a tile's slabs, and for the panels that a
-// cluster shares, which follow from SWIZZLE; and computes the same.
+// What is left out of a legal schedule never makes it illegal, but for the ring's shared memory,
+// for an unrolled ring of a persistent kernel, which must divide a tile's slabs, and for the panels
+// that a cluster shares, which follow from SWIZZLE; and computes the same.
 START_TEST(gaps_of_legal_schedules_are_legal) {
   enum { SCHEDULES = 60 };
   const RandomLimits limits = {48, 60000};

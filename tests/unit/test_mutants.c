@@ -159,7 +159,8 @@ static void forget_layout(Mutant *mutant, Stmt *stmt, Stmt **link) {
   for (int i = 0; i < 2 && stmt->kind == STMT_OP; i++) {
     const Buffer *slab = access[i]->buffer;
     if (!slab || !buffer_is_permuted(slab) || program->n_buffers == BUFFERS_MAX) continue;
-    if (op_reads_tiles(stmt->op.kind)) continue;  // its descriptor says the layout: breakage mode_off
+    if (op_reads_tiles(stmt->op.kind))
+      continue;  // its descriptor says the layout: breakage mode_off
     if (!here(mutant, stmt)) continue;
     Buffer *plain = program->buffer[program->n_buffers] = ARENA_NEW(property_arena, Buffer);
     *plain = *slab;

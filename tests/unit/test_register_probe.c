@@ -15,7 +15,7 @@ static void setup(void) { arena = arena_new("test register probe"); }
 static void teardown(void) { arena_free(arena); }
 
 START_TEST(predictions) {
-  static const double expected[] = {1, 1, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1.5, 1, 1.5};
+  static const double expected[] = {2, 2, 3, 3, 3, 3, 2, 2, 2, 2, 2, 2.5, 1.5, 2};
   ck_assert_int_eq(register_probe_count(), (int)(sizeof expected / sizeof *expected));
   for (int i = 0; i < register_probe_count(); i++) {
     const char *text = NULL;
@@ -57,7 +57,7 @@ static void check_row(const CompileResult *compiled, const RegisterProbeCase *ro
     ck_assert_str_eq(sources(line->text), sources(forms[n % row->n_forms]));
   ck_assert_int_eq(n, REGISTER_PROBE_FFMA);
   const RegisterBanks banks = register_banks_read(arena, sass);
-  ck_assert_double_eq_tol(1 + (double)banks.n_conflicts / n, predicted, 0.005);
+  ck_assert_double_eq_tol(register_banks_clocks(&banks), predicted, 0.005);
 }
 
 START_TEST(machine_code_is_as_written) {
@@ -104,7 +104,7 @@ START_TEST(without_ffma_it_says_so) {
   const RegisterProbeResult result = register_probe_run(arena, gpu, 0);
   gpu_close(gpu);
   ck_assert_ptr_nonnull(result.error);
-  ck_assert(!result.fits && result.predicted == 1);
+  ck_assert(!result.fits && result.predicted > 1);
   ck_assert_int_eq(fake_cuda_live(), 0);
   fake_cuda_remove();
 }

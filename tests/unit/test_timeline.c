@@ -82,7 +82,10 @@ static Log new_log(const Program *program) {
 static Log log_interpreter(const Program *program, InterpAsync async, const InterpResult **result) {
   Log log = new_log(program);
   InterpWatch watch = {program->main_kernel, 0, see, &log};
-  InterpOptions options = {.seed = 3, .async = async, .watch = &watch};
+  const Launch launch = kernel_launch(program_main(program));
+  // As many blocks as the GPU holds: of these small problems, one for each tile.
+  InterpOptions options = {
+      .seed = 3, .async = async, .watch = &watch, .grid = launch.n_blocks / launch.cluster};
   *result = interpret(property_arena, program, &options);
   return log;
 }
@@ -135,7 +138,8 @@ static void same_order(const char *name, const Log *a, const Log *b) {
   }
 }
 
-static void same_counts(const char *name, const Log *a, const Log *b) {
+// Other blocks of a cluster end a phase of this one's unseen, when no event of its own follows.
+static void same_counts(const char *name, const Log *a, const Log *b, bool cluster) {
   for (int w = 0; w < a->n_warps; w++)
     for (int s = 0; s < a->n_stmts; s++)
       ck_assert_msg(a->count[w * a->n_stmts + s] == b->count[w * a->n_stmts + s],
@@ -144,8 +148,10 @@ static void same_counts(const char *name, const Log *a, const Log *b) {
                     (long long)b->count[w * a->n_stmts + s]);
   for (int i = 0; i < BUFFERS_MAX; i++)
     for (int at = 0; at < 64; at++)
-      ck_assert_msg(a->phases[i][at] == b->phases[i][at], "%s: %u and %u phases of mbarrier %d[%d]",
-                    name, a->phases[i][at], b->phases[i][at], i, at);
+      ck_assert_msg(a->phases[i][at] == b->phases[i][at] ||
+                        (cluster && a->phases[i][at] + 1 == b->phases[i][at]),
+                    "%s: %u and %u phases of mbarrier %d[%d]", name, a->phases[i][at],
+                    b->phases[i][at], i, at);
 }
 
 // The wait for a phase is over when it has ended, no sooner.
@@ -180,7 +186,7 @@ static void compare(const char *name, const Schedule *schedule) {
     Log his = log_interpreter(model->program, (InterpAsync)async, &result);
     ck_assert_msg(result->finished, "%s", name);
     same_order(name, &his, &mine);
-    same_counts(name, &his, &mine);
+    same_counts(name, &his, &mine, kernel_launch(program_main(model->program)).cluster > 1);
   }
   waits_are_behind(name, timeline);
 }

@@ -409,7 +409,8 @@ static const Program *wiped(const Program *program, const Trace *trace) {
     when = ex_land(property_arena, when,
                    equals(launch.block[d].var,
                           trace->cta / launch.block[d].stride % launch.block[d].var->extent));
-  if (launch.tiles) when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta / launch.cluster));
+  if (launch.tiles)
+    when = ex_land(property_arena, when, equals(launch.tiles->var, trace->cta / launch.cluster));
   if (moment.k_o >= 0)
     when = ex_land(property_arena, when, equals(slab_loop(copy)->var, moment.k_o));
   int64_t one = 1;

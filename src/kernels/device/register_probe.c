@@ -71,7 +71,7 @@ double register_probe_predict(Arena *arena, const RegisterProbeCase *row, const 
   const SassResult sass = {.ok = true, .n_lines = REGISTER_PROBE_FFMA, .lines = lines};
   const RegisterBanks banks = register_banks_read(arena, &sass);
   *text = said.text;
-  return 1 + (double)banks.n_conflicts / REGISTER_PROBE_FFMA;
+  return register_banks_clocks(&banks);
 }
 
 // ---- the kernel ---------------------------------------------------------------------------------

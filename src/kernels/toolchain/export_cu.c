@@ -8,8 +8,8 @@
 // 8192³: 2^39 products, step 9.
 //
 // An operand that a kernel takes as a tensor map has both in Operands, `A` for the check and
-// `A_map` for the launch; the map's sizes are those of the plan. A kernel whose clusters claim lists
-// of tiles brings the probe of places and their table along (device/places.h), in C++.
+// `A_map` for the launch; the map's sizes are those of the plan. A kernel whose clusters claim
+// lists of tiles brings the probe of places and their table along (device/places.h), in C++.
 #include "kernels/toolchain/export_cu.h"
 
 #include <string.h>

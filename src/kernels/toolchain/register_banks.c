@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/whole.h"
 
 enum { SLOTS = 3, BANKS = 2, NO_REGISTER = -1 };
 
@@ -67,15 +68,19 @@ static bool is_repeated(const Operands *operands, int slot) {
   return false;
 }
 
-// Registers that the fuller bank gives, without those in `kept` where it is not NULL.
-static int most_of_one_bank(const Operands *operands, const int kept[SLOTS]) {
-  int n[BANKS] = {0};
+// Adds the registers that each bank gives, without those in `kept` where it is not NULL.
+static void add_reads(const Operands *operands, const int kept[SLOTS], int n[BANKS]) {
   for (int slot = 0; slot < SLOTS; slot++) {
     const int source = operands->source[slot];
     if (source == NO_REGISTER || is_repeated(operands, slot)) continue;
     if (!kept || kept[slot] != source) n[source % BANKS]++;
   }
-  return n[0] > n[1] ? n[0] : n[1];
+}
+
+static int most_of_one_bank(const Operands *operands, const int kept[SLOTS]) {
+  int n[BANKS] = {0};
+  add_reads(operands, kept, n);
+  return max_int(n[0], n[1]);
 }
 
 static RegisterBankMark mark_of(const Operands *operands, const int kept[SLOTS]) {
@@ -119,11 +124,18 @@ RegisterBanks register_banks_read(Arena *arena, const SassResult *sass) {
       banks.n_conflicts += mark[i] == BANK_MARK_CONFLICT;
       banks.n_spared += mark[i] == BANK_MARK_SPARED;
       banks.n_reused += count_reused(&operands, kept);
+      add_reads(&operands, kept, banks.n_read);
     }
     keep(&operands, kept);
   }
   banks.mark = mark;
   return banks;
+}
+
+double register_banks_clocks(const RegisterBanks *banks) {
+  if (!banks->n_ffma) return 0;
+  int fuller = max_int(banks->n_read[0], banks->n_read[1]);
+  return (double)max_int(banks->n_ffma, fuller) / banks->n_ffma;
 }
 
 const char *register_banks_sentence(Arena *arena, const RegisterBanks *banks) {

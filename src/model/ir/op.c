@@ -62,6 +62,11 @@ bool op_is_collective(OpKind kind) {
          (is_used(&op->src) && op->src.unit == UNIT_FRAGMENT);
 }
 
+bool op_ends_with_group(OpKind kind) {
+  OpCompletion by = rows[kind].completes;
+  return by == COMPLETES_BY_GROUP || by == COMPLETES_BY_BULK;
+}
+
 bool op_moves_box(OpKind kind) {
   return is_used(&rows[kind].src) && rows[kind].src.unit == UNIT_BOX;
 }

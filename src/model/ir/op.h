@@ -92,6 +92,8 @@ const char *op_brief(OpKind kind);  // the same for a row of the screen
 bool op_multiplies(OpKind kind);
 // The lanes of a warp carry it out as one, each holding a part of a matrix.
 bool op_is_collective(OpKind kind);
+// Ends with its group: of copies or of wgmma, or of boxes bound for global memory.
+bool op_ends_with_group(OpKind kind);
 // Moves a box that no lane's address stands for.
 bool op_moves_box(OpKind kind);
 // Reads whole matrices of an atom where they lie, by no lane's address.

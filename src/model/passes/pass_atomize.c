@@ -184,8 +184,7 @@ void pass_atomize(Program *program, Product *product, const Schedule *schedule) 
   product->lane = program_var(program, "lane", VAR_LOOP, TIER_THREAD, lanes);
   program->thread =
       program_var(program, "tid", VAR_THREAD, TIER_THREAD, v[KNOB_WM] * v[KNOB_WN] * lanes);
-  if (atom->warps > 1)
-    drop_fragments(program, product, v[KNOB_A_REGS]);
+  if (atom->warps > 1) drop_fragments(program, product, v[KNOB_A_REGS]);
   for (int operand = ATOM_A; operand <= ATOM_C; operand++) name_values(program, product, operand);
   reshape(program, product, ATOM_C, v[KNOB_FM], v[KNOB_FN]);
   if (is_held(program, product, ATOM_A)) reshape(program, product, ATOM_A, v[KNOB_FM], 0);

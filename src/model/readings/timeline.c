@@ -92,7 +92,8 @@ static void note_turn(TimeMachine *m, const TimeWarp *w, const TimeCode *code, i
 
 static void begin_turn(TimeMachine *m, TimeWarp *w, const TimeCode *code, int64_t turn) {
   note_turn(m, w, code, turn);
-  set_var(w, code->stmt->var, turn < code->head ? turn : turn + code->skip);
+  int64_t at = turn < code->head ? turn : turn + code->skip;
+  set_var(w, code->stmt->var, code->stmt->var->tier == TIER_TILE ? at * m->code->grid : at);
 }
 
 static void run_loop(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
@@ -179,6 +180,7 @@ static void start_warp(TimeMachine *m, int index) {
   w->event = ARENA_ARRAY(m->arena, int, program->n_stmt_ids);
   lanes_enter(program, &m->code->launch, 0, index, w->lanes, active);
   for (int i = 0; i < LANES; i++) w->active |= (uint32_t)active[i] << i;
+  lanes_set_all(w->lanes, program->grid, m->code->grid);
   for (int i = 0; i < program->n_vars; i++) w->scalar[i] = w->lanes[(ptrdiff_t)i * LANES];
   memset(w->slab, -1, sizeof w->slab);
   w->registers = start_registers(m->code->launch.block_threads, kernel->min_blocks);
@@ -338,7 +340,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
                         (long long)event->phase);
-  if (op_facts(op->kind)->completes == COMPLETES_BY_GROUP)
+  if (op_ends_with_group(op->kind))
     return arena_printf(arena, "at most %lld group%s in flight", (long long)op->count,
                         op->count == 1 ? "" : "s");
   return arena_printf(arena, "%lld registers", (long long)op->count);

@@ -52,7 +52,7 @@ static bool is_plain(const Op *op) {
   bool closes = facts->action != ACTION_MOVE && facts->action != ACTION_MULTIPLY;
   return !op_orders(op->kind) && !op_takes_mbarrier(op->kind) && !op_moves_box(op->kind) &&
          facts->action != ACTION_GIVE && facts->action != ACTION_TAKE &&
-         !(facts->completes == COMPLETES_BY_GROUP && closes);
+         !(op_ends_with_group(op->kind) && closes);
 }
 
 static bool is_plain_list(const Stmt *list, bool registers_only) {
@@ -142,6 +142,12 @@ static int64_t steps_at_once(const TimeCompiler *c, const Stmt *loop) {
   return step;
 }
 
+// Turns of a loop: over tiles, those of block 0.
+static int64_t turns_of(const TimeCompiler *c, const Stmt *loop) {
+  int64_t extent = loop->var->extent;
+  return loop->var->tier == TIER_TILE ? ceil_div(extent, c->out->grid) : extent;
+}
+
 static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {
   if (stmt->var->tier == TIER_REGISTER && is_plain_list(stmt->body, true)) {
     emit_counted(c, stmt->body, count * stmt->var->extent);
@@ -149,7 +155,7 @@ static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {
   }
   int start = c->out->n_codes;
   int64_t step = steps_at_once(c, stmt);
-  shorten(c, emit(c, TIME_LOOP, stmt), stmt->var->extent / step);
+  shorten(c, emit(c, TIME_LOOP, stmt), turns_of(c, stmt) / step);
   emit_list(c, stmt->body, count * step);
   TimeCode *next = emit(c, TIME_NEXT, stmt);
   *next = c->out->code[start];
@@ -194,6 +200,8 @@ const TimeProgram *timeline_compile(Arena *arena, const Model *model, const Prog
   out->program = program;
   out->launch = kernel_launch(program_main(program));
   out->code = ARENA_ARRAY(arena, TimeCode, count_codes(out->launch.body) + 1);
+  int64_t at_once = (int64_t)model->target->sm_count * max_int(model->resources.blocks_per_sm, 1);
+  out->grid = max64(min64(out->launch.n_blocks, at_once) / out->launch.cluster, 1);
   TimeCompiler c = {.arena = arena, .model = model, .out = out, .whole = whole};
   c.by_lane = ARENA_ARRAY(arena, bool, program->n_vars);
   c.comes_back = turns_to_come_back(program);

@@ -43,6 +43,7 @@ typedef struct TimeCode {
 typedef struct TimeProgram {
   const Program *program;
   Launch launch;
+  int64_t grid;  // of a persistent kernel: clusters, or blocks, that the GPU holds at once
   int n_codes;
   TimeCode *code;
 } TimeProgram;
@@ -140,7 +141,7 @@ void time_run_add(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 
 // Waiting, and letting others go on (timeline_wait.c).
 int time_bar_at(const TimeWarp *warp, const Access *access);  // the mbarrier that is meant
-int64_t time_ranks(const TimeWarp *warp, const Op *op);       // blocks of the cluster that it is for
+int64_t time_ranks(const TimeWarp *warp, const Op *op);  // blocks of the cluster that it is for
 void time_run_init(TimeMachine *machine, TimeWarp *warp, const Stmt *stmt);
 void time_run_order(TimeMachine *machine, TimeWarp *warp, const TimeCode *code);
 void time_land(TimeMachine *machine, int box);  // counts its bytes

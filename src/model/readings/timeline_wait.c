@@ -177,7 +177,7 @@ void time_run_order(TimeMachine *m, TimeWarp *w, const TimeCode *code) {
   const Stmt *stmt = code->stmt;
   const Op *op = &stmt->op;
   const OpFacts *facts = op_facts(op->kind);
-  bool by_group = facts->completes == COMPLETES_BY_GROUP;
+  bool by_group = op_ends_with_group(op->kind);
   switch (facts->action) {
     case ACTION_EXPECT:
       run_signal(m, w, op, stmt);

@@ -151,7 +151,7 @@ static void add_box(TimeMachine *m, const Buffer *buffer, int at, int64_t bytes,
 // What a move that does not end at once is waited for by.
 static void complete_later(TimeMachine *m, TimeWarp *w, const Op *op, TimelineEvent *event) {
   const OpFacts *facts = op_facts(op->kind);
-  if (facts->completes == COMPLETES_BY_GROUP) {
+  if (op_ends_with_group(op->kind)) {
     TimeGroups *groups = &w->groups[facts->family];
     groups->open = fmax(groups->open, event->end);
   }

@@ -222,8 +222,8 @@ static void draw_tma(uint64_t *state, Schedule *schedule) {
 // ---- clusters -----------------------------------------------------------------------------------
 
 // Clusters of two blocks or more where slabs come by TMA, most of which fetch them together; now
-// and then where they do not. Shares that do not come out even are left to the rules. From a copy of
-// the state: whatever else is drawn stays as it was without these knobs.
+// and then where they do not. Shares that do not come out even are left to the rules. From a copy
+// of the state: whatever else is drawn stays as it was without these knobs.
 static void draw_cluster(uint64_t state, bool tma, Schedule *schedule) {
   enum { CLUSTER_ONE_IN = 8, WITH_TMA_ONE_IN = 2 };
   int64_t *v = schedule->value;

@@ -83,10 +83,13 @@ static void wait_less(Mutant *mutant, Stmt *stmt, Stmt **link) {
 }
 
 static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
-  // A thread that loads too much into its own registers harms nobody, nor who comes by where the
-  // producers work: one thread of them is asked for inside.
-  bool loads = stmt->body && stmt->body->kind == STMT_OP && stmt->body->op.kind == OP_LOAD;
-  bool harmless = loads || stmt_is_role(stmt, WORK_FETCHES);
+  // A thread that loads too much into its own registers harms nobody, nor one that waits for bulk
+  // groups of its own and has none, nor who comes by where the producers work: one thread of them
+  // is asked for inside.
+  bool alone = stmt->body && stmt->body->kind == STMT_OP;
+  bool loads = alone && stmt->body->op.kind == OP_LOAD;
+  bool waits = alone && stmt->body->op.kind == OP_BULK_WAIT;
+  bool harmless = loads || waits || stmt_is_role(stmt, WORK_FETCHES);
   if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;
   *link = stmt->body;
@@ -259,7 +262,10 @@ static Schedule scaled_down(const Schedule *rung) {
   for (size_t i = 0; i < sizeof fma / sizeof fma[0]; i++)
     if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
   int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
-  schedule_set(&schedule, KNOB_M, schedule_tile(&schedule, KNOB_M) + 4);
+  // A persistent cluster has a second tile, so that what is released behind the first is waited
+  // for.
+  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] : 1;
+  schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
   schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
   // Once round the ring; with roles one slab more, so that two slots are waited for again.
   int64_t slabs = v[KNOB_BUFFER_COUNT] + 1 + v[KNOB_WARP_SPECIALIZE];

@@ -1,10 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], e4m3 summed in f32, C in f32, B column-major, A and C row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k32_e4m3,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,MMA_GROUPS=1,PRODUCER_REGS=24
+// AUTO=0,ATOM_KIND=wgmma_m64n256k32_e4m3,B_COL=1,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<512, 384, 196672>>>(A_map, B_map, C)   196672 bytes of shared memory
-
-constexpr int N = 4096;
+//   matmul<<<min(512, blocks that fit), 384, 213056>>>(A_map, B_map, C_map)   213056 bytes of shared memory
 
 // An 8-bit float (1 sign, 4 exponent, 3 fraction bits) as it lies in memory.
 struct e4m3 {
@@ -34,14 +32,6 @@ __device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i,
                :: "r"(bar), "r"(bytes) : "memory");
 }
 
-// One arrival for the whole warp.
-__device__ __forceinline__ void mbarrier_arrive(unsigned long long *bars, int i) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar) : "memory");
-}
-
 // Goes on when the phase with this bit, 0 or 1, has ended.
 __device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
@@ -58,6 +48,74 @@ __device__ __forceinline__ void tma_load(e4m3 *slab, int at, const tensor_map *m
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+
+// The same to each block of the cluster in the mask, where its bytes count at bars[i].
+__device__ __forceinline__ void tma_multicast(e4m3 *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i, int mask) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes.multicast::cluster"
+               " [%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar),
+               "h"(static_cast<unsigned short>(mask)) : "memory");
+}
+
+// The map's box, from element `at` of the slab on, goes to the matrix from this column and row on.
+__device__ __forceinline__ void tma_store(const tensor_map *map, int column, int row,
+    float *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 4 * at;
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+               " [%0, {%1, %2}], [%3];"
+               :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
+}
+
+// Barrier `id` of the block, at which n threads meet.
+template <int n>
+__device__ __forceinline__ void barrier_of(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
+// The boxes this thread has sent since the last commit become one group.
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups have still to be read.
+template <int n>
+__device__ __forceinline__ void bulk_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// Every thread of the cluster arrives before any goes on, and knows what the others have done.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  const int rank = threadIdx.x % 32;
+  __syncwarp();
+  if (mask >> rank & 1)
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 :: "r"(bar), "r"(rank) : "memory");
 }
 
 // Each thread of the warp keeps n registers and gives the others back.
@@ -139,25 +197,28 @@ __device__ __forceinline__ void wgmma_m64n256k32_f32_e4m3(float *c, unsigned lon
       : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    float *__restrict__ C) {
-  extern __shared__ __align__(1024) e4m3 smem[];  // 196672: 196672 bytes
-  e4m3 *const A_s = smem;          // [4][128][128] BUFFER_COUNT=4: the slab of A
-  e4m3 *const B_s = smem + 65536;  // [4][256][128] BUFFER_COUNT=4: the slab of B
+    const __grid_constant__ tensor_map C_map) {
+  extern __shared__ __align__(1024) unsigned char smem[];  // 213056: 213056 bytes
+  e4m3 *const A_s = reinterpret_cast<e4m3 *>(smem);  // [4][128][128] BUFFER_COUNT=4: the slab of A
+  // [4][256][128] BUFFER_COUNT=4: the slab of B
+  e4m3 *const B_s = reinterpret_cast<e4m3 *>(smem + 65536);
+  // [2][64][32] TMA_STORE=1: a row of atoms on its way to C
+  float *const C_s = reinterpret_cast<float *>(smem + 196608);
   // [4] TMA=1: a slot's bytes have come
-  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 196608);
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 212992);
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 196640);
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 213024);
 
-  const int g = blockIdx.x;            // BLOCK 0..512, GROUP_M=8
+  const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k32_e4m3
-  const int m_b = g / 128 * 8 + g % 8;
-  const int n_b = g % 128 / 8;
 
   // where this thread begins
+  e4m3 *const B_s_at = B_s + m_c * 128 * 128;
   e4m3 *const A_s_at = A_s + m_w * 64 * 128;
+  float *const C_s_at = C_s + m_w * 2048 + (lane / 4 % 8 + lane / 32 * 16) * 32;
 
   float acc[128];  // ATOM_KIND=wgmma_m64n256k32_e4m3: this thread's cells of C
 
@@ -168,195 +229,240 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_init(full, i, 1);
     #pragma unroll
     for (int i = 0; i < 4; ++i)
-      mbarrier_init(empty, i, 8);
+      mbarrier_init(empty, i, 16);
   }
 
-  // TMA=1: the mbarriers are there
-  __syncthreads();
+  // MULTICAST=1: the mbarriers of all blocks are there
+  cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (threadIdx.x >= 256) {
-    registers_give<24>();
+    registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int k_o = 0; k_o < 32; ++k_o) {  // WARP_SPECIALIZE=1
-        // WARP_SPECIALIZE=1: every consumer has left the slot
-        mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
+      for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
+        const int m_b = t / 128 * 8 + t % 8;
+        const int n_b = t % 128 / 8;
 
-        mbarrier_expect(full, k_o % 4, 49152);
+        for (int k_o = 0; k_o < 32; ++k_o) {  // WARP_SPECIALIZE=1
+          // WARP_SPECIALIZE=1: every consumer has left the slot
+          mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
 
-        // TMA=1: ask for the slab of A
-        tma_load(A_s, k_o % 4 * 16384, &A_map, k_o * 128, m_b * 128, full, k_o % 4);
+          mbarrier_expect(full, k_o % 4, 49152);
 
-        // TMA=1: ask for the slab of B
-        tma_load(B_s, k_o % 4 * 32768, &B_map, k_o * 128, n_b * 256, full, k_o % 4);
+          // TMA=1: ask for the slab of A
+          tma_load(A_s, k_o % 4 * 16384, &A_map, k_o * 128, m_b * 256 + m_c * 128, full, k_o % 4);
+
+          // MULTICAST=1: a share of the slab, for all who need it
+          tma_multicast(B_s_at, k_o % 4 * 32768, &B_map, k_o * 128, n_b * 256 + m_c * 128, full,
+              k_o % 4, 3);
+        }
       }
     }
   }
 
   // WARP_SPECIALIZE=1: the consumers only multiply
   else {
-    registers_take<240>();
-    acc[0] = 0.0f;
-    acc[1] = 0.0f;
-    acc[2] = 0.0f;
-    acc[3] = 0.0f;
-    acc[4] = 0.0f;
-    acc[5] = 0.0f;
-    acc[6] = 0.0f;
-    acc[7] = 0.0f;
-    acc[8] = 0.0f;
-    acc[9] = 0.0f;
-    acc[10] = 0.0f;
-    acc[11] = 0.0f;
-    acc[12] = 0.0f;
-    acc[13] = 0.0f;
-    acc[14] = 0.0f;
-    acc[15] = 0.0f;
-    acc[16] = 0.0f;
-    acc[17] = 0.0f;
-    acc[18] = 0.0f;
-    acc[19] = 0.0f;
-    acc[20] = 0.0f;
-    acc[21] = 0.0f;
-    acc[22] = 0.0f;
-    acc[23] = 0.0f;
-    acc[24] = 0.0f;
-    acc[25] = 0.0f;
-    acc[26] = 0.0f;
-    acc[27] = 0.0f;
-    acc[28] = 0.0f;
-    acc[29] = 0.0f;
-    acc[30] = 0.0f;
-    acc[31] = 0.0f;
-    acc[32] = 0.0f;
-    acc[33] = 0.0f;
-    acc[34] = 0.0f;
-    acc[35] = 0.0f;
-    acc[36] = 0.0f;
-    acc[37] = 0.0f;
-    acc[38] = 0.0f;
-    acc[39] = 0.0f;
-    acc[40] = 0.0f;
-    acc[41] = 0.0f;
-    acc[42] = 0.0f;
-    acc[43] = 0.0f;
-    acc[44] = 0.0f;
-    acc[45] = 0.0f;
-    acc[46] = 0.0f;
-    acc[47] = 0.0f;
-    acc[48] = 0.0f;
-    acc[49] = 0.0f;
-    acc[50] = 0.0f;
-    acc[51] = 0.0f;
-    acc[52] = 0.0f;
-    acc[53] = 0.0f;
-    acc[54] = 0.0f;
-    acc[55] = 0.0f;
-    acc[56] = 0.0f;
-    acc[57] = 0.0f;
-    acc[58] = 0.0f;
-    acc[59] = 0.0f;
-    acc[60] = 0.0f;
-    acc[61] = 0.0f;
-    acc[62] = 0.0f;
-    acc[63] = 0.0f;
-    acc[64] = 0.0f;
-    acc[65] = 0.0f;
-    acc[66] = 0.0f;
-    acc[67] = 0.0f;
-    acc[68] = 0.0f;
-    acc[69] = 0.0f;
-    acc[70] = 0.0f;
-    acc[71] = 0.0f;
-    acc[72] = 0.0f;
-    acc[73] = 0.0f;
-    acc[74] = 0.0f;
-    acc[75] = 0.0f;
-    acc[76] = 0.0f;
-    acc[77] = 0.0f;
-    acc[78] = 0.0f;
-    acc[79] = 0.0f;
-    acc[80] = 0.0f;
-    acc[81] = 0.0f;
-    acc[82] = 0.0f;
-    acc[83] = 0.0f;
-    acc[84] = 0.0f;
-    acc[85] = 0.0f;
-    acc[86] = 0.0f;
-    acc[87] = 0.0f;
-    acc[88] = 0.0f;
-    acc[89] = 0.0f;
-    acc[90] = 0.0f;
-    acc[91] = 0.0f;
-    acc[92] = 0.0f;
-    acc[93] = 0.0f;
-    acc[94] = 0.0f;
-    acc[95] = 0.0f;
-    acc[96] = 0.0f;
-    acc[97] = 0.0f;
-    acc[98] = 0.0f;
-    acc[99] = 0.0f;
-    acc[100] = 0.0f;
-    acc[101] = 0.0f;
-    acc[102] = 0.0f;
-    acc[103] = 0.0f;
-    acc[104] = 0.0f;
-    acc[105] = 0.0f;
-    acc[106] = 0.0f;
-    acc[107] = 0.0f;
-    acc[108] = 0.0f;
-    acc[109] = 0.0f;
-    acc[110] = 0.0f;
-    acc[111] = 0.0f;
-    acc[112] = 0.0f;
-    acc[113] = 0.0f;
-    acc[114] = 0.0f;
-    acc[115] = 0.0f;
-    acc[116] = 0.0f;
-    acc[117] = 0.0f;
-    acc[118] = 0.0f;
-    acc[119] = 0.0f;
-    acc[120] = 0.0f;
-    acc[121] = 0.0f;
-    acc[122] = 0.0f;
-    acc[123] = 0.0f;
-    acc[124] = 0.0f;
-    acc[125] = 0.0f;
-    acc[126] = 0.0f;
-    acc[127] = 0.0f;
+    registers_take<232>();
 
-    for (int k_o = 0; k_o < 32; ++k_o) {  // BK=4
-      // TMA=1: the slab's bytes are there
-      mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
-      wgmma_fence();
+    for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
+      const int m_b = t / 128 * 8 + t % 8;
+      const int n_b = t % 128 / 8;
+      acc[0] = 0.0f;
+      acc[1] = 0.0f;
+      acc[2] = 0.0f;
+      acc[3] = 0.0f;
+      acc[4] = 0.0f;
+      acc[5] = 0.0f;
+      acc[6] = 0.0f;
+      acc[7] = 0.0f;
+      acc[8] = 0.0f;
+      acc[9] = 0.0f;
+      acc[10] = 0.0f;
+      acc[11] = 0.0f;
+      acc[12] = 0.0f;
+      acc[13] = 0.0f;
+      acc[14] = 0.0f;
+      acc[15] = 0.0f;
+      acc[16] = 0.0f;
+      acc[17] = 0.0f;
+      acc[18] = 0.0f;
+      acc[19] = 0.0f;
+      acc[20] = 0.0f;
+      acc[21] = 0.0f;
+      acc[22] = 0.0f;
+      acc[23] = 0.0f;
+      acc[24] = 0.0f;
+      acc[25] = 0.0f;
+      acc[26] = 0.0f;
+      acc[27] = 0.0f;
+      acc[28] = 0.0f;
+      acc[29] = 0.0f;
+      acc[30] = 0.0f;
+      acc[31] = 0.0f;
+      acc[32] = 0.0f;
+      acc[33] = 0.0f;
+      acc[34] = 0.0f;
+      acc[35] = 0.0f;
+      acc[36] = 0.0f;
+      acc[37] = 0.0f;
+      acc[38] = 0.0f;
+      acc[39] = 0.0f;
+      acc[40] = 0.0f;
+      acc[41] = 0.0f;
+      acc[42] = 0.0f;
+      acc[43] = 0.0f;
+      acc[44] = 0.0f;
+      acc[45] = 0.0f;
+      acc[46] = 0.0f;
+      acc[47] = 0.0f;
+      acc[48] = 0.0f;
+      acc[49] = 0.0f;
+      acc[50] = 0.0f;
+      acc[51] = 0.0f;
+      acc[52] = 0.0f;
+      acc[53] = 0.0f;
+      acc[54] = 0.0f;
+      acc[55] = 0.0f;
+      acc[56] = 0.0f;
+      acc[57] = 0.0f;
+      acc[58] = 0.0f;
+      acc[59] = 0.0f;
+      acc[60] = 0.0f;
+      acc[61] = 0.0f;
+      acc[62] = 0.0f;
+      acc[63] = 0.0f;
+      acc[64] = 0.0f;
+      acc[65] = 0.0f;
+      acc[66] = 0.0f;
+      acc[67] = 0.0f;
+      acc[68] = 0.0f;
+      acc[69] = 0.0f;
+      acc[70] = 0.0f;
+      acc[71] = 0.0f;
+      acc[72] = 0.0f;
+      acc[73] = 0.0f;
+      acc[74] = 0.0f;
+      acc[75] = 0.0f;
+      acc[76] = 0.0f;
+      acc[77] = 0.0f;
+      acc[78] = 0.0f;
+      acc[79] = 0.0f;
+      acc[80] = 0.0f;
+      acc[81] = 0.0f;
+      acc[82] = 0.0f;
+      acc[83] = 0.0f;
+      acc[84] = 0.0f;
+      acc[85] = 0.0f;
+      acc[86] = 0.0f;
+      acc[87] = 0.0f;
+      acc[88] = 0.0f;
+      acc[89] = 0.0f;
+      acc[90] = 0.0f;
+      acc[91] = 0.0f;
+      acc[92] = 0.0f;
+      acc[93] = 0.0f;
+      acc[94] = 0.0f;
+      acc[95] = 0.0f;
+      acc[96] = 0.0f;
+      acc[97] = 0.0f;
+      acc[98] = 0.0f;
+      acc[99] = 0.0f;
+      acc[100] = 0.0f;
+      acc[101] = 0.0f;
+      acc[102] = 0.0f;
+      acc[103] = 0.0f;
+      acc[104] = 0.0f;
+      acc[105] = 0.0f;
+      acc[106] = 0.0f;
+      acc[107] = 0.0f;
+      acc[108] = 0.0f;
+      acc[109] = 0.0f;
+      acc[110] = 0.0f;
+      acc[111] = 0.0f;
+      acc[112] = 0.0f;
+      acc[113] = 0.0f;
+      acc[114] = 0.0f;
+      acc[115] = 0.0f;
+      acc[116] = 0.0f;
+      acc[117] = 0.0f;
+      acc[118] = 0.0f;
+      acc[119] = 0.0f;
+      acc[120] = 0.0f;
+      acc[121] = 0.0f;
+      acc[122] = 0.0f;
+      acc[123] = 0.0f;
+      acc[124] = 0.0f;
+      acc[125] = 0.0f;
+      acc[126] = 0.0f;
+      acc[127] = 0.0f;
 
-      for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-        // ATOM_KIND=wgmma_m64n256k32_e4m3: ask the tensor core for each tile of A times each of B
-        wgmma_m64n256k32_f32_e4m3(&acc[0],
-            tile_of(A_s_at, k_o % 4 * 16384 + k_i * 32, 0x4000004000010000ull),
-            tile_of(B_s, k_o % 4 * 32768 + k_i * 32, 0x4000004000010000ull));
+      for (int k_o = 0; k_o < 32; ++k_o) {  // BK=4
+        // TMA=1: the slab's bytes are there
+        mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
+        wgmma_fence();
+
+        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+          // ATOM_KIND=wgmma_m64n256k32_e4m3: ask the tensor core for each tile of A times each of B
+          wgmma_m64n256k32_f32_e4m3(&acc[0],
+              tile_of(A_s_at, k_o % 4 * 16384 + k_i * 32, 0x4000004000010000ull),
+              tile_of(B_s, k_o % 4 * 32768 + k_i * 32, 0x4000004000010000ull));
+        }
+
+        wgmma_commit();
+        wgmma_wait<1>();
+
+        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+        if (0 < k_o) {
+          const int k_p = k_o + -1;
+
+          // MULTICAST=1: the warp has read the slot to the end
+          mbarrier_arrive_at(empty, k_p % 4, 3);
+        }
       }
 
-      wgmma_commit();
-      wgmma_wait<1>();
+      // MMA_GROUPS=1: the sums are complete
+      wgmma_wait<0>();
 
-      // MMA_GROUPS=1: the slab before is multiplied: its slot is free
-      if (0 < k_o) {
-        const int k_p = k_o + -1;
+      // MULTICAST=1: the warp has read the slot to the end
+      mbarrier_arrive_at(empty, 3, 3);
 
-        // WARP_SPECIALIZE=1: the warp has read the slot to the end
-        mbarrier_arrive(empty, k_p % 4);
+      #pragma unroll
+      for (int n_p = 0; n_p < 8; ++n_p) {
+        // TMA_STORE=1: the slot has been read out
+        if (lane == 0)
+          bulk_read<0>();
+
+        // TMA_STORE=1: the slot may be written
+        barrier_of<128>(m_w + 2);
+
+        // TMA_STORE=1: put a row of atoms into shared memory
+        #pragma unroll
+        for (int v_p = 0; v_p < 8; ++v_p)
+          store2(&C_s_at[v_p % 2 * 8 * 32 + ((lane % 4 * 2 + v_p / 2 * 8) ^ (lane / 4 % 8 * 4))],
+              &acc[n_p * 16 + v_p * 2]);
+
+        // TMA_STORE=1: what was written comes before what the copies read
+        fence_async();
+
+        // TMA_STORE=1: the piece lies in C_s
+        barrier_of<128>(m_w + 2);
+
+        // TMA_STORE=1: one lane sends the piece
+        if (lane == 0) {
+          // TMA_STORE=1: send the piece to C
+          tma_store(&C_map, n_b * 256 + n_p * 32, m_b * 256 + m_c * 128 + m_w * 64, C_s,
+              m_w * 2048);
+          bulk_commit();
+        }
       }
     }
 
-    // MMA_GROUPS=1: the sums are complete
-    wgmma_wait<0>();
-
-    // ATOM_KIND=wgmma_m64n256k32_e4m3: write the cells of C
-    #pragma unroll
-    for (int v_c = 0; v_c < 64; ++v_c)
-      store2(&C[(m_b * 128 + m_w * 64 + lane / 4 % 8 + lane / 32 * 16 + v_c % 2 * 8) * N +
-          n_b * 256 + lane % 4 * 2 + v_c / 2 * 8], &acc[v_c * 2]);
+    // TMA_STORE=1: no box is left
+    if (lane == 0)
+      bulk_wait<0>();
   }
+
+  // MULTICAST=1: no block ends while others arrive at its mbarriers
+  cluster_barrier();
 }

@@ -1,30 +1,13 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,MMA_GROUPS=1,PRODUCER_REGS=24,EPILOGUE=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<512, 384, 213040>>>(A_map, B_map, C)   213040 bytes of shared memory
-
-constexpr int N = 4096;
+//   matmul<<<min(512, blocks that fit), 384, 213056>>>(A_map, B_map, C_map)   213056 bytes of shared memory
 
 // An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
 struct f16 {
   unsigned short bits;
 };
-
-__device__ __forceinline__ void load8(unsigned *to, const f16 *from) {
-  const uint4 v = *reinterpret_cast<const uint4 *>(from);
-  to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-
-__device__ __forceinline__ void store2(f16 *to, const float *from) {
-  unsigned v[1];
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
-  *reinterpret_cast<unsigned *>(to) = v[0];
-}
-
-__device__ __forceinline__ void store8(f16 *to, const unsigned *from) {
-  *reinterpret_cast<uint4 *>(to) = uint4{from[0], from[1], from[2], from[3]};
-}
 
 // A matrix and the box that is copied of it at a time, as the driver encodes them.
 struct alignas(64) tensor_map {
@@ -45,14 +28,6 @@ __device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i,
                :: "r"(bar), "r"(bytes) : "memory");
 }
 
-// One arrival for the whole warp.
-__device__ __forceinline__ void mbarrier_arrive(unsigned long long *bars, int i) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar) : "memory");
-}
-
 // Goes on when the phase with this bit, 0 or 1, has ended.
 __device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
@@ -71,10 +46,72 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
 }
 
+// The same to each block of the cluster in the mask, where its bytes count at bars[i].
+__device__ __forceinline__ void tma_multicast(f16 *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i, int mask) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes.multicast::cluster"
+               " [%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar),
+               "h"(static_cast<unsigned short>(mask)) : "memory");
+}
+
+// The map's box, from element `at` of the slab on, goes to the matrix from this column and row on.
+__device__ __forceinline__ void tma_store(const tensor_map *map, int column, int row,
+    f16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+               " [%0, {%1, %2}], [%3];"
+               :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
+}
+
 // Barrier `id` of the block, at which n threads meet.
 template <int n>
 __device__ __forceinline__ void barrier_of(int id) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
+// The boxes this thread has sent since the last commit become one group.
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups have still to be read.
+template <int n>
+__device__ __forceinline__ void bulk_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// Every thread of the cluster arrives before any goes on, and knows what the others have done.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  const int rank = threadIdx.x % 32;
+  __syncwarp();
+  if (mask >> rank & 1)
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 :: "r"(bar), "r"(rank) : "memory");
 }
 
 // Each thread of the warp keeps n registers and gives the others back.
@@ -103,6 +140,18 @@ __device__ __forceinline__ void wgmma_fence() {
 template <int n>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void stmatrix_x4(f16 *slab, int at, const float *from) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  unsigned v[4];
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[0]) : "f"(from[1]), "f"(from[0]));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[1]) : "f"(from[3]), "f"(from[2]));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[2]) : "f"(from[5]), "f"(from[4]));
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v[3]) : "f"(from[7]), "f"(from[6]));
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(to), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -158,248 +207,274 @@ __device__ __forceinline__ void wgmma_m64n256k16_f32_f16(float *c, unsigned long
       : "memory");
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    f16 *__restrict__ C) {
-  extern __shared__ __align__(1024) f16 smem[];  // 106520: 213040 bytes
-  f16 *const A_s = smem;          // [3][128][64] BUFFER_COUNT=3: the slab of A
-  f16 *const B_s = smem + 24576;  // [3][4][64][64] BUFFER_COUNT=3: the slab of B
-  f16 *const C_s = smem + 73728;  // [128][256] EPILOGUE=1: a row of atoms on its way to C
-  // [3] TMA=1: a slot's bytes have come
+    const __grid_constant__ tensor_map C_map) {
+  extern __shared__ __align__(1024) f16 smem[];  // 106528: 213056 bytes
+  f16 *const A_s = smem;          // [4][128][64] BUFFER_COUNT=4: the slab of A
+  f16 *const B_s = smem + 32768;  // [4][4][64][64] BUFFER_COUNT=4: the slab of B
+  f16 *const C_s = smem + 98304;  // [2][64][64] TMA_STORE=1: a row of atoms on its way to C
+  // [4] TMA=1: a slot's bytes have come
   unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 106496);
-  // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106508);
+  // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106512);
 
-  const int tid = threadIdx.x;
-  const int g = blockIdx.x;            // BLOCK 0..512, GROUP_M=8
+  const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_f16
-  const int m_b = g / 128 * 8 + g % 8;
-  const int n_b = g % 128 / 8;
 
   // where this thread begins
+  f16 *const B_s_at = B_s + m_c * 2 * 4096;
   f16 *const A_s_at = A_s + m_w * 64 * 64;
-  f16 *const C_s_at = C_s + (m_w * 64 + lane / 4 % 8 + lane / 32 * 16) * 256;
-  f16 *const C_s_at2 = C_s + tid / 32 * 256 + ((tid % 32 * 8) ^ (tid / 32 * 8));
+  f16 *const C_s_at = C_s + m_w * 4096 + (lane % 8 + lane / 32 * 16 + lane / 8 % 2 * 8) * 64;
 
-  float acc[128];   // ATOM_KIND=wgmma_m64n256k16_f16: this thread's cells of C
-  unsigned r_c[4];  // EPILOGUE=1: on their way to C, two to a register
+  float acc[128];  // ATOM_KIND=wgmma_m64n256k16_f16: this thread's cells of C
 
   // TMA=1: a phase of full ends when a slab's bytes have come
   if (threadIdx.x == 0) {
     #pragma unroll
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 4; ++i)
       mbarrier_init(full, i, 1);
     #pragma unroll
-    for (int i = 0; i < 3; ++i)
-      mbarrier_init(empty, i, 8);
+    for (int i = 0; i < 4; ++i)
+      mbarrier_init(empty, i, 16);
   }
 
-  // TMA=1: the mbarriers are there
-  __syncthreads();
+  // MULTICAST=1: the mbarriers of all blocks are there
+  cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (threadIdx.x >= 256) {
-    registers_give<24>();
+    registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
-        // WARP_SPECIALIZE=1: every consumer has left the slot
-        mbarrier_wait(empty, k_o % 3, (k_o / 3 + 1) % 2);
+      for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
+        const int m_b = t / 128 * 8 + t % 8;
+        const int n_b = t % 128 / 8;
 
-        mbarrier_expect(full, k_o % 3, 49152);
+        for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
+          // WARP_SPECIALIZE=1: every consumer has left the slot
+          mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
 
-        // TMA=1: ask for the slab of A
-        tma_load(A_s, k_o % 3 * 8192, &A_map, k_o * 64, m_b * 128, full, k_o % 3);
+          mbarrier_expect(full, k_o % 4, 49152);
 
-        // TMA=1: ask for the slab of B
-        #pragma unroll
-        for (int p_b = 0; p_b < 4; ++p_b)
-          tma_load(B_s, k_o % 3 * 16384 + p_b * 4096, &B_map, n_b * 256 + p_b * 64, k_o * 64, full,
-              k_o % 3);
+          // TMA=1: ask for the slab of A
+          tma_load(A_s, k_o % 4 * 8192, &A_map, k_o * 64, m_b * 256 + m_c * 128, full, k_o % 4);
+
+          // TMA=1: ask for the slab of B
+          #pragma unroll
+          for (int p_b = 0; p_b < 2; ++p_b) {
+            // MULTICAST=1: a share of the slab, for all who need it
+            tma_multicast(B_s_at, k_o % 4 * 16384 + p_b * 4096, &B_map,
+                n_b * 256 + m_c * 128 + p_b * 64, k_o * 64, full, k_o % 4, 3);
+          }
+        }
       }
     }
   }
 
   // WARP_SPECIALIZE=1: the consumers only multiply
   else {
-    registers_take<240>();
-    acc[0] = 0.0f;
-    acc[1] = 0.0f;
-    acc[2] = 0.0f;
-    acc[3] = 0.0f;
-    acc[4] = 0.0f;
-    acc[5] = 0.0f;
-    acc[6] = 0.0f;
-    acc[7] = 0.0f;
-    acc[8] = 0.0f;
-    acc[9] = 0.0f;
-    acc[10] = 0.0f;
-    acc[11] = 0.0f;
-    acc[12] = 0.0f;
-    acc[13] = 0.0f;
-    acc[14] = 0.0f;
-    acc[15] = 0.0f;
-    acc[16] = 0.0f;
-    acc[17] = 0.0f;
-    acc[18] = 0.0f;
-    acc[19] = 0.0f;
-    acc[20] = 0.0f;
-    acc[21] = 0.0f;
-    acc[22] = 0.0f;
-    acc[23] = 0.0f;
-    acc[24] = 0.0f;
-    acc[25] = 0.0f;
-    acc[26] = 0.0f;
-    acc[27] = 0.0f;
-    acc[28] = 0.0f;
-    acc[29] = 0.0f;
-    acc[30] = 0.0f;
-    acc[31] = 0.0f;
-    acc[32] = 0.0f;
-    acc[33] = 0.0f;
-    acc[34] = 0.0f;
-    acc[35] = 0.0f;
-    acc[36] = 0.0f;
-    acc[37] = 0.0f;
-    acc[38] = 0.0f;
-    acc[39] = 0.0f;
-    acc[40] = 0.0f;
-    acc[41] = 0.0f;
-    acc[42] = 0.0f;
-    acc[43] = 0.0f;
-    acc[44] = 0.0f;
-    acc[45] = 0.0f;
-    acc[46] = 0.0f;
-    acc[47] = 0.0f;
-    acc[48] = 0.0f;
-    acc[49] = 0.0f;
-    acc[50] = 0.0f;
-    acc[51] = 0.0f;
-    acc[52] = 0.0f;
-    acc[53] = 0.0f;
-    acc[54] = 0.0f;
-    acc[55] = 0.0f;
-    acc[56] = 0.0f;
-    acc[57] = 0.0f;
-    acc[58] = 0.0f;
-    acc[59] = 0.0f;
-    acc[60] = 0.0f;
-    acc[61] = 0.0f;
-    acc[62] = 0.0f;
-    acc[63] = 0.0f;
-    acc[64] = 0.0f;
-    acc[65] = 0.0f;
-    acc[66] = 0.0f;
-    acc[67] = 0.0f;
-    acc[68] = 0.0f;
-    acc[69] = 0.0f;
-    acc[70] = 0.0f;
-    acc[71] = 0.0f;
-    acc[72] = 0.0f;
-    acc[73] = 0.0f;
-    acc[74] = 0.0f;
-    acc[75] = 0.0f;
-    acc[76] = 0.0f;
-    acc[77] = 0.0f;
-    acc[78] = 0.0f;
-    acc[79] = 0.0f;
-    acc[80] = 0.0f;
-    acc[81] = 0.0f;
-    acc[82] = 0.0f;
-    acc[83] = 0.0f;
-    acc[84] = 0.0f;
-    acc[85] = 0.0f;
-    acc[86] = 0.0f;
-    acc[87] = 0.0f;
-    acc[88] = 0.0f;
-    acc[89] = 0.0f;
-    acc[90] = 0.0f;
-    acc[91] = 0.0f;
-    acc[92] = 0.0f;
-    acc[93] = 0.0f;
-    acc[94] = 0.0f;
-    acc[95] = 0.0f;
-    acc[96] = 0.0f;
-    acc[97] = 0.0f;
-    acc[98] = 0.0f;
-    acc[99] = 0.0f;
-    acc[100] = 0.0f;
-    acc[101] = 0.0f;
-    acc[102] = 0.0f;
-    acc[103] = 0.0f;
-    acc[104] = 0.0f;
-    acc[105] = 0.0f;
-    acc[106] = 0.0f;
-    acc[107] = 0.0f;
-    acc[108] = 0.0f;
-    acc[109] = 0.0f;
-    acc[110] = 0.0f;
-    acc[111] = 0.0f;
-    acc[112] = 0.0f;
-    acc[113] = 0.0f;
-    acc[114] = 0.0f;
-    acc[115] = 0.0f;
-    acc[116] = 0.0f;
-    acc[117] = 0.0f;
-    acc[118] = 0.0f;
-    acc[119] = 0.0f;
-    acc[120] = 0.0f;
-    acc[121] = 0.0f;
-    acc[122] = 0.0f;
-    acc[123] = 0.0f;
-    acc[124] = 0.0f;
-    acc[125] = 0.0f;
-    acc[126] = 0.0f;
-    acc[127] = 0.0f;
+    registers_take<232>();
 
-    for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
-      // TMA=1: the slab's bytes are there
-      mbarrier_wait(full, k_o % 3, k_o / 3 % 2);
-      wgmma_fence();
+    for (int t = blockIdx.x / 2; t < 256; t += gridDim.x / 2) {  // PERSISTENT=1
+      const int m_b = t / 128 * 8 + t % 8;
+      const int n_b = t % 128 / 8;
+      acc[0] = 0.0f;
+      acc[1] = 0.0f;
+      acc[2] = 0.0f;
+      acc[3] = 0.0f;
+      acc[4] = 0.0f;
+      acc[5] = 0.0f;
+      acc[6] = 0.0f;
+      acc[7] = 0.0f;
+      acc[8] = 0.0f;
+      acc[9] = 0.0f;
+      acc[10] = 0.0f;
+      acc[11] = 0.0f;
+      acc[12] = 0.0f;
+      acc[13] = 0.0f;
+      acc[14] = 0.0f;
+      acc[15] = 0.0f;
+      acc[16] = 0.0f;
+      acc[17] = 0.0f;
+      acc[18] = 0.0f;
+      acc[19] = 0.0f;
+      acc[20] = 0.0f;
+      acc[21] = 0.0f;
+      acc[22] = 0.0f;
+      acc[23] = 0.0f;
+      acc[24] = 0.0f;
+      acc[25] = 0.0f;
+      acc[26] = 0.0f;
+      acc[27] = 0.0f;
+      acc[28] = 0.0f;
+      acc[29] = 0.0f;
+      acc[30] = 0.0f;
+      acc[31] = 0.0f;
+      acc[32] = 0.0f;
+      acc[33] = 0.0f;
+      acc[34] = 0.0f;
+      acc[35] = 0.0f;
+      acc[36] = 0.0f;
+      acc[37] = 0.0f;
+      acc[38] = 0.0f;
+      acc[39] = 0.0f;
+      acc[40] = 0.0f;
+      acc[41] = 0.0f;
+      acc[42] = 0.0f;
+      acc[43] = 0.0f;
+      acc[44] = 0.0f;
+      acc[45] = 0.0f;
+      acc[46] = 0.0f;
+      acc[47] = 0.0f;
+      acc[48] = 0.0f;
+      acc[49] = 0.0f;
+      acc[50] = 0.0f;
+      acc[51] = 0.0f;
+      acc[52] = 0.0f;
+      acc[53] = 0.0f;
+      acc[54] = 0.0f;
+      acc[55] = 0.0f;
+      acc[56] = 0.0f;
+      acc[57] = 0.0f;
+      acc[58] = 0.0f;
+      acc[59] = 0.0f;
+      acc[60] = 0.0f;
+      acc[61] = 0.0f;
+      acc[62] = 0.0f;
+      acc[63] = 0.0f;
+      acc[64] = 0.0f;
+      acc[65] = 0.0f;
+      acc[66] = 0.0f;
+      acc[67] = 0.0f;
+      acc[68] = 0.0f;
+      acc[69] = 0.0f;
+      acc[70] = 0.0f;
+      acc[71] = 0.0f;
+      acc[72] = 0.0f;
+      acc[73] = 0.0f;
+      acc[74] = 0.0f;
+      acc[75] = 0.0f;
+      acc[76] = 0.0f;
+      acc[77] = 0.0f;
+      acc[78] = 0.0f;
+      acc[79] = 0.0f;
+      acc[80] = 0.0f;
+      acc[81] = 0.0f;
+      acc[82] = 0.0f;
+      acc[83] = 0.0f;
+      acc[84] = 0.0f;
+      acc[85] = 0.0f;
+      acc[86] = 0.0f;
+      acc[87] = 0.0f;
+      acc[88] = 0.0f;
+      acc[89] = 0.0f;
+      acc[90] = 0.0f;
+      acc[91] = 0.0f;
+      acc[92] = 0.0f;
+      acc[93] = 0.0f;
+      acc[94] = 0.0f;
+      acc[95] = 0.0f;
+      acc[96] = 0.0f;
+      acc[97] = 0.0f;
+      acc[98] = 0.0f;
+      acc[99] = 0.0f;
+      acc[100] = 0.0f;
+      acc[101] = 0.0f;
+      acc[102] = 0.0f;
+      acc[103] = 0.0f;
+      acc[104] = 0.0f;
+      acc[105] = 0.0f;
+      acc[106] = 0.0f;
+      acc[107] = 0.0f;
+      acc[108] = 0.0f;
+      acc[109] = 0.0f;
+      acc[110] = 0.0f;
+      acc[111] = 0.0f;
+      acc[112] = 0.0f;
+      acc[113] = 0.0f;
+      acc[114] = 0.0f;
+      acc[115] = 0.0f;
+      acc[116] = 0.0f;
+      acc[117] = 0.0f;
+      acc[118] = 0.0f;
+      acc[119] = 0.0f;
+      acc[120] = 0.0f;
+      acc[121] = 0.0f;
+      acc[122] = 0.0f;
+      acc[123] = 0.0f;
+      acc[124] = 0.0f;
+      acc[125] = 0.0f;
+      acc[126] = 0.0f;
+      acc[127] = 0.0f;
 
-      for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-        // ATOM_KIND=wgmma_m64n256k16_f16: ask the tensor core for each tile of A times each of B
-        wgmma_m64n256k16_f32_f16<0,
-            1>(&acc[0], tile_of(A_s_at, k_o % 3 * 8192 + k_i * 16, 0x4000004000010000ull),
-            tile_of(B_s, k_o % 3 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+      for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+        // TMA=1: the slab's bytes are there
+        mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
+        wgmma_fence();
+
+        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+          // ATOM_KIND=wgmma_m64n256k16_f16: ask the tensor core for each tile of A times each of B
+          wgmma_m64n256k16_f32_f16<0,
+              1>(&acc[0], tile_of(A_s_at, k_o % 4 * 8192 + k_i * 16, 0x4000004000010000ull),
+              tile_of(B_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+        }
+
+        wgmma_commit();
+        wgmma_wait<1>();
+
+        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+        if (0 < k_o) {
+          const int k_p = k_o + -1;
+
+          // MULTICAST=1: the warp has read the slot to the end
+          mbarrier_arrive_at(empty, k_p % 4, 3);
+        }
       }
 
-      wgmma_commit();
-      wgmma_wait<1>();
+      // MMA_GROUPS=1: the sums are complete
+      wgmma_wait<0>();
 
-      // MMA_GROUPS=1: the slab before is multiplied: its slot is free
-      if (0 < k_o) {
-        const int k_p = k_o + -1;
+      // MULTICAST=1: the warp has read the slot to the end
+      mbarrier_arrive_at(empty, 3, 3);
 
-        // WARP_SPECIALIZE=1: the warp has read the slot to the end
-        mbarrier_arrive(empty, k_p % 3);
+      #pragma unroll
+      for (int n_p = 0; n_p < 4; ++n_p) {
+        // TMA_STORE=1: the slot has been read out
+        if (lane == 0)
+          bulk_read<0>();
+
+        // TMA_STORE=1: the slot may be written
+        barrier_of<128>(m_w + 2);
+
+        // STMATRIX=1: put the sums into shared memory, eight rows at a time
+        #pragma unroll
+        for (int n_q = 0; n_q < 4; ++n_q)
+          stmatrix_x4(C_s_at, (n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8),
+              &acc[n_p * 32 + n_q * 8]);
+
+        // TMA_STORE=1: what was written comes before what the copies read
+        fence_async();
+
+        // TMA_STORE=1: the piece lies in C_s
+        barrier_of<128>(m_w + 2);
+
+        // TMA_STORE=1: one lane sends the piece
+        if (lane == 0) {
+          // TMA_STORE=1: send the piece to C
+          tma_store(&C_map, n_b * 256 + n_p * 64, m_b * 256 + m_c * 128 + m_w * 64, C_s,
+              m_w * 4096);
+          bulk_commit();
+        }
       }
     }
 
-    // MMA_GROUPS=1: the sums are complete
-    wgmma_wait<0>();
-
-    // EPILOGUE=1: put a row of atoms into shared memory
-    #pragma unroll
-    for (int v_c = 0; v_c < 64; ++v_c)
-      store2(&C_s_at[v_c % 2 * 8 * 256 + ((lane % 4 * 2 + v_c / 2 * 8) ^ (lane / 4 % 8 * 8))],
-          &acc[v_c * 2]);
-
-    // EPILOGUE=1: a row of atoms lies in C_s
-    barrier_of<256>(1);
-
-    // EPILOGUE=1: take a piece of it, in whole lines
-    #pragma unroll
-    for (int c_c = 0; c_c < 16; ++c_c) {
-      load8(&r_c[0], &C_s_at2[c_c * 8 * 256]);
-
-      // EPILOGUE=1: write the cells of C
-      store8(&C[(m_b * 128 + c_c / 8 * 64 + (c_c * 8 + tid / 32) % 64) * N + n_b * 256 +
-          tid % 32 * 8], &r_c[0]);
-    }
-
-    // EPILOGUE=1: C_s is read to the end
-    barrier_of<256>(1);
+    // TMA_STORE=1: no box is left
+    if (lane == 0)
+      bulk_wait<0>();
   }
+
+  // MULTICAST=1: no block ends while others arrive at its mbarriers
+  cluster_barrier();
 }

@@ -1,19 +1,13 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], f16, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,ACC=f16,WM=2,FM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,MMA_GROUPS=1,PRODUCER_REGS=24
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_f16,ACC=f16,WM=2,FM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,CLUSTER_M=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<256, 384, 196656>>>(A_map, B_map, C)   196656 bytes of shared memory
-
-constexpr int N = 4096;
+//   matmul<<<min(256, blocks that fit), 384, 213040>>>(A_map, B_map, C_map)   213040 bytes of shared memory
 
 // An IEEE half (1 sign, 5 exponent, 10 fraction bits) as it lies in memory.
 struct f16 {
   unsigned short bits;
 };
-
-__device__ __forceinline__ void store2(f16 *to, const unsigned *from) {
-  *reinterpret_cast<unsigned *>(to) = from[0];
-}
 
 // A matrix and the box that is copied of it at a time, as the driver encodes them.
 struct alignas(64) tensor_map {
@@ -34,14 +28,6 @@ __device__ __forceinline__ void mbarrier_expect(unsigned long long *bars, int i,
                :: "r"(bar), "r"(bytes) : "memory");
 }
 
-// One arrival for the whole warp.
-__device__ __forceinline__ void mbarrier_arrive(unsigned long long *bars, int i) {
-  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
-  __syncwarp();
-  if (threadIdx.x % 32 == 0)
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(bar) : "memory");
-}
-
 // Goes on when the phase with this bit, 0 or 1, has ended.
 __device__ __forceinline__ void mbarrier_wait(unsigned long long *bars, int i, int phase) {
   const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
@@ -58,6 +44,74 @@ __device__ __forceinline__ void tma_load(f16 *slab, int at, const tensor_map *ma
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
                ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
                :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar) : "memory");
+}
+
+// The same to each block of the cluster in the mask, where its bytes count at bars[i].
+__device__ __forceinline__ void tma_multicast(f16 *slab, int at, const tensor_map *map,
+    int column, int row, unsigned long long *bars, int i, int mask) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+               ".mbarrier::complete_tx::bytes.multicast::cluster"
+               " [%0], [%1, {%2, %3}], [%4], %5;"
+               :: "r"(to), "l"(map), "r"(column), "r"(row), "r"(bar),
+               "h"(static_cast<unsigned short>(mask)) : "memory");
+}
+
+// The map's box, from element `at` of the slab on, goes to the matrix from this column and row on.
+__device__ __forceinline__ void tma_store(const tensor_map *map, int column, int row,
+    f16 *slab, int at) {
+  const unsigned from = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"
+               " [%0, {%1, %2}], [%3];"
+               :: "l"(map), "r"(column), "r"(row), "r"(from) : "memory");
+}
+
+// Barrier `id` of the block, at which n threads meet.
+template <int n>
+__device__ __forceinline__ void barrier_of(int id) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "n"(n) : "memory");
+}
+
+// The boxes this thread has sent since the last commit become one group.
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until at most `n` of this thread's groups have still to be read.
+template <int n>
+__device__ __forceinline__ void bulk_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
+}
+
+// Waits until at most `n` of this thread's groups are still in flight.
+template <int n>
+__device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(n) : "memory");
+}
+
+// Every thread of the cluster arrives before any goes on, and knows what the others have done.
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release;\n"
+               "barrier.cluster.wait.acquire;" ::: "memory");
+}
+
+// What was read of shared memory, by all whom this thread has waited for, is read before a
+// copy that it asks for later overwrites it.
+__device__ __forceinline__ void fence_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// One arrival for the whole warp at the mbarrier of each block in the mask: lane r's at rank r.
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned long long *bars, int i, int mask) {
+  const unsigned bar = static_cast<unsigned>(__cvta_generic_to_shared(bars)) + 8 * i;
+  const int rank = threadIdx.x % 32;
+  __syncwarp();
+  if (mask >> rank & 1)
+    asm volatile("{ .reg .b32 there;\n"
+                 "mapa.shared::cluster.u32 there, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [there]; }"
+                 :: "r"(bar), "r"(rank) : "memory");
 }
 
 // Each thread of the warp keeps n registers and gives the others back.
@@ -86,6 +140,13 @@ __device__ __forceinline__ void wgmma_fence() {
 template <int n>
 __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(n) : "memory");
+}
+
+// Four matrices of eight 16-byte rows: lane l says where row l % 8 of matrix l / 8 begins.
+__device__ __forceinline__ void stmatrix_x4(f16 *slab, int at, const unsigned *from) {
+  const unsigned to = static_cast<unsigned>(__cvta_generic_to_shared(slab)) + 2 * at;
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(to), "r"(from[0]), "r"(from[1]), "r"(from[2]), "r"(from[3]) : "memory");
 }
 
 // The descriptor of the tile that begins at slab[at]: its address beside what does not
@@ -131,25 +192,26 @@ __device__ __forceinline__ void insert_f16(unsigned *to, int i, f16 value) {
   *to = (*to & ~(0xffffu << 16 * i)) | bits << 16 * i;
 }
 
-extern "C" __global__ void __launch_bounds__(384, 1)
+extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
 matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_map B_map,
-    f16 *__restrict__ C) {
-  extern __shared__ __align__(1024) f16 smem[];  // 98328: 196656 bytes
+    const __grid_constant__ tensor_map C_map) {
+  extern __shared__ __align__(1024) f16 smem[];  // 106520: 213040 bytes
   f16 *const A_s = smem;          // [3][256][64] BUFFER_COUNT=3: the slab of A
   f16 *const B_s = smem + 49152;  // [3][4][64][64] BUFFER_COUNT=3: the slab of B
+  f16 *const C_s = smem + 98304;  // [2][64][64] TMA_STORE=1: a row of atoms on its way to C
   // [3] TMA=1: a slot's bytes have come
-  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 98304);
+  unsigned long long *const full = reinterpret_cast<unsigned long long *>(smem + 106496);
   // [3] WARP_SPECIALIZE=1: every consumer warp has left a slot
-  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 98316);
+  unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 106508);
 
-  const int g = blockIdx.x;            // BLOCK 0..256, GROUP_M=8
+  const int m_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_M=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_f16
-  const int m_b = g / 128 * 8 + g % 8;
-  const int n_b = g % 128 / 8;
 
   // where this thread begins
+  f16 *const B_s_at = B_s + m_c * 2 * 4096;
   f16 *const A_s_at = A_s + m_w * 128 * 64;
+  f16 *const C_s_at = C_s + m_w * 4096 + (lane % 8 + lane / 32 * 16 + lane / 8 % 2 * 8) * 64;
 
   // ATOM_KIND=wgmma_m64n256k16_f16: this thread's cells of C, two to a register
   unsigned acc[2][64];
@@ -161,206 +223,257 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       mbarrier_init(full, i, 1);
     #pragma unroll
     for (int i = 0; i < 3; ++i)
-      mbarrier_init(empty, i, 8);
+      mbarrier_init(empty, i, 16);
   }
 
-  // TMA=1: the mbarriers are there
-  __syncthreads();
+  // MULTICAST=1: the mbarriers of all blocks are there
+  cluster_barrier();
 
   // WARP_SPECIALIZE=1: the producer only fetches
   if (threadIdx.x >= 256) {
-    registers_give<24>();
+    registers_give<40>();
 
     if (threadIdx.x == 256) {
-      for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
-        // WARP_SPECIALIZE=1: every consumer has left the slot
-        mbarrier_wait(empty, k_o % 3, (k_o / 3 + 1) % 2);
+      for (int t = blockIdx.x / 2; t < 128; t += gridDim.x / 2) {  // PERSISTENT=1
+        const int turn = t / (gridDim.x / 2);
+        const int m_b = t % 8;
+        const int n_b = t / 8;
 
-        mbarrier_expect(full, k_o % 3, 65536);
+        for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
+          // WARP_SPECIALIZE=1: every consumer has left the slot
+          mbarrier_wait(empty, (turn * 64 + k_o) % 3, ((turn * 64 + k_o) / 3 + 1) % 2);
 
-        // TMA=1: ask for the slab of A
-        tma_load(A_s, k_o % 3 * 16384, &A_map, k_o * 64, m_b * 256, full, k_o % 3);
+          mbarrier_expect(full, (turn * 64 + k_o) % 3, 65536);
 
-        // TMA=1: ask for the slab of B
-        #pragma unroll
-        for (int p_b = 0; p_b < 4; ++p_b)
-          tma_load(B_s, k_o % 3 * 16384 + p_b * 4096, &B_map, n_b * 256 + p_b * 64, k_o * 64, full,
-              k_o % 3);
+          // TMA=1: ask for the slab of A
+          tma_load(A_s, (turn * 64 + k_o) % 3 * 16384, &A_map, k_o * 64, m_b * 512 + m_c * 256,
+              full, (turn * 64 + k_o) % 3);
+
+          // TMA=1: ask for the slab of B
+          #pragma unroll
+          for (int p_b = 0; p_b < 2; ++p_b) {
+            // MULTICAST=1: a share of the slab, for all who need it
+            tma_multicast(B_s_at, (turn * 64 + k_o) % 3 * 16384 + p_b * 4096, &B_map,
+                n_b * 256 + m_c * 128 + p_b * 64, k_o * 64, full, (turn * 64 + k_o) % 3, 3);
+          }
+        }
       }
     }
   }
 
   // WARP_SPECIALIZE=1: the consumers only multiply
   else {
-    registers_take<240>();
-    #pragma unroll
-    for (int m_r = 0; m_r < 2; ++m_r) {
-      insert_f16(&acc[m_r][0], 0, f16{});
-      insert_f16(&acc[m_r][0], 1, f16{});
-      insert_f16(&acc[m_r][1], 0, f16{});
-      insert_f16(&acc[m_r][1], 1, f16{});
-      insert_f16(&acc[m_r][2], 0, f16{});
-      insert_f16(&acc[m_r][2], 1, f16{});
-      insert_f16(&acc[m_r][3], 0, f16{});
-      insert_f16(&acc[m_r][3], 1, f16{});
-      insert_f16(&acc[m_r][4], 0, f16{});
-      insert_f16(&acc[m_r][4], 1, f16{});
-      insert_f16(&acc[m_r][5], 0, f16{});
-      insert_f16(&acc[m_r][5], 1, f16{});
-      insert_f16(&acc[m_r][6], 0, f16{});
-      insert_f16(&acc[m_r][6], 1, f16{});
-      insert_f16(&acc[m_r][7], 0, f16{});
-      insert_f16(&acc[m_r][7], 1, f16{});
-      insert_f16(&acc[m_r][8], 0, f16{});
-      insert_f16(&acc[m_r][8], 1, f16{});
-      insert_f16(&acc[m_r][9], 0, f16{});
-      insert_f16(&acc[m_r][9], 1, f16{});
-      insert_f16(&acc[m_r][10], 0, f16{});
-      insert_f16(&acc[m_r][10], 1, f16{});
-      insert_f16(&acc[m_r][11], 0, f16{});
-      insert_f16(&acc[m_r][11], 1, f16{});
-      insert_f16(&acc[m_r][12], 0, f16{});
-      insert_f16(&acc[m_r][12], 1, f16{});
-      insert_f16(&acc[m_r][13], 0, f16{});
-      insert_f16(&acc[m_r][13], 1, f16{});
-      insert_f16(&acc[m_r][14], 0, f16{});
-      insert_f16(&acc[m_r][14], 1, f16{});
-      insert_f16(&acc[m_r][15], 0, f16{});
-      insert_f16(&acc[m_r][15], 1, f16{});
-      insert_f16(&acc[m_r][16], 0, f16{});
-      insert_f16(&acc[m_r][16], 1, f16{});
-      insert_f16(&acc[m_r][17], 0, f16{});
-      insert_f16(&acc[m_r][17], 1, f16{});
-      insert_f16(&acc[m_r][18], 0, f16{});
-      insert_f16(&acc[m_r][18], 1, f16{});
-      insert_f16(&acc[m_r][19], 0, f16{});
-      insert_f16(&acc[m_r][19], 1, f16{});
-      insert_f16(&acc[m_r][20], 0, f16{});
-      insert_f16(&acc[m_r][20], 1, f16{});
-      insert_f16(&acc[m_r][21], 0, f16{});
-      insert_f16(&acc[m_r][21], 1, f16{});
-      insert_f16(&acc[m_r][22], 0, f16{});
-      insert_f16(&acc[m_r][22], 1, f16{});
-      insert_f16(&acc[m_r][23], 0, f16{});
-      insert_f16(&acc[m_r][23], 1, f16{});
-      insert_f16(&acc[m_r][24], 0, f16{});
-      insert_f16(&acc[m_r][24], 1, f16{});
-      insert_f16(&acc[m_r][25], 0, f16{});
-      insert_f16(&acc[m_r][25], 1, f16{});
-      insert_f16(&acc[m_r][26], 0, f16{});
-      insert_f16(&acc[m_r][26], 1, f16{});
-      insert_f16(&acc[m_r][27], 0, f16{});
-      insert_f16(&acc[m_r][27], 1, f16{});
-      insert_f16(&acc[m_r][28], 0, f16{});
-      insert_f16(&acc[m_r][28], 1, f16{});
-      insert_f16(&acc[m_r][29], 0, f16{});
-      insert_f16(&acc[m_r][29], 1, f16{});
-      insert_f16(&acc[m_r][30], 0, f16{});
-      insert_f16(&acc[m_r][30], 1, f16{});
-      insert_f16(&acc[m_r][31], 0, f16{});
-      insert_f16(&acc[m_r][31], 1, f16{});
-      insert_f16(&acc[m_r][32], 0, f16{});
-      insert_f16(&acc[m_r][32], 1, f16{});
-      insert_f16(&acc[m_r][33], 0, f16{});
-      insert_f16(&acc[m_r][33], 1, f16{});
-      insert_f16(&acc[m_r][34], 0, f16{});
-      insert_f16(&acc[m_r][34], 1, f16{});
-      insert_f16(&acc[m_r][35], 0, f16{});
-      insert_f16(&acc[m_r][35], 1, f16{});
-      insert_f16(&acc[m_r][36], 0, f16{});
-      insert_f16(&acc[m_r][36], 1, f16{});
-      insert_f16(&acc[m_r][37], 0, f16{});
-      insert_f16(&acc[m_r][37], 1, f16{});
-      insert_f16(&acc[m_r][38], 0, f16{});
-      insert_f16(&acc[m_r][38], 1, f16{});
-      insert_f16(&acc[m_r][39], 0, f16{});
-      insert_f16(&acc[m_r][39], 1, f16{});
-      insert_f16(&acc[m_r][40], 0, f16{});
-      insert_f16(&acc[m_r][40], 1, f16{});
-      insert_f16(&acc[m_r][41], 0, f16{});
-      insert_f16(&acc[m_r][41], 1, f16{});
-      insert_f16(&acc[m_r][42], 0, f16{});
-      insert_f16(&acc[m_r][42], 1, f16{});
-      insert_f16(&acc[m_r][43], 0, f16{});
-      insert_f16(&acc[m_r][43], 1, f16{});
-      insert_f16(&acc[m_r][44], 0, f16{});
-      insert_f16(&acc[m_r][44], 1, f16{});
-      insert_f16(&acc[m_r][45], 0, f16{});
-      insert_f16(&acc[m_r][45], 1, f16{});
-      insert_f16(&acc[m_r][46], 0, f16{});
-      insert_f16(&acc[m_r][46], 1, f16{});
-      insert_f16(&acc[m_r][47], 0, f16{});
-      insert_f16(&acc[m_r][47], 1, f16{});
-      insert_f16(&acc[m_r][48], 0, f16{});
-      insert_f16(&acc[m_r][48], 1, f16{});
-      insert_f16(&acc[m_r][49], 0, f16{});
-      insert_f16(&acc[m_r][49], 1, f16{});
-      insert_f16(&acc[m_r][50], 0, f16{});
-      insert_f16(&acc[m_r][50], 1, f16{});
-      insert_f16(&acc[m_r][51], 0, f16{});
-      insert_f16(&acc[m_r][51], 1, f16{});
-      insert_f16(&acc[m_r][52], 0, f16{});
-      insert_f16(&acc[m_r][52], 1, f16{});
-      insert_f16(&acc[m_r][53], 0, f16{});
-      insert_f16(&acc[m_r][53], 1, f16{});
-      insert_f16(&acc[m_r][54], 0, f16{});
-      insert_f16(&acc[m_r][54], 1, f16{});
-      insert_f16(&acc[m_r][55], 0, f16{});
-      insert_f16(&acc[m_r][55], 1, f16{});
-      insert_f16(&acc[m_r][56], 0, f16{});
-      insert_f16(&acc[m_r][56], 1, f16{});
-      insert_f16(&acc[m_r][57], 0, f16{});
-      insert_f16(&acc[m_r][57], 1, f16{});
-      insert_f16(&acc[m_r][58], 0, f16{});
-      insert_f16(&acc[m_r][58], 1, f16{});
-      insert_f16(&acc[m_r][59], 0, f16{});
-      insert_f16(&acc[m_r][59], 1, f16{});
-      insert_f16(&acc[m_r][60], 0, f16{});
-      insert_f16(&acc[m_r][60], 1, f16{});
-      insert_f16(&acc[m_r][61], 0, f16{});
-      insert_f16(&acc[m_r][61], 1, f16{});
-      insert_f16(&acc[m_r][62], 0, f16{});
-      insert_f16(&acc[m_r][62], 1, f16{});
-      insert_f16(&acc[m_r][63], 0, f16{});
-      insert_f16(&acc[m_r][63], 1, f16{});
-    }
+    registers_take<232>();
 
-    for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
-      // TMA=1: the slab's bytes are there
-      mbarrier_wait(full, k_o % 3, k_o / 3 % 2);
-      wgmma_fence();
-
-      for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-        // FM=2: ask the tensor core for each tile of A times each of B
-        #pragma unroll
-        for (int m_r = 0; m_r < 2; ++m_r)
-          wgmma_m64n256k16_f16_f16<0,
-              1>(&acc[m_r][0],
-              tile_of(A_s_at, k_o % 3 * 16384 + m_r * 64 * 64 + k_i * 16, 0x4000004000010000ull),
-              tile_of(B_s, k_o % 3 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
-      }
-
-      wgmma_commit();
-      wgmma_wait<1>();
-
-      // MMA_GROUPS=1: the slab before is multiplied: its slot is free
-      if (0 < k_o) {
-        const int k_p = k_o + -1;
-
-        // WARP_SPECIALIZE=1: the warp has read the slot to the end
-        mbarrier_arrive(empty, k_p % 3);
-      }
-    }
-
-    // MMA_GROUPS=1: the sums are complete
-    wgmma_wait<0>();
-
-    // FM=2: write the cells of C
-    #pragma unroll
-    for (int m_r = 0; m_r < 2; ++m_r)
+    for (int t = blockIdx.x / 2; t < 128; t += gridDim.x / 2) {  // PERSISTENT=1
+      const int turn = t / (gridDim.x / 2);
+      const int m_b = t % 8;
+      const int n_b = t / 8;
       #pragma unroll
-      for (int v_c = 0; v_c < 64; ++v_c)
-        store2(&C[(m_b * 256 + m_w * 128 + m_r * 64 + lane / 4 % 8 + lane / 32 * 16 +
-            v_c % 2 * 8) * N + n_b * 256 + lane % 4 * 2 + v_c / 2 * 8], &acc[m_r][v_c]);
+      for (int m_r = 0; m_r < 2; ++m_r) {
+        insert_f16(&acc[m_r][0], 0, f16{});
+        insert_f16(&acc[m_r][0], 1, f16{});
+        insert_f16(&acc[m_r][1], 0, f16{});
+        insert_f16(&acc[m_r][1], 1, f16{});
+        insert_f16(&acc[m_r][2], 0, f16{});
+        insert_f16(&acc[m_r][2], 1, f16{});
+        insert_f16(&acc[m_r][3], 0, f16{});
+        insert_f16(&acc[m_r][3], 1, f16{});
+        insert_f16(&acc[m_r][4], 0, f16{});
+        insert_f16(&acc[m_r][4], 1, f16{});
+        insert_f16(&acc[m_r][5], 0, f16{});
+        insert_f16(&acc[m_r][5], 1, f16{});
+        insert_f16(&acc[m_r][6], 0, f16{});
+        insert_f16(&acc[m_r][6], 1, f16{});
+        insert_f16(&acc[m_r][7], 0, f16{});
+        insert_f16(&acc[m_r][7], 1, f16{});
+        insert_f16(&acc[m_r][8], 0, f16{});
+        insert_f16(&acc[m_r][8], 1, f16{});
+        insert_f16(&acc[m_r][9], 0, f16{});
+        insert_f16(&acc[m_r][9], 1, f16{});
+        insert_f16(&acc[m_r][10], 0, f16{});
+        insert_f16(&acc[m_r][10], 1, f16{});
+        insert_f16(&acc[m_r][11], 0, f16{});
+        insert_f16(&acc[m_r][11], 1, f16{});
+        insert_f16(&acc[m_r][12], 0, f16{});
+        insert_f16(&acc[m_r][12], 1, f16{});
+        insert_f16(&acc[m_r][13], 0, f16{});
+        insert_f16(&acc[m_r][13], 1, f16{});
+        insert_f16(&acc[m_r][14], 0, f16{});
+        insert_f16(&acc[m_r][14], 1, f16{});
+        insert_f16(&acc[m_r][15], 0, f16{});
+        insert_f16(&acc[m_r][15], 1, f16{});
+        insert_f16(&acc[m_r][16], 0, f16{});
+        insert_f16(&acc[m_r][16], 1, f16{});
+        insert_f16(&acc[m_r][17], 0, f16{});
+        insert_f16(&acc[m_r][17], 1, f16{});
+        insert_f16(&acc[m_r][18], 0, f16{});
+        insert_f16(&acc[m_r][18], 1, f16{});
+        insert_f16(&acc[m_r][19], 0, f16{});
+        insert_f16(&acc[m_r][19], 1, f16{});
+        insert_f16(&acc[m_r][20], 0, f16{});
+        insert_f16(&acc[m_r][20], 1, f16{});
+        insert_f16(&acc[m_r][21], 0, f16{});
+        insert_f16(&acc[m_r][21], 1, f16{});
+        insert_f16(&acc[m_r][22], 0, f16{});
+        insert_f16(&acc[m_r][22], 1, f16{});
+        insert_f16(&acc[m_r][23], 0, f16{});
+        insert_f16(&acc[m_r][23], 1, f16{});
+        insert_f16(&acc[m_r][24], 0, f16{});
+        insert_f16(&acc[m_r][24], 1, f16{});
+        insert_f16(&acc[m_r][25], 0, f16{});
+        insert_f16(&acc[m_r][25], 1, f16{});
+        insert_f16(&acc[m_r][26], 0, f16{});
+        insert_f16(&acc[m_r][26], 1, f16{});
+        insert_f16(&acc[m_r][27], 0, f16{});
+        insert_f16(&acc[m_r][27], 1, f16{});
+        insert_f16(&acc[m_r][28], 0, f16{});
+        insert_f16(&acc[m_r][28], 1, f16{});
+        insert_f16(&acc[m_r][29], 0, f16{});
+        insert_f16(&acc[m_r][29], 1, f16{});
+        insert_f16(&acc[m_r][30], 0, f16{});
+        insert_f16(&acc[m_r][30], 1, f16{});
+        insert_f16(&acc[m_r][31], 0, f16{});
+        insert_f16(&acc[m_r][31], 1, f16{});
+        insert_f16(&acc[m_r][32], 0, f16{});
+        insert_f16(&acc[m_r][32], 1, f16{});
+        insert_f16(&acc[m_r][33], 0, f16{});
+        insert_f16(&acc[m_r][33], 1, f16{});
+        insert_f16(&acc[m_r][34], 0, f16{});
+        insert_f16(&acc[m_r][34], 1, f16{});
+        insert_f16(&acc[m_r][35], 0, f16{});
+        insert_f16(&acc[m_r][35], 1, f16{});
+        insert_f16(&acc[m_r][36], 0, f16{});
+        insert_f16(&acc[m_r][36], 1, f16{});
+        insert_f16(&acc[m_r][37], 0, f16{});
+        insert_f16(&acc[m_r][37], 1, f16{});
+        insert_f16(&acc[m_r][38], 0, f16{});
+        insert_f16(&acc[m_r][38], 1, f16{});
+        insert_f16(&acc[m_r][39], 0, f16{});
+        insert_f16(&acc[m_r][39], 1, f16{});
+        insert_f16(&acc[m_r][40], 0, f16{});
+        insert_f16(&acc[m_r][40], 1, f16{});
+        insert_f16(&acc[m_r][41], 0, f16{});
+        insert_f16(&acc[m_r][41], 1, f16{});
+        insert_f16(&acc[m_r][42], 0, f16{});
+        insert_f16(&acc[m_r][42], 1, f16{});
+        insert_f16(&acc[m_r][43], 0, f16{});
+        insert_f16(&acc[m_r][43], 1, f16{});
+        insert_f16(&acc[m_r][44], 0, f16{});
+        insert_f16(&acc[m_r][44], 1, f16{});
+        insert_f16(&acc[m_r][45], 0, f16{});
+        insert_f16(&acc[m_r][45], 1, f16{});
+        insert_f16(&acc[m_r][46], 0, f16{});
+        insert_f16(&acc[m_r][46], 1, f16{});
+        insert_f16(&acc[m_r][47], 0, f16{});
+        insert_f16(&acc[m_r][47], 1, f16{});
+        insert_f16(&acc[m_r][48], 0, f16{});
+        insert_f16(&acc[m_r][48], 1, f16{});
+        insert_f16(&acc[m_r][49], 0, f16{});
+        insert_f16(&acc[m_r][49], 1, f16{});
+        insert_f16(&acc[m_r][50], 0, f16{});
+        insert_f16(&acc[m_r][50], 1, f16{});
+        insert_f16(&acc[m_r][51], 0, f16{});
+        insert_f16(&acc[m_r][51], 1, f16{});
+        insert_f16(&acc[m_r][52], 0, f16{});
+        insert_f16(&acc[m_r][52], 1, f16{});
+        insert_f16(&acc[m_r][53], 0, f16{});
+        insert_f16(&acc[m_r][53], 1, f16{});
+        insert_f16(&acc[m_r][54], 0, f16{});
+        insert_f16(&acc[m_r][54], 1, f16{});
+        insert_f16(&acc[m_r][55], 0, f16{});
+        insert_f16(&acc[m_r][55], 1, f16{});
+        insert_f16(&acc[m_r][56], 0, f16{});
+        insert_f16(&acc[m_r][56], 1, f16{});
+        insert_f16(&acc[m_r][57], 0, f16{});
+        insert_f16(&acc[m_r][57], 1, f16{});
+        insert_f16(&acc[m_r][58], 0, f16{});
+        insert_f16(&acc[m_r][58], 1, f16{});
+        insert_f16(&acc[m_r][59], 0, f16{});
+        insert_f16(&acc[m_r][59], 1, f16{});
+        insert_f16(&acc[m_r][60], 0, f16{});
+        insert_f16(&acc[m_r][60], 1, f16{});
+        insert_f16(&acc[m_r][61], 0, f16{});
+        insert_f16(&acc[m_r][61], 1, f16{});
+        insert_f16(&acc[m_r][62], 0, f16{});
+        insert_f16(&acc[m_r][62], 1, f16{});
+        insert_f16(&acc[m_r][63], 0, f16{});
+        insert_f16(&acc[m_r][63], 1, f16{});
+      }
+
+      for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+        // TMA=1: the slab's bytes are there
+        mbarrier_wait(full, (turn * 64 + k_o) % 3, (turn * 64 + k_o) / 3 % 2);
+        wgmma_fence();
+
+        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+          // FM=2: ask the tensor core for each tile of A times each of B
+          #pragma unroll
+          for (int m_r = 0; m_r < 2; ++m_r)
+            wgmma_m64n256k16_f16_f16<0,
+                1>(&acc[m_r][0],
+                tile_of(A_s_at, (turn * 64 + k_o) % 3 * 16384 + m_r * 64 * 64 + k_i * 16,
+                0x4000004000010000ull), tile_of(B_s, (turn * 64 + k_o) % 3 * 16384 + k_i * 16 * 64,
+                0x4000004002000000ull));
+        }
+
+        wgmma_commit();
+        wgmma_wait<1>();
+
+        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+        if (0 < k_o) {
+          const int k_p = k_o + -1;
+
+          // MULTICAST=1: the warp has read the slot to the end
+          mbarrier_arrive_at(empty, (turn * 64 + k_p) % 3, 3);
+        }
+      }
+
+      // MMA_GROUPS=1: the sums are complete
+      wgmma_wait<0>();
+
+      // MULTICAST=1: the warp has read the slot to the end
+      mbarrier_arrive_at(empty, turn * 64 % 3, 3);
+
+      #pragma unroll
+      for (int m_r = 0; m_r < 2; ++m_r) {
+        #pragma unroll
+        for (int n_p = 0; n_p < 4; ++n_p) {
+          // TMA_STORE=1: the slot has been read out
+          if (lane == 0)
+            bulk_read<0>();
+
+          // TMA_STORE=1: the slot may be written
+          barrier_of<128>(m_w + 2);
+
+          // STMATRIX=1: put the sums into shared memory, eight rows at a time
+          #pragma unroll
+          for (int n_q = 0; n_q < 4; ++n_q)
+            stmatrix_x4(C_s_at, (n_q * 16 + lane / 16 % 2 * 8) ^ (lane % 8 * 8),
+                &acc[m_r][n_p * 16 + n_q * 4]);
+
+          // TMA_STORE=1: what was written comes before what the copies read
+          fence_async();
+
+          // TMA_STORE=1: the piece lies in C_s
+          barrier_of<128>(m_w + 2);
+
+          // TMA_STORE=1: one lane sends the piece
+          if (lane == 0) {
+            // TMA_STORE=1: send the piece to C
+            tma_store(&C_map, n_b * 256 + n_p * 64, m_b * 512 + m_c * 256 + m_w * 128 + m_r * 64,
+                C_s, m_w * 4096);
+            bulk_commit();
+          }
+        }
+      }
+    }
+
+    // TMA_STORE=1: no box is left
+    if (lane == 0)
+      bulk_wait<0>();
   }
+
+  // MULTICAST=1: no block ends while others arrive at its mbarriers
+  cluster_barrier();
 }

@@ -1,8 +1,8 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,MMA_GROUPS=1,PRODUCER_REGS=24
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,ATOM_N=256,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=4,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,MMA_GROUPS=1,PRODUCER_REGS=24
 // for sm_90a (H200 SXM)
 //
-//   matmul<<<512, 384, 196672>>>(A_map, B_map, C)   196672 bytes of shared memory
+//   matmul<<<min(512, blocks that fit), 384, 196672>>>(A_map, B_map, C)   196672 bytes of shared memory
 
 constexpr int N = 4096;
 
@@ -154,11 +154,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // [4] WARP_SPECIALIZE=1: every consumer warp has left a slot
   unsigned long long *const empty = reinterpret_cast<unsigned long long *>(smem + 98320);
 
-  const int g = blockIdx.x;            // BLOCK 0..512, GROUP_M=8
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
-  const int m_b = g / 128 * 8 + g % 8;
-  const int n_b = g % 128 / 8;
 
   // where this thread begins
   bf16 *const A_s_at = A_s + m_w * 64 * 64;
@@ -183,20 +180,25 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_give<24>();
 
     if (threadIdx.x == 256) {
-      for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
-        // WARP_SPECIALIZE=1: every consumer has left the slot
-        mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
+      for (int t = blockIdx.x; t < 512; t += gridDim.x) {  // PERSISTENT=1
+        const int m_b = t / 128 * 8 + t % 8;
+        const int n_b = t % 128 / 8;
 
-        mbarrier_expect(full, k_o % 4, 49152);
+        for (int k_o = 0; k_o < 64; ++k_o) {  // WARP_SPECIALIZE=1
+          // WARP_SPECIALIZE=1: every consumer has left the slot
+          mbarrier_wait(empty, k_o % 4, (k_o / 4 + 1) % 2);
 
-        // TMA=1: ask for the slab of A
-        tma_load(A_s, k_o % 4 * 8192, &A_map, k_o * 64, m_b * 128, full, k_o % 4);
+          mbarrier_expect(full, k_o % 4, 49152);
 
-        // TMA=1: ask for the slab of B
-        #pragma unroll
-        for (int p_b = 0; p_b < 4; ++p_b)
-          tma_load(B_s, k_o % 4 * 16384 + p_b * 4096, &B_map, n_b * 256 + p_b * 64, k_o * 64, full,
-              k_o % 4);
+          // TMA=1: ask for the slab of A
+          tma_load(A_s, k_o % 4 * 8192, &A_map, k_o * 64, m_b * 128, full, k_o % 4);
+
+          // TMA=1: ask for the slab of B
+          #pragma unroll
+          for (int p_b = 0; p_b < 4; ++p_b)
+            tma_load(B_s, k_o % 4 * 16384 + p_b * 4096, &B_map, n_b * 256 + p_b * 64, k_o * 64,
+                full, k_o % 4);
+        }
       }
     }
   }
@@ -204,166 +206,174 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   // WARP_SPECIALIZE=1: the consumers only multiply
   else {
     registers_take<240>();
-    acc[0] = 0.0f;
-    acc[1] = 0.0f;
-    acc[2] = 0.0f;
-    acc[3] = 0.0f;
-    acc[4] = 0.0f;
-    acc[5] = 0.0f;
-    acc[6] = 0.0f;
-    acc[7] = 0.0f;
-    acc[8] = 0.0f;
-    acc[9] = 0.0f;
-    acc[10] = 0.0f;
-    acc[11] = 0.0f;
-    acc[12] = 0.0f;
-    acc[13] = 0.0f;
-    acc[14] = 0.0f;
-    acc[15] = 0.0f;
-    acc[16] = 0.0f;
-    acc[17] = 0.0f;
-    acc[18] = 0.0f;
-    acc[19] = 0.0f;
-    acc[20] = 0.0f;
-    acc[21] = 0.0f;
-    acc[22] = 0.0f;
-    acc[23] = 0.0f;
-    acc[24] = 0.0f;
-    acc[25] = 0.0f;
-    acc[26] = 0.0f;
-    acc[27] = 0.0f;
-    acc[28] = 0.0f;
-    acc[29] = 0.0f;
-    acc[30] = 0.0f;
-    acc[31] = 0.0f;
-    acc[32] = 0.0f;
-    acc[33] = 0.0f;
-    acc[34] = 0.0f;
-    acc[35] = 0.0f;
-    acc[36] = 0.0f;
-    acc[37] = 0.0f;
-    acc[38] = 0.0f;
-    acc[39] = 0.0f;
-    acc[40] = 0.0f;
-    acc[41] = 0.0f;
-    acc[42] = 0.0f;
-    acc[43] = 0.0f;
-    acc[44] = 0.0f;
-    acc[45] = 0.0f;
-    acc[46] = 0.0f;
-    acc[47] = 0.0f;
-    acc[48] = 0.0f;
-    acc[49] = 0.0f;
-    acc[50] = 0.0f;
-    acc[51] = 0.0f;
-    acc[52] = 0.0f;
-    acc[53] = 0.0f;
-    acc[54] = 0.0f;
-    acc[55] = 0.0f;
-    acc[56] = 0.0f;
-    acc[57] = 0.0f;
-    acc[58] = 0.0f;
-    acc[59] = 0.0f;
-    acc[60] = 0.0f;
-    acc[61] = 0.0f;
-    acc[62] = 0.0f;
-    acc[63] = 0.0f;
-    acc[64] = 0.0f;
-    acc[65] = 0.0f;
-    acc[66] = 0.0f;
-    acc[67] = 0.0f;
-    acc[68] = 0.0f;
-    acc[69] = 0.0f;
-    acc[70] = 0.0f;
-    acc[71] = 0.0f;
-    acc[72] = 0.0f;
-    acc[73] = 0.0f;
-    acc[74] = 0.0f;
-    acc[75] = 0.0f;
-    acc[76] = 0.0f;
-    acc[77] = 0.0f;
-    acc[78] = 0.0f;
-    acc[79] = 0.0f;
-    acc[80] = 0.0f;
-    acc[81] = 0.0f;
-    acc[82] = 0.0f;
-    acc[83] = 0.0f;
-    acc[84] = 0.0f;
-    acc[85] = 0.0f;
-    acc[86] = 0.0f;
-    acc[87] = 0.0f;
-    acc[88] = 0.0f;
-    acc[89] = 0.0f;
-    acc[90] = 0.0f;
-    acc[91] = 0.0f;
-    acc[92] = 0.0f;
-    acc[93] = 0.0f;
-    acc[94] = 0.0f;
-    acc[95] = 0.0f;
-    acc[96] = 0.0f;
-    acc[97] = 0.0f;
-    acc[98] = 0.0f;
-    acc[99] = 0.0f;
-    acc[100] = 0.0f;
-    acc[101] = 0.0f;
-    acc[102] = 0.0f;
-    acc[103] = 0.0f;
-    acc[104] = 0.0f;
-    acc[105] = 0.0f;
-    acc[106] = 0.0f;
-    acc[107] = 0.0f;
-    acc[108] = 0.0f;
-    acc[109] = 0.0f;
-    acc[110] = 0.0f;
-    acc[111] = 0.0f;
-    acc[112] = 0.0f;
-    acc[113] = 0.0f;
-    acc[114] = 0.0f;
-    acc[115] = 0.0f;
-    acc[116] = 0.0f;
-    acc[117] = 0.0f;
-    acc[118] = 0.0f;
-    acc[119] = 0.0f;
-    acc[120] = 0.0f;
-    acc[121] = 0.0f;
-    acc[122] = 0.0f;
-    acc[123] = 0.0f;
-    acc[124] = 0.0f;
-    acc[125] = 0.0f;
-    acc[126] = 0.0f;
-    acc[127] = 0.0f;
 
-    for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
-      // TMA=1: the slab's bytes are there
-      mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
-      wgmma_fence();
+    for (int t = blockIdx.x; t < 512; t += gridDim.x) {  // PERSISTENT=1
+      const int m_b = t / 128 * 8 + t % 8;
+      const int n_b = t % 128 / 8;
+      acc[0] = 0.0f;
+      acc[1] = 0.0f;
+      acc[2] = 0.0f;
+      acc[3] = 0.0f;
+      acc[4] = 0.0f;
+      acc[5] = 0.0f;
+      acc[6] = 0.0f;
+      acc[7] = 0.0f;
+      acc[8] = 0.0f;
+      acc[9] = 0.0f;
+      acc[10] = 0.0f;
+      acc[11] = 0.0f;
+      acc[12] = 0.0f;
+      acc[13] = 0.0f;
+      acc[14] = 0.0f;
+      acc[15] = 0.0f;
+      acc[16] = 0.0f;
+      acc[17] = 0.0f;
+      acc[18] = 0.0f;
+      acc[19] = 0.0f;
+      acc[20] = 0.0f;
+      acc[21] = 0.0f;
+      acc[22] = 0.0f;
+      acc[23] = 0.0f;
+      acc[24] = 0.0f;
+      acc[25] = 0.0f;
+      acc[26] = 0.0f;
+      acc[27] = 0.0f;
+      acc[28] = 0.0f;
+      acc[29] = 0.0f;
+      acc[30] = 0.0f;
+      acc[31] = 0.0f;
+      acc[32] = 0.0f;
+      acc[33] = 0.0f;
+      acc[34] = 0.0f;
+      acc[35] = 0.0f;
+      acc[36] = 0.0f;
+      acc[37] = 0.0f;
+      acc[38] = 0.0f;
+      acc[39] = 0.0f;
+      acc[40] = 0.0f;
+      acc[41] = 0.0f;
+      acc[42] = 0.0f;
+      acc[43] = 0.0f;
+      acc[44] = 0.0f;
+      acc[45] = 0.0f;
+      acc[46] = 0.0f;
+      acc[47] = 0.0f;
+      acc[48] = 0.0f;
+      acc[49] = 0.0f;
+      acc[50] = 0.0f;
+      acc[51] = 0.0f;
+      acc[52] = 0.0f;
+      acc[53] = 0.0f;
+      acc[54] = 0.0f;
+      acc[55] = 0.0f;
+      acc[56] = 0.0f;
+      acc[57] = 0.0f;
+      acc[58] = 0.0f;
+      acc[59] = 0.0f;
+      acc[60] = 0.0f;
+      acc[61] = 0.0f;
+      acc[62] = 0.0f;
+      acc[63] = 0.0f;
+      acc[64] = 0.0f;
+      acc[65] = 0.0f;
+      acc[66] = 0.0f;
+      acc[67] = 0.0f;
+      acc[68] = 0.0f;
+      acc[69] = 0.0f;
+      acc[70] = 0.0f;
+      acc[71] = 0.0f;
+      acc[72] = 0.0f;
+      acc[73] = 0.0f;
+      acc[74] = 0.0f;
+      acc[75] = 0.0f;
+      acc[76] = 0.0f;
+      acc[77] = 0.0f;
+      acc[78] = 0.0f;
+      acc[79] = 0.0f;
+      acc[80] = 0.0f;
+      acc[81] = 0.0f;
+      acc[82] = 0.0f;
+      acc[83] = 0.0f;
+      acc[84] = 0.0f;
+      acc[85] = 0.0f;
+      acc[86] = 0.0f;
+      acc[87] = 0.0f;
+      acc[88] = 0.0f;
+      acc[89] = 0.0f;
+      acc[90] = 0.0f;
+      acc[91] = 0.0f;
+      acc[92] = 0.0f;
+      acc[93] = 0.0f;
+      acc[94] = 0.0f;
+      acc[95] = 0.0f;
+      acc[96] = 0.0f;
+      acc[97] = 0.0f;
+      acc[98] = 0.0f;
+      acc[99] = 0.0f;
+      acc[100] = 0.0f;
+      acc[101] = 0.0f;
+      acc[102] = 0.0f;
+      acc[103] = 0.0f;
+      acc[104] = 0.0f;
+      acc[105] = 0.0f;
+      acc[106] = 0.0f;
+      acc[107] = 0.0f;
+      acc[108] = 0.0f;
+      acc[109] = 0.0f;
+      acc[110] = 0.0f;
+      acc[111] = 0.0f;
+      acc[112] = 0.0f;
+      acc[113] = 0.0f;
+      acc[114] = 0.0f;
+      acc[115] = 0.0f;
+      acc[116] = 0.0f;
+      acc[117] = 0.0f;
+      acc[118] = 0.0f;
+      acc[119] = 0.0f;
+      acc[120] = 0.0f;
+      acc[121] = 0.0f;
+      acc[122] = 0.0f;
+      acc[123] = 0.0f;
+      acc[124] = 0.0f;
+      acc[125] = 0.0f;
+      acc[126] = 0.0f;
+      acc[127] = 0.0f;
 
-      for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
-        // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
-        wgmma_m64n256k16_f32_bf16<0,
-            1>(&acc[0], tile_of(A_s_at, k_o % 4 * 8192 + k_i * 16, 0x4000004000010000ull),
-            tile_of(B_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+      for (int k_o = 0; k_o < 64; ++k_o) {  // BK=4
+        // TMA=1: the slab's bytes are there
+        mbarrier_wait(full, k_o % 4, k_o / 4 % 2);
+        wgmma_fence();
+
+        for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
+          // ATOM_KIND=wgmma_m64n256k16_bf16: ask the tensor core for each tile of A times each of B
+          wgmma_m64n256k16_f32_bf16<0,
+              1>(&acc[0], tile_of(A_s_at, k_o % 4 * 8192 + k_i * 16, 0x4000004000010000ull),
+              tile_of(B_s, k_o % 4 * 16384 + k_i * 16 * 64, 0x4000004002000000ull));
+        }
+
+        wgmma_commit();
+        wgmma_wait<1>();
+
+        // MMA_GROUPS=1: the slab before is multiplied: its slot is free
+        if (0 < k_o) {
+          const int k_p = k_o + -1;
+
+          // WARP_SPECIALIZE=1: the warp has read the slot to the end
+          mbarrier_arrive(empty, k_p % 4);
+        }
       }
 
-      wgmma_commit();
-      wgmma_wait<1>();
+      // MMA_GROUPS=1: the sums are complete
+      wgmma_wait<0>();
 
-      // MMA_GROUPS=1: the slab before is multiplied: its slot is free
-      if (0 < k_o) {
-        const int k_p = k_o + -1;
+      // WARP_SPECIALIZE=1: the warp has read the slot to the end
+      mbarrier_arrive(empty, 3);
 
-        // WARP_SPECIALIZE=1: the warp has read the slot to the end
-        mbarrier_arrive(empty, k_p % 4);
-      }
+      // ATOM_KIND=wgmma_m64n256k16_bf16: write the cells of C
+      #pragma unroll
+      for (int v_c = 0; v_c < 64; ++v_c)
+        store2(&C[(m_b * 128 + m_w * 64 + lane / 4 % 8 + lane / 32 * 16 + v_c % 2 * 8) * N +
+            n_b * 256 + lane % 4 * 2 + v_c / 2 * 8], &acc[v_c * 2]);
     }
-
-    // MMA_GROUPS=1: the sums are complete
-    wgmma_wait<0>();
-
-    // ATOM_KIND=wgmma_m64n256k16_bf16: write the cells of C
-    #pragma unroll
-    for (int v_c = 0; v_c < 64; ++v_c)
-      store2(&C[(m_b * 128 + m_w * 64 + lane / 4 % 8 + lane / 32 * 16 + v_c % 2 * 8) * N +
-          n_b * 256 + lane % 4 * 2 + v_c / 2 * 8], &acc[v_c * 2]);
   }
 }

@@ -88,7 +88,8 @@ static void drop_if(Mutant *mutant, Stmt *stmt, Stmt **link) {
   // is asked for inside.
   bool alone = stmt->body && stmt->body->kind == STMT_OP;
   bool loads = alone && stmt->body->op.kind == OP_LOAD;
-  bool waits = alone && stmt->body->op.kind == OP_BULK_WAIT;
+  OpKind kind = alone ? stmt->body->op.kind : OP_LOAD;
+  bool waits = kind == OP_BULK_WAIT || kind == OP_BULK_READ;
   bool harmless = loads || waits || stmt_is_role(stmt, WORK_FETCHES);
   if (stmt->kind != STMT_IF || harmless || !here(mutant, stmt)) return;
   stmt_last(stmt->body)->next = stmt->next;

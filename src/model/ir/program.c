@@ -226,13 +226,13 @@ const Product *program_product(const Program *program) {
   return &program->product[0];
 }
 
-AtomOperand product_operand(const Product *product, BufferRole role) {
+int product_operand(const Product *product, BufferRole role) {
   int i = 0;
   for (; i < ATOM_OPERANDS; i++) {
     const ProductOperand *at = &product->operand[i];
     if (role == at->global || role == at->slab || role == at->stage || role == at->registers) break;
   }
-  return (AtomOperand)i;
+  return i;
 }
 
 const Atom *program_atom(const Program *program) { return program_product(program)->atom; }
@@ -381,10 +381,20 @@ static void add_matrix(Program *program, const char *name, const ProductOperand 
 // C = A · B, the one product of a matmul.
 static Product matmul_product(Program *program) {
   const Problem *problem = &program->problem;
-  Product product = {
-      .operand = {[ATOM_A] = {ROLE_A, ROLE_SLAB_A, ROLE_STAGE_A, ROLE_FRAG_A, problem->a_col},
-                  [ATOM_B] = {ROLE_B, ROLE_SLAB_B, ROLE_STAGE_B, ROLE_FRAG_B, problem->b_col},
-                  [ATOM_C] = {ROLE_C, ROLE_SLAB_C, ROLE_STAGE_C, ROLE_ACC}}};
+  Product product = {.operand = {[ATOM_A] = {.global = ROLE_A,
+                                             .slab = ROLE_SLAB_A,
+                                             .stage = ROLE_STAGE_A,
+                                             .registers = ROLE_FRAG_A,
+                                             .column_major = problem->a_col},
+                                 [ATOM_B] = {.global = ROLE_B,
+                                             .slab = ROLE_SLAB_B,
+                                             .stage = ROLE_STAGE_B,
+                                             .registers = ROLE_FRAG_B,
+                                             .column_major = problem->b_col},
+                                 [ATOM_C] = {.global = ROLE_C,
+                                             .slab = ROLE_SLAB_C,
+                                             .stage = ROLE_STAGE_C,
+                                             .registers = ROLE_ACC}}};
   for (int i = 0; i < AXIS_COUNT; i++) product.axis[i] = &program->axis[i];
   return product;
 }

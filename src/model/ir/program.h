@@ -312,7 +312,7 @@ const char *op_help_here(const Op *op);  // model/ops/table.c
 // The product of a program that has one: for readings that speak of one. Passes are given theirs.
 const Product *program_product(const Program *program);
 // The operand of a product that a role carries; ATOM_OPERANDS: none of them.
-AtomOperand product_operand(const Product *product, BufferRole role);
+int product_operand(const Product *product, BufferRole role);
 // The atom by which the program multiplies; NULL: plain FMA.
 const Atom *program_atom(const Program *program);
 // Whether any copy or product of a kernel completes later than it is issued.

@@ -292,7 +292,7 @@ static void apply_axis(Access *access, Stmt *stmt, void *context) {
   const Application *to = context;
   // A tile is read as a whole: its corner belongs to no lane.
   bool tile = op_reads_tiles(stmt->op.kind);
-  AtomOperand operand = product_operand(to->product, access->buffer->role);
+  int operand = product_operand(to->product, access->buffer->role);
   if (access->buffer->space != SPACE_GLOBAL || operand == ATOM_OPERANDS) return;
   Arena *arena = to->program->arena;
   for (int d = 0; d < 2; d++) {

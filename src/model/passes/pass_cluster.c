@@ -31,7 +31,7 @@ static void move_access(Access *access, Stmt *stmt, void *context) {
   const Step *step = context;
   const Buffer *buffer = access->buffer;
   if (buffer->space != SPACE_GLOBAL) return;
-  AtomOperand operand = product_operand(step->product, buffer->role);
+  int operand = product_operand(step->product, buffer->role);
   if (operand == ATOM_OPERANDS) operand = ATOM_C;  // partial sums: the first index is the split
   int first = buffer->rank - 2;
   for (int d = 0; d < 2; d++)

@@ -153,10 +153,9 @@ static void by_tma(Program *program, Stmt *k_o, int64_t slots, Stmt **prologue) 
 
 // Each tile of a persistent block ends at a barrier with no copy under way, so the next may begin
 // in slot 0 again: where no phase of an mbarrier counts on, slots stay digits of k_o alone.
-static void restart_ring(Program *program) {
-  Kernel *kernel = main_kernel(program);
-  const Stmt *tiles = kernel_launch(kernel).tiles;
-  if (tiles) substitute(program, kernel->body, tile_turn(tiles), ex_const(program->arena, 0));
+static void restart_ring(Program *program, Stmt *k_o) {
+  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
+  if (tiles) substitute(program, k_o->body, tile_turn(tiles), ex_const(program->arena, 0));
 }
 
 void pass_pipeline(Program *program, Product *product, const Schedule *schedule) {
@@ -165,7 +164,7 @@ void pass_pipeline(Program *program, Product *product, const Schedule *schedule)
   Stmt *k_o = slab_loop(program);
   Stmt *prologue = NULL;
   bool tma = pass_tma_wanted(schedule);
-  if (!tma) restart_ring(program);
+  if (!tma) restart_ring(program, k_o);
   Parts parts = tma ? (Parts){0} : take_apart(product, k_o);
   if (tma)
     by_tma(program, k_o, slots, &prologue);

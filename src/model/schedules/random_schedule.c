@@ -244,6 +244,7 @@ static void draw_tiles(uint64_t state, Schedule *schedule) {
   v[KNOB_TILE_ORDER] = random_between(&state, ORDER_GROUP, ORDER_HILBERT);
   bool lists = v[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
   if (lists) v[KNOB_TILE_ORDER] = ORDER_GPC;
+  v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(&state, 0, 1);
 }
 
 // ---- the problem --------------------------------------------------------------------------------

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "kernels/device/driver.h"
-#include "kernels/device/places.h"
 #include "kernels/toolchain/cuda_api.h"
+#include "model/words/places.h"
 
 // Guard bytes before and after the data, filled with 0xFF (a NaN in every type): a kernel that
 // reads past an operand computes NaN, one that writes past C is seen.
@@ -106,7 +106,7 @@ bool gpu_launch_helper(Gpu *gpu, GpuHelper helper, int64_t blocks, int threads, 
 // Keeps the stream busy for some `us` microseconds, so that launches queue up behind it.
 bool gpu_spin(Gpu *gpu, double us);
 
-// places.c: finds out, once, which SMs are neighbours. False when the GPU failed.
+// places_probe.c: finds out, once, which SMs are neighbours. False when the GPU failed.
 bool gpu_find_places(Gpu *gpu);
 
 // tensor_map.c: buffers that kernels take as tensor maps.

@@ -6,7 +6,7 @@
 //   clusters of 6             0–5   6–11   12–17  all is one place
 //
 // A place that stays in pieces costs speed at most: any table is right.
-#include "kernels/device/places.h"
+#include "model/words/places.h"
 
 #include <string.h>
 
@@ -14,73 +14,10 @@
 #include "kernels/device/gpu.h"
 #include "kernels/toolchain/nvrtc.h"
 
-// ---- sets ---------------------------------------------------------------------------------------
-
-void places_from_sets(const int set[PLACES_SMS], PlaceMap *map) {
-  bool taken[PLACES_SMS] = {false};
-  *map = (PlaceMap){0};
-  for (int sm = 0; sm < PLACES_SMS; sm++) {
-    if (set[sm] < 0 || taken[sm]) continue;
-    map->first[map->n_places++] = map->n_sms;
-    for (int other = sm; other < PLACES_SMS; other++) {
-      if (set[other] != set[sm]) continue;
-      taken[other] = true;
-      map->sm[map->n_sms++] = other;
-    }
-  }
-  if (map->n_places < PLACES_SMS) map->first[map->n_places] = map->n_sms;
-}
-
 static void join(int set[PLACES_SMS], int a, int b) {
   const int from = set[a], to = set[b];
   for (int sm = 0; sm < PLACES_SMS; sm++)
     if (set[sm] == from) set[sm] = to;
-}
-
-// ---- lists --------------------------------------------------------------------------------------
-
-static int sms_of(const PlaceMap *map, int place) {
-  const int end = place + 1 < map->n_places ? map->first[place + 1] : map->n_sms;
-  return end - map->first[place];
-}
-
-// Clusters that a place has room for.
-static int room_of(const PlaceMap *map, const ListShape *shape, int place) {
-  return sms_of(map, place) * shape->blocks / shape->cluster;
-}
-
-static int places_with_room(const PlaceMap *map, const ListShape *shape, int each) {
-  int n = 0;
-  for (int place = 0; place < map->n_places; place++) n += room_of(map, shape, place) >= each;
-  return n;
-}
-
-// The most lists of each place that, all together, take no more turns than one for every cluster;
-// 0: no number does.
-static int lists_each(const PlaceMap *map, const ListShape *shape) {
-  const int64_t turns = ceil_div(shape->tiles, shape->clusters);
-  for (int each = shape->clusters; each > 0; each--) {
-    const int64_t lists = (int64_t)each * places_with_room(map, shape, each);
-    if (lists && lists <= shape->clusters && ceil_div(shape->tiles, lists) <= turns) return each;
-  }
-  return 0;
-}
-
-void lists_assign(const PlaceMap *map, const ListShape *shape, ListTable *table) {
-  const int each = lists_each(map, shape), last = shape->clusters - 1;
-  int first = 0, left_over = 0;  // a place's first list; SMs without one
-  *table = (ListTable){.lists = each ? each * places_with_room(map, shape, each) : shape->clusters};
-  for (int place = 0; place < map->n_places; place++) {
-    const int room = room_of(map, shape, place), lists = !each ? room : room >= each ? each : 0;
-    for (int i = 0; i < sms_of(map, place); i++) {
-      const int own = i * shape->blocks / shape->cluster;
-      const int empty = table->lists + left_over * shape->blocks / shape->cluster;
-      left_over += own >= lists;
-      const int list = own < lists ? first + own : empty;
-      table->of_sm[map->sm[map->first[place] + i]] = list < last ? list : last;
-    }
-    first += lists;
-  }
 }
 
 // ---- the probe ----------------------------------------------------------------------------------

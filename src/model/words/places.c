@@ -1,0 +1,114 @@
+// Sets of SMs → places; places and a launch → which list of tiles is meant for which SM.
+//
+// Worked example, places of 5 and 4 SMs, clusters of 2, one block on an SM, 40 tiles: 4 clusters
+// fit in the grid, 2 in each place, so each has 2 lists; SMs 0 and 1 are meant for list 0, 2 and 3
+// for list 1, and SM 4, where no whole cluster fits, for whatever is left over.
+#include "model/words/places.h"
+
+#include "base/whole.h"
+
+// ---- sets ---------------------------------------------------------------------------------------
+
+void places_from_sets(const int set[PLACES_SMS], PlaceMap *map) {
+  bool taken[PLACES_SMS] = {false};
+  *map = (PlaceMap){0};
+  for (int sm = 0; sm < PLACES_SMS; sm++) {
+    if (set[sm] < 0 || taken[sm]) continue;
+    map->first[map->n_places++] = map->n_sms;
+    for (int other = sm; other < PLACES_SMS; other++) {
+      if (set[other] != set[sm]) continue;
+      taken[other] = true;
+      map->sm[map->n_sms++] = other;
+    }
+  }
+  if (map->n_places < PLACES_SMS) map->first[map->n_places] = map->n_sms;
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static int sms_of(const PlaceMap *map, int place) {
+  const int end = place + 1 < map->n_places ? map->first[place + 1] : map->n_sms;
+  return end - map->first[place];
+}
+
+// Clusters that a place has room for.
+static int room_of(const PlaceMap *map, const ListShape *shape, int place) {
+  return sms_of(map, place) * shape->blocks / shape->cluster;
+}
+
+static int power_of_two_in(int n) { return n & -n; }
+
+// Of the numbers of lists that take no more turns than one for every cluster, the one in which the
+// highest power of two goes: groups of tiles are powers of two wide, so that each turn begins with
+// a whole group, and the lists of one place have a group to themselves.
+static int number_of_lists(const ListShape *shape) {
+  const int64_t turns = ceil_div(shape->tiles, shape->clusters);
+  int best = shape->clusters;
+  for (int lists = shape->clusters - 1; lists > 0 && lists * turns >= shape->tiles; lists--)
+    if (power_of_two_in(lists) > power_of_two_in(best)) best = lists;
+  return best;
+}
+
+// What places get: own[place] lists, numbered in the order of rank[].
+typedef struct Shares {
+  int n, own[PLACES_SMS], rank[PLACES_SMS];
+} Shares;
+
+static int fullest(const Shares *shares) {
+  int place = 0;
+  for (int i = 1; i < shares->n; i++)
+    if (shares->own[i] > shares->own[place]) place = i;
+  return place;
+}
+
+static int places_alike(const Shares *shares, int place) {
+  int n = 0;
+  for (int i = 0; i < shares->n; i++) n += shares->own[i] == shares->own[place];
+  return n;
+}
+
+// The commonest share first, so that the odd ones shift nobody else's groups; then the larger.
+static bool goes_before(const Shares *shares, int a, int b) {
+  const int more = places_alike(shares, a) - places_alike(shares, b);
+  if (more) return more > 0;
+  if (shares->own[a] != shares->own[b]) return shares->own[a] > shares->own[b];
+  return a < b;
+}
+
+static void rank_places(Shares *shares) {
+  for (int i = 0; i < shares->n; i++) {
+    int at = i;
+    for (; at > 0 && goes_before(shares, i, shares->rank[at - 1]); at--)
+      shares->rank[at] = shares->rank[at - 1];
+    shares->rank[at] = i;
+  }
+}
+
+// Each place has as many lists as clusters; where lists are fewer, the fullest give one away.
+static int share_out(const PlaceMap *map, const ListShape *shape, int lists, Shares *shares) {
+  int all = 0;
+  shares->n = map->n_places;
+  for (int i = 0; i < shares->n; i++) all += shares->own[i] = room_of(map, shape, i);
+  for (; all > lists; all--) shares->own[fullest(shares)]--;
+  rank_places(shares);
+  return all;
+}
+
+void lists_assign(const PlaceMap *map, const ListShape *shape, ListTable *table) {
+  Shares shares;
+  const int last = shape->clusters - 1;
+  *table = (ListTable){.lists = number_of_lists(shape)};
+  int first = 0, left_over = 0;  // a place's first list; SMs without one
+  const int owned = share_out(map, shape, table->lists, &shares);
+  for (int rank = 0; rank < shares.n; rank++) {
+    const int place = shares.rank[rank], lists = shares.own[place];
+    for (int i = 0; i < sms_of(map, place); i++) {
+      const int own = i * shape->blocks / shape->cluster;
+      const int spare = owned + left_over * shape->blocks / shape->cluster;
+      left_over += own >= lists;
+      const int list = own < lists ? first + own : spare;
+      table->of_sm[map->sm[map->first[place] + i]] = list < last ? list : last;
+    }
+    first += lists;
+  }
+}

@@ -454,25 +454,33 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
   const auto room = [=](const std::vector<int> &sms) {
     return static_cast<int>(sms.size()) * per_sm / cluster;
   };
-  // As many lists for each GPC, if that takes no more turns than one for every cluster.
-  int lists = 0, each = clusters;
-  for (; each > 0; --each) {
-    lists = 0;
-    for (const auto &sms : gpcs) lists += room(sms) >= each ? each : 0;
-    const bool fits = lists > 0 && lists <= clusters;
-    if (fits && (tiles - 1) / lists == (tiles - 1) / clusters) break;
-  }
-  if (!each) lists = clusters;
-  std::vector<int> of_sm(1024);
-  int first = 0, left_over = 0;
+  // As many lists as cost no turn more than one for every cluster, in whole groups of tiles.
+  const int turns = (tiles + clusters - 1) / clusters;
+  int lists = clusters, owned = 0, first = 0, left_over = 0;
+  for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)
+    if ((n & -n) > (lists & -lists)) lists = n;
+  // A GPC has as many as clusters; where lists are fewer, the fullest give one away.
+  std::vector<int> own, order, of_sm(1024);
   for (const auto &sms : gpcs) {
-    const int own = !each ? room(sms) : room(sms) >= each ? each : 0;
-    for (size_t i = 0; i < sms.size(); ++i) {
+    order.push_back(static_cast<int>(own.size()));
+    own.push_back(room(sms));
+    owned += own.back();
+  }
+  for (; owned > lists; --owned) --*std::max_element(own.begin(), own.end());
+  // The commonest share first, so that the odd ones shift nobody else's groups.
+  const auto rank = [&](int gpc) {
+    return std::make_pair(-std::count(own.begin(), own.end(), own[gpc]), -own[gpc]);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return rank(a) < rank(b); });
+  for (int gpc : order) {
+    for (size_t i = 0; i < gpcs[gpc].size(); ++i) {
       const int slot = static_cast<int>(i) * per_sm / cluster;
-      const int list = slot < own ? first + slot : lists + left_over++ * per_sm / cluster;
-      of_sm[sms[i]] = std::min(list, clusters - 1);
+      const bool has = slot < own[gpc];
+      const int list = has ? first + slot : owned + left_over++ * per_sm / cluster;
+      of_sm[gpcs[gpc][i]] = std::min(list, clusters - 1);
     }
-    first += own;
+    first += own[gpc];
   }
   Lists on_device = {nullptr, lists, nullptr};
   must(cudaMalloc(&on_device.places, of_sm.size() * sizeof(int)), "cudaMalloc");

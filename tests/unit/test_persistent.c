@@ -60,6 +60,11 @@ static const char *const shapes[] = {
     FMA "STAGE=11,BUFFER_COUNT=2,PIPELINE_STAGES=2,SPLITK=2,ATOMIC_FREE_SPLITK=1,SERPENTINE_K=1",
     FMA TMA "BUFFER_COUNT=3,PIPELINE_STAGES=1,SERPENTINE_K=1",
     HALF ROLES "BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,GROUP_M=2,SERPENTINE_K=1",
+    FMA ROLES "BUFFER_COUNT=2,TAIL_SPLIT=2,ALPHA=1",
+    FMA ROLES "BUFFER_COUNT=3,TAIL_SPLIT=8,TILE_ORDER=hilbert,SERPENTINE_K=1",
+    HALF ROLES "BUFFER_COUNT=3,LDMATRIX=1,SWIZZLE=1,GROUP_M=2,GROUP_N=2,TAIL_SPLIT=3,EPILOGUE=1",
+    HALF ROLES "BUFFER_COUNT=2,EPILOGUE=1,TMA_STORE=1,TAIL_SPLIT=4",
+    HALF ROLES "BUFFER_COUNT=2,TILE_ORDER=gpc,TAIL_SPLIT=4,SERPENTINE_K=1",
 };
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -93,6 +98,7 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    if (schedule.value[KNOB_TAIL_SPLIT] > slab_counts[i]) continue;
     const Pipeline *pipeline = &built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
@@ -103,6 +109,12 @@ START_TEST(every_shape_computes_the_nest_after_every_pass) {
 }
 END_TEST
 
+// Three slabs, or as many as there can be parts of a tile.
+static int slabs_of(const char *state) {
+  int64_t parts = read_state(state).value[KNOB_TAIL_SPLIT];
+  return parts > 3 ? (int)parts : 3;
+}
+
 static bool computes_on(const Program *program, int64_t grid) {
   InterpOptions options = {.seed = (uint64_t)grid, .runs = 1, .grid = grid};
   InterpCheck check = interpret_check(property_arena, program, &options);
@@ -111,7 +123,7 @@ static bool computes_on(const Program *program, int64_t grid) {
 }
 
 START_TEST(any_grid_will_do) {
-  Schedule schedule = of_slabs(shapes[_i], 3);
+  Schedule schedule = of_slabs(shapes[_i], slabs_of(shapes[_i]));
   const Program *program = built(&schedule)->program;
   int64_t tiles = kernel_launch(program_main(program)).n_blocks;
   for (int64_t grid = 1; grid <= tiles; grid += grid < 4 ? 1 : 5)
@@ -164,7 +176,7 @@ END_TEST
 START_TEST(random_schedules_compute_the_nest) {
   const RandomLimits limits = {200, 400000};
   uint64_t state = property_seed() + 7;
-  int wanted = stress_count(60, 600), got = 0, roles = 0;
+  int wanted = stress_count(60, 600), got = 0, roles = 0, tails = 0;
   while (got < wanted) {
     arena_reset(property_arena);
     Schedule schedule =
@@ -172,9 +184,11 @@ START_TEST(random_schedules_compute_the_nest) {
     if (!schedule.value[KNOB_PERSISTENT]) continue;
     got++;
     roles += schedule.value[KNOB_WARP_SPECIALIZE] != 0;
+    tails += schedule.value[KNOB_TAIL_SPLIT] > 1;
     ck_assert(property_computes(&schedule, "all passes", built(&schedule)->program, 2));
   }
   ck_assert_int_ge(roles, 3);
+  ck_assert_int_ge(tails, 1);
 }
 END_TEST
 
@@ -185,6 +199,7 @@ START_TEST(a_ring_that_restarts_is_found) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
+    if (schedule.value[KNOB_TAIL_SPLIT] > slab_counts[i]) continue;
     const Program *program = built(&schedule)->program;
     const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
     int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
@@ -289,7 +304,7 @@ END_TEST
 // ---- texts --------------------------------------------------------------------------------------
 
 START_TEST(it_is_read_back_as_it_was_printed) {
-  Schedule schedule = of_slabs(shapes[_i], 3);
+  Schedule schedule = of_slabs(shapes[_i], slabs_of(shapes[_i]));
   const char *text = program_text_full(property_arena, built(&schedule)->program);
   Diags diags = diags_new(property_arena);
   const Program *read = program_parse(property_arena, text, strlen(text), "printed", &diags);
@@ -316,8 +331,8 @@ static const char *const archs[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
 
 START_TEST(it_compiles_without_a_warning) {
   for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
-    Schedule schedule =
-        of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]), 3);
+    Schedule schedule = of_slabs(arena_printf(property_arena, "%s,TARGET=%s", shapes[_i], archs[a]),
+                                 slabs_of(shapes[_i]));
     if (schedule.value[KNOB_TMA] && a == 0) continue;
     const Plan *plan = plan_from_model(property_arena, built(&schedule), NULL);
     const CompileResult *compiled = nvrtc_compile(property_arena, plan, COMPILE_BOTH);
@@ -330,6 +345,10 @@ END_TEST
 
 // ---- rules --------------------------------------------------------------------------------------
 
+#define TAIL                                                                       \
+  "TAIL_SPLIT=4,PERSISTENT=1,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2," \
+  "WARP_SPECIALIZE=1"
+
 static const struct {
   const char *state, *rule, *nearest;
 } refused[] = {
@@ -339,6 +358,13 @@ static const struct {
      "ring_persistent", "UNROLL_RING=0"},
     {"SERPENTINE_K=1,STAGE=11,BM=16,BN=16", "serpentine_tiles", "PERSISTENT=1"},
     {"SERPENTINE_K=1,PERSISTENT=1,BM=16,BN=16", "serpentine_slabs", "STAGE=01"},
+    {"TAIL_SPLIT=2,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2,WARP_SPECIALIZE=1",
+     "tail_persistent", "PERSISTENT=1"},
+    {"TAIL_SPLIT=2,PERSISTENT=1,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2", "tail_roles",
+     "WARP_SPECIALIZE=1"},
+    {"SPLITK=2," TAIL, "tail_whole", "SPLITK=1"},
+    {"K=24,BK=8," TAIL, "tail_slabs", "TAIL_SPLIT=3"},
+    {"UNROLL_RING=1," TAIL, "tail_ring", "UNROLL_RING=0"},
 };
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };
 

@@ -69,7 +69,9 @@ static bool settle_grid(Gpu *gpu, GpuProgram *program, int i) {
   if (blocks < 1) return gpu_refuse(gpu, "no block of %s fits on an SM", kernel->name);
   *grid = min64(*grid, blocks * gpu->info.device.sm_count);
   *grid = max64(*grid - *grid % together, together);
-  return settle_lists(gpu, program, i, blocks);
+  if (!settle_lists(gpu, program, i, blocks)) return false;
+  program->grid = claims_lists(kernel) ? program->lists : (int)(*grid / together);
+  return true;
 }
 
 static bool prepare_kernel(Gpu *gpu, GpuProgram *program, int i) {
@@ -169,7 +171,8 @@ bool gpu_launch(Gpu *gpu, GpuProgram *program) {
                                [PLAN_ARG_PLACES] = &program->places.data,
                                [PLAN_ARG_CLAIMS] = &program->claims.data,
                                [PLAN_ARG_EPOCH] = &epoch,
-                               [PLAN_ARG_LISTS] = &program->lists};
+                               [PLAN_ARG_LISTS] = &program->lists,
+                               [PLAN_ARG_GRID] = &program->grid};
   for (int i = 0; i < PLAN_N_BUFFERS; i++)
     values[i] = &problem_buffer(&gpu->problem, (PlanArg)i)->data;
   for (int i = 0; i < PLAN_MAX_MAPS; i++) values[PLAN_ARG_MAP + i] = program->maps[i].word;

@@ -379,7 +379,8 @@ static const char work_lists[] =
     "  const auto room = [=](const std::vector<int> &sms) {\n"
     "    return static_cast<int>(sms.size()) * per_sm / cluster;\n"
     "  };\n"
-    "  // As many lists as cost no turn more than one for every cluster, in whole groups of tiles.\n"
+    "  // As many lists as cost no turn more than one for every cluster, in whole groups of "
+    "tiles.\n"
     "  const int turns = (tiles + clusters - 1) / clusters;\n"
     "  int lists = clusters, owned = 0, first = 0, left_over = 0;\n"
     "  for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)\n"
@@ -442,7 +443,17 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
     str_printf(out, "%son.%s", i ? ", " : "", emit_arg_name(out->arena, &kernel->arg[i]));
   if (kernel->takes_alpha) str_add(out, ", 1.0f");
   if (kernel->takes_lists) str_add(out, ",\n         lists.places, lists.claims, ++epoch, lists.n");
+  if (kernel->takes_grid) str_add(out, ", grid");
   str_add(out, ");\n");
+}
+
+// What goes through the tiles of a persistent kernel, for the one behind it that asks.
+static void add_grid(Str *out, const EmitKernel *persistent) {
+  str_printf(out, "  const int grid = %s;\n",
+             persistent->takes_lists ? "lists.n"
+             : persistent->cluster > 1
+                 ? arena_printf(out->arena, "n_blocks / %lld", (long long)persistent->cluster)
+                 : "n_blocks");
 }
 
 static const char *workspace_name(const Program *program) {
@@ -489,7 +500,10 @@ static void add_multiply(Str *out, const Emission *emission, const Program *prog
   str_add(out,
           "// Launches the kernels of one product in their order.\n"
           "static void multiply(const Operands &on) {\n");
-  for (int i = 0; i < emission->n_kernels; i++) add_launch(out, &emission->kernel[i]);
+  for (int i = 0; i < emission->n_kernels; i++) {
+    if (emission->kernel[i].takes_grid) add_grid(out, &emission->kernel[i - 1]);
+    add_launch(out, &emission->kernel[i]);
+  }
   str_add(out, "  must(cudaGetLastError(), \"launch\");\n}\n\n");
 }
 

@@ -19,8 +19,10 @@ enum { PLAN_MAX_KERNELS = 4, PLAN_MAX_ARGS = 12, PLAN_MAX_WORKSPACES = 4, PLAN_M
 // Arguments are device pointers to the plan's buffers, the scalar that C is multiplied by (1.0f in
 // a plain product), and the plan's tensor maps, 128 bytes by value. Every size is a constant in the
 // text. PLACES, CLAIMS, EPOCH and LISTS are of a kernel whose clusters claim lists of tiles: tables
-// and numbers that the launch makes for the device (words/places.h). PLAN_ARG_WORKSPACE + i is the
-// plan's i-th workspace, PLAN_ARG_MAP + i its i-th map.
+// and numbers that the launch makes for the device (words/places.h). GRID is of a kernel that
+// follows a persistent one: how many clusters, blocks where there are none, or lists, went through
+// the tiles of that. PLAN_ARG_WORKSPACE + i is the plan's i-th workspace, PLAN_ARG_MAP + i its i-th
+// map.
 typedef enum PlanArg {
   PLAN_ARG_A,
   PLAN_ARG_B,
@@ -32,6 +34,7 @@ typedef enum PlanArg {
   PLAN_ARG_CLAIMS,
   PLAN_ARG_EPOCH,
   PLAN_ARG_LISTS,
+  PLAN_ARG_GRID,
   PLAN_ARG_MAP,
   PLAN_N_ARGS = PLAN_ARG_MAP + PLAN_MAX_MAPS
 } PlanArg;

@@ -81,7 +81,6 @@ static void evaluate_tiles(const Grid *grid, const int64_t cta[LANES]) {
   const Stmt *tiles = grid->launch.tiles;
   int64_t number[LANES], cluster = grid->launch.cluster;
   for (int lane = 0; lane < LANES; lane++) number[lane] = cta[lane] / cluster;
-  lanes_set_all(grid->env, grid->program->grid, grid->n_ctas / cluster);
   lanes_set(grid->env, tiles->var, number);
   for (const Stmt *let = tiles->body; let && let->kind == STMT_LET; let = let->next)
     lanes_let(grid->env, let);
@@ -100,10 +99,7 @@ static void evaluate(const Grid *grid, int64_t first, int64_t stride, Tiles *out
   }
   if (grid->program->block)
     memcpy(env + (ptrdiff_t)grid->program->block->id * LANES, index, sizeof index);
-  for (int i = 0; i < launch->n_lets; i++) {
-    expr_eval_warp(launch->let[i]->expr, env, value);
-    memcpy(env + (ptrdiff_t)launch->let[i]->var->id * LANES, value, sizeof value);
-  }
+  lanes_enter_grid(grid->program, launch, grid->n_ctas / launch->cluster, env);
   if (launch->tiles) evaluate_tiles(grid, index);
   const Axis *axis = grid->program->axis;
   block_position(&axis[AXIS_M], env, out->row);
@@ -213,6 +209,16 @@ static void look_from_afar(Arena *arena, Grid *grid) {
 
 // ---- waves --------------------------------------------------------------------------------------
 
+// The parts into which the tiles of the last turn are cut: so many iterations more than tiles.
+static int64_t count_parts(const Grid *grid, int64_t blocks) {
+  const Launch *launch = &grid->launch;
+  if (!launch->tiles || !launch->tiles->end) return 1;
+  lanes_enter_grid(grid->program, launch, max64(blocks / launch->cluster, 1), grid->env);
+  int64_t items[LANES];
+  expr_eval_warp(launch->tiles->end, grid->env, items);
+  return 1 + (items[0] * launch->cluster - grid->n_ctas) / grid->tail_ctas;
+}
+
 static void count_waves(Grid *grid, const Model *model) {
   grid->blocks_per_sm = model->resources.blocks_per_sm > 0 ? model->resources.blocks_per_sm : 1;
   grid->sm_count = model->target->sm_count;
@@ -220,8 +226,14 @@ static void count_waves(Grid *grid, const Model *model) {
   grid->wave_ctas = grid->blocks_per_sm * grid->sm_count;
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
-  grid->tail_idle = 1 - (double)grid->tail_ctas / (double)grid->wave_ctas;
-  grid->idle = 1 - (double)grid->n_ctas / ((double)grid->n_waves * (double)grid->wave_ctas);
+  grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
+  double busy = (double)(grid->tail_ctas * grid->tail_parts), wave = (double)grid->wave_ctas;
+  grid->tail_idle = 1 - busy / wave;
+  grid->idle = 1 - (double)grid->n_ctas / (grid_rounds(grid) * wave);
+}
+
+double grid_rounds(const Grid *grid) {
+  return (double)(grid->n_waves - 1) + 1 / (double)grid->tail_parts;
 }
 
 int64_t grid_wave(const Grid *grid, int64_t index) { return index / grid->wave_ctas; }

@@ -245,6 +245,8 @@ static void draw_tiles(uint64_t state, Schedule *schedule) {
   bool lists = v[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
   if (lists) v[KNOB_TILE_ORDER] = ORDER_GPC;
   v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(&state, 0, 1);
+  if (v[KNOB_WARP_SPECIALIZE] && v[KNOB_SPLITK] == 1 && !v[KNOB_UNROLL_RING])
+    v[KNOB_TAIL_SPLIT] = random_between(&state, 1, 4);
 }
 
 // ---- the problem --------------------------------------------------------------------------------

@@ -72,21 +72,30 @@ static void use_access(const Access *access, bool *how) {
   if (access->buffer) how[access->buffer->id] = true;
 }
 
-static void use_stmt(Stmt *stmt, int depth, void *context) {
-  (void)depth;
-  Uses *uses = context;
+static void use_stmt(Uses *uses, const Stmt *stmt) {
   use_expr(uses, stmt->expr);
+  use_expr(uses, stmt->end);
   if (stmt->kind != STMT_OP) return;
-  op_each_expr(&stmt->op, use_one, uses);
+  Op op = stmt->op;
+  op_each_expr(&op, use_one, uses);
   use_access(&stmt->op.dst, uses->written);
   use_access(&stmt->op.src, uses->read);
   use_access(&stmt->op.src2, uses->read);
 }
 
+// From the last to the first: a LET asks for something where somebody behind it asks for the LET.
+static void use_list(Uses *uses, const Stmt *stmt) {
+  if (!stmt) return;
+  use_list(uses, stmt->next);
+  if (stmt->kind == STMT_LET && !uses->var[stmt->var->id]) return;
+  use_stmt(uses, stmt);
+  use_list(uses, stmt->body);
+}
+
 static Uses list_uses(Emitter *emitter, const Stmt *list) {
   Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
-  stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
+  use_list(&uses, list);
   return uses;
 }
 
@@ -346,6 +355,9 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
   if (facts->takes_lists)
     str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
+  facts->takes_grid =
+      kernel != program_main(emitter->program) && uses->var[emitter->program->grid->id];
+  if (facts->takes_grid) str_add(&text, ", int grid");
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -409,7 +421,8 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha" : "");
-  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists)" : ")");
+  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists" : "");
+  str_add(&text, kernel->takes_grid ? ", grid)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);

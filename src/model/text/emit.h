@@ -53,6 +53,8 @@ typedef struct EmitKernel {
   bool takes_lists;  // more of them: const int places[EMIT_PLACES], by %smid the list that is meant
                      // for who runs there; unsigned claims[clusters], 0 at first; unsigned epoch, a
                      // higher one with each launch; int lists, those with tiles
+  bool takes_grid;   // the last parameter, int grid: the clusters of the main kernel's grid, or its
+                     // blocks, or the lists that its clusters claim
   int first_line, n_lines;  // of its text
 } EmitKernel;
 

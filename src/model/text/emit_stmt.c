@@ -15,7 +15,8 @@
 // ---- remarks ------------------------------------------------------------------------------------
 
 static bool is_flattened(const Stmt *stmt) {
-  return stmt->kind == STMT_LOOP && stmt->var->extent == 1 && stmt->var->tier != TIER_TILE;
+  return stmt->kind == STMT_LOOP && stmt->var->extent == 1 && stmt->var->tier != TIER_TILE &&
+         !stmt->end;
 }
 
 static bool is_unrolled(const Stmt *stmt) {
@@ -105,6 +106,11 @@ static const char *print_extent(Emitter *emitter, const Var *var) {
   return arena_printf(emitter->arena, "%lld", (long long)var->extent);
 }
 
+// Where a loop ends: at a number that it says, or with its variable's range.
+static const char *print_end(Emitter *emitter, const Stmt *loop) {
+  return loop->end ? emit_condition(emitter, loop->end) : print_extent(emitter, loop->var);
+}
+
 // Loops that stay loops say which knob gave them their length.
 static const char *print_loop_remark(Emitter *emitter, const Stmt *loop) {
   bool silent = loop->knob == KNOB_NONE || loop->note || loop->var->tier == TIER_REGISTER;
@@ -123,8 +129,10 @@ static void emit_tiles(Emitter *emitter, const Stmt *loop, const char *group) {
     first = emit_condition(emitter, loop->expr);
     step = emitter->names[emitter->program->grid->id];
   }
-  emitter_line(emitter, "for (int %s = %s; %s < %lld; %s += %s) {%s", name, first, name,
-               (long long)loop->var->extent, name, step, print_loop_remark(emitter, loop));
+  const char *end = loop->end ? emit_condition(emitter, loop->end)
+                              : arena_printf(emitter->arena, "%lld", (long long)loop->var->extent);
+  emitter_line(emitter, "for (int %s = %s; %s < %s; %s += %s) {%s", name, first, name, end, name,
+               step, print_loop_remark(emitter, loop));
   emit_block(emitter, loop, group, true);
 }
 
@@ -140,9 +148,8 @@ static void emit_loop(Emitter *emitter, const Stmt *loop, const char *group) {
   const char *name = emitter->names[loop->var->id];
   bool braces = !is_bare(emitter, loop->body, group);
   emit_unroll(emitter, loop);
-  emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name,
-               print_extent(emitter, loop->var), name, braces ? " {" : "",
-               print_loop_remark(emitter, loop));
+  emitter_line(emitter, "for (int %s = 0; %s < %s; ++%s)%s%s", name, name, print_end(emitter, loop),
+               name, braces ? " {" : "", print_loop_remark(emitter, loop));
   emit_block(emitter, loop, group, braces);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/embed.h"
 #include "base/random.h"
+#include "base/whole.h"
 #include "emit_cases.h"
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/toolchain/nvrtc.h"
@@ -94,11 +95,17 @@ static const Model *built(const Schedule *schedule) {
   return model;
 }
 
+// Whether so many slabs give each part of a tile some.
+static bool has_parts(const Schedule *schedule, int64_t slabs) {
+  int64_t parts = schedule->value[KNOB_TAIL_SPLIT];
+  return (parts - 1) * ceil_div(slabs, parts) < slabs;
+}
+
 START_TEST(every_shape_computes_the_nest_after_every_pass) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
-    if (schedule.value[KNOB_TAIL_SPLIT] > slab_counts[i]) continue;
+    if (!has_parts(&schedule, slab_counts[i])) continue;
     const Pipeline *pipeline = &built(&schedule)->pipeline;
     for (int s = pipeline->n_stages - 1; s > 0; s--) {
       bool here = s == pipeline->n_stages - 1 || slab_counts[i] == 3;
@@ -199,7 +206,7 @@ START_TEST(a_ring_that_restarts_is_found) {
   for (int i = 0; i < N_COUNTS; i++) {
     Schedule schedule = of_slabs(shapes[_i], slab_counts[i]);
     if (schedule.value[KNOB_UNROLL_RING] && slab_counts[i] != 3) continue;
-    if (schedule.value[KNOB_TAIL_SPLIT] > slab_counts[i]) continue;
+    if (!has_parts(&schedule, slab_counts[i])) continue;
     const Program *program = built(&schedule)->program;
     const Program *broken = program_break(property_arena, program, BREAK_RING_RESTARTS_PER_TILE);
     int64_t slots = schedule.value[KNOB_BUFFER_COUNT];
@@ -363,7 +370,7 @@ static const struct {
     {"TAIL_SPLIT=2,PERSISTENT=1,BM=16,BN=16,FM=4,FN=4,STAGE=11,TMA=1,BUFFER_COUNT=2", "tail_roles",
      "WARP_SPECIALIZE=1"},
     {"SPLITK=2," TAIL, "tail_whole", "SPLITK=1"},
-    {"K=24,BK=8," TAIL, "tail_slabs", "TAIL_SPLIT=3"},
+    {"K=72,BK=8," TAIL, "tail_slabs", "TAIL_SPLIT=5"},
     {"UNROLL_RING=1," TAIL, "tail_ring", "UNROLL_RING=0"},
 };
 enum { N_REFUSED = sizeof refused / sizeof refused[0] };

@@ -248,12 +248,14 @@ typedef struct Program {
   Product product[PRODUCTS_MAX];  // in the order in which they are computed
   Var *thread;                    // VAR_THREAD of the main kernel: tid in 0..threads of a block
   Var *block;                     // VAR_BLOCK of the main kernel: bid in 0..blocks of the grid
-  Var *grid;  // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
-              // none; where they claim lists, how many of those have tiles
-  Var *list;  // VAR_LIST: what the cluster has claimed
-  Var *tile;  // LET: the tile that an iteration of a loop over tiles is about, where iterations are
-              // parts of tiles too; NULL: the loop's own variable
-  Var *epoch;       // VAR_EPOCH: from 1 on
+  Var *grid;    // VAR_GRID of the main kernel: the clusters of its grid, or its blocks where it has
+                // none; where they claim lists, how many of those have tiles
+  Var *list;    // VAR_LIST: what the cluster has claimed
+  Var *tile;    // LET: the tile that an iteration of a loop over tiles is about, where some are
+                // parts of tiles; NULL: the loop's own variable
+  Var *before;  // LET: the slabs that the block has gone through in front of that; NULL: as many
+                // for each turn
+  Var *epoch;   // VAR_EPOCH: from 1 on
   Var *any_thread;  // VAR_THREAD over all threads of a block that has roles; else NULL
 } Program;
 

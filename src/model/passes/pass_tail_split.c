@@ -1,22 +1,23 @@
-// The tiles of the last turn keep a part of the GPU busy → they are cut along K, a part for each
-// block that would have none.
+// The tiles of the last turn keep a part of the GPU busy → they are cut along K into TAIL_SPLIT
+// parts, which all blocks share.
 //
-// Requires: persistent, stage, TMA, roles to come. Ensures: where the grid leaves room, the last
-// tiles are several iterations of the loop over tiles, each with a part of K: `tile` says which
-// tile an iteration is about, the loop over slabs ends behind `k_last`, and fetches begin at slab
-// `from`. Whole tiles are stored as before; a part leaves its sums in P, a row of it for each, and
-// a kernel `reduce` adds those up that belong to a tile. Preserves: the turns, and with them slots
-// and phases of a ring, for a block has one part at most, as its last iteration.
+// Requires: persistent, stage, TMA, roles to come. Ensures: behind the whole tiles the loop over
+// tiles has an iteration for each part: `tile` says which tile it is about, the loop over slabs
+// ends behind `k_last`, and fetches begin at slab `from`. Whole tiles are stored as before; a part
+// leaves its sums in P, a row of it for each, and a kernel `reduce` adds those up that belong to a
+// tile. Preserves: what a ring counts, slabs of a block one after the other: `before` says how many
+// it has gone through.
 //
 // The grid is the launch's to choose, so all of it is said over VAR_GRID: rest + 1 tiles in the
-// last turn, 1 to grid of them, have grid / (rest + 1) parts each, TAIL_SPLIT at most, more + 1.
-// One part is the whole tile, and `whole` is then all tiles. Parts of one number stand together,
-// neighbours in the order of tiles beside each other, as in whole turns.
+// last turn, 1 to grid of them. If they fill it, nothing is cut. Parts have L slabs, the last one
+// of a tile what is left. First parts stand together, then second ones, …, so tiles that are
+// neighbours in the order stay neighbours in time, and a block has at most one last part, as its
+// last iteration: what comes before it in the block has S or L slabs, which is what `before` adds
+// up.
 //
-// Worked example, 512 tiles of 128 slabs on 132 blocks, TAIL_SPLIT=4: three turns of 132 tiles, and
-// a last one of 116: no room for two parts of each. On 120 blocks: 32, min(4, 120 / 32) = 3, and
-// iterations 480 … 575 are parts of tiles 480 … 511, of 42, 43 and 43 slabs: 4.33 turns of time
-// instead of 5.
+// Worked example, 1024 clusters of tiles of 128 slabs on 66 clusters, TAIL_SPLIT=7: 15 turns of 66
+// tiles are whole, the 34 left over become 238 parts of 19 slabs, the last of each tile of 14. All
+// parts take four turns of 19 slabs: 15.59 turns of time instead of 16.
 #include "model/passes/passes.h"
 
 static const KnobId knob = KNOB_TAIL_SPLIT;
@@ -30,36 +31,38 @@ bool pass_tail_split_wanted(const Schedule *schedule) {
 
 // What follows from the grid, as LETs of each kernel.
 typedef struct Tail {
-  int64_t tiles, cluster;    // all, in clusters of so many blocks
-  Var *rest, *more;          // tiles of the last turn, parts of each of them: both less one
-  const Expr *last, *parts;  // the same numbers
-  Var *whole;                // the tiles in front of those that are cut
-  Var *number;               // of a part among all parts, 0 of a whole tile
+  int64_t tiles, cluster;  // all, in clusters of so many blocks
+  int64_t parts;           // of a tile
+  int64_t slabs, depth;    // of a tile, and of a part
+  Var *rest;               // tiles of the last turn, less one
+  const Expr *last;        // the same number
+  Var *whole;              // the tiles in front of those that are cut
+  Var *number;             // of a part among all parts, 0 of a whole tile
   Stmt *let;
 } Tail;
 
-static Tail find_tail(Program *program, int64_t tiles, int64_t most) {
+// A turn that is cut has less than half of all tiles, for there is a full one before it.
+static int64_t most_parts(const Tail *tail) { return max64(1, tail->tiles / 2) * tail->parts; }
+
+static Tail find_tail(Program *program, const Stmt *tiles, int64_t parts) {
   Arena *arena = program->arena;
-  const Expr *all = ex_const(arena, tiles);
-  const Expr *grid = ex_var(arena, program->grid);
-  Tail tail = {.tiles = tiles, .cluster = kernel_launch(main_kernel(program)).cluster};
-  tail.rest = program_var(program, "rest", VAR_LET, TIER_BLOCK, tiles);
-  tail.more = program_var(program, "more", VAR_LET, TIER_BLOCK, most);
+  Tail tail = {.tiles = tile_count(tiles),
+               .cluster = kernel_launch(main_kernel(program)).cluster,
+               .parts = parts,
+               .slabs = slab_loop(program)->var->extent};
+  tail.depth = ceil_div(tail.slabs, parts);
+  tail.rest = program_var(program, "rest", VAR_LET, TIER_BLOCK, tail.tiles);
+  tail.whole = program_var(program, "whole", VAR_LET, TIER_BLOCK, tail.tiles + 1);
+  tail.number = program_var(program, "u", VAR_LET, TIER_BLOCK, most_parts(&tail));
   tail.last = ex_add_const(arena, ex_var(arena, tail.rest), 1);
-  tail.parts = ex_add_const(arena, ex_var(arena, tail.more), 1);
-  tail.whole = program_var(program, "whole", VAR_LET, TIER_BLOCK, tiles + 1);
-  tail.number = program_var(program, "u", VAR_LET, TIER_BLOCK, tiles);
-  Var *room = program_var(program, "room", VAR_LET, TIER_BLOCK, tiles + 1);
-  const Expr *parts = ex_min(arena, ex_const(arena, most), ex_var(arena, room));
-  const Expr *cut = ex_lt(arena, ex_const(arena, 0), ex_var(arena, tail.more));
-  const Expr *whole = ex_select(arena, cut, ex_sub(arena, all, tail.last), all);
+  const Expr *all = ex_const(arena, tail.tiles);
+  const Expr *turn = ex_min(arena, ex_var(arena, program->grid), all);
+  const Expr *whole =
+      ex_select(arena, ex_lt(arena, tail.last, turn), ex_sub(arena, all, tail.last), all);
   Stmt *count =
-      stmt_let(program, knob, tail.rest, ex_mod_expr(arena, ex_const(arena, tiles - 1), grid));
-  count->note = "rest + 1 tiles in the last turn, more + 1 parts of each";
-  tail.let = stmt_list(
-      count, stmt_let(program, knob, room, ex_div_expr(arena, ex_min(arena, grid, all), tail.last)),
-      stmt_let(program, knob, tail.more, ex_add_const(arena, parts, -1)),
-      stmt_let(program, knob, tail.whole, whole), NULL);
+      stmt_let(program, knob, tail.rest, ex_mod_expr(arena, ex_const(arena, tail.tiles - 1), turn));
+  count->note = "rest + 1 tiles in the last turn, cut where that is not full";
+  tail.let = stmt_list(count, stmt_let(program, knob, tail.whole, whole), NULL);
   return tail;
 }
 
@@ -70,14 +73,14 @@ static const Expr *count_items(Program *program, const Tail *tail) {
   Arena *arena = program->arena;
   const Expr *whole = ex_var(arena, tail->whole);
   const Expr *cut = ex_sub(arena, ex_const(arena, tail->tiles), whole);
-  return ex_add(arena, whole, ex_mul(arena, cut, tail->parts));
+  return ex_add(arena, whole, ex_mul_const(arena, cut, tail->parts));
 }
 
 // The loop runs over another variable, and what it bound before is said over the tile.
 static const Expr *over_items(Program *program, Stmt *tiles, const Tail *tail) {
   Arena *arena = program->arena;
   const Var *t = tiles->var;
-  Var *item = program_var(program, t->name, VAR_LOOP, TIER_TILE, 2 * tail->tiles);
+  Var *item = program_var(program, t->name, VAR_LOOP, TIER_TILE, tail->tiles + most_parts(tail));
   const Expr *at = ex_var(arena, item), *whole = ex_var(arena, tail->whole);
   const Expr *is_whole = ex_lt(arena, at, whole), *number = ex_var(arena, tail->number);
   program->tile = program_var(program, "tile", VAR_LET, TIER_BLOCK, tail->tiles);
@@ -117,27 +120,52 @@ static void begin_later(Access *access, Stmt *stmt, void *context) {
         expr_substitute(shift->program->arena, access->idx[d], shift->k_o, shift->slab);
 }
 
-// Part p of n has the slabs from p · S / n up to (p + 1) · S / n: as many, or one more.
+// The counter of rings begins with what the block has gone through: S slabs for each whole tile, L
+// for each part, of which u / grid are its own.
+static Stmt *count_before(Program *program, const Stmt *tiles, const Tail *tail) {
+  Arena *arena = program->arena;
+  int64_t most = tile_count(tiles) * tail->slabs + most_parts(tail) * tail->depth;
+  program->before = program_var(program, "before", VAR_LET, TIER_SERIAL, most);
+  const Expr *parts = ex_div_expr(arena, ex_var(arena, tail->number), ex_var(arena, program->grid));
+  const Expr *all = ex_mul_const(arena, ex_var(arena, tile_turn(tiles)), tail->slabs);
+  const Expr *less = ex_mul_const(arena, parts, tail->slabs - tail->depth);
+  return stmt_let(program, knob, program->before, ex_sub(arena, all, less));
+}
+
+// Slots and phases of the slab at hand, by the new counter.
+static void count_anew(Access *access, Stmt *stmt, void *context) {
+  const Shift *shift = context;
+  const Buffer *buffer = access->buffer;
+  const Expr *counter = slab_counter(shift->program, shift->k_o);
+  bool ring = buffer->space == SPACE_SHARED && buffer_is_ring(buffer);
+  if (!ring && buffer->space != SPACE_BARRIER) return;
+  access->idx[0] = ring_slot(shift->program, counter, buffer->dim[0]);
+  if (stmt->op.kind == OP_MBAR_WAIT)
+    stmt->op.phase = ring_full_phase(shift->program, counter, buffer->dim[0]);
+}
+
+// Part p has L slabs from p · L on, the last one of a tile what is left.
 static void cut_slabs(Program *program, const Product *product, Stmt *tiles, const Tail *tail,
                       const Expr *is_whole) {
   Arena *arena = program->arena;
   Stmt *k_o = slab_loop(program);
-  int64_t all = k_o->var->extent;
-  Var *from = program_var(program, "from", VAR_LET, TIER_SERIAL, all);
-  Var *final = program_var(program, "k_last", VAR_LET, TIER_SERIAL, all);
-  const Expr *parts = tail->parts, *begin = ex_var(arena, from);
+  Var *from = program_var(program, "from", VAR_LET, TIER_SERIAL, tail->slabs);
+  Var *final = program_var(program, "k_last", VAR_LET, TIER_SERIAL, tail->slabs);
+  const Expr *begin = ex_var(arena, from), *depth = ex_const(arena, tail->depth);
   const Expr *part = ex_div_expr(arena, ex_var(arena, tail->number), tail->last);
-  const Expr *next = ex_mul_const(arena, ex_add_const(arena, part, 1), all);
-  const Expr *last = ex_add_const(arena, ex_sub(arena, ex_div_expr(arena, next, parts), begin), -1);
-  Stmt *lets = stmt_list(
-      stmt_let(program, knob, from, ex_div_expr(arena, ex_mul_const(arena, part, all), parts)),
-      stmt_let(program, knob, final, ex_select(arena, is_whole, ex_const(arena, all - 1), last)),
-      NULL);
+  const Expr *left = ex_sub(arena, ex_const(arena, tail->slabs), begin);
+  if (tail->slabs % tail->depth) depth = ex_min(arena, depth, left);
+  const Expr *last =
+      ex_select(arena, is_whole, ex_const(arena, tail->slabs - 1), ex_add_const(arena, depth, -1));
+  Stmt *lets =
+      stmt_list(stmt_let(program, knob, from, ex_mul_const(arena, part, tail->depth)),
+                stmt_let(program, knob, final, last), count_before(program, tiles, tail), NULL);
   Stmt *bound = tiles->body;
   while (bound->var != program->tile) bound = bound->next;
   insert(&bound->next, lets);
   Shift shift = {program, product, k_o->var, ex_add(arena, begin, ex_var(arena, k_o->var))};
   each_access(k_o->body, begin_later, &shift);
+  each_access(k_o->body, count_anew, &shift);
   k_o->end = ex_add_const(arena, ex_var(arena, final), 1);
 }
 
@@ -157,7 +185,7 @@ static Buffer *store_parts(Program *program, const Product *product, Stmt *tiles
                            const Expr *is_whole) {
   Arena *arena = program->arena;
   const Axis *m = product->axis[AXIS_M], *n = product->axis[AXIS_N];
-  int64_t dim[3] = {tail->tiles * tail->cluster, axis_tile(m), axis_tile(n)};
+  int64_t dim[3] = {most_parts(tail) * tail->cluster, axis_tile(m), axis_tile(n)};
   Buffer *partial = program_new_buffer(program, "P", SPACE_GLOBAL, ROLE_PARTIAL, 3, dim, knob);
   Stmt **link = find_link(&tiles->body, OP_STORE, product->operand[ATOM_C].global);
   Stmt *whole = cut(link), *part = copy_list(program, whole);
@@ -208,7 +236,7 @@ static Stmt *add_parts(Program *program, const Product *product, const Tail *tai
   const Expr *rank = ex_div(arena, cell, cells);
   const Expr *row = ex_div(arena, ex_mod(arena, cell, cells), columns);
   const Expr *column = ex_mod(arena, cell, columns);
-  Var *part = program_var(program, "part", VAR_LOOP, TIER_SERIAL, tail->more->extent);
+  Var *part = program_var(program, "part", VAR_LOOP, TIER_SERIAL, tail->parts);
   const Expr *number = ex_add(arena, ex_mul(arena, ex_var(arena, part), tail->last), tile_of_cut);
   const Expr *at = ex_mul_const(arena, ex_var(arena, tail->number), tail->cluster);
   at = ex_add(arena, at, rank);
@@ -219,7 +247,6 @@ static Stmt *add_parts(Program *program, const Product *product, const Tail *tai
       stmt_loop(program, knob, part,
                 stmt_list(stmt_let(program, knob, tail->number, number),
                           stmt_op(program, knob, load), stmt_op(program, knob, add), NULL));
-  parts->end = tail->parts;
   Access to = access2(program_buffer(program, product->operand[ATOM_C].global),
                       place_in_c(program, product->axis[AXIS_M], rank, row),
                       place_in_c(program, product->axis[AXIS_N], rank, column));
@@ -282,7 +309,7 @@ static Kernel reduce_kernel(Program *program, const Product *product, const Tail
 void pass_tail_split(Program *program, Product *product, const Schedule *schedule) {
   Kernel *kernel = main_kernel(program);
   Stmt *tiles = tile_loop(kernel_block(kernel)->body);
-  Tail tail = find_tail(program, tile_count(tiles), schedule->value[knob]);
+  Tail tail = find_tail(program, tiles, schedule->value[knob]);
   const Expr *is_whole = over_items(program, tiles, &tail);
   cut_slabs(program, product, tiles, &tail, is_whole);
   Buffer *partial = store_parts(program, product, tiles, &tail, is_whole);

@@ -14,6 +14,7 @@
 // Windows are evaluated as they are asked for, so they are exact in any grid.
 #include "model/readings/grid.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/whole.h"
@@ -227,13 +228,15 @@ static void count_waves(Grid *grid, const Model *model) {
   grid->n_waves = ceil_div(grid->n_ctas, grid->wave_ctas);
   grid->tail_ctas = grid->n_ctas - (grid->n_waves - 1) * grid->wave_ctas;
   grid->tail_parts = count_parts(grid, min64(grid->n_ctas, grid->wave_ctas));
-  double busy = (double)(grid->tail_ctas * grid->tail_parts), wave = (double)grid->wave_ctas;
-  grid->tail_idle = 1 - busy / wave;
-  grid->idle = 1 - (double)grid->n_ctas / (grid_rounds(grid) * wave);
+  double wave = (double)grid->wave_ctas, rounds = grid_rounds(grid);
+  double tail = rounds - (double)(grid->n_waves - 1);
+  grid->tail_idle = fmax(0, 1 - (double)grid->tail_ctas / (tail * wave));
+  grid->idle = 1 - (double)grid->n_ctas / (rounds * wave);
 }
 
 double grid_rounds(const Grid *grid) {
-  return (double)(grid->n_waves - 1) + 1 / (double)grid->tail_parts;
+  int64_t turns = ceil_div(grid->tail_ctas * grid->tail_parts, grid->wave_ctas);
+  return (double)(grid->n_waves - 1) + (double)turns / (double)grid->tail_parts;
 }
 
 int64_t grid_wave(const Grid *grid, int64_t index) { return index / grid->wave_ctas; }

@@ -58,7 +58,7 @@ typedef struct Grid {
   // A wave is all CTAs that fit on the GPU at once. Estimated: real ones move up one by one.
   int64_t blocks_per_sm, sm_count, wave_ctas, n_waves;
   int64_t tail_ctas;   // of the last wave; wave_ctas when it is full
-  int64_t tail_parts;  // along K of each of them, as CTAs of their own; 1: they are whole
+  int64_t tail_parts;  // along K of each of them, which all blocks share; 1: they are whole
   double tail_idle;    // part of the GPU that the last wave leaves idle, 0 … 1
   double idle;         // the same over all waves
   // CTAs until the order comes back to a panel that it left: a row of blocks, or a group. Their

@@ -145,7 +145,7 @@ static int64_t steps_at_once(const TimeCompiler *c, const Stmt *loop) {
 // Turns of a loop: over tiles, those of block 0.
 static int64_t turns_of(const TimeCompiler *c, const Stmt *loop) {
   if (loop->var->tier != TIER_TILE) return loop->var->extent;
-  return ceil_div(tile_count(loop), c->out->grid);  // the parts of a cut tile come in the last turn
+  return ceil_div(tile_count(loop), c->out->grid);  // parts of tiles are counted when it is run
 }
 
 static void emit_loop(TimeCompiler *c, const Stmt *stmt, int64_t count) {

@@ -171,7 +171,7 @@ static double roofline(const Model *model, const Traffic *t, const Tile *tile, c
   double others = fmax(pipes, fmax(t->l2_clocks, t->dram_clocks));
   double us = fmax(t->fma_clocks / mhz_of_peak(model), others / model->target->boost_mhz);
   double rounds = ceil(tile->blocks / model->target->sm_count);
-  if (grid->tail_parts > 1) rounds += 1 / (double)grid->tail_parts - 1;
+  if (grid->tail_parts > 1) rounds += grid_rounds(grid) - (double)grid->n_waves;
   return t->flop / (us * tile->slabs * rounds * 1e-6) / 1e12;
 }
 

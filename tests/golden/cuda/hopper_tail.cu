@@ -1,10 +1,10 @@
 // C[4096, 4096] = A[4096, 4096] * B[4096, 4096], bf16 summed in f32, row-major
-// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,FM=2,ATOM_N=192,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,TAIL_SPLIT=4,MMA_GROUPS=1,CLUSTER_N=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
+// AUTO=0,ATOM_KIND=wgmma_m64n256k16_bf16,WM=2,FM=2,ATOM_N=192,BK=4,STAGE=11,TMA=1,SWIZZLE=3,BUFFER_COUNT=3,WARP_SPECIALIZE=1,GROUP_M=8,PERSISTENT=1,TAIL_SPLIT=3,MMA_GROUPS=1,CLUSTER_N=2,MULTICAST=1,EPILOGUE=1,TMA_STORE=1,STMATRIX=1
 // for sm_90a (H200 SXM)
 //
 //   matmul<<<min(352, blocks that fit), 384, 188464>>>(A_map, B_map, C_map, P)   188464 bytes of shared memory
 //   reduce<<<1024, 256>>>(C, P, grid)
-//   workspace: 69206016 bytes
+//   workspace: 103809024 bytes
 
 constexpr int N = 4096;
 
@@ -227,11 +227,9 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   const int n_c = blockIdx.x % 2;      // CLUSTER 0..2, CLUSTER_N=2
   const int m_w = threadIdx.x / 128;   // WARP 0..2, WM=2
   const int lane = threadIdx.x % 128;  // THREAD 0..128, ATOM_KIND=wgmma_m64n256k16_bf16
-  // TAIL_SPLIT=4: rest + 1 tiles in the last turn, more + 1 parts of each
-  const int rest = 175 % (gridDim.x / 2);
-  const int room = min((gridDim.x / 2), 176) / (rest + 1);
-  const int more = min(4, room) + -1;
-  const int whole = (0 < more ? 176 - (rest + 1) : 176);
+  // TAIL_SPLIT=3: rest + 1 tiles in the last turn, cut where that is not full
+  const int rest = 175 % min((gridDim.x / 2), 176);
+  const int whole = (rest + 1 < min((gridDim.x / 2), 176) ? 176 - (rest + 1) : 176);
 
   // where this thread begins
   bf16 *const A_s_at = A_s + n_c * 128 * 64;
@@ -259,31 +257,31 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
     if (threadIdx.x == 256) {
       // PERSISTENT=1
-      for (int t = blockIdx.x / 2; t < whole + (176 - whole) * (more + 1); t += gridDim.x / 2) {
+      for (int t = blockIdx.x / 2; t < whole + (176 - whole) * 3; t += gridDim.x / 2) {
         const int turn = t / (gridDim.x / 2);
         const int u = (t < whole ? 0 : t - whole);
         const int tile = (t < whole ? t : whole + u % (rest + 1));
-        const int from = u / (rest + 1) * 64 / (more + 1);
-        const int k_last = (t < whole ? 63 : (u / (rest + 1) * 64 + 64) / (more + 1) - from + -1);
+        const int from = u / (rest + 1) * 22;
+        const int k_last = (t < whole ? 63 : min(22, 64 - from) + -1);
+        const int before = turn * 64 - u / (gridDim.x / 2) * 42;
         const int m_b = tile / 88 * 8 + tile % 8;
         const int n_b = tile % 88 / 8;
 
         for (int k_o = 0; k_o < k_last + 1; ++k_o) {  // WARP_SPECIALIZE=1
           // WARP_SPECIALIZE=1: every consumer has left the slot
-          mbarrier_wait(empty, (turn * 64 + k_o) % 3, ((turn * 64 + k_o) / 3 + 1) % 2);
+          mbarrier_wait(empty, (before + k_o) % 3, ((before + k_o) / 3 + 1) % 2);
 
-          mbarrier_expect(full, (turn * 64 + k_o) % 3, 57344);
+          mbarrier_expect(full, (before + k_o) % 3, 57344);
 
           // MULTICAST=1: a share of the slab, for all who need it
-          tma_multicast(A_s_at, (turn * 64 + k_o) % 3 * 16384, &A_map, from * 64 + k_o * 64,
-              m_b * 256 + n_c * 128, full, (turn * 64 + k_o) % 3, 3);
+          tma_multicast(A_s_at, (before + k_o) % 3 * 16384, &A_map, from * 64 + k_o * 64,
+              m_b * 256 + n_c * 128, full, (before + k_o) % 3, 3);
 
           // TMA=1: ask for the slab of B
           #pragma unroll
           for (int p_b = 0; p_b < 3; ++p_b)
-            tma_load(B_s, (turn * 64 + k_o) % 3 * 12288 + p_b * 4096, &B_map,
-                n_b * 384 + n_c * 192 + p_b * 64, from * 64 + k_o * 64, full,
-                (turn * 64 + k_o) % 3);
+            tma_load(B_s, (before + k_o) % 3 * 12288 + p_b * 4096, &B_map,
+                n_b * 384 + n_c * 192 + p_b * 64, from * 64 + k_o * 64, full, (before + k_o) % 3);
         }
       }
     }
@@ -294,12 +292,13 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
     registers_take<232>();
 
     // PERSISTENT=1
-    for (int t = blockIdx.x / 2; t < whole + (176 - whole) * (more + 1); t += gridDim.x / 2) {
+    for (int t = blockIdx.x / 2; t < whole + (176 - whole) * 3; t += gridDim.x / 2) {
       const int turn = t / (gridDim.x / 2);
       const int u = (t < whole ? 0 : t - whole);
       const int tile = (t < whole ? t : whole + u % (rest + 1));
-      const int from = u / (rest + 1) * 64 / (more + 1);
-      const int k_last = (t < whole ? 63 : (u / (rest + 1) * 64 + 64) / (more + 1) - from + -1);
+      const int from = u / (rest + 1) * 22;
+      const int k_last = (t < whole ? 63 : min(22, 64 - from) + -1);
+      const int before = turn * 64 - u / (gridDim.x / 2) * 42;
       const int m_b = tile / 88 * 8 + tile % 8;
       const int n_b = tile % 88 / 8;
       #pragma unroll
@@ -404,7 +403,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
 
       for (int k_o = 0; k_o < k_last + 1; ++k_o) {  // BK=4
         // TMA=1: the slab's bytes are there
-        mbarrier_wait(full, (turn * 64 + k_o) % 3, (turn * 64 + k_o) / 3 % 2);
+        mbarrier_wait(full, (before + k_o) % 3, (before + k_o) / 3 % 2);
         wgmma_fence();
 
         for (int k_i = 0; k_i < 4; ++k_i) {  // BK=4
@@ -413,8 +412,8 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           for (int m_r = 0; m_r < 2; ++m_r)
             wgmma_m64n192k16_f32_bf16<0,
                 1>(&acc[m_r][0],
-                tile_of(A_s_at2, (turn * 64 + k_o) % 3 * 16384 + m_r * 64 * 64 + k_i * 16,
-                0x4000004000010000ull), tile_of(B_s, (turn * 64 + k_o) % 3 * 12288 + k_i * 16 * 64,
+                tile_of(A_s_at2, (before + k_o) % 3 * 16384 + m_r * 64 * 64 + k_i * 16,
+                0x4000004000010000ull), tile_of(B_s, (before + k_o) % 3 * 12288 + k_i * 16 * 64,
                 0x4000004002000000ull));
         }
 
@@ -426,7 +425,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
           const int k_p = k_o + -1;
 
           // MULTICAST=1: the warp has read the slot to the end
-          mbarrier_arrive_at(empty, (turn * 64 + k_p) % 3, 3);
+          mbarrier_arrive_at(empty, (before + k_p) % 3, 3);
         }
       }
 
@@ -434,7 +433,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
       wgmma_wait<0>();
 
       // MULTICAST=1: the warp has read the slot to the end
-      mbarrier_arrive_at(empty, (turn * 64 + k_last) % 3, 3);
+      mbarrier_arrive_at(empty, (before + k_last) % 3, 3);
 
       if (t < whole) {
         #pragma unroll
@@ -471,7 +470,7 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
         }
       }
 
-      // TAIL_SPLIT=4: sums of a part of K, for reduce to add up
+      // TAIL_SPLIT=3: sums of a part of K, for reduce to add up
       if (whole < t + 1) {
         // FM=2: write this split's partial sums
         #pragma unroll
@@ -493,21 +492,19 @@ matmul(const __grid_constant__ tensor_map A_map, const __grid_constant__ tensor_
   cluster_barrier();
 }
 
-// TAIL_SPLIT=4
+// TAIL_SPLIT=3
 extern "C" __global__ void __launch_bounds__(256)
 reduce(bf16 *__restrict__ C, const float *__restrict__ P, int grid) {
-  const int f_b = blockIdx.x;   // BLOCK 0..1024, TAIL_SPLIT=4
-  const int f_t = threadIdx.x;  // THREAD 0..256, TAIL_SPLIT=4
-  // TAIL_SPLIT=4: rest + 1 tiles in the last turn, more + 1 parts of each
-  const int rest = 175 % grid;
-  const int room = min(grid, 176) / (rest + 1);
-  const int more = min(4, room) + -1;
-  const int whole = (0 < more ? 176 - (rest + 1) : 176);
+  const int f_b = blockIdx.x;   // BLOCK 0..1024, TAIL_SPLIT=3
+  const int f_t = threadIdx.x;  // THREAD 0..256, TAIL_SPLIT=3
+  // TAIL_SPLIT=3: rest + 1 tiles in the last turn, cut where that is not full
+  const int rest = 175 % min(grid, 176);
+  const int whole = (rest + 1 < min(grid, 176) ? 176 - (rest + 1) : 176);
 
-  float sum;    // TAIL_SPLIT=4
-  float value;  // TAIL_SPLIT=4
+  float sum;    // TAIL_SPLIT=3
+  float value;  // TAIL_SPLIT=3
 
-  for (int f_i = 0; f_i < ((176 - whole) * 384 + 1023) / 1024; ++f_i) {  // TAIL_SPLIT=4
+  for (int f_i = 0; f_i < ((176 - whole) * 384 + 1023) / 1024; ++f_i) {  // TAIL_SPLIT=3
     const int r = (f_i * 1024 + f_b) / 384;
 
     if (r < 176 - whole) {
@@ -517,13 +514,13 @@ reduce(bf16 *__restrict__ C, const float *__restrict__ P, int grid) {
       const int e = (f_i * 1024 + f_b) % 384 * 256 + f_t;
       sum = 0.0f;
 
-      for (int part = 0; part < more + 1; ++part) {  // TAIL_SPLIT=4
+      for (int part = 0; part < 3; ++part) {  // TAIL_SPLIT=3
         const int u = part * (rest + 1) + r;
         value = P[(u * 2 + e / 49152) * 49152 + e % 49152 / 192 * 192 + e % 192];
         sum += value;
       }
 
-      // TAIL_SPLIT=4: write the cells of C
+      // TAIL_SPLIT=3: write the cells of C
       if (n_b * 384 + e / 49152 * 192 + e % 192 < N)
         C[(m_b * 256 + e % 49152 / 192) * N + n_b * 384 + e / 49152 * 192 + e % 192] = to_bf16(sum);
     }

@@ -355,10 +355,27 @@ Stmt *kernel_block(Kernel *kernel) {
   return inner;
 }
 
-Stmt *kernel_inner(Kernel *kernel) {
+static Stmt *multiplying_threads(Kernel *kernel) {
   Stmt *inner = kernel_block(kernel);
   for (Stmt *role = inner ? inner->body : NULL; role; role = role->next)
     if (stmt_is_role(role, WORK_MULTIPLIES)) inner = role;
-  Stmt *tiles = inner ? tile_loop(inner->body) : NULL;
-  return tiles ? tiles : inner;
+  return inner;
+}
+
+Stmt *kernel_tiles(Kernel *kernel) {
+  Stmt *inner = multiplying_threads(kernel);
+  return inner ? tile_loop(inner->body) : NULL;
+}
+
+// Where consumers take tiles by turns, a condition of the turn stands around all that is done.
+static bool is_turn(const Stmt *tiles, const Stmt *stmt) {
+  const Stmt *first = tiles->body;
+  return stmt->kind == STMT_IF && first->kind == STMT_LET && expr_uses(stmt->expr, first->var);
+}
+
+Stmt *kernel_inner(Kernel *kernel) {
+  Stmt *tiles = kernel_tiles(kernel);
+  if (!tiles) return multiplying_threads(kernel);
+  Stmt *last = stmt_last(tiles->body);
+  return is_turn(tiles, last) ? last : tiles;
 }

@@ -367,15 +367,19 @@ Stmt *kernel_tiles(Kernel *kernel) {
   return inner ? tile_loop(inner->body) : NULL;
 }
 
-// Where consumers take tiles by turns, a condition of the turn stands around all that is done.
-static bool is_turn(const Stmt *tiles, const Stmt *stmt) {
-  const Stmt *first = tiles->body;
-  return stmt->kind == STMT_IF && first->kind == STMT_LET && expr_uses(stmt->expr, first->var);
+static bool reads_warp(const Expr *expr) {
+  if (!expr) return false;
+  if (expr->op == EXPR_VAR) return expr->var->tier == TIER_WARP;
+  return reads_warp(expr->a) || reads_warp(expr->b) || reads_warp(expr->c);
 }
+
+// Where consumers take tiles by turns, a condition that says whose it is stands around all that is
+// done for a tile.
+static bool is_turn(const Stmt *stmt) { return stmt->kind == STMT_IF && reads_warp(stmt->expr); }
 
 Stmt *kernel_inner(Kernel *kernel) {
   Stmt *tiles = kernel_tiles(kernel);
   if (!tiles) return multiplying_threads(kernel);
   Stmt *last = stmt_last(tiles->body);
-  return is_turn(tiles, last) ? last : tiles;
+  return is_turn(last) ? last : tiles;
 }

@@ -242,8 +242,8 @@ static const char *const help_of_init[ROLE_COUNT + 1] = {
         "phase 0 begins; a phase ends after one arrival and all the bytes that it said would come",
     [ROLE_EMPTY] = "phase 0 begins; a phase ends when every consumer warp has arrived",
     [ROLE_ORDER] =
-        "phase 0 begins, that of the first tile; a phase ends when every warp of the "
-        "consumer that has the tile has arrived"};
+        "phase 0 begins, that of the consumer's first tile; a phase ends when each of its "
+        "warps has arrived"};
 static const char *const help_of_expect[ROLE_COUNT + 1] = {
     [ROLE_FULL] =
         "one arrival; the phase ends no sooner than so many bytes have come, zeros at edges too"};

@@ -8,15 +8,20 @@
 // the other consumer too, so that slot and phases follow as before. A slot is released by the one
 // consumer that read it.
 //
-// Who may multiply is a ring of one slot whose counter is the turn (ring.h): phase `turn` of order
-// ends when the consumer of that turn has asked for all of its products. It is more than a question
-// of speed. A wait knows the phase of full by one bit, and a consumer that came to it a ring too
-// early would take a phase of the other's slabs for its own.
+// Who may multiply: order[turn % 2] has a phase for every other tile, which ends when each warp of
+// its consumer has asked for all of its products. The consumer of a turn waits for the tile before.
+// As in a ring of two slots (ring.h) that is what slot turn + 1 is to be empty of. One mbarrier
+// with a phase for each tile would not do: a warp that is ahead of its consumer would come to its
+// next tile, two phases on, while the phase of its last one is under way, and take its bit for
+// ended.
+//
+// The order is more than a question of speed. A wait knows the phase of full by one bit, and a
+// consumer that came to it a ring too early would take a phase of the other's slabs for its own.
 //
 // Worked example, 5 tiles in a block's list:
 //   consumer 0   multiply 0 | write 0    | multiply 2 | write 2    | multiply 4 | write 4
 //   consumer 1              | multiply 1 | write 1    | multiply 3 | write 3
-//   order, phase         0 ends       1 ends       2 ends       3 ends
+//   ends          order[0], 0  order[1], 0  order[0], 1  order[1], 1
 #include "model/passes/take_turns.h"
 
 #include "model/words/schedule_atom.h"
@@ -49,18 +54,14 @@ const Var *add_consumers(Program *program) {
   return consumer;
 }
 
-static Stmt *initialise(Program *program, Buffer *order, int64_t warps) {
-  Op init = {
-      .kind = OP_MBAR_INIT, .dst = access1(order, ex_const(program->arena, 0)), .count = warps};
-  return stmt_op(program, knob, init);
-}
-
 // Around the loop over slabs: the consumer of the turn before has asked for its products, and so
 // has this one.
 static void in_order(Program *program, Stmt **k_o, Buffer *order, const Expr *turn) {
-  Access only = access1(order, ring_slot(program, turn, 1));
-  Op wait = {.kind = OP_MBAR_WAIT, .dst = only, .phase = ring_empty_phase(program, turn, 1)};
-  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = only};
+  const Expr *next = ex_add_const(program->arena, turn, 1);
+  Op wait = {.kind = OP_MBAR_WAIT,
+             .dst = access1(order, ring_slot(program, next, CONSUMERS)),
+             .phase = ring_empty_phase(program, next, CONSUMERS)};
+  Op arrive = {.kind = OP_MBAR_ARRIVE, .dst = access1(order, ring_slot(program, turn, CONSUMERS))};
   insert(&(*k_o)->next, stmt_op(program, knob, arrive));
   insert(k_o, stmt_op(program, knob, wait));
 }
@@ -68,10 +69,11 @@ static void in_order(Program *program, Stmt **k_o, Buffer *order, const Expr *tu
 void take_turns(Program *program, const Var *consumer, int64_t warps) {
   Arena *arena = program->arena;
   Kernel *kernel = main_kernel(program);
-  int64_t one = 1;
-  Buffer *order = program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &one, knob);
+  int64_t consumers = CONSUMERS;
+  Buffer *order =
+      program_new_buffer(program, "order", SPACE_BARRIER, ROLE_ORDER, 1, &consumers, knob);
   Stmt *of_one_thread = kernel_block(kernel)->body;
-  stmt_last(of_one_thread->body)->next = initialise(program, order, warps);
+  stmt_last(of_one_thread->body)->next = build_inits(program, order, warps, knob);
 
   Stmt *tiles = kernel_tiles(kernel), **body = &tiles->body;
   while ((*body)->kind == STMT_LET) body = &(*body)->next;

@@ -105,6 +105,14 @@ static void fill_warp(Fill *fill, int warp, const bool *active, const int64_t *e
     }
 }
 
+// Of consumers who take tiles by turns the first one has the block's first tile.
+static bool has_tile(const Program *program, const int64_t *env, const bool *active) {
+  const Kernel *kernel = program_main(program);
+  const Stmt *inner = kernel_inner((Kernel *)(uintptr_t)kernel);
+  bool lanes[LANES];
+  return !inner || inner->kind != STMT_IF || lanes_pass(env, inner->expr, active, lanes);
+}
+
 const TileMap *tile_map_build(Arena *arena, const Program *program) {
   TileMap *map = ARENA_NEW(arena, TileMap);
   Launch launch = kernel_launch(program_main(program));
@@ -122,7 +130,7 @@ const TileMap *tile_map_build(Arena *arena, const Program *program) {
   for (int warp = 0; warp < map->n_warps; warp++) {
     bool active[LANES];
     lanes_enter(program, &launch, 0, warp, env, active);
-    fill_warp(&fill, warp, active, env);
+    if (has_tile(program, env, active)) fill_warp(&fill, warp, active, env);
   }
   map->thread = fill.thread;
   map->value = fill.value;

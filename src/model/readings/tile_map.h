@@ -4,7 +4,8 @@
 //   const TileMap *map = tile_map_build(arena, program);
 //   TileOwner owner = tile_map_owner(map, 3, 5);      thread 14, acc[0, 0, 1]
 //
-// Cells count from the corner of the tile. Every CTA's tile is shared out alike.
+// Cells count from the corner of the tile. Every CTA's tile is shared out alike; where consumers
+// take tiles by turns it is the first one's.
 #pragma once
 #include "model/ir/program.h"
 #include "model/words/fragment.h"

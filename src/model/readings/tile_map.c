@@ -119,18 +119,19 @@ const TileMap *tile_map_build(Arena *arena, const Program *program) {
   *map = (TileMap){.program = program,
                    .rows = axis_tile(&program->axis[AXIS_M]),
                    .cols = axis_tile(&program->axis[AXIS_N]),
-                   .n_threads = (int)launch.n_threads,
                    .n_warps = launch_warps(&launch)};
   size_t cells = (size_t)(map->rows * map->cols);
   Fill fill = {map, ARENA_ARRAY(arena, uint16_t, cells), ARENA_ARRAY(arena, uint16_t, cells),
-               ARENA_ARRAY(arena, TileBox, map->n_threads),
+               ARENA_ARRAY(arena, TileBox, launch.n_threads),
                ARENA_ARRAY(arena, TileBox, map->n_warps)};
   memset(fill.thread, 0xff, cells * sizeof *fill.thread);
   int64_t *env = ARENA_ARRAY(arena, int64_t, (size_t)program->n_vars * LANES);
   for (int warp = 0; warp < map->n_warps; warp++) {
     bool active[LANES];
     lanes_enter(program, &launch, 0, warp, env, active);
-    if (has_tile(program, env, active)) fill_warp(&fill, warp, active, env);
+    if (!has_tile(program, env, active)) continue;
+    fill_warp(&fill, warp, active, env);
+    for (int lane = 0; lane < LANES; lane++) map->n_threads += active[lane];
   }
   map->thread = fill.thread;
   map->value = fill.value;

@@ -23,7 +23,7 @@ typedef struct TileBox {
 typedef struct TileMap {
   const Program *program;
   int64_t rows, cols;
-  int n_threads, n_warps;
+  int n_threads, n_warps;          // threads that keep cells; warps of all who multiply
   const uint16_t *thread, *value;  // [rows · cols]; thread UINT16_MAX: nobody
   const TileBox *of_thread, *of_warp;
 } TileMap;

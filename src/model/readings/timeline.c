@@ -24,16 +24,6 @@
 #include "model/ir/lanes.h"
 #include "model/readings/timeline_machine.h"
 
-static const struct {
-  const char *name, *letter;
-} kinds[TIMELINE_KINDS] = {
-#define X(id, name, letter) {name, letter},
-    TIMELINE_KIND_TABLE(X)
-#undef X
-};
-const char *timeline_kind_name(TimelineKind kind) { return kinds[kind].name; }
-const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter; }
-
 // ---- environments -------------------------------------------------------------------------------
 
 static void set_var(TimeWarp *w, const Var *var, int64_t value) {

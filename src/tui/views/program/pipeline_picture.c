@@ -135,9 +135,7 @@ static void draw_slot(Canvas *canvas, Rect in, const Lane *lane, PipelineSpan sp
 
 // ---- warps --------------------------------------------------------------------------------------
 
-static bool waits(const TimelineEvent *e) {
-  return e->kind == TIMELINE_WAIT || e->kind == TIMELINE_MEET;
-}
+static bool waits(const TimelineEvent *e) { return timeline_kind_waits(e->kind); }
 
 static void draw_warp_cell(Canvas *canvas, Rect in, int col, const TimelineEvent *e) {
   if (e->kind == TIMELINE_MULTIPLY) {

@@ -327,6 +327,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   if (event->kind == TIMELINE_MEET)
     return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
+  if (event->bar.buffer && event->bar.at < 0) return event->bar.buffer->name;
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
                         (long long)event->phase);

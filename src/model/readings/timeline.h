@@ -20,7 +20,7 @@
 // An mbarrier as it stands behind an event.
 typedef struct TimelineBar {
   const Buffer *buffer;  // NULL: the event is about no mbarrier
-  int at;
+  int at;                // -1: measured, so which of them is not known
   uint32_t phase;             // under way
   int64_t expected, arrived;  // arrivals of that phase
   int64_t bytes, landed;      // that it was told of, and that have come
@@ -37,7 +37,7 @@ typedef struct TimelineEvent {
   double work;        // when its unit begins with it
   double busy;        // clocks that it takes of its unit
   int64_t count;      // executions
-  int slot;           // of the ring; -1: it has to do with none
+  int slot;           // of the ring; -1: it has to do with none, or it is not known
   int64_t slab;       // that is moved, read or multiplied; -1: none
   int64_t phase;      // WAIT for an mbarrier: the bit that must have ended; else -1
   TimelineBar bar;
@@ -77,6 +77,7 @@ typedef struct Timeline {
   double turn_clocks;  // of one turn of the loop that was cut; 0: none was
   int n_stuck;         // warps that wait for ever
   bool full;           // there were more events than it takes
+  bool measured;       // by stamps (timeline_measured.h), not estimated
   const char *origin;  // where the costs are from, a sentence
 } Timeline;
 

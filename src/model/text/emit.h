@@ -20,8 +20,6 @@
 enum { EMIT_ARGS_MAX = 8, EMIT_STATIC_SMEM_BYTES = 48 * 1024 };
 // Entries of the table of places: more SMs than any GPU has (%nsmid).
 enum { EMIT_PLACES = 1024 };
-// Stamps that a warp of a traced block has room for; a macro, because the text says it too.
-#define EMIT_STAMPS_EACH 4096
 
 typedef struct EmitOptions {
   const Schedule *schedule;  // for the state line and "BK=16" in comments; NULL: names alone
@@ -64,8 +62,8 @@ typedef struct EmitKernel {
   bool takes_lists;  // more of them: const int places[EMIT_PLACES], by %smid the list that is meant
                      // for who runs there; unsigned claims[clusters], 0 at first; unsigned epoch, a
                      // higher one with each launch; int lists, those with tiles
-  bool takes_stamps;        // the last two: trace_page *stamps, one for each warp; int traced, the
-                            // block that writes them
+  bool takes_stamps;  // the last two: trace_page *stamps, one for each warp (stamp_page.h); int
+                      // traced, the block that writes them
   int first_line, n_lines;  // of its text
 } EmitKernel;
 

@@ -16,6 +16,7 @@
 
 #include "base/str.h"
 #include "model/text/emit_op.h"
+#include "model/text/stamp_page.h"
 
 #define TEXT_OF(x) #x
 #define NUMBER(x) TEXT_OF(x)
@@ -30,9 +31,10 @@ static const PreludeText trace_text = {
     "struct trace_page {\n"
     "  unsigned long long ns_begin, ns_end;  // %globaltimer\n"
     "  long long clock_begin, clock_end;     // clock64, right behind it\n"
-    "  unsigned sm, block, stamps, unused;   // stamps: those beyond the page counted\n"
-    "  trace_stamp stamp[" NUMBER(EMIT_STAMPS_EACH) "];\n"
+    "  unsigned sm, block, written, unused;  // written: those beyond the page counted\n"
+    "  trace_stamp stamp[" NUMBER(STAMPS_EACH) "];\n"
     "};\n"
+    "static_assert(sizeof(trace_page) == " NUMBER(STAMP_PAGE_BYTES) ", \"as its reader has it\");\n"
     "struct trace_writer {\n"
     "  trace_page *page;  // NULL: this thread writes none\n"
     "  unsigned n;\n"
@@ -61,7 +63,7 @@ static const PreludeText trace_text = {
     "  if (!trace.page) return;\n"
     "  const long long clock = trace_clock();\n"
     "  const long long what = (long long)number << 32 | (unsigned)mark;\n"
-    "  if (trace.n < " NUMBER(EMIT_STAMPS_EACH) ")\n"
+    "  if (trace.n < " NUMBER(STAMPS_EACH) ")\n"
     "    asm volatile(\"st.global.v2.b64 [%0], {%1, %2};\" ::\"l\"(&trace.page->stamp[trace.n]),\n"
     "                 \"l\"(clock), \"l\"(what)\n"
     "                 : \"memory\");\n"
@@ -71,7 +73,7 @@ static const PreludeText trace_text = {
     "  if (!trace.page) return;\n"
     "  trace.page->ns_end = trace_ns();\n"
     "  trace.page->clock_end = trace_clock();\n"
-    "  trace.page->stamps = trace.n;\n"
+    "  trace.page->written = trace.n;\n"
     "}\n"};
 
 // ---- what a statement is ------------------------------------------------------------------------

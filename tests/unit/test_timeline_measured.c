@@ -257,6 +257,7 @@ START_TEST(the_command_prints_lanes_and_totals) {
   assert_has(run.out, "estimated, alone on its SM: ");
   assert_has(run.out, "producer ×4");
   assert_has(run.out, "full ");
+  assert_has(run.out, "% of its warps' time is in events");
   assert_has(run.out, "all come behind it");
 }
 END_TEST

@@ -88,6 +88,25 @@ static void print_head(const Traced *t) {
          cli_time_text(t->arena, without), 100 * (with / without - 1));
 }
 
+// Of the time from the first to the last event of each warp, the part in events.
+static double covered(const Traced *t) {
+  double clocks = 0, other = 0;
+  for (int warp = 0; warp < t->measured->n_warps; warp++) {
+    const TimelineTotals totals = timeline_totals(t->arena, t->measured, warp);
+    clocks += totals.clocks;
+    other += totals.other;
+  }
+  return clocks > 0 ? 1 - other / clocks : 0;
+}
+
+static void print_block(const Traced *t) {
+  const double ns = ns_of(t, t->measured->all_clocks);
+  printf("\nblock: %.0f clk", t->measured->all_clocks);
+  if (ns > 0)
+    printf(", %.0f ns, %.1f %% of a launch", ns, 100 * ns / entry_of(t, 0)->time.median_ns);
+  printf("; %.1f %% of its warps' time is in events\n", 100 * covered(t));
+}
+
 static PipelineSpan span_of(const Traced *t, const Timeline *timeline, int cols) {
   const double clocks = t->given->all ? timeline->clocks : pipeline_clocks_at_first(timeline);
   PipelineSpan span = {.cols = cols - PIPELINE_LABEL_COLS};
@@ -136,8 +155,8 @@ static void print_text(const Traced *t) {
   print_head(t);
   print_pictures(t);
   print_totals(t);
-  printf("\n%lld ends of waits held against what they waited for: %s\n",
-         (long long)t->order.checked,
+  print_block(t);
+  printf("%lld ends of waits held against what they waited for: %s\n", (long long)t->order.checked,
          t->order.broken ? arena_printf(t->arena, "%lld come too early", (long long)t->order.broken)
                          : "all come behind it");
 }
@@ -207,6 +226,7 @@ static void put_measured(JsonWriter *w, const Traced *t) {
   else
     json_put_null(w);
   json_member_double(w, "block_clk", t->measured->all_clocks);
+  json_member_double(w, "covered", covered(t));
   json_member_double(w, "turn_clk", t->measured->turn_clocks);
   json_member_double(w, "block_clk_est", t->estimated->all_clocks);
   json_member_double(w, "turn_clk_est", t->estimated->turn_clocks);

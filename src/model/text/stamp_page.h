@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 // Stamps that a page has room for; a macro, because the text says it too.
-#define STAMPS_EACH 4096
+#define STAMPS_EACH 16384
 #define STAMP_PAGE_BYTES (48 + 16 * STAMPS_EACH)
 
 typedef struct Stamp {

@@ -20,7 +20,7 @@ fi
 OUT=${OUT:-build/results}
 SECONDS_EACH=${SECONDS_EACH:-1}
 mkdir -p "$OUT"
-steps=${*:-doctor selftest probe registers ladder tensor skinny ui sanitizer pairs}
+steps=${*:-doctor selftest probe registers trace ladder tensor skinny ui sanitizer pairs}
 began=$(date +%s)
 ends=$((began + ${DEADLINE:-1800}))
 passed=0 failed=0 skipped=0 tables=''
@@ -118,6 +118,11 @@ fi
 if wanted registers; then
   step registers 60 "$GEMMVIEW" probe --registers
   tables="$tables registers"
+fi
+# One block of rungs of each kind by its stamps: nobody goes on before what it waited for.
+if wanted trace; then
+  step trace 200 "$here/trace.sh" "$GEMMVIEW"
+  tables="$tables trace"
 fi
 if wanted ladder; then
   for size in 2048 4096 8192; do

@@ -24,16 +24,6 @@
 #include "model/ir/lanes.h"
 #include "model/readings/timeline_machine.h"
 
-static const struct {
-  const char *name, *letter;
-} kinds[TIMELINE_KINDS] = {
-#define X(id, name, letter) {name, letter},
-    TIMELINE_KIND_TABLE(X)
-#undef X
-};
-const char *timeline_kind_name(TimelineKind kind) { return kinds[kind].name; }
-const char *timeline_kind_letter(TimelineKind kind) { return kinds[kind].letter; }
-
 // ---- environments -------------------------------------------------------------------------------
 
 static void set_var(TimeWarp *w, const Var *var, int64_t value) {
@@ -337,6 +327,7 @@ const char *timeline_waits_for(Arena *arena, const TimelineEvent *event) {
   if (event->kind == TIMELINE_MEET)
     return op->count ? arena_printf(arena, "%lld threads", (long long)op->count) : "all threads";
   if (event->kind != TIMELINE_WAIT) return "";
+  if (event->bar.buffer && event->bar.at < 0) return event->bar.buffer->name;
   if (event->bar.buffer)
     return arena_printf(arena, "%s[%d] phase %lld", event->bar.buffer->name, event->bar.at,
                         (long long)event->phase);

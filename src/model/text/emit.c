@@ -19,6 +19,7 @@
 #include "model/ir/rewrite.h"
 #include "model/text/emit_base.h"
 #include "model/text/emit_names.h"
+#include "model/text/emit_stamp.h"
 #include "model/text/emit_value.h"
 
 static const char *const role_words[ROLE_COUNT] = {
@@ -347,6 +348,7 @@ static void print_signature(Emitter *emitter, const Kernel *kernel, const Uses *
   facts->takes_lists = find_action(kernel->body, ACTION_CLAIM, ROLE_COUNT) != NULL;
   if (facts->takes_lists)
     str_add(&text, ", const int *places, unsigned *claims, unsigned epoch, int lists");
+  if (facts->takes_stamps) str_add(&text, emit_trace_parameters(emitter));
   str_add(&text, ") {");
   emitter_line(emitter, "%s", text.text);
 }
@@ -369,12 +371,14 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   const Kernel *kernel = &emitter->program->kernel[index];
   Launch launch = kernel_launch(kernel);
   Uses uses = list_uses(emitter, kernel->body);
-  *facts = (EmitKernel){.name = kernel->name,
-                        .n_blocks = launch.n_blocks,
-                        .persistent = launch.tiles != NULL,
-                        .n_threads = launch.block_threads,
-                        .cluster = launch.cluster,
-                        .first_line = emitter->rows.n};
+  *facts = (EmitKernel){
+      .name = kernel->name,
+      .n_blocks = launch.n_blocks,
+      .persistent = launch.tiles != NULL,
+      .n_threads = launch.block_threads,
+      .cluster = launch.cluster,
+      .takes_stamps = emitter->options->stamps && index == emitter->program->main_kernel,
+      .first_line = emitter->rows.n};
   emitter->kernel = index;
   emitter->n_threads = launch.n_threads;
   emitter->names = emit_names(emitter->arena, emitter->program, kernel);
@@ -387,8 +391,13 @@ static void print_kernel(Emitter *emitter, int index, EmitKernel *facts) {
   print_indices(emitter, kernel, &uses, &launch);
   emit_bases_declare(emitter);
   declare_registers(emitter, &uses);
+  if (facts->takes_stamps) emit_trace_begin(emitter);
+  if (facts->takes_stamps) emit_stamps_collect(emitter, launch.body);
   emitter_blank(emitter);
   emit_stmts(emitter, launch.body, NULL);
+  belongs_to_knob(emitter, KNOB_NONE);
+  if (facts->takes_stamps) emit_trace_end(emitter);
+  emitter->stamps.before = emitter->stamps.behind = NULL;
   emitter->depth = 0;
   belongs_to_knob(emitter, KNOB_NONE);
   emitter_line(emitter, "}");
@@ -410,7 +419,8 @@ static void print_launch(Emitter *emitter, const EmitKernel *kernel) {
   for (int i = 0; i < kernel->n_args; i++)
     str_printf(&text, "%s%s", i ? ", " : "", emit_arg_name(emitter->arena, &kernel->arg[i]));
   str_add(&text, kernel->takes_alpha ? ", alpha" : "");
-  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists)" : ")");
+  str_add(&text, kernel->takes_lists ? ", places, claims, epoch, lists" : "");
+  str_add(&text, kernel->takes_stamps ? ", stamps, traced)" : ")");
   if (kernel->smem_bytes)
     str_printf(&text, "   %lld bytes of shared memory", (long long)kernel->smem_bytes);
   emitter_line(emitter, "%s", text.text);
@@ -532,6 +542,8 @@ const Emission *emit_cuda(Arena *arena, const Program *program, const EmitOption
     emitter_blank(&emitter);
     print_kernel(&emitter, i, &emission->kernel[i]);
   }
+  emission->n_stamps = emitter.stamps.n;
+  emission->stamp = emitter.stamps.site;
   Emitter heading = {.arena = arena, .program = program, .options = options, .kernel = -1};
   belongs_to_knob(&heading, KNOB_NONE);
   print_heading(&heading, emission);

@@ -54,6 +54,9 @@ typedef struct PipelineOwn {
   bool all;               // all of it on the screen
 } PipelineOwn;
 
+// The end of the first slabs, or of everything, where no turn stands for the others.
+double pipeline_clocks_at_first(const Timeline *timeline);
+
 // The clocks and columns of the picture.
 typedef struct PipelineSpan {
   double from, scale;

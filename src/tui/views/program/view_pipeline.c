@@ -18,7 +18,7 @@
 #include "tui/frame/view_json.h"
 #include "tui/views/program/pipeline.h"
 
-enum { SLABS_AT_FIRST = 5, CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
+enum { CARD_ROWS = 6, BROKEN_ROWS = 8, VERDICT_WORK = 1 << 21 };
 enum { JSON_EVENTS_MAX = 4096 };
 enum { ALONE, SEQUENTIAL };  // what stands beside
 
@@ -166,22 +166,13 @@ static void remake(Session *session) {
   refresh(session);
 }
 
-// The end of the first slabs, or of everything.
-static double clocks_at_first(const Timeline *timeline) {
-  double first = 0;
-  for (int i = 0; i < timeline->n_events && first <= 0; i++)
-    if (timeline->event[i].kind == TIMELINE_MULTIPLY) first = timeline->event[i].begin;
-  double slabs = first + SLABS_AT_FIRST * timeline->turn_clocks;
-  return timeline->turn_clocks > 0 && slabs < timeline->clocks ? slabs : timeline->clocks;
-}
-
 static PipelineSpan span_of(PipelineOwn *own, int cols) {
   PipelineSpan span = {.cols = max_int(cols - PIPELINE_LABEL_COLS, 8)};
   const Timeline *timeline = own->now.timeline;
   double longest = timeline->clocks;
   if (own->beside.timeline && own->beside.timeline->clocks > longest)
     longest = own->beside.timeline->clocks;
-  if (own->scale <= 0) own->scale = clocks_at_first(timeline) / span.cols;
+  if (own->scale <= 0) own->scale = pipeline_clocks_at_first(timeline) / span.cols;
   if (own->all) own->scale = longest / span.cols;
   if (own->all) own->from = 0;
   if (own->scale <= 0) own->scale = 1;

@@ -196,16 +196,18 @@ START_TEST(neighbouring_lists_are_of_one_place) {
 }
 END_TEST
 
-// A list for every cluster where whole places would take a turn more.
-START_TEST(no_turn_is_lost) {
+// A list for every cluster where whole groups would take a turn more, unless turns are many.
+START_TEST(next_to_no_turn_is_lost) {
   const PlaceMap map = map_of(h200);
-  for (int tiles = 1; tiles < 300; tiles++) {
+  for (int tiles = 1; tiles < 6000; tiles++) {
     const int clusters = tiles < 66 ? tiles : 66;
     ListShape shape = {.tiles = tiles, .clusters = clusters, .cluster = 2, .blocks = 1};
     ListTable table;
     lists_assign(&map, &shape, &table);
     ck_assert(table.lists >= 1 && table.lists <= clusters);
-    ck_assert_int_eq((tiles - 1) / table.lists, (tiles - 1) / clusters);
+    const int turns = (tiles - 1) / clusters + 1;
+    ck_assert_int_le((tiles - 1) / table.lists + 1, turns + turns / 24);
+    if (tiles == 2752 || tiles == 4096) ck_assert_int_eq(table.lists, 64);  // 42 and 63 turns
     for (int i = 0; i < map.n_sms; i++)
       ck_assert(table.of_sm[map.sm[i]] >= 0 && table.of_sm[map.sm[i]] < clusters);
   }
@@ -355,7 +357,7 @@ Suite *suite_work_lists(void) {
   tcase_add_loop_test(tcase, it_compiles_without_a_warning, 0, N_SHAPES);
   tcase_add_loop_test(tcase, what_is_not_legal_says_why, 0, N_REFUSED);
   tcase_add_loop_test(tcase, neighbouring_lists_are_of_one_place, 0, 2);
-  tcase_add_test(tcase, no_turn_is_lost);
+  tcase_add_test(tcase, next_to_no_turn_is_lost);
   tcase_add_test(tcase, every_list_is_in_range);
   tcase_add_test(tcase, a_launch_brings_its_tables);
   tcase_add_test(tcase, without_clusters_all_sms_are_neighbours);

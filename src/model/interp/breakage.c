@@ -608,24 +608,7 @@ static bool break_no_cluster_end(Program *program) {
   return mask && drop_nth(&main_kernel(program)->body, OP_CLUSTER_BARRIER, &n);
 }
 
-// ---- persistent blocks --------------------------------------------------------------------------
-
-static bool restart_wait(Program *program, Stmt *stmt) {
-  const Stmt *tiles = kernel_launch(main_kernel(program)).tiles;
-  const Var *turn = tiles && tiles->body->kind == STMT_LET ? tiles->body->var : NULL;
-  bool waits = is_mbar_op(stmt, OP_MBAR_WAIT, ROLE_FULL);
-  return turn && waits && (expr_uses(stmt->op.phase, turn) || expr_uses(stmt->op.dst.idx[0], turn));
-}
-
-// Harms nobody where no mbarrier counts on, and changes nothing where a tile's slabs go round the
-// ring an even number of times.
-static bool break_ring_restarts(Program *program) {
-  Kernel *kernel = main_kernel(program);
-  if (!change_each(program, restart_wait)) return false;
-  const Var *turn = kernel_launch(kernel).tiles->body->var;
-  substitute(program, kernel->body, turn, ex_const(program->arena, 0));
-  return true;
-}
+// ---- work lists ---------------------------------------------------------------------------------
 
 static bool claim_in_steps(Program *program, Stmt *stmt) {
   (void)program;
@@ -688,6 +671,8 @@ static bool (*const breaks[BREAK_COUNT])(Program *) = {
     [BREAK_NO_CLUSTER_START] = break_no_cluster_start,
     [BREAK_NO_CLUSTER_END] = break_no_cluster_end,
     [BREAK_RING_RESTARTS_PER_TILE] = break_ring_restarts,
+    [BREAK_ORDER_WAIT] = break_order_wait,
+    [BREAK_OWN_SLABS] = break_own_slabs,
     [BREAK_CLAIM_NOT_ATOMIC] = break_claim_not_atomic,
     [BREAK_EPOCH_MISSING] = break_epoch_missing,
     [BREAK_WG_WAIT] = break_wg_wait,

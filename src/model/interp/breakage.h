@@ -51,6 +51,9 @@
   X(NO_CLUSTER_END, "no_cluster_end", "blocks end when they are ready, and not together")         \
   X(RING_RESTARTS_PER_TILE, "ring_restarts_per_tile",                                             \
     "slots and phases begin anew with each tile of a persistent block")                           \
+  X(ORDER_WAIT, "order_wait",                                                                     \
+    "consumers that take tiles by turns do not wait until the tile before is multiplied")         \
+  X(OWN_SLABS, "own_slabs", "a consumer counts the slabs of its own tiles alone in the ring")     \
   X(CLAIM_NOT_ATOMIC, "claim_not_atomic",                                                         \
     "a cluster looks whether a list is free and then takes it, and others look meanwhile")        \
   X(EPOCH_MISSING, "epoch_missing", "each launch claims in epoch 1, where all lists are taken")   \

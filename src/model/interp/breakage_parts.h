@@ -8,6 +8,11 @@ bool drop_all(Stmt **link, OpKind kind, BufferRole role);
 // Rewrites one statement of the main kernel at a time; whether any was what the change looks for.
 bool change_each(Program *program, bool (*change)(Program *, Stmt *));
 
+// Those of lists of tiles, breakage_tiles.c.
+bool break_ring_restarts(Program *program);
+bool break_order_wait(Program *program);
+bool break_own_slabs(Program *program);
+
 // Those of wgmma, breakage_wgmma.c.
 bool break_wg_wait(Program *program);
 bool break_wg_wait_lax(Program *program);

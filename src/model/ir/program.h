@@ -76,6 +76,7 @@ typedef enum BufferRole {
   ROLE_STAGE_C,  // the epilogue's staged tile, and registers on its way to C
   ROLE_FULL,
   ROLE_EMPTY,  // mbarriers, one per slot of the ring: it is filled; it is read to the end
+  ROLE_ORDER,  // mbarriers, one per consumer that takes tiles by turns: it has multiplied its tile
   ROLE_LIST,   // a word behind them: the list of tiles that the cluster has claimed
   ROLE_TEMP,
   ROLE_COUNT

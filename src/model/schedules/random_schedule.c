@@ -245,6 +245,9 @@ static void draw_tiles(uint64_t state, Schedule *schedule) {
   bool lists = v[KNOB_WARP_SPECIALIZE] && random_between(&state, 0, 1);
   if (lists) v[KNOB_TILE_ORDER] = ORDER_GPC;
   v[KNOB_SERPENTINE_K] = v[KNOB_STAGE] && random_between(&state, 0, 1);
+  bool own_slabs_of_c = !v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE];
+  if (v[KNOB_WARP_SPECIALIZE] && is_group(schedule) && own_slabs_of_c)
+    v[KNOB_ROLE_SCHEDULE] = random_between(&state, ROLES_COOPERATIVE, ROLES_PINGPONG);
 }
 
 // ---- the problem --------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ static const char *const role_words[ROLE_COUNT] = {
     [ROLE_STAGE_B] = "on their way from B to shared memory",
     [ROLE_FULL] = "a slot's bytes have come",
     [ROLE_EMPTY] = "every consumer warp has left a slot",
+    [ROLE_ORDER] = "a consumer has asked for its tile's products",
     [ROLE_LIST] = "the list of tiles that the cluster has claimed",
 };
 

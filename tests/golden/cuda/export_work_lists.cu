@@ -454,8 +454,9 @@ static Lists lists_for(int tiles, int n_blocks, int cluster) {
   const auto room = [=](const std::vector<int> &sms) {
     return static_cast<int>(sms.size()) * per_sm / cluster;
   };
-  // As many lists as cost no turn more than one for every cluster, in whole groups of tiles.
-  const int turns = (tiles + clusters - 1) / clusters;
+  // At most a turn in 24 more than with a list for every cluster, in whole groups of tiles.
+  int turns = (tiles + clusters - 1) / clusters;
+  turns += turns / 24;
   int lists = clusters, owned = 0, first = 0, left_over = 0;
   for (int n = clusters - 1; n > 0 && n * turns >= tiles; --n)
     if ((n & -n) > (lists & -lists)) lists = n;

@@ -61,7 +61,7 @@ typedef struct TimelineCut {
   bool repeats;  // the turns before it took equally long
 } TimelineCut;
 
-enum { TIMELINE_CUTS_MAX = 16 };
+enum { TIMELINE_CUTS_MAX = 32 };
 
 typedef struct Timeline {
   const Program *program;
@@ -74,7 +74,7 @@ typedef struct Timeline {
   TimelineCut cut[TIMELINE_CUTS_MAX];
   double clocks;       // of the events: without what was left out
   double all_clocks;   // with it
-  double turn_clocks;  // of one turn of the loop that was cut; 0: none was
+  double turn_clocks;  // of one turn of the loop that was cut, of slabs before tiles; 0: none was
   int n_stuck;         // warps that wait for ever
   bool full;           // there were more events than it takes
   bool measured;       // by stamps (timeline_measured.h), not estimated

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/open/open_detail.h"
 #include "ptx/module/signature.h"
 #include "ptx/run/run.h"
 
@@ -207,6 +208,7 @@ static void print_heading(const OpenResult *r) {
          ptx_machine_smem_bytes(r->machine),
          str_sanitise(r->arena, r->module->target ? r->module->target : "?"),
          r->as_compiled ? "as compiled (machine code agrees)" : "predicted from PTX");
+  if (r->recalled) printf("as last time: %s\n", r->launch_text);
 }
 
 static void print_global(const OpenResult *r) {
@@ -403,6 +405,9 @@ void open_print_json(const OpenResult *r) {
   json_member_int(&w, "approximations", ptx_machine_approximations(r->machine));
   json_member_int(&w, "lane_instructions", ptx_machine_lane_instructions(r->machine));
   json_member_double(&w, "time_ms", r->seconds * 1e3);
+  json_member_string(&w, "as_given", r->launch_text);
+  json_member_bool(&w, "as_last_time", r->recalled);
+  if (r->record) open_put_detail(&w, r);
   json_end_object(&w);
   puts(out.text);
 }

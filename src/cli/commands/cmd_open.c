@@ -19,6 +19,7 @@
 #include "cli/common/options.h"
 #include "cli/open/open_limit.h"
 #include "cli/open/open_run.h"
+#include "cli/open/open_screen.h"
 
 CommandRun cmd_open;
 
@@ -157,7 +158,40 @@ static int split_flags(int *argc, char **argv, char ***flags) {
   return 0;
 }
 
+// A person at a terminal who asked for no report gets the screen.
+static bool wants_screen(const OpenOptions *given) {
+  const bool report = given->json || given->detail || given->markdown || given->text ||
+                      given->list || given->ncu || given->fail_above.count > 0;
+  return !report && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+}
+
+static int show_screen(Arena *arena, int n_words, char **words, bool watches, Diags *diags) {
+  const char **kept = ARENA_ARRAY(arena, const char *, n_words + 1);
+  int n = 0;
+  for (int i = 0; i < n_words; i++)
+    if (!str_equal(words[i], "--watch")) kept[n++] = words[i];
+  return open_screen(arena, kept, n, watches, diags);
+}
+
+// The file comes first: what is given behind the options is put there.
+static char **file_first(Arena *arena, int argc, char **argv, const char *file) {
+  char **words = ARENA_ARRAY(arena, char *, argc + 1);
+  int n = 0;
+  words[n++] = arena_strdup(arena, file);
+  bool taken = false;
+  for (int i = 1; i < argc; i++) {
+    if (!taken && str_equal(argv[i], file))
+      taken = true;
+    else
+      words[n++] = argv[i];
+  }
+  return words;
+}
+
 int cmd_open(Arena *arena, int argc, char **argv) {
+  const int n_given = argc;
+  char **as_given = ARENA_ARRAY(arena, char *, argc + 1);
+  memcpy(as_given, argv, sizeof *argv * (size_t)argc);
   Diags diags = diags_new(arena);
   OpenOptions given = {.budget = BUDGET_MILLIONS, .before = -1};
   char **flags = NULL;
@@ -173,6 +207,9 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
+  if (wants_screen(&given) && access(argv[1], R_OK) == 0)
+    return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
+                       given.watch, &diags);
   if (given.watch && access(argv[1], R_OK) == 0) watch_file(argv[1], n_flags, flags, &given);
   return open_file(arena, argv[1], n_flags, flags, &given, &diags);
 }

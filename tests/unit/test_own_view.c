@@ -177,6 +177,29 @@ START_TEST(test_mistakes_are_told) {
 }
 END_TEST
 
+// The kernel that the program brings along: what lesson own_kernel says of it.
+START_TEST(test_the_example_of_the_lesson) {
+  if (!cli_has_program()) return;
+  canvas_resize(canvas, 40, 120);
+  const char *words =
+      "example:sums.ptx --predict --launch grid=1,block=32x8 --arg mem:128 "
+      "--arg mem:128 --arg mem:4096 --arg 32";
+  view_run(session, "open", words);
+  view_run(session, "layout", "pad:4");  // while it is under way: tried when it is there
+  drive_wait(session);
+  drive_frame(session, canvas);
+  ck_assert(shows("line 27 ") && shows("tile + 128*tid.x + 4*tid.y B"));
+  ck_assert(shows("1024→128"));  // 4 wavefronts each
+  keys("+ -");
+  ck_assert(shows("tile pad:4"));
+  view_run(session, "layout", "pad:1");
+  drive_frame(session, canvas);
+  ck_assert(shows("1024→32"));
+  keys("s");
+  ck_assert(shows("1024→32") && shows("tile[row][col ^ (row & 31)]"));
+}
+END_TEST
+
 // ---- saving -------------------------------------------------------------------------------------
 
 static void save(const char *path, const char *text) {
@@ -303,6 +326,7 @@ Suite *suite_own_view(void) {
   tcase_add_test(tcase, test_pads_that_tear_are_passed_over);
   tcase_add_test(tcase, test_another_block);
   tcase_add_test(tcase, test_mistakes_are_told);
+  tcase_add_test(tcase, test_the_example_of_the_lesson);
   tcase_add_test(tcase, test_a_save_moves_the_numbers);
   tcase_add_test(tcase, test_keys_do_not_wait);
   tcase_add_test(tcase, test_every_size_and_pane);

@@ -207,7 +207,8 @@ int cmd_open(Arena *arena, int argc, char **argv) {
     diag->nearest = "gemmview open kernel.ptx --list";
     return cli_fail(&diags);
   }
-  if (wants_screen(&given) && access(argv[1], R_OK) == 0)
+  const bool there = open_is_example(argv[1]) || access(argv[1], R_OK) == 0;
+  if (wants_screen(&given) && there)
     return show_screen(arena, n_given - 1, file_first(arena, n_given, as_given, argv[1]),
                        given.watch, &diags);
   if (given.watch && access(argv[1], R_OK) == 0) watch_file(argv[1], n_flags, flags, &given);

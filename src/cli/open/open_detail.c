@@ -195,13 +195,15 @@ static bool is_source_name(const char *name) {
 static const char *read_source(Arena *arena, const char *opened, const char *name) {
   Diags ignored = diags_new(arena);
   size_t bytes = 0;
+  const char *base = ptx_base_name(name), *path = name;
   const char *slash = strrchr(opened, '/');
-  const char *beside = arena_printf(arena, "%.*s%s", slash ? (int)(slash - opened + 1) : 0, opened,
-                                    ptx_base_name(name));
-  const char *path = str_equal(ptx_base_name(opened), ptx_base_name(name)) ? opened
-                     : access(name, R_OK) == 0                             ? name
-                                                                           : beside;
-  if (!is_source_name(path) || access(path, R_OK) != 0) return NULL;
+  if (open_is_example(opened))
+    path = arena_printf(arena, "example:%s", base);
+  else if (str_equal(ptx_base_name(opened), base))
+    path = opened;
+  else if (access(name, R_OK) != 0)
+    path = arena_printf(arena, "%.*s%s", slash ? (int)(slash - opened + 1) : 0, opened, base);
+  if (!is_source_name(path)) return NULL;
   const char *text = open_read_file(arena, path, &bytes, &ignored);
   return text && bytes <= SOURCE_BYTES_MAX ? text : NULL;
 }

@@ -16,6 +16,8 @@ bool own_begin(Session *session, const char *const *words, int n, bool watches, 
   OwnWork *work = own_work(session);
   opened_run_set(work->run, words, n);
   opened_run_watch(work->run, watches);
+  work->arrives = true;
+  work->pending[0] = '\0';
   if (n > 0 && opened_run_start(work->run)) return true;
   diag_add(diags, "command", "FILE --launch … --arg …: the run could not be started");
   return false;

@@ -24,9 +24,11 @@ typedef struct OwnWork {
   const Opened *opened;           // NULL: none yet
   int64_t before;                 // wavefronts before the last save; -1: there was none
   OwnTrial trial;
-  int source, nth;   // of opened->sources; of the sites of the line
-  bool calls;        // lines of helpers count at their calls
-  bool asks_launch;  // the field is for a launch, not for a layout
+  int source, nth;    // of opened->sources; of the sites of the line
+  bool calls;         // lines of helpers count at their calls
+  bool arrives;       // the next document is of a kernel that was opened just now
+  char pending[256];  // the layout to try then; "best": the solver's
+  bool asks_launch;   // the field is for a launch, not for a layout
   char error[512];
 } OwnWork;
 
@@ -51,8 +53,8 @@ typedef struct OwnFrame {
   const Opened *opened;
   const OpenedSource *source;
   const OpenedLine *lines;
-  int across;  // columns of its lines that are left of the screen
-  int line;    // under the cursor, from 1
+  int across;       // columns of its lines that are left of the screen
+  int line;         // under the cursor, from 1
   const int *here;  // sites of the line, the costliest first
   int n_here;
   const OpenedSite *site, *global;  // NULL: none

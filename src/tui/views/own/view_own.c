@@ -123,14 +123,28 @@ static void own_json(JsonWriter *w, Session *session) { own_json_frame(w, look(s
 // ---- the child ----------------------------------------------------------------------------------
 
 static void jump_worst(Session *session, const char *argument);
+static void type_layout(Session *session, const char *argument);
+static void try_best(Session *session, const char *argument);
+
+// A kernel that was opened just now: its worst line, and the layout that was asked for meanwhile.
+static void arrive(Session *session, OwnWork *work) {
+  char pending[sizeof work->pending];
+  memcpy(pending, work->pending, sizeof pending);
+  work->arrives = false;
+  work->pending[0] = '\0';
+  jump_worst(session, NULL);
+  if (str_equal(pending, "best"))
+    try_best(session, NULL);
+  else if (*pending)
+    type_layout(session, pending);
+}
 
 static bool own_poll(Session *session) {
   OwnWork *work = own_work(session);
   size_t bytes = 0;
   if (!opened_run_poll(work->run)) return false;
   const char *document = opened_run_take(work->run, &bytes);
-  const bool first = !work->opened;
-  if (document && own_work_take(work, document, bytes) && first) jump_worst(session, NULL);
+  if (document && own_work_take(work, document, bytes) && work->arrives) arrive(session, work);
   return true;
 }
 
@@ -270,8 +284,17 @@ static void pad(Session *session, int step) {
 static void pad_more(Session *s, const char *a) { (void)a, pad(s, 1); }
 static void pad_less(Session *s, const char *a) { (void)a, pad(s, -1); }
 
+// What is asked for while a kernel is under way is done when it is there.
+static bool postpone(Session *session, const char *layout) {
+  OwnWork *work = own_work(session);
+  if (!work->arrives || !opened_run_going(work->run)) return false;
+  snprintf(work->pending, sizeof work->pending, "%s", layout);
+  return true;
+}
+
 static void try_best(Session *session, const char *argument) {
   (void)argument;
+  if (postpone(session, "best")) return;
   const int array = array_here(session);
   if (array < 0) return;
   OwnWork *work = own_work(session);
@@ -298,6 +321,7 @@ static void ask(Session *session, bool launch, const char *text) {
 
 static void type_layout(Session *session, const char *argument) {
   OwnWork *work = own_work(session);
+  if (argument && *argument && postpone(session, argument)) return;
   const int array = array_here(session);
   if (array < 0) return;
   if (argument && *argument)
@@ -369,6 +393,12 @@ static void scroll(Session *session, int step) {
 static void left(Session *s, const char *a) { (void)a, scroll(s, -SCROLL_COLS); }
 static void right(Session *s, const char *a) { (void)a, scroll(s, SCROLL_COLS); }
 
+static void open_words(Session *session, const char *argument) {
+  Diags diags = diags_new(session->frame);
+  if (!argument || !own_takes(argument) || !own_command(session, argument, &diags))
+    session_say(session, SAID_ERROR, "open takes FILE --launch … --arg …");
+}
+
 static void own_click(Session *session, int what, int value) {
   if (what == OWN_SPOT_LINE) go(session, value);
 }
@@ -402,6 +432,8 @@ static const Action actions[] = {
     {"source", "o", NULL, NULL, "another file of the kernel; the PTX comes last", next_source},
     {"left", "Left h", NULL, NULL, "long lines: to their beginning", left},
     {"right", "Right l", NULL, NULL, "long lines: to their end", right},
+    {"open", "", NULL, NULL, "a kernel: open FILE --launch … --arg …; example:sums.ptx is one",
+     open_words},
     {"copy", "y", NULL, NULL, "copy what to write instead", copy},
 };
 

@@ -121,6 +121,10 @@ START_TEST(test_layouts_of_a_transpose) {
   ck_assert_int_eq(best.cost.wavefronts, 64);
   ck_assert_str_eq(best.write, "tile[row][col ^ (row & 31)]");
   ck_assert_str_eq(recorded_write(arena, &arrays.items[0].at, "tile", "pad:1"), "tile[32][32 + 1]");
+  RecordedArray flat = arrays.items[0].at;  // of no known rows
+  flat.has_rows = false;
+  ck_assert_str_eq(recorded_write(arena, &flat, "a", "pad:1"), "a[i + i / 32 * 1]");
+  ck_assert_str_eq(recorded_write(arena, &flat, "a", "swizzle:5,2,5"), "a[i ^ ((i >> 5) & 31)]");
 }
 END_TEST
 

@@ -166,12 +166,12 @@ static const char *write_swizzle(Arena *arena, const RecordedArray *array, const
   const int elem = log2_up(array->elem_bytes), row = log2_up(array->row_bytes);
   if (sscanf(layout, "swizzle:%d,%d,%d", &bits, &base, &shift) != 3 || base < elem || shift < 1)
     return NULL;
-  const bool rows = is_power_of_two(array->row_bytes) && base + shift >= row && base + bits <= row;
+  const bool rows = array->has_rows && is_power_of_two(array->row_bytes) && base + shift >= row &&
+                    base + bits <= row;
   const int to = base - elem, from = base + shift - row;
   const char *of = !rows ? "" : from ? arena_printf(arena, "(row >> %d)", from) : "row";
   if (!rows)
-    return arena_printf(arena, "%s[i ^ ((i >> %d) & %d)] with i = row * %d + col", name, shift,
-                        ((1 << bits) - 1) << to, array->row_bytes / array->elem_bytes);
+    return arena_printf(arena, "%s[i ^ ((i >> %d) & %d)]", name, shift, ((1 << bits) - 1) << to);
   if (to == 0) return arena_printf(arena, "%s[row][col ^ (%s & %d)]", name, of, (1 << bits) - 1);
   return arena_printf(arena, "%s[row][col ^ ((%s & %d) << %d)]", name, of, (1 << bits) - 1, to);
 }
@@ -183,21 +183,29 @@ static const char *quoted(Arena *arena, const char *layout) {
   return strchr(layout, ':') + 1;
 }
 
+static const char *write_pad(Arena *arena, const RecordedArray *array, const char *name, int pad) {
+  const int cols = array->row_bytes / array->elem_bytes;
+  if (!array->has_rows) return arena_printf(arena, "%s[i + i / %d * %d]", name, cols, pad);
+  return arena_printf(arena, "%s[%d][%d + %d]", name, (int)ceil_div(array->bytes, array->row_bytes),
+                      cols, pad);
+}
+
 const char *recorded_write(Arena *arena, const RecordedArray *array, const char *name,
                            const char *layout) {
   const int cols = array->row_bytes / array->elem_bytes;
+  const char *where =
+      array->has_rows ? "" : arena_printf(arena, ", row = i / %d, col = i %% %d", cols, cols);
   int pad, used = 0;
   const char *written = NULL;
   if (strchr(layout, ';')) return layout;
-  if (sscanf(layout, "pad:%d%n", &pad, &used) == 1 && !layout[used])
-    written = arena_printf(arena, "%s[%d][%d + %d]", name,
-                           (int)ceil_div(array->bytes, array->row_bytes), cols, pad);
+  if (sscanf(layout, "pad:%4d%n", &pad, &used) == 1 && !layout[used])
+    written = write_pad(arena, array, name, pad);
   else if (str_starts(layout, "swizzle:"))
     written = write_swizzle(arena, array, name, layout);
   else if (str_starts(layout, "xor:"))
-    written = arena_printf(arena, "%s[row][%s]", name, quoted(arena, layout));
+    written = arena_printf(arena, "%s[row][%s]%s", name, quoted(arena, layout), where);
   else if (str_starts(layout, "xoroff:"))
-    written =
-        arena_printf(arena, "%s[%s] with off = row * %d + col", name, quoted(arena, layout), cols);
+    written = arena_printf(arena, "%s[%s], off = row * %d + col%s", name, quoted(arena, layout),
+                           cols, where);
   return written ? written : layout;
 }

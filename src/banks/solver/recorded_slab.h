@@ -32,6 +32,7 @@ typedef struct RecordedSite {
 typedef struct RecordedArray {
   int64_t base, bytes;
   int row_bytes, elem_bytes;
+  bool has_rows;  // false: its rows are not known, those of row_bytes are lines of banks
 } RecordedArray;
 
 typedef struct RecordedCost {
@@ -65,6 +66,7 @@ typedef struct RecordedBest {
 // `name` is what the array is called in the text to write. `scratch` is reset along the way.
 RecordedBest recorded_solve(Arena *arena, Arena *scratch, const RecordedArray *array,
                             const char *name, const RecordedSite *sites, int n);
-// A layout in the words of CUDA: a pad as a declaration, all others as an index.
+// A layout in the words of CUDA: a pad as a declaration, all others as an index; where rows are not
+// known, of i, the index of an element.
 const char *recorded_write(Arena *arena, const RecordedArray *array, const char *name,
                            const char *layout);

@@ -96,7 +96,8 @@ static int open_file(Arena *arena, const char *path, int n_flags, char **flags, 
                                .n_slabs = given->slabs.count,
                                .budget = (int64_t)given->budget * 1000000,
                                .predict = given->predict,
-                               .record = given->detail};
+                               .record = given->detail || !given->json,
+                               .detail = given->detail};
   OpenResult result;
   int status = open_read_kernel(arena, &request, given->list, &result, diags);
   if (status == CLI_OK && given->list) {

@@ -32,32 +32,24 @@ static void put_best(JsonWriter *w, const RecordedBest *best) {
   json_end_object(w);
 }
 
-static void put_array(JsonWriter *w, const OpenResult *r, int index, Arena *scratch) {
-  const PtxArray *array = &r->arrays.items[index];
-  int n = 0;
-  const RecordedSite *sites = ptx_record_of_array(r->arena, r->record, index, &n);
-  Diags ignored = diags_new(r->arena);
-  const RecordedCost now = recorded_cost(r->arena, &array->at, sites, n, NULL, &ignored);
-  const RecordedBest best = recorded_solve(r->arena, scratch, &array->at, array->name, sites, n);
-  json_begin_object(w);
-  json_member_string(w, "name", array->name);
-  json_member_int(w, "base", array->at.base);
-  json_member_int(w, "bytes", array->at.bytes);
-  json_member_int(w, "row_bytes", array->at.row_bytes);
-  json_member_int(w, "elem_bytes", array->at.elem_bytes);
-  json_member_string(w, "pitch_from", array->pitch_from);
-  json_member_int(w, "wavefronts", now.wavefronts);
-  put_best(w, &best);
-  json_end_object(w);
-}
-
 static void put_arrays(JsonWriter *w, const OpenResult *r) {
-  Arena *scratch = arena_new("solver");
   json_key(w, "arrays");
   json_begin_array(w);
-  for (int i = 0; i < r->arrays.n; i++) put_array(w, r, i, scratch);
+  for (int i = 0; i < r->arrays.n; i++) {
+    const PtxArray *array = &r->arrays.items[i];
+    json_begin_object(w);
+    json_member_string(w, "name", array->name);
+    json_member_int(w, "base", array->at.base);
+    json_member_int(w, "bytes", array->at.bytes);
+    json_member_int(w, "row_bytes", array->at.row_bytes);
+    json_member_bool(w, "has_rows", array->at.has_rows);
+    json_member_int(w, "elem_bytes", array->at.elem_bytes);
+    json_member_string(w, "pitch_from", array->pitch_from);
+    json_member_int(w, "wavefronts", r->cures[i].now);
+    put_best(w, &r->cures[i].best);
+    json_end_object(w);
+  }
   json_end_array(w);
-  arena_free(scratch);
 }
 
 // ---- sites --------------------------------------------------------------------------------------

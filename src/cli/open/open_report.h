@@ -12,6 +12,12 @@ typedef struct OpenCounted {
   int64_t wavefronts, ideal;  // −1: not in the file
 } OpenCounted;
 
+// What an array costs, and what the solver says of it.
+typedef struct OpenCure {
+  int64_t now;
+  RecordedBest best;
+} OpenCure;
+
 typedef struct OpenResult {
   Arena *arena;
   const char *path, *compiler;
@@ -34,6 +40,8 @@ typedef struct OpenResult {
   bool recalled;            // some of it is of the last time
   PtxRecord *record;        // addresses; NULL: they were not kept
   PtxArrays arrays;
+  const OpenCure *cures;   // [arrays.n]
+  bool detail;             // wanted in JSON
   const SassResult *sass;  // NULL: there is none
   LineTable sass_lines;
 } OpenResult;

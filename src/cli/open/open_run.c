@@ -19,7 +19,7 @@ enum { SAY_EVERY_MS = 100 };
 
 // What is being done now, one line of stderr: for whoever waits.
 static void say(const OpenRequest *request, const char *what) {
-  if (request->record) fprintf(stderr, "%s\n", what);
+  if (request->detail) fprintf(stderr, "%s\n", what);
 }
 
 int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only, OpenResult *out,
@@ -38,7 +38,7 @@ int open_read_kernel(Arena *arena, const OpenRequest *request, bool module_only,
 }
 
 static void say_block(const OpenRequest *request, int64_t n, int64_t of, int64_t *next_ms) {
-  if (!request->record || clock_ms() < *next_ms) return;
+  if (!request->detail || clock_ms() < *next_ms) return;
   fprintf(stderr, "running block %lld of %lld\n", (long long)n + 1, (long long)of);
   *next_ms = clock_ms() + SAY_EVERY_MS;
 }
@@ -90,6 +90,21 @@ static bool find_arrays(const OpenRequest *given, OpenResult *r, Diags *diags) {
   return true;
 }
 
+static void find_cures(OpenResult *r) {
+  Arena *scratch = arena_new("solver");
+  OpenCure *cures = ARENA_ARRAY(r->arena, OpenCure, r->arrays.n + 1);
+  for (int i = 0; i < r->arrays.n; i++) {
+    const PtxArray *array = &r->arrays.items[i];
+    Diags ignored = diags_new(r->arena);
+    int n = 0;
+    const RecordedSite *sites = ptx_record_of_array(r->arena, r->record, i, &n);
+    cures[i].now = recorded_cost(r->arena, &array->at, sites, n, NULL, &ignored).wavefronts;
+    cures[i].best = recorded_solve(r->arena, scratch, &array->at, array->name, sites, n);
+  }
+  r->cures = cures;
+  arena_free(scratch);
+}
+
 static bool run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks *blocks,
                        PtxMachine *machine, Diags *diags) {
   PtxTally *tally = ptx_tally_new(r->arena, r->module, r->kernel);
@@ -107,7 +122,10 @@ static bool run_kernel(const OpenRequest *given, OpenResult *r, const OpenBlocks
   r->tally = tally;
   r->lines = ptx_tally_lines(r->arena, tally);
   say(given, "looking for better layouts");
-  return !given->record || find_arrays(given, r, diags);
+  if (!given->record) return true;
+  if (!find_arrays(given, r, diags)) return false;
+  find_cures(r);
+  return true;
 }
 
 int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
@@ -122,6 +140,7 @@ int open_run(const OpenRequest *request, OpenResult *r, Diags *diags) {
     return CLI_USAGE;
   r->launch_text = open_launch_text(r->arena, &given);
   r->recalled = recalled;
+  r->detail = given.detail;
   open_remember(r->arena, memory, &given);
   return run_kernel(&given, r, &blocks, machine, diags) ? CLI_OK : CLI_USAGE;
 }

@@ -11,7 +11,8 @@ typedef struct OpenRequest {
   int n_args, n_slabs;
   int64_t budget;  // lane instructions
   bool predict;
-  bool record;  // keep addresses, for the detail; says on stderr what it is doing
+  bool record;  // keep addresses, for better layouts and the detail
+  bool detail;  // everything in JSON; says on stderr meanwhile what it is doing
 } OpenRequest;
 
 // The text and the kernel of a request; CLI_OK, or what the command ends with after findings.

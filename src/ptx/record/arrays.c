@@ -147,6 +147,7 @@ static void find_pitch(Arena *arena, const PtxRecord *r, PtxArray *array, int in
       if (pitches[i].elem_bytes) array->at.elem_bytes = pitches[i].elem_bytes;
       if (!fits(&array->at, pitches[i].bytes)) continue;
       array->at.row_bytes = (int)pitches[i].bytes;
+      array->at.has_rows = true;
       array->pitch_from = pitches[i].from;
       return;
     }
@@ -155,6 +156,7 @@ static void find_pitch(Arena *arena, const PtxRecord *r, PtxArray *array, int in
   array->at.row_bytes =
       (int)(known ? pitch
                   : round_up(min64(BANK_LINE_BYTES, array->at.bytes), array->at.elem_bytes));
+  array->at.has_rows = known;
   array->pitch_from = known ? "strides" : "a line of banks";
 }
 

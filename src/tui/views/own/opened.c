@@ -118,6 +118,7 @@ static void take_array(const Reader *r, const JsonValue *value, OpenedArray *a) 
   json_optional_int64(value, "bytes", 1, ADDRESS_MAX, &a->at.bytes, r->diags);
   json_require_int(value, "row_bytes", 1, ADDRESS_MAX, &a->at.row_bytes, r->diags);
   json_require_int(value, "elem_bytes", 1, 64, &a->at.elem_bytes, r->diags);
+  a->at.has_rows = flag_of(r, value, "has_rows");
   if (json_is_null(best)) return;
   a->best = text_of(r, best, "layout");
   a->write = text_of(r, best, "write");

@@ -84,10 +84,10 @@ static const struct {
   const char *name, *words, *keys;
   int rows, cols;
 } screens[] = {
-    {"own_80x24", K01, "", 24, 80},       {"own_120x40_solved", K01, "s", 40, 120},
-    {"own_sectors", K01, "Tab", 24, 80},  {"own_ptx", K01, "Tab Tab", 40, 120},
-    {"own_inlined", K11, "f x", 40, 120}, {"own_calls_padded", K11, "+ Right Right", 40, 120},
-    {"own_no_source", K01, "o", 24, 80},
+    {"own_80x24", K01, "", 24, 80},          {"own_120x40_solved", K01, "s", 40, 120},
+    {"own_sectors", K01, "Tab", 24, 80},     {"own_ptx", K01, "Tab Tab", 40, 120},
+    {"own_inlined", K11, "f x", 40, 120},    {"own_calls_padded", K11, "+ Right Right", 40, 120},
+    {"own_copies", K11, ". . Tab", 40, 120}, {"own_no_source", K01, "o", 24, 80},
 };
 
 START_TEST(test_screens) {

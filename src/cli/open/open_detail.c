@@ -87,10 +87,9 @@ static void put_chain(JsonWriter *w, const OpenResult *r, int loc) {
 }
 
 static void put_formula(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
-  const int64_t base = site->array < 0 ? 0 : r->arrays.items[site->array].at.base;
-  const char *why = NULL, *formula = NULL;
-  if (site->space == PTX_SPACE_SHARED)
-    formula = ptx_record_formula(r->arena, r->record, site, base, &why);
+  const int64_t base = site->array < 0 ? PTX_OWN_BASE : r->arrays.items[site->array].at.base;
+  const char *why = NULL;
+  const char *formula = ptx_record_formula(r->arena, r->record, site, base, &why);
   json_member_string(w, "formula", formula);
   json_member_string(w, "not_affine", why);
   json_member_bool(w, "formula_of_all", !site->steps_cut && r->n_blocks == 1);
@@ -121,7 +120,11 @@ static void put_site(JsonWriter *w, const OpenResult *r, const PtxSite *site) {
   json_member_int(w, "worst_wavefronts", count->worst);
   json_key(w, "worst");
   json_begin_array(w);
-  put_addresses(w, shared ? count->worst_addr : site->worst);
+  if (shared) put_addresses(w, count->worst_addr);
+  json_end_array(w);
+  json_key(w, "worst_global");
+  json_begin_array(w);
+  if (site->global_op) put_addresses(w, site->worst);
   json_end_array(w);
   put_patterns(w, &site->recorded);
   json_end_object(w);

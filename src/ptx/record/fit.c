@@ -206,6 +206,7 @@ const char *ptx_record_formula(Arena *arena, const PtxRecord *record, const PtxS
   const Fit fit = ptx_fit(arena, record, site);
   *why = fit.why;
   if (!fit.ok) return NULL;
+  if (base == PTX_OWN_BASE) return ptx_fit_text(arena, &fit, fit.base);
   // An XOR with a base that the array does not begin a power of two at would be no difference.
   const bool parts = !fit.is_xor || (fit.base & base) == base;
   return ptx_fit_text(arena, &fit, parts ? base : 0);

@@ -64,6 +64,7 @@ PtxArrays ptx_record_arrays(Arena *arena, PtxRecord *record, int static_smem,
 // The sites of one array side by side, for recorded_cost().
 const RecordedSite *ptx_record_of_array(Arena *arena, const PtxRecord *record, int array, int *n);
 
+enum { PTX_OWN_BASE = -1 };  // whatever it begins at
 // "4*tid.x + 128*n": the address in the thread's index and in n, how often the warp came here
 // before, less `base`. NULL with *why where it is no such sum and no XOR of bits either.
 const char *ptx_record_formula(Arena *arena, const PtxRecord *record, const PtxSite *site,

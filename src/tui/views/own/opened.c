@@ -102,7 +102,9 @@ static void take_site(const Reader *r, const JsonValue *value, OpenedSite *s) {
   s->recorded.bytes = width_of(r, value, s);
   s->recorded.left_out = number_of(r, value, "left_out");
   json_optional_int(value, "array", -1, r->out->n_arrays - 1, &s->array, r->diags);
-  take_addresses(r, json_object_get(value, "worst"), 0, !s->shared, s->worst);
+  if (s->shared) take_addresses(r, json_object_get(value, "worst"), 0, false, s->worst);
+  if (s->global_op)
+    take_addresses(r, json_object_get(value, "worst_global"), 0, true, s->worst_global);
   take_patterns(r, json_object_get(value, "patterns"), &s->recorded);
 }
 

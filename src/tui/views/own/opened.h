@@ -27,10 +27,11 @@ typedef struct OpenedSite {
   RecordedSite recorded;  // of shared memory
   int array;              // index into Opened.arrays, -1
   int64_t executions, wavefronts, ideal, sectors, ideal_sectors;
-  const char *formula, *not_affine;  // one of them; NULL both for global memory
+  const char *formula, *not_affine;  // one of them; of global memory without where it begins
   const BankOp *global_op;           // NULL: none
   int worst_wavefronts;
-  int64_t worst[BANK_LANES];
+  int64_t worst[BANK_LANES];         // in shared memory
+  int64_t worst_global[BANK_LANES];  // in global memory, from a line of it on
 } OpenedSite;
 
 typedef struct OpenedArray {

@@ -68,11 +68,16 @@ static int flags_at(const OpenedRun *run) {
 void opened_run_launch(OpenedRun *run, const char *launch) {
   const char *copy = arena_strdup(run->arena, launch);
   const int end = flags_at(run);
-  for (int i = 1; i + 1 < end; i++)
-    if (str_equal(run->word[i], "--launch")) {
+  for (int i = 1; i < end; i++) {
+    if (str_starts(run->word[i], "--launch=")) {
+      run->word[i] = arena_printf(run->arena, "--launch=%s", launch);
+      return;
+    }
+    if (i + 1 < end && str_equal(run->word[i], "--launch")) {
       run->word[i + 1] = copy;
       return;
     }
+  }
   if (run->n_words < 1 || run->n_words + 2 > WORDS) return;
   memmove(run->word + 3, run->word + 1, sizeof run->word[0] * (size_t)(run->n_words - 1));
   run->word[1] = "--launch";

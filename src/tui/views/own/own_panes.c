@@ -196,9 +196,10 @@ static int draw_chain(Canvas *canvas, Rect row, int col, const OpenedChain *chai
 }
 
 // "tile + 128*tid.x + 4*tid.y" and what n is, over as many rows as it takes.
-static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame) {
-  const OpenedSite *site = frame->site;
-  const char *name = site->array >= 0 ? frame->opened->arrays[site->array].name : "shared";
+static int draw_formula(Canvas *canvas, Rect in, const OwnFrame *frame, const OpenedSite *site) {
+  const char *name = !site->shared      ? "an address"
+                     : site->array >= 0 ? frame->opened->arrays[site->array].name
+                                        : "shared";
   char text[512];
   if (!site->formula)
     snprintf(text, sizeof text, "not affine: %s%s",
@@ -266,7 +267,7 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
   col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d  ",
                       moved ? "was " : "", site->executions, site->worst_wavefronts);
   draw_chain(canvas, row, col, &site->chain);
-  rect_take_top(&in, draw_formula(canvas, in, frame));
+  rect_take_top(&in, draw_formula(canvas, in, frame, site));
   if (!site->recorded.op || !map.count.known) {
     draw_no_card(canvas, in, frame);
     return;
@@ -277,12 +278,12 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
 
 static void draw_global(Canvas *canvas, Rect in, const OwnFrame *frame) {
   const OpenedSite *site = frame->global;
-  if (!site || !site->global_op) {
+  if (!site) {
     canvas_wrap(canvas, in, STYLE_NOTE, "This line accesses no global memory.");
     return;
   }
   SectorMap map;
-  sectors_map(&map, site->global_op, site->worst);
+  sectors_map(&map, site->global_op, site->worst_global);
   char verdict[32];
   Style style;
   sector_card_verdict(&map.count, verdict, &style);
@@ -291,6 +292,7 @@ static void draw_global(Canvas *canvas, Rect in, const OwnFrame *frame) {
   col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%" PRId64 " sectors, %" PRId64 " would do",
                 site->sectors, site->ideal_sectors);
+  if (!site->shared) rect_take_top(&in, draw_formula(canvas, in, frame, site));
   sector_card_draw(canvas, in, &map);
 }
 

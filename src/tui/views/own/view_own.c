@@ -51,7 +51,7 @@ static void choose_sites(OwnFrame *frame) {
   int nth = frame->work->nth;
   for (int i = 0; i < frame->n_here; i++) {
     const OpenedSite *site = &frame->opened->sites[frame->here[i]];
-    if (!site->shared && !frame->global) frame->global = site;
+    if (site->global_op && !frame->global) frame->global = site;
     if (site->shared && (!frame->site || nth-- > 0)) frame->site = site;
   }
 }

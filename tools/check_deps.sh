@@ -34,7 +34,7 @@ done
 rooms() {
   case $1 in
     banks) echo 'engine layouts solver' ;;
-    ptx) echo 'module run read tally' ;;
+    ptx) echo 'module run read tally record' ;;
     cli) echo 'common open commands' ;;
     model) echo 'words ir text interp ops passes readings schedules lessons' ;;
     kernels) echo 'toolchain device worker' ;;

@@ -98,6 +98,8 @@ START_TEST(test_launch_and_arguments_are_remembered) {
   ck_assert_int_eq(second.status, CLI_OK);
   ck_assert_int_eq(member(cli_json(arena, &first), "wavefronts"),
                    member(cli_json(arena, &second), "wavefronts"));
+  const CliRun told = cli_run(arena, arena_printf(arena, "open %s --predict", file));
+  ck_assert(strstr(told.out, "as last time: --launch grid=8x7,block=32x8 --arg mem:200000:zero"));
 }
 END_TEST
 
@@ -107,6 +109,19 @@ static const struct {
 } ends[] = {
     {TRANSPOSE " --predict --fail-above 100", "total", CLI_NO},
     {TRANSPOSE " --predict --fail-above 5000", "total", CLI_OK},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1024", "total", CLI_OK},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-39:1023",
+     "k01_transpose_naive.cu:39: 1024 wavefronts, at most 1023 are allowed", CLI_NO},
+    {TRANSPOSE " --predict --fail-above k01_transpose_naive.cu-40:9",
+     "no access to shared memory ran at k01_transpose_naive.cu-40", CLI_USAGE},
+    {TRANSPOSE " --predict --fail-above 99999 --fail-above here:1",
+     "a number of wavefronts is expected, or FILE-LINE:N", CLI_USAGE},
+    {TRANSPOSE " --predict", "write tile[row][col ^ (row & 31)]: 1056 -> 64 wavefronts of tile",
+     CLI_OK},
+    {TRANSPOSE " --predict --markdown",
+     "- write `tile[row][col ^ (row & 31)]`: 1056 -> 64 wavefronts of tile", CLI_OK},
+    {TRANSPOSE " --predict --detail --slab tile:132", "\"row_bytes\":132", CLI_OK},
+    {TRANSPOSE " --predict --detail --slab tile", "NAME:PITCH", CLI_USAGE},
     {TRANSPOSE " --predict --markdown", "| k01_transpose_naive.cu:39 | 1024 | 32 |", CLI_OK},
     {TRANSPOSE " --budget 1 --blocks all --predict", "budget", CLI_TIMEOUT},
     {"open tests/data/open/k01.ptx --list", "transpose_naive(float *, const float *, int, int)",
@@ -131,7 +146,8 @@ START_TEST(test_how_it_ends_and_what_it_says) {
   const CliRun run = cli_run(arena, ends[_i].arguments);
   ck_assert_msg(run.status == ends[_i].status, "%s: %d\n%s%s", ends[_i].arguments, run.status,
                 run.out, run.err);
-  const char *said = run.status == CLI_USAGE ? run.err : run.out;
+  const char *said =
+      run.status == CLI_USAGE ? run.err : arena_printf(arena, "%s%s", run.out, run.err);
   ck_assert_msg(strstr(said, ends[_i].says) != NULL, "%s:\n%s%s", ends[_i].arguments, run.out,
                 run.err);
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/embed.h"
 #include "base/str.h"
 #include "cli/common/cli.h"
 #include "kernels/toolchain/dl.h"
@@ -23,7 +24,26 @@
 
 enum { FILE_BYTES_MAX = 256 << 20, COMPILE_SECONDS = 120, ARGV_MAX = 64 };
 
+// "example:sums.ptx" is one of the files that the program brings along.
+bool open_is_example(const char *path) { return str_starts(path, "example:"); }
+
+static char *read_example(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  const char *name = arena_printf(arena, "examples/%s", path + strlen("example:"));
+  const EmbeddedFile *file = embed_find(arena, name);
+  if (!file) {
+    const EmbeddedList all = embed_list(arena, "examples/");
+    Diag *diag = diag_add(diags, "file", "there is no %s", str_sanitise(arena, path));
+    for (int i = 0; i < all.count; i++)
+      if (strstr(all.paths[i], ".ptx"))
+        diag->nearest = arena_printf(arena, "example:%s", all.paths[i] + strlen("examples/"));
+    return NULL;
+  }
+  *bytes = file->size;
+  return arena_strndup(arena, file->text, file->size);
+}
+
 char *open_read_file(Arena *arena, const char *path, size_t *bytes, Diags *diags) {
+  if (open_is_example(path)) return read_example(arena, path, bytes, diags);
   FILE *file = fopen(path, "rb");
   struct stat status;
   if (!file || fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {

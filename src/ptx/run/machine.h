@@ -62,6 +62,7 @@ typedef struct PtxAccess {
   int64_t addr[32];    // offsets in shared memory, or addresses; −1 for a lane that is inactive
   int64_t global[32];  // of cp.async: where it reads; unset for others
   int bytes;           // of one lane
+  int warp;            // of the block
   bool is_store;
   bool data_addresses, data_mask;  // they follow from loaded data
 } PtxAccess;

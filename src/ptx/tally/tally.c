@@ -2,11 +2,6 @@
 //
 // Counts are those of the profiler's per-instruction counters (BankCount.profiled): people hold
 // them against its source page.
-//
-// Atomics (ATOMS): as many wavefronts as the most lanes that one bank is asked for, whether they
-// mean one word or several; compare-and-swap takes two for each. An increment by a constant, whose
-// old value nobody reads, is done for all lanes of a word at once (ATOMS.POPC.INC). The ideal is
-// one. Measured on an H200 with 255 patterns of red, atom, increment, max and compare-and-swap.
 #include "ptx/tally/tally.h"
 
 #include <stdlib.h>
@@ -20,6 +15,8 @@ struct PtxTally {
   PtxSiteCount *sites;  // by instruction of the module
   PtxWide *wide;        // by instruction of the module
   int *charge;          // loc by instruction
+  PtxCountedSink *sink;
+  void *sink_self;
 };
 
 static const BankOp *op_of(const PtxAccess *access, int bytes) {
@@ -53,24 +50,10 @@ static bool increments(const PtxModule *module, const PtxInst *i) {
          module->constants[constant] == 1;
 }
 
-static BankCount count_atomics(const PtxModule *module, const PtxAccess *access) {
-  const bool shares = increments(module, access->inst);
-  BankCount count = {.known = true, .phases = 1, .ideal = 1};
-  for (int bank = 0; bank < BANK_COUNT; bank++) {
-    int64_t words[BANK_LANES];
-    int n = 0;
-    FOR_LANES(access->mask) {
-      const int64_t word = access->addr[l] / BANK_WORD_BYTES;
-      if (word % BANK_COUNT != bank) continue;
-      bool seen = false;
-      for (int k = 0; shares && k < n; k++) seen |= words[k] == word;
-      if (!seen) words[n++] = word;
-    }
-    if (n > count.wavefronts) count.wavefronts = n;
-  }
-  if (access->inst->form.logic == PTX_MOD_cas) count.wavefronts *= 2;
-  count.ways = count.profiled = count.profiled_most = count.wavefronts;
-  return count;
+static BankAtomic atomic_of(const PtxModule *module, const PtxInst *i) {
+  if (i->run != run_atom && i->run != run_red) return BANK_NO_ATOMIC;
+  if (i->form.logic == PTX_MOD_cas) return BANK_ATOMIC_SWAP;
+  return increments(module, i) ? BANK_ATOMIC_INCREMENT : BANK_ATOMIC;
 }
 
 // ---- sites --------------------------------------------------------------------------------------
@@ -87,7 +70,7 @@ static void add(PtxSiteCount *site, const BankCount *count, const int64_t *addr)
 
 static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount *site) {
   const PtxWide *wide = &tally->wide[access->pc];
-  const bool is_atomic = access->inst->run == run_atom || access->inst->run == run_red;
+  const BankAtomic atomic = atomic_of(tally->module, access->inst);
   const bool merged = wide->leader >= 0 && wide->leader != access->pc;
   if (merged || wide->leader == PTX_WIDE_GONE) return;
   const int bytes = wide->leader >= 0 ? wide->bytes : access->bytes;
@@ -96,15 +79,18 @@ static void count_shared(PtxTally *tally, const PtxAccess *access, PtxSiteCount 
     addr[lane] =
         access->addr[lane] < 0 ? -1 : access->addr[lane] + (wide->leader >= 0 ? wide->offset : 0);
   site->executions++;
-  site->op = is_atomic ? NULL : op_of(access, bytes);
+  site->op = atomic ? NULL : op_of(access, bytes);
   BankCount count = {.profiled = -1, .profiled_most = -1};
-  if (is_atomic)
-    count = count_atomics(tally->module, access);
+  if (atomic)
+    count = banks_count_atomic(atomic, addr);
   else if (site->op && site->op->kind == BANK_CPASYNC)
     count = banks_count_copy(site->op, addr, access->global);
   else if (site->op)
     count = banks_count(site->op, addr);
   add(site, &count, addr);
+  if (!tally->sink) return;
+  const PtxCounted counted = {access, site->op, atomic, addr, bytes, count.profiled};
+  tally->sink(tally->sink_self, &counted);
 }
 
 // Sectors of 32 bytes that the lanes ask for together, and how few would do for as many bytes.
@@ -133,6 +119,8 @@ void ptx_tally_access(void *self, const PtxAccess *access) {
     if (copies) site->executions--;  // it is counted with its shared side
     count_sectors(access, site);
     if (site->space == PTX_SPACE_GENERIC) site->space = PTX_SPACE_GLOBAL;
+    const PtxCounted counted = {access, NULL, BANK_NO_ATOMIC, access->addr, access->bytes, -1};
+    if (tally->sink) tally->sink(tally->sink_self, &counted);
     return;
   }
   site->space = PTX_SPACE_SHARED;
@@ -163,6 +151,11 @@ PtxTally *ptx_tally_new(Arena *arena, const PtxModule *module, const PtxFunction
 
 const PtxSiteCount *ptx_tally_site(const PtxTally *tally, int pc) { return &tally->sites[pc]; }
 const PtxWide *ptx_tally_wide(const PtxTally *tally, int pc) { return &tally->wide[pc]; }
+int ptx_tally_charged(const PtxTally *tally, int pc) { return tally->charge[pc]; }
+void ptx_tally_watch(PtxTally *tally, PtxCountedSink *sink, void *self) {
+  tally->sink = sink;
+  tally->sink_self = self;
+}
 void ptx_tally_charge(PtxTally *tally, int pc, int loc) { tally->charge[pc] = loc; }
 void ptx_tally_set_wide(PtxTally *tally, int pc, PtxWide wide) { tally->wide[pc] = wide; }
 

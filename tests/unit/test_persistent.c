@@ -157,7 +157,7 @@ START_TEST(every_rung_computes_the_nest) {
 END_TEST
 
 START_TEST(random_schedules_compute_the_nest) {
-  const RandomLimits limits = {200, 400000};
+  const RandomLimits limits = {.extent_max = 200, .fma_max = 400000};
   uint64_t state = property_seed() + 7;
   int wanted = stress_count(60, 600), got = 0, roles = 0;
   while (got < wanted) {

@@ -339,7 +339,7 @@ static void every_tile_has_one_cta(const Grid *grid) {
 
 START_TEST(ctas_write_their_tile_and_nothing_else) {
   enum { SCHEDULES = 160 };
-  const RandomLimits limits = {64, 100000};
+  const RandomLimits limits = {.extent_max = 64, .fma_max = 100000};
   uint64_t state = property_seed();
   int failed = 0, judged = 0, split = 0, along_m = 0, along_n = 0;
   for (int i = 0; i < SCHEDULES; i++) {

@@ -323,7 +323,7 @@ START_TEST(random_schedules_end) {
   uint64_t seed = property_seed();
   int n_cut = 0;
   for (int i = 0; i < DRAWN; i++, arena_reset(property_arena)) {
-    const RandomLimits limits = {256, 1 << 24};
+    const RandomLimits limits = {.extent_max = 256, .fma_max = 1 << 24};
     Schedule schedule =
         schedule_random(property_arena, &property_targets, "h200", &limits, &seed, NULL);
     schedule_set(&schedule, KNOB_K, 64 * schedule_tile(&schedule, KNOB_K));

@@ -298,16 +298,18 @@ static void add_constants(Str *out, const Problem *problem, const Plan *plan) {
 // ---- launches -----------------------------------------------------------------------------------
 
 static const char resident_blocks[] =
-    "// A persistent kernel has as many blocks as the device holds at once, each with a list of\n"
-    "// tiles: `most` of them have any.\n"
+    "// A persistent kernel has as many blocks as the device holds at once, whole clusters of "
+    "them,\n"
+    "// each with a list of tiles: `most` of them have any.\n"
     "template <class Kernel>\n"
-    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes) {\n"
+    "static int blocks_that_fit(Kernel kernel, int most, int threads, size_t smem_bytes,\n"
+    "                           int cluster) {\n"
     "  int device, n_sms, per_sm;\n"
     "  must(cudaGetDevice(&device), \"cudaGetDevice\");\n"
     "  must(cudaDeviceGetAttribute(&n_sms, cudaDevAttrMultiProcessorCount, device), \"SMs\");\n"
     "  must(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_sm, kernel, threads, smem_bytes),\n"
     "       \"occupancy\");\n"
-    "  return std::min(most, n_sms * per_sm);\n"
+    "  return std::min(most, n_sms * per_sm / cluster * cluster);\n"
     "}\n"
     "\n";
 
@@ -431,8 +433,8 @@ static void add_launch(Str *out, const EmitKernel *kernel) {
   long long blocks = (long long)kernel->n_blocks, threads = (long long)kernel->n_threads;
   long long bytes = (long long)kernel->dynamic_smem_bytes;
   if (kernel->persistent)
-    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld);\n",
-               kernel->name, blocks, threads, bytes);
+    str_printf(out, "  static const int n_blocks = blocks_that_fit(%s, %lld, %lld, %lld, %lld);\n",
+               kernel->name, blocks, threads, bytes, (long long)kernel->cluster);
   if (kernel->takes_lists) add_lists(out, kernel);
   if (kernel->persistent)
     str_printf(out, "  %s<<<n_blocks", kernel->name);

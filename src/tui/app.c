@@ -88,6 +88,7 @@ static void grant_wishes(App *app) {
   if (wishes.redraw) terminal_redraw(app->terminal);
   if (wishes.bench) requests_bench(app->requests);
   if (wishes.probe) requests_probe(app->requests);
+  if (wishes.trace) requests_trace(app->requests);
   if (wishes.bench_sweep) requests_bench_sweep(app->requests);
   if (wishes.history) requests_history(app->requests);
   if (wishes.stop) requests_stop_timing(app->requests);

@@ -19,12 +19,6 @@ static void setup(void) {
 }
 static void teardown(void) { arena_free(arena); }
 
-static const Emission *emit_traced(const Model *model) {
-  EmitOptions options = plan_emit_options(arena, model);
-  options.stamps = true;
-  return emit_cuda(arena, model->program, &options);
-}
-
 // ---- the text -----------------------------------------------------------------------------------
 
 static bool is_of_trace(const char *line, size_t n) {
@@ -72,7 +66,8 @@ START_TEST(a_traced_text_is_the_text_and_stamps) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
     const char *name = cases.rung[i].name;
-    const Emission *plain = emit_model(arena, model, model->program), *traced = emit_traced(model);
+    const Emission *plain = emit_model(arena, model, model->program),
+                   *traced = emit_traced(arena, model);
     ck_assert_int_gt(traced->n_stamps, 1);
     ck_assert_int_eq(plain->n_stamps, 0);
     check_marks(traced, name);
@@ -87,7 +82,7 @@ START_TEST(all_that_orders_is_stamped) {
   for (int i = 0; i < cases.n; i++) {
     const Model *model = emit_case(&cases, i);
     if (!model) continue;
-    const Emission *traced = emit_traced(model);
+    const Emission *traced = emit_traced(arena, model);
     int n[TIMELINE_KINDS] = {0};
     for (int s = 0; s < traced->n_stamps; s++) n[timeline_kind_of(&traced->stamp[s].stmt->op)]++;
     ck_assert_int_ge(n[TIMELINE_MULTIPLY], 1);
@@ -111,7 +106,7 @@ START_TEST(every_traced_rung_compiles_without_a_warning) {
     const char *name = cases.rung[i].name;
     if (!model) continue;
     const Plan *plan =
-        plan_from_emission(arena, emit_traced(model), model->program, model->target, name);
+        plan_from_emission(arena, emit_traced(arena, model), model->program, model->target, name);
     const CompileResult *result = compile_once(arena, plan, COMPILE_BOTH);
     ck_assert_msg(result->ok, "%s: %s\n%.2000s", name, result->error, result->log);
     ck_assert_msg(!strstr(result->log, "warning"), "%s: %s", name, result->log);

@@ -14,6 +14,12 @@
 #include "kernels/toolchain/emit_plan.h"
 #include "kernels/worker/result_json.h"
 #include "model/schedules/reduce.h"
+#include "tui/app.h"
+#include "tui/canvas/export.h"
+#include "tui/frame/drive.h"
+#include "tui/frame/explorer.h"
+#include "tui/frame/view.h"
+#include "vterm_harness.h"
 
 Suite *suite_timeline_measured(void);
 
@@ -27,12 +33,6 @@ static void setup(void) {
   cases = emit_cases(arena);
 }
 static void teardown(void) { arena_free(arena); }
-
-static const Emission *traced_text(const Model *model) {
-  EmitOptions options = plan_emit_options(arena, model);
-  options.stamps = true;
-  return emit_cuda(arena, model->program, &options);
-}
 
 // ---- stamps of an estimated run -----------------------------------------------------------------
 
@@ -68,7 +68,7 @@ static int by_order(const void *a, const void *b) {
 
 static Made make_stamps(const Model *model) {
   const Timeline *run = timeline_run(arena, model, NULL, &(TimelineOptions){.whole = true});
-  Made made = {.model = model, .emission = traced_text(model), .n_warps = run->n_warps};
+  Made made = {.model = model, .emission = emit_traced(arena, model), .n_warps = run->n_warps};
   TimelineEvent *event = ARENA_ARRAY(arena, TimelineEvent, run->n_events);
   memcpy(event, run->event, (size_t)run->n_events * sizeof *event);
   qsort(event, (size_t)run->n_events, sizeof *event, by_order);
@@ -316,6 +316,82 @@ START_TEST(mistakes_are_told) {
 }
 END_TEST
 
+// ---- the view -----------------------------------------------------------------------------------
+
+static const char *screen(Session *session, Canvas *canvas, const char *keys) {
+  Diags diags = diags_new(arena);
+  ck_assert(drive_keys(session, canvas, keys, &diags));
+  drive_frame(session, canvas);
+  return export_text(arena, canvas);
+}
+
+START_TEST(the_view_sets_a_trace_beside_the_estimate) {
+  Diags diags = diags_new(arena);
+  Session *session = explorer_open(&(SessionOptions){.state = roles}, &diags);
+  ck_assert_msg(session != NULL, "%s", diags_text(arena, &diags));
+  Canvas *canvas = canvas_new(arena, 40, 120, false);
+  view_show(session, view_find("pipeline"));
+  drive_frame(session, canvas);
+  const Made made = make_stamps(session->now.picture->model);
+  TraceResult result = result_of(&made);
+  ck_assert_ptr_null(strstr(screen(session, canvas, "t"), "measured here"));
+  results_add_trace(&session->results, session->now.picture->key + 1, &result);
+  ck_assert_ptr_null(strstr(screen(session, canvas, "t"), "measured here"));
+  results_add_trace(&session->results, session->now.picture->key, &result);
+  const char *text = screen(session, canvas, "Right");
+  assert_has(text, "measured here, block 3 on SM 17");
+  assert_has(text, "as it is");
+  ck_assert_ptr_null(strstr(screen(session, canvas, "v"), "measured here"));
+  assert_has(screen(session, canvas, "t"), "measured here");
+  ((Stamp *)made.warp[0].stamp)[1].mark = 1 << 20;
+  results_add_trace(&session->results, session->now.picture->key, &result);
+  text = screen(session, canvas, "t");
+  ck_assert_ptr_null(strstr(text, "measured here"));
+  assert_has(text, "stamp 1 of warp 0 is of no place");
+  explorer_close(session);
+}
+END_TEST
+
+static int run_explorer(void *argument) {
+  Diags diags = diags_new(arena);
+  AppOptions options = *(const AppOptions *)argument;
+  return (int)app_run(&options, &diags);
+}
+
+// The key asks the worker; what it answers comes up by itself.
+START_TEST(t_traces_in_the_background) {
+  const Made made = make_stamps(emit_state(&cases, roles));
+  const TraceResult result = result_of(&made);
+  Str json = str_new(arena);
+  trace_result_write_json(&json, &result);
+  const char *rules =
+      arena_printf(arena,
+                   "{\"on\":\"start\",\"do\":\"hello\"}\n"
+                   "{\"on\":\"start\",\"do\":\"machine\",\"text\":\"NVIDIA H200\"}\n"
+                   "{\"on\":\"trace\",\"do\":\"reply\",\"line\":{\"type\":\"result\",\"id\":0,"
+                   "\"what\":\"trace\",\"data\":%s}}\n",
+                   json.text);
+  const char *const argv[] = {getenv("GEMMVIEW"), "worker", "--fake",
+                              cli_write_file(arena, "trace-key.jsonl", rules), NULL};
+  const char *const *worker = argv;
+  const ClientOptions client = {.version = "test", .workers = &worker, .n_workers = 1};
+  AppOptions options = {
+      .session = {.state = roles}, .terminal = {.color = "256"}, .client = &client};
+  VtProgram *p = vt_start(40, 120, (VtEnv){.term = "xterm-256color"}, run_explorer, &options);
+  vt_keys(p, "P");
+  vt_expect(p, "block 0, alone on its SM");
+  // The worker may not have said yet that it has a GPU.
+  for (int i = 0; i < 50 && !vt_shows(p, "measured here"); i++) {
+    vt_keys(p, "t");
+    vt_pump(p, 100);
+  }
+  vt_expect(p, "measured here, block 3 on SM 17");
+  vt_keys(p, "q");
+  ck_assert(vt_wait_end(p));
+  vt_finish(p);
+}
+END_TEST
+
 Suite *suite_timeline_measured(void) {
   Suite *suite = suite_create("timeline_measured");
   TCase *tests = tcase_create("timeline_measured");
@@ -325,7 +401,9 @@ Suite *suite_timeline_measured(void) {
   tcase_add_test(tests, order_holds_and_its_breach_is_found);
   tcase_add_test(tests, hostile_stamps_are_refused);
   tcase_add_test(tests, a_full_page_is_read_as_far_as_it_goes);
+  tcase_add_test(tests, the_view_sets_a_trace_beside_the_estimate);
   if (cli_has_program()) {
+    tcase_add_test(tests, t_traces_in_the_background);
     tcase_add_test(tests, the_command_prints_lanes_and_totals);
     tcase_add_test(tests, the_command_says_it_as_data);
     tcase_add_test(tests, a_hostile_worker_is_told);

@@ -117,3 +117,15 @@ Plan *plan_from_model(Arena *arena, const Model *model, const char *label) {
   const Emission *emission = emit_model(arena, model, model->program);
   return plan_from_emission(arena, emission, model->program, model->target, label);
 }
+
+const Emission *emit_traced(Arena *arena, const Model *model) {
+  EmitOptions options = plan_emit_options(arena, model);
+  options.stamps = true;
+  return emit_cuda(arena, model->program, &options);
+}
+
+Plan *plan_traced(Arena *arena, const Model *model, const Emission *traced, int64_t block) {
+  Plan *plan = plan_from_emission(arena, traced, model->program, model->target, "");
+  plan->traced = block;
+  return plan;
+}

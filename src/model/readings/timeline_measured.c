@@ -104,7 +104,13 @@ static double clocks_of_turn(const Timeline *timeline) {
 
 const Timeline *timeline_measured(Arena *arena, const Program *program, const Emission *emission,
                                   const StampedWarp *warp, int n_warps, Diags *diags) {
+  const Launch launch = kernel_launch(program_main(program));
   int64_t most = 0;
+  if (n_warps != launch_block_warps(&launch)) {
+    diag_add(diags, "stamps", "%d warps came back; the block has %d", n_warps,
+             launch_block_warps(&launch));
+    return NULL;
+  }
   for (int i = 0; i < n_warps; i++) most += warp[i].n / 2;
   Reader r = {.arena = arena, .emission = emission, .diags = diags};
   r.event = ARENA_ARRAY(arena, TimelineEvent, most);

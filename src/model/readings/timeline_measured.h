@@ -11,8 +11,8 @@
 #include "model/text/emit.h"
 #include "model/text/stamp_page.h"
 
-// NULL after a finding of rule "stamps": a mark that no place has, an end without its begin, a
-// clock that goes back or lies outside its warp's.
+// NULL after a finding of rule "stamps": another number of warps than the block has, a mark that no
+// place has, an end without its begin, a clock that goes back or lies outside its warp's.
 const Timeline *timeline_measured(Arena *arena, const Program *program, const Emission *emission,
                                   const StampedWarp *warp, int n_warps, Diags *diags);
 

@@ -221,6 +221,7 @@ static bool is_noticed(const Schedule *schedule, const Program *program) {
                            .runs = 1,
                            .max_findings = 1,
                            .stop_at_first = true,
+                           .grid = schedule->value[KNOB_ROLE_SCHEDULE] == ROLES_PINGPONG,
                            .factor = schedule->value[KNOB_ALPHA] ? 2 : 1};
   return !interpret_check(property_arena, program, &options).ok;
 }
@@ -266,8 +267,8 @@ static Schedule scaled_down(const Schedule *rung) {
     if (v[caps[i].knob] > caps[i].most) schedule_set(&schedule, caps[i].knob, caps[i].most);
   int64_t grain = schedule_grain(&schedule, KNOB_K), slab = schedule_tile(&schedule, KNOB_K);
   // A persistent cluster has a second tile, so that what is released behind the first is waited
-  // for.
-  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] : 1;
+  // for; where consumers take turns the first one has a second tile.
+  int64_t tiles = v[KNOB_PERSISTENT] ? v[KNOB_CLUSTER_M] * (1 + v[KNOB_ROLE_SCHEDULE]) : 1;
   schedule_set(&schedule, KNOB_M, tiles * schedule_tile(&schedule, KNOB_M) + 4);
   schedule_set(&schedule, KNOB_N, schedule_tile(&schedule, KNOB_N));
   // Once round the ring; with roles one slab more, so that two slots are waited for again.

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/whole.h"
 #include "cli/common/cli.h"
 #include "cli/common/cli_model.h"
 #include "cli/common/cli_timing.h"
@@ -109,7 +110,7 @@ static void print_block(const Traced *t) {
 
 static PipelineSpan span_of(const Traced *t, const Timeline *timeline, int cols) {
   const double clocks = t->given->all ? timeline->clocks : pipeline_clocks_at_first(timeline);
-  PipelineSpan span = {.cols = cols - PIPELINE_LABEL_COLS};
+  PipelineSpan span = {.cols = max_int(cols - PIPELINE_LABEL_COLS, 8)};
   span.scale = clocks > 0 ? clocks / span.cols : 1;
   return span;
 }

@@ -19,8 +19,8 @@
 
 // An mbarrier as it stands behind an event.
 typedef struct TimelineBar {
-  const Buffer *buffer;  // NULL: the event is about no mbarrier
-  int at;                // -1: measured, so which of them is not known
+  const Buffer *buffer;       // NULL: the event is about no mbarrier
+  int at;                     // -1: measured, so which of them is not known
   uint32_t phase;             // under way
   int64_t expected, arrived;  // arrivals of that phase
   int64_t bytes, landed;      // that it was told of, and that have come

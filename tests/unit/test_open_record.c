@@ -58,6 +58,7 @@ static const struct {
 } formulas[] = {
     {0, "st.shared.f32", "4*tid.x + 128*tid.y"},
     {0, "ld.shared.f32", "128*tid.x + 4*tid.y"},
+    {5, "cp.async", "16*tid.x"},
     {5, "ldmatrix", "64*(tid.x % 16) + 16*(tid.x / 16 % 2) + 4096*(tid.x / 64) + 8192*(n % 2)"},
 };
 
@@ -74,6 +75,22 @@ START_TEST(test_addresses_as_formulas) {
     return;
   }
   ck_abort_msg("no %s", formulas[_i].inst);
+}
+END_TEST
+
+// Copies into the other half of a double buffer: a ring that begins at its second slot.
+START_TEST(test_a_ring_that_begins_elsewhere) {
+  const PtxArrays arrays = run(5, NULL, 0);
+  int n = 0;
+  for (int pc = 0; pc < given.module->n_code; pc++) {
+    const PtxSite *site = ptx_record_site(record, pc);
+    const char *why;
+    if (!site || site->space != PTX_SPACE_SHARED || !site->recorded.op) continue;
+    const char *text =
+        ptx_record_formula(arena, record, site, arrays.items[site->array].at.base, &why);
+    n += text && str_equal(text, "16*tid.x + 8192*((n + 1) % 2)");
+  }
+  ck_assert_int_eq(n, 2);  // As and Bs
 }
 END_TEST
 
@@ -186,6 +203,7 @@ Suite *suite_open_record(void) {
   tcase_add_loop_test(tcase, test_patterns_are_what_was_counted, 0, open_case_count());
   tcase_add_loop_test(tcase, test_addresses_as_formulas, 0,
                       (int)(sizeof formulas / sizeof *formulas));
+  tcase_add_test(tcase, test_a_ring_that_begins_elsewhere);
   tcase_add_test(tcase, test_what_is_no_sum);
   tcase_add_test(tcase, test_layouts_of_a_transpose);
   tcase_add_test(tcase, test_a_pad_that_misaligns_is_refused);

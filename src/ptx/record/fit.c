@@ -88,6 +88,27 @@ static bool take_turns(Fitter *f) {
 
 // ---- turns --------------------------------------------------------------------------------------
 
+// A ring that does not begin at its first slot: 8192, 0, 4096, 8192, 0 … is 4096 * ((n + 2) % 3).
+static bool take_ring(Fitter *f) {
+  Fit *fit = f->fit;
+  const int64_t *g = f->left;
+  int count = 2, first = 0;
+  for (bool again = false; !again && count < f->n_turns; count += !again) {
+    again = true;
+    for (int i = count; i < f->n_turns; i++) again &= g[i] == g[i - count];
+  }
+  if (count >= f->n_turns) return false;
+  for (int i = 1; i < count; i++)
+    if (g[i] < g[first]) first = i;
+  const int64_t step = part(fit, g[(first + 1) % count], g[first]);
+  if (step == 0) return false;
+  for (int i = 0; i < count; i++)
+    if (part(fit, g[(first + i) % count], g[first]) != step * i) return false;
+  fit->base = g[first];
+  fit->digit[fit->n_digits++] = (FitDigit){step, 1, count, (count - first) % count};
+  return true;
+}
+
 static bool take_digits(Fitter *f) {
   Fit *fit = f->fit;
   int64_t *g = f->left, every = 1;
@@ -102,7 +123,7 @@ static bool take_digits(Fitter *f) {
     for (int i = 0; i < n; i++)
       if (part(fit, g[i], g[i / run * run]) != step * (i % run)) return false;
     if (fit->n_digits == FIT_DIGITS) return false;
-    if (step) fit->digit[fit->n_digits++] = (FitDigit){step, every, run < n ? run : 0};
+    if (step) fit->digit[fit->n_digits++] = (FitDigit){step, every, run < n ? run : 0, 0};
     every *= run;
     const int blocks = (int)ceil_div(n, run);
     for (int i = 0; i < blocks; i++) g[i] = g[i * run];
@@ -125,7 +146,8 @@ static bool try_fit(Fitter *f, bool is_xor) {
     fit->why = "the lanes' addresses are no sum and no XOR of bits of the thread's index";
     return false;
   }
-  if (!take_digits(f)) {
+  fit->lanes = true;
+  if (!take_ring(f) && !take_digits(f)) {
     fit->why = "from one execution to the next the addresses do not move in even steps";
     return false;
   }
@@ -139,7 +161,8 @@ Fit ptx_fit(Arena *arena, const PtxRecord *record, const PtxSite *site) {
   f.left = ARENA_ARRAY(arena, int64_t, TURNS_MAX);
   if (try_fit(&f, false)) return sum;
   f.fit = &xor;
-  return try_fit(&f, true) ? xor : sum;
+  // Of two that fail the one that came further says why.
+  return try_fit(&f, true) || (xor.lanes && !sum.lanes) ? xor : sum;
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -184,6 +207,7 @@ static void add_bits(Str *out, const Fit *fit, Arena *arena, int d) {
 static void add_digit(Str *out, const Fit *fit, Arena *arena, const FitDigit *digit) {
   const char *what = "n";
   if (digit->every > 1) what = arena_printf(arena, "n / %" PRId64, digit->every);
+  if (digit->shift) what = arena_printf(arena, "(n + %" PRId64 ")", digit->shift);
   if (digit->count) what = arena_printf(arena, "%s %% %" PRId64, what, digit->count);
   if (digit->every > 1 || digit->count) what = arena_printf(arena, "(%s)", what);
   add_term(out, fit, digit->step, what);

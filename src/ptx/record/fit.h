@@ -5,13 +5,14 @@
 
 enum { FIT_BITS = 10, FIT_DIGITS = 6 };
 
-// Turn n adds step * (n / every % count); count 0: it is the last digit.
+// Turn n adds step * ((n / every + shift) % count); count 0: it is the last digit.
 typedef struct FitDigit {
-  int64_t step, every, count;
+  int64_t step, every, count, shift;
 } FitDigit;
 
 typedef struct Fit {
   bool ok, is_xor;
+  bool lanes;  // the threads' part was found, whatever became of the turns
   int64_t base;
   int64_t bit[3][FIT_BITS];  // what each bit of the coordinate adds
   int n_bits[3];

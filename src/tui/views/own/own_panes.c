@@ -262,7 +262,7 @@ static void draw_card(Canvas *canvas, Rect in, const OwnFrame *frame) {
   if (site->recorded.op) {
     banks_map(&map, site->recorded.op, addr);
     card_verdict(&map.count, verdict, &style);
-    col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
+    if (map.count.known) col = canvas_printf(canvas, row, 0, col + 1, style, "%s", verdict);
   }
   col = canvas_printf(canvas, row, 0, col + 1, STYLE_DIM, "%sworst of %" PRId64 ": %d  ",
                       moved ? "was " : "", site->executions, site->worst_wavefronts);

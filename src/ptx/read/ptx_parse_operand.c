@@ -96,6 +96,7 @@ bool ptx_parse_word(PtxParser *p, const PtxToken *word, PtxGroup *group, PtxArg 
 }
 
 static PtxType literal_type(const PtxForm *form) {
+  if (form->shape[0]) return PTX_B32;
   return form->n_types ? form->types[form->n_types - 1] : PTX_B32;
 }
 

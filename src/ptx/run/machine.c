@@ -281,6 +281,7 @@ static void start_warp(PtxMachine *m, PtxWarp *w) {
   memset(w->lane_epoch, 0, sizeof w->lane_epoch);
   memset(w->groups, 0, sizeof w->groups);
   memset(w->groups_done, 0, sizeof w->groups_done);
+  w->products = w->products_done = 0;
   w->clock[w->index] = 1;
   for (uint32_t l = 0; l < PTX_LANES; l++)
     for (int d = 0; d < 3; d++) {

@@ -93,6 +93,8 @@ typedef struct PtxWarp {
   // cp.async, by lane: groups so far, groups waited for, when each was.
   uint32_t groups[PTX_LANES], groups_done[PTX_LANES];
   uint32_t done_clock[PTX_LANES][PTX_GROUPS_KEPT];
+  // wgmma: the same for the warp.
+  uint32_t products, products_done, products_clock[PTX_GROUPS_KEPT];
 } PtxWarp;
 
 typedef struct PtxBarrier {
@@ -119,7 +121,8 @@ typedef struct PtxTouch {
   int32_t pc;
   uint16_t thread;
   bool is_async, is_atomic;
-  uint32_t group;  // of a cp.async
+  bool is_product;  // a read by wgmma
+  uint32_t group;   // of a cp.async or wgmma
 } PtxTouch;
 
 typedef struct PtxShadow {
@@ -238,7 +241,13 @@ void ptx_leave(PtxMachine *m, PtxWarp *w, uint32_t lanes, int pc);
 
 // ---- races.c ------------------------------------------------------------------------------------
 
-typedef enum PtxTouchKind { PTX_READS, PTX_WRITES, PTX_ATOMIC, PTX_COPIES } PtxTouchKind;
+typedef enum PtxTouchKind {
+  PTX_READS,
+  PTX_WRITES,
+  PTX_ATOMIC,
+  PTX_COPIES,      // by cp.async
+  PTX_MULTIPLIES,  // read by wgmma
+} PtxTouchKind;
 // Bytes [offset, offset + bytes) of shared memory are touched by a lane; `values` is what a write
 // puts there.
 void ptx_touch(PtxMachine *m, PtxWarp *w, int lane, int64_t offset, int bytes, PtxTouchKind kind,

@@ -166,6 +166,13 @@ static const struct {
     {"mov.u32 %r1, s;\ncp.async.ca.shared.global [%r1], [%in], 4;\nld.shared.u32 %r0, [%r1];",
      PTX_FINDING_MISSING_WAIT, PTX_DONE},
     {"mov.u32 %r1, s;\nmbarrier.arrive.shared.b64 %rd0, [%r1];", PTX_FINDING_MBARRIER, PTX_STOPPED},
+    {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 32;\n"
+     "mbarrier.arrive.shared.b64 %rd0, [%r1];",
+     PTX_FINDING_RACE, PTX_DONE},
+    {"mov.u32 %r1, s;\nsetp.eq.u32 %p0, %t, 0;\n@%p0 mbarrier.init.shared.b64 [%r1], 33;\n"
+     "bar.sync 0;\nmbarrier.arrive.shared.b64 %rd0, [%r1];\n"
+     "AGAIN: mbarrier.try_wait.shared.b64 %p1, [%r1], %rd0;\n@!%p1 bra AGAIN;",
+     PTX_FINDING_DEADLOCK, PTX_DEADLOCK},
 };
 enum { MISTAKES = sizeof mistakes / sizeof mistakes[0] };
 

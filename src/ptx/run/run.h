@@ -83,6 +83,7 @@ typedef struct PtxWarp {
   PtxSplit splits[PTX_LANES + 1];
   int n_splits, now;
   bool stale;  // the last split was chosen long enough
+  int poll;    // the instruction that asked last, and in vain
   uint32_t carry;
   // Lanes under a branch that followed from data, until they come to `control_end`.
   uint32_t control;
@@ -148,6 +149,7 @@ struct PtxMachine {
   int alive;  // threads that have not ended
   bool stopped;
   int64_t executed, budget, approximations, block_started;
+  int64_t events;  // what threads that ask again and again may wait for: stores, arrivals, ends
   int64_t *executions;
   PtxFinding *findings;
   int n_findings;

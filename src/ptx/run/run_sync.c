@@ -105,6 +105,7 @@ static void tell_divergence(PtxMachine *m, PtxWarp *w, uint32_t mask) {
 
 static PtxBarrier *arrive(PtxMachine *m, PtxWarp *w, uint32_t mask, int id, int count) {
   PtxBarrier *b = &m->barriers[id];
+  m->events++;
   if (b->arrived == 0) b->all = true;
   b->arrived += count > 0 && mask == living(w) ? PTX_LANES : __builtin_popcount(mask);
   if (count > 0) b->expected = count;
@@ -203,4 +204,5 @@ void run_nothing(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
 void run_nanosleep(PtxMachine *m, PtxWarp *w, const PtxInst *i, uint32_t mask) {
   (void)m, (void)i, (void)mask;
   w->yields = true;
+  w->poll = w->pc;
 }

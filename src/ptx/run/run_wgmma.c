@@ -46,13 +46,20 @@ static bool find_atom(Arena *arena, const PtxForm *form, Atom *atom) {
   return ptx_types[form->types[0]].bits == atom->acc_bits;
 }
 
+static bool has_operands(const PtxInst *inst) {
+  for (int g = 0; g < inst->n_groups; g++)
+    if (inst->groups[g].n < 1 || (g > 1 && inst->groups[g].n > 1)) return false;
+  return inst->groups[0].kind == PTX_GROUP_VALUE && inst->groups[1].kind == PTX_GROUP_VALUE &&
+         inst->groups[2].kind == PTX_GROUP_VALUE && inst->groups[3].kind == PTX_GROUP_PRED;
+}
+
 const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxInst *inst,
                                const char **why) {
   const PtxForm *form = &inst->form;
   Atom atom;
   *why = "wgmma of this shape and type is not run here";
   if (!form->shape[0] || form->n_types != 3 || form->types[1] != form->types[2] ||
-      !find_atom(arena, form, &atom) || inst->groups[0].kind != PTX_GROUP_VALUE)
+      !has_operands(inst) || !find_atom(arena, form, &atom))
     return NULL;
   PtxWgmma *plan = ARENA_NEW(arena, PtxWgmma);
   const bool in_registers = inst->groups[1].n > 1;
@@ -69,7 +76,6 @@ const PtxWgmma *ptx_wgmma_plan(Arena *arena, const PtxModule *module, const PtxI
   if (!lay_out(arena, &plan->d, &atom, ATOM_C, &inst->groups[0])) return NULL;
   if (in_registers && !lay_out(arena, &plan->a, &atom, ATOM_A, &inst->groups[1])) return NULL;
   if ((plan->a_trans || plan->b_trans) && plan->element_bytes != 2) return NULL;
-  if (inst->groups[2].n != 1 || inst->groups[3].kind != PTX_GROUP_PRED) return NULL;
   *why = NULL;
   return plan;
 }

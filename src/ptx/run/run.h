@@ -43,6 +43,8 @@ typedef struct PtxPlane {
   int64_t size;
 } PtxPlane;
 
+typedef struct PtxTensor PtxTensor;
+
 typedef struct PtxBuffer {
   const char *name;
   uint64_t address;
@@ -140,6 +142,8 @@ struct PtxMachine {
   PtxPlane shared, local, param;  // local: of all threads, one behind the other
   int64_t local_bytes;            // of one thread
   PtxBuffer *buffers, *last_buffer;
+  PtxTensor *tensors;  // the last one first
+  int64_t n_tensors;
   uint64_t next_buffer;
   PtxShadow *shadow;  // of shared memory
   PtxBarrier barriers[PTX_BARRIERS];
@@ -263,7 +267,8 @@ PtxRun ptx_run_why;
 // on what it lets through: numbers of registers, types.
 const char *ptx_run_refuses(const PtxModule *module, const PtxInst *inst);
 
-// The part of ptx_run_refuses() that is about wmma.
+// The parts of ptx_run_refuses() that are about boxes of tensors and about wmma.
+const char *ptx_tensor_refuses(const PtxInst *i);
 const char *ptx_wmma_refuses(const PtxInst *i);
 
 #define OP(name, needs, types, operands, run, flow, help) extern PtxRun run_##run;

@@ -59,6 +59,7 @@ PtxPlace ptx_access_lane(PtxMachine *m, PtxWarp *w, PtxAccess *access, uint32_t 
 }
 
 void ptx_access_end(PtxMachine *m, const PtxAccess *access) {
+  m->events += access->is_store;
   if (m->sink && access->mask) m->sink(m->sink_self, access);
 }
 

@@ -248,7 +248,7 @@ END_TEST
 
 START_TEST(random_schedules_take_turns) {
   enum { WANTED = 6, DRAWS = 4000 };
-  const RandomLimits limits = {200, 400000, RANDOM_HOPPER};
+  const RandomLimits limits = {200, 400000, RANDOM_ANY};
   uint64_t state = property_seed() + 11;
   int got = 0;
   for (int i = 0; i < DRAWS && got < WANTED; i++) {

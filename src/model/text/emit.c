@@ -57,12 +57,14 @@ static void belongs_to_knob(Emitter *emitter, KnobId knob) {
 typedef struct Uses {
   const Program *program;
   bool *var;  // by id
+  bool more;  // have been found since it was put back
   bool read[BUFFERS_MAX], written[BUFFERS_MAX];
 } Uses;
 
 static void use_expr(Uses *uses, const Expr *expr) {
   if (!expr) return;
-  if (expr->op == EXPR_VAR) uses->var[expr->var->id] = true;
+  if (expr->op == EXPR_VAR && !uses->var[expr->var->id])
+    uses->var[expr->var->id] = uses->more = true;
   use_expr(uses, expr->a);
   use_expr(uses, expr->b);
   use_expr(uses, expr->c);
@@ -77,7 +79,7 @@ static void use_access(const Access *access, bool *how) {
 static void use_stmt(Stmt *stmt, int depth, void *context) {
   (void)depth;
   Uses *uses = context;
-  use_expr(uses, stmt->expr);
+  if (stmt->kind != STMT_LET) use_expr(uses, stmt->expr);
   if (stmt->kind != STMT_OP) return;
   op_each_expr(&stmt->op, use_one, uses);
   use_access(&stmt->op.dst, uses->written);
@@ -85,10 +87,24 @@ static void use_stmt(Stmt *stmt, int depth, void *context) {
   use_access(&stmt->op.src2, uses->read);
 }
 
+// A number that nobody reads is not written, so what it is made of is not read by it. Numbers stand
+// in front of those made of them: as many rounds as such a chain is long.
+static void use_let(Stmt *stmt, int depth, void *context) {
+  (void)depth;
+  Uses *uses = context;
+  bool between_loops = !stmt->next;  // of the hardware: written whether read or not
+  if (stmt->kind == STMT_LET && (between_loops || uses->var[stmt->var->id]))
+    use_expr(uses, stmt->expr);
+}
+
 static Uses list_uses(Emitter *emitter, const Stmt *list) {
   Uses uses = {.program = emitter->program};
   uses.var = ARENA_ARRAY(emitter->arena, bool, emitter->program->n_vars);
   stmt_walk((Stmt *)(uintptr_t)list, use_stmt, &uses);
+  do {
+    uses.more = false;
+    stmt_walk((Stmt *)(uintptr_t)list, use_let, &uses);
+  } while (uses.more);
   return uses;
 }
 

@@ -22,7 +22,7 @@ struct PtxTally {
 static const BankOp *op_of(const PtxAccess *access, int bytes) {
   static const char *const loads[] = {"lds8", "lds16", "lds32", "lds64", "lds128"},
                            *const stores[] = {"sts8", "sts16", "sts32", "sts64", "sts128"},
-                           *const copies[] = {"cpasync4", "cpasync8", "cpasync16"},
+                           *const copies[] = {"cpasync4", "cpasync8", "cpasync16", "cpasync16ca"},
                            *const rows[] = {"ldsm_x1",  "ldsm_x2",  "ldsm_x4",
                                             "ldsm_x1t", "ldsm_x2t", "ldsm_x4t"},
                            *const put_rows[] = {"stsm_x1",  "stsm_x2",  "stsm_x4",
@@ -35,7 +35,10 @@ static const BankOp *op_of(const PtxAccess *access, int bytes) {
                        (ptx_has(i, PTX_MOD_trans) ? 3 : 0);
   if (i->run == run_ldmatrix) return banks_op_find(rows[matrices]);
   if (i->run == run_stmatrix) return banks_op_find(put_rows[matrices]);
-  if (i->run == run_cp_async) return size < 2 || size > 4 ? NULL : banks_op_find(copies[size - 2]);
+  if (i->run == run_cp_async) {
+    const bool through_l1 = size == 4 && ptx_has(i, PTX_MOD_ca);
+    return size < 2 || size > 4 ? NULL : banks_op_find(copies[size - 2 + through_l1]);
+  }
   if (size > 4) return NULL;
   return banks_op_find(access->is_store ? stores[size] : loads[size]);
 }

@@ -217,6 +217,8 @@ static const struct {
     {KNOB_MMA_GROUPS, 1, 10},
     {KNOB_SPLITK, 2, 3},
     {KNOB_A_REGS, 1, 5},
+    {KNOB_SERPENTINE_K, 1, 15},
+    {KNOB_ROLE_SCHEDULE, ROLES_PINGPONG, 5},
 };
 enum { N_SHARES = sizeof hopper_shares / sizeof hopper_shares[0] };
 

@@ -304,6 +304,9 @@ static void draw_on_hopper(uint64_t *state, const Target *target, const Hopper *
   v[KNOB_PERSISTENT] = has->persistent;
   if (has->persistent)
     v[KNOB_TILE_ORDER] = has->lists ? ORDER_GPC : random_between(state, ORDER_GROUP, ORDER_HILBERT);
+  if (has->persistent) v[KNOB_SERPENTINE_K] = random_between(state, 0, 1);
+  bool by_turns = has->persistent && has->roles && (!v[KNOB_EPILOGUE] || v[KNOB_TMA_STORE]);
+  if (by_turns) v[KNOB_ROLE_SCHEDULE] = random_between(state, ROLES_COOPERATIVE, ROLES_PINGPONG);
 }
 
 // ---- the problem --------------------------------------------------------------------------------
